@@ -1,0 +1,58 @@
+"""The numbers that the KFHE and KFHE-HOMER papers print, to compare with one's own.
+
+Scores are tidy tables with the columns that the whole lab uses: dataset, noise (the fraction of
+corrupted training labels), method and score (mean macro F1).
+
+References
+----------
+A. Pakrashi and B. Mac Namee, "Kalman Filter-based Heuristic Ensemble: A New Perspective on
+Multi-class Ensemble Classification Using Kalman Filters", arXiv:1807.11429v1, 2018.
+
+A. Pakrashi and B. Mac Namee, "KFHE-HOMER: A multi-label ensemble classification algorithm
+exploiting sensor fusion properties of the Kalman filter", arXiv:1904.10552, 2019.
+"""
+
+from importlib.resources import files
+
+import pandas as pd  # type: ignore[import-untyped]
+
+__all__ = ["PUBLISHED", "load_published"]
+
+PUBLISHED = {
+    "kfhe_scores": "KFHE, Tables 2 to 6: scores and ranks at five levels of noise",
+    "kfhe_average_ranks": "KFHE, Tables 2 to 6, last lines: average rank per noise and method",
+    "kfhe_p_values": "KFHE, Table 7: p-values of KFHE against each method, as printed",
+    "kfhe_homer_scores": "KFHE-HOMER, Table 3: scores, ranks and marks of significance",
+    "kfhe_homer_average_ranks": "KFHE-HOMER, Table 3, last line: average rank per method",
+    "kfhe_homer_p_values": "KFHE-HOMER, Table 4: p-values of all pairs of methods, as printed",
+    "kfhe_homer_wins": "KFHE-HOMER, Table 4: wins, ties and losses of all pairs of methods",
+}
+"""What `load_published` can load, and where in the papers it stands."""
+
+
+def load_published(name: str) -> pd.DataFrame:
+    """Load one published table.
+
+    Parameters
+    ----------
+    name : str
+        A key of `PUBLISHED`.
+
+    Returns
+    -------
+    table : DataFrame
+        The rows in the paper's order. P-values stay text, because the paper prints some of them
+        as a bound ("<0.01") and all of them with a number of digits that matters.
+
+    Examples
+    --------
+    >>> from fuselearn.lab.published import load_published
+    >>> load_published("kfhe_scores").head(2)
+        dataset  noise    method  score  rank
+    0  mushroom    0.0      KFHE    1.0   1.5
+    1  mushroom    0.0  AdaBoost    1.0   1.5
+    """
+    if name not in PUBLISHED:
+        raise ValueError(f"name must be one of {', '.join(PUBLISHED)}; got {name!r}.")
+    with (files(__package__) / f"{name}.csv").open(encoding="utf-8") as file:
+        return pd.read_csv(file, dtype={"noise": float, "p_value": str}, keep_default_na=False)
