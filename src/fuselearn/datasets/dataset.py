@@ -1,0 +1,74 @@
+"""What every loader returns, and the error that every loader raises."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class DatasetError(ValueError):
+    """A dataset or table cannot be used; the message is a sentence for the user."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """A table of features with its classes or labels.
+
+    It unpacks into the pair that estimators want: ``X, y = load("iris")``.
+
+    Parameters
+    ----------
+    X : DataFrame
+        The features. Columns that are not numeric have pandas' category dtype.
+    y : Series or DataFrame
+        Multi-class: a Series of class names. Multi-label: a DataFrame with one column of 0 and 1
+        per label.
+    name : str
+        The name that `load` knows, or the stem of the file.
+    description : str
+        What the table is about, in a sentence or two.
+    source : str
+        Where this copy came from.
+
+    Examples
+    --------
+    >>> from fuselearn.datasets import load
+    >>> iris = load("iris")
+    >>> iris.task, iris.X.shape
+    ('multiclass', (150, 4))
+    >>> X, y = iris
+    """
+
+    X: pd.DataFrame
+    y: pd.Series | pd.DataFrame
+    name: str
+    description: str
+    source: str
+
+    @property
+    def task(self) -> str:
+        """``"multiclass"`` or ``"multilabel"``."""
+        return "multilabel" if self.y.ndim == 2 else "multiclass"
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes, or how many labels, there are."""
+        return int(self.y.shape[1] if self.y.ndim == 2 else self.y.nunique())
+
+    def __iter__(self) -> Iterator[pd.DataFrame | pd.Series]:
+        """Yield X, then y."""
+        yield self.X
+        yield self.y
+
+    def __repr__(self) -> str:
+        """Name, size and source in one line."""
+        rows, features = self.X.shape
+        kind = "labels" if self.task == "multilabel" else "classes"
+        return (
+            f"Dataset({self.name!r}: {rows} rows, {features} features, "
+            f"{self.n_classes} {kind}, from {self.source})"
+        )

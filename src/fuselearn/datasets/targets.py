@@ -1,0 +1,152 @@
+"""Turning a raw table into features and classes, or features and labels.
+
+Every reader ends here, so that CSV, Parquet, ARFF and fetched tables come out alike: numeric
+features stay numbers, everything else becomes a category, classes are names, labels are 0 and 1.
+`where` is how the table is called in error sentences, usually its file.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fuselearn.datasets.dataset import DatasetError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LABEL_PREFIX = "label:"
+CLASS_COLUMN = "class"
+
+_LABEL_WORDS = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1, "no": 0, "yes": 1}
+
+
+def name_columns(columns: Iterable[Hashable], limit: int = 8) -> str:
+    """Quote column names for a sentence, the first `limit` of them.
+
+    >>> name_columns(["a", "b", "c"], limit=2)
+    "'a', 'b' and 1 more"
+    """
+    names = [repr(str(column)) for column in columns]
+    shown = ", ".join(names[:limit])
+    return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
+
+
+def require_columns(frame: pd.DataFrame, wanted: Sequence[str], where: str, role: str) -> None:
+    """Refuse names that the table does not have, and suggest the nearest one."""
+    for name in wanted:
+        if name in frame.columns:
+            continue
+        near = difflib.get_close_matches(str(name), [str(c) for c in frame.columns], n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise DatasetError(
+            f"{where} has no column {name!r} to use as the {role}{hint} "
+            f"The columns are {name_columns(frame.columns)}."
+        )
+
+
+def split_classes(frame: pd.DataFrame, target: str, where: str) -> tuple[pd.DataFrame, pd.Series]:
+    """Split off one column of classes."""
+    require_columns(frame, [target], where, "target")
+    features = tidy_features(frame.drop(columns=[target]), where)
+    return features, class_names(frame[target], where)
+
+
+def split_labels(
+    frame: pd.DataFrame, labels: Sequence[str], where: str
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Split off several columns of labels."""
+    if not labels:
+        raise DatasetError(f"No label column was named for {where}.")
+    require_columns(frame, labels, where, "label")
+    features = tidy_features(frame.drop(columns=list(labels)), where)
+    return features, code_labels(frame[list(labels)], where)
+
+
+def tidy_features(frame: pd.DataFrame, where: str) -> pd.DataFrame:
+    """Make every column a plain number or a category."""
+    import pandas as pd
+
+    if frame.shape[1] == 0:
+        raise DatasetError(f"{where} has no feature columns besides the target.")
+    if all(isinstance(dtype, np.dtype) and dtype.kind in "iuf" for dtype in frame.dtypes):
+        return frame.copy()
+    tidy = {name: _tidy_feature(frame[name], where) for name in frame.columns}
+    return pd.DataFrame(tidy, index=frame.index, columns=frame.columns)
+
+
+def _tidy_feature(column: pd.Series, where: str) -> pd.Series:
+    from pandas.api import types
+
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf":
+        return column
+    if types.is_bool_dtype(column.dtype) and not column.isna().any():
+        return column.astype("int64")
+    if types.is_numeric_dtype(column.dtype):
+        # pandas' nullable numbers: plain floats can say "missing" too.
+        whole = types.is_integer_dtype(column.dtype) and not column.isna().any()
+        return column.astype("int64" if whole else "float64")
+    if types.is_datetime64_any_dtype(column.dtype) or types.is_timedelta64_dtype(column.dtype):
+        raise DatasetError(
+            f"Column {column.name!r} of {where} holds dates; turn them into numbers, or drop the "
+            "column, before it is used as a feature."
+        )
+    try:
+        return column.astype("category")
+    except TypeError as error:
+        raise DatasetError(
+            f"Column {column.name!r} of {where} holds nested values; a feature must hold numbers "
+            "or text."
+        ) from error
+
+
+def class_names(column: pd.Series, where: str) -> pd.Series:
+    """Check a column of classes: nothing missing, no measurements."""
+    import pandas as pd
+
+    _refuse_missing(column, where, "target")
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return column.astype(column.cat.categories.dtype)
+    if pd.api.types.is_float_dtype(column.dtype):
+        if not np.equal(np.mod(column.to_numpy(dtype=float), 1), 0).all():
+            raise DatasetError(
+                f"The target column {column.name!r} of {where} holds fractional numbers, which are "
+                "measurements and not classes; name a column of classes."
+            )
+        return column.astype("int64")
+    return column.copy()
+
+
+def code_labels(frame: pd.DataFrame, where: str) -> pd.DataFrame:
+    """Code label columns as 0 and 1; true/false and yes/no are understood."""
+    import pandas as pd
+
+    coded = {name: _code_label(frame[name], where) for name in frame.columns}
+    return pd.DataFrame(coded, index=frame.index, columns=frame.columns)
+
+
+def _code_label(column: pd.Series, where: str) -> np.ndarray:
+    _refuse_missing(column, where, "label")
+    codes: dict[Any, int | None] = {
+        value: _LABEL_WORDS.get(str(value).strip().lower()) for value in column.unique()
+    }
+    for value, code in codes.items():
+        if code is None:
+            raise DatasetError(
+                f"The label column {column.name!r} of {where} holds {str(value)!r}; a label must "
+                "be 0 or 1, false or true, no or yes."
+            )
+    return column.map(codes).to_numpy(dtype=np.int64)
+
+
+def _refuse_missing(column: pd.Series, where: str, role: str) -> None:
+    missing = column.isna().to_numpy()
+    if missing.any():
+        first = int(np.argmax(missing)) + 1
+        raise DatasetError(
+            f"The {role} column {column.name!r} of {where} has {int(missing.sum())} missing "
+            f"value(s), the first in data row {first}."
+        )
