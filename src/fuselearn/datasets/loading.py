@@ -1,0 +1,252 @@
+"""Loading a dataset by name, from the first place that has it.
+
+The places, in order: the folders that the environment variable ``FUSELEARN_DATA`` names, what
+scikit-learn bundles, the cache (``FUSELEARN_CACHE``, or ``~/.cache/fuselearn``), OpenML.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from fuselearn.datasets.dataset import Dataset, DatasetError
+from fuselearn.datasets.openml import FetchError, fetch
+from fuselearn.datasets.registry import DatasetInfo, registry
+from fuselearn.datasets.storage import SUFFIXES, read_stored, write_stored
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Listing(NamedTuple):
+    """One line of `available`: a dataset and where it would come from now."""
+
+    name: str
+    task: str
+    rows: int
+    features: int
+    classes: int
+    paper: str | None
+    source: str
+    offline: bool
+
+
+def load(name: str, *, download: bool = True) -> Dataset:
+    """Load one of the papers' datasets, or one that scikit-learn bundles.
+
+    Parameters
+    ----------
+    name : str
+        A name of `registry`. Names are unique: the multi-class table of flags is ``"flags"``, the
+        multi-label one is ``"flags_ml"``.
+    download : bool, default=True
+        Whether OpenML may be asked when no local place has the dataset. What was fetched is kept
+        in the cache.
+
+    Returns
+    -------
+    Dataset
+        It unpacks into ``X, y``.
+
+    Raises
+    ------
+    DatasetError
+        If the name is unknown, no place has the dataset, or the table that was found does not
+        have the size that the registry states.
+
+    Notes
+    -----
+    ``FUSELEARN_DATA`` names folders, separated as in ``PATH``. A folder holds files such as
+    ``multiclass/sonar.csv.gz`` and ``multilabel/yeast.csv.gz``, or the files without sub-folders;
+    the last column is ``class``, or the label columns have names that start with ``label:``.
+
+    Examples
+    --------
+    >>> from fuselearn.datasets import load
+    >>> X, y = load("wine")
+    >>> X.shape, y.nunique()
+    ((178, 13), 3)
+    """
+    info = _lookup(name)
+    path = _find_in_folders(info)
+    if path is not None:
+        return _dataset(info, *read_stored(path), source=str(path))
+    if info.bundled:
+        return _dataset(info, *_bundled(info.name), source="scikit-learn")
+    cached = _cache_file(info)
+    if cached.is_file():
+        return _dataset(info, *read_stored(cached), source=str(cached))
+    if info.openml is None or not download:
+        raise DatasetError(_nowhere(info))
+    try:
+        X, y = fetch(info)
+    except FetchError as error:
+        raise DatasetError(_nowhere(info, str(error))) from error
+    dataset = _dataset(info, X, y, source=str(info.openml))
+    _keep(cached, dataset)
+    return dataset
+
+
+def available(task: str | None = None) -> list[Listing]:
+    """List the datasets and where each would come from now, without loading any.
+
+    Parameters
+    ----------
+    task : {"multiclass", "multilabel"}, optional
+        Only the datasets of this task.
+
+    Returns
+    -------
+    list of Listing
+        `source` is a file, ``"scikit-learn"``, an OpenML copy, or why there is none; `offline`
+        tells whether the dataset loads without a network.
+
+    Examples
+    --------
+    >>> from fuselearn.datasets import available
+    >>> digits = next(line for line in available() if line.name == "digits")
+    >>> digits.rows, digits.features, digits.classes
+    (1797, 64, 10)
+    """
+    if task not in (None, "multiclass", "multilabel"):
+        raise DatasetError(f"task must be 'multiclass', 'multilabel' or None, not {task!r}.")
+    wanted = (info for info in registry().values() if task in (None, info.task))
+    return [_listing(info) for info in wanted]
+
+
+def _listing(info: DatasetInfo) -> Listing:
+    path = _find_in_folders(info)
+    offline = True
+    if path is not None:
+        source = str(path)
+    elif info.bundled:
+        source = "scikit-learn"
+    elif _cache_file(info).is_file():
+        source = str(_cache_file(info))
+    else:
+        offline = False
+        source = str(info.openml) if info.openml else f"nowhere: {_why_not_openml(info)}"
+    return Listing(
+        info.name, info.task, info.rows, info.features, info.classes, info.paper, source, offline
+    )
+
+
+def _lookup(name: str) -> DatasetInfo:
+    known = registry()
+    if name in known:
+        return known[name]
+    spelling = str(name).lower().replace("-", "_").replace(" ", "_")
+    near = difflib.get_close_matches(spelling, known, n=3, cutoff=0.5)
+    hint = f"Did you mean {' or '.join(map(repr, near))}? " if near else ""
+    raise DatasetError(
+        f"There is no dataset named {name!r}. {hint}"
+        "registry() has all names; read_table(path) reads a file of your own."
+    )
+
+
+def _folders() -> list[Path]:
+    named = os.environ.get("FUSELEARN_DATA", "")
+    folders = [Path(part).expanduser() for part in named.split(os.pathsep) if part]
+    for folder in folders:
+        if not folder.is_dir():
+            raise DatasetError(f"FUSELEARN_DATA names {folder}, which is not a folder.")
+    return folders
+
+
+def _find_in_folders(info: DatasetInfo) -> Path | None:
+    for folder in _folders():
+        stems = [folder / info.task / stem for stem in info.stems] + [folder / info.name]
+        for stem in stems:
+            for suffix in SUFFIXES:
+                path = stem.with_name(stem.name + suffix)
+                if path.is_file():
+                    return path
+    return None
+
+
+def _cache_file(info: DatasetInfo) -> Path:
+    named = os.environ.get("FUSELEARN_CACHE", "")
+    root = Path(named).expanduser() if named else Path.home() / ".cache" / "fuselearn"
+    return root / info.task / f"{info.name}.csv.gz"
+
+
+def _bundled(name: str) -> tuple[pd.DataFrame, pd.Series]:
+    from sklearn import datasets
+
+    bunch = getattr(datasets, f"load_{name}")(as_frame=True)
+    names = dict(enumerate(str(target) for target in bunch.target_names))
+    return bunch.data, bunch.target.map(names).rename("class")
+
+
+def _dataset(
+    info: DatasetInfo, X: pd.DataFrame, y: pd.Series | pd.DataFrame, source: str
+) -> Dataset:
+    """Make the result, unless the table is not the one that the registry describes."""
+    dataset = Dataset(X, y, info.name, info.description, source)
+    if dataset.task != info.task:
+        raise DatasetError(
+            f"{source} is a {dataset.task} table, but {info.name!r} is a {info.task} dataset."
+        )
+    kind = "labels" if info.task == "multilabel" else "classes"
+    expected = {"rows": info.rows, "features": info.features, kind: info.classes}
+    found = {"rows": X.shape[0], "features": X.shape[1], kind: dataset.n_classes}
+    if info.positives is not None:
+        expected["label assignments"] = info.positives
+        found["label assignments"] = int(y.to_numpy().sum())
+    if found != expected:
+        raise DatasetError(
+            f"The table from {source} is not {info.name!r}: it has {_size(found)} where the "
+            f"registry expects {_size(expected)}."
+            + (f" {info.difference}" if info.difference else "")
+        )
+    return dataset
+
+
+def _size(sizes: dict[str, int]) -> str:
+    return ", ".join(f"{count} {what}" for what, count in sizes.items())
+
+
+def _keep(path: Path, dataset: Dataset) -> None:
+    try:
+        write_stored(path, dataset.X, dataset.y)
+    except OSError as error:
+        warnings.warn(
+            f"{dataset.name!r} was fetched but could not be kept in the cache: {error}",
+            stacklevel=3,
+        )
+
+
+def _why_not_openml(info: DatasetInfo) -> str:
+    if info.unavailable:
+        return info.unavailable
+    return "no OpenML copy is known" + (f" ({info.no_openml})" if info.no_openml else "")
+
+
+def _nowhere(info: DatasetInfo, fetching: str = "") -> str:
+    """Say where was looked and what the user can do."""
+    folders = os.environ.get("FUSELEARN_DATA", "")
+    looked = (
+        f"the folders of FUSELEARN_DATA ({folders}) do not hold it"
+        if folders
+        else "FUSELEARN_DATA names no folder"
+    )
+    if fetching:
+        last = fetching
+    elif info.openml is None:
+        last = _why_not_openml(info)
+    else:
+        last = f"{info.openml} was not asked because download=False"
+    last_column = "label columns named 'label:...'" if info.task == "multilabel" else "'class' last"
+    remedy = (
+        f"Put {info.stems[0]}.csv.gz ({info.features} features, {last_column}) into "
+        f"{info.task}/ of a folder and set FUSELEARN_DATA to that folder"
+    )
+    if info.openml is not None:
+        remedy += ", or load it once with a network: the cache keeps it"
+    return (
+        f"{info.name!r} is not at hand: {looked}, the cache has no {_cache_file(info)}, and "
+        f"{last.rstrip('.')}. {remedy}."
+    )

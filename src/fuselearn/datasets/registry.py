@@ -1,0 +1,316 @@
+"""What is known about each dataset of the two papers.
+
+The sizes are those of the tables that `load` returns. Where they differ from the table printed in
+the paper, `difference` says how and why. Paper ``"kfhe"`` is Pakrashi and Mac Namee (2019), *Kalman
+Filter-based Heuristic Ensemble*; ``"kfhe-homer"`` is their multi-label sequel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class OpenMLCopy:
+    """A copy of a dataset on OpenML.
+
+    The number identifies it for ever; name and version are what OpenML's pages show. A version of
+    None means that only the number is known.
+    """
+
+    data_id: int
+    name: str
+    version: int | None = None
+
+    def __str__(self) -> str:
+        """Name, version and number as a reader would look them up."""
+        version = "" if self.version is None else f" version {self.version}"
+        return f"OpenML {self.name}{version} (number {self.data_id})"
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetInfo:
+    """One entry of the registry.
+
+    Parameters
+    ----------
+    name : str
+        The name for `load`.
+    task : {"multiclass", "multilabel"}
+        Whether a row has one class or a set of labels.
+    rows, features, classes : int
+        The size of the table; `classes` counts the labels of a multi-label table.
+    description : str
+        What it is about and where it comes from.
+    paper : {"kfhe", "kfhe-homer"} or None
+        The paper whose experiments use it.
+    difference : str
+        How the table differs from what the paper prints, or how the paper's was inferred.
+    openml : OpenMLCopy or None
+        The copy that `load` fetches; None where no copy is known.
+    no_openml : str
+        Why there is none, as the end of a sentence.
+    bundled : bool
+        Whether scikit-learn ships it.
+    file : str
+        The stem of its file in a data folder, where that is not the name.
+    positives : int or None
+        Multi-label: how many ones the label columns hold in all. It tells apart tables of one
+        size with different labels.
+    unavailable : str
+        Why nobody can load it, if so.
+    """
+
+    name: str
+    task: str
+    rows: int
+    features: int
+    classes: int
+    description: str
+    paper: str | None = None
+    difference: str = ""
+    openml: OpenMLCopy | None = None
+    no_openml: str = ""
+    bundled: bool = False
+    file: str = ""
+    positives: int | None = None
+    unavailable: str = ""
+
+    @property
+    def stems(self) -> tuple[str, ...]:
+        """Stems of file names to look for in the sub-folder of the task."""
+        return (self.file, self.name) if self.file else (self.name,)
+
+
+def _kfhe(name: str, rows: int, features: int, classes: int, text: str, **more: Any) -> DatasetInfo:
+    return DatasetInfo(name, "multiclass", rows, features, classes, text, paper="kfhe", **more)
+
+
+def _homer(
+    name: str, rows: int, features: int, labels: int, positives: int, text: str, **more: Any
+) -> DatasetInfo:
+    more = {"paper": "kfhe-homer", "positives": positives, **more}
+    return DatasetInfo(name, "multilabel", rows, features, labels, text, **more)
+
+
+_MULTICLASS = (
+    _kfhe(
+        "mushroom", 8124, 21, 2,
+        "Edible or poisonous gilled mushrooms, all features categorical (UCI Mushroom).",
+        difference="UCI has 22 features, the paper 21 without saying which; the constant veil-type is "
+        "dropped here.",
+        openml=OpenMLCopy(24, "mushroom", 1),
+    ),
+    _kfhe(
+        "iris", 150, 4, 3,
+        "Three species of iris by the size of petals and sepals (Fisher, Anderson).",
+        openml=OpenMLCopy(61, "iris", 1), bundled=True,
+    ),
+    _kfhe(
+        "glass", 214, 9, 6,
+        "Kinds of glass by refraction and chemical contents (UCI Glass Identification).",
+        difference="The row number is no feature; class 4 of UCI's list never occurs.",
+        openml=OpenMLCopy(41, "glass", 1),
+    ),
+    _kfhe(
+        "car_eval", 1728, 6, 4,
+        "Acceptability of cars, made from a decision model (UCI Car Evaluation).",
+        openml=OpenMLCopy(21, "car", 1),
+    ),
+    _kfhe(
+        "cmc", 1473, 9, 3,
+        "Contraceptive method choice of married women in Indonesia, 1987 (UCI).",
+        difference="Ordered codes are numbers; the husband's occupation is a category.",
+        openml=OpenMLCopy(23, "cmc", 1),
+    ),
+    _kfhe(
+        "tvowel", 871, 3, 6,
+        "Telugu vowels by three formants (Indian Statistical Institute, Calcutta).",
+        difference="Not from UCI, although the paper says so.",
+        no_openml="OpenML's 'vowel' is another table",
+    ),
+    _kfhe(
+        "dermatology", 366, 34, 6,
+        "Six skin diseases by clinical and microscopic findings (UCI Dermatology).",
+        openml=OpenMLCopy(35, "dermatology", 1),
+    ),
+    _kfhe(
+        "balance_scale", 625, 4, 3,
+        "Which way a balance tips, by weights and distances (UCI Balance Scale).",
+        openml=OpenMLCopy(11, "balance-scale", 1),
+    ),
+    _kfhe(
+        "breastcancer", 699, 9, 2,
+        "Benign or malignant tumours by nine cell scores (UCI Breast Cancer Wisconsin, original). "
+        "Not scikit-learn's breast_cancer, which has 569 rows and 30 features.",
+        difference="The patient number is dropped; the 16 rows with a missing cell are kept.",
+        openml=OpenMLCopy(15, "breast-w", 1),
+    ),
+    _kfhe(
+        "german", 1000, 20, 2,
+        "Good and bad credit risks of a German bank (UCI Statlog German Credit).",
+        openml=OpenMLCopy(31, "credit-g", 1),
+    ),
+    _kfhe(
+        "wine", 178, 13, 3,
+        "Three growers of Italian wine by chemical analysis (UCI Wine).",
+        openml=OpenMLCopy(187, "wine", 1), bundled=True,
+    ),
+    _kfhe(
+        "ilpd", 579, 10, 2,
+        "Liver patients of Andhra Pradesh by blood tests (UCI Indian Liver Patient Dataset).",
+        difference="UCI has 583 rows; the 4 with a missing albumin/globulin ratio are dropped. "
+        "A copy whose missing ratios were filled in cannot be cut back and is refused.",
+        openml=OpenMLCopy(1480, "ilpd", 1),
+    ),
+    _kfhe(
+        "ionosphere", 351, 33, 2,
+        "Radar returns that show structure in the ionosphere, or not (UCI Ionosphere).",
+        difference="UCI has 34 features; the constant second one is dropped, which gives 33.",
+        openml=OpenMLCopy(59, "ionosphere", 1),
+    ),
+    _kfhe(
+        "knowledge", 403, 5, 4,
+        "Students' knowledge of electrical machines (UCI User Knowledge Modeling, both sheets).",
+        difference="UCI's sheets spell the lowest class in two ways; it is one class here.",
+        openml=OpenMLCopy(1508, "user-knowledge", 1),
+    ),
+    _kfhe(
+        "vertebral", 310, 6, 2,
+        "Normal and abnormal spines by six angles (UCI Vertebral Column, two classes).",
+        openml=OpenMLCopy(1524, "vertebra-column", 2),
+    ),
+    _kfhe(
+        "sonar", 208, 60, 2,
+        "Sonar echoes of mines and rocks (UCI Connectionist Bench).",
+        openml=OpenMLCopy(40, "sonar", 1),
+    ),
+    _kfhe(
+        "skulls", 150, 4, 5,
+        "Egyptian skulls of five epochs (Thomson and Randall-Maciver; R package HSAUR3).",
+        difference="Not from UCI, although the paper says so.",
+    ),
+    _kfhe(
+        "diabetes", 145, 3, 3,
+        "Normal, chemical and overt diabetes (Reaven and Miller, 1979; R package rrcov).",
+        difference="Not from UCI, although the paper says so; one cell differs from mclust's copy.",
+        no_openml="OpenML's 'diabetes' is another table, of Pima women",
+    ),
+    _kfhe(
+        "flags", 194, 28, 8,
+        "Religion of countries by their flags (UCI Flags). The multi-label table is 'flags_ml'.",
+        difference="The paper's 29 features must count the country's name, which identifies the "
+        "row and is dropped; landmass, zone and language are categories.",
+        openml=OpenMLCopy(285, "flags", 1),
+    ),
+    _kfhe(
+        "physio", 464, 36, 3,
+        "A table of the paper whose origin it does not tell.",
+        unavailable="its origin is unknown and no public table of 464 rows, 36 features and "
+        "3 classes was found",
+    ),
+    DatasetInfo(
+        "breast_cancer", "multiclass", 569, 30, 2,
+        "Benign or malignant tumours by 30 measurements (UCI Breast Cancer Wisconsin, diagnostic). "
+        "The paper's table is 'breastcancer'.",
+        bundled=True,
+    ),
+    DatasetInfo(
+        "digits", "multiclass", 1797, 64, 10,
+        "Handwritten digits, 8 by 8 pixels (UCI Optical Recognition, test part).",
+        bundled=True,
+    ),
+)  # fmt: skip
+
+_MULTILABEL = (
+    _homer(
+        "flags_ml", 194, 19, 7, 658,
+        "Colours of flags by what else is known of the country (Mulan's flags). "
+        "The multi-class table is 'flags'.",
+        difference="The paper's 26 features are probably the 19 features plus the 7 labels.",
+        file="flags", no_openml="OpenML's 'flags' is the multi-class table",
+    ),
+    _homer(
+        "yeast", 2417, 103, 14, 10241,
+        "Functional classes of yeast genes (Mulan's yeast; Elisseeff and Weston, 2001).",
+        openml=OpenMLCopy(40597, "yeast", 4),
+    ),
+    _homer(
+        "scene", 2407, 294, 6, 2585,
+        "What photographs of landscapes show (Mulan's scene, train and test parts together).",
+        openml=OpenMLCopy(40595, "scene", 4),
+    ),
+    _homer(
+        "emotions", 593, 72, 6, 1108,
+        "Emotions evoked by pieces of music (Mulan's emotions).",
+        openml=OpenMLCopy(40589, "emotions", 3),
+    ),
+    _homer(
+        "medical", 978, 1449, 45, 1218,
+        "Diagnosis codes of clinical free text (Mulan's medical).",
+    ),
+    _homer(
+        "enron", 1702, 1001, 53, 5750,
+        "Topics of e-mails from the Enron corpus (Mulan's enron).",
+        openml=OpenMLCopy(40590, "enron"),
+    ),
+    _homer(
+        "birds", 322, 260, 20, 484,
+        "Bird species heard in ten-second recordings (train part of Mulan's birds).",
+        difference="The paper's table is inferred: the train part with a 20th label 'none' for the "
+        "143 rows without a label reproduces all its label statistics.",
+        openml=OpenMLCopy(40588, "birds"),
+    ),
+    _homer(
+        "birds_full", 645, 260, 19, 654,
+        "Bird species heard in ten-second recordings (Mulan's birds, train and test parts).",
+        difference="Not in the paper in this form.",
+        openml=OpenMLCopy(40588, "birds"), paper=None,
+    ),
+    _homer(
+        "genbase", 662, 1185, 27, 829,
+        "Functional families of proteins by their motifs (Mulan's genbase).",
+        difference="The paper's 1186 features count the protein's name, which identifies the row "
+        "and is dropped.",
+        openml=OpenMLCopy(40591, "genbase"),
+    ),
+    _homer(
+        "cal500", 502, 68, 174, 13074,
+        "Words that listeners used for pieces of music (Mulan's CAL500).",
+    ),
+    _homer(
+        "llog", 1460, 1004, 75, 1723,
+        "Topics of articles in the Language Log (MEKA's LLOG, mldr's langlog). "
+        "207 rows have no label.",
+        openml=OpenMLCopy(40593, "langLog"),
+    ),
+)  # fmt: skip
+
+_REGISTRY: Mapping[str, DatasetInfo] = MappingProxyType(
+    {info.name: info for info in (*_MULTICLASS, *_MULTILABEL)}
+)
+
+
+def registry() -> Mapping[str, DatasetInfo]:
+    """Return everything that is known about the named datasets.
+
+    Returns
+    -------
+    mapping of str to DatasetInfo
+        Read-only, in the order of the papers' tables.
+
+    Examples
+    --------
+    >>> from fuselearn.datasets import registry
+    >>> sonar = registry()["sonar"]
+    >>> sonar.rows, sonar.features, sonar.classes
+    (208, 60, 2)
+    >>> print(sonar.openml)
+    OpenML sonar version 1 (number 40)
+    >>> [name for name, info in registry().items() if info.unavailable]
+    ['physio']
+    """
+    return _REGISTRY
