@@ -1,0 +1,229 @@
+"""Label noise: changing an exact number of classes or labels at random.
+
+Experiments on noisy labels need the same noise for every method and a known amount of it. So the
+number of changed labels is not itself random: it is the fraction of the rows, rounded to the
+nearest number, halves to the even one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+Labels = TypeVar("Labels")
+
+KINDS = ("uniform", "pair", "class-conditional")
+
+
+def corrupt_labels(
+    y: Labels,
+    fraction: float,
+    kind: str = "uniform",
+    *,
+    transition: Any = None,
+    random_state: int | np.random.Generator | np.random.RandomState | None = None,
+) -> Labels:
+    """Give a fraction of the rows a wrong class, or flip a fraction of the labels.
+
+    Exactly ``round(n * fraction)`` rows are drawn without replacement (halves round to the even
+    number), and each of them gets a class other than its own.
+
+    Parameters
+    ----------
+    y : list, tuple, array, Series or DataFrame
+        One class per row; or a 2-D table of 0 and 1, one column per label, of which that fraction
+        of the cells is flipped. It is not changed.
+    fraction : float
+        Between 0 and 1.
+    kind : {"uniform", "pair", "class-conditional"}, default="uniform"
+        How the wrong class is chosen. ``"uniform"``: any other class present, all equally likely.
+        ``"pair"``: the next class in sorted order, the first one after the last. (A pandas
+        categorical has the order of its categories.) ``"class-conditional"``: by `transition`.
+        A multi-label `y` only knows ``"uniform"``.
+    transition : array of shape (n_classes, n_classes), optional
+        For ``"class-conditional"``: row c holds the probabilities with which class c is observed
+        as each class, in the order of ``"pair"``; rows sum to 1. A row of class c is drawn with a
+        probability proportional to 1 - transition[c, c], and its new class follows the rest of
+        that row of the matrix. None draws each row of the matrix from the flat Dirichlet
+        distribution, with `random_state`.
+    random_state : int, Generator, RandomState or None
+        The same number gives the same result, whatever the container of `y`.
+
+    Returns
+    -------
+    corrupted : same type as `y`
+        With the same index, names and dtype.
+
+    References
+    ----------
+    A. Pakrashi and B. Mac Namee (2019). Kalman Filter-based Heuristic Ensemble (KFHE).
+    Information Sciences 485, section on noise.
+
+    Examples
+    --------
+    >>> from fuselearn.datasets import corrupt_labels
+    >>> clean = ["ant", "bee", "cat"] * 10
+    >>> noisy = corrupt_labels(clean, 0.2, random_state=0)
+    >>> sum(a != b for a, b in zip(clean, noisy))
+    6
+    >>> corrupt_labels(["ant", "bee", "cat"], 1.0, kind="pair")
+    ['bee', 'cat', 'ant']
+    >>> corrupt_labels([[0, 1], [1, 1]], 1.0)
+    [[1, 0], [0, 0]]
+    """
+    if kind not in KINDS:
+        raise ValueError(f"kind must be one of {', '.join(map(repr, KINDS))}, not {kind!r}.")
+    if not 0 <= fraction <= 1:
+        raise ValueError(f"fraction must lie between 0 and 1, not {fraction!r}.")
+    if transition is not None and kind != "class-conditional":
+        raise ValueError("transition is only used with kind='class-conditional'.")
+    if hasattr(y, "tocsr"):
+        raise ValueError("y is a sparse matrix; pass y.toarray().")
+    rng = as_generator(random_state)
+    if _is_two_dimensional(y):
+        if kind != "uniform":
+            raise ValueError(f"kind={kind!r} needs one class per row; a multi-label y is flipped.")
+        return _flip_cells(y, fraction, rng)
+    classes, codes = _encode(y)
+    count = round(len(codes) * fraction)
+    if count == 0:
+        return _replaced(y, np.empty(0, dtype=np.intp), classes[:0])
+    if len(classes) < 2:
+        raise ValueError(
+            f"y holds the single class {classes[0]!r}; there is no other to change to."
+        )
+    if kind == "class-conditional":
+        matrix = _transition(transition, len(classes), rng)
+        rows, new = _draw_conditional(codes, count, matrix, rng)
+    else:
+        rows = rng.choice(len(codes), count, replace=False)
+        # A step of 1 to c-1 around the circle of classes never comes back to the start.
+        step = 1 if kind == "pair" else rng.integers(1, len(classes), size=count)
+        new = (codes[rows] + step) % len(classes)
+    return _replaced(y, rows, classes[new])
+
+
+def as_generator(
+    random_state: int | np.random.Generator | np.random.RandomState | None,
+) -> np.random.Generator:
+    """Return a Generator for any kind of scikit-learn's `random_state`."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31 - 1))
+    return np.random.default_rng(random_state)
+
+
+def _draw_conditional(
+    codes: np.ndarray, count: int, matrix: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    leaving = matrix.copy()
+    np.fill_diagonal(leaving, 0.0)
+    rates = leaving.sum(axis=1)
+    chance = rates[codes]
+    if np.count_nonzero(chance) < count:
+        raise ValueError(
+            f"{count} rows should change, but transition lets only {np.count_nonzero(chance)} rows "
+            "leave their class."
+        )
+    rows = rng.choice(len(codes), count, replace=False, p=chance / chance.sum())
+    old = codes[rows]
+    ends = np.cumsum(leaving[old], axis=1)
+    # Scaling by the last end, not dividing by it, keeps rounding from an impossible class.
+    points = rng.random(count) * ends[:, -1]
+    return rows, (points[:, None] >= ends).sum(axis=1)
+
+
+def _transition(transition: Any, n_classes: int, rng: np.random.Generator) -> np.ndarray:
+    if transition is None:
+        return rng.dirichlet(np.ones(n_classes), size=n_classes)
+    matrix = np.asarray(transition, dtype=float)
+    if matrix.shape != (n_classes, n_classes):
+        raise ValueError(
+            f"transition must have shape ({n_classes}, {n_classes}) for the {n_classes} classes "
+            f"in y, not {matrix.shape}."
+        )
+    if not (np.isfinite(matrix).all() and (matrix >= 0).all()):
+        raise ValueError("transition must hold probabilities, which are not negative.")
+    if not np.allclose(matrix.sum(axis=1), 1.0):
+        worst = int(np.argmax(np.abs(matrix.sum(axis=1) - 1.0)))
+        raise ValueError(
+            f"Each row of transition must sum to 1; row {worst} sums to {matrix[worst].sum():g}."
+        )
+    return matrix
+
+
+def _is_two_dimensional(y: Any) -> bool:
+    if hasattr(y, "ndim") or hasattr(y, "shape"):
+        dimensions = len(y.shape)
+    elif isinstance(y, Sequence) and not isinstance(y, str):
+        dimensions = 2 if len(y) and isinstance(y[0], (list, tuple, np.ndarray)) else 1
+    else:
+        raise TypeError(f"y must be a list, an array, a Series or a DataFrame, not {type(y)!r}.")
+    if dimensions not in (1, 2):
+        raise ValueError(f"y must have one or two dimensions, not {dimensions}.")
+    return dimensions == 2
+
+
+def _is_pandas(y: Any) -> bool:
+    return hasattr(y, "iloc")
+
+
+def _encode(y: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the classes present, in order, and each row's number among them."""
+    if _is_pandas(y):
+        if y.isna().any():
+            raise ValueError("y has missing values.")
+        if hasattr(y, "cat"):
+            present, codes = np.unique(y.cat.codes.to_numpy(), return_inverse=True)
+            return y.cat.categories.to_numpy()[present], codes
+    if isinstance(y, (list, tuple)):
+        values = np.empty(len(y), dtype=object)
+        values[:] = y
+    else:
+        values = np.asarray(y)
+    if any(value is None or value != value for value in values.tolist()):
+        raise ValueError("y has missing values.")
+    try:
+        return np.unique(values, return_inverse=True)
+    except TypeError as error:
+        raise ValueError("y mixes classes that cannot be ordered, such as 1 and 'a'.") from error
+
+
+def _replaced(y: Any, rows: np.ndarray, values: np.ndarray) -> Any:
+    """Return a copy of `y` with other values in some rows."""
+    if _is_pandas(y):
+        copy = y.copy()
+        if len(rows):
+            copy.iloc[rows] = values
+        return copy
+    if isinstance(y, np.ndarray):
+        copy = y.copy()
+        copy[rows] = values
+        return copy
+    copy = list(y)
+    for row, value in zip(rows, values, strict=True):
+        copy[row] = value
+    if type(y).__module__.startswith("polars"):
+        return type(y)(y.name, copy, dtype=y.dtype)
+    return copy if isinstance(y, list) else tuple(copy) if isinstance(y, tuple) else np.array(copy)
+
+
+def _flip_cells(y: Any, fraction: float, rng: np.random.Generator) -> Any:
+    cells = np.array(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    if cells.dtype.kind not in "biufO" or not np.isin(cells, (0, 1)).all():
+        raise ValueError("A 2-D y must hold only 0 and 1, one column per label.")
+    count = round(cells.size * fraction)
+    picked = rng.choice(cells.size, count, replace=False) if count else np.empty(0, dtype=np.intp)
+    rows, columns = np.unravel_index(picked, cells.shape)
+    cells[rows, columns] = 1 - cells[rows, columns]
+    if _is_pandas(y):
+        copy = y.copy()
+        for column in np.unique(columns):
+            copy.isetitem(column, cells[:, column].astype(y.dtypes.iloc[column]))
+        return copy
+    if type(y).__module__.startswith("polars"):
+        return type(y)(cells, schema=y.schema)
+    if isinstance(y, np.ndarray):
+        return cells
+    return type(y)(type(row)(new) for row, new in zip(y, cells.tolist(), strict=True))
