@@ -168,7 +168,7 @@ class FakeServer(urllib.request.HTTPSHandler):
             f"{api}/{number}": json.dumps({"data_set_description": about}),
             f"{api}/features/{number}": json.dumps({"data_features": {"feature": described}}),
             f"{api}/qualities/{number}": json.dumps({"data_qualities": {"quality": []}}),
-            "/data/v1/download/99": data,  # scikit-learn before 1.7
+            "/data/v1/download/99": data,  # what older versions of scikit-learn ask for
             "/data/v1/download/99/x.arff": data,
         }
 

@@ -100,8 +100,8 @@ _MULTICLASS = (
     _kfhe(
         "mushroom", 8124, 21, 2,
         "Edible or poisonous gilled mushrooms, all features categorical (UCI Mushroom).",
-        difference="UCI has 22 features, the paper 21 without saying which; the constant veil-type is "
-        "dropped here.",
+        difference="UCI has 22 features, the paper 21 without saying which; the constant veil-type "
+        "is dropped here.",
         openml=OpenMLCopy(24, "mushroom", 1),
     ),
     _kfhe(
