@@ -1,0 +1,1 @@
+"""Engines: numerical kernels that take arrays and give arrays."""

@@ -1,0 +1,184 @@
+"""Code every column of a table once, so that hundreds of trees can share the work.
+
+A numeric column with up to 65,535 distinct values is *rank-coded*: the code of a value is its rank among
+the distinct values, and a tree grown on codes is exactly the tree grown on the values. A column with more
+distinct values, or with more than ``max_bins``, is cut into bins that hold about equally many rows. A
+category column already is a code. Missing values get the code after the last one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+MAX_CODES = 65_535
+BINS_BEYOND = 255
+BLOCK_ELEMENTS = 4_000_000
+
+
+class CodedColumns(NamedTuple):
+    """A table of codes and what is needed to turn a code back into a cut point.
+
+    Code ``c`` of column ``f`` stands for the values from ``lower[offsets[f] + c]`` to
+    ``upper[offsets[f] + c]``, which are equal in a rank-coded column. The code ``n_codes[f]`` means missing.
+    ``is_category`` is None if no column is one: kernels are then compiled without that case.
+    """
+
+    codes: npt.NDArray[np.unsignedinteger]
+    n_codes: npt.NDArray[np.int32]
+    offsets: npt.NDArray[np.int64]
+    lower: npt.NDArray[np.float64]
+    upper: npt.NDArray[np.float64]
+    is_category: npt.NDArray[np.bool_] | None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of the table."""
+        return self.codes.shape[0]
+
+
+def code_columns(
+    X: npt.NDArray[np.floating],
+    n_categories: npt.NDArray[np.int32] | None = None,
+    max_bins: int | None = None,
+    n_threads: int = 1,
+) -> CodedColumns:
+    """Code the columns of a matrix.
+
+    Parameters
+    ----------
+    X : array of shape (n_rows, n_columns)
+        Floats; NaN means missing. A category column holds the numbers 0, 1, ... of its categories.
+    n_categories : array of shape (n_columns,), optional
+        Number of categories of each column, 0 for a numeric column. By default all are numeric.
+    max_bins : int, optional
+        Numeric columns with more distinct values are binned. By default 65,535 distinct values are kept
+        apart, and a column with more than that is cut into 255 bins.
+    n_threads : int
+        Threads to spread the columns over.
+
+    Returns
+    -------
+    CodedColumns
+
+    Examples
+    --------
+    >>> columns = code_columns(np.array([[0.5], [2.0], [np.nan], [0.5]]))
+    >>> columns.codes.ravel(), columns.n_codes, columns.lower
+    (array([0, 1, 2, 0], dtype=uint8), array([2], dtype=int32), array([0.5, 2. ]))
+    """
+    n_rows, n_columns = X.shape
+    if n_categories is None:
+        n_categories = np.zeros(n_columns, dtype=np.int32)
+    most_codes = MAX_CODES if max_bins is None else max_bins
+    n_bins = BINS_BEYOND if max_bins is None else max_bins
+
+    codes = np.empty((n_rows, n_columns), dtype=np.uint16)
+
+    def code_block(block: slice) -> tuple[npt.NDArray[np.int32], list[npt.NDArray[np.float64]]]:
+        values = np.ascontiguousarray(X[:, block].T, dtype=np.float64)
+        return _code_block(
+            values, np.sort(values, axis=1), n_categories[block], most_codes, n_bins, codes[:, block]
+        )
+
+    blocks = list(_column_blocks(n_rows, n_columns))
+    if n_threads > 1 and len(blocks) > 1:
+        with ThreadPoolExecutor(n_threads) as pool:
+            coded = list(pool.map(code_block, blocks))
+    else:
+        coded = [code_block(block) for block in blocks]
+
+    n_codes = np.concatenate([part[0] for part in coded])
+    if n_codes.max(initial=0) <= 255:
+        codes = codes.astype(np.uint8)
+    return CodedColumns(
+        codes=codes,
+        n_codes=n_codes,
+        offsets=np.concatenate([[0], np.cumsum(n_codes, dtype=np.int64)]),
+        lower=np.concatenate([part[1] for part in coded]),
+        upper=np.concatenate([part[2] for part in coded]),
+        is_category=n_categories > 0 if n_categories.any() else None,
+    )
+
+
+def _column_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
+    """Cut the columns into blocks whose sorted copy stays small beside the table."""
+    width = max(1, BLOCK_ELEMENTS // max(1, n_rows))
+    for start in range(0, n_columns, width):
+        yield slice(start, min(start + width, n_columns))
+
+
+@njit(nogil=True, cache=True)
+def _code_block(values, sorted_values, n_categories, most_codes, n_bins, codes):  # type: ignore[no-untyped-def]
+    """Code a few columns, given column by column; return their code counts and bounds."""
+    n_columns, n_rows = values.shape
+    n_codes = np.empty(n_columns, dtype=np.int32)
+    width = max(1, min(n_rows, max(most_codes, n_bins)))
+    for f in range(n_columns):
+        width = max(width, n_categories[f])
+    lower = np.empty(n_columns * width)
+    upper = np.empty(n_columns * width)
+    used = 0
+    for f in range(n_columns):
+        if n_categories[f] > 0:
+            n_codes[f] = n_categories[f]
+            for c in range(n_categories[f]):
+                lower[used + c] = c
+                upper[used + c] = c
+        else:
+            n_codes[f] = _summarise(sorted_values[f], most_codes, n_bins, lower[used:], upper[used:])
+        _encode(values[f], lower[used : used + n_codes[f]], codes[:, f])
+        used += n_codes[f]
+    return n_codes, lower[:used].copy(), upper[:used].copy()
+
+
+@njit(nogil=True, cache=True)
+def _summarise(ascending, most_codes, n_bins, lower, upper):  # type: ignore[no-untyped-def]
+    """Write the bounds of each code of one sorted column, and return how many codes there are."""
+    n_present = len(ascending)
+    while n_present > 0 and np.isnan(ascending[n_present - 1]):
+        n_present -= 1
+    if n_present == 0:
+        return 0
+    n_distinct = 1
+    for i in range(1, n_present):
+        if ascending[i] != ascending[i - 1]:
+            n_distinct += 1
+
+    width = 1 if n_distinct <= most_codes else n_present / n_bins
+    n_codes = 0
+    lower[0] = ascending[0]
+    next_cut = width
+    for i in range(1, n_present):
+        if ascending[i] != ascending[i - 1] and (n_distinct <= most_codes or i >= next_cut):
+            upper[n_codes] = ascending[i - 1]
+            n_codes += 1
+            lower[n_codes] = ascending[i]
+            # A value that fills several bins takes them all at once.
+            next_cut = (np.floor(i / width) + 1) * width
+    upper[n_codes] = ascending[n_present - 1]
+    return n_codes + 1
+
+
+@njit(nogil=True, cache=True)
+def _encode(values, lower, codes):  # type: ignore[no-untyped-def]
+    """Give each value the last code whose lower bound does not exceed it."""
+    n_codes = len(lower)
+    for i in range(len(values)):
+        value = values[i]
+        if np.isnan(value):
+            codes[i] = n_codes
+            continue
+        start = 0
+        size = n_codes
+        while size > 1:
+            half = size // 2
+            if lower[start + half] <= value:
+                start += half
+            size -= half
+        codes[i] = start

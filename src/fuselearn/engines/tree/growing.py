@@ -1,0 +1,243 @@
+"""Grow a tree from coded columns, a target and how often each row was drawn."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from fuselearn.engines.tree.coding import CodedColumns
+from fuselearn.engines.tree.histogram import grow_histogram
+from fuselearn.engines.tree.nodes import NODE, Limits, Tree
+from fuselearn.engines.tree.predicting import apply_codes
+from fuselearn.engines.tree.presorted import grow_presorted
+from fuselearn.engines.tree.pruning import collapse, compact
+from fuselearn.engines.tree.splitting import Growth, make_leaf
+from fuselearn.engines.tree.subsets import category_flag
+from fuselearn.engines.tree.targets import Target, add_row, is_multilabel, risk
+
+# Up to this many rows a tree is grown without histograms; so is a node of a larger one with fewer rows than this, or
+# than this share of its average column's codes.
+PRESORTED_ROWS = 2_000
+SMALL_NODE = 64
+ROWS_PER_CODE = 0.5
+# A large tree is grown as a trunk and about this many branches, of at least so many rows, which threads share.
+BRANCHES = 16
+BRANCH_ROWS = 2_000
+# Weights that are not counts are rounded to whole numbers of about this sum, so that sums of squares stay exact.
+WEIGHT_SUM = 2.0**26
+
+
+class TreeSettings(NamedTuple):
+    """How a tree is grown, in rpart's terms: ``minsplit``, ``minbucket``, ``maxdepth`` and ``cp``.
+
+    ``max_features`` columns are looked at in each node, drawn at random if that is not all of them.
+    ``random_cuts`` tries one random cut per column instead of all, as in extremely randomised trees.
+    """
+
+    min_split: int = 20
+    min_leaf: int = 7
+    max_depth: int = 30
+    complexity: float = 0.01
+    max_features: int = 2**31 - 1
+    random_cuts: bool = False
+
+
+def grow_tree(
+    columns: CodedColumns,
+    target: Target,
+    n_classes: int,
+    counts: npt.NDArray[np.int32],
+    settings: TreeSettings,
+    *,
+    weights: npt.NDArray[np.float64] | None = None,
+    seed: int = 0,
+    n_threads: int = 1,
+) -> Tree:
+    """Grow a tree, prune it, and return it.
+
+    Parameters
+    ----------
+    columns : CodedColumns
+    target : int32 array of shape (n_rows,), or a multi-label target
+        Class numbers, or what :func:`~fuselearn.engines.tree.targets.labels_target` makes of a label matrix.
+    n_classes : int
+        Number of classes or labels.
+    counts : int32 array of shape (n_rows,)
+        How often each row was drawn; rows with count 0 take no part.
+    settings : TreeSettings
+    weights : array of shape (n_rows,), optional
+        Weights of the rows where they differ from the counts.
+    seed : int
+        Seed of the random choices.
+    n_threads : int
+        Threads to use on large data. The tree does not depend on it.
+    """
+    multilabel = is_multilabel(target)
+    if weights is not None:
+        whole = np.rint(weights * (WEIGHT_SUM / weights.sum())).astype(np.int64)
+        counts = np.where(whole > 0, counts, 0).astype(np.int32)
+        tree = Tree(*_grow(columns, target, multilabel, whole, counts, n_classes, settings, seed))
+        _weigh(tree.nodes, tree.values, apply_codes(tree, columns), target, counts, weights)
+        return tree
+    if len(counts) <= PRESORTED_ROWS or multilabel or settings.random_cuts:
+        return Tree(*_grow(columns, target, multilabel, counts, counts, n_classes, settings, seed))
+    return _grow_in_branches(columns, target, n_classes, counts, settings, seed, n_threads)
+
+
+def _grow_in_branches(
+    columns: CodedColumns,
+    target: Target,
+    n_classes: int,
+    counts: npt.NDArray[np.int32],
+    settings: TreeSettings,
+    seed: int,
+    n_threads: int,
+) -> Tree:
+    """Grow the upper part of a tree, then the branches below it, several at a time, and join them."""
+    growth, rows, limits = _plant(columns, target, False, counts, counts, n_classes, settings)
+    small_node = max(SMALL_NODE, int(ROWS_PER_CODE * columns.n_codes.mean()))
+    branch_size = len(rows) // BRANCHES
+    if branch_size < BRANCH_ROWS:
+        branch_size = 0
+    branches, keys = grow_histogram(
+        growth, columns, target, counts, rows, 0, 0, np.uint64(seed), limits, small_node, branch_size
+    )
+
+    def grow_branch(k: int) -> Growth:
+        node, start, end, depth = branches[k]
+        branch = _cut_out(growth, node, columns, end - start)
+        grow_histogram(
+            branch, columns, target, counts, rows[start:end], 0, depth, keys[k], limits, small_node, 0
+        )
+        return branch
+
+    if n_threads > 1 and len(branches) > 1:
+        with ThreadPoolExecutor(n_threads) as pool:
+            grown = list(pool.map(grow_branch, range(len(branches))))
+    else:
+        grown = [grow_branch(k) for k in range(len(branches))]
+    for k, branch in enumerate(grown):
+        _graft(growth, branch, branches[k, 0])
+    return Tree(*_finish(growth, columns.n_codes, False, settings.complexity, limits.min_risk))
+
+
+@njit(nogil=True, cache=True)
+def _cut_out(growth, node, columns, n_rows):  # type: ignore[no-untyped-def]
+    """Make a growth of its own whose root is a copy of a leaf."""
+    n_nodes = max(1, 2 * n_rows - 1)
+    n_words = len(growth.subsets) // max(1, len(growth.nodes) // 2)
+    branch = Growth(
+        np.empty(n_nodes, dtype=NODE),
+        np.empty((n_nodes, growth.values.shape[1])),
+        np.empty(n_words * (n_nodes // 2), dtype=np.uint32),
+        np.empty(2, dtype=np.int64),
+    )
+    branch.used[0] = 1
+    branch.used[1] = 0
+    branch.nodes[0] = growth.nodes[node]
+    branch.values[0] = growth.values[node]
+    return branch
+
+
+@njit(nogil=True, cache=True)
+def _graft(growth, branch, node):  # type: ignore[no-untyped-def]
+    """Put a branch in the place of the leaf that it was cut out from."""
+    nodes, values, subsets, used = growth
+    shift = used[0] - 1
+    n_nodes, n_words = branch.used[0], branch.used[1]
+    for k in range(n_nodes):
+        new = node if k == 0 else shift + k
+        nodes[new] = branch.nodes[k]
+        values[new] = branch.values[k]
+        if nodes[new].feature >= 0:
+            nodes[new].left += shift
+            if nodes[new].is_category:
+                nodes[new].cut += used[1]
+    for word in range(n_words):
+        subsets[used[1] + word] = branch.subsets[word]
+    used[0] += n_nodes - 1
+    used[1] += n_words
+
+
+@njit(nogil=True, cache=True)
+def _grow(columns, target, multilabel, weights, counts, n_classes, settings, seed):  # type: ignore[no-untyped-def]
+    """Grow, prune and tidy up in one call, as small data cannot afford more."""
+    growth, rows, limits = _plant(columns, target, multilabel, weights, counts, n_classes, settings)
+    grow_presorted(growth, columns, target, multilabel, weights, counts, rows, 0, 0, np.uint64(seed), limits)
+    return _finish(growth, columns.n_codes, multilabel, settings.complexity, limits.min_risk)
+
+
+@njit(nogil=True, cache=True)
+def _plant(columns, target, multilabel, weights, counts, n_classes, settings):  # type: ignore[no-untyped-def]
+    """Make the root and the buffers that the largest possible tree needs."""
+    n_rows = 0
+    count = 0
+    for i in range(len(counts)):
+        n_rows += counts[i] > 0
+        count += counts[i]
+    min_leaf = max(1, settings.min_leaf)
+    n_nodes = max(1, 2 * min(n_rows, count // min_leaf) - 1)
+    n_words = 0
+    for f in range(len(columns.n_codes)):
+        if category_flag(columns.is_category, f):
+            n_words = max(n_words, (columns.n_codes[f] + 31) // 32)
+    growth = Growth(
+        np.empty(n_nodes, dtype=NODE),
+        np.empty((n_nodes, n_classes)),
+        np.empty(n_words * (n_nodes // 2), dtype=np.uint32),
+        np.empty(2, dtype=np.int64),
+    )
+    growth.used[0] = 1
+    growth.used[1] = 0
+
+    rows = np.empty(n_rows, dtype=np.int32)
+    sums = growth.values[0]
+    sums[:] = 0.0
+    weight = 0.0
+    n_rows = 0
+    for i in range(len(counts)):
+        if counts[i] > 0:
+            rows[n_rows] = i
+            n_rows += 1
+            add_row(target, i, float(weights[i]), sums, sums)
+            weight += weights[i]
+    make_leaf(growth.nodes, 0, weight, count)
+    limits = Limits(
+        max(2, settings.min_split),
+        min_leaf,
+        settings.max_depth,
+        min(settings.max_features, len(columns.n_codes)),
+        settings.random_cuts,
+        max(0.0, settings.complexity) * risk(sums, weight, multilabel),
+        1e-10 * weight,
+    )
+    return growth, rows, limits
+
+
+@njit(nogil=True, cache=True)
+def _finish(growth, n_codes, multilabel, complexity, min_worth):  # type: ignore[no-untyped-def]
+    if complexity >= 0:
+        collapse(growth, min_worth, multilabel)
+    return compact(growth, n_codes)
+
+
+@njit(nogil=True, cache=True)
+def _weigh(nodes, values, leaves, target, counts, weights):  # type: ignore[no-untyped-def]
+    """Replace the rounded weights in every node by the sums of the given ones."""
+    values[:] = 0.0
+    for node in range(len(nodes)):
+        nodes[node].weight = 0.0
+    for i in range(len(leaves)):
+        if counts[i] > 0:
+            add_row(target, i, weights[i], values[leaves[i]], values[leaves[i]])
+            nodes[leaves[i]].weight += weights[i]
+    for node in range(len(nodes) - 1, -1, -1):
+        if nodes[node].feature >= 0:
+            for child in range(nodes[node].left, nodes[node].left + 2):
+                nodes[node].weight += nodes[child].weight
+                for j in range(values.shape[1]):
+                    values[node, j] += values[child, j]

@@ -1,0 +1,263 @@
+"""Grow a tree on histograms: the way for nodes with more rows than codes.
+
+A node's histogram holds, for every column and code, the class counts of its rows. It is filled for the smaller
+child of a split only; the larger child's is its parent's less its sibling's, exactly, since all entries are
+whole numbers. Nodes that became too small for a histogram are handed to the presorted grower.
+
+Only multi-class targets whose weights are counts are grown here.
+"""
+
+import numpy as np
+from numba import njit
+
+from fuselearn.engines.tree.presorted import grow_presorted
+from fuselearn.engines.tree.random import draw_into, mix
+from fuselearn.engines.tree.splitting import (
+    FEATURE,
+    FIRST_RIGHT,
+    HAS_MISSING,
+    LAST_LEFT,
+    MISSING_LEFT,
+    SPLIT_NUMBERS,
+    goes_left,
+    is_terminal,
+    push,
+    write_split,
+)
+from fuselearn.engines.tree.subsets import category_flag, search_subset
+
+
+@njit(nogil=True, cache=True)
+def grow_histogram(  # type: ignore[no-untyped-def]
+    growth, columns, target, counts, rows, root, root_depth, root_key, limits, small_node, branch_size
+):
+    """Grow the subtree of ``root``, a leaf that holds ``rows``, and reorder ``rows`` by node on the way.
+
+    Nodes below the root with at most ``branch_size`` rows are not grown but returned, as an array of (node,
+    first row, row after the last, depth) and an array of their keys.
+    """
+    nodes, values, _, used = growth
+    n_features, n_classes = len(columns.n_codes), values.shape[1]
+    starts = np.empty(n_features + 1, dtype=np.int64)
+    starts[0] = 0
+    for f in range(n_features):
+        starts[f + 1] = starts[f] + columns.n_codes[f] + 1
+    features = np.arange(n_features)
+    left = np.empty(n_classes)
+    aside = np.empty(len(rows), dtype=np.int32)
+    split = np.empty(SPLIT_NUMBERS, dtype=np.int64)
+    sides = np.empty(columns.n_codes.max() + 1, dtype=np.uint8)
+    branches = np.empty((len(rows) // max(1, limits.min_leaf) + 1 if branch_size else 0, 4), dtype=np.int64)
+    branch_keys = np.empty(len(branches), dtype=np.uint64)
+    n_branches = 0
+
+    # The node at place s of the stack has its histogram at place s, too.
+    n_places = min(limits.max_depth - root_depth, len(rows)) + 2
+    stack = np.empty((n_places, 4), dtype=np.int64)
+    keys = np.empty(n_places, dtype=np.uint64)
+    histograms = np.empty((n_places + 1, starts[n_features], n_classes), dtype=np.int32)
+    n_waiting = 0
+    if not is_terminal(nodes, values, root, root_depth, limits, False):
+        push(stack, 0, root, 0, len(rows), root_depth)
+        keys[0] = root_key
+        n_waiting = 1
+        if len(rows) > small_node:
+            _fill(histograms[0], columns.codes, starts, target, counts, rows)
+    while n_waiting > 0:
+        n_waiting -= 1
+        node, start, end, depth = (
+            stack[n_waiting, 0], stack[n_waiting, 1], stack[n_waiting, 2], stack[n_waiting, 3]
+        )  # fmt: skip
+        key = keys[n_waiting]
+        if end - start <= branch_size and node != root:
+            branches[n_branches] = stack[n_waiting]
+            branch_keys[n_branches] = key
+            n_branches += 1
+            continue
+        if end - start <= small_node:
+            grow_presorted(
+                growth, columns, target, False, counts, counts, rows[start:end], node, depth, key, limits
+            )
+            continue
+        histogram = histograms[n_waiting]
+        gain = _find_split(
+            columns, starts, histogram, nodes, values, features, left, node, key, limits, split, sides
+        )
+        if split[FEATURE] < 0:
+            continue
+
+        # The first unused node becomes the left child.
+        f = split[FEATURE]
+        is_category = category_flag(columns.is_category, f)
+        missing_code = columns.n_codes[f]
+        child = used[0]
+        left_count = 0
+        for j in range(n_classes):
+            class_count = 0
+            for code in range(missing_code + 1):
+                if goes_left(code, split, sides, missing_code, is_category):
+                    class_count += histogram[starts[f] + code, j]
+            values[child, j] = class_count
+            left_count += class_count
+        write_split(growth, columns, is_category, node, split, sides, gain, float(left_count), left_count)
+        middle = _deal_out(columns.codes, rows, start, end, f, split, sides, missing_code, is_category, aside)
+
+        # The smaller child is counted, the larger child's histogram is what remains of the parent's. So the larger
+        # one waits at the parent's place, and the smaller one above it.
+        smaller = 0 if middle - start < end - middle else 1
+        larger = 1 - smaller
+        bounds = (start, middle, end)
+        grow_smaller = not is_terminal(nodes, values, child + smaller, depth + 1, limits, False)
+        grow_larger = not is_terminal(nodes, values, child + larger, depth + 1, limits, False)
+        smaller_rows = rows[bounds[smaller] : bounds[smaller + 1]]
+        n_larger = end - start - len(smaller_rows)
+        if grow_larger and n_larger > max(small_node, branch_size):
+            _fill(histograms[n_waiting + 1], columns.codes, starts, target, counts, smaller_rows)
+            _subtract(histogram, histograms[n_waiting + 1])
+        elif grow_smaller and len(smaller_rows) > max(small_node, branch_size):
+            _fill(histogram, columns.codes, starts, target, counts, smaller_rows)
+        for size in range(2):
+            side = smaller if size else larger
+            if grow_smaller if size else grow_larger:
+                push(stack, n_waiting, child + side, bounds[side], bounds[side + 1], depth + 1)
+                keys[n_waiting] = mix(key, side)
+                n_waiting += 1
+    return branches[:n_branches], branch_keys[:n_branches]
+
+
+@njit(nogil=True, cache=True)
+def _fill(histogram, codes, starts, target, counts, rows):  # type: ignore[no-untyped-def]
+    """Count the rows of a node, per column, code and class."""
+    n_features = codes.shape[1]
+    histogram[:] = 0
+    for k in range(len(rows)):
+        row = rows[k]
+        count = counts[row]
+        j = target[row]
+        for f in range(n_features):
+            histogram[starts[f] + codes[row, f], j] += count
+
+
+@njit(nogil=True, cache=True)
+def _subtract(histogram, other):  # type: ignore[no-untyped-def]
+    for b in range(histogram.shape[0]):
+        for j in range(histogram.shape[1]):
+            histogram[b, j] -= other[b, j]
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _find_split(columns, starts, histogram, nodes, values, features, left, node, key, limits, split, sides):  # type: ignore[no-untyped-def]
+    """Search all columns, or a random choice of them; write the best split and return its gain."""
+    n_features, n_classes = len(features), values.shape[1]
+    totals = values[node]
+    weight = nodes[node].weight
+    squares = 0.0
+    for j in range(n_classes):
+        squares += totals[j] * totals[j]
+    best = squares / weight + limits.min_gain
+    split[FEATURE] = -1
+    n_tried = 0
+    for position in range(n_features):
+        f = position
+        if limits.max_features < n_features:
+            if n_tried >= limits.max_features and split[FEATURE] >= 0:
+                break
+            f = draw_into(features, position, key)
+        bins = histogram[starts[f] : starts[f + 1]]
+        if category_flag(columns.is_category, f):
+            best, is_constant = _try_subsets(
+                columns.is_category, bins, totals, weight, f, limits.min_leaf, best, split, sides
+            )
+        else:
+            best, is_constant = _try_cuts(bins, totals, weight, left, f, limits.min_leaf, best, split)
+        n_tried += not is_constant
+    return best - squares / weight
+
+
+@njit(nogil=True, cache=True)
+def _try_cuts(bins, totals, weight, left, f, min_leaf, best, split):  # type: ignore[no-untyped-def]
+    """Walk along a column's codes and keep the best cut; tell whether the column is constant.
+
+    The last bin holds the missing values. They are taken last, so as to be on the right, and then first.
+    """
+    n_bins, n_classes = bins.shape
+    n_missing = 0
+    for j in range(n_classes):
+        n_missing += bins[n_bins - 1, j]
+    is_constant = True
+    for missing_left in range(2 if n_missing > 0 else 1):
+        left_weight = 0.0
+        for j in range(n_classes):
+            left[j] = bins[n_bins - 1, j] if missing_left else 0.0
+            left_weight += left[j]
+        last_code = -1
+        for code in range(n_bins - missing_left):
+            bin_weight = 0
+            for j in range(n_classes):
+                bin_weight += bins[code, j]
+            if bin_weight == 0:
+                continue
+            if last_code >= 0:
+                is_constant = False
+                right_weight = weight - left_weight
+                if right_weight < min_leaf:
+                    break
+                if left_weight >= min_leaf:
+                    left_squares = 0.0
+                    right_squares = 0.0
+                    for j in range(n_classes):
+                        left_squares += left[j] * left[j]
+                        right_squares += (totals[j] - left[j]) * (totals[j] - left[j])
+                    score = left_squares / left_weight + right_squares / right_weight
+                    if score > best:
+                        best = score
+                        split[FEATURE] = f
+                        split[LAST_LEFT] = last_code
+                        split[FIRST_RIGHT] = code
+                        split[MISSING_LEFT] = missing_left
+                        split[HAS_MISSING] = n_missing > 0
+            for j in range(n_classes):
+                left[j] += bins[code, j]
+            left_weight += bin_weight
+            last_code = code
+    return best, is_constant
+
+
+@njit(nogil=True, cache=True)
+def _try_subsets(is_category, bins, totals, weight, f, min_leaf, best, split, sides):  # type: ignore[no-untyped-def]
+    """Keep the best subset of a category column's codes; tell whether the column is constant."""
+    n_bins, n_classes = bins.shape
+    present = np.empty(n_bins, dtype=np.int64)
+    sums = np.empty((n_bins, n_classes))
+    weights = np.zeros(n_bins)
+    n_present = 0
+    for code in range(n_bins):
+        for j in range(n_classes):
+            sums[n_present, j] = bins[code, j]
+            weights[n_present] += bins[code, j]
+        if weights[n_present] > 0:
+            present[n_present] = code
+            n_present += 1
+    best = search_subset(
+        is_category, present, sums, weights, weights, n_present, totals, weight, weight,
+        False, np.uint64(0), min_leaf, f, best, split, sides,
+    )  # fmt: skip
+    return best, n_present < 2
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _deal_out(codes, rows, start, end, f, split, sides, missing_code, is_category, aside):  # type: ignore[no-untyped-def]
+    """Reorder a node's rows so that the left ones come first; return the place of the first right one."""
+    middle = start
+    n_aside = 0
+    for k in range(start, end):
+        row = rows[k]
+        if goes_left(codes[row, f], split, sides, missing_code, is_category):
+            rows[middle] = row
+            middle += 1
+        else:
+            aside[n_aside] = row
+            n_aside += 1
+    for k in range(n_aside):
+        rows[middle + k] = aside[k]
+    return middle

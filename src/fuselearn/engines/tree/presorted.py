@@ -1,0 +1,288 @@
+"""Grow a tree, or the lower part of one, on columns that are sorted once.
+
+The rows of the subtree are copied out and every column's order is found by counting, once. A split then
+keeps each column sorted by dealing its order out to the two children, so that no node ever sorts. Weights are
+whole numbers, so all sums are exact.
+"""
+
+import numpy as np
+from numba import njit
+
+from fuselearn.engines.tree.random import draw_into, mix, uniform
+from fuselearn.engines.tree.splitting import (
+    FEATURE,
+    FIRST_RIGHT,
+    HAS_MISSING,
+    LAST_LEFT,
+    MISSING_LEFT,
+    SPLIT_NUMBERS,
+    goes_left,
+    is_terminal,
+    push,
+    write_split,
+)
+from fuselearn.engines.tree.subsets import category_flag, search_subset
+from fuselearn.engines.tree.targets import add_row, take
+
+
+@njit(nogil=True, cache=True)
+def grow_presorted(growth, columns, target, multilabel, weights, counts, rows, root, root_depth, root_key, limits):  # type: ignore[no-untyped-def]
+    """Grow the subtree of ``root``, a leaf that holds ``rows``, into ``growth``."""
+    nodes, values, _, used = growth
+    n_rows = len(rows)
+    n_features, n_classes = len(columns.n_codes), values.shape[1]
+    codes, order = _sort_columns(columns.codes, columns.n_codes, rows)
+    target = take(target, rows)
+    row_weight = np.empty(n_rows)
+    row_count = np.empty(n_rows, dtype=np.int32)
+    for i in range(n_rows):
+        row_weight[i] = weights[rows[i]]
+        row_count[i] = counts[rows[i]]
+
+    features = np.arange(n_features)
+    left = np.empty(n_classes)
+    is_left = np.empty(n_rows, dtype=np.uint8)
+    aside = np.empty(n_rows, dtype=np.uint32)
+    split = np.empty(SPLIT_NUMBERS, dtype=np.int64)
+    sides = np.empty(columns.n_codes.max() + 1, dtype=np.uint8)
+
+    # A node waits on the stack as (node, first row, row after the last, depth).
+    stack = np.empty((min(limits.max_depth - root_depth, n_rows) + 2, 4), dtype=np.int64)
+    keys = np.empty(len(stack), dtype=np.uint64)
+    n_waiting = 0
+    if not is_terminal(nodes, values, root, root_depth, limits, multilabel):
+        push(stack, 0, root, 0, n_rows, root_depth)
+        keys[0] = root_key
+        n_waiting = 1
+    while n_waiting > 0:
+        n_waiting -= 1
+        node, start, end, depth = (
+            stack[n_waiting, 0], stack[n_waiting, 1], stack[n_waiting, 2], stack[n_waiting, 3]
+        )  # fmt: skip
+        key = keys[n_waiting]
+        gain = _find_split(
+            columns, codes, order, target, multilabel, row_weight, row_count, nodes, values,
+            features, left, node, start, end, key, limits, split, sides,
+        )  # fmt: skip
+        if split[FEATURE] < 0:
+            continue
+
+        # The first unused node becomes the left child; its class weights are summed up here.
+        f = split[FEATURE]
+        is_category = category_flag(columns.is_category, f)
+        left_weight = 0.0
+        left_count = 0
+        n_left_rows = 0
+        child = used[0]
+        for j in range(n_classes):
+            values[child, j] = 0.0
+        for k in range(start, end):
+            i = order[f, k]
+            is_left[i] = goes_left(codes[f, i], split, sides, columns.n_codes[f], is_category)
+            if is_left[i]:
+                add_row(target, i, row_weight[i], values[child], left)
+                left_weight += row_weight[i]
+                left_count += row_count[i]
+                n_left_rows += 1
+        write_split(growth, columns, is_category, node, split, sides, gain, left_weight, left_count)
+
+        grow_left = not is_terminal(nodes, values, child, depth + 1, limits, multilabel)
+        grow_right = not is_terminal(nodes, values, child + 1, depth + 1, limits, multilabel)
+        if grow_left or grow_right:
+            _deal_out(order, start, end, is_left, aside)
+        bounds = (start, start + n_left_rows, end)
+        for side in range(2):
+            if grow_right if side else grow_left:
+                push(stack, n_waiting, child + side, bounds[side], bounds[side + 1], depth + 1)
+                keys[n_waiting] = mix(key, side)
+                n_waiting += 1
+
+
+@njit(nogil=True, cache=True)
+def _sort_columns(table, n_codes, rows):  # type: ignore[no-untyped-def]
+    """Copy the codes of some rows column by column, and find the order of each column."""
+    n_rows, n_features = len(rows), len(n_codes)
+    codes = np.empty((n_features, n_rows), dtype=np.uint16)
+    order = np.empty((n_features, n_rows), dtype=np.uint32)
+    for i in range(n_rows):
+        for f in range(n_features):
+            codes[f, i] = table[rows[i], f]
+    starts = np.empty(257, dtype=np.uint32)
+    by_low_byte = np.empty(n_rows, dtype=np.uint32)
+    for f in range(n_features):
+        # Codes below 256 need one counting pass, the others one for each byte.
+        n_passes = 1 if n_codes[f] < 256 else 2
+        for byte in range(n_passes):
+            n_buckets = n_codes[f] + 1 if n_passes == 1 else 256
+            for b in range(n_buckets + 1):
+                starts[b] = 0
+            for i in range(n_rows):
+                starts[((codes[f, i] >> (8 * byte)) & 255) + 1] += 1
+            for b in range(n_buckets):
+                starts[b + 1] += starts[b]
+            for k in range(n_rows):
+                i = by_low_byte[k] if byte == 1 else k
+                bucket = (codes[f, i] >> (8 * byte)) & 255
+                order[f, starts[bucket]] = i
+                starts[bucket] += 1
+            if byte == 0 and n_passes == 2:
+                for k in range(n_rows):
+                    by_low_byte[k] = order[f, k]
+    return codes, order
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _find_split(  # type: ignore[no-untyped-def]
+    columns, codes, order, target, multilabel, row_weight, row_count, nodes, values,
+    features, left, node, start, end, key, limits, split, sides,
+):  # fmt: skip
+    """Search all columns, or a random choice of them; write the best split and return its gain."""
+    n_features, n_classes = len(features), values.shape[1]
+    totals = values[node]
+    weight = nodes[node].weight
+    count = nodes[node].count
+    squares = 0.0
+    for j in range(n_classes):
+        squares += totals[j] * totals[j]
+    best = squares / weight + limits.min_gain
+    split[FEATURE] = -1
+    n_tried = 0
+    for position in range(n_features):
+        f = position
+        if limits.max_features < n_features:
+            if n_tried >= limits.max_features and split[FEATURE] >= 0:
+                break
+            f = draw_into(features, position, key)
+        first_code = np.int64(codes[f, order[f, start]])
+        if first_code == codes[f, order[f, end - 1]]:
+            continue
+        n_tried += 1
+        random_key = mix(key, n_features + position) if limits.random_cuts else np.uint64(0)
+        if category_flag(columns.is_category, f):
+            best = _try_subsets(
+                columns.is_category, codes[f], order[f], target, multilabel, row_weight, row_count, totals,
+                weight, count, start, end, f, random_key, limits.min_leaf, best, split, sides,
+            )  # fmt: skip
+        else:
+            stop = end
+            while codes[f, order[f, stop - 1]] == columns.n_codes[f]:
+                stop -= 1
+            only_cut = -1
+            if limits.random_cuts:
+                last_code = np.int64(codes[f, order[f, stop - 1]])
+                only_cut = _random_cut(columns, f, first_code, last_code, random_key)
+            best = _try_cuts(
+                codes[f], order[f], target, row_weight, row_count, totals, squares, weight, count, left,
+                start, stop, end, f, only_cut, limits.min_leaf, best, split,
+            )  # fmt: skip
+    return best - squares / weight
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _try_cuts(  # type: ignore[no-untyped-def]
+    codes, order, target, row_weight, row_count, totals, squares, weight, count, left,
+    start, stop, end, f, only_cut, min_leaf, best, split,
+):  # fmt: skip
+    """Walk along a sorted column and keep the best cut, with missing values on the right, then on the left.
+
+    With L and R the class weights on the two sides, the best cut has the largest sum(L^2) / weight(L) +
+    sum(R^2) / weight(R), and sum(R^2) follows from sum(L^2) and sum(L * (L + R)).
+    """
+    for missing_left in range(2 if stop < end else 1):
+        left_squares = 0.0
+        left_products = 0.0
+        left_weight = 0.0
+        left_count = 0
+        for j in range(len(left)):
+            left[j] = 0.0
+        # Rows are walked in two stretches: the missing ones, where they go left, and the others.
+        for stretch in range(1 - missing_left, 2):
+            first = stop if stretch == 0 else start
+            last = end if stretch == 0 else (stop if missing_left or stop == end else stop + 1)
+            next_code = codes[order[first]]
+            for k in range(first, last if stretch == 0 else last - 1):
+                i = order[k]
+                more_squares, more_products = add_row(target, i, row_weight[i], left, totals)
+                left_squares += more_squares
+                left_products += more_products
+                left_weight += row_weight[i]
+                left_count += row_count[i]
+                if stretch == 0:
+                    continue
+                code = next_code
+                next_code = codes[order[k + 1]]
+                if code == next_code or left_count < min_leaf:
+                    continue
+                if count - left_count < min_leaf:
+                    break
+                right_squares = squares - 2.0 * left_products + left_squares
+                score = left_squares / left_weight + right_squares / (weight - left_weight)
+                if score > best and (only_cut < 0 or code <= only_cut < next_code):
+                    best = score
+                    split[FEATURE] = f
+                    split[LAST_LEFT] = code
+                    split[FIRST_RIGHT] = next_code
+                    split[MISSING_LEFT] = missing_left
+                    split[HAS_MISSING] = stop < end
+    return best
+
+
+@njit(nogil=True, cache=True)
+def _try_subsets(  # type: ignore[no-untyped-def]
+    is_category, codes, order, target, multilabel, row_weight, row_count, totals,
+    weight, count, start, end, f, random_key, min_leaf, best, split, sides,
+):  # fmt: skip
+    """Sum up the categories of a node and keep the best subset of them."""
+    n_present = 1
+    for k in range(start + 1, end):
+        n_present += codes[order[k]] != codes[order[k - 1]]
+    present = np.empty(n_present, dtype=np.int64)
+    sums = np.zeros((n_present, len(totals)))
+    weights = np.zeros(n_present)
+    counts = np.zeros(n_present, dtype=np.int64)
+    c = -1
+    for k in range(start, end):
+        i = order[k]
+        if c < 0 or codes[i] != present[c]:
+            c += 1
+            present[c] = codes[i]
+        add_row(target, i, row_weight[i], sums[c], totals)
+        weights[c] += row_weight[i]
+        counts[c] += row_count[i]
+    return search_subset(
+        is_category, present, sums, weights, counts, n_present, totals, weight, count,
+        multilabel, random_key, min_leaf, f, best, split, sides,
+    )  # fmt: skip
+
+
+@njit(nogil=True, cache=True)
+def _random_cut(columns, f, first_code, last_code, key):  # type: ignore[no-untyped-def]
+    """Draw a value between the smallest and the largest one, and give the last code that does not exceed it."""
+    start = columns.offsets[f]
+    smallest = columns.lower[start + first_code]
+    value = smallest + uniform(key) * (columns.upper[start + last_code] - smallest)
+    below, above = first_code, last_code
+    while above - below > 1:
+        middle = (below + above) // 2
+        if columns.upper[start + middle] <= value:
+            below = middle
+        else:
+            above = middle
+    return below
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _deal_out(order, start, end, is_left, aside):  # type: ignore[no-untyped-def]
+    """Reorder every column's rows so that the left ones come first, each side still sorted."""
+    for f in range(len(order)):
+        n_left = start
+        n_aside = 0
+        # Both places are written and one of them is kept: a wrong guess at a branch would cost more.
+        for k in range(start, end):
+            i = order[f, k]
+            order[f, n_left] = i
+            aside[n_aside] = i
+            n_left += is_left[i]
+            n_aside += 1 - is_left[i]
+        for k in range(n_aside):
+            order[f, n_left + k] = aside[k]

@@ -1,0 +1,105 @@
+"""Prune a tree the way rpart does: by misclassification risk, relative to the root's.
+
+A split is worth its complexity
+
+    (risk of the node - risk of the leaves below it) / number of splits below it,
+
+counted without those descendants that collapse before it. Splits whose worth is at most ``complexity`` times the
+root's risk are undone, from the leaves upwards. This is Breiman's cost-complexity pruning with
+misclassification as the cost, unlike scikit-learn's ``ccp_alpha``, which takes the impurity as the cost.
+"""
+
+import numpy as np
+from numba import njit
+
+from fuselearn.engines.tree.targets import risk
+
+
+@njit(nogil=True, cache=True)
+def collapse(growth, min_worth, multilabel):  # type: ignore[no-untyped-def]
+    """Turn splits that are not worth more than ``min_worth`` into leaves."""
+    nodes = growth.nodes
+    n_nodes = growth.used[0]
+    worth = np.full(n_nodes, min_worth)
+    risks = np.empty(n_nodes)
+    subtree_risk = np.empty(n_nodes)
+    n_splits = np.zeros(n_nodes, dtype=np.int64)
+    for node in range(n_nodes - 1, -1, -1):
+        risks[node] = risk(growth.values[node], nodes[node].weight, multilabel)
+        subtree_risk[node] = risks[node]
+        if nodes[node].feature < 0:
+            continue
+        first = nodes[node].left
+        second = first + 1
+        if worth[second] <= worth[first]:
+            first, second = second, first
+        below = subtree_risk[first] + subtree_risk[second]
+        splits = n_splits[first] + n_splits[second] + 1
+        node_worth = (risks[node] - below) / splits
+        # A child that is worth less than its parent collapses before it and does not count.
+        if node_worth > worth[first]:
+            below += risks[first] - subtree_risk[first]
+            splits -= n_splits[first]
+            node_worth = (risks[node] - below) / splits
+            if node_worth > worth[second]:
+                below += risks[second] - subtree_risk[second]
+                splits -= n_splits[second]
+                node_worth = (risks[node] - below) / splits
+        if node_worth <= min_worth:
+            nodes[node].feature = -1
+        else:
+            worth[node] = node_worth
+            subtree_risk[node] = below
+            n_splits[node] = splits
+
+
+@njit(nogil=True, cache=True)
+def compact(growth, n_codes):  # type: ignore[no-untyped-def]
+    """Copy the nodes that can be reached from the root, in the order in which they were made."""
+    nodes = growth.nodes
+    n_nodes = growth.used[0]
+    place = np.full(n_nodes, -1, dtype=np.int64)
+    place[0] = 0
+    n_kept = 1
+    n_words = 0
+    for node in range(n_nodes):
+        if place[node] >= 0 and nodes[node].feature >= 0:
+            place[nodes[node].left] = n_kept
+            place[nodes[node].left + 1] = n_kept + 1
+            n_kept += 2
+            if nodes[node].is_category:
+                n_words += (n_codes[nodes[node].feature] + 31) // 32
+
+    kept = np.empty(n_kept, dtype=nodes.dtype)
+    values = np.empty((n_kept, growth.values.shape[1]))
+    subsets = np.empty(n_words, dtype=np.uint32)
+    n_words = 0
+    for node in range(n_nodes):
+        new = place[node]
+        if new < 0:
+            continue
+        kept[new] = nodes[node]
+        values[new] = growth.values[node]
+        if nodes[node].feature < 0:
+            _clear_split(kept, new)
+            continue
+        kept[new].left = place[nodes[node].left]
+        if nodes[node].is_category:
+            size = (n_codes[nodes[node].feature] + 31) // 32
+            start = nodes[node].cut
+            subsets[n_words : n_words + size] = growth.subsets[start : start + size]
+            kept[new].cut = n_words
+            n_words += size
+    return kept, values, subsets
+
+
+@njit(nogil=True, cache=True)
+def _clear_split(nodes, node):  # type: ignore[no-untyped-def]
+    """Make a pruned node look like a leaf that was never split."""
+    nodes[node].threshold = 0.0
+    nodes[node].gain = 0.0
+    nodes[node].left = -1
+    nodes[node].cut = -1
+    nodes[node].is_category = False
+    nodes[node].missing_left = True
+    nodes[node].heavier_left = True

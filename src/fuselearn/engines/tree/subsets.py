@@ -1,0 +1,225 @@
+"""The best split of a category column: which categories go left.
+
+With two classes the categories are ordered by the share of the second class, and the best of the cuts
+along that order is the best of all subsets (Breiman et al. 1984). With more classes all subsets of up to
+10 categories are tried; beyond that, categories are ordered along the first principal axis of their
+class shares (Coppersmith, Hong and Hosking 1999) and the cuts along that order are tried.
+"""
+
+import numpy as np
+from numba import njit, types
+from numba.extending import overload
+
+EXHAUSTIVE_CATEGORIES = 10
+POWER_STEPS = 30
+
+RIGHT, LEFT, ABSENT = np.uint8(0), np.uint8(1), np.uint8(2)
+
+
+@njit(nogil=True, cache=True)
+def best_subset(  # type: ignore[no-untyped-def]
+    sums, weights, counts, n_present, totals, weight, count, min_leaf, multilabel, random_key, sides
+):
+    """Search the best subset of the categories present in a node.
+
+    ``sums[c]``, ``weights[c]`` and ``counts[c]`` are the class weights, the weight and the number of rows of
+    the c-th present category. Writes 1 (left) or 0 (right) into ``sides[c]`` and returns the score, that is
+    sum(left**2)/left_weight + sum(right**2)/right_weight, or -1 if no subset leaves ``min_leaf`` rows on both
+    sides. A ``random_key`` above zero makes the choice random: each category goes left or right by a bit.
+    """
+    if n_present < 2:
+        return -1.0
+    if random_key > 0:
+        return _random_subset(
+            sums, weights, counts, n_present, totals, weight, count, min_leaf, random_key, sides
+        )
+    # Shares of two classes, or of one label, already lie on a line.
+    on_a_line = len(totals) == 1 or (len(totals) == 2 and not multilabel)
+    if not on_a_line and n_present <= EXHAUSTIVE_CATEGORIES:
+        return _exhaustive(sums, weights, counts, n_present, totals, weight, count, min_leaf, sides)
+    positions = np.empty(n_present)
+    if on_a_line:
+        for c in range(n_present):
+            positions[c] = sums[c, len(totals) - 1] / weights[c]
+    else:
+        _place_on_principal_axis(sums, weights, totals, weight, positions)
+    order = np.argsort(positions)
+    return _along(order, sums, weights, counts, totals, weight, count, min_leaf, sides)
+
+
+@njit(nogil=True, cache=True)
+def _score(left, totals, left_weight, weight):  # type: ignore[no-untyped-def]
+    left_squares = 0.0
+    right_squares = 0.0
+    for j in range(len(totals)):
+        left_squares += left[j] * left[j]
+        right_squares += (totals[j] - left[j]) ** 2
+    return left_squares / left_weight + right_squares / (weight - left_weight)
+
+
+@njit(nogil=True, cache=True)
+def _exhaustive(sums, weights, counts, n_present, totals, weight, count, min_leaf, sides):  # type: ignore[no-untyped-def]
+    """Try all subsets in the order of a Gray code: each differs from the last by one category."""
+    left = np.zeros(len(totals), dtype=np.float64)
+    left_weight = 0.0
+    left_count = 0
+    best = -1.0
+    best_code = 0
+    for step in range(1, 1 << (n_present - 1)):
+        moved = 0
+        while (step >> moved) & 1 == 0:
+            moved += 1
+        code = step ^ (step >> 1)
+        sign = 1 if (code >> moved) & 1 else -1
+        for j in range(len(totals)):
+            left[j] += sign * sums[moved, j]
+        left_weight += sign * weights[moved]
+        left_count += sign * counts[moved]
+        if left_count >= min_leaf and count - left_count >= min_leaf:
+            score = _score(left, totals, left_weight, weight)
+            if score > best:
+                best = score
+                best_code = code
+    for c in range(n_present):
+        sides[c] = (best_code >> c) & 1
+    return best
+
+
+@njit(nogil=True, cache=True)
+def _along(order, sums, weights, counts, totals, weight, count, min_leaf, sides):  # type: ignore[no-untyped-def]
+    """Try the cuts along an order of the categories."""
+    left = np.zeros(len(totals), dtype=np.float64)
+    left_weight = 0.0
+    left_count = 0
+    best = -1.0
+    best_size = 0
+    for k in range(len(order) - 1):
+        c = order[k]
+        for j in range(len(totals)):
+            left[j] += sums[c, j]
+        left_weight += weights[c]
+        left_count += counts[c]
+        if left_count >= min_leaf and count - left_count >= min_leaf:
+            score = _score(left, totals, left_weight, weight)
+            if score > best:
+                best = score
+                best_size = k + 1
+    for k in range(len(order)):
+        sides[order[k]] = 1 if k < best_size else 0
+    return best
+
+
+@njit(nogil=True, cache=True)
+def _random_subset(  # type: ignore[no-untyped-def]
+    sums, weights, counts, n_present, totals, weight, count, min_leaf, random_key, sides
+):
+    left = np.zeros(len(totals), dtype=np.float64)
+    left_weight = 0.0
+    left_count = 0
+    for c in range(n_present):
+        sides[c] = (random_key >> np.uint64(c % 61)) & np.uint64(1)
+        if sides[c] == 1:
+            for j in range(len(totals)):
+                left[j] += sums[c, j]
+            left_weight += weights[c]
+            left_count += counts[c]
+    if left_count < max(1, min_leaf) or count - left_count < max(1, min_leaf):
+        return -1.0
+    return _score(left, totals, left_weight, weight)
+
+
+@njit(nogil=True, cache=True)
+def _place_on_principal_axis(sums, weights, totals, weight, positions):  # type: ignore[no-untyped-def]
+    """Place each category along the first principal axis of the class shares, found by power steps."""
+    n_classes = len(totals)
+    n_present = len(positions)
+    shares = np.empty((n_present, n_classes))
+    heaviest = 0
+    for c in range(n_present):
+        if weights[c] > weights[heaviest]:
+            heaviest = c
+        for j in range(n_classes):
+            shares[c, j] = sums[c, j] / weights[c] - totals[j] / weight
+    axis = shares[heaviest].copy()
+    for _ in range(POWER_STEPS):
+        for c in range(n_present):
+            positions[c] = 0.0
+            for j in range(n_classes):
+                positions[c] += shares[c, j] * axis[j]
+        length = 0.0
+        for j in range(n_classes):
+            axis[j] = 0.0
+            for c in range(n_present):
+                axis[j] += weights[c] * positions[c] * shares[c, j]
+            length += axis[j] * axis[j]
+        if length == 0.0:
+            break
+        for j in range(n_classes):
+            axis[j] /= np.sqrt(length)
+
+
+@njit(nogil=True, cache=True)
+def write_subset(subsets, used, n_categories, sides, heavier_left):  # type: ignore[no-untyped-def]
+    """Write the bits of a category split; categories absent from the node follow the heavier child."""
+    first = used[1]
+    n_words = (n_categories + 31) // 32
+    used[1] += n_words
+    for word in range(first, first + n_words):
+        subsets[word] = 0
+    for c in range(n_categories):
+        if sides[c] == LEFT or (sides[c] == ABSENT and heavier_left):
+            subsets[first + c // 32] |= np.uint32(1) << np.uint32(c % 32)
+    return first
+
+
+def category_flag(is_category, f):  # type: ignore[no-untyped-def]
+    """Tell whether column ``f`` is a category column; tables without any have None for the flags."""
+    return is_category is not None and is_category[f]
+
+
+@overload(category_flag, inline="always")
+def _category_flag(is_category, f):  # type: ignore[no-untyped-def]
+    if isinstance(is_category, types.NoneType):
+        return lambda is_category, f: False
+    return lambda is_category, f: is_category[f]
+
+
+def search_subset(  # type: ignore[no-untyped-def]
+    is_category, present, sums, weights, counts, n_present, totals, weight, count,
+    multilabel, random_key, min_leaf, f, best, split, sides,
+):  # fmt: skip
+    """Search the best subset of a node's categories, keep it if its score beats ``best``, return the better score.
+
+    Compiled to nothing for tables without category columns, which spares them the wait.
+    """
+    raise RuntimeError("compiled only")
+
+
+@overload(search_subset)
+def _search_subset(  # type: ignore[no-untyped-def]
+    is_category, present, sums, weights, counts, n_present, totals, weight, count,
+    multilabel, random_key, min_leaf, f, best, split, sides,
+):  # fmt: skip
+    def nothing(  # type: ignore[no-untyped-def]
+        is_category, present, sums, weights, counts, n_present, totals, weight, count,
+        multilabel, random_key, min_leaf, f, best, split, sides,
+    ):  # fmt: skip
+        return best
+
+    def search(  # type: ignore[no-untyped-def]
+        is_category, present, sums, weights, counts, n_present, totals, weight, count,
+        multilabel, random_key, min_leaf, f, best, split, sides,
+    ):  # fmt: skip
+        found = np.empty(n_present, dtype=np.uint8)
+        score = best_subset(
+            sums, weights, counts, n_present, totals, weight, count, min_leaf, multilabel, random_key, found
+        )
+        if score <= best:
+            return best
+        split[0] = f
+        sides[:] = ABSENT
+        for c in range(n_present):
+            sides[present[c]] = found[c]
+        return score
+
+    return nothing if isinstance(is_category, types.NoneType) else search

@@ -1,0 +1,111 @@
+"""Targets as kernels see them: one class per row, or a list of labels per row.
+
+The Gini criterion asks for large sums of squared class weights on both sides of a cut. That sum has the same
+form for one class per row and, summed over labels, for any number of labels per row: a multi-class row simply
+is a row with one label. So both kinds of target share every kernel and differ in the few lines below.
+
+A multi-class target is an int32 array of class numbers. A multi-label target is a tuple
+``(starts, labels, rows)``: the labels of row ``i`` are ``labels[starts[rows[i]]:starts[rows[i] + 1]]``.
+"""
+
+# The functions that kernels call have a plain body for reading and an overload for compiling.
+# ruff: noqa: D103
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit, types
+from numba.extending import overload
+
+Target = npt.NDArray[np.int32] | tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int32]]
+
+
+def labels_target(Y: npt.NDArray[Any]) -> Target:
+    """Turn an (n, L) matrix of zeros and ones into a multi-label target."""
+    rows, labels = np.nonzero(Y)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(Y)))])
+    return (
+        starts.astype(np.int64),
+        labels.astype(np.int32),
+        np.arange(len(Y), dtype=np.int32),
+    )
+
+
+def is_multilabel(target: Target) -> bool:
+    """Tell whether a target lists labels (rather than giving one class per row)."""
+    return isinstance(target, tuple)
+
+
+def take(target, rows):  # type: ignore[no-untyped-def]
+    """Give the target of a selection of rows."""
+    raise RuntimeError("compiled only")
+
+
+def add_row(target, row, weight, sums, totals):  # type: ignore[no-untyped-def]
+    """Add a row's weight to the class sums; return by how much sum(sums**2) and sums @ totals grow."""
+    raise RuntimeError("compiled only")
+
+
+@overload(take)
+def _take(target, rows):  # type: ignore[no-untyped-def]
+    if isinstance(target, types.Array):
+        return lambda target, rows: target[rows]
+    return lambda target, rows: (target[0], target[1], target[2][rows])
+
+
+@overload(add_row, inline="always")
+def _add_row(target, row, weight, sums, totals):  # type: ignore[no-untyped-def]
+    if isinstance(target, types.Array):
+
+        def add_class(target, row, weight, sums, totals):  # type: ignore[no-untyped-def]
+            j = target[row]
+            before = sums[j]
+            sums[j] = before + weight
+            return weight * (2 * before + weight), weight * totals[j]
+
+        return add_class
+
+    def add_labels(target, row, weight, sums, totals):  # type: ignore[no-untyped-def]
+        starts, labels, rows = target
+        squares = weight - weight
+        products = weight - weight
+        for k in range(starts[rows[row]], starts[rows[row] + 1]):
+            j = labels[k]
+            before = sums[j]
+            sums[j] = before + weight
+            squares += weight * (2 * before + weight)
+            products += weight * totals[j]
+        return squares, products
+
+    return add_labels
+
+
+@njit(nogil=True, cache=True)
+def sum_rows(target, rows, weights, sums):  # type: ignore[no-untyped-def]
+    """Write the class weights of some rows into ``sums``."""
+    sums[:] = 0
+    for k in range(len(rows)):
+        add_row(target, rows[k], weights[rows[k]], sums, sums)
+
+
+@njit(nogil=True, cache=True)
+def risk(sums, weight, multilabel):  # type: ignore[no-untyped-def]
+    """Weight that a constant prediction gets wrong: of rows, or of (row, label) pairs."""
+    if multilabel:
+        wrong = weight - weight
+        for j in range(len(sums)):
+            wrong += min(sums[j], weight - sums[j])
+        return wrong
+    return weight - sums.max()
+
+
+@njit(nogil=True, cache=True)
+def is_pure(sums, weight):  # type: ignore[no-untyped-def]
+    """Tell whether every class or label has either all of the weight or none."""
+    for j in range(len(sums)):
+        if 0 < sums[j] < weight:
+            return False
+    return True
