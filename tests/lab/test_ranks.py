@@ -77,7 +77,7 @@ def test_score_table_leaves_a_missing_pair_empty_and_ranking_names_it():
 @pytest.mark.parametrize(
     ("noise", "message"),
     [
-        (None, "several for method 'KFHE' on dataset 'mushroom'"),
+        (None, "one row per dataset, method; .* for dataset 'mushroom', method 'KFHE'"),
         (0.3, r"noise must be one of \[0.0, 0.05, 0.1, 0.15, 0.2\]; got 0.3"),
     ],
 )
@@ -89,6 +89,11 @@ def test_score_table_refuses_ambiguous_and_unknown_noise(noise, message):
 def test_score_table_names_missing_columns():
     with pytest.raises(ValueError, match="columns dataset, method, score; method not found"):
         score_table(pd.DataFrame({"dataset": ["a"], "score": [1.0]}))
+
+
+def test_score_table_refuses_no_rows():
+    with pytest.raises(ValueError, match="results must have at least one row"):
+        score_table(load_published("kfhe_scores").iloc[:0])
 
 
 # check_scores

@@ -8,6 +8,7 @@ columns name them, or any two-dimensional array, whose datasets and methods are 
 `aligned_ranks` over all of them; `average_ranks`, `bootstrap_ranks` and `win_tie_loss` summarise.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,7 @@ __all__ = [
     "aligned_ranks",
     "average_ranks",
     "bootstrap_ranks",
+    "check_results",
     "check_scores",
     "merge_rounding_errors",
     "mid_ranks",
@@ -96,27 +98,51 @@ def score_table(
     dataset
     wine     0.94  0.88
     """
-    needed = ["dataset", "method", value] + ([] if noise is None else ["noise"])
-    missing = [column for column in needed if column not in results.columns]
-    if missing:
-        raise ValueError(
-            f"results must have the columns {', '.join(needed)}; {', '.join(missing)} not found."
-        )
+    check_results(results, ["dataset", "method"] + ([] if noise is None else ["noise"]), [value])
     if noise is not None:
         levels = results["noise"].unique()
         results = results[results["noise"] == noise]
         if results.empty:
             raise ValueError(f"noise must be one of {sorted(levels.tolist())}; got {noise}.")
-    repeated = results.duplicated(["dataset", "method"])
-    if repeated.any():
-        row = results[repeated].iloc[0]
-        raise ValueError(
-            "results must have one row per dataset and method; there are several for method "
-            f"{row['method']!r} on dataset {row['dataset']!r}. Average over folds, or choose one "
-            "level with noise."
-        )
     table = results.pivot(index="dataset", columns="method", values=value)
     return table.loc[results["dataset"].unique(), results["method"].unique()]
+
+
+def check_results(results: pd.DataFrame, keys: Sequence[str], values: Sequence[str]) -> None:
+    """Refuse tidy results that lack a column, have no row, or repeat a row.
+
+    Parameters
+    ----------
+    results : DataFrame
+        One row per combination of the `keys`.
+
+    keys : sequence of str
+        The columns that identify a row, such as dataset, noise and method.
+
+    values : sequence of str
+        The columns that hold a row's numbers, such as score.
+
+    Raises
+    ------
+    ValueError
+        With a sentence that names the column or the row.
+    """
+    needed = [*keys, *values]
+    missing = [column for column in needed if column not in results.columns]
+    if missing:
+        raise ValueError(
+            f"results must have the columns {', '.join(needed)}; {', '.join(missing)} not found."
+        )
+    if results.empty:
+        raise ValueError("results must have at least one row; got none.")
+    repeated = results.duplicated(list(keys))
+    if repeated.any():
+        row = results[repeated].iloc[0]
+        where = ", ".join(f"{key} {row[key]!r}" for key in keys)
+        raise ValueError(
+            f"results must have one row per {', '.join(keys)}; there are several for {where}. "
+            "Average them, or choose some, first."
+        )
 
 
 def check_scores(
