@@ -1,0 +1,34 @@
+"""A CART engine for ensembles: one coded table, many trees.
+
+The flow is ``code_columns`` (once per dataset), ``grow_tree`` (once per tree, given how often each row was drawn),
+``apply_codes`` or ``leaf_classes`` (the tree on the table itself), ``pack_forest`` and ``sum_leaf_values`` (many trees
+on new rows).
+"""
+
+from fuselearn.engines.tree.coding import CodedColumns, code_columns
+from fuselearn.engines.tree.growing import TreeSettings, grow_tree
+from fuselearn.engines.tree.nodes import Tree
+from fuselearn.engines.tree.predicting import (
+    PackedForest,
+    apply_codes,
+    apply_forest,
+    leaf_rows,
+    pack_forest,
+    sum_leaf_values,
+)
+from fuselearn.engines.tree.targets import labels_target
+
+__all__ = [
+    "CodedColumns",
+    "PackedForest",
+    "Tree",
+    "TreeSettings",
+    "apply_codes",
+    "apply_forest",
+    "code_columns",
+    "grow_tree",
+    "labels_target",
+    "leaf_rows",
+    "pack_forest",
+    "sum_leaf_values",
+]

@@ -16,6 +16,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from fuselearn.engines.tree.lookup import count_not_above
+
 MAX_CODES = 65_535
 BINS_BEYOND = 255
 BLOCK_ELEMENTS = 4_000_000
@@ -168,17 +170,8 @@ def _summarise(ascending, most_codes, n_bins, lower, upper):  # type: ignore[no-
 @njit(nogil=True, cache=True)
 def _encode(values, lower, codes):  # type: ignore[no-untyped-def]
     """Give each value the last code whose lower bound does not exceed it."""
-    n_codes = len(lower)
+    # Missing values are left alone and so end up with the code after the last one.
+    reached = np.full(len(values), len(lower) + 1, dtype=np.int32)
+    count_not_above(values, lower, reached)
     for i in range(len(values)):
-        value = values[i]
-        if np.isnan(value):
-            codes[i] = n_codes
-            continue
-        start = 0
-        size = n_codes
-        while size > 1:
-            half = size // 2
-            if lower[start + half] <= value:
-                start += half
-            size -= half
-        codes[i] = start
+        codes[i] = reached[i] - 1

@@ -1,13 +1,14 @@
-"""Send rows down trees: coded rows down one tree, or rows of values down a packed forest.
+"""Send rows down trees: coded rows down the tree they grew, or rows of values down a packed forest.
 
-A packed forest lays the nodes of all its trees out in one array of small records. A leaf points to itself, so
-several rows can descend side by side, each step taken by all of them, which keeps the processor busy while
-single nodes are fetched from memory.
+A packed forest answers "is the value below the threshold?" with whole numbers: all thresholds of a column, over all
+trees, are sorted, and a value is coded once by how many of them it reaches. Nodes then are small records, laid out
+level by level, and a leaf points to itself, so that several rows descend side by side, which keeps the processor
+busy while nodes are fetched from memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -16,62 +17,100 @@ import numpy.typing as npt
 from numba import njit
 
 from fuselearn.engines.tree.coding import CodedColumns
+from fuselearn.engines.tree.lookup import count_not_above
 from fuselearn.engines.tree.nodes import Tree
 
 PACKED_NODE = np.dtype(
     [
-        ("threshold", np.float64),  # values below it go left; +inf in a leaf
-        ("feature", np.int32),  # 0 in a leaf
-        ("left", np.int32),  # the right child follows; a leaf points to itself
+        ("cut", np.uint32),  # larger codes go right; in a category split, the first word of its subset
+        ("feature", np.uint32),  # 0 in a leaf
+        ("left", np.uint32),  # the right child follows; a leaf points to itself
         ("leaf", np.int32),  # number of the leaf in the forest, -1 in a split
-        ("first_word", np.int32),  # of a category split; -1 in other nodes
-        ("n_categories", np.int32),
-        ("missing_left", np.bool_),
-        ("heavier_left", np.bool_),
-    ],
-    align=True,
+    ]
 )
+# Values that are not compared with a threshold have codes from here on: categories, unknown categories, missing.
+SPECIAL = np.uint32(1 << 31)
+UNKNOWN = np.uint32((1 << 32) - 2)
+MISSING = np.uint32((1 << 32) - 1)
+MISSING_LEFT, UNKNOWN_LEFT = np.uint8(1), np.uint8(2)
 
 # So many rows go down a tree side by side, and so many before the next tree has its turn.
 ABREAST = 8
-BLOCK_ROWS = 2048
+BLOCK_ROWS = 4096
 # Threads are worth starting from this many (row, tree) pairs on.
 THREADED_WORK = 500_000
 
 
 class PackedForest(NamedTuple):
-    """The nodes of several trees in one array, with the place of each tree's root."""
+    """Several trees laid out for prediction.
+
+    ``thresholds[starts[f]:starts[f + 1]]`` are the sorted thresholds of column ``f``; ``n_categories[f]`` is 0 for a
+    numeric column. ``place`` gives for each node of the forest its node in the tree that it came from.
+    """
 
     nodes: npt.NDArray[np.void]
+    flags: npt.NDArray[np.uint8]
     subsets: npt.NDArray[np.uint32]
     roots: npt.NDArray[np.int64]
+    thresholds: npt.NDArray[np.float64]
+    starts: npt.NDArray[np.int64]
+    n_categories: npt.NDArray[np.int32]
+    place: npt.NDArray[np.int32]
 
 
 def pack_forest(trees: Sequence[Tree], n_categories: npt.NDArray[np.int32]) -> PackedForest:
     """Lay out trees for prediction.
 
-    Leaves are numbered through the forest, tree by tree, in the order of their nodes.
+    Parameters
+    ----------
+    trees : sequence of Tree
+    n_categories : int32 array of shape (n_columns,)
+        Number of categories of each column, 0 for a numeric column.
+
+    Returns
+    -------
+    PackedForest
+        Its leaves are numbered through, tree by tree, in the order in which ``leaf_rows`` lists them.
     """
-    sizes = [len(tree.nodes) for tree in trees]
-    n_words = [len(tree.subsets) for tree in trees]
-    roots = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    words = np.concatenate([[0], np.cumsum(n_words)])
-    grown = np.concatenate([tree.nodes for tree in trees])
+    sizes = np.array([len(tree.nodes) for tree in trees])
+    roots = np.concatenate([[0], np.cumsum(sizes)])
+    order = np.concatenate([_level_order(tree.nodes) for tree in trees])
     shift = np.repeat(roots[:-1], sizes)
+    grown = np.concatenate([tree.nodes for tree in trees])[order + shift]
+    new_place = np.empty(len(order), dtype=np.int64)
+    new_place[order + shift] = np.arange(len(order))
+    first_words = np.concatenate([[0], np.cumsum([len(tree.subsets) for tree in trees])])[:-1]
+
     is_leaf = grown["feature"] < 0
     is_category = grown["is_category"]
-
+    numeric = ~is_leaf & ~is_category
+    thresholds, starts, cuts = _sort_thresholds(
+        grown["feature"][numeric], grown["threshold"][numeric], len(n_categories)
+    )
     nodes = np.empty(len(grown), dtype=PACKED_NODE)
-    nodes["threshold"] = np.where(is_leaf, np.inf, grown["threshold"])
+    nodes["cut"] = SPECIAL - 1
+    nodes["cut"][numeric] = cuts
+    nodes["cut"][is_category] = (grown["cut"] + np.repeat(first_words, sizes))[is_category]
     nodes["feature"] = np.where(is_leaf, 0, grown["feature"])
-    nodes["left"] = np.where(is_leaf, np.arange(len(grown)), grown["left"] + shift)
+    left = np.where(is_leaf, 0, grown["left"]) + shift
+    nodes["left"] = np.where(is_leaf, np.arange(len(grown)), new_place[left])
     nodes["leaf"] = np.where(is_leaf, np.cumsum(is_leaf) - 1, -1)
-    nodes["first_word"] = np.where(is_category, grown["cut"] + np.repeat(words[:-1], sizes), -1)
-    nodes["n_categories"] = np.where(is_category, n_categories[nodes["feature"]], 0)
-    nodes["missing_left"] = is_leaf | grown["missing_left"]
-    nodes["heavier_left"] = grown["heavier_left"]
-    subsets = np.concatenate([tree.subsets for tree in trees])
-    return PackedForest(nodes, subsets, roots[:-1])
+    return PackedForest(
+        nodes=nodes,
+        flags=MISSING_LEFT * grown["missing_left"] + UNKNOWN_LEFT * grown["heavier_left"],
+        subsets=np.concatenate([tree.subsets for tree in trees]),
+        roots=roots[:-1],
+        thresholds=thresholds,
+        starts=starts,
+        n_categories=n_categories,
+        place=order.astype(np.int32),
+    )
+
+
+def leaf_rows(tree: Tree) -> npt.NDArray[np.int64]:
+    """List the leaves of a tree in the order in which a packed forest numbers them."""
+    order = _level_order(tree.nodes)
+    return order[tree.nodes["feature"][order] < 0]
 
 
 def sum_leaf_values(
@@ -82,90 +121,155 @@ def sum_leaf_values(
 ) -> npt.NDArray[np.float64]:
     """Give for each row the sum of the values of the leaves that it reaches, one leaf per tree."""
     sums = np.zeros((len(X), leaf_values.shape[1]))
-    _over_rows(lambda rows: _sum_block(forest, leaf_values, X[rows], sums[rows]), X, forest, n_threads)
+    _over_rows(lambda rows: _sum_rows(forest, leaf_values, X[rows], sums[rows]), forest, len(X), n_threads)
     return sums
 
 
 def apply_forest(
     forest: PackedForest, X: npt.NDArray[np.floating], n_threads: int = 1
 ) -> npt.NDArray[np.int32]:
-    """Give for each row and tree the node of the forest that the row ends in."""
+    """Give for each row and tree the node of that tree in which the row ends."""
     reached = np.empty((len(X), len(forest.roots)), dtype=np.int32)
-    _over_rows(lambda rows: _apply_block(forest, X[rows], reached[rows]), X, forest, n_threads)
+    _over_rows(lambda rows: _apply_rows(forest, X[rows], reached[rows]), forest, len(X), n_threads)
     return reached
 
 
 def apply_codes(tree: Tree, columns: CodedColumns) -> npt.NDArray[np.int32]:
-    """Give the leaf of each row of a coded table."""
+    """Give the leaf of each row of the coded table that a tree grew on."""
     return _apply_codes(tree.nodes, tree.subsets, columns.codes, columns.n_codes)
 
 
-def _over_rows(work, X, forest, n_threads):  # type: ignore[no-untyped-def]
+def _over_rows(work: Callable[[slice], None], forest: PackedForest, n_rows: int, n_threads: int) -> None:
     """Do the work for all rows, in as many parts as there are threads if that is worth it."""
-    if n_threads <= 1 or len(X) * len(forest.roots) < THREADED_WORK:
+    if n_threads <= 1 or n_rows * len(forest.roots) < THREADED_WORK:
         work(slice(None))
         return
-    bounds = np.linspace(0, len(X), n_threads + 1).astype(int)
+    bounds = np.linspace(0, n_rows, n_threads + 1).astype(int)
     with ThreadPoolExecutor(n_threads) as pool:
         list(pool.map(work, [slice(a, b) for a, b in zip(bounds[:-1], bounds[1:], strict=True)]))
 
 
+def _sort_thresholds(features, thresholds, n_columns):  # type: ignore[no-untyped-def]
+    """Sort the distinct thresholds of each column, and give each threshold's rank in its column."""
+    order = np.lexsort((thresholds, features))
+    f, t = features[order], thresholds[order]
+    is_new = np.ones(len(f), dtype=bool)
+    is_new[1:] = (f[1:] != f[:-1]) | (t[1:] != t[:-1])
+    starts = np.searchsorted(f[is_new], np.arange(n_columns + 1)).astype(np.int64)
+    ranks = np.empty(len(f), dtype=np.int64)
+    ranks[order] = np.cumsum(is_new) - 1
+    return t[is_new], starts, ranks - starts[features]
+
+
 @njit(nogil=True, cache=True)
-def _sum_block(forest, leaf_values, X, sums):  # type: ignore[no-untyped-def]
-    nodes, subsets, roots = forest
-    reached = np.empty(ABREAST, dtype=np.int64)
-    n_classes = sums.shape[1]
+def _level_order(nodes):  # type: ignore[no-untyped-def]
+    """List the nodes level by level; the two children of a node stay neighbours."""
+    order = np.zeros(len(nodes), dtype=np.int64)
+    n_listed = 1
+    for k in range(len(nodes)):
+        if nodes[order[k]].feature >= 0:
+            order[n_listed] = nodes[order[k]].left
+            order[n_listed + 1] = nodes[order[k]].left + 1
+            n_listed += 2
+    return order
+
+
+@njit(nogil=True, cache=True)
+def _sum_rows(forest, leaf_values, X, sums):  # type: ignore[no-untyped-def]
+    nodes, flags, subsets = forest.nodes, forest.flags, forest.subsets
+    codes = _code_buffer(X)
+    reached = np.empty(ABREAST, dtype=np.uint32)
     for block in range(0, len(X), BLOCK_ROWS):
-        for t in range(len(roots)):
-            for first in range(block, min(block + BLOCK_ROWS, len(X)), ABREAST):
-                n_rows = min(ABREAST, len(X) - first)
-                _descend(nodes, subsets, roots[t], X, first, n_rows, reached)
-                for r in range(n_rows):
+        n_rows = min(BLOCK_ROWS, len(X) - block)
+        has_special = _code_rows(forest, X, block, n_rows, codes)
+        for t in range(len(forest.roots)):
+            for first in range(0, n_rows, ABREAST):
+                _descend(nodes, flags, subsets, forest.roots[t], codes, first, has_special, reached)
+                for r in range(min(ABREAST, n_rows - first)):
                     leaf = nodes[reached[r]].leaf
-                    for j in range(n_classes):
-                        sums[first + r, j] += leaf_values[leaf, j]
+                    for j in range(sums.shape[1]):
+                        sums[block + first + r, j] += leaf_values[leaf, j]
 
 
 @njit(nogil=True, cache=True)
-def _apply_block(forest, X, applied):  # type: ignore[no-untyped-def]
-    nodes, subsets, roots = forest
-    reached = np.empty(ABREAST, dtype=np.int64)
-    for t in range(len(roots)):
-        for first in range(0, len(X), ABREAST):
-            n_rows = min(ABREAST, len(X) - first)
-            _descend(nodes, subsets, roots[t], X, first, n_rows, reached)
-            for r in range(n_rows):
-                applied[first + r, t] = reached[r]
+def _apply_rows(forest, X, applied):  # type: ignore[no-untyped-def]
+    nodes, flags, subsets = forest.nodes, forest.flags, forest.subsets
+    codes = _code_buffer(X)
+    reached = np.empty(ABREAST, dtype=np.uint32)
+    for block in range(0, len(X), BLOCK_ROWS):
+        n_rows = min(BLOCK_ROWS, len(X) - block)
+        has_special = _code_rows(forest, X, block, n_rows, codes)
+        for t in range(len(forest.roots)):
+            for first in range(0, n_rows, ABREAST):
+                _descend(nodes, flags, subsets, forest.roots[t], codes, first, has_special, reached)
+                for r in range(min(ABREAST, n_rows - first)):
+                    applied[block + first + r, t] = forest.place[reached[r]]
+
+
+@njit(nogil=True, cache=True)
+def _code_buffer(X):  # type: ignore[no-untyped-def]
+    """Make room for the codes of a block, filled up to whole groups of rows that descend side by side."""
+    n_rows = min(BLOCK_ROWS, len(X))
+    return np.zeros(((n_rows + ABREAST - 1) // ABREAST * ABREAST, X.shape[1]), dtype=np.uint32)
+
+
+@njit(nogil=True, cache=True)
+def _code_rows(forest, X, block, n_rows, codes):  # type: ignore[no-untyped-def]
+    """Code a block of rows by how many of the forest's thresholds each value reaches.
+
+    Tells whether any code is special, that is not to be compared with a threshold.
+    """
+    has_special = False
+    column = np.empty(n_rows)
+    reached = np.empty(n_rows, dtype=np.uint32)
+    for f in range(X.shape[1]):
+        n_categories = forest.n_categories[f]
+        for i in range(n_rows):
+            column[i] = X[block + i, f]
+            reached[i] = MISSING
+        if n_categories > 0:
+            for i in range(n_rows):
+                if column[i] == column[i]:
+                    known = 0 <= column[i] < n_categories
+                    reached[i] = SPECIAL + np.uint32(column[i]) if known else UNKNOWN
+        else:
+            count_not_above(column, forest.thresholds[forest.starts[f] : forest.starts[f + 1]], reached)
+        for i in range(n_rows):
+            codes[i, f] = reached[i]
+            has_special |= reached[i] >= SPECIAL
+    return has_special
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _descend(nodes, subsets, root, X, first, n_rows, reached):  # type: ignore[no-untyped-def]
+def _descend(nodes, flags, subsets, root, codes, first, has_special, reached):  # type: ignore[no-untyped-def]
     """Find the leaves of a few neighbouring rows in one tree."""
-    for r in range(n_rows):
+    for r in range(ABREAST):
         reached[r] = root
-    moving = True
-    while moving:
-        moving = False
-        for r in range(n_rows):
+    moved = np.uint32(1)
+    while moved != 0:
+        moved = np.uint32(0)
+        for r in range(ABREAST):
             here = reached[r]
-            value = X[first + r, nodes[here].feature]
-            left = value < nodes[here].threshold
-            if value != value:
-                left = nodes[here].missing_left
-            elif nodes[here].first_word >= 0:
-                left = _in_subset(nodes, subsets, here, value)
-            there = nodes[here].left + (0 if left else 1)
-            moving |= there != here
+            code = codes[first + r, nodes[here].feature]
+            right = np.uint32(code > nodes[here].cut)
+            if has_special and code >= SPECIAL:
+                right = np.uint32(not _special_goes_left(nodes, flags, subsets, here, code))
+            there = np.uint32(nodes[here].left + right)
+            moved |= there ^ here
             reached[r] = there
 
 
 @njit(nogil=True, cache=True)
-def _in_subset(nodes, subsets, node, value):  # type: ignore[no-untyped-def]
-    """Tell whether a category goes left; a category that the table did not have follows the heavier child."""
-    if not 0 <= value < nodes[node].n_categories:
-        return nodes[node].heavier_left
-    category = int(value)
-    word = subsets[nodes[node].first_word + category // 32]
+def _special_goes_left(nodes, flags, subsets, node, code):  # type: ignore[no-untyped-def]
+    """Send a category or a missing value left or right; a leaf keeps it by saying left."""
+    if nodes[node].leaf >= 0:
+        return True
+    if code == MISSING:
+        return flags[node] & MISSING_LEFT != 0
+    if code == UNKNOWN:
+        return flags[node] & UNKNOWN_LEFT != 0
+    category = np.int64(code - SPECIAL)
+    word = subsets[nodes[node].cut + category // 32]
     return (word >> np.uint32(category % 32)) & np.uint32(1) == 1
 
 

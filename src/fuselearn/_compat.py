@@ -1,0 +1,6 @@
+"""The private corners of scikit-learn that the library needs, in one place."""
+
+from sklearn.utils import _safe_indexing as take_rows
+from sklearn.utils.validation import _check_sample_weight as check_sample_weight
+
+__all__ = ["check_sample_weight", "take_rows"]

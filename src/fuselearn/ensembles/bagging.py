@@ -1,0 +1,243 @@
+"""Bagging: classifiers on bootstrap samples, random subspaces, or both."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator
+
+from fuselearn.ensembles.base import (
+    check_choice,
+    check_whole_number,
+    fit_whole_or_not,
+    make_generator,
+    read_weights,
+)
+from fuselearn.ensembles.cart import CARTClassifier, count_features
+from fuselearn.ensembles.components import ComponentEnsemble
+from fuselearn.ensembles.samme import MOST_TRIES, choose_frequent, frequent_first
+from fuselearn.sensors import Component, Sensor, TreeComponent, TreeSensor, draw_counts
+from fuselearn.sensors.fusion import component_scores
+
+Counts = npt.NDArray[np.int32]
+
+
+class BaggedClassifier(ComponentEnsemble):
+    """Equal votes of classifiers that are trained on random parts of the data.
+
+    Each classifier gets a random sample of the rows (bagging), a random choice of the columns (random subspaces), or
+    both (random patches). With N rows drawn from N with replacement, a row stays out of a sample with probability
+    (1 - 1/N)^N, about 1/e; its *out-of-bag* vote is that of the classifiers which have not seen it.
+
+    Parameters
+    ----------
+    estimator : classifier or None, default=None
+        Base learner: any scikit-learn classifier. None means ``CARTClassifier()``.
+    n_estimators : int, default=100
+        Number of classifiers.
+    max_samples : int or float, default=1.0
+        Rows in each sample, as a number or as a share of all rows.
+    max_features : int, float, "sqrt", "log2" or None, default=None
+        Columns that each classifier sees, as a number, a share, or a root or logarithm of their number; None means all.
+    bootstrap : bool, default=True
+        Whether rows are drawn with replacement.
+    vote : {"class", "probability"}, default="class"
+        Whether classifiers vote with the class that they choose or with their class probabilities.
+    oob_score : bool, default=False
+        Whether to compute the out-of-bag votes and their accuracy.
+    random_state : int, RandomState or None, default=None
+        Seed of the samples and of the base learners.
+    n_jobs : int or None, default=None
+        Classifiers trained at the same time. Results do not depend on it.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+        If fitted on a frame whose column names are text.
+    estimators_ : list of classifiers
+        With random subspaces, scikit-learn classifiers other than trees expect the columns in
+        ``estimators_features_`` only.
+    estimators_features_ : list of arrays
+        Columns of each classifier.
+    coefficients_ : array of shape (n_estimators,)
+        The same weight for all classifiers.
+    oob_score_ : float
+        Accuracy of the out-of-bag votes, over the rows that have any.
+    oob_decision_function_ : array of shape (n_rows, n_classes)
+        Shares of the out-of-bag votes; NaN for rows that were in every sample.
+    oob_prediction_ : array of shape (n_rows,)
+        Classes with the largest share; the most frequent class for rows that were in every sample.
+
+    Notes
+    -----
+    As in adabag, a tree without a split is drawn and grown again, up to 100 times, and ties between votes go to the
+    class with most training rows.
+
+    References
+    ----------
+    Breiman, L. (1996). Bagging predictors. Machine Learning 24(2), 123-140.
+    Ho, T. K. (1998). The random subspace method for constructing decision forests. IEEE Transactions on Pattern
+    Analysis and Machine Intelligence 20(8), 832-844.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from fuselearn import BaggedClassifier
+    >>> X, y = load_wine(return_X_y=True)
+    >>> bagged = BaggedClassifier(oob_score=True, random_state=0).fit(X, y)
+    >>> round(bagged.oob_score_, 2)
+    0.96
+    """
+
+    def __init__(
+        self,
+        estimator: BaseEstimator | None = None,
+        n_estimators: int = 100,
+        *,
+        max_samples: int | float = 1.0,
+        max_features: int | float | str | None = None,
+        bootstrap: bool = True,
+        vote: str = "class",
+        oob_score: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.max_samples = max_samples
+        self.max_features = max_features
+        self.bootstrap = bootstrap
+        self.vote = vote
+        self.oob_score = oob_score
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @fit_whole_or_not
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train the ensemble.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_rows, n_columns)
+            With trees as base learners, category columns of a frame and NaN are taken as they are.
+        y : array of shape (n_rows,)
+            Labels of any type.
+        sample_weight : array of shape (n_rows,), optional
+            Chances of the rows to be drawn.
+
+        Returns
+        -------
+        BaggedClassifier
+            The fitted ensemble itself.
+        """
+        n_estimators = check_whole_number("n_estimators", self.n_estimators, 1)
+        check_choice("vote", self.vote, ("class", "probability"))
+        sensor, truth = self._bind(X, y)
+        n_draws = self._count_draws(sensor.n_rows)
+        n_features = count_features(self.max_features, self.n_features_in_)
+        if self.oob_score and not self.bootstrap and n_draws == sensor.n_rows:
+            raise ValueError("oob_score needs rows to be left out: set bootstrap=True or max_samples below 1.")
+        weights = read_weights(sample_weight, X, sensor.n_rows)
+        chances = np.ones(sensor.n_rows) if weights is None else weights
+        if not self.bootstrap and np.count_nonzero(chances) < n_draws:
+            raise ValueError(
+                f"sample_weight is positive for {np.count_nonzero(chances)} rows only; {n_draws} cannot be drawn "
+                "without replacement."
+            )
+
+        seeds = make_generator(self.random_state).integers(2**63, size=n_estimators)
+        is_tree = isinstance(sensor, TreeSensor)
+        if is_tree:
+            sensor.n_threads = 1  # trees are grown side by side instead
+        trained = Parallel(n_jobs=self.n_jobs, prefer="threads" if is_tree else "processes")(
+            delayed(_train_one)(sensor, chances, n_draws, n_features, self.bootstrap, self.n_features_in_, seed)
+            for seed in seeds
+        )
+        components = [component for component, _, _ in trained]
+        self.estimators_features_ = [features for _, _, features in trained]
+        self.class_order_ = frequent_first(truth, sensor.n_classes)
+        if self.oob_score:
+            self._score_out_of_bag(components, [counts for _, counts, _ in trained], truth)
+        coefficients = np.full(n_estimators, 1.0 / n_estimators)
+        self._adopt(components, coefficients, np.full(n_estimators, self.vote == "class"))
+        return self
+
+    def _default_estimator(self) -> CARTClassifier:
+        return CARTClassifier()
+
+    def _count_draws(self, n_rows: int) -> int:
+        if isinstance(self.max_samples, float | np.floating):
+            if not 0 < self.max_samples <= 1:
+                raise ValueError(f"max_samples as a share must be above 0 and at most 1, not {self.max_samples!r}.")
+            return max(1, round(self.max_samples * n_rows))
+        n_draws = check_whole_number("max_samples", self.max_samples, 1)
+        if not self.bootstrap and n_draws > n_rows:
+            raise ValueError(f"max_samples must be at most the {n_rows} rows without bootstrap, not {n_draws}.")
+        return n_draws
+
+    def _score_out_of_bag(
+        self, components: list[Component], drawn: list[Counts], truth: npt.NDArray[np.int32]
+    ) -> None:
+        n_classes = len(self.classes_)
+        votes = np.zeros((len(truth), n_classes))
+        for component, counts in zip(components, drawn, strict=True):
+            left_out = counts == 0
+            votes[left_out] += component_scores(component, self.vote == "class", n_classes)[left_out]
+        total = votes.sum(axis=1)
+        has_votes = total > 0
+        chosen = self._choose(votes)
+        self.oob_decision_function_ = np.full_like(votes, np.nan)
+        self.oob_decision_function_[has_votes] = votes[has_votes] / total[has_votes, None]
+        self.oob_prediction_ = self.classes_[chosen]
+        self.oob_score_ = float(np.mean(chosen[has_votes] == truth[has_votes])) if has_votes.any() else np.nan
+
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Give each class its share of the votes, or the mean of the classifiers' probabilities.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+        """
+        return self._fused_scores(X)
+
+    def _choose(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:
+        return choose_frequent(scores, self.class_order_)
+
+
+def _train_one(
+    sensor: Sensor,
+    chances: npt.NDArray[np.float64],
+    n_draws: int,
+    n_features: int,
+    bootstrap: bool,
+    n_columns: int,
+    seed: int,
+) -> tuple[Component, Counts, npt.NDArray[np.intp]]:
+    """Draw rows and columns and train one classifier; draw again while it is a tree without a split."""
+    rng = np.random.default_rng(seed)
+    for _ in range(MOST_TRIES):
+        features = np.sort(rng.choice(n_columns, n_features, replace=False))
+        counts = _draw(rng, chances, n_draws, bootstrap)
+        component = sensor.measure(
+            counts, int(rng.integers(2**31)), features=None if n_features == n_columns else features
+        )
+        if not isinstance(component, TreeComponent) or component.tree.n_leaves > 1:
+            break
+    return component, counts, features
+
+
+def _draw(rng: np.random.Generator, chances: npt.NDArray[np.float64], n_draws: int, bootstrap: bool) -> Counts:
+    if bootstrap:
+        return draw_counts(rng, chances, n_draws)
+    counts = np.zeros(len(chances), dtype=np.int32)
+    counts[rng.choice(len(chances), n_draws, replace=False, p=chances / chances.sum())] = 1
+    return counts

@@ -1,0 +1,182 @@
+"""What all classifiers here share: reading tables, reading targets, and refusing what cannot be learned from."""
+
+from __future__ import annotations
+
+import functools
+import numbers
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from fuselearn._compat import check_sample_weight
+from fuselearn.sensors.table import TableCoder, as_frame
+
+Fit = TypeVar("Fit", bound=Callable[..., Any])
+
+
+def fit_whole_or_not(fit: Fit) -> Fit:
+    """Make a ``fit`` method leave an unfitted estimator if it fails or is interrupted."""
+
+    @functools.wraps(fit)
+    def wrapped(self: Any, *args: Any, **kwargs: Any) -> Any:
+        _forget(self)
+        try:
+            return fit(self, *args, **kwargs)
+        except BaseException:
+            _forget(self)
+            raise
+
+    return wrapped  # type: ignore[return-value]
+
+
+def _forget(estimator: Any) -> None:
+    for name in [n for n in vars(estimator) if n.endswith("_") and not n.startswith("__")]:
+        delattr(estimator, name)
+
+
+class TableClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier of rows of a table; the common part of every public estimator."""
+
+    classes_: npt.NDArray[Any]
+    n_features_in_: int
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Predict the class of each row.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        array of shape (n_rows,)
+        """
+        check_is_fitted(self)
+        return self.classes_[self._choose(self.predict_proba(X))]
+
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Predict class probabilities.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+            Rows sum to one; columns are in the order of ``classes_``.
+        """
+        raise TypeError("Estimators define this.")
+
+    def _choose(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:
+        """Choose the class with the largest score, the first of equal ones."""
+        return scores.argmax(axis=1)
+
+    def _read_training_table(self, X: Any) -> npt.NDArray[np.floating]:
+        """Check a training table and code it for the tree engine."""
+        X = self._validate_table(X, reset=True)
+        self._coder_ = TableCoder()
+        return self._coder_.fit_transform(X)
+
+    def _read_table(self, X: Any) -> npt.NDArray[np.floating]:
+        """Check a table of new rows and code it for the tree engine."""
+        check_is_fitted(self)
+        return self._coder_.transform(self._validate_table(X, reset=False))
+
+    def _validate_table(self, X: Any, *, reset: bool) -> Any:
+        if as_frame(X) is None:
+            return validate_data(
+                self, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan"
+            )
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        if X.shape[0] == 0 or X.shape[1] == 0:
+            raise ValueError(
+                f"Found array with {X.shape[0]} sample(s) and {X.shape[1]} feature(s); at least one of each is needed."
+            )
+        return X
+
+    def _read_target(self, y: Any, n_rows: int) -> npt.NDArray[np.int32]:
+        """Check the labels, set ``classes_``, and turn the labels into class numbers."""
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        y = column_or_1d(y, warn=True)
+        if len(y) != n_rows:
+            raise ValueError(f"X and y have inconsistent numbers of samples: {n_rows} and {len(y)}.")
+        missing = y != y if y.dtype.kind in "fO" else np.zeros(0, dtype=bool)
+        if np.any(missing) or (y.dtype.kind == "O" and any(label is None for label in y)):
+            raise ValueError("Input y contains NaN; every row needs a label.")
+        check_classification_targets(y)
+        self.classes_, numbers_ = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"y has one class only ({self.classes_[0]!r}); a classifier needs at least two classes."
+            )
+        return numbers_.astype(np.int32)
+
+
+def read_weights(sample_weight: Any, X: Any, n_rows: int) -> npt.NDArray[np.float64] | None:
+    """Check row weights; None means that all rows weigh the same."""
+    if sample_weight is None:
+        return None
+    rows = np.empty((n_rows, 1)) if not hasattr(X, "shape") else X
+    weights = check_sample_weight(sample_weight, rows, dtype=np.float64)
+    if (weights < 0).any():
+        raise ValueError("sample_weight has negative entries; expected weights of at least 0.")
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every row; at least one row must count.")
+    return weights
+
+
+def are_counts(weights: npt.NDArray[np.float64]) -> bool:
+    """Tell whether weights are whole numbers, which then say how often each row is there."""
+    return bool((weights == np.rint(weights)).all() and weights.sum() < 2**31)
+
+
+def check_whole_number(name: str, value: Any, smallest: int) -> int:
+    """Check a parameter that counts something."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool):
+        raise TypeError(f"{name} must be a whole number, not {value!r}.")
+    if value < smallest:
+        raise ValueError(f"{name} must be at least {smallest}, not {value}.")
+    return int(value)
+
+
+def check_number(name: str, value: Any, smallest: float) -> float:
+    """Check a parameter that is a finite number of a least size."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        raise TypeError(f"{name} must be a number, not {value!r}.")
+    if not smallest <= value < np.inf:
+        raise ValueError(f"{name} must be a finite number of at least {smallest:g}, not {value!r}.")
+    return float(value)
+
+
+def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
+    """Check a parameter that names one of a few ways."""
+    if value not in choices:
+        listed = " or ".join(repr(choice) for choice in choices)
+        raise ValueError(f"{name} must be {listed}, not {value!r}.")
+    return str(value)
+
+
+def make_generator(random_state: Any) -> np.random.Generator:
+    """Make NumPy's generator from any of scikit-learn's kinds of random state."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+
+
+def count_threads(n_jobs: int | None) -> int:
+    """Give the number of threads that ``n_jobs`` stands for here."""
+    return int(effective_n_jobs(n_jobs))

@@ -1,0 +1,301 @@
+"""A single classification tree with rpart's rules."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from fuselearn.engines.tree import Tree, TreeSettings
+from fuselearn.ensembles.base import (
+    TableClassifier,
+    are_counts,
+    check_choice,
+    check_number,
+    check_whole_number,
+    count_threads,
+    fit_whole_or_not,
+    make_generator,
+    read_weights,
+)
+from fuselearn.sensors.tree import PackedTrees, TreeComponent, TreeSensor
+
+
+class CARTClassifier(TableClassifier):
+    """A classification tree that splits and prunes as rpart does.
+
+    Each node is split where the Gini impurity falls most,
+
+        sum_j L_j^2 / |L| + sum_j R_j^2 / |R|  is largest,
+
+    with L_j and R_j the weights of class j on the two sides. Numeric columns are cut half-way between neighbouring
+    values; category columns of a frame are split by subsets of their categories; missing values go to the side that
+    suits them best in training. The tree is then pruned by its misclassification risk.
+
+    Parameters
+    ----------
+    min_samples_split : int, default=20
+        Nodes with fewer rows are not split (rpart's ``minsplit``).
+    min_samples_leaf : int, optional
+        Both sides of a split keep at least this many rows (``minbucket``). By default a third of
+        ``min_samples_split``, rounded.
+    max_depth : int or None, default=30
+        Splits on the longest path (``maxdepth``); None sets no limit.
+    complexity : float, default=0.01
+        A split stays only if it removes this share of the root's misclassified weight for each split below it
+        (``cp``). A negative number means no pruning. This is not scikit-learn's ``ccp_alpha``, which prunes by impurity.
+    max_features : int, float, "sqrt", "log2" or None, default=None
+        Columns looked at in each node, drawn at random: a number, a share, or a root or logarithm of their number.
+        None looks at all.
+    splitter : {"best", "random"}, default="best"
+        Whether a column's best cut is taken, or one at random, as in extremely randomised trees.
+    max_bins : int, optional
+        Numeric columns with more distinct values are cut into this many bins. By default 65,535 distinct values are
+        kept apart, and a column with more of them is cut into 255 bins.
+    random_state : int, RandomState or None, default=None
+        Seed; of use only with ``max_features`` or ``splitter="random"``.
+    n_jobs : int or None, default=None
+        Threads used on large data.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+        If fitted on a frame whose column names are text.
+    tree_ : Tree
+        Nodes, class weights and category subsets as arrays.
+    feature_importances_ : array of shape (n_features_in_,)
+        Impurity removed by each column's splits, as shares that sum to one.
+
+    Notes
+    -----
+    If all entries of ``sample_weight`` are whole numbers, a row of weight 3 counts as three rows everywhere, also in
+    ``min_samples_split``. Other weights are compared with each other only; each row then counts once.
+
+    References
+    ----------
+    Breiman, L., Friedman, J., Olshen, R. and Stone, C. (1984). Classification and Regression Trees.
+    Therneau, T. and Atkinson, E. An Introduction to Recursive Partitioning Using the RPART Routines.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from fuselearn import CARTClassifier
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> print(CARTClassifier().fit(X, y).export_text())
+    petal length (cm) < 2.45: class 0 (50 of 50)
+    petal length (cm) >= 2.45
+      petal width (cm) < 1.75: class 1 (49 of 54)
+      petal width (cm) >= 1.75: class 2 (45 of 46)
+    """
+
+    def __init__(
+        self,
+        *,
+        min_samples_split: int = 20,
+        min_samples_leaf: int | None = None,
+        max_depth: int | None = 30,
+        complexity: float = 0.01,
+        max_features: int | float | str | None = None,
+        splitter: str = "best",
+        max_bins: int | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.max_depth = max_depth
+        self.complexity = complexity
+        self.max_features = max_features
+        self.splitter = splitter
+        self.max_bins = max_bins
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @fit_whole_or_not
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Grow and prune the tree.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_rows, n_columns)
+            Columns of categories or text in a frame are split by subsets. NaN means missing.
+        y : array of shape (n_rows,)
+            Labels of any type.
+        sample_weight : array of shape (n_rows,), optional
+
+        Returns
+        -------
+        CARTClassifier
+            The fitted tree itself.
+        """
+        matrix = self._read_training_table(X)
+        target = self._read_target(y, len(matrix))
+        weights = read_weights(sample_weight, matrix, len(matrix))
+        sensor = bind_tree(self, matrix, self._coder_.n_categories_, target, len(self.classes_), self.n_jobs)
+        counts = np.ones(len(matrix), dtype=np.int32)
+        if weights is not None:
+            counts = (weights if are_counts(weights) else weights > 0).astype(np.int32)
+        self._adopt(
+            sensor.measure(
+                counts,
+                int(make_generator(self.random_state).integers(2**31)),
+                weights=None if weights is None or are_counts(weights) else weights,
+            )
+        )
+        return self
+
+    def _adopt(self, component: TreeComponent) -> None:
+        """Become the face of a grown tree."""
+        self.tree_: Tree = component.tree
+        self._packed_ = PackedTrees([component], np.ones(1), np.zeros(1, dtype=bool))
+
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Predict class probabilities: the class shares in each row's leaf.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+        """
+        return self._packed_.scores(self._read_table(X), count_threads(self.n_jobs))
+
+    def apply(self, X: Any) -> npt.NDArray[np.int32]:
+        """Give the number of the leaf that each row ends in.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        array of shape (n_rows,)
+        """
+        return self._packed_.leaves(self._read_table(X), count_threads(self.n_jobs))[:, 0]
+
+    def get_depth(self) -> int:
+        """Give the number of splits on the longest path."""
+        check_is_fitted(self)
+        return self.tree_.depth
+
+    def get_n_leaves(self) -> int:
+        """Give the number of leaves."""
+        check_is_fitted(self)
+        return self.tree_.n_leaves
+
+    @property
+    def feature_importances_(self) -> npt.NDArray[np.float64]:
+        """Impurity removed by each column's splits, as shares that sum to one."""
+        check_is_fitted(self)
+        nodes = self.tree_.nodes
+        is_split = nodes["feature"] >= 0
+        gains = np.bincount(
+            nodes["feature"][is_split], weights=nodes["gain"][is_split], minlength=self.n_features_in_
+        )
+        return gains / gains.sum() if gains.any() else gains
+
+    def export_text(self, *, decimals: int = 2) -> str:
+        """Write the tree out, one line per node.
+
+        Parameters
+        ----------
+        decimals : int, default=2
+            Digits behind the point of cut points and weights.
+        """
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", [f"x[{f}]" for f in range(self.n_features_in_)])
+        lines: list[str] = []
+        self._write_node(0, "", "", names, decimals, lines)
+        return "\n".join(lines)
+
+    def _write_node(
+        self, node: int, indent: str, condition: str, names: Any, decimals: int, lines: list[str]
+    ) -> None:
+        record = self.tree_.nodes[node]
+        if record["feature"] < 0:
+            values = self.tree_.values[node]
+            share = f"{_short(values.max(), decimals)} of {_short(values.sum(), decimals)}"
+            leaf = f"class {self.classes_[values.argmax()]} ({share})"
+            lines.append(f"{indent}{condition}: {leaf}" if condition else leaf)
+            return
+        if condition:
+            lines.append(indent + condition)
+            indent += "  "
+        name = names[record["feature"]]
+        if record["is_category"]:
+            conditions = [f"{name} in {members}" for members in self._sides(record)]
+        elif np.isinf(record["threshold"]):
+            conditions = [f"{name} is not missing", f"{name} is missing"]
+        else:
+            cut = _short(record["threshold"], decimals)
+            conditions = [f"{name} < {cut}", f"{name} >= {cut}"]
+        for side in range(2):
+            self._write_node(record["left"] + side, indent, conditions[side], names, decimals, lines)
+
+    def _sides(self, record: Any) -> tuple[str, str]:
+        """Name the categories on the left and on the right of a split."""
+        levels = self._coder_.categories_[record["feature"]]
+        assert levels is not None, "category splits are made on category columns only"
+        numbers = np.arange(len(levels))
+        words = self.tree_.subsets[record["cut"] + numbers // 32]
+        is_left = (words >> (numbers % 32).astype(np.uint32)) & 1 == 1
+        left, right = (", ".join(map(str, levels[side])) for side in (is_left, ~is_left))
+        return "{" + left + "}", "{" + right + "}"
+
+
+def bind_tree(
+    tree: CARTClassifier,
+    matrix: npt.NDArray[np.floating],
+    n_categories: npt.NDArray[np.int32],
+    target: npt.NDArray[np.int32],
+    n_classes: int,
+    n_jobs: int | None,
+) -> TreeSensor:
+    """Bind a dataset to the settings of a tree, after checking them."""
+    min_split = check_whole_number("min_samples_split", tree.min_samples_split, 2)
+    if tree.min_samples_leaf is None:
+        min_leaf = round(min_split / 3)
+    else:
+        min_leaf = check_whole_number("min_samples_leaf", tree.min_samples_leaf, 1)
+    max_depth = 2**31 - 1 if tree.max_depth is None else check_whole_number("max_depth", tree.max_depth, 1)
+    check_choice("splitter", tree.splitter, ("best", "random"))
+    if tree.max_bins is not None:
+        check_whole_number("max_bins", tree.max_bins, 2)
+        if tree.max_bins > 65_535:
+            raise ValueError(f"max_bins must be at most 65535, not {tree.max_bins}.")
+    settings = TreeSettings(
+        min_split=min_split,
+        min_leaf=min_leaf,
+        max_depth=max_depth,
+        complexity=check_number("complexity", tree.complexity, -np.inf),
+        max_features=count_features(tree.max_features, matrix.shape[1]),
+        random_cuts=tree.splitter == "random",
+    )
+    return TreeSensor(
+        matrix, n_categories, target, n_classes, settings, max_bins=tree.max_bins, n_threads=count_threads(n_jobs)
+    )
+
+
+def count_features(max_features: Any, n_features: int) -> int:
+    """Turn a ``max_features`` parameter into a number of columns."""
+    if max_features is None:
+        return n_features
+    if isinstance(max_features, str):
+        check_choice("max_features", max_features, ("sqrt", "log2"))
+        wanted = np.sqrt(n_features) if max_features == "sqrt" else np.log2(n_features)
+        return max(1, int(wanted))
+    if isinstance(max_features, float | np.floating):
+        if not 0 < max_features <= 1:
+            raise ValueError(f"max_features as a share must be above 0 and at most 1, not {max_features!r}.")
+        return max(1, int(max_features * n_features))
+    return min(check_whole_number("max_features", max_features, 1), n_features)
+
+
+def _short(number: float, decimals: int) -> str:
+    return f"{number:.{decimals}f}".rstrip("0").rstrip(".") if decimals > 0 else f"{number:.0f}"

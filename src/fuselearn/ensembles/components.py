@@ -1,0 +1,105 @@
+"""The common part of ensembles: binding data to a base learner, and predicting with the fused components."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fuselearn.ensembles.base import TableClassifier, count_threads
+from fuselearn.ensembles.cart import CARTClassifier, bind_tree
+from fuselearn.sensors import Component, EstimatorSensor, Sensor, TableCoder, TreeComponent, WeightedSum
+
+
+class ComponentEnsemble(TableClassifier):
+    """An ensemble of components that are trained on samples of one dataset.
+
+    Subclasses call ``_bind`` for a sensor, train components with it, and hand them to ``_adopt``.
+    """
+
+    estimator: BaseEstimator | None
+    n_jobs: int | None
+    coefficients_: npt.NDArray[np.float64]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if self.estimator is not None:
+            base = get_tags(self.estimator)
+            tags.input_tags.allow_nan = base.input_tags.allow_nan
+            tags.input_tags.sparse = base.input_tags.sparse
+        return tags
+
+    def _default_estimator(self) -> CARTClassifier:
+        """Give the base learner that ``estimator=None`` stands for."""
+        return CARTClassifier()
+
+    def _bind(self, X: Any, y: Any) -> tuple[Sensor, npt.NDArray[np.int32]]:
+        """Check the data and bind it to the base learner; give the sensor and the class numbers."""
+        base = self._default_estimator() if self.estimator is None else self.estimator
+        if isinstance(base, CARTClassifier):
+            matrix = self._read_training_table(X)
+            target = self._read_target(y, len(matrix))
+            return bind_tree(
+                base, matrix, self._coder_.n_categories_, target, len(self.classes_), self.n_jobs
+            ), target
+        if not is_classifier(base):
+            raise TypeError(f"estimator must be a classifier or None, not {base!r}.")
+        X = validate_data(self, X, skip_check_array=True)
+        if not hasattr(X, "shape"):
+            X = np.asarray(X)
+        self._coder_: TableCoder | None = None
+        target = self._read_target(y, X.shape[0])
+        return EstimatorSensor(X, self.classes_[target], self.classes_, base), target
+
+    def _adopt(
+        self,
+        components: list[Component],
+        coefficients: npt.NDArray[np.float64],
+        by_class: npt.NDArray[np.bool_],
+    ) -> None:
+        """Keep trained components, the weight of each in the sum, and whether it counts with its vote."""
+        for component in components:
+            component.unbind()
+        self._components_ = components
+        self._by_class_ = by_class
+        self.coefficients_ = coefficients
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """The fitted components, as estimators of their own."""
+        check_is_fitted(self)
+        base = self._default_estimator() if self.estimator is None else self.estimator
+        return [self._as_estimator(component, base) for component in self._components_]
+
+    def _as_estimator(self, component: Any, base: Any) -> Any:
+        if not isinstance(component, TreeComponent):
+            return component.model
+        tree = CARTClassifier(**base.get_params())
+        tree.classes_ = self.classes_
+        tree.n_features_in_ = self.n_features_in_
+        if hasattr(self, "feature_names_in_"):
+            tree.feature_names_in_ = self.feature_names_in_
+        tree._coder_ = self._coder_
+        tree._adopt(component)
+        return tree
+
+    def _read_rows(self, X: Any) -> Any:
+        """Check new rows and bring them into the form that the components take."""
+        check_is_fitted(self)
+        if self._coder_ is not None:
+            return self._read_table(X)
+        X = validate_data(self, X, reset=False, skip_check_array=True)
+        return X if hasattr(X, "shape") else np.asarray(X)
+
+    def _fused_scores(self, X: Any) -> npt.NDArray[np.float64]:
+        """Sum up what the components say about new rows."""
+        rows = self._read_rows(X)
+        if not hasattr(self, "_fused_"):  # packing waits for the first prediction
+            self._fused_ = WeightedSum(
+                self._components_, self.coefficients_, self._by_class_, len(self.classes_)
+            )
+        return self._fused_.scores(rows, count_threads(self.n_jobs))

@@ -1,0 +1,336 @@
+"""KFHE: the Kalman filter-based heuristic ensemble.
+
+Two Kalman filters run side by side. The model filter (the paper's kf-m) estimates the class scores of the training
+rows; its measurements are classifiers. The weight filter (kf-w) estimates how much each row should count when the next
+classifier's training sample is drawn; it raises the weights of rows that are still wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from fuselearn.ensembles.base import (
+    are_counts,
+    check_choice,
+    check_number,
+    check_whole_number,
+    fit_whole_or_not,
+    make_generator,
+    read_weights,
+)
+from fuselearn.ensembles.cart import CARTClassifier
+from fuselearn.ensembles.components import ComponentEnsemble
+from fuselearn.filters import KalmanFilter
+from fuselearn.sensors import Component, EstimatorSensor, Sensor, draw_counts, draw_covering_counts
+from fuselearn.sensors.fusion import component_scores
+from fuselearn.sensors.votes import blend_scores, blend_votes
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Weights = npt.NDArray[np.float64]
+
+
+class KFHEClassifier(ComponentEnsemble):
+    """An ensemble in which a Kalman filter fuses classifiers, each a noisy measurement of the ideal one.
+
+    With y the estimate of the training rows' class scores, P its variance and h_t the t-th classifier,
+
+        measurement     z = (y + h_t) / 2,         with error   R = share of rows where argmax z is wrong
+        gain            K = P / (P + R)
+        estimate        y <- y + K (z - y),        variance     P <- (1 - K) P
+
+    The sample for h_t is drawn with row weights w that a second filter estimates in the same way, from measurements
+    in which wrong rows count more. Training ends early once K is 0: then nothing is left to learn. Since the estimate
+    is linear in the classifiers, the trained ensemble is a weighted sum of them, with ``coefficients_``.
+
+    Parameters
+    ----------
+    estimator : classifier or None, default=None
+        Base learner: any scikit-learn classifier. None means an unpruned tree, ``CARTClassifier(complexity=-1)``.
+    n_estimators : int, default=100
+        Most classifiers to train after the first one, which is trained on all rows.
+    weighting : {"exponential", "linear"}, default="exponential"
+        How wrong rows gain weight: KFHE-e multiplies their weight by e, KFHE-l adds it to the initial weight.
+        KFHE-l reacts less to rows with wrong labels.
+    vote : {"class", "probability"}, default="class"
+        Whether a classifier's measurement is the class that it chooses or its class probabilities. The first
+        classifier always gives probabilities.
+    reset : bool, default=True
+        Whether a classifier no better than guessing (error of at least 1 - 1/n_classes) is thrown away, once, and
+        replaced by one drawn with the initial weights.
+    process_noise : float, default=0.0
+        Variance added to both filters before each measurement. Above 0 later classifiers keep more influence, and
+        training does not end early.
+    random_state : int, RandomState or None, default=None
+        Seed of the samples and of the base learners.
+    n_jobs : int or None, default=None
+        Threads for growing trees on large data and for prediction. Results do not depend on it.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+        If fitted on a frame whose column names are text.
+    estimators_ : list of classifiers
+        The first one and ``n_iter_`` others.
+    n_iter_ : int
+        Measurements made.
+    gains_ : array of shape (n_iter_,)
+        Gain K of each measurement.
+    variances_ : array of shape (n_iter_,)
+        Variance P after each measurement.
+    measurement_errors_ : array of shape (n_iter_,)
+        Error R of each measurement.
+    train_errors_ : array of shape (n_iter_ + 1,)
+        Share of wrong training rows of the estimate, from the first classifier on.
+    resets_ : array of int
+        Measurements (counted from 1) before which the weights were reset.
+    weights_ : array of shape (n_rows,)
+        Final row weights; large ones mark rows that the ensemble cannot explain.
+    coefficients_ : array of shape (n_iter_ + 1,)
+        Weight of each classifier in the ensemble; they sum to 1.
+
+    References
+    ----------
+    Pakrashi, A. and Mac Namee, B. (2019). Kalman Filter-based Heuristic Ensemble (KFHE): A new perspective on
+    multi-class ensemble classification using Kalman filters. Information Sciences 485, 456-485.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from fuselearn import KFHEClassifier
+    >>> X, y = load_wine(return_X_y=True)
+    >>> round(cross_val_score(KFHEClassifier(random_state=0), X, y, cv=10).mean(), 2)
+    0.97
+    """
+
+    def __init__(
+        self,
+        estimator: BaseEstimator | None = None,
+        n_estimators: int = 100,
+        *,
+        weighting: str = "exponential",
+        vote: str = "class",
+        reset: bool = True,
+        process_noise: float = 0.0,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.weighting = weighting
+        self.vote = vote
+        self.reset = reset
+        self.process_noise = process_noise
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _default_estimator(self) -> CARTClassifier:
+        return CARTClassifier(complexity=-1.0)
+
+    @fit_whole_or_not
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train the ensemble.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_rows, n_columns)
+            With trees as base learners, category columns of a frame and NaN are taken as they are.
+        y : array of shape (n_rows,)
+            Labels of any type.
+        sample_weight : array of shape (n_rows,), optional
+            Initial row weights of the second filter; errors are weighted by them, too.
+
+        Returns
+        -------
+        KFHEClassifier
+            The fitted ensemble itself.
+        """
+        n_estimators = check_whole_number("n_estimators", self.n_estimators, 1)
+        check_choice("weighting", self.weighting, ("exponential", "linear"))
+        check_choice("vote", self.vote, ("class", "probability"))
+        check_number("process_noise", self.process_noise, 0.0)
+        sensor, truth = self._bind(X, y)
+        sample_weight = read_weights(sample_weight, X, sensor.n_rows)
+        rng = make_generator(self.random_state)
+        if sample_weight is None:
+            shares = np.full(sensor.n_rows, 1.0 / sensor.n_rows)
+        else:
+            shares = sample_weight / sample_weight.sum()
+
+        components = [_measure_all_rows(sensor, sample_weight, shares, rng)]
+        scores = components[0].scores()
+        models = KalmanFilter(scores, process_noise=self.process_noise)
+        weights = KalmanFilter(shares, process_noise=self.process_noise)
+        self.resets_ = np.zeros(0, dtype=np.int64)
+        gains, variances, errors = [], [], []
+        train_errors = [float(shares @ (scores.argmax(axis=1) != truth))]
+        for t in range(1, n_estimators + 1):
+            models.predict()
+            weights.predict()
+            component, measurement, wrong, error = self._measure(sensor, truth, models, weights, shares, rng, t)
+            components.append(component)
+            gains.append(models.update(measurement, error))
+            variances.append(models.variance)
+            errors.append(error)
+            train_errors.append(float(shares @ (models.state.argmax(axis=1) != truth)))
+
+            weights.update(_weight_measurement(self.weighting, weights.state, wrong, shares), error)
+            weights.state /= weights.state.sum()
+            if gains[-1] == 0.0:  # the estimate is certain, so no measurement can change it any more
+                break
+
+        self.n_iter_ = len(gains)
+        self.gains_ = np.array(gains)
+        self.variances_ = np.array(variances)
+        self.measurement_errors_ = np.array(errors)
+        self.train_errors_ = np.array(train_errors)
+        self.weights_ = weights.state
+        by_class = np.full(len(components), self.vote == "class")
+        by_class[0] = False
+        self._adopt(components, closed_form_coefficients(self.gains_), by_class)
+        return self
+
+    def _measure(
+        self,
+        sensor: Sensor,
+        truth: npt.NDArray[np.int32],
+        models: KalmanFilter,
+        weights: KalmanFilter,
+        shares: Weights,
+        rng: np.random.Generator,
+        t: int,
+    ) -> tuple[Component, npt.NDArray[np.float64], npt.NDArray[np.bool_], float]:
+        """Train the t-th classifier and make a measurement of it, after a reset if it is no better than guessing."""
+        guessing_error = 1.0 - 1.0 / sensor.n_classes
+        for may_reset in (self.reset, False):
+            counts = draw_covering_counts(rng, weights.state, sensor.n_rows, truth, sensor.n_classes)
+            component = sensor.measure(counts, int(rng.integers(2**31)))
+            if self.vote == "class":
+                blended = blend_votes(models.state, component.votes(), truth, shares)
+            else:
+                blended = blend_scores(models.state, component.scores(), truth, shares)
+            measurement, wrong, error, own_error = blended
+            if not (may_reset and own_error >= guessing_error):
+                break
+            self.resets_ = np.append(self.resets_, t)
+            weights.state[:] = shares
+            weights.variance = 1.0
+        return component, measurement, wrong, error
+
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Predict class scores: the estimate of the model filter, carried over to new rows.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+            Rows sum to one; columns are in the order of ``classes_``.
+        """
+        return self._fused_scores(X)
+
+    def staged_predict_proba(self, X: Any) -> Iterator[npt.NDArray[np.float64]]:
+        """Predict class scores after the first classifier and after each measurement.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_rows, n_columns)
+
+        Yields
+        ------
+        array of shape (n_rows, n_classes)
+            In all ``n_iter_ + 1`` of them; the last one is what ``predict_proba`` gives.
+        """
+        rows = self._read_rows(X)
+        n_classes = len(self.classes_)
+        estimate = self._components_[0].scores(rows)
+        yield estimate
+        for component, gain in zip(self._components_[1:], self.gains_, strict=True):
+            h = component_scores(component, self.vote == "class", n_classes, rows)
+            estimate = (1.0 - gain / 2) * estimate + gain / 2 * h
+            yield estimate
+
+    def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
+        """Predict classes after the first classifier and after each measurement.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_rows, n_columns)
+
+        Yields
+        ------
+        array of shape (n_rows,)
+        """
+        for scores in self.staged_predict_proba(X):
+            yield self.classes_[self._choose(scores)]
+
+    def plot_trace(self) -> Figure:
+        """Draw the filter at work: gain, variance, measurement error and training error per measurement.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Show it in a notebook, or write it with ``savefig``.
+        """
+        from fuselearn.ensembles.trace import draw_trace
+
+        check_is_fitted(self)
+        return draw_trace(self)
+
+
+def closed_form_coefficients(gains: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Give each classifier's weight in the final estimate.
+
+    The recursion y_t = (1 - K_t/2) y_{t-1} + (K_t/2) h_t unrolls to a weighted sum of h_0, ..., h_T with the weights
+    (K_t / 2) times the product of (1 - K_s / 2) over all later s, and K_0 / 2 read as 1.
+
+    Examples
+    --------
+    >>> closed_form_coefficients(np.array([1.0, 0.5]))
+    array([0.375, 0.375, 0.25 ])
+    """
+    share = np.concatenate([[1.0], gains / 2])
+    kept_later = np.concatenate([np.cumprod((1.0 - gains / 2)[::-1])[::-1], [1.0]])
+    return share * kept_later
+
+
+def _measure_all_rows(
+    sensor: Sensor, sample_weight: Weights | None, shares: Weights, rng: np.random.Generator
+) -> Component:
+    """Train the first classifier: on all rows as they are, or as their weights say."""
+    counts = np.ones(sensor.n_rows, dtype=np.int32)
+    seed = int(rng.integers(2**31))
+    if sample_weight is None:
+        return sensor.measure(counts, seed)
+    if are_counts(sample_weight):
+        return sensor.measure(sample_weight.astype(np.int32), seed)
+    if isinstance(sensor, EstimatorSensor) and not sensor.takes_weights:
+        return sensor.measure(draw_counts(rng, shares, sensor.n_rows), seed)
+    return sensor.measure((sample_weight > 0).astype(np.int32), seed, weights=sample_weight)
+
+
+def _weight_measurement(
+    weighting: str, weights: Weights, wrong: npt.NDArray[np.bool_], shares: Weights
+) -> Weights:
+    """Measure the row weights: wrong rows should count more.
+
+    KFHE-e: w_i exp([i is wrong] + 1/n). KFHE-l: 1/n + w_i [i is wrong], scaled to sum to one, 1/n being the
+    initial weight.
+    """
+    if weighting == "linear":
+        measured = shares + weights * wrong
+        return measured / measured.sum()
+    factors = np.exp(np.array([0.0, 1.0]) + 1.0 / len(weights))
+    return weights * factors[wrong.view(np.int8)]

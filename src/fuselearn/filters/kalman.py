@@ -1,0 +1,95 @@
+"""A Kalman filter whose uncertainty is one number and whose state is an array of any shape."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+
+class KalmanFilter:
+    """Estimate an array from noisy measurements of it.
+
+    The estimate x has one variance P for all of its entries. Between measurements it may change,
+
+        time update:         x <- a x,             P <- a^2 P + Q,
+
+    and a measurement z with the error R pulls it towards z by the gain K,
+
+        measurement update:  K  = P / (P + R),     x <- x + K (z - x),     P <- (1 - K) P.
+
+    A measurement without error (R = 0) is taken over whole and leaves no uncertainty; once P = 0 the gain is 0, also
+    if R = 0.
+
+    Parameters
+    ----------
+    state : array
+        First estimate; copied.
+    variance : float
+        Uncertainty P of the first estimate.
+    process_noise : float
+        Q, the uncertainty that every time update adds.
+    transition : float
+        a, the factor of the time update.
+
+    Attributes
+    ----------
+    state : array
+        The estimate.
+    variance : float
+        Its variance.
+    gain : float
+        Gain of the last measurement update, NaN before the first.
+
+    Examples
+    --------
+    Three equally good measurements are averaged with the first estimate:
+
+    >>> kf = KalmanFilter(np.array([0.0]), variance=1.0)
+    >>> for z in (4.0, 8.0, 12.0):
+    ...     _ = kf.update(np.array([z]), error=1.0)
+    >>> kf.state, kf.variance
+    (array([6.]), 0.25)
+
+    References
+    ----------
+    Kalman, R. E. (1960). A new approach to linear filtering and prediction problems. Journal of Basic Engineering
+    82(1), 35-45.
+    """
+
+    def __init__(
+        self,
+        state: npt.ArrayLike,
+        variance: float = 1.0,
+        process_noise: float = 0.0,
+        transition: float = 1.0,
+    ) -> None:
+        for name, number in (("variance", variance), ("process_noise", process_noise)):
+            if not number >= 0:
+                raise ValueError(f"{name} must be a number of at least 0, not {number!r}.")
+        self.state: npt.NDArray[np.float64] = np.array(state, dtype=np.float64)
+        self.variance = float(variance)
+        self.process_noise = float(process_noise)
+        self.transition = float(transition)
+        self.gain = np.nan
+
+    def predict(self) -> None:
+        """Do the time update."""
+        if self.transition != 1.0:
+            self.state *= self.transition
+        self.variance = self.transition**2 * self.variance + self.process_noise
+
+    def update(self, measurement: npt.NDArray[np.float64], error: float) -> float:
+        """Do the measurement update, and return the gain.
+
+        Parameters
+        ----------
+        measurement : array
+            z, of the state's shape.
+        error : float
+            R, the measurement's variance.
+        """
+        uncertainty = self.variance + error
+        self.gain = self.variance / uncertainty if uncertainty > 0 else 0.0
+        self.state += self.gain * (measurement - self.state)
+        self.variance -= self.gain * self.variance
+        return self.gain

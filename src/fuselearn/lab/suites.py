@@ -1,0 +1,366 @@
+"""What is compared: a suite says which methods meet which data, how often, and with which seed.
+
+A suite is plain data. Whoever has its name and its seed can repeat every number of it, because the
+folds, the label noise and the seed of every single fit follow from the suite alone (`derive_seed`).
+The methods are named here and made in `fuselearn.lab.methods`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fuselearn.datasets import Dataset, DatasetError, load, read_table, registry
+from fuselearn.datasets.noise import KINDS
+
+__all__ = ["SUITES", "Suite", "Table", "derive_seed", "get_suite", "table_suite"]
+
+PAPER_METHODS = ("KFHE", "KFHE (pruned)", "AdaBoost", "Bagging", "CART")
+PAPER_NOISE = (0.0, 0.05, 0.10, 0.15, 0.20)
+RIVALS = (
+    "RandomForest",
+    "RandomForest (leaf 3)",
+    "ExtraTrees",
+    "HistGradientBoosting",
+    "LightGBM",
+)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A file of the user's own that takes part in a suite.
+
+    Parameters
+    ----------
+    name : str
+        The name of the dataset within the suite.
+    path : str
+        The file, as `fuselearn.datasets.read_table` takes it. It may move: what counts is its
+        content.
+    target : str or None
+        The column of classes.
+    sha256 : str
+        The digest of the file's bytes, by which a changed file is noticed.
+    """
+
+    name: str
+    path: str
+    target: str | None
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Datasets times noise levels times methods times repeated stratified folds.
+
+    Parameters
+    ----------
+    name : str
+        What the suite is called in a store; one store may hold several suites.
+    datasets : sequence of str
+        Names for `fuselearn.datasets.load`, or names of `tables`.
+    methods : sequence of str
+        Names of `fuselearn.lab.methods.METHODS`, or of estimators handed to the runner.
+    noise : sequence of float, default=(0.0,)
+        Fractions of training labels to corrupt, 0.05 for 5 %.
+    noise_kind : {"uniform", "pair", "class-conditional"}, default="uniform"
+        How `fuselearn.datasets.corrupt_labels` chooses the wrong class.
+    repeats, folds : int, default=10
+        How often the data are dealt out anew, and into how many stratified folds.
+    seed : int, default=0
+        From which every other seed is derived.
+    tables : sequence of Table, default=()
+        Files of the user's own.
+    description : str, default=""
+        What the suite is for, in a sentence.
+
+    Examples
+    --------
+    >>> from fuselearn.lab.suites import Suite
+    >>> suite = Suite("mine", ["iris", "wine"], ["KFHE", "CART"], noise=[0, 0.1], repeats=2)
+    >>> suite.n_results
+    160
+    """
+
+    name: str
+    datasets: Sequence[str]
+    methods: Sequence[str]
+    noise: Sequence[float] = (0.0,)
+    noise_kind: str = "uniform"
+    repeats: int = 10
+    folds: int = 10
+    seed: int = 0
+    tables: Sequence[Table] = ()
+    description: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be run; keep sequences as tuples."""
+        if not self.name:
+            raise ValueError("name must not be empty: a store finds the suite by it.")
+        for field, plural in (("datasets", "dataset"), ("methods", "method")):
+            self._freeze(field, _names(field, plural, getattr(self, field)))
+        self._freeze("noise", _noise_levels(self.noise))
+        self._freeze("tables", tuple(self.tables))
+        if self.noise_kind not in KINDS:
+            raise ValueError(
+                f"noise_kind must be one of {', '.join(map(repr, KINDS))}; got {self.noise_kind!r}."
+            )
+        for field, least in (("repeats", 1), ("folds", 2), ("seed", 0)):
+            value = getattr(self, field)
+            if not isinstance(value, int) or isinstance(value, bool) or value < least:
+                raise ValueError(
+                    f"{field} must be a whole number of at least {least}; got {value!r}."
+                )
+
+    def _freeze(self, field: str, value: Any) -> None:
+        object.__setattr__(self, field, value)
+
+    @property
+    def n_results(self) -> int:
+        """How many fits the whole suite takes."""
+        cells = len(self.datasets) * len(self.noise) * len(self.methods)
+        return cells * self.repeats * self.folds
+
+    def definition(self) -> dict[str, Any]:
+        """Return what decides the results, as JSON can hold it.
+
+        Not in it: the description, and where the tables lie, which change no number.
+        """
+        plain: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(self)))
+        del plain["description"]
+        for table in plain["tables"]:
+            del table["path"]
+        return plain
+
+    @classmethod
+    def from_definition(cls, definition: Mapping[str, Any]) -> Suite:
+        """Make the suite again from what `definition` returned; its tables have no path."""
+        tables = [Table(path="", **table) for table in definition["tables"]]
+        return cls(**{**definition, "tables": tables})
+
+    def load(self, dataset: str) -> Dataset:
+        """Load one dataset of the suite, and refuse one that cannot be dealt into its folds.
+
+        Raises
+        ------
+        DatasetError
+            If the data are not at hand, have changed since the suite was made, or do not suit it.
+        """
+        table = next((table for table in self.tables if table.name == dataset), None)
+        if table is None:
+            data = load(dataset)
+        elif not table.path or _digest(table.path) != table.sha256:
+            raise DatasetError(
+                f"The table {table.path or dataset!r} is not the file that the suite {self.name!r} "
+                "was made for; make the suite again from the file as it is now."
+            )
+        else:
+            data = read_table(table.path, table.target)
+        if data.task != "multiclass":
+            raise DatasetError(
+                f"{dataset!r} is a {data.task} table; the suite {self.name!r} needs one class per "
+                "row."
+            )
+        sizes = data.y.value_counts()
+        if len(sizes) < 2 or sizes.max() < self.folds:
+            raise DatasetError(
+                f"{dataset!r} must have at least two classes, one of them with {self.folds} rows "
+                f"or more, for {self.folds} stratified folds; it has {len(sizes)}, the largest "
+                f"with {sizes.max()} rows. Ask for fewer folds."
+            )
+        return data
+
+
+def derive_seed(*parts: str | int | float) -> int:
+    """Turn names and numbers into a seed that is the same in every process and on every machine.
+
+    Python's own `hash` differs from process to process; this is the start of a SHA-256 digest.
+
+    Parameters
+    ----------
+    *parts : str, int or float
+        What the seed is for. Their order and their types count.
+
+    Returns
+    -------
+    seed : int
+        From 0 to 2**32 - 1, which scikit-learn's `random_state` and NumPy's generators take.
+
+    Examples
+    --------
+    >>> from fuselearn.lab.suites import derive_seed
+    >>> derive_seed(0, "iris", 0.1, 3, 7, "KFHE")
+    2547850418
+    """
+    text = json.dumps(parts)
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
+
+
+def table_suite(
+    path: str | os.PathLike[str],
+    target: str | None = None,
+    *,
+    methods: Sequence[str] = (*PAPER_METHODS, *RIVALS),
+    noise: Sequence[float] = (0.0,),
+    noise_kind: str = "uniform",
+    repeats: int = 3,
+    folds: int = 5,
+    seed: int = 0,
+    name: str | None = None,
+) -> Suite:
+    r"""Make the suite that compares methods on a table of one's own.
+
+    Parameters
+    ----------
+    path : str or path
+        A file that `fuselearn.datasets.read_table` reads.
+    target : str, optional
+        The column of classes, if it is not called ``class``.
+    methods, noise, noise_kind, repeats, folds, seed
+        As for `Suite`.
+    name : str, optional
+        Of the suite; by default ``compare-`` and the name of the file without its ending.
+
+    Returns
+    -------
+    suite : Suite
+
+    Raises
+    ------
+    DatasetError
+        If the file cannot be read, or does not suit the folds.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from fuselearn.lab.suites import table_suite
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "fruit.csv")
+    >>> _ = path.write_text("weight,kind\n" + "150,apple\n" * 9 + "120,pear\n" * 9)
+    >>> suite = table_suite(path, "kind", methods=["KFHE", "CART"], noise=[0, 0.2])
+    >>> suite.name, suite.datasets, suite.n_results
+    ('compare-fruit', ('fruit',), 60)
+    """
+    data = read_table(path, target)
+    table = Table(data.name, str(Path(path).resolve()), target, _digest(path))
+    suite = Suite(
+        name=name or f"compare-{data.name}",
+        datasets=(data.name,),
+        methods=methods,
+        noise=noise,
+        noise_kind=noise_kind,
+        repeats=repeats,
+        folds=folds,
+        seed=seed,
+        tables=(table,),
+        description=f"The table {Path(path).name}, {len(data.X)} rows.",
+    )
+    suite.load(data.name)
+    return suite
+
+
+def get_suite(name: str) -> Suite:
+    """Return one of the suites that come with the library.
+
+    Parameters
+    ----------
+    name : str
+        A key of `SUITES`.
+
+    Examples
+    --------
+    >>> from fuselearn.lab.suites import get_suite
+    >>> suite = get_suite("kfhe")
+    >>> len(suite.datasets), suite.repeats, suite.folds
+    (19, 10, 10)
+    """
+    if name not in SUITES:
+        raise ValueError(f"name must be one of {', '.join(map(repr, SUITES))}; got {name!r}.")
+    return SUITES[name]
+
+
+def _names(field: str, what: str, values: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(values, str):
+        raise ValueError(f"{field} must be a list of names; got the single text {values!r}.")
+    names = tuple(values)
+    if not names or not all(isinstance(name, str) and name for name in names):
+        raise ValueError(f"{field} must name at least one {what}; got {values!r}.")
+    if len(set(names)) < len(names):
+        raise ValueError(f"{field} must name every {what} once; got {', '.join(names)}.")
+    return names
+
+
+def _noise_levels(values: Sequence[float]) -> tuple[float, ...]:
+    try:
+        levels = tuple(float(level) for level in values)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"noise must be a list of fractions; got {values!r}.") from error
+    if not levels or not all(math.isfinite(level) and 0 <= level < 1 for level in levels):
+        raise ValueError(
+            f"noise must hold fractions of at least 0 and below 1, 0.05 for 5 %; got {values!r}."
+        )
+    if len(set(levels)) < len(levels):
+        raise ValueError(f"noise must name every level once; got {values!r}.")
+    return levels
+
+
+def _digest(path: str | os.PathLike[str]) -> str:
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise DatasetError(f"{os.fspath(path)} cannot be read: {error.strerror}.") from error
+
+
+_KFHE_DATASETS = tuple(
+    info.name for info in registry().values() if info.paper == "kfhe" and not info.unavailable
+)
+
+SUITES: Mapping[str, Suite] = {
+    suite.name: suite
+    for suite in (
+        Suite(
+            name="kfhe",
+            datasets=_KFHE_DATASETS,
+            methods=PAPER_METHODS,
+            noise=PAPER_NOISE,
+            description="The experiments of the KFHE paper, on the 19 of its 20 datasets that can "
+            "be had, with unpruned and with pruned trees.",
+        ),
+        Suite(
+            name="kfhe-quick",
+            datasets=("iris", "wine", "breast_cancer", "digits"),
+            methods=PAPER_METHODS,
+            noise=PAPER_NOISE,
+            repeats=2,
+            folds=5,
+            description="The KFHE paper's protocol on data that need no download, in minutes.",
+        ),
+        Suite(
+            name="demo",
+            datasets=("iris", "wine", "breast_cancer", "digits"),
+            methods=("KFHE", "AdaBoost", "Bagging", "CART"),
+            noise=(0.0, 0.10, 0.20),
+            repeats=1,
+            folds=4,
+            description="A first look: four methods, four small datasets, three levels of noise.",
+        ),
+        Suite(
+            name="robust",
+            datasets=_KFHE_DATASETS,
+            methods=(*PAPER_METHODS, *RIVALS),
+            noise=(0.0, 0.10, 0.20, 0.30),
+            repeats=3,
+            folds=5,
+            description="For practice: which ensemble to trust when labels are wrong, among the "
+            "paper's methods and the usual rivals.",
+        ),
+    )
+}
+"""The suites that come with the library, by name."""

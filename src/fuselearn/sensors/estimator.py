@@ -1,0 +1,116 @@
+"""The estimator sensor: any scikit-learn classifier as a component."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import has_fit_parameter
+
+from fuselearn._compat import take_rows
+
+
+class EstimatorSensor:
+    """Train clones of a scikit-learn classifier on samples of a dataset.
+
+    If the classifier takes ``sample_weight``, it gets the drawn rows once, weighted by their counts; otherwise it
+    gets every drawn row as often as it was drawn.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or frame
+        Given to the classifier as it is.
+    y : array of shape (n_rows,)
+        Labels as the user gave them, so that ``class_weight`` and the like mean what they say.
+    classes : array of shape (n_classes,)
+        The sorted labels.
+    estimator : classifier
+    """
+
+    def __init__(
+        self, X: Any, y: npt.NDArray[Any], classes: npt.NDArray[Any], estimator: BaseEstimator
+    ) -> None:
+        self.n_rows = len(y)
+        self.n_classes = len(classes)
+        self.X = X
+        self.y = y
+        self.classes = classes
+        self.estimator = estimator
+        self.takes_weights: bool = has_fit_parameter(estimator, "sample_weight")
+
+    def measure(
+        self,
+        counts: npt.NDArray[np.int32],
+        seed: int,
+        *,
+        weights: npt.NDArray[np.float64] | None = None,
+        features: npt.NDArray[np.intp] | None = None,
+    ) -> EstimatorComponent:
+        """Train a clone on the rows drawn."""
+        model = clone(self.estimator)
+        _set_seed(model, seed)
+        X = self.X if features is None else take_rows(self.X, features, axis=1)
+        rows = np.flatnonzero(counts)
+        if self.takes_weights:
+            drawn_weights = (counts if weights is None else weights)[rows].astype(np.float64)
+            model.fit(take_rows(X, rows), self.y[rows], sample_weight=drawn_weights)
+        elif weights is not None:
+            raise ValueError(
+                f"{type(model).__name__} takes no sample_weight, so it can learn from drawn rows only."
+            )
+        else:
+            rows = np.repeat(rows, counts[rows])
+            model.fit(take_rows(X, rows), self.y[rows])
+        return EstimatorComponent(model, self.classes, features, self.X)
+
+
+class EstimatorComponent:
+    """One fitted classifier; classes that it has not seen get score 0."""
+
+    def __init__(
+        self,
+        model: Any,
+        classes: npt.NDArray[Any],
+        features: npt.NDArray[np.intp] | None = None,
+        X: Any = None,
+    ) -> None:
+        self.model = model
+        self.classes = classes
+        self.features = features
+        self.X = X
+
+    def scores(self, X: Any = None) -> npt.NDArray[np.float64]:
+        """Give the model's class probabilities, or its votes if it has none."""
+        X = self._rows(X)
+        if not hasattr(self.model, "predict_proba"):
+            return np.eye(len(self.classes))[self._class_numbers(self.model.predict(X))]
+        scores = np.zeros((X.shape[0], len(self.classes)))
+        scores[:, self._class_numbers(self.model.classes_)] = self.model.predict_proba(X)
+        return scores
+
+    def votes(self, X: Any = None) -> npt.NDArray[np.int32]:
+        """Give the numbers of the classes that the model predicts."""
+        return self._class_numbers(self.model.predict(self._rows(X)))
+
+    def unbind(self) -> None:
+        """Let go of the training rows."""
+        self.X = None
+
+    def _rows(self, X: Any) -> Any:
+        X = self.X if X is None else X
+        if X is None:
+            raise RuntimeError("The component no longer has its training data; pass the rows.")
+        return X if self.features is None else take_rows(X, self.features, axis=1)
+
+    def _class_numbers(self, labels: Any) -> npt.NDArray[np.int32]:
+        return np.searchsorted(self.classes, labels).astype(np.int32)
+
+
+def _set_seed(model: BaseEstimator, seed: int) -> None:
+    """Set every ``random_state`` of a model, also of the steps of a pipeline."""
+    names = sorted(n for n in model.get_params() if n == "random_state" or n.endswith("__random_state"))
+    if names:
+        seeds = np.random.SeedSequence(seed).generate_state(len(names))
+        model.set_params(**{name: int(s) for name, s in zip(names, seeds, strict=True)})

@@ -1,0 +1,58 @@
+"""The weighted sum of components: what every trained ensemble of this library comes down to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fuselearn.sensors.protocols import Component
+from fuselearn.sensors.tree import PackedTrees, TreeComponent
+
+
+class WeightedSum:
+    """Sum the votes or scores of components, each times its coefficient.
+
+    Trees are packed into one forest; other components are asked one by one.
+
+    Parameters
+    ----------
+    components : sequence of Component
+    coefficients : array of shape (n_components,)
+    by_class : bool array of shape (n_components,)
+        Whether a component counts with its vote (one for a class) or with its scores.
+    n_classes : int
+    """
+
+    def __init__(
+        self,
+        components: Sequence[Component],
+        coefficients: npt.NDArray[np.float64],
+        by_class: npt.NDArray[np.bool_],
+        n_classes: int,
+    ) -> None:
+        self.n_classes = n_classes
+        self.packed: PackedTrees | None = None
+        self.terms: list[tuple[Component, float, bool]] = []
+        if all(isinstance(component, TreeComponent) for component in components):
+            self.packed = PackedTrees(components, coefficients, by_class)  # type: ignore[arg-type]
+        else:
+            self.terms = list(zip(components, coefficients, by_class, strict=True))
+
+    def scores(self, X: Any, n_threads: int = 1) -> npt.NDArray[np.float64]:
+        """Give the sum for each row of ``X``."""
+        if self.packed is not None:
+            return self.packed.scores(X, n_threads)
+        total = np.zeros((X.shape[0], self.n_classes))
+        for component, coefficient, by_class in self.terms:
+            total += coefficient * component_scores(component, by_class, self.n_classes, X)
+        return total
+
+
+def component_scores(
+    component: Component, by_class: bool, n_classes: int, X: Any = None
+) -> npt.NDArray[np.float64]:
+    """Give a component's scores, or its votes as rows with a single one."""
+    return np.eye(n_classes)[component.votes(X)] if by_class else component.scores(X)

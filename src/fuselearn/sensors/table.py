@@ -1,0 +1,126 @@
+"""Turn tables of any kind into one float matrix: numbers, category numbers, and NaN for what is missing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals.stable.v1 as nw
+import numpy as np
+import numpy.typing as npt
+
+MOST_CATEGORIES = 65_535
+
+
+class TableCoder:
+    """Code frames and arrays for the tree engine.
+
+    In a pandas or polars frame (or any other that narwhals knows), columns of categories or text become the numbers
+    0, 1, ... of their categories, in the order that the category type declares, or sorted for text. Numeric and
+    Boolean columns become floats. Missing values become NaN, and a category that was not there when the coder was
+    fitted becomes -1.
+
+    Attributes
+    ----------
+    categories_ : list of (array or None)
+        For each column its categories, or None for a numeric column.
+    n_categories_ : int32 array of shape (n_columns,)
+        Their numbers, 0 for a numeric column.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"size": [1.5, None], "colour": pd.Categorical(["red", "blue"])})
+    >>> coder = TableCoder()
+    >>> coder.fit_transform(frame)
+    array([[1.5, 1. ],
+           [nan, 0. ]])
+    >>> coder.transform(pd.DataFrame({"size": [2], "colour": ["green"]}))
+    array([[ 2., -1.]])
+    """
+
+    categories_: list[npt.NDArray[Any] | None]
+    n_categories_: npt.NDArray[np.int32]
+
+    def fit_transform(self, X: Any) -> npt.NDArray[np.floating]:
+        """Learn the categories of a table and code it."""
+        frame = as_frame(X)
+        if frame is None:
+            self.categories_ = [None] * X.shape[1]
+        else:
+            self.categories_ = [_categories(column) for column in frame.iter_columns()]
+        self.n_categories_ = np.array(
+            [0 if levels is None else len(levels) for levels in self.categories_], dtype=np.int32
+        )
+        return self.transform(X)
+
+    def transform(self, X: Any) -> npt.NDArray[np.floating]:
+        """Code a table with the categories learned."""
+        frame = as_frame(X)
+        if frame is None:
+            if self.n_categories_.any():
+                raise TypeError(
+                    f"The model was fitted on a frame with {np.count_nonzero(self.n_categories_)} category columns; "
+                    "pass a frame with the same columns, not an array."
+                )
+            return X
+        matrix = np.empty(frame.shape)
+        for f, (column, levels) in enumerate(zip(frame.iter_columns(), self.categories_, strict=True)):
+            matrix[:, f] = _numbers(column) if levels is None else _category_numbers(column, levels)
+        return matrix
+
+
+def as_frame(X: Any) -> nw.DataFrame[Any] | None:
+    """Give a common view of a data frame of any library, or None if ``X`` is none."""
+    if isinstance(X, np.ndarray):
+        return None
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def _categories(column: nw.Series[Any]) -> npt.NDArray[Any] | None:
+    """List the categories of a column, or give None for a column of numbers."""
+    if column.dtype in (nw.Categorical, nw.Enum):
+        native = column.to_native()
+        # pandas categories may be of any type; other libraries have text only.
+        levels = native.cat.categories if hasattr(native, "cat") and hasattr(native.cat, "categories") else None
+        levels = column.cat.get_categories().to_numpy() if levels is None else np.asarray(levels)
+    elif column.dtype in (nw.String, nw.Object):
+        values = column.drop_nulls().to_numpy()
+        if column.dtype == nw.Object and all(isinstance(v, int | float | np.number) for v in values):
+            return None
+        try:
+            levels = np.array(sorted(set(values)), dtype=object)
+        except TypeError as error:
+            raise TypeError(f"Column {column.name!r} mixes types that have no common order.") from error
+    else:
+        return None
+    if len(levels) > MOST_CATEGORIES:
+        raise ValueError(
+            f"Column {column.name!r} has {len(levels):,} categories; at most {MOST_CATEGORIES:,} are possible."
+        )
+    return levels if len(levels) else None
+
+
+def _category_numbers(column: nw.Series[Any], levels: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    import pandas as pd
+
+    native = column.to_native()
+    values = native if isinstance(native, pd.Series) else column.to_numpy()
+    numbers = pd.Categorical(values, categories=levels).codes.astype(np.float64)
+    numbers[np.asarray(pd.isna(values))] = np.nan
+    return numbers
+
+
+def _numbers(column: nw.Series[Any]) -> npt.NDArray[np.float64]:
+    """Turn a numeric column into floats, and refuse what is none."""
+    if column.dtype.is_temporal():
+        raise TypeError(
+            f"Column {column.name!r} holds {column.dtype}; turn dates and times into numbers or categories."
+        )
+    try:
+        numbers = column.cast(nw.Float64).to_numpy().astype(np.float64)
+    except Exception as error:  # every library has its own type of error for a failed cast
+        raise ValueError(f"Column {column.name!r} was numeric and now holds {column.dtype}.") from error
+    if np.isinf(numbers).any():
+        raise ValueError(f"Column {column.name!r} has infinite values; expected numbers, or NaN for missing ones.")
+    return numbers

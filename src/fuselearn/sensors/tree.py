@@ -1,0 +1,164 @@
+"""The tree sensor: a coded table on which the CART engine grows trees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fuselearn.engines.tree import (
+    CodedColumns,
+    PackedForest,
+    Tree,
+    TreeSettings,
+    apply_codes,
+    apply_forest,
+    code_columns,
+    grow_tree,
+    leaf_rows,
+    pack_forest,
+    sum_leaf_values,
+)
+
+
+class TreeSensor:
+    """Code a table once and grow any number of trees on it.
+
+    Parameters
+    ----------
+    X : float array of shape (n_rows, n_columns)
+        Values, category numbers and NaN, as :class:`~fuselearn.sensors.TableCoder` makes them.
+    n_categories : int32 array of shape (n_columns,)
+        Number of categories of each column, 0 for a numeric column.
+    target : int32 array of shape (n_rows,)
+        Class numbers.
+    n_classes : int
+    settings : TreeSettings
+    max_bins : int, optional
+        See :func:`~fuselearn.engines.tree.code_columns`.
+    n_threads : int
+        Threads for coding and growing.
+    """
+
+    def __init__(
+        self,
+        X: npt.NDArray[np.floating],
+        n_categories: npt.NDArray[np.int32],
+        target: npt.NDArray[np.int32],
+        n_classes: int,
+        settings: TreeSettings,
+        *,
+        max_bins: int | None = None,
+        n_threads: int = 1,
+    ) -> None:
+        self.n_rows = len(target)
+        self.n_classes = n_classes
+        self.columns = code_columns(X, n_categories, max_bins, n_threads)
+        self.n_categories = n_categories
+        self.target = target
+        self.settings = settings
+        self.n_threads = n_threads
+
+    def measure(
+        self,
+        counts: npt.NDArray[np.int32],
+        seed: int,
+        *,
+        weights: npt.NDArray[np.float64] | None = None,
+        features: npt.NDArray[np.intp] | None = None,
+    ) -> TreeComponent:
+        """Grow a tree on the rows drawn."""
+        columns = self.columns if features is None else _select(self.columns, features)
+        tree = grow_tree(
+            columns, self.target, self.n_classes, counts, self.settings,
+            weights=weights, seed=seed, n_threads=self.n_threads,
+        )  # fmt: skip
+        if features is not None:
+            split = tree.nodes["feature"] >= 0
+            tree.nodes["feature"][split] = features[tree.nodes["feature"][split]]
+        return TreeComponent(tree, self.n_categories, self.columns)
+
+
+class TreeComponent:
+    """One tree."""
+
+    __slots__ = ("columns", "n_categories", "tree")
+
+    def __init__(
+        self, tree: Tree, n_categories: npt.NDArray[np.int32], columns: CodedColumns | None = None
+    ) -> None:
+        self.tree = tree
+        self.n_categories = n_categories
+        self.columns = columns
+
+    def scores(self, X: Any = None) -> npt.NDArray[np.float64]:
+        """Give the class shares in each row's leaf."""
+        return self.tree.shares()[self._leaves(X)]
+
+    def votes(self, X: Any = None) -> npt.NDArray[np.int32]:
+        """Give the majority class of each row's leaf, the first of equal ones."""
+        return self.tree.values.argmax(axis=1).astype(np.int32)[self._leaves(X)]
+
+    def unbind(self) -> None:
+        """Let go of the coded table."""
+        self.columns = None
+
+    def _leaves(self, X: Any) -> npt.NDArray[np.int32]:
+        if X is not None:
+            return apply_forest(pack_forest([self.tree], self.n_categories), X)[:, 0]
+        if self.columns is None:
+            raise RuntimeError("The component no longer has its training data; pass the rows.")
+        return apply_codes(self.tree, self.columns)
+
+
+class PackedTrees:
+    """A weighted sum of trees, laid out for fast prediction.
+
+    Parameters
+    ----------
+    components : sequence of TreeComponent
+    coefficients : array of shape (n_components,)
+    by_class : bool array of shape (n_components,)
+        Whether a component counts with its vote (one for a class) or with its scores.
+    """
+
+    def __init__(
+        self,
+        components: Sequence[TreeComponent],
+        coefficients: npt.NDArray[np.float64],
+        by_class: npt.NDArray[np.bool_],
+    ) -> None:
+        self.forest: PackedForest = pack_forest([c.tree for c in components], components[0].n_categories)
+        leaf_values = []
+        for component, coefficient, votes in zip(components, coefficients, by_class, strict=True):
+            tree = component.tree
+            leaves = leaf_rows(tree)
+            shares = tree.shares()[leaves]
+            values = np.eye(shares.shape[1])[shares.argmax(axis=1)] if votes else shares
+            leaf_values.append(coefficient * values)
+        self.leaf_values = np.concatenate(leaf_values)
+
+    def scores(self, X: npt.NDArray[np.floating], n_threads: int = 1) -> npt.NDArray[np.float64]:
+        """Give the weighted sum of the components' scores or votes for each row."""
+        return sum_leaf_values(self.forest, self.leaf_values, X, n_threads)
+
+    def leaves(self, X: npt.NDArray[np.floating], n_threads: int = 1) -> npt.NDArray[np.int32]:
+        """Give the leaf that each row ends in, tree by tree, as a node of that tree."""
+        return apply_forest(self.forest, X, n_threads)
+
+
+def _select(columns: CodedColumns, features: npt.NDArray[np.intp]) -> CodedColumns:
+    """Restrict a coded table to some of its columns."""
+    ranges = [slice(columns.offsets[f], columns.offsets[f + 1]) for f in features]
+    n_codes = columns.n_codes[features]
+    is_category = None if columns.is_category is None else columns.is_category[features]
+    return CodedColumns(
+        codes=np.ascontiguousarray(columns.codes[:, features]),
+        n_codes=n_codes,
+        offsets=np.concatenate([[0], np.cumsum(n_codes, dtype=np.int64)]),
+        lower=np.concatenate([columns.lower[r] for r in ranges]),
+        upper=np.concatenate([columns.upper[r] for r in ranges]),
+        is_category=is_category if is_category is None or is_category.any() else None,
+    )
