@@ -180,9 +180,7 @@ class BaggedClassifier(ComponentEnsemble):
             raise ValueError(f"max_samples must be at most the {n_rows} rows without bootstrap, not {n_draws}.")
         return n_draws
 
-    def _score_out_of_bag(
-        self, components: list[Component], drawn: list[Counts], truth: npt.NDArray[np.int32]
-    ) -> None:
+    def _score_out_of_bag(self, components: list[Component], drawn: list[Counts], truth: npt.NDArray[np.int32]) -> None:
         n_classes = len(self.classes_)
         votes = np.zeros((len(truth), n_classes))
         for component, counts in zip(components, drawn, strict=True):
@@ -237,7 +235,7 @@ def _train_one(
 
 def _draw(rng: np.random.Generator, chances: npt.NDArray[np.float64], n_draws: int, bootstrap: bool) -> Counts:
     if bootstrap:
-        return draw_counts(rng, chances, n_draws)
+        return draw_counts(int(rng.integers(2**62)), chances, n_draws)
     counts = np.zeros(len(chances), dtype=np.int32)
     counts[rng.choice(len(chances), n_draws, replace=False, p=chances / chances.sum())] = 1
     return counts

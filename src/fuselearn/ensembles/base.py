@@ -97,9 +97,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _validate_table(self, X: Any, *, reset: bool) -> Any:
         if as_frame(X) is None:
-            return validate_data(
-                self, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan"
-            )
+            return validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan")
         validate_data(self, X, reset=reset, skip_check_array=True)
         if X.shape[0] == 0 or X.shape[1] == 0:
             raise ValueError(
@@ -117,12 +115,11 @@ class TableClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         missing = y != y if y.dtype.kind in "fO" else np.zeros(0, dtype=bool)
         if np.any(missing) or (y.dtype.kind == "O" and any(label is None for label in y)):
             raise ValueError("Input y contains NaN; every row needs a label.")
-        check_classification_targets(y)
+        if y.dtype.kind in "fO":  # whole numbers and text cannot be a regression target
+            check_classification_targets(y)
         self.classes_, numbers_ = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
-            raise ValueError(
-                f"y has one class only ({self.classes_[0]!r}); a classifier needs at least two classes."
-            )
+            raise ValueError(f"y has one class only ({self.classes_[0]!r}); a classifier needs at least two classes.")
         return numbers_.astype(np.int32)
 
 
@@ -174,6 +171,8 @@ def make_generator(random_state: Any) -> np.random.Generator:
     """Make NumPy's generator from any of scikit-learn's kinds of random state."""
     if isinstance(random_state, np.random.Generator):
         return random_state
+    if isinstance(random_state, numbers.Integral) and random_state >= 0:
+        return np.random.default_rng(int(random_state))
     return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
 
 

@@ -196,7 +196,9 @@ class CARTClassifier(TableClassifier):
         nodes = self.tree_.nodes
         is_split = nodes["feature"] >= 0
         gains = np.bincount(
-            nodes["feature"][is_split], weights=nodes["gain"][is_split], minlength=self.n_features_in_
+            nodes["feature"][is_split],
+            weights=nodes["gain"][is_split],
+            minlength=self.n_features_in_,
         )
         return gains / gains.sum() if gains.any() else gains
 
@@ -214,9 +216,7 @@ class CARTClassifier(TableClassifier):
         self._write_node(0, "", "", names, decimals, lines)
         return "\n".join(lines)
 
-    def _write_node(
-        self, node: int, indent: str, condition: str, names: Any, decimals: int, lines: list[str]
-    ) -> None:
+    def _write_node(self, node: int, indent: str, condition: str, names: Any, decimals: int, lines: list[str]) -> None:
         record = self.tree_.nodes[node]
         if record["feature"] < 0:
             values = self.tree_.values[node]
@@ -278,7 +278,13 @@ def bind_tree(
         random_cuts=tree.splitter == "random",
     )
     return TreeSensor(
-        matrix, n_categories, target, n_classes, settings, max_bins=tree.max_bins, n_threads=count_threads(n_jobs)
+        matrix,
+        n_categories,
+        target,
+        n_classes,
+        settings,
+        max_bins=tree.max_bins,
+        n_threads=count_threads(n_jobs),
     )
 
 

@@ -12,7 +12,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fuselearn.ensembles.base import TableClassifier, count_threads
 from fuselearn.ensembles.cart import CARTClassifier, bind_tree
-from fuselearn.sensors import Component, EstimatorSensor, Sensor, TableCoder, TreeComponent, WeightedSum
+from fuselearn.sensors import (
+    Component,
+    EstimatorSensor,
+    Sensor,
+    TableCoder,
+    TreeComponent,
+    WeightedSum,
+)
 
 
 class ComponentEnsemble(TableClassifier):
@@ -43,9 +50,7 @@ class ComponentEnsemble(TableClassifier):
         if isinstance(base, CARTClassifier):
             matrix = self._read_training_table(X)
             target = self._read_target(y, len(matrix))
-            return bind_tree(
-                base, matrix, self._coder_.n_categories_, target, len(self.classes_), self.n_jobs
-            ), target
+            return bind_tree(base, matrix, self._coder_.n_categories_, target, len(self.classes_), self.n_jobs), target
         if not is_classifier(base):
             raise TypeError(f"estimator must be a classifier or None, not {base!r}.")
         X = validate_data(self, X, skip_check_array=True)
@@ -99,7 +104,5 @@ class ComponentEnsemble(TableClassifier):
         """Sum up what the components say about new rows."""
         rows = self._read_rows(X)
         if not hasattr(self, "_fused_"):  # packing waits for the first prediction
-            self._fused_ = WeightedSum(
-                self._components_, self.coefficients_, self._by_class_, len(self.classes_)
-            )
+            self._fused_ = WeightedSum(self._components_, self.coefficients_, self._by_class_, len(self.classes_))
         return self._fused_.scores(rows, count_threads(self.n_jobs))

@@ -7,6 +7,7 @@ classifier's training sample is drawn; it raises the weights of rows that are st
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Self
 
@@ -167,33 +168,43 @@ class KFHEClassifier(ComponentEnsemble):
         else:
             shares = sample_weight / sample_weight.sum()
 
-        components = [_measure_all_rows(sensor, sample_weight, shares, rng)]
-        scores = components[0].scores()
-        models = KalmanFilter(scores, process_noise=self.process_noise)
+        seeds = rng.integers(2**62, size=n_estimators + 1).tolist()
+
+        components = [_measure_all_rows(sensor, sample_weight, shares, seeds[0])]
+        models = KalmanFilter(components[0].scores(), process_noise=self.process_noise)
         weights = KalmanFilter(shares, process_noise=self.process_noise)
-        self.resets_ = np.zeros(0, dtype=np.int64)
-        gains, variances, errors = [], [], []
-        train_errors = [float(shares @ (scores.argmax(axis=1) != truth))]
+        gains, variances, errors, train_errors, resets = [], [], [], [], []
         for t in range(1, n_estimators + 1):
             models.predict()
             weights.predict()
-            component, measurement, wrong, error = self._measure(sensor, truth, models, weights, shares, rng, t)
+            component, measurement, wrong, error, own_error, train_error = self._measure(
+                sensor, truth, models, weights, shares, seeds[t]
+            )
+            if self.reset and own_error >= 1.0 - 1.0 / sensor.n_classes:  # no better than guessing
+                weights.state[:] = shares
+                weights.variance = 1.0
+                resets.append(t)
+                component, measurement, wrong, error, _, _ = self._measure(
+                    sensor, truth, models, weights, shares, seeds[t] + 1
+                )
             components.append(component)
+            train_errors.append(train_error)
             gains.append(models.update(measurement, error))
             variances.append(models.variance)
             errors.append(error)
-            train_errors.append(float(shares @ (models.state.argmax(axis=1) != truth)))
 
             weights.update(_weight_measurement(self.weighting, weights.state, wrong, shares), error)
             weights.state /= weights.state.sum()
             if gains[-1] == 0.0:  # the estimate is certain, so no measurement can change it any more
                 break
+        train_errors.append(float(shares @ (models.state.argmax(axis=1) != truth)))
 
         self.n_iter_ = len(gains)
         self.gains_ = np.array(gains)
         self.variances_ = np.array(variances)
         self.measurement_errors_ = np.array(errors)
         self.train_errors_ = np.array(train_errors)
+        self.resets_ = np.array(resets, dtype=np.int64)
         self.weights_ = weights.state
         by_class = np.full(len(components), self.vote == "class")
         by_class[0] = False
@@ -207,25 +218,18 @@ class KFHEClassifier(ComponentEnsemble):
         models: KalmanFilter,
         weights: KalmanFilter,
         shares: Weights,
-        rng: np.random.Generator,
-        t: int,
-    ) -> tuple[Component, npt.NDArray[np.float64], npt.NDArray[np.bool_], float]:
-        """Train the t-th classifier and make a measurement of it, after a reset if it is no better than guessing."""
-        guessing_error = 1.0 - 1.0 / sensor.n_classes
-        for may_reset in (self.reset, False):
-            counts = draw_covering_counts(rng, weights.state, sensor.n_rows, truth, sensor.n_classes)
-            component = sensor.measure(counts, int(rng.integers(2**31)))
-            if self.vote == "class":
-                blended = blend_votes(models.state, component.votes(), truth, shares)
-            else:
-                blended = blend_scores(models.state, component.scores(), truth, shares)
-            measurement, wrong, error, own_error = blended
-            if not (may_reset and own_error >= guessing_error):
-                break
-            self.resets_ = np.append(self.resets_, t)
-            weights.state[:] = shares
-            weights.variance = 1.0
-        return component, measurement, wrong, error
+        seed: int,
+    ) -> tuple[Component, npt.NDArray[np.float64], npt.NDArray[np.bool_], float, float, float]:
+        """Train a classifier on a sample drawn by the weights, and make a measurement of it.
+
+        Gives the classifier, the measurement z, where z is wrong, and the errors of z, of the classifier, and of the
+        estimate so far.
+        """
+        counts = draw_covering_counts(seed, weights.state, sensor.n_rows, truth, sensor.n_classes)
+        component = sensor.measure(counts, seed)
+        if self.vote == "class":
+            return component, *blend_votes(models.state, component.votes(), truth, shares)
+        return component, *blend_scores(models.state, component.scores(), truth, shares)
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Predict class scores: the estimate of the model filter, carried over to new rows.
@@ -306,24 +310,19 @@ def closed_form_coefficients(gains: npt.NDArray[np.float64]) -> npt.NDArray[np.f
     return share * kept_later
 
 
-def _measure_all_rows(
-    sensor: Sensor, sample_weight: Weights | None, shares: Weights, rng: np.random.Generator
-) -> Component:
+def _measure_all_rows(sensor: Sensor, sample_weight: Weights | None, shares: Weights, seed: int) -> Component:
     """Train the first classifier: on all rows as they are, or as their weights say."""
     counts = np.ones(sensor.n_rows, dtype=np.int32)
-    seed = int(rng.integers(2**31))
     if sample_weight is None:
         return sensor.measure(counts, seed)
     if are_counts(sample_weight):
         return sensor.measure(sample_weight.astype(np.int32), seed)
     if isinstance(sensor, EstimatorSensor) and not sensor.takes_weights:
-        return sensor.measure(draw_counts(rng, shares, sensor.n_rows), seed)
+        return sensor.measure(draw_counts(seed, shares, sensor.n_rows), seed)
     return sensor.measure((sample_weight > 0).astype(np.int32), seed, weights=sample_weight)
 
 
-def _weight_measurement(
-    weighting: str, weights: Weights, wrong: npt.NDArray[np.bool_], shares: Weights
-) -> Weights:
+def _weight_measurement(weighting: str, weights: Weights, wrong: npt.NDArray[np.bool_], shares: Weights) -> Weights:
     """Measure the row weights: wrong rows should count more.
 
     KFHE-e: w_i exp([i is wrong] + 1/n). KFHE-l: 1/n + w_i [i is wrong], scaled to sum to one, 1/n being the
@@ -332,5 +331,5 @@ def _weight_measurement(
     if weighting == "linear":
         measured = shares + weights * wrong
         return measured / measured.sum()
-    factors = np.exp(np.array([0.0, 1.0]) + 1.0 / len(weights))
-    return weights * factors[wrong.view(np.int8)]
+    right_factor = math.exp(1.0 / len(weights))
+    return weights * np.where(wrong, math.e * right_factor, right_factor)

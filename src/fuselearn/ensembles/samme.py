@@ -10,7 +10,12 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from fuselearn.ensembles.base import check_whole_number, fit_whole_or_not, make_generator, read_weights
+from fuselearn.ensembles.base import (
+    check_whole_number,
+    fit_whole_or_not,
+    make_generator,
+    read_weights,
+)
 from fuselearn.ensembles.components import ComponentEnsemble
 from fuselearn.sensors import Component, Sensor, TreeComponent, draw_counts
 from fuselearn.sensors.fusion import component_scores
@@ -181,9 +186,7 @@ def frequent_first(truth: npt.NDArray[np.int32], n_classes: int) -> npt.NDArray[
     return np.argsort(-np.bincount(truth, minlength=n_classes), kind="stable")
 
 
-def choose_frequent(
-    scores: npt.NDArray[np.float64], class_order: npt.NDArray[np.intp]
-) -> npt.NDArray[np.intp]:
+def choose_frequent(scores: npt.NDArray[np.float64], class_order: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
     """Choose the class with the largest score; of equal ones, the one with most training rows."""
     return class_order[scores[:, class_order].argmax(axis=1)]
 
@@ -195,8 +198,8 @@ def _alpha(error: float, n_classes: int) -> float:
 def _measure_with_split(sensor: Sensor, weights: npt.NDArray[np.float64], rng: np.random.Generator) -> Component:
     """Train a classifier on a weighted sample; draw again while it is a tree without a split."""
     for _ in range(MOST_TRIES):
-        counts = draw_counts(rng, weights, sensor.n_rows)
-        component = sensor.measure(counts, int(rng.integers(2**31)))
+        seed = int(rng.integers(2**62))
+        component = sensor.measure(draw_counts(seed, weights, sensor.n_rows), seed)
         if not isinstance(component, TreeComponent) or component.tree.n_leaves > 1:
             break
     return component

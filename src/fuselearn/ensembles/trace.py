@@ -23,7 +23,11 @@ def draw_trace(model: Any) -> Figure:
     axes.plot(measurements, model.gains_, label="gain K", color="#0072b2")
     axes.plot(measurements, model.variances_, label="variance P", color="#009e73", linestyle="--")
     axes.plot(
-        measurements, model.measurement_errors_, label="measurement error R", color="#e69f00", linestyle=":"
+        measurements,
+        model.measurement_errors_,
+        label="measurement error R",
+        color="#e69f00",
+        linestyle=":",
     )
     axes.plot(np.arange(model.n_iter_ + 1), model.train_errors_, label="training error", color="#d55e00")
     for reset in model.resets_:

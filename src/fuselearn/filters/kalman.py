@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from fuselearn.engines.kernels import kernel
+
 
 class KalmanFilter:
     """Estimate an array from noisy measurements of it.
@@ -66,7 +68,7 @@ class KalmanFilter:
         for name, number in (("variance", variance), ("process_noise", process_noise)):
             if not number >= 0:
                 raise ValueError(f"{name} must be a number of at least 0, not {number!r}.")
-        self.state: npt.NDArray[np.float64] = np.array(state, dtype=np.float64)
+        self.state: npt.NDArray[np.float64] = np.array(state, dtype=np.float64, order="C")
         self.variance = float(variance)
         self.process_noise = float(process_noise)
         self.transition = float(transition)
@@ -76,7 +78,8 @@ class KalmanFilter:
         """Do the time update."""
         if self.transition != 1.0:
             self.state *= self.transition
-        self.variance = self.transition**2 * self.variance + self.process_noise
+            self.variance *= self.transition**2
+        self.variance += self.process_noise
 
     def update(self, measurement: npt.NDArray[np.float64], error: float) -> float:
         """Do the measurement update, and return the gain.
@@ -90,6 +93,13 @@ class KalmanFilter:
         """
         uncertainty = self.variance + error
         self.gain = self.variance / uncertainty if uncertainty > 0 else 0.0
-        self.state += self.gain * (measurement - self.state)
+        _pull(self.state.ravel(), measurement.ravel(), self.gain)
         self.variance -= self.gain * self.variance
         return self.gain
+
+
+@kernel
+def _pull(state, towards, gain):  # type: ignore[no-untyped-def]
+    """Move the state in place, without the passing arrays that NumPy would make."""
+    for i in range(len(state)):
+        state[i] += gain * (towards[i] - state[i])

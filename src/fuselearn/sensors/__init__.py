@@ -7,7 +7,7 @@ sample, given as how often each row was drawn.
 from fuselearn.sensors.estimator import EstimatorComponent, EstimatorSensor
 from fuselearn.sensors.fusion import WeightedSum
 from fuselearn.sensors.protocols import Component, Sensor
-from fuselearn.sensors.sampling import draw_covering_counts, draw_counts
+from fuselearn.sensors.sampling import draw_counts, draw_covering_counts
 from fuselearn.sensors.table import TableCoder
 from fuselearn.sensors.tree import TreeComponent, TreeSensor
 

@@ -29,9 +29,7 @@ class EstimatorSensor:
     estimator : classifier
     """
 
-    def __init__(
-        self, X: Any, y: npt.NDArray[Any], classes: npt.NDArray[Any], estimator: BaseEstimator
-    ) -> None:
+    def __init__(self, X: Any, y: npt.NDArray[Any], classes: npt.NDArray[Any], estimator: BaseEstimator) -> None:
         self.n_rows = len(y)
         self.n_classes = len(classes)
         self.X = X
@@ -57,9 +55,7 @@ class EstimatorSensor:
             drawn_weights = (counts if weights is None else weights)[rows].astype(np.float64)
             model.fit(take_rows(X, rows), self.y[rows], sample_weight=drawn_weights)
         elif weights is not None:
-            raise ValueError(
-                f"{type(model).__name__} takes no sample_weight, so it can learn from drawn rows only."
-            )
+            raise ValueError(f"{type(model).__name__} takes no sample_weight, so it can learn from drawn rows only.")
         else:
             rows = np.repeat(rows, counts[rows])
             model.fit(take_rows(X, rows), self.y[rows])

@@ -51,8 +51,6 @@ class WeightedSum:
         return total
 
 
-def component_scores(
-    component: Component, by_class: bool, n_classes: int, X: Any = None
-) -> npt.NDArray[np.float64]:
+def component_scores(component: Component, by_class: bool, n_classes: int, X: Any = None) -> npt.NDArray[np.float64]:
     """Give a component's scores, or its votes as rows with a single one."""
     return np.eye(n_classes)[component.votes(X)] if by_class else component.scores(X)

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from fuselearn.engines.kernels import kernel
+from fuselearn.engines.tree.random import mix, uniform
 
 
-def draw_counts(
-    rng: np.random.Generator, weights: npt.NDArray[np.float64], n_draws: int
-) -> npt.NDArray[np.int32]:
+def draw_counts(seed: int, weights: npt.NDArray[np.float64], n_draws: int) -> npt.NDArray[np.int32]:
     """Draw rows with replacement, with chances in proportion to their weights.
 
     Sorted uniform numbers are made from exponential spacings and merged with the running sum of the weights, so the
     draw takes time in proportion to the number of rows and of draws.
+
+    Parameters
+    ----------
+    seed : int
+        From 0 to 2**63 - 1.
+    weights : array of shape (n_rows,)
+        At least one is positive, none negative; they need not sum to one.
+    n_draws : int
 
     Returns
     -------
@@ -22,14 +30,14 @@ def draw_counts(
 
     Examples
     --------
-    >>> draw_counts(np.random.default_rng(0), np.array([0.0, 1.0, 3.0]), 8)
-    array([0, 2, 6], dtype=int32)
+    >>> draw_counts(7, np.array([0.0, 1.0, 3.0]), 8)
+    array([0, 3, 5], dtype=int32)
     """
-    return _merge(rng.standard_exponential(n_draws + 1), weights)
+    return _draw(np.uint64(seed), weights, n_draws)
 
 
 def draw_covering_counts(
-    rng: np.random.Generator,
+    seed: int,
     weights: npt.NDArray[np.float64],
     n_draws: int,
     classes: npt.NDArray[np.int32],
@@ -37,30 +45,29 @@ def draw_covering_counts(
     max_tries: int = 100,
 ) -> npt.NDArray[np.int32]:
     """Draw rows until every class is among them, or ``max_tries`` draws have been made."""
-    for _ in range(max_tries):
-        counts = draw_counts(rng, weights, n_draws)
-        if _covers(counts, classes, n_classes):
-            break
-    return counts
+    return _draw_covering(seed, weights, n_draws, classes, n_classes, max_tries)
 
 
-@njit(nogil=True, cache=True)
-def _merge(spacings, weights):  # type: ignore[no-untyped-def]
-    counts = np.zeros(len(weights), dtype=np.int32)
+@kernel
+def _draw(key, weights, n_draws):  # type: ignore[no-untyped-def]
+    spacings = np.empty(n_draws + 1)
+    total_spacing = 0.0
+    for k in range(n_draws + 1):
+        spacings[k] = -np.log1p(-uniform(mix(key, k)))
+        total_spacing += spacings[k]
     total_weight = 0.0
     last = 0
     for i in range(len(weights)):
         total_weight += weights[i]
         if weights[i] > 0:
             last = i
-    total_spacing = 0.0
-    for k in range(len(spacings)):
-        total_spacing += spacings[k]
+
+    counts = np.zeros(len(weights), dtype=np.int32)
     scale = total_weight / total_spacing
     row = 0
     reached = weights[0]
     position = 0.0
-    for k in range(len(spacings) - 1):
+    for k in range(n_draws):
         position += spacings[k] * scale
         # Rounding may carry the last positions past the sum of the weights.
         while row < last and (reached < position or weights[row] == 0):
@@ -70,14 +77,19 @@ def _merge(spacings, weights):  # type: ignore[no-untyped-def]
     return counts
 
 
-@njit(nogil=True, cache=True)
-def _covers(counts, classes, n_classes):  # type: ignore[no-untyped-def]
-    seen = np.zeros(n_classes, dtype=np.bool_)
-    n_seen = 0
-    for i in range(len(counts)):
-        if counts[i] > 0 and not seen[classes[i]]:
-            seen[classes[i]] = True
-            n_seen += 1
-            if n_seen == n_classes:
-                return True
-    return False
+@kernel
+def _draw_covering(seed, weights, n_draws, classes, n_classes, max_tries):  # type: ignore[no-untyped-def]
+    seen = np.empty(n_classes, dtype=np.bool_)
+    counts = np.empty(0, dtype=np.int32)
+    for attempt in range(max_tries):
+        counts = _draw(mix(np.uint64(seed), attempt), weights, n_draws)
+        for j in range(n_classes):
+            seen[j] = False
+        n_seen = 0
+        for i in range(len(counts)):
+            if counts[i] > 0 and not seen[classes[i]]:
+                seen[classes[i]] = True
+                n_seen += 1
+        if n_seen == n_classes:
+            break
+    return counts

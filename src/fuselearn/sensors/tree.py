@@ -20,6 +20,7 @@ from fuselearn.engines.tree import (
     leaf_rows,
     pack_forest,
     sum_leaf_values,
+    vote_codes,
 )
 
 
@@ -86,9 +87,7 @@ class TreeComponent:
 
     __slots__ = ("columns", "n_categories", "tree")
 
-    def __init__(
-        self, tree: Tree, n_categories: npt.NDArray[np.int32], columns: CodedColumns | None = None
-    ) -> None:
+    def __init__(self, tree: Tree, n_categories: npt.NDArray[np.int32], columns: CodedColumns | None = None) -> None:
         self.tree = tree
         self.n_categories = n_categories
         self.columns = columns
@@ -99,6 +98,8 @@ class TreeComponent:
 
     def votes(self, X: Any = None) -> npt.NDArray[np.int32]:
         """Give the majority class of each row's leaf, the first of equal ones."""
+        if X is None:
+            return vote_codes(self.tree, self._bound_columns())
         return self.tree.values.argmax(axis=1).astype(np.int32)[self._leaves(X)]
 
     def unbind(self) -> None:
@@ -108,9 +109,12 @@ class TreeComponent:
     def _leaves(self, X: Any) -> npt.NDArray[np.int32]:
         if X is not None:
             return apply_forest(pack_forest([self.tree], self.n_categories), X)[:, 0]
+        return apply_codes(self.tree, self._bound_columns())
+
+    def _bound_columns(self) -> CodedColumns:
         if self.columns is None:
             raise RuntimeError("The component no longer has its training data; pass the rows.")
-        return apply_codes(self.tree, self.columns)
+        return self.columns
 
 
 class PackedTrees:

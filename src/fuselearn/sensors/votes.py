@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from fuselearn.engines.kernels import kernel
 
 
 def blend_votes(
@@ -12,7 +13,7 @@ def blend_votes(
     votes: npt.NDArray[np.int32],
     truth: npt.NDArray[np.int32],
     shares: npt.NDArray[np.float64],
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_], float, float]:
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_], float, float, float]:
     """Average an estimate with a component's votes, and compare both with the truth.
 
     Parameters
@@ -36,41 +37,49 @@ def blend_votes(
         Share of the rows where the measurement is wrong.
     vote_error : float
         Share of the rows where the vote is wrong.
+    estimate_error : float
+        Share of the rows where the estimate was wrong.
 
     Examples
     --------
     >>> estimate = np.array([[0.9, 0.1], [0.6, 0.4]])
-    >>> measurement, wrong, error, vote_error = blend_votes(
+    >>> measurement, wrong, error, vote_error, estimate_error = blend_votes(
     ...     estimate, np.array([1, 1], dtype=np.int32), np.array([1, 0], dtype=np.int32), np.array([0.5, 0.5])
     ... )
     >>> measurement
     array([[0.45, 0.55],
            [0.3 , 0.7 ]])
-    >>> wrong, error, vote_error
-    (array([False,  True]), 0.5, 0.5)
+    >>> wrong, error, vote_error, estimate_error
+    (array([False,  True]), 0.5, 0.5, 0.5)
     """
     return _blend_votes(estimate, votes, truth, shares)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _blend_votes(estimate, votes, truth, shares):  # type: ignore[no-untyped-def]
     n_rows, n_classes = estimate.shape
     measurement = np.empty((n_rows, n_classes))
     wrong = np.empty(n_rows, dtype=np.bool_)
     error = 0.0
     vote_error = 0.0
+    estimate_error = 0.0
     for i in range(n_rows):
         best = 0
+        best_before = 0
         for j in range(n_classes):
             measurement[i, j] = 0.5 * (estimate[i, j] + (1.0 if votes[i] == j else 0.0))
             if measurement[i, j] > measurement[i, best]:
                 best = j
+            if estimate[i, j] > estimate[i, best_before]:
+                best_before = j
         wrong[i] = best != truth[i]
         if wrong[i]:
             error += shares[i]
         if votes[i] != truth[i]:
             vote_error += shares[i]
-    return measurement, wrong, error, vote_error
+        if best_before != truth[i]:
+            estimate_error += shares[i]
+    return measurement, wrong, error, vote_error, estimate_error
 
 
 def blend_scores(
@@ -78,8 +87,9 @@ def blend_scores(
     scores: npt.NDArray[np.float64],
     truth: npt.NDArray[np.int32],
     shares: npt.NDArray[np.float64],
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_], float, float]:
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_], float, float, float]:
     """Average an estimate with a component's scores; otherwise like :func:`blend_votes`."""
     measurement = 0.5 * (estimate + scores)
     wrong = measurement.argmax(axis=1) != truth
-    return measurement, wrong, float(shares @ wrong), float(shares @ (scores.argmax(axis=1) != truth))
+    errors = (float(shares @ (of.argmax(axis=1) != truth)) for of in (measurement, scores, estimate))
+    return measurement, wrong, *errors

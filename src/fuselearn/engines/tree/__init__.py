@@ -1,7 +1,7 @@
 """A CART engine for ensembles: one coded table, many trees.
 
 The flow is ``code_columns`` (once per dataset), ``grow_tree`` (once per tree, given how often each row was drawn),
-``apply_codes`` or ``leaf_classes`` (the tree on the table itself), ``pack_forest`` and ``sum_leaf_values`` (many trees
+``apply_codes`` or ``vote_codes`` (the tree on the table itself), ``pack_forest`` and ``sum_leaf_values`` (many trees
 on new rows).
 """
 
@@ -15,6 +15,7 @@ from fuselearn.engines.tree.predicting import (
     leaf_rows,
     pack_forest,
     sum_leaf_values,
+    vote_codes,
 )
 from fuselearn.engines.tree.targets import labels_target
 
@@ -31,4 +32,5 @@ __all__ = [
     "leaf_rows",
     "pack_forest",
     "sum_leaf_values",
+    "vote_codes",
 ]

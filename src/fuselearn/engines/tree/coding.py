@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from fuselearn.engines.kernels import kernel
 from fuselearn.engines.tree.lookup import count_not_above
 
 MAX_CODES = 65_535
@@ -85,7 +85,12 @@ def code_columns(
     def code_block(block: slice) -> tuple[npt.NDArray[np.int32], list[npt.NDArray[np.float64]]]:
         values = np.ascontiguousarray(X[:, block].T, dtype=np.float64)
         return _code_block(
-            values, np.sort(values, axis=1), n_categories[block], most_codes, n_bins, codes[:, block]
+            values,
+            np.sort(values, axis=1),
+            n_categories[block],
+            most_codes,
+            n_bins,
+            codes[:, block],
         )
 
     blocks = list(_column_blocks(n_rows, n_columns))
@@ -115,7 +120,7 @@ def _column_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
         yield slice(start, min(start + width, n_columns))
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _code_block(values, sorted_values, n_categories, most_codes, n_bins, codes):  # type: ignore[no-untyped-def]
     """Code a few columns, given column by column; return their code counts and bounds."""
     n_columns, n_rows = values.shape
@@ -139,7 +144,7 @@ def _code_block(values, sorted_values, n_categories, most_codes, n_bins, codes):
     return n_codes, lower[:used].copy(), upper[:used].copy()
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _summarise(ascending, most_codes, n_bins, lower, upper):  # type: ignore[no-untyped-def]
     """Write the bounds of each code of one sorted column, and return how many codes there are."""
     n_present = len(ascending)
@@ -167,7 +172,7 @@ def _summarise(ascending, most_codes, n_bins, lower, upper):  # type: ignore[no-
     return n_codes + 1
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _encode(values, lower, codes):  # type: ignore[no-untyped-def]
     """Give each value the last code whose lower bound does not exceed it."""
     # Missing values are left alone and so end up with the code after the last one.

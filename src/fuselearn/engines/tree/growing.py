@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from fuselearn.engines.kernels import kernel
 from fuselearn.engines.tree.coding import CodedColumns
 from fuselearn.engines.tree.histogram import grow_histogram
 from fuselearn.engines.tree.nodes import NODE, Limits, Tree
@@ -104,14 +104,34 @@ def _grow_in_branches(
     if branch_size < BRANCH_ROWS:
         branch_size = 0
     branches, keys = grow_histogram(
-        growth, columns, target, counts, rows, 0, 0, np.uint64(seed), limits, small_node, branch_size
+        growth,
+        columns,
+        target,
+        counts,
+        rows,
+        0,
+        0,
+        np.uint64(seed),
+        limits,
+        small_node,
+        branch_size,
     )
 
     def grow_branch(k: int) -> Growth:
         node, start, end, depth = branches[k]
         branch = _cut_out(growth, node, columns, end - start)
         grow_histogram(
-            branch, columns, target, counts, rows[start:end], 0, depth, keys[k], limits, small_node, 0
+            branch,
+            columns,
+            target,
+            counts,
+            rows[start:end],
+            0,
+            depth,
+            keys[k],
+            limits,
+            small_node,
+            0,
         )
         return branch
 
@@ -125,7 +145,7 @@ def _grow_in_branches(
     return Tree(*_finish(growth, columns.n_codes, False, settings.complexity, limits.min_risk))
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _cut_out(growth, node, columns, n_rows):  # type: ignore[no-untyped-def]
     """Make a growth of its own whose root is a copy of a leaf."""
     n_nodes = max(1, 2 * n_rows - 1)
@@ -143,7 +163,7 @@ def _cut_out(growth, node, columns, n_rows):  # type: ignore[no-untyped-def]
     return branch
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _graft(growth, branch, node):  # type: ignore[no-untyped-def]
     """Put a branch in the place of the leaf that it was cut out from."""
     nodes, values, subsets, used = growth
@@ -163,7 +183,7 @@ def _graft(growth, branch, node):  # type: ignore[no-untyped-def]
     used[1] += n_words
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _grow(columns, target, multilabel, weights, counts, n_classes, settings, seed):  # type: ignore[no-untyped-def]
     """Grow, prune and tidy up in one call, as small data cannot afford more."""
     growth, rows, limits = _plant(columns, target, multilabel, weights, counts, n_classes, settings)
@@ -171,7 +191,7 @@ def _grow(columns, target, multilabel, weights, counts, n_classes, settings, see
     return _finish(growth, columns.n_codes, multilabel, settings.complexity, limits.min_risk)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _plant(columns, target, multilabel, weights, counts, n_classes, settings):  # type: ignore[no-untyped-def]
     """Make the root and the buffers that the largest possible tree needs."""
     n_rows = 0
@@ -218,14 +238,14 @@ def _plant(columns, target, multilabel, weights, counts, n_classes, settings):  
     return growth, rows, limits
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _finish(growth, n_codes, multilabel, complexity, min_worth):  # type: ignore[no-untyped-def]
     if complexity >= 0:
         collapse(growth, min_worth, multilabel)
     return compact(growth, n_codes)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _weigh(nodes, values, leaves, target, counts, weights):  # type: ignore[no-untyped-def]
     """Replace the rounded weights in every node by the sums of the given ones."""
     values[:] = 0.0

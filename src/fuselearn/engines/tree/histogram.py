@@ -8,8 +8,8 @@ Only multi-class targets whose weights are counts are grown here.
 """
 
 import numpy as np
-from numba import njit
 
+from fuselearn.engines.kernels import inlined, kernel
 from fuselearn.engines.tree.presorted import grow_presorted
 from fuselearn.engines.tree.random import draw_into, mix
 from fuselearn.engines.tree.splitting import (
@@ -27,9 +27,19 @@ from fuselearn.engines.tree.splitting import (
 from fuselearn.engines.tree.subsets import category_flag, search_subset
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def grow_histogram(  # type: ignore[no-untyped-def]
-    growth, columns, target, counts, rows, root, root_depth, root_key, limits, small_node, branch_size
+    growth,
+    columns,
+    target,
+    counts,
+    rows,
+    root,
+    root_depth,
+    root_key,
+    limits,
+    small_node,
+    branch_size,
 ):
     """Grow the subtree of ``root``, a leaf that holds ``rows``, and reorder ``rows`` by node on the way.
 
@@ -37,6 +47,11 @@ def grow_histogram(  # type: ignore[no-untyped-def]
     first row, row after the last, depth) and an array of their keys.
     """
     nodes, values, _, used = growth
+    branches = np.empty((len(rows) // limits.min_leaf + 1 if branch_size else 0, 4), dtype=np.int64)
+    branch_keys = np.empty(len(branches), dtype=np.uint64)
+    n_branches = 0
+    if is_terminal(nodes, values, root, root_depth, limits, False):
+        return branches[:0], branch_keys[:0]
     n_features, n_classes = len(columns.n_codes), values.shape[1]
     starts = np.empty(n_features + 1, dtype=np.int64)
     starts[0] = 0
@@ -47,22 +62,17 @@ def grow_histogram(  # type: ignore[no-untyped-def]
     aside = np.empty(len(rows), dtype=np.int32)
     split = np.empty(SPLIT_NUMBERS, dtype=np.int64)
     sides = np.empty(columns.n_codes.max() + 1, dtype=np.uint8)
-    branches = np.empty((len(rows) // max(1, limits.min_leaf) + 1 if branch_size else 0, 4), dtype=np.int64)
-    branch_keys = np.empty(len(branches), dtype=np.uint64)
-    n_branches = 0
 
     # The node at place s of the stack has its histogram at place s, too.
     n_places = min(limits.max_depth - root_depth, len(rows)) + 2
     stack = np.empty((n_places, 4), dtype=np.int64)
     keys = np.empty(n_places, dtype=np.uint64)
     histograms = np.empty((n_places + 1, starts[n_features], n_classes), dtype=np.int32)
-    n_waiting = 0
-    if not is_terminal(nodes, values, root, root_depth, limits, False):
-        push(stack, 0, root, 0, len(rows), root_depth)
-        keys[0] = root_key
-        n_waiting = 1
-        if len(rows) > small_node:
-            _fill(histograms[0], columns.codes, starts, target, counts, rows)
+    push(stack, 0, root, 0, len(rows), root_depth)
+    keys[0] = root_key
+    n_waiting = 1
+    if len(rows) > small_node:
+        _fill(histograms[0], columns.codes, starts, target, counts, rows)
     while n_waiting > 0:
         n_waiting -= 1
         node, start, end, depth = (
@@ -76,12 +86,33 @@ def grow_histogram(  # type: ignore[no-untyped-def]
             continue
         if end - start <= small_node:
             grow_presorted(
-                growth, columns, target, False, counts, counts, rows[start:end], node, depth, key, limits
+                growth,
+                columns,
+                target,
+                False,
+                counts,
+                counts,
+                rows[start:end],
+                node,
+                depth,
+                key,
+                limits,
             )
             continue
         histogram = histograms[n_waiting]
         gain = _find_split(
-            columns, starts, histogram, nodes, values, features, left, node, key, limits, split, sides
+            columns,
+            starts,
+            histogram,
+            nodes,
+            values,
+            features,
+            left,
+            node,
+            key,
+            limits,
+            split,
+            sides,
         )
         if split[FEATURE] < 0:
             continue
@@ -125,7 +156,7 @@ def grow_histogram(  # type: ignore[no-untyped-def]
     return branches[:n_branches], branch_keys[:n_branches]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _fill(histogram, codes, starts, target, counts, rows):  # type: ignore[no-untyped-def]
     """Count the rows of a node, per column, code and class."""
     n_features = codes.shape[1]
@@ -138,14 +169,14 @@ def _fill(histogram, codes, starts, target, counts, rows):  # type: ignore[no-un
             histogram[starts[f] + codes[row, f], j] += count
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _subtract(histogram, other):  # type: ignore[no-untyped-def]
     for b in range(histogram.shape[0]):
         for j in range(histogram.shape[1]):
             histogram[b, j] -= other[b, j]
 
 
-@njit(nogil=True, cache=True, inline="always")
+@inlined
 def _find_split(columns, starts, histogram, nodes, values, features, left, node, key, limits, split, sides):  # type: ignore[no-untyped-def]
     """Search all columns, or a random choice of them; write the best split and return its gain."""
     n_features, n_classes = len(features), values.shape[1]
@@ -174,7 +205,7 @@ def _find_split(columns, starts, histogram, nodes, values, features, left, node,
     return best - squares / weight
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _try_cuts(bins, totals, weight, left, f, min_leaf, best, split):  # type: ignore[no-untyped-def]
     """Walk along a column's codes and keep the best cut; tell whether the column is constant.
 
@@ -223,7 +254,7 @@ def _try_cuts(bins, totals, weight, left, f, min_leaf, best, split):  # type: ig
     return best, is_constant
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _try_subsets(is_category, bins, totals, weight, f, min_leaf, best, split, sides):  # type: ignore[no-untyped-def]
     """Keep the best subset of a category column's codes; tell whether the column is constant."""
     n_bins, n_classes = bins.shape
@@ -245,7 +276,7 @@ def _try_subsets(is_category, bins, totals, weight, f, min_leaf, best, split, si
     return best, n_present < 2
 
 
-@njit(nogil=True, cache=True, inline="always")
+@inlined
 def _deal_out(codes, rows, start, end, f, split, sides, missing_code, is_category, aside):  # type: ignore[no-untyped-def]
     """Reorder a node's rows so that the left ones come first; return the place of the first right one."""
     middle = start

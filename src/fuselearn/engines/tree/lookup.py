@@ -5,14 +5,15 @@ the range first narrows the search to the few sorted numbers that share the numb
 """
 
 import numpy as np
-from numba import njit
+
+from fuselearn.engines.kernels import inlined, kernel
 
 STRETCHES_PER_NUMBER = 4
 MOST_STRETCHES = 1 << 16
 TABLE_PAYS_FROM = 2
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def count_not_above(numbers, ascending, counts):  # type: ignore[no-untyped-def]
     """Write for each number how many of the ascending ones do not exceed it; leave NaN's entries alone."""
     n_ascending = len(ascending)
@@ -48,12 +49,12 @@ def count_not_above(numbers, ascending, counts):  # type: ignore[no-untyped-def]
             counts[i] = _search(number, ascending, first[s], first[s + 1])
 
 
-@njit(nogil=True, cache=True, inline="always")
+@inlined
 def _stretch(number, smallest, scale, n_stretches):  # type: ignore[no-untyped-def]
     return min(int((0.5 * number - 0.5 * smallest) * scale), n_stretches)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@inlined
 def _search(number, ascending, start, end):  # type: ignore[no-untyped-def]
     while start < end:
         middle = (start + end) // 2

@@ -15,7 +15,10 @@ NODE = np.dtype(
         ("count", np.int32),  # number of them
         ("feature", np.int32),  # column of the split; -1 for a leaf
         ("left", np.int32),  # left child; the right one follows it
-        ("cut", np.int32),  # numeric: largest code that goes left; category: first word of its subset
+        (
+            "cut",
+            np.int32,
+        ),  # numeric: largest code that goes left; category: first word of its subset
         ("is_category", np.bool_),
         ("missing_left", np.bool_),  # learned, or the heavier child where nothing was missing
         ("heavier_left", np.bool_),  # where unknown categories go

@@ -14,15 +14,18 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from fuselearn.engines.kernels import inlined, kernel
 from fuselearn.engines.tree.coding import CodedColumns
 from fuselearn.engines.tree.lookup import count_not_above
 from fuselearn.engines.tree.nodes import Tree
 
 PACKED_NODE = np.dtype(
     [
-        ("cut", np.uint32),  # larger codes go right; in a category split, the first word of its subset
+        (
+            "cut",
+            np.uint32,
+        ),  # larger codes go right; in a category split, the first word of its subset
         ("feature", np.uint32),  # 0 in a leaf
         ("left", np.uint32),  # the right child follows; a leaf points to itself
         ("leaf", np.int32),  # number of the leaf in the forest, -1 in a split
@@ -125,9 +128,7 @@ def sum_leaf_values(
     return sums
 
 
-def apply_forest(
-    forest: PackedForest, X: npt.NDArray[np.floating], n_threads: int = 1
-) -> npt.NDArray[np.int32]:
+def apply_forest(forest: PackedForest, X: npt.NDArray[np.floating], n_threads: int = 1) -> npt.NDArray[np.int32]:
     """Give for each row and tree the node of that tree in which the row ends."""
     reached = np.empty((len(X), len(forest.roots)), dtype=np.int32)
     _over_rows(lambda rows: _apply_rows(forest, X[rows], reached[rows]), forest, len(X), n_threads)
@@ -137,6 +138,11 @@ def apply_forest(
 def apply_codes(tree: Tree, columns: CodedColumns) -> npt.NDArray[np.int32]:
     """Give the leaf of each row of the coded table that a tree grew on."""
     return _apply_codes(tree.nodes, tree.subsets, columns.codes, columns.n_codes)
+
+
+def vote_codes(tree: Tree, columns: CodedColumns) -> npt.NDArray[np.int32]:
+    """Give the majority class in each row's leaf, the first of equal ones, for a coded table."""
+    return _vote_codes(tree.nodes, tree.values, tree.subsets, columns.codes, columns.n_codes)
 
 
 def _over_rows(work: Callable[[slice], None], forest: PackedForest, n_rows: int, n_threads: int) -> None:
@@ -161,7 +167,7 @@ def _sort_thresholds(features, thresholds, n_columns):  # type: ignore[no-untype
     return t[is_new], starts, ranks - starts[features]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _level_order(nodes):  # type: ignore[no-untyped-def]
     """List the nodes level by level; the two children of a node stay neighbours."""
     order = np.zeros(len(nodes), dtype=np.int64)
@@ -174,7 +180,7 @@ def _level_order(nodes):  # type: ignore[no-untyped-def]
     return order
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _sum_rows(forest, leaf_values, X, sums):  # type: ignore[no-untyped-def]
     nodes, flags, subsets = forest.nodes, forest.flags, forest.subsets
     codes = _code_buffer(X)
@@ -191,7 +197,7 @@ def _sum_rows(forest, leaf_values, X, sums):  # type: ignore[no-untyped-def]
                         sums[block + first + r, j] += leaf_values[leaf, j]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _apply_rows(forest, X, applied):  # type: ignore[no-untyped-def]
     nodes, flags, subsets = forest.nodes, forest.flags, forest.subsets
     codes = _code_buffer(X)
@@ -206,14 +212,14 @@ def _apply_rows(forest, X, applied):  # type: ignore[no-untyped-def]
                     applied[block + first + r, t] = forest.place[reached[r]]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _code_buffer(X):  # type: ignore[no-untyped-def]
     """Make room for the codes of a block, filled up to whole groups of rows that descend side by side."""
     n_rows = min(BLOCK_ROWS, len(X))
     return np.zeros(((n_rows + ABREAST - 1) // ABREAST * ABREAST, X.shape[1]), dtype=np.uint32)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _code_rows(forest, X, block, n_rows, codes):  # type: ignore[no-untyped-def]
     """Code a block of rows by how many of the forest's thresholds each value reaches.
 
@@ -240,7 +246,7 @@ def _code_rows(forest, X, block, n_rows, codes):  # type: ignore[no-untyped-def]
     return has_special
 
 
-@njit(nogil=True, cache=True, inline="always")
+@inlined
 def _descend(nodes, flags, subsets, root, codes, first, has_special, reached):  # type: ignore[no-untyped-def]
     """Find the leaves of a few neighbouring rows in one tree."""
     for r in range(ABREAST):
@@ -259,7 +265,7 @@ def _descend(nodes, flags, subsets, root, codes, first, has_special, reached):  
             reached[r] = there
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _special_goes_left(nodes, flags, subsets, node, code):  # type: ignore[no-untyped-def]
     """Send a category or a missing value left or right; a leaf keeps it by saying left."""
     if nodes[node].leaf >= 0:
@@ -273,21 +279,40 @@ def _special_goes_left(nodes, flags, subsets, node, code):  # type: ignore[no-un
     return (word >> np.uint32(category % 32)) & np.uint32(1) == 1
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _apply_codes(nodes, subsets, codes, n_codes):  # type: ignore[no-untyped-def]
     leaves = np.empty(len(codes), dtype=np.int32)
     for i in range(len(codes)):
-        node = 0
-        while nodes[node].feature >= 0:
-            f = nodes[node].feature
-            code = np.int64(codes[i, f])
-            if code == n_codes[f]:
-                left = nodes[node].missing_left
-            elif nodes[node].is_category:
-                word = subsets[nodes[node].cut + code // 32]
-                left = (word >> np.uint32(code % 32)) & np.uint32(1) == 1
-            else:
-                left = code <= nodes[node].cut
-            node = nodes[node].left + (0 if left else 1)
-        leaves[i] = node
+        leaves[i] = _leaf_of_codes(nodes, subsets, codes, n_codes, i)
     return leaves
+
+
+@kernel
+def _vote_codes(nodes, values, subsets, codes, n_codes):  # type: ignore[no-untyped-def]
+    choices = np.empty(len(nodes), dtype=np.int32)
+    for node in range(len(nodes)):
+        choices[node] = 0
+        for j in range(1, values.shape[1]):
+            if values[node, j] > values[node, choices[node]]:
+                choices[node] = j
+    votes = np.empty(len(codes), dtype=np.int32)
+    for i in range(len(codes)):
+        votes[i] = choices[_leaf_of_codes(nodes, subsets, codes, n_codes, i)]
+    return votes
+
+
+@inlined
+def _leaf_of_codes(nodes, subsets, codes, n_codes, i):  # type: ignore[no-untyped-def]
+    node = 0
+    while nodes[node].feature >= 0:
+        f = nodes[node].feature
+        code = np.int64(codes[i, f])
+        if code == n_codes[f]:
+            left = nodes[node].missing_left
+        elif nodes[node].is_category:
+            word = subsets[nodes[node].cut + code // 32]
+            left = (word >> np.uint32(code % 32)) & np.uint32(1) == 1
+        else:
+            left = code <= nodes[node].cut
+        node = nodes[node].left + (0 if left else 1)
+    return node

@@ -6,8 +6,8 @@ whole numbers, so all sums are exact.
 """
 
 import numpy as np
-from numba import njit
 
+from fuselearn.engines.kernels import inlined, kernel
 from fuselearn.engines.tree.random import draw_into, mix, uniform
 from fuselearn.engines.tree.splitting import (
     FEATURE,
@@ -25,10 +25,12 @@ from fuselearn.engines.tree.subsets import category_flag, search_subset
 from fuselearn.engines.tree.targets import add_row, take
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def grow_presorted(growth, columns, target, multilabel, weights, counts, rows, root, root_depth, root_key, limits):  # type: ignore[no-untyped-def]
     """Grow the subtree of ``root``, a leaf that holds ``rows``, into ``growth``."""
     nodes, values, _, used = growth
+    if is_terminal(nodes, values, root, root_depth, limits, multilabel):
+        return
     n_rows = len(rows)
     n_features, n_classes = len(columns.n_codes), values.shape[1]
     codes, order = _sort_columns(columns.codes, columns.n_codes, rows)
@@ -49,11 +51,9 @@ def grow_presorted(growth, columns, target, multilabel, weights, counts, rows, r
     # A node waits on the stack as (node, first row, row after the last, depth).
     stack = np.empty((min(limits.max_depth - root_depth, n_rows) + 2, 4), dtype=np.int64)
     keys = np.empty(len(stack), dtype=np.uint64)
-    n_waiting = 0
-    if not is_terminal(nodes, values, root, root_depth, limits, multilabel):
-        push(stack, 0, root, 0, n_rows, root_depth)
-        keys[0] = root_key
-        n_waiting = 1
+    push(stack, 0, root, 0, n_rows, root_depth)
+    keys[0] = root_key
+    n_waiting = 1
     while n_waiting > 0:
         n_waiting -= 1
         node, start, end, depth = (
@@ -74,13 +74,14 @@ def grow_presorted(growth, columns, target, multilabel, weights, counts, rows, r
         left_count = 0
         n_left_rows = 0
         child = used[0]
+        sums = values[child]
         for j in range(n_classes):
-            values[child, j] = 0.0
+            sums[j] = 0.0
         for k in range(start, end):
             i = order[f, k]
             is_left[i] = goes_left(codes[f, i], split, sides, columns.n_codes[f], is_category)
             if is_left[i]:
-                add_row(target, i, row_weight[i], values[child], left)
+                add_row(target, i, row_weight[i], sums, left)
                 left_weight += row_weight[i]
                 left_count += row_count[i]
                 n_left_rows += 1
@@ -98,7 +99,7 @@ def grow_presorted(growth, columns, target, multilabel, weights, counts, rows, r
                 n_waiting += 1
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _sort_columns(table, n_codes, rows):  # type: ignore[no-untyped-def]
     """Copy the codes of some rows column by column, and find the order of each column."""
     n_rows, n_features = len(rows), len(n_codes)
@@ -131,7 +132,7 @@ def _sort_columns(table, n_codes, rows):  # type: ignore[no-untyped-def]
     return codes, order
 
 
-@njit(nogil=True, cache=True, inline="always")
+@inlined
 def _find_split(  # type: ignore[no-untyped-def]
     columns, codes, order, target, multilabel, row_weight, row_count, nodes, values,
     features, left, node, start, end, key, limits, split, sides,
@@ -172,13 +173,13 @@ def _find_split(  # type: ignore[no-untyped-def]
                 last_code = np.int64(codes[f, order[f, stop - 1]])
                 only_cut = _random_cut(columns, f, first_code, last_code, random_key)
             best = _try_cuts(
-                codes[f], order[f], target, row_weight, row_count, totals, squares, weight, count, left,
+                codes, order, target, row_weight, row_count, totals, squares, weight, count, left,
                 start, stop, end, f, only_cut, limits.min_leaf, best, split,
             )  # fmt: skip
     return best - squares / weight
 
 
-@njit(nogil=True, cache=True, inline="always")
+@inlined
 def _try_cuts(  # type: ignore[no-untyped-def]
     codes, order, target, row_weight, row_count, totals, squares, weight, count, left,
     start, stop, end, f, only_cut, min_leaf, best, split,
@@ -188,46 +189,49 @@ def _try_cuts(  # type: ignore[no-untyped-def]
     With L and R the class weights on the two sides, the best cut has the largest sum(L^2) / weight(L) +
     sum(R^2) / weight(R), and sum(R^2) follows from sum(L^2) and sum(L * (L + R)).
     """
-    for missing_left in range(2 if stop < end else 1):
+    has_missing = stop < end
+    for missing_left in range(2 if has_missing else 1):
         left_squares = 0.0
         left_products = 0.0
         left_weight = 0.0
         left_count = 0
         for j in range(len(left)):
             left[j] = 0.0
-        # Rows are walked in two stretches: the missing ones, where they go left, and the others.
-        for stretch in range(1 - missing_left, 2):
-            first = stop if stretch == 0 else start
-            last = end if stretch == 0 else (stop if missing_left or stop == end else stop + 1)
-            next_code = codes[order[first]]
-            for k in range(first, last if stretch == 0 else last - 1):
-                i = order[k]
-                more_squares, more_products = add_row(target, i, row_weight[i], left, totals)
-                left_squares += more_squares
-                left_products += more_products
-                left_weight += row_weight[i]
-                left_count += row_count[i]
-                if stretch == 0:
-                    continue
-                code = next_code
-                next_code = codes[order[k + 1]]
-                if code == next_code or left_count < min_leaf:
-                    continue
-                if count - left_count < min_leaf:
-                    break
-                right_squares = squares - 2.0 * left_products + left_squares
-                score = left_squares / left_weight + right_squares / (weight - left_weight)
-                if score > best and (only_cut < 0 or code <= only_cut < next_code):
-                    best = score
-                    split[FEATURE] = f
-                    split[LAST_LEFT] = code
-                    split[FIRST_RIGHT] = next_code
-                    split[MISSING_LEFT] = missing_left
-                    split[HAS_MISSING] = stop < end
+        # Missing values come first if they go left; otherwise they are the last that may remain on the right.
+        for k in range(stop, end if missing_left else stop):
+            i = order[f, k]
+            more_squares, more_products = add_row(target, i, row_weight[i], left, totals)
+            left_squares += more_squares
+            left_products += more_products
+            left_weight += row_weight[i]
+            left_count += row_count[i]
+        next_code = codes[f, order[f, start]]
+        for k in range(start, stop if has_missing and not missing_left else stop - 1):
+            i = order[f, k]
+            more_squares, more_products = add_row(target, i, row_weight[i], left, totals)
+            left_squares += more_squares
+            left_products += more_products
+            left_weight += row_weight[i]
+            left_count += row_count[i]
+            code = next_code
+            next_code = codes[f, order[f, k + 1]]
+            if code == next_code or left_count < min_leaf:
+                continue
+            if count - left_count < min_leaf:
+                break
+            right_squares = squares - 2.0 * left_products + left_squares
+            score = left_squares / left_weight + right_squares / (weight - left_weight)
+            if score > best and (only_cut < 0 or code <= only_cut < next_code):
+                best = score
+                split[FEATURE] = f
+                split[LAST_LEFT] = code
+                split[FIRST_RIGHT] = next_code
+                split[MISSING_LEFT] = missing_left
+                split[HAS_MISSING] = has_missing
     return best
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _try_subsets(  # type: ignore[no-untyped-def]
     is_category, codes, order, target, multilabel, row_weight, row_count, totals,
     weight, count, start, end, f, random_key, min_leaf, best, split, sides,
@@ -255,7 +259,7 @@ def _try_subsets(  # type: ignore[no-untyped-def]
     )  # fmt: skip
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _random_cut(columns, f, first_code, last_code, key):  # type: ignore[no-untyped-def]
     """Draw a value between the smallest and the largest one, and give the last code that does not exceed it."""
     start = columns.offsets[f]
@@ -271,7 +275,7 @@ def _random_cut(columns, f, first_code, last_code, key):  # type: ignore[no-unty
     return below
 
 
-@njit(nogil=True, cache=True, inline="always")
+@inlined
 def _deal_out(order, start, end, is_left, aside):  # type: ignore[no-untyped-def]
     """Reorder every column's rows so that the left ones come first, each side still sorted."""
     for f in range(len(order)):

@@ -10,12 +10,12 @@ misclassification as the cost, unlike scikit-learn's ``ccp_alpha``, which takes 
 """
 
 import numpy as np
-from numba import njit
 
+from fuselearn.engines.kernels import kernel
 from fuselearn.engines.tree.targets import risk
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def collapse(growth, min_worth, multilabel):  # type: ignore[no-untyped-def]
     """Turn splits that are not worth more than ``min_worth`` into leaves."""
     nodes = growth.nodes
@@ -53,7 +53,7 @@ def collapse(growth, min_worth, multilabel):  # type: ignore[no-untyped-def]
             n_splits[node] = splits
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def compact(growth, n_codes):  # type: ignore[no-untyped-def]
     """Copy the nodes that can be reached from the root, in the order in which they were made."""
     nodes = growth.nodes
@@ -93,7 +93,7 @@ def compact(growth, n_codes):  # type: ignore[no-untyped-def]
     return kept, values, subsets
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _clear_split(nodes, node):  # type: ignore[no-untyped-def]
     """Make a pruned node look like a leaf that was never split."""
     nodes[node].threshold = 0.0

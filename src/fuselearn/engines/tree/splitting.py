@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from fuselearn.engines.kernels import inlined, kernel
 from fuselearn.engines.tree.subsets import ABSENT, LEFT, write_subset
 from fuselearn.engines.tree.targets import is_pure, risk
 
@@ -26,7 +26,7 @@ FEATURE, LAST_LEFT, FIRST_RIGHT, MISSING_LEFT, HAS_MISSING = 0, 1, 2, 3, 4
 SPLIT_NUMBERS = 5
 
 
-@njit(nogil=True, cache=True, inline="always")
+@inlined
 def make_leaf(nodes, node, weight, count):  # type: ignore[no-untyped-def]
     """Describe a node that has no split (yet)."""
     nodes[node].threshold = 0.0
@@ -41,7 +41,7 @@ def make_leaf(nodes, node, weight, count):  # type: ignore[no-untyped-def]
     nodes[node].heavier_left = True
 
 
-@njit(nogil=True, cache=True, inline="always")
+@inlined
 def push(stack, place, node, start, end, depth):  # type: ignore[no-untyped-def]
     """Let a node wait for its split, with its first row, the row after its last one, and its depth."""
     stack[place, 0] = node
@@ -50,7 +50,7 @@ def push(stack, place, node, start, end, depth):  # type: ignore[no-untyped-def]
     stack[place, 3] = depth
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def is_terminal(nodes, values, node, depth, limits, multilabel):  # type: ignore[no-untyped-def]
     """Tell whether a node stays a leaf without a search for a split."""
     if nodes[node].count < limits.min_split or depth >= limits.max_depth:
@@ -60,7 +60,7 @@ def is_terminal(nodes, values, node, depth, limits, multilabel):  # type: ignore
     return risk(values[node], nodes[node].weight, multilabel) <= limits.min_risk
 
 
-@njit(nogil=True, cache=True, inline="always")
+@inlined
 def goes_left(code, split, sides, missing_code, is_category):  # type: ignore[no-untyped-def]
     """Send a code of the split's column left or right."""
     if is_category:
@@ -70,7 +70,7 @@ def goes_left(code, split, sides, missing_code, is_category):  # type: ignore[no
     return code <= split[LAST_LEFT]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def write_split(growth, columns, is_category, node, split, sides, gain, left_weight, left_count):  # type: ignore[no-untyped-def]
     """Turn a leaf into a split with two new leaves, and return the left one.
 
@@ -107,7 +107,7 @@ def write_split(growth, columns, is_category, node, split, sides, gain, left_wei
     return left
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def place_cut(columns, f, last_left, first_right):  # type: ignore[no-untyped-def]
     """Put the threshold half-way between two codes, and find the last code of the table below it.
 

@@ -7,8 +7,10 @@ class shares (Coppersmith, Hong and Hosking 1999) and the cuts along that order 
 """
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import overload
+
+from fuselearn.engines.kernels import kernel
 
 EXHAUSTIVE_CATEGORIES = 10
 POWER_STEPS = 30
@@ -16,7 +18,7 @@ POWER_STEPS = 30
 RIGHT, LEFT, ABSENT = np.uint8(0), np.uint8(1), np.uint8(2)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def best_subset(  # type: ignore[no-untyped-def]
     sums, weights, counts, n_present, totals, weight, count, min_leaf, multilabel, random_key, sides
 ):
@@ -30,9 +32,7 @@ def best_subset(  # type: ignore[no-untyped-def]
     if n_present < 2:
         return -1.0
     if random_key > 0:
-        return _random_subset(
-            sums, weights, counts, n_present, totals, weight, count, min_leaf, random_key, sides
-        )
+        return _random_subset(sums, weights, counts, n_present, totals, weight, count, min_leaf, random_key, sides)
     # Shares of two classes, or of one label, already lie on a line.
     on_a_line = len(totals) == 1 or (len(totals) == 2 and not multilabel)
     if not on_a_line and n_present <= EXHAUSTIVE_CATEGORIES:
@@ -47,7 +47,7 @@ def best_subset(  # type: ignore[no-untyped-def]
     return _along(order, sums, weights, counts, totals, weight, count, min_leaf, sides)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _score(left, totals, left_weight, weight):  # type: ignore[no-untyped-def]
     left_squares = 0.0
     right_squares = 0.0
@@ -57,7 +57,7 @@ def _score(left, totals, left_weight, weight):  # type: ignore[no-untyped-def]
     return left_squares / left_weight + right_squares / (weight - left_weight)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _exhaustive(sums, weights, counts, n_present, totals, weight, count, min_leaf, sides):  # type: ignore[no-untyped-def]
     """Try all subsets in the order of a Gray code: each differs from the last by one category."""
     left = np.zeros(len(totals), dtype=np.float64)
@@ -85,7 +85,7 @@ def _exhaustive(sums, weights, counts, n_present, totals, weight, count, min_lea
     return best
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _along(order, sums, weights, counts, totals, weight, count, min_leaf, sides):  # type: ignore[no-untyped-def]
     """Try the cuts along an order of the categories."""
     left = np.zeros(len(totals), dtype=np.float64)
@@ -109,7 +109,7 @@ def _along(order, sums, weights, counts, totals, weight, count, min_leaf, sides)
     return best
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _random_subset(  # type: ignore[no-untyped-def]
     sums, weights, counts, n_present, totals, weight, count, min_leaf, random_key, sides
 ):
@@ -128,7 +128,7 @@ def _random_subset(  # type: ignore[no-untyped-def]
     return _score(left, totals, left_weight, weight)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _place_on_principal_axis(sums, weights, totals, weight, positions):  # type: ignore[no-untyped-def]
     """Place each category along the first principal axis of the class shares, found by power steps."""
     n_classes = len(totals)
@@ -158,7 +158,7 @@ def _place_on_principal_axis(sums, weights, totals, weight, positions):  # type:
             axis[j] /= np.sqrt(length)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def write_subset(subsets, used, n_categories, sides, heavier_left):  # type: ignore[no-untyped-def]
     """Write the bits of a category split; categories absent from the node follow the heavier child."""
     first = used[1]
@@ -212,7 +212,17 @@ def _search_subset(  # type: ignore[no-untyped-def]
     ):  # fmt: skip
         found = np.empty(n_present, dtype=np.uint8)
         score = best_subset(
-            sums, weights, counts, n_present, totals, weight, count, min_leaf, multilabel, random_key, found
+            sums,
+            weights,
+            counts,
+            n_present,
+            totals,
+            weight,
+            count,
+            min_leaf,
+            multilabel,
+            random_key,
+            found,
         )
         if score <= best:
             return best

@@ -9,7 +9,6 @@ A multi-class target is an int32 array of class numbers. A multi-label target is
 """
 
 # The functions that kernels call have a plain body for reading and an overload for compiling.
-# ruff: noqa: D103
 
 from __future__ import annotations
 
@@ -17,8 +16,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit, types
+from numba import types
 from numba.extending import overload
+
+from fuselearn.engines.kernels import kernel
 
 Target = npt.NDArray[np.int32] | tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int32]]
 
@@ -83,7 +84,7 @@ def _add_row(target, row, weight, sums, totals):  # type: ignore[no-untyped-def]
     return add_labels
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def sum_rows(target, rows, weights, sums):  # type: ignore[no-untyped-def]
     """Write the class weights of some rows into ``sums``."""
     sums[:] = 0
@@ -91,7 +92,7 @@ def sum_rows(target, rows, weights, sums):  # type: ignore[no-untyped-def]
         add_row(target, rows[k], weights[rows[k]], sums, sums)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def risk(sums, weight, multilabel):  # type: ignore[no-untyped-def]
     """Weight that a constant prediction gets wrong: of rows, or of (row, label) pairs."""
     if multilabel:
@@ -102,7 +103,7 @@ def risk(sums, weight, multilabel):  # type: ignore[no-untyped-def]
     return weight - sums.max()
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def is_pure(sums, weight):  # type: ignore[no-untyped-def]
     """Tell whether every class or label has either all of the weight or none."""
     for j in range(len(sums)):
