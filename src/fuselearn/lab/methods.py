@@ -11,7 +11,6 @@ import importlib
 import importlib.util
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd  # type: ignore[import-untyped]
 from sklearn.base import BaseEstimator, clone
@@ -24,7 +23,11 @@ from sklearn.ensemble import (
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
-__all__ = ["METHODS", "Method", "count_components", "make_estimators", "seeded", "settings"]
+from fuselearn.ensembles import BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier
+
+__all__ = ["METHODS", "Method", "compiles", "count_components", "make_estimators", "seeded", "settings"]
+
+OURS = (KFHEClassifier, SAMMEClassifier, BaggedClassifier)
 
 
 @dataclass(frozen=True)
@@ -82,17 +85,14 @@ def make_estimators(
     --------
     >>> from sklearn.dummy import DummyClassifier
     >>> from fuselearn.lab.methods import make_estimators
-    >>> mine = {"Guess": DummyClassifier()}
-    >>> estimators, missing = make_estimators(["RandomForest", "Guess"], mine)
+    >>> estimators, missing = make_estimators(["CART", "Guess"], {"Guess": DummyClassifier()})
     >>> list(estimators), missing
-    (['RandomForest', 'Guess'], {})
+    (['CART', 'Guess'], {})
     """
     extra = extra or {}
     for name, estimator in extra.items():
         if not all(hasattr(estimator, part) for part in ("fit", "predict", "get_params")):
-            raise ValueError(
-                f"The method {name!r} must be a scikit-learn classifier; got {estimator!r}."
-            )
+            raise ValueError(f"The method {name!r} must be a scikit-learn classifier; got {estimator!r}.")
     estimators: dict[str, BaseEstimator] = {}
     missing: dict[str, str] = {}
     for name in names:
@@ -139,8 +139,10 @@ def count_components(estimator: BaseEstimator) -> int | None:
     A gradient boosting of c classes grows c trees in each round, and they count.
     """
     model = estimator[-1] if isinstance(estimator, Pipeline) else estimator
-    if type(model).__name__ == "CARTClassifier":
+    if isinstance(model, CARTClassifier):
         return 1
+    if isinstance(model, OURS):
+        return len(model.coefficients_)
     if isinstance(model, HistGradientBoostingClassifier):
         return int(model.n_iter_ * model.n_trees_per_iteration_)
     if hasattr(model, "booster_"):
@@ -149,10 +151,9 @@ def count_components(estimator: BaseEstimator) -> int | None:
     return None if parts is None else len(parts)
 
 
-def _ours(name: str) -> Any:
-    from fuselearn import ensembles
-
-    return getattr(ensembles, name)
+def compiles(estimator: BaseEstimator) -> bool:
+    """Whether the first fit in a process is slow, because fuselearn's kernels compile or load."""
+    return isinstance(estimator, (CARTClassifier, *OURS))
 
 
 def _numbered(X: pd.DataFrame) -> pd.DataFrame:
@@ -167,9 +168,7 @@ def _one_hot(model: BaseEstimator) -> Pipeline:
     """
     encode = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
     categories = make_column_selector(dtype_include="category")
-    return make_pipeline(
-        make_column_transformer((encode, categories), remainder="passthrough"), model
-    )
+    return make_pipeline(make_column_transformer((encode, categories), remainder="passthrough"), model)
 
 
 def _lightgbm() -> BaseEstimator:
@@ -180,23 +179,15 @@ def _lightgbm() -> BaseEstimator:
 METHODS: Mapping[str, Method] = {
     method.name: method
     for method in (
-        Method(
-            "KFHE", lambda: _ours("KFHEClassifier")(), "100 unpruned trees fused by a Kalman filter"
-        ),
+        Method("KFHE", KFHEClassifier, "100 unpruned trees fused by a Kalman filter"),
         Method(
             "KFHE (pruned)",
-            lambda: _ours("KFHEClassifier")(_ours("CARTClassifier")(complexity=0.01)),
+            lambda: KFHEClassifier(CARTClassifier(complexity=0.01)),
             "100 pruned trees fused by a Kalman filter",
         ),
-        Method(
-            "AdaBoost", lambda: _ours("SAMMEClassifier")(), "SAMME boosting of 100 pruned trees"
-        ),
-        Method(
-            "Bagging",
-            lambda: _ours("BaggedClassifier")(),
-            "the vote of 100 pruned trees on bootstrap samples",
-        ),
-        Method("CART", lambda: _ours("CARTClassifier")(), "one pruned tree"),
+        Method("AdaBoost", SAMMEClassifier, "SAMME boosting of 100 pruned trees"),
+        Method("Bagging", BaggedClassifier, "the vote of 100 pruned trees on bootstrap samples"),
+        Method("CART", CARTClassifier, "one pruned tree"),
         Method(
             "RandomForest",
             lambda: _one_hot(RandomForestClassifier()),

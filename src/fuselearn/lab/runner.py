@@ -132,6 +132,7 @@ def run_suite(
         raise ValueError(f"scheduler needs backend='dask'; got backend={backend!r}.")
     models, missing = make_estimators(suite.methods, estimators)
     with ExitStack() as stack:
+        stack.enter_context(_joblib_backend(n_jobs, backend, scheduler))
         if not isinstance(store, ResultStore):
             store = stack.enter_context(ResultStore(store))
         store.register(suite, {name: settings(model) for name, model in models.items()})
@@ -145,7 +146,6 @@ def run_suite(
         tell = progress
         if tell == "bar":
             tell = stack.enter_context(progress_bar(suite.name))
-        stack.enter_context(_joblib_backend(n_jobs, backend, scheduler))
         stack.enter_context(quietly())
         parallel = Parallel(return_as="generator_unordered")
         jobs = effective_n_jobs(parallel.n_jobs)
@@ -155,9 +155,7 @@ def run_suite(
             tracker.count(results)
             if callable(tell):
                 tell(tracker.progress())
-    return Outcome(
-        tracker.added, len(finished), tracker.failures, missing, tracker.progress().seconds
-    )
+    return Outcome(tracker.added, len(finished), tracker.failures, missing, tracker.progress().seconds)
 
 
 class _Tracker:
@@ -210,9 +208,7 @@ def _spread(parallel: Parallel, tasks: Iterator[FoldTask]) -> Iterator[list[Resu
 
 
 @contextmanager
-def _joblib_backend(
-    n_jobs: int | None, backend: str | None, scheduler: str | None
-) -> Iterator[None]:
+def _joblib_backend(n_jobs: int | None, backend: str | None, scheduler: str | None) -> Iterator[None]:
     """Tell joblib what the user asked for, and leave the rest as it is."""
     with ExitStack() as stack:
         wanted: dict[str, Any] = {}
@@ -231,9 +227,7 @@ def _dask_client(scheduler: str | None) -> Any:
     try:
         client = importlib.import_module("dask.distributed").Client
     except ImportError as error:
-        raise RunError(
-            "backend='dask' needs the package dask.distributed: pip install 'dask[distributed]'."
-        ) from error
+        raise RunError("backend='dask' needs the package dask.distributed: pip install 'dask[distributed]'.") from error
     try:
         return client(scheduler)
     except OSError as error:

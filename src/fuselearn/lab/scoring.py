@@ -66,6 +66,11 @@ def score_fold(
     Scores(macro_f1=0.48888..., accuracy=0.75, balanced_accuracy=0.75, log_loss=None)
     """
     truth, predicted = np.asarray(truth, dtype=np.intp), np.asarray(predicted, dtype=np.intp)
+    if predicted.min() < 0 or predicted.max() >= n_classes:
+        raise ValueError(
+            f"predicted must hold classes from 0 to {n_classes - 1}; it has values from "
+            f"{predicted.min()} to {predicted.max()}."
+        )
     pairs = np.bincount(truth * n_classes + predicted, minlength=n_classes**2)
     table = pairs.reshape(n_classes, n_classes)
     right, actual = np.diag(table), table.sum(axis=1)

@@ -157,9 +157,7 @@ class ResultStore:
             raise StoreError(f"There is no results store {self.path}.")
         _refuse_other_files(self.path)
         try:
-            self._connection = sqlite3.connect(
-                self.path, timeout=BUSY_SECONDS, isolation_level=None
-            )
+            self._connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None)
         except sqlite3.Error as error:
             raise StoreError(f"The results store {self.path} cannot be opened: {error}.") from error
         try:
@@ -192,9 +190,7 @@ class ResultStore:
                     for statement in _SCHEMA.split(";")[:-1]:
                         self._connection.execute(statement)
         if self._pragma("application_id") != APPLICATION_ID:
-            raise StoreError(
-                f"{self.path} is an SQLite file of another program, not a results store."
-            )
+            raise StoreError(f"{self.path} is an SQLite file of another program, not a results store.")
         version = self._pragma("user_version")
         if version != SCHEMA_VERSION:
             raise StoreError(
@@ -256,9 +252,7 @@ class ResultStore:
                 was, now = {"settings": known[method]}, {"settings": text}
                 self._refuse_change(suite.name, was, now, f" for the method {method!r}")
 
-    def _refuse_change(
-        self, suite: str, was: Mapping[str, Any], now: Mapping[str, Any], where: str
-    ) -> None:
+    def _refuse_change(self, suite: str, was: Mapping[str, Any], now: Mapping[str, Any], where: str) -> None:
         changed = [key for key in now if was.get(key) != now[key]]
         if changed:
             changes = "; ".join(f"{key} was {was.get(key)} and is {now[key]}" for key in changed)
@@ -285,30 +279,20 @@ class ResultStore:
         return Suite.from_definition(self._definition(name))
 
     def _definition(self, name: str) -> dict[str, Any]:
-        row = self._connection.execute(
-            "SELECT definition FROM suites WHERE name = ?", (name,)
-        ).fetchone()
+        row = self._connection.execute("SELECT definition FROM suites WHERE name = ?", (name,)).fetchone()
         if row is None:
             held = ", ".join(map(repr, self.suites())) or "none"
-            raise StoreError(
-                f"The results store {self.path} holds no suite {name!r}; it holds {held}."
-            )
+            raise StoreError(f"The results store {self.path} holds no suite {name!r}; it holds {held}.")
         definition: dict[str, Any] = json.loads(row[0])
         return definition
 
     def settings(self, suite: str) -> dict[str, str]:
         """Return the settings of the methods that ran, by name."""
-        return dict(
-            self._connection.execute(
-                "SELECT method, settings FROM methods WHERE suite = ?", (suite,)
-            )
-        )
+        return dict(self._connection.execute("SELECT method, settings FROM methods WHERE suite = ?", (suite,)))
 
     def finished(self, suite: str) -> set[Cell]:
         """Return the cells that need not run again, failed ones included."""
-        rows = self._connection.execute(
-            f"SELECT {', '.join(KEY)} FROM results WHERE suite = ?", (suite,)
-        )
+        rows = self._connection.execute(f"SELECT {', '.join(KEY)} FROM results WHERE suite = ?", (suite,))
         return {Cell(*row) for row in rows}
 
     def start_run(self, suite: str, *, jobs: int | None, backend: str | None) -> int:
@@ -348,9 +332,7 @@ class ResultStore:
     def forget_failures(self, suite: str) -> int:
         """Delete the results of methods that failed, so that they run again; return how many."""
         with self._writing() as connection:
-            return connection.execute(
-                "DELETE FROM results WHERE suite = ? AND error IS NOT NULL", (suite,)
-            ).rowcount
+            return connection.execute("DELETE FROM results WHERE suite = ? AND error IS NOT NULL", (suite,)).rowcount
 
     def results(self, suite: str | None = None) -> pd.DataFrame:
         """Return one row per result, ordered by dataset, noise, repeat, fold and method.

@@ -109,15 +109,11 @@ class Suite:
         self._freeze("noise", _noise_levels(self.noise))
         self._freeze("tables", tuple(self.tables))
         if self.noise_kind not in KINDS:
-            raise ValueError(
-                f"noise_kind must be one of {', '.join(map(repr, KINDS))}; got {self.noise_kind!r}."
-            )
+            raise ValueError(f"noise_kind must be one of {', '.join(map(repr, KINDS))}; got {self.noise_kind!r}.")
         for field, least in (("repeats", 1), ("folds", 2), ("seed", 0)):
             value = getattr(self, field)
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise ValueError(
-                    f"{field} must be a whole number of at least {least}; got {value!r}."
-                )
+                raise ValueError(f"{field} must be a whole number of at least {least}; got {value!r}.")
 
     def _freeze(self, field: str, value: Any) -> None:
         object.__setattr__(self, field, value)
@@ -164,10 +160,7 @@ class Suite:
         else:
             data = read_table(table.path, table.target)
         if data.task != "multiclass":
-            raise DatasetError(
-                f"{dataset!r} is a {data.task} table; the suite {self.name!r} needs one class per "
-                "row."
-            )
+            raise DatasetError(f"{dataset!r} is a {data.task} table; the suite {self.name!r} needs one class per row.")
         sizes = data.y.value_counts()
         if len(sizes) < 2 or sizes.max() < self.folds:
             raise DatasetError(
@@ -302,9 +295,7 @@ def _noise_levels(values: Sequence[float]) -> tuple[float, ...]:
     except (TypeError, ValueError) as error:
         raise ValueError(f"noise must be a list of fractions; got {values!r}.") from error
     if not levels or not all(math.isfinite(level) and 0 <= level < 1 for level in levels):
-        raise ValueError(
-            f"noise must hold fractions of at least 0 and below 1, 0.05 for 5 %; got {values!r}."
-        )
+        raise ValueError(f"noise must hold fractions of at least 0 and below 1, 0.05 for 5 %; got {values!r}.")
     if len(set(levels)) < len(levels):
         raise ValueError(f"noise must name every level once; got {values!r}.")
     return levels
@@ -318,9 +309,7 @@ def _digest(path: str | os.PathLike[str]) -> str:
         raise DatasetError(f"{os.fspath(path)} cannot be read: {error.strerror}.") from error
 
 
-_KFHE_DATASETS = tuple(
-    info.name for info in registry().values() if info.paper == "kfhe" and not info.unavailable
-)
+_KFHE_DATASETS = tuple(info.name for info in registry().values() if info.paper == "kfhe" and not info.unavailable)
 
 SUITES: Mapping[str, Suite] = {
     suite.name: suite
@@ -347,8 +336,8 @@ SUITES: Mapping[str, Suite] = {
             datasets=("iris", "wine", "breast_cancer", "digits"),
             methods=("KFHE", "AdaBoost", "Bagging", "CART"),
             noise=(0.0, 0.10, 0.20),
-            repeats=1,
-            folds=4,
+            repeats=2,
+            folds=5,
             description="A first look: four methods, four small datasets, three levels of noise.",
         ),
         Suite(

@@ -54,9 +54,7 @@ class Totals:
     elapsed_seconds: float
 
 
-def summarise(
-    store: ResultStore, suite: str | None = None, *, score: str = "macro_f1"
-) -> pd.DataFrame:
+def summarise(store: ResultStore, suite: str | None = None, *, score: str = "macro_f1") -> pd.DataFrame:
     """Average the results of a suite over its folds.
 
     Parameters

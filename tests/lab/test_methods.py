@@ -1,0 +1,113 @@
+"""Every method of the suites runs on the data that suites have: numbers, gaps and categories."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from fuselearn.ensembles import CARTClassifier, KFHEClassifier
+from fuselearn.lab.methods import METHODS, count_components, make_estimators, seeded, settings
+
+INSTALLED = [name for name, method in METHODS.items() if method.installed]
+
+
+@pytest.fixture(scope="module")
+def fruit():
+    """Colour decides between three kinds, except where it is missing and the width decides."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, size=240)
+    colour = pd.Series(np.array(["green", "red", "yellow"])[y])
+    colour[y == 1] = None
+    X = pd.DataFrame(
+        {
+            "colour": colour.astype("category"),
+            "width [cm], or so": np.where(rng.random(240) < 0.1, np.nan, rng.normal(size=240)),
+            "length": rng.normal(size=240),
+        }
+    )
+    return X, y
+
+
+@pytest.mark.parametrize("name", INSTALLED)
+def test_a_method_learns_from_categories_and_gaps(name, fruit):
+    X, y = fruit
+    model = seeded(METHODS[name].make(), 3).fit(X[:160], y[:160])
+    assert (model.predict(X[160:]) == y[160:]).mean() > 0.95
+    assert model.predict_proba(X[160:]).shape == (80, 3)
+
+
+@pytest.mark.parametrize("name", INSTALLED)
+def test_a_method_copes_with_a_category_that_training_never_saw(name, fruit):
+    X, y = fruit
+    train = X["colour"] != "yellow"
+    model = seeded(METHODS[name].make(), 3).fit(X[train], y[train])
+    assert set(model.predict(X[~train])) <= {0, 1}
+
+
+@pytest.mark.parametrize("name", INSTALLED)
+def test_the_seed_decides_the_result(name, fruit):
+    X, y = fruit
+    y = np.where(np.random.default_rng(1).random(len(y)) < 0.3, (y + 1) % 3, y)
+    first, second = (seeded(METHODS[name].make(), 3).fit(X[:160], y[:160]).predict_proba(X[160:]) for _ in range(2))
+    assert np.array_equal(first, second)
+
+
+@pytest.mark.parametrize(
+    ("name", "components"),
+    [("CART", 1), ("AdaBoost", 100), ("Bagging", 100), ("KFHE", 101), ("RandomForest", 100),
+     ("ExtraTrees", 100), ("HistGradientBoosting", 300)],
+)  # fmt: skip
+def test_components_are_counted(name, components, fruit):
+    X, y = fruit
+    y = np.where(np.random.default_rng(1).random(len(y)) < 0.3, (y + 1) % 3, y)
+    assert count_components(seeded(METHODS[name].make(), 3).fit(X, y)) == components
+
+
+def test_a_model_that_does_not_say_has_no_number_of_components(fruit):
+    X, y = fruit
+    model = DecisionTreeClassifier().fit(X[["length"]], y)
+    assert count_components(model) is None
+
+
+def test_the_paper_s_settings():
+    assert METHODS["KFHE"].make().get_params()["n_estimators"] == 100
+    assert METHODS["KFHE"].make().estimator is None
+    assert METHODS["KFHE (pruned)"].make().estimator.complexity == 0.01
+    for name in ("AdaBoost", "Bagging"):
+        model = METHODS[name].make()
+        assert (model.n_estimators, model.estimator) == (100, None)
+    assert METHODS["CART"].make().complexity == 0.01
+    assert METHODS["CART"].make().min_samples_split == 20
+
+
+def test_every_random_state_is_set_at_any_depth():
+    model = make_pipeline(StandardScaler(), BaggingClassifier(RandomForestClassifier()))
+    states = {name: value for name, value in seeded(model, 11).get_params().items() if name.endswith("random_state")}
+    assert len(states) == 2
+    assert set(states.values()) == {11}
+    assert model[-1].random_state is None
+
+
+def test_settings_are_one_line_with_what_is_not_a_default():
+    pruned = settings(METHODS["KFHE (pruned)"].make())
+    assert pruned == "KFHEClassifier(estimator=CARTClassifier())"
+    assert settings(CARTClassifier(complexity=0.5)) == "CARTClassifier(complexity=0.5)"
+    forest = settings(METHODS["RandomForest (leaf 3)"].make())
+    assert "\n" not in forest
+    assert "..." not in forest
+    assert forest.endswith("RandomForestClassifier(min_samples_leaf=3))])")
+
+
+def test_one_s_own_estimator_goes_before_a_method_of_the_same_name():
+    estimators, missing = make_estimators(["CART", "KFHE"], {"KFHE": KFHEClassifier(reset=False)})
+    assert list(estimators) == ["CART", "KFHE"]
+    assert estimators["KFHE"].reset is False
+    assert missing == {}
+
+
+def test_what_is_no_classifier_is_refused():
+    with pytest.raises(ValueError, match="The method 'Mine' must be a scikit-learn classifier"):
+        make_estimators(["Mine"], {"Mine": "CART"})

@@ -1,0 +1,241 @@
+"""Every method sees the same folds and the same noise, and is scored on clean labels."""
+
+import threading
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import RidgeClassifier
+from sklearn.naive_bayes import GaussianNB
+
+from fuselearn.datasets import Dataset, load
+from fuselearn.ensembles import BaggedClassifier
+from fuselearn.lab import protocol
+from fuselearn.lab.protocol import corrupted, deal_folds, fold_tasks, quietly, run_fold
+from fuselearn.lab.store import Cell
+from fuselearn.lab.suites import Suite, derive_seed
+
+SUITE = Suite("mine", ["iris"], ["Bayes"], noise=[0, 0.2], repeats=2, folds=5)
+Y = np.repeat([0, 1, 2], [50, 30, 20])
+
+
+class Memoriser(ClassifierMixin, BaseEstimator):
+    """Predicts the label that a row had in training, by its number; else the one it was told."""
+
+    def __init__(self, otherwise=0):
+        self.otherwise = otherwise
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        self.seen_ = dict(zip(X["row"], y, strict=True))
+        return self
+
+    def predict(self, X):
+        return np.array([self.seen_.get(row, self.otherwise) for row in X["row"]])
+
+
+class Failing(ClassifierMixin, BaseEstimator):
+    def fit(self, X, y):
+        raise RuntimeError("no luck " + "x" * 5000)
+
+    def predict(self, X):
+        return X
+
+
+class Nervous(DummyClassifier):
+    def fit(self, X, y):
+        warnings.warn("careful", stacklevel=1)
+        return super().fit(X, y)
+
+
+def numbered(y):
+    y = pd.Series(y).map("class {}".format)
+    return Dataset(pd.DataFrame({"row": np.arange(len(y))}), y, "numbered", "", "")
+
+
+def tasks_of(suite, estimators, finished=frozenset(), **more):
+    data = {name: load(name) for name in suite.datasets}
+    return list(fold_tasks(suite, data, estimators, finished, **more))
+
+
+def test_folds_are_stratified_and_cover_every_row_once():
+    folds = deal_folds(SUITE, "iris", Y, repeat=0)
+    assert np.array_equal(np.sort(np.concatenate(folds)), np.arange(100))
+    assert all(np.bincount(Y[fold]).tolist() == [10, 6, 4] for fold in folds)
+
+
+def test_folds_differ_between_repeats_datasets_and_seeds_only():
+    def dealt(suite=SUITE, dataset="iris", repeat=0):
+        return [fold.tolist() for fold in deal_folds(suite, dataset, Y, repeat)]
+
+    other_noise = Suite("else", ["iris"], ["X"], noise=[0.3], repeats=7, folds=5)
+    assert dealt() == dealt() == dealt(other_noise)
+    assert dealt() != dealt(repeat=1)
+    assert dealt() != dealt(dataset="wine")
+    assert dealt() != dealt(Suite("mine", ["iris"], ["Bayes"], folds=5, seed=1))
+
+
+def test_noise_changes_the_exact_number_of_labels_and_differs_between_repeats():
+    labels = corrupted(SUITE, "iris", Y, 0.2, repeat=0)
+    assert (labels != Y).sum() == 20
+    assert np.array_equal(labels, corrupted(SUITE, "iris", Y, 0.2, repeat=0))
+    assert not np.array_equal(labels, corrupted(SUITE, "iris", Y, 0.2, repeat=1))
+    assert np.array_equal(corrupted(SUITE, "iris", Y, 0.0, repeat=0), Y)
+
+
+def test_the_kind_of_noise_is_the_suite_s():
+    suite = Suite("mine", ["iris"], ["Bayes"], noise_kind="pair")
+    labels = corrupted(suite, "iris", Y, 0.3, repeat=0)
+    changed = labels != Y
+    assert np.array_equal(labels[changed], (Y[changed] + 1) % 3)
+
+
+def test_tasks_cover_the_suite_and_share_folds_and_noise():
+    tasks = tasks_of(SUITE, {"Bayes": GaussianNB(), "Guess": DummyClassifier()})
+    assert {(task.noise, task.repeat, task.fold) for task in tasks} == {
+        (noise, repeat, fold) for noise in (0, 0.2) for repeat in (0, 1) for fold in range(5)
+    }
+    assert len(tasks) == 20
+    for task in tasks:
+        assert set(task.estimators) == {"Bayes", "Guess"}
+        fold = deal_folds(SUITE, "iris", task.truth, task.repeat)[task.fold]
+        assert np.array_equal(task.test, fold)
+        assert np.array_equal(task.labels, corrupted(SUITE, "iris", task.truth, task.noise, task.repeat))
+        assert task.seeds == {
+            method: derive_seed(0, "iris", task.noise, task.repeat, task.fold, method) for method in ("Bayes", "Guess")
+        }
+
+
+def test_finished_cells_are_left_out():
+    estimators = {"Bayes": GaussianNB(), "Guess": DummyClassifier()}
+    finished = {Cell("iris", 0.2, 1, fold, method) for fold in range(5) for method in estimators}
+    finished.remove(Cell("iris", 0.2, 1, 3, "Guess"))
+    tasks = tasks_of(SUITE, estimators, finished)
+    assert len(tasks) == 16
+    [partial] = [task for task in tasks if (task.noise, task.repeat) == (0.2, 1)]
+    assert (partial.fold, list(partial.estimators)) == (3, ["Guess"])
+
+
+def test_costly_datasets_come_first():
+    suite = Suite("mine", ["iris", "breast_cancer", "wine"], ["Bayes"], repeats=1, folds=2)
+    order = [task.dataset for task in tasks_of(suite, {"Bayes": GaussianNB()})]
+    assert order == ["breast_cancer"] * 2 + ["wine"] * 2 + ["iris"] * 2
+
+
+def test_training_sees_corrupted_labels_of_other_rows_and_scoring_clean_ones():
+    suite = Suite("mine", ["numbered"], ["Memory"], noise=[0.2], repeats=1, folds=5)
+    [task, *_] = fold_tasks(suite, {"numbered": numbered(Y)}, {"Memory": Memoriser(otherwise=1)})
+    [result] = run_fold(task)
+    # A row of the training part would be remembered, with a wrong label in a fifth of the cases.
+    truth = Y[task.test]
+    assert result.scores.accuracy == np.mean(truth == 1)
+    assert result.scores.macro_f1 == pytest.approx((0 + 2 * 6 / (6 + 20) + 0) / 3)
+
+
+def test_methods_train_on_the_corrupted_labels():
+    suite = Suite("mine", ["numbered"], ["Memory"], noise=[0.2], repeats=1, folds=5)
+    seen = []
+
+    class Spy(Memoriser):
+        def fit(self, X, y):
+            seen.append((X["row"].to_numpy(), np.array(y)))
+            return super().fit(X, y)
+
+    for task in fold_tasks(suite, {"numbered": numbered(Y)}, {"Memory": Spy()}):
+        run_fold(task)
+        rows, labels = seen.pop()
+        assert not set(rows) & set(task.test)
+        assert len(rows) + len(task.test) == len(Y)
+        assert np.array_equal(labels, task.labels[rows])
+        assert (labels != Y[rows]).any()
+
+
+def test_a_failing_method_is_recorded_and_the_others_go_on():
+    [task, *_] = tasks_of(SUITE, {"Bad": Failing(), "Bayes": GaussianNB()})
+    bad, good = run_fold(task)
+    assert bad.cell.method == "Bad"
+    assert bad.error.startswith("RuntimeError: no luck xxx")
+    assert len(bad.error) == 2000
+    assert bad.scores is None
+    assert good.error is None
+    assert good.scores.accuracy > 0.8
+
+
+def test_a_prediction_that_is_no_class_is_a_failure():
+    suite = Suite("mine", ["numbered"], ["Memory"], repeats=1, folds=5)
+    for nonsense in (99, -1, "class 1"):
+        estimators = {"Memory": Memoriser(otherwise=nonsense)}
+        [task, *_] = fold_tasks(suite, {"numbered": numbered(Y)}, estimators)
+        [result] = run_fold(task)
+        assert result.error is not None
+
+
+def test_results_carry_times_seeds_versions_and_predictions():
+    [task, *_] = tasks_of(SUITE, {"Bayes": GaussianNB()}, keep_predictions=True)
+    [result] = run_fold(task)
+    assert result.fit_seconds > 0
+    assert result.predict_seconds > 0
+    assert result.seed == derive_seed(0, "iris", 0.0, 0, 0, "Bayes")
+    assert set(result.versions) == {"fuselearn", "numpy", "scikit_learn", "python"}
+    assert result.predictions.rows == task.test.tolist()
+    hits = load("iris").y.to_numpy()[task.test] == np.array(result.predictions.predicted)
+    assert hits.mean() == pytest.approx(result.scores.accuracy)
+    [plain, *_] = tasks_of(SUITE, {"Bayes": GaussianNB()})
+    assert run_fold(plain)[0].predictions is None
+
+
+def test_the_first_fit_in_a_process_is_warmed_up_outside_its_time(monkeypatch):
+    suite = Suite("mine", ["numbered"], ["Bag"], repeats=1, folds=5)
+    model = BaggedClassifier(n_estimators=9)
+    tasks = list(fold_tasks(suite, {"numbered": numbered(Y)}, {"Bag": model}))
+    sizes = []
+    fit = BaggedClassifier.fit
+
+    def spy(self, X, y):
+        sizes.append(self.n_estimators)
+        return fit(self, X, y)
+
+    monkeypatch.setattr(BaggedClassifier, "fit", spy)
+    monkeypatch.setattr(protocol, "_WARM", set())
+    for task in tasks[:2]:
+        assert run_fold(task)[0].error is None
+    assert sizes == [2, 9, 9]
+
+
+def test_log_loss_needs_probabilities():
+    [task, *_] = tasks_of(SUITE, {"Ridge": RidgeClassifier(), "Bayes": GaussianNB()})
+    ridge, bayes = run_fold(task)
+    assert ridge.scores.log_loss is None
+    assert 0 < bayes.scores.log_loss < 1
+
+
+def test_a_class_that_training_never_saw_gets_probability_zero():
+    y = np.repeat([0, 1, 2], [10, 1, 10])
+    suite = Suite("mine", ["numbered"], ["Bayes"], repeats=1, folds=2)
+    with quietly():
+        tasks = list(fold_tasks(suite, {"numbered": numbered(y)}, {"Bayes": GaussianNB()}))
+    [task] = [task for task in tasks if 10 in task.test]
+    [result] = run_fold(task)
+    assert result.error is None
+    assert result.scores.log_loss >= 36 / len(task.test)
+
+
+def test_the_same_task_gives_the_same_result():
+    estimators = {"Guess": DummyClassifier(strategy="stratified")}
+    first, second = (tasks_of(SUITE, estimators) for _ in range(2))
+    assert [run_fold(task)[0].scores for task in first] == [run_fold(task)[0].scores for task in reversed(second)][::-1]
+
+
+def test_warnings_are_dropped_and_filters_restored(recwarn):
+    [task, *_] = tasks_of(SUITE, {"Nervous": Nervous()})
+    filters = list(warnings.filters)
+    assert run_fold(task)[0].error is None
+    thread = threading.Thread(target=run_fold, args=(task,))
+    with quietly():
+        thread.start()
+        thread.join()
+    assert not recwarn.list
+    assert warnings.filters == filters

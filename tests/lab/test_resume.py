@@ -1,0 +1,169 @@
+"""Runs are killed for real, with SIGKILL, and interrupted for real; nothing finished is lost."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager, suppress
+
+import pytest
+
+from fuselearn.lab.store import ResultStore
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL and process groups")
+
+SCRIPT = """
+import sys
+from sklearn.dummy import DummyClassifier
+from sklearn.tree import DecisionTreeClassifier
+from fuselearn.lab.runner import run_suite
+from fuselearn.lab.suites import Suite
+
+if __name__ == "__main__":
+    path, backend = sys.argv[1:]
+    suite = Suite(
+        "mine", ["iris", "wine"], ["Tree", "Guess"], noise=[0, 0.2], repeats=10, folds=5
+    )
+    models = {
+        "Tree": DecisionTreeClassifier(max_features=1),
+        "Guess": DummyClassifier(strategy="stratified"),
+    }
+    outcome = run_suite(
+        suite, path, n_jobs=2, backend=backend, estimators=models,
+        progress=lambda progress: print(progress.done, flush=True),
+    )
+    print("added", outcome.added, "kept", outcome.kept, flush=True)
+"""
+MEASURED = ["fit_seconds", "predict_seconds", "finished"]
+
+
+@pytest.fixture(scope="module")
+def script(tmp_path_factory):
+    path = tmp_path_factory.mktemp("script") / "run.py"
+    path.write_text(SCRIPT)
+    return path
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory, script):
+    """What a run that nobody disturbs ends with."""
+    path = tmp_path_factory.mktemp("undisturbed") / "results.db"
+    assert finish(script, path) == (400, 0)
+    return results(path).drop(columns=MEASURED)
+
+
+@contextmanager
+def started(script, store, backend="sequential"):
+    """Start a run in a process group of its own, and leave none of the group behind."""
+    process = subprocess.Popen(
+        [sys.executable, script, store, backend],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def finish(script, store, backend="sequential"):
+    """Run to the end and return how many results were added, and how many were there."""
+    with started(script, store, backend) as process:
+        output, errors = process.communicate(timeout=120)
+        assert process.returncode == 0, errors
+    _, added, _, kept = output.splitlines()[-1].split()
+    return int(added), int(kept)
+
+
+def wait_for(process, count):
+    """Wait until the run has told that so many results are in the store; return how many."""
+    done = 0
+    while done < count:
+        done = int(process.stdout.readline())
+    return done
+
+
+def results(store):
+    with ResultStore(store, create=False) as opened:
+        return opened.results()
+
+
+def sound(store):
+    with ResultStore(store, create=False) as opened:
+        return opened._pragma("integrity_check") == "ok"
+
+
+def same_rows(part, whole):
+    """Whether every row of the part is in the whole, times of measurement included."""
+    return len(part.merge(whole, how="inner")) == len(part)
+
+
+def test_a_killed_run_goes_on_and_ends_as_if_it_had_never_been_killed(tmp_path, script, undisturbed):
+    store = tmp_path / "results.db"
+    with started(script, store, "loky") as process:
+        told = wait_for(process, 20)
+        process.kill()
+        process.wait()
+        assert process.returncode == -signal.SIGKILL
+    survived = results(store)
+    assert told <= len(survived) < 400
+    assert finish(script, store) == (400 - len(survived), len(survived))
+    ended = results(store)
+    assert same_rows(survived, ended)
+    assert ended.drop(columns=MEASURED).equals(undisturbed)
+    assert sound(store)
+
+
+def test_two_runs_at_once_share_a_store(tmp_path, script, undisturbed):
+    store = tmp_path / "results.db"
+    with started(script, store) as one, started(script, store) as two:
+        added = 0
+        for process in (one, two):
+            output, errors = process.communicate(timeout=120)
+            assert process.returncode == 0, errors
+            added += int(output.splitlines()[-1].split()[1])
+    assert added == 400
+    assert results(store).drop(columns=MEASURED).equals(undisturbed)
+    assert sound(store)
+
+
+@pytest.mark.parametrize("backend", ["sequential", pytest.param("loky", marks=pytest.mark.slow)])
+def test_ctrl_c_stops_at_once_and_leaves_a_usable_store(tmp_path, script, undisturbed, backend):
+    store = tmp_path / "results.db"
+    with started(script, store, backend) as process:
+        told = wait_for(process, 20)
+        os.killpg(process.pid, signal.SIGINT)
+        _, errors = process.communicate(timeout=10)
+        assert process.returncode != 0
+        assert "KeyboardInterrupt" in errors
+    survived = len(results(store))
+    assert told <= survived < 400
+    assert finish(script, store) == (400 - survived, survived)
+    assert results(store).drop(columns=MEASURED).equals(undisturbed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["sequential", "threading", "loky"])
+def test_killed_again_and_again_at_any_moment(tmp_path, script, undisturbed, backend):
+    store = tmp_path / "results.db"
+    moments = random.Random(0)
+    before = None
+    for _ in range(12):
+        with started(script, store, backend) as process:
+            time.sleep(moments.uniform(0.2, 4.0))
+            os.killpg(process.pid, signal.SIGKILL)
+        if store.exists() and store.stat().st_size:
+            with ResultStore(store) as opened:
+                now = opened.results() if opened.suites() else None
+            if before is not None:
+                assert same_rows(before, now)
+            before = now
+    finish(script, store, backend)
+    assert results(store).drop(columns=MEASURED).equals(undisturbed)
+    assert sound(store)
