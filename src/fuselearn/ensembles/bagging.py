@@ -18,9 +18,10 @@ from fuselearn.ensembles.base import (
 )
 from fuselearn.ensembles.cart import CARTClassifier, count_features
 from fuselearn.ensembles.components import ComponentEnsemble
-from fuselearn.ensembles.samme import MOST_TRIES, choose_frequent, frequent_first
+from fuselearn.ensembles.samme import choose_frequent, frequent_first
 from fuselearn.sensors import Component, Sensor, TreeComponent, TreeSensor, draw_counts
 from fuselearn.sensors.fusion import component_scores
+from fuselearn.sensors.sampling import MOST_TRIES
 
 Counts = npt.NDArray[np.int32]
 

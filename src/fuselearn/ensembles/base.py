@@ -48,6 +48,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     n_features_in_: int
 
     def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn what the estimator can take."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags

@@ -45,7 +45,7 @@ class CARTClassifier(TableClassifier):
         Splits on the longest path (``maxdepth``); None sets no limit.
     complexity : float, default=0.01
         A split stays only if it removes this share of the root's misclassified weight for each split below it
-        (``cp``). A negative number means no pruning. This is not scikit-learn's ``ccp_alpha``, which prunes by impurity.
+        (``cp``). A negative number means no pruning. scikit-learn's ``ccp_alpha`` is another measure.
     max_features : int, float, "sqrt", "log2" or None, default=None
         Columns looked at in each node, drawn at random: a number, a share, or a root or logarithm of their number.
         None looks at all.

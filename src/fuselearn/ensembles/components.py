@@ -33,6 +33,7 @@ class ComponentEnsemble(TableClassifier):
     coefficients_: npt.NDArray[np.float64]
 
     def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn what the estimator can take."""
         tags = super().__sklearn_tags__()
         if self.estimator is not None:
             base = get_tags(self.estimator)

@@ -28,7 +28,7 @@ from fuselearn.ensembles.base import (
 from fuselearn.ensembles.cart import CARTClassifier
 from fuselearn.ensembles.components import ComponentEnsemble
 from fuselearn.filters import KalmanFilter
-from fuselearn.sensors import Component, EstimatorSensor, Sensor, draw_counts, draw_covering_counts
+from fuselearn.sensors import Component, EstimatorSensor, Sensor, draw_counts
 from fuselearn.sensors.fusion import component_scores
 from fuselearn.sensors.votes import blend_scores, blend_votes
 
@@ -225,8 +225,7 @@ class KFHEClassifier(ComponentEnsemble):
         Gives the classifier, the measurement z, where z is wrong, and the errors of z, of the classifier, and of the
         estimate so far.
         """
-        counts = draw_covering_counts(seed, weights.state, sensor.n_rows, truth, sensor.n_classes)
-        component = sensor.measure(counts, seed)
+        component = sensor.measure_sample(weights.state, seed, cover=True)
         if self.vote == "class":
             return component, *blend_votes(models.state, component.votes(), truth, shares)
         return component, *blend_scores(models.state, component.scores(), truth, shares)

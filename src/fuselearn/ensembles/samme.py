@@ -17,10 +17,9 @@ from fuselearn.ensembles.base import (
     read_weights,
 )
 from fuselearn.ensembles.components import ComponentEnsemble
-from fuselearn.sensors import Component, Sensor, TreeComponent, draw_counts
+from fuselearn.sensors import Component, Sensor, TreeComponent
 from fuselearn.sensors.fusion import component_scores
-
-MOST_TRIES = 100
+from fuselearn.sensors.sampling import MOST_TRIES
 
 
 class SAMMEClassifier(ComponentEnsemble):
@@ -198,8 +197,7 @@ def _alpha(error: float, n_classes: int) -> float:
 def _measure_with_split(sensor: Sensor, weights: npt.NDArray[np.float64], rng: np.random.Generator) -> Component:
     """Train a classifier on a weighted sample; draw again while it is a tree without a split."""
     for _ in range(MOST_TRIES):
-        seed = int(rng.integers(2**62))
-        component = sensor.measure(draw_counts(seed, weights, sensor.n_rows), seed)
+        component = sensor.measure_sample(weights, int(rng.integers(2**62)))
         if not isinstance(component, TreeComponent) or component.tree.n_leaves > 1:
             break
     return component

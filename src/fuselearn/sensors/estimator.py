@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import has_fit_parameter
 
 from fuselearn._compat import take_rows
+from fuselearn.sensors.sampling import MOST_TRIES, draw_covering_counts
 
 
 class EstimatorSensor:
@@ -60,6 +61,16 @@ class EstimatorSensor:
             rows = np.repeat(rows, counts[rows])
             model.fit(take_rows(X, rows), self.y[rows])
         return EstimatorComponent(model, self.classes, features, self.X)
+
+    def measure_sample(
+        self, weights: npt.NDArray[np.float64], seed: int, *, cover: bool = False
+    ) -> EstimatorComponent:
+        """Draw rows by their weights and train a clone on them."""
+        tries = MOST_TRIES if cover else 1
+        numbers = np.searchsorted(self.classes, self.y).astype(np.int32)
+        return self.measure(
+            draw_covering_counts(seed, weights, self.n_rows, numbers, self.n_classes, tries), seed
+        )
 
 
 class EstimatorComponent:

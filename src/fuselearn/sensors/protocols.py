@@ -55,3 +55,17 @@ class Sensor(Protocol):
             Columns to train on; all by default.
         """
         ...
+
+    def measure_sample(self, weights: npt.NDArray[np.float64], seed: int, *, cover: bool = False) -> Component:
+        """Draw as many rows as there are, with replacement and by their weights, and train a component on them.
+
+        Parameters
+        ----------
+        weights : array of shape (n_rows,)
+            Chances of the rows; they need not sum to one.
+        seed : int
+            Seed of the draw and of the component's own random choices, from 0 to 2**63 - 1.
+        cover : bool
+            Whether to draw again, up to 100 times, while a class is missing from the sample.
+        """
+        ...

@@ -8,6 +8,8 @@ import numpy.typing as npt
 from fuselearn.engines.kernels import kernel
 from fuselearn.engines.tree.random import mix, uniform
 
+MOST_TRIES = 100
+
 
 def draw_counts(seed: int, weights: npt.NDArray[np.float64], n_draws: int) -> npt.NDArray[np.int32]:
     """Draw rows with replacement, with chances in proportion to their weights.
@@ -33,7 +35,7 @@ def draw_counts(seed: int, weights: npt.NDArray[np.float64], n_draws: int) -> np
     >>> draw_counts(7, np.array([0.0, 1.0, 3.0]), 8)
     array([0, 3, 5], dtype=int32)
     """
-    return _draw(np.uint64(seed), weights, n_draws)
+    return draw(np.uint64(seed), weights, n_draws)
 
 
 def draw_covering_counts(
@@ -42,14 +44,15 @@ def draw_covering_counts(
     n_draws: int,
     classes: npt.NDArray[np.int32],
     n_classes: int,
-    max_tries: int = 100,
+    max_tries: int = MOST_TRIES,
 ) -> npt.NDArray[np.int32]:
     """Draw rows until every class is among them, or ``max_tries`` draws have been made."""
-    return _draw_covering(seed, weights, n_draws, classes, n_classes, max_tries)
+    return draw_covering(seed, weights, n_draws, classes, n_classes, max_tries)
 
 
 @kernel
-def _draw(key, weights, n_draws):  # type: ignore[no-untyped-def]
+def draw(key, weights, n_draws):  # type: ignore[no-untyped-def]
+    """Do the work of ``draw_counts``, for callers that are kernels themselves."""
     spacings = np.empty(n_draws + 1)
     total_spacing = 0.0
     for k in range(n_draws + 1):
@@ -78,11 +81,12 @@ def _draw(key, weights, n_draws):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _draw_covering(seed, weights, n_draws, classes, n_classes, max_tries):  # type: ignore[no-untyped-def]
+def draw_covering(seed, weights, n_draws, classes, n_classes, max_tries):  # type: ignore[no-untyped-def]
+    """Do the work of ``draw_covering_counts``, for callers that are kernels themselves."""
     seen = np.empty(n_classes, dtype=np.bool_)
     counts = np.empty(0, dtype=np.int32)
     for attempt in range(max_tries):
-        counts = _draw(mix(np.uint64(seed), attempt), weights, n_draws)
+        counts = draw(mix(np.uint64(seed), attempt), weights, n_draws)
         for j in range(n_classes):
             seen[j] = False
         n_seen = 0

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fuselearn.engines.kernels import kernel
 from fuselearn.engines.tree import (
     CodedColumns,
     PackedForest,
@@ -22,6 +23,9 @@ from fuselearn.engines.tree import (
     sum_leaf_values,
     vote_codes,
 )
+from fuselearn.engines.tree.growing import PRESORTED_ROWS, grow_small
+from fuselearn.engines.tree.predicting import vote_small
+from fuselearn.sensors.sampling import MOST_TRIES, draw_covering, draw_covering_counts
 
 
 class TreeSensor:
@@ -81,16 +85,34 @@ class TreeSensor:
             tree.nodes["feature"][split] = features[tree.nodes["feature"][split]]
         return TreeComponent(tree, self.n_categories, self.columns)
 
+    def measure_sample(self, weights: npt.NDArray[np.float64], seed: int, *, cover: bool = False) -> TreeComponent:
+        """Draw rows by their weights and grow a tree on them."""
+        tries = MOST_TRIES if cover else 1
+        if self.n_rows > PRESORTED_ROWS:
+            counts = draw_covering_counts(seed, weights, self.n_rows, self.target, self.n_classes, tries)
+            return self.measure(counts, seed)
+        *tree, votes = _measure_sample(
+            self.columns, self.target, weights, self.n_classes, self.settings, seed, tries
+        )
+        return TreeComponent(Tree(*tree), self.n_categories, self.columns, votes)
+
 
 class TreeComponent:
     """One tree."""
 
-    __slots__ = ("columns", "n_categories", "tree")
+    __slots__ = ("bound_votes", "columns", "n_categories", "tree")
 
-    def __init__(self, tree: Tree, n_categories: npt.NDArray[np.int32], columns: CodedColumns | None = None) -> None:
+    def __init__(
+        self,
+        tree: Tree,
+        n_categories: npt.NDArray[np.int32],
+        columns: CodedColumns | None = None,
+        bound_votes: npt.NDArray[np.int32] | None = None,
+    ) -> None:
         self.tree = tree
         self.n_categories = n_categories
         self.columns = columns
+        self.bound_votes = bound_votes
 
     def scores(self, X: Any = None) -> npt.NDArray[np.float64]:
         """Give the class shares in each row's leaf."""
@@ -98,6 +120,8 @@ class TreeComponent:
 
     def votes(self, X: Any = None) -> npt.NDArray[np.int32]:
         """Give the majority class of each row's leaf, the first of equal ones."""
+        if X is None and self.bound_votes is not None:
+            return self.bound_votes
         if X is None:
             return vote_codes(self.tree, self._bound_columns())
         return self.tree.values.argmax(axis=1).astype(np.int32)[self._leaves(X)]
@@ -105,6 +129,7 @@ class TreeComponent:
     def unbind(self) -> None:
         """Let go of the coded table."""
         self.columns = None
+        self.bound_votes = None
 
     def _leaves(self, X: Any) -> npt.NDArray[np.int32]:
         if X is not None:
@@ -153,12 +178,21 @@ class PackedTrees:
         return apply_forest(self.forest, X, n_threads)
 
 
+@kernel
+def _measure_sample(columns, target, weights, n_classes, settings, seed, max_tries):  # type: ignore[no-untyped-def]
+    """Draw, grow and vote in one call: on small data, calls cost as much as the work in them."""
+    counts = draw_covering(seed, weights, len(target), target, n_classes, max_tries)
+    nodes, values, subsets = grow_small(columns, target, False, counts, counts, n_classes, settings, seed)
+    return nodes, values, subsets, vote_small(nodes, values, subsets, columns.codes, columns.n_codes)
+
+
 def _select(columns: CodedColumns, features: npt.NDArray[np.intp]) -> CodedColumns:
     """Restrict a coded table to some of its columns."""
     ranges = [slice(columns.offsets[f], columns.offsets[f + 1]) for f in features]
     n_codes = columns.n_codes[features]
     is_category = None if columns.is_category is None else columns.is_category[features]
     return CodedColumns(
+        order=np.ascontiguousarray(columns.order[features]),
         codes=np.ascontiguousarray(columns.codes[:, features]),
         n_codes=n_codes,
         offsets=np.concatenate([[0], np.cumsum(n_codes, dtype=np.int64)]),

@@ -21,6 +21,8 @@ from fuselearn.engines.tree.lookup import count_not_above
 MAX_CODES = 65_535
 BINS_BEYOND = 255
 BLOCK_ELEMENTS = 4_000_000
+# Tables of up to this many rows are sorted once and for all.
+ORDERED_ROWS = 4_000
 
 
 class CodedColumns(NamedTuple):
@@ -28,7 +30,8 @@ class CodedColumns(NamedTuple):
 
     Code ``c`` of column ``f`` stands for the values from ``lower[offsets[f] + c]`` to
     ``upper[offsets[f] + c]``, which are equal in a rank-coded column. The code ``n_codes[f]`` means missing.
-    ``is_category`` is None if no column is one: kernels are then compiled without that case.
+    ``is_category`` is None if no column is one: kernels are then compiled without that case. ``order[f]`` lists the
+    rows by their code in column ``f``; large tables do without it and have no columns there.
     """
 
     codes: npt.NDArray[np.unsignedinteger]
@@ -37,6 +40,7 @@ class CodedColumns(NamedTuple):
     lower: npt.NDArray[np.float64]
     upper: npt.NDArray[np.float64]
     is_category: npt.NDArray[np.bool_] | None
+    order: npt.NDArray[np.uint32]
 
     @property
     def n_rows(self) -> int:
@@ -110,7 +114,15 @@ def code_columns(
         lower=np.concatenate([part[1] for part in coded]),
         upper=np.concatenate([part[2] for part in coded]),
         is_category=n_categories > 0 if n_categories.any() else None,
+        order=order_rows(codes),
     )
+
+
+def order_rows(codes: npt.NDArray[np.unsignedinteger]) -> npt.NDArray[np.uint32]:
+    """Sort the rows of a small table by each column's codes."""
+    if len(codes) > ORDERED_ROWS:
+        return np.empty((codes.shape[1], 0), dtype=np.uint32)
+    return np.ascontiguousarray(np.argsort(codes, axis=0, kind="stable").T, dtype=np.uint32)
 
 
 def _column_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:

@@ -80,11 +80,11 @@ def grow_tree(
     if weights is not None:
         whole = np.rint(weights * (WEIGHT_SUM / weights.sum())).astype(np.int64)
         counts = np.where(whole > 0, counts, 0).astype(np.int32)
-        tree = Tree(*_grow(columns, target, multilabel, whole, counts, n_classes, settings, seed))
+        tree = Tree(*grow_small(columns, target, multilabel, whole, counts, n_classes, settings, seed))
         _weigh(tree.nodes, tree.values, apply_codes(tree, columns), target, counts, weights)
         return tree
     if len(counts) <= PRESORTED_ROWS or multilabel or settings.random_cuts:
-        return Tree(*_grow(columns, target, multilabel, counts, counts, n_classes, settings, seed))
+        return Tree(*grow_small(columns, target, multilabel, counts, counts, n_classes, settings, seed))
     return _grow_in_branches(columns, target, n_classes, counts, settings, seed, n_threads)
 
 
@@ -184,7 +184,7 @@ def _graft(growth, branch, node):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _grow(columns, target, multilabel, weights, counts, n_classes, settings, seed):  # type: ignore[no-untyped-def]
+def grow_small(columns, target, multilabel, weights, counts, n_classes, settings, seed):  # type: ignore[no-untyped-def]
     """Grow, prune and tidy up in one call, as small data cannot afford more."""
     growth, rows, limits = _plant(columns, target, multilabel, weights, counts, n_classes, settings)
     grow_presorted(growth, columns, target, multilabel, weights, counts, rows, 0, 0, np.uint64(seed), limits)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -142,7 +143,7 @@ def apply_codes(tree: Tree, columns: CodedColumns) -> npt.NDArray[np.int32]:
 
 def vote_codes(tree: Tree, columns: CodedColumns) -> npt.NDArray[np.int32]:
     """Give the majority class in each row's leaf, the first of equal ones, for a coded table."""
-    return _vote_codes(tree.nodes, tree.values, tree.subsets, columns.codes, columns.n_codes)
+    return vote_small(tree.nodes, tree.values, tree.subsets, columns.codes, columns.n_codes)
 
 
 def _over_rows(work: Callable[[slice], None], forest: PackedForest, n_rows: int, n_threads: int) -> None:
@@ -152,7 +153,7 @@ def _over_rows(work: Callable[[slice], None], forest: PackedForest, n_rows: int,
         return
     bounds = np.linspace(0, n_rows, n_threads + 1).astype(int)
     with ThreadPoolExecutor(n_threads) as pool:
-        list(pool.map(work, [slice(a, b) for a, b in zip(bounds[:-1], bounds[1:], strict=True)]))
+        list(pool.map(work, [slice(a, b) for a, b in pairwise(bounds)]))
 
 
 def _sort_thresholds(features, thresholds, n_columns):  # type: ignore[no-untyped-def]
@@ -288,7 +289,8 @@ def _apply_codes(nodes, subsets, codes, n_codes):  # type: ignore[no-untyped-def
 
 
 @kernel
-def _vote_codes(nodes, values, subsets, codes, n_codes):  # type: ignore[no-untyped-def]
+def vote_small(nodes, values, subsets, codes, n_codes):  # type: ignore[no-untyped-def]
+    """Do the work of ``vote_codes``, for callers that are kernels themselves."""
     choices = np.empty(len(nodes), dtype=np.int32)
     for node in range(len(nodes)):
         choices[node] = 0

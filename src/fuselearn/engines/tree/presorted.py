@@ -33,7 +33,7 @@ def grow_presorted(growth, columns, target, multilabel, weights, counts, rows, r
         return
     n_rows = len(rows)
     n_features, n_classes = len(columns.n_codes), values.shape[1]
-    codes, order = _sort_columns(columns.codes, columns.n_codes, rows)
+    codes, order = _sort_columns(columns.codes, columns.n_codes, columns.order, rows)
     target = take(target, rows)
     row_weight = np.empty(n_rows)
     row_count = np.empty(n_rows, dtype=np.int32)
@@ -100,14 +100,17 @@ def grow_presorted(growth, columns, target, multilabel, weights, counts, rows, r
 
 
 @kernel
-def _sort_columns(table, n_codes, rows):  # type: ignore[no-untyped-def]
+def _sort_columns(table, n_codes, table_order, rows):  # type: ignore[no-untyped-def]
     """Copy the codes of some rows column by column, and find the order of each column."""
     n_rows, n_features = len(rows), len(n_codes)
     codes = np.empty((n_features, n_rows), dtype=np.uint16)
-    order = np.empty((n_features, n_rows), dtype=np.uint32)
+    order = np.empty((n_features, n_rows + 1), dtype=np.uint32)  # with a place to spare, see below
     for i in range(n_rows):
         for f in range(n_features):
             codes[f, i] = table[rows[i], f]
+    if table_order.shape[1] > 0:
+        _keep_drawn(table_order, rows, order)
+        return codes, order
     starts = np.empty(257, dtype=np.uint32)
     by_low_byte = np.empty(n_rows, dtype=np.uint32)
     for f in range(n_features):
@@ -132,6 +135,22 @@ def _sort_columns(table, n_codes, rows):  # type: ignore[no-untyped-def]
     return codes, order
 
 
+@kernel
+def _keep_drawn(table_order, rows, order):  # type: ignore[no-untyped-def]
+    """Derive the order of some rows from the order of all."""
+    n_rows = len(rows)
+    place = np.full(table_order.shape[1], n_rows, dtype=np.uint32)
+    for i in range(n_rows):
+        place[rows[i]] = i
+    for f in range(len(order)):
+        k = 0
+        for position in range(table_order.shape[1]):
+            i = place[table_order[f, position]]
+            # Written in any case, and kept if the row was drawn: cheaper than a branch that cannot be foreseen.
+            order[f, k] = i
+            k += i < n_rows
+
+
 @inlined
 def _find_split(  # type: ignore[no-untyped-def]
     columns, codes, order, target, multilabel, row_weight, row_count, nodes, values,
@@ -145,7 +164,8 @@ def _find_split(  # type: ignore[no-untyped-def]
     squares = 0.0
     for j in range(n_classes):
         squares += totals[j] * totals[j]
-    best = squares / weight + limits.min_gain
+    # The best score so far is kept as a fraction: comparing fractions takes no division and, on small data, is exact.
+    best, best_below = squares + limits.min_gain * weight, weight
     split[FEATURE] = -1
     n_tried = 0
     for position in range(n_features):
@@ -162,8 +182,9 @@ def _find_split(  # type: ignore[no-untyped-def]
         if category_flag(columns.is_category, f):
             best = _try_subsets(
                 columns.is_category, codes[f], order[f], target, multilabel, row_weight, row_count, totals,
-                weight, count, start, end, f, random_key, limits.min_leaf, best, split, sides,
+                weight, count, start, end, f, random_key, limits.min_leaf, best / best_below, split, sides,
             )  # fmt: skip
+            best_below = 1.0
         else:
             stop = end
             while codes[f, order[f, stop - 1]] == columns.n_codes[f]:
@@ -172,17 +193,17 @@ def _find_split(  # type: ignore[no-untyped-def]
             if limits.random_cuts:
                 last_code = np.int64(codes[f, order[f, stop - 1]])
                 only_cut = _random_cut(columns, f, first_code, last_code, random_key)
-            best = _try_cuts(
+            best, best_below = _try_cuts(
                 codes, order, target, row_weight, row_count, totals, squares, weight, count, left,
-                start, stop, end, f, only_cut, limits.min_leaf, best, split,
+                start, stop, end, f, only_cut, limits.min_leaf, best, best_below, split,
             )  # fmt: skip
-    return best - squares / weight
+    return best / best_below - squares / weight
 
 
 @inlined
 def _try_cuts(  # type: ignore[no-untyped-def]
     codes, order, target, row_weight, row_count, totals, squares, weight, count, left,
-    start, stop, end, f, only_cut, min_leaf, best, split,
+    start, stop, end, f, only_cut, min_leaf, best, best_below, split,
 ):  # fmt: skip
     """Walk along a sorted column and keep the best cut, with missing values on the right, then on the left.
 
@@ -220,15 +241,17 @@ def _try_cuts(  # type: ignore[no-untyped-def]
             if count - left_count < min_leaf:
                 break
             right_squares = squares - 2.0 * left_products + left_squares
-            score = left_squares / left_weight + right_squares / (weight - left_weight)
-            if score > best and (only_cut < 0 or code <= only_cut < next_code):
-                best = score
+            right_weight = weight - left_weight
+            score = left_squares * right_weight + right_squares * left_weight
+            below = left_weight * right_weight
+            if score * best_below > best * below and (only_cut < 0 or code <= only_cut < next_code):
+                best, best_below = score, below
                 split[FEATURE] = f
                 split[LAST_LEFT] = code
                 split[FIRST_RIGHT] = next_code
                 split[MISSING_LEFT] = missing_left
                 split[HAS_MISSING] = has_missing
-    return best
+    return best, best_below
 
 
 @kernel

@@ -62,7 +62,7 @@ def _add_row(target, row, weight, sums, totals):  # type: ignore[no-untyped-def]
     if isinstance(target, types.Array):
 
         def add_class(target, row, weight, sums, totals):  # type: ignore[no-untyped-def]
-            j = target[row]
+            j = np.uint32(target[row])  # an index known not to be negative saves a check
             before = sums[j]
             sums[j] = before + weight
             return weight * (2 * before + weight), weight * totals[j]
