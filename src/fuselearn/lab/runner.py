@@ -130,6 +130,8 @@ def run_suite(
     """
     if scheduler is not None and backend != "dask":
         raise ValueError(f"scheduler needs backend='dask'; got backend={backend!r}.")
+    if backend == "multiprocessing":
+        raise ValueError("backend='multiprocessing' cannot hand over results one by one; use 'loky'.")
     models, missing = make_estimators(suite.methods, estimators)
     with ExitStack() as stack:
         stack.enter_context(_joblib_backend(n_jobs, backend, scheduler))
@@ -230,5 +232,7 @@ def _dask_client(scheduler: str | None) -> Any:
         raise RunError("backend='dask' needs the package dask.distributed: pip install 'dask[distributed]'.") from error
     try:
         return client(scheduler)
+    except ValueError as error:
+        raise ValueError(f"scheduler must be an address such as 'tcp://10.0.0.1:8786'; got {scheduler!r}.") from error
     except OSError as error:
-        raise RunError(f"No Dask scheduler answers at {scheduler}: {error}") from error
+        raise RunError(f"No Dask scheduler answers at {scheduler}: {error}.") from error

@@ -62,15 +62,11 @@ class EstimatorSensor:
             model.fit(take_rows(X, rows), self.y[rows])
         return EstimatorComponent(model, self.classes, features, self.X)
 
-    def measure_sample(
-        self, weights: npt.NDArray[np.float64], seed: int, *, cover: bool = False
-    ) -> EstimatorComponent:
+    def measure_sample(self, weights: npt.NDArray[np.float64], seed: int, *, cover: bool = False) -> EstimatorComponent:
         """Draw rows by their weights and train a clone on them."""
         tries = MOST_TRIES if cover else 1
         numbers = np.searchsorted(self.classes, self.y).astype(np.int32)
-        return self.measure(
-            draw_covering_counts(seed, weights, self.n_rows, numbers, self.n_classes, tries), seed
-        )
+        return self.measure(draw_covering_counts(seed, weights, self.n_rows, numbers, self.n_classes, tries), seed)
 
 
 class EstimatorComponent:

@@ -23,7 +23,7 @@ from fuselearn.engines.tree import (
     sum_leaf_values,
     vote_codes,
 )
-from fuselearn.engines.tree.growing import PRESORTED_ROWS, grow_small
+from fuselearn.engines.tree.growing import PRESORTED_ROWS, grow_small_inlined
 from fuselearn.engines.tree.predicting import vote_small
 from fuselearn.sensors.sampling import MOST_TRIES, draw_covering, draw_covering_counts
 
@@ -75,6 +75,8 @@ class TreeSensor:
         features: npt.NDArray[np.intp] | None = None,
     ) -> TreeComponent:
         """Grow a tree on the rows drawn."""
+        if features is None and weights is None and self._is_small():
+            return self._measure_small(counts, np.empty(0), 0, seed)
         columns = self.columns if features is None else _select(self.columns, features)
         tree = grow_tree(
             columns, self.target, self.n_classes, counts, self.settings,
@@ -88,11 +90,19 @@ class TreeSensor:
     def measure_sample(self, weights: npt.NDArray[np.float64], seed: int, *, cover: bool = False) -> TreeComponent:
         """Draw rows by their weights and grow a tree on them."""
         tries = MOST_TRIES if cover else 1
-        if self.n_rows > PRESORTED_ROWS:
-            counts = draw_covering_counts(seed, weights, self.n_rows, self.target, self.n_classes, tries)
-            return self.measure(counts, seed)
-        *tree, votes = _measure_sample(
-            self.columns, self.target, weights, self.n_classes, self.settings, seed, tries
+        if self._is_small():
+            return self._measure_small(np.empty(0, dtype=np.int32), weights, tries, seed)
+        counts = draw_covering_counts(seed, weights, self.n_rows, self.target, self.n_classes, tries)
+        return self.measure(counts, seed)
+
+    def _is_small(self) -> bool:
+        return self.n_rows <= PRESORTED_ROWS
+
+    def _measure_small(
+        self, counts: npt.NDArray[np.int32], weights: npt.NDArray[np.float64], max_draws: int, seed: int
+    ) -> TreeComponent:
+        *tree, votes = _draw_grow_vote(
+            self.columns, self.target, counts, weights, max_draws, self.n_classes, self.settings, seed
         )
         return TreeComponent(Tree(*tree), self.n_categories, self.columns, votes)
 
@@ -179,10 +189,14 @@ class PackedTrees:
 
 
 @kernel
-def _measure_sample(columns, target, weights, n_classes, settings, seed, max_tries):  # type: ignore[no-untyped-def]
-    """Draw, grow and vote in one call: on small data, calls cost as much as the work in them."""
-    counts = draw_covering(seed, weights, len(target), target, n_classes, max_tries)
-    nodes, values, subsets = grow_small(columns, target, False, counts, counts, n_classes, settings, seed)
+def _draw_grow_vote(columns, target, counts, weights, max_draws, n_classes, settings, seed):  # type: ignore[no-untyped-def]
+    """Do it all in one call: on small data, calls cost as much as the work in them.
+
+    Rows are drawn by their weights, unless ``max_draws`` is 0; then the counts are given.
+    """
+    if max_draws > 0:
+        counts = draw_covering(seed, weights, len(target), target, n_classes, max_draws)
+    nodes, values, subsets = grow_small_inlined(columns, target, False, counts, counts, n_classes, settings, seed)
     return nodes, values, subsets, vote_small(nodes, values, subsets, columns.codes, columns.n_codes)
 
 

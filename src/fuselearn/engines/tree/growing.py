@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn.engines.kernels import kernel
+from fuselearn.engines.kernels import inlined, kernel
 from fuselearn.engines.tree.coding import CodedColumns
 from fuselearn.engines.tree.histogram import grow_histogram
 from fuselearn.engines.tree.nodes import NODE, Limits, Tree
 from fuselearn.engines.tree.predicting import apply_codes
-from fuselearn.engines.tree.presorted import grow_presorted
+from fuselearn.engines.tree.presorted import grow_presorted_inlined
 from fuselearn.engines.tree.pruning import collapse, compact
 from fuselearn.engines.tree.splitting import Growth, make_leaf
 from fuselearn.engines.tree.subsets import category_flag
@@ -183,12 +183,17 @@ def _graft(growth, branch, node):  # type: ignore[no-untyped-def]
     used[1] += n_words
 
 
-@kernel
-def grow_small(columns, target, multilabel, weights, counts, n_classes, settings, seed):  # type: ignore[no-untyped-def]
+def _grow_small(columns, target, multilabel, weights, counts, n_classes, settings, seed):  # type: ignore[no-untyped-def]
     """Grow, prune and tidy up in one call, as small data cannot afford more."""
     growth, rows, limits = _plant(columns, target, multilabel, weights, counts, n_classes, settings)
-    grow_presorted(growth, columns, target, multilabel, weights, counts, rows, 0, 0, np.uint64(seed), limits)
+    key = np.uint64(seed)
+    grow_presorted_inlined(growth, columns, target, multilabel, weights, counts, rows, 0, 0, key, limits)
     return _finish(growth, columns.n_codes, multilabel, settings.complexity, limits.min_risk)
+
+
+grow_small = kernel(_grow_small)
+# A caller that is a kernel itself is compiled faster with the work inside than with a call to it.
+grow_small_inlined = inlined(_grow_small)
 
 
 @kernel

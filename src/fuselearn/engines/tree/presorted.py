@@ -25,8 +25,7 @@ from fuselearn.engines.tree.subsets import category_flag, search_subset
 from fuselearn.engines.tree.targets import add_row, take
 
 
-@kernel
-def grow_presorted(growth, columns, target, multilabel, weights, counts, rows, root, root_depth, root_key, limits):  # type: ignore[no-untyped-def]
+def _grow(growth, columns, target, multilabel, weights, counts, rows, root, root_depth, root_key, limits):  # type: ignore[no-untyped-def]
     """Grow the subtree of ``root``, a leaf that holds ``rows``, into ``growth``."""
     nodes, values, _, used = growth
     if is_terminal(nodes, values, root, root_depth, limits, multilabel):
@@ -41,12 +40,16 @@ def grow_presorted(growth, columns, target, multilabel, weights, counts, rows, r
         row_weight[i] = weights[rows[i]]
         row_count[i] = counts[rows[i]]
 
-    features = np.arange(n_features)
+    features = np.empty(n_features, dtype=np.int64)
+    most_codes = 0
+    for f in range(n_features):
+        features[f] = f
+        most_codes = max(most_codes, columns.n_codes[f])
     left = np.empty(n_classes)
     is_left = np.empty(n_rows, dtype=np.uint8)
     aside = np.empty(n_rows, dtype=np.uint32)
     split = np.empty(SPLIT_NUMBERS, dtype=np.int64)
-    sides = np.empty(columns.n_codes.max() + 1, dtype=np.uint8)
+    sides = np.empty(most_codes + 1, dtype=np.uint8)
 
     # A node waits on the stack as (node, first row, row after the last, depth).
     stack = np.empty((min(limits.max_depth - root_depth, n_rows) + 2, 4), dtype=np.int64)
@@ -99,6 +102,10 @@ def grow_presorted(growth, columns, target, multilabel, weights, counts, rows, r
                 n_waiting += 1
 
 
+grow_presorted = kernel(_grow)
+grow_presorted_inlined = inlined(_grow)
+
+
 @kernel
 def _sort_columns(table, n_codes, table_order, rows):  # type: ignore[no-untyped-def]
     """Copy the codes of some rows column by column, and find the order of each column."""
@@ -139,7 +146,8 @@ def _sort_columns(table, n_codes, table_order, rows):  # type: ignore[no-untyped
 def _keep_drawn(table_order, rows, order):  # type: ignore[no-untyped-def]
     """Derive the order of some rows from the order of all."""
     n_rows = len(rows)
-    place = np.full(table_order.shape[1], n_rows, dtype=np.uint32)
+    place = np.empty(table_order.shape[1], dtype=np.uint32)
+    place[:] = n_rows
     for i in range(n_rows):
         place[rows[i]] = i
     for f in range(len(order)):

@@ -20,7 +20,8 @@ def collapse(growth, min_worth, multilabel):  # type: ignore[no-untyped-def]
     """Turn splits that are not worth more than ``min_worth`` into leaves."""
     nodes = growth.nodes
     n_nodes = growth.used[0]
-    worth = np.full(n_nodes, min_worth)
+    worth = np.empty(n_nodes)
+    worth[:] = min_worth
     risks = np.empty(n_nodes)
     subtree_risk = np.empty(n_nodes)
     n_splits = np.zeros(n_nodes, dtype=np.int64)
@@ -58,7 +59,8 @@ def compact(growth, n_codes):  # type: ignore[no-untyped-def]
     """Copy the nodes that can be reached from the root, in the order in which they were made."""
     nodes = growth.nodes
     n_nodes = growth.used[0]
-    place = np.full(n_nodes, -1, dtype=np.int64)
+    place = np.empty(n_nodes, dtype=np.int64)
+    place[:] = -1
     place[0] = 0
     n_kept = 1
     n_words = 0

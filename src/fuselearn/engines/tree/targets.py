@@ -52,8 +52,14 @@ def add_row(target, row, weight, sums, totals):  # type: ignore[no-untyped-def]
 
 @overload(take)
 def _take(target, rows):  # type: ignore[no-untyped-def]
+    def take_array(target, rows):  # type: ignore[no-untyped-def]
+        taken = np.empty(len(rows), dtype=np.int32)
+        for i in range(len(rows)):
+            taken[i] = target[rows[i]]
+        return taken
+
     if isinstance(target, types.Array):
-        return lambda target, rows: target[rows]
+        return take_array
     return lambda target, rows: (target[0], target[1], target[2][rows])
 
 
@@ -85,14 +91,6 @@ def _add_row(target, row, weight, sums, totals):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def sum_rows(target, rows, weights, sums):  # type: ignore[no-untyped-def]
-    """Write the class weights of some rows into ``sums``."""
-    sums[:] = 0
-    for k in range(len(rows)):
-        add_row(target, rows[k], weights[rows[k]], sums, sums)
-
-
-@kernel
 def risk(sums, weight, multilabel):  # type: ignore[no-untyped-def]
     """Weight that a constant prediction gets wrong: of rows, or of (row, label) pairs."""
     if multilabel:
@@ -100,7 +98,10 @@ def risk(sums, weight, multilabel):  # type: ignore[no-untyped-def]
         for j in range(len(sums)):
             wrong += min(sums[j], weight - sums[j])
         return wrong
-    return weight - sums.max()
+    largest = sums[0]
+    for j in range(1, len(sums)):
+        largest = max(largest, sums[j])
+    return weight - largest
 
 
 @kernel

@@ -1,0 +1,33 @@
+"""Run every benchmark: ``python -m benchmarks``, or some: ``python -m benchmarks small_data prediction``."""
+
+from __future__ import annotations
+
+import importlib
+import platform
+import sys
+
+import numba
+import numpy as np
+import sklearn
+
+import fuselearn
+
+ALL = ("startup", "small_data", "large_data", "prediction", "scaling")
+
+
+def main() -> None:
+    chosen = sys.argv[1:] or ALL
+    unknown = set(chosen) - set(ALL)
+    if unknown:
+        sys.exit(f"There is no benchmark {', '.join(sorted(unknown))}; choose from {', '.join(ALL)}.")
+    print(
+        f"fuselearn {fuselearn.__version__}, scikit-learn {sklearn.__version__}, numba {numba.__version__}, "
+        f"NumPy {np.__version__}, Python {platform.python_version()}, {platform.machine()}"
+    )
+    for name in chosen:
+        print(f"\n{name}: {importlib.import_module(f'benchmarks.{name}').__doc__.splitlines()[0]}", flush=True)
+        importlib.import_module(f"benchmarks.{name}").main()
+
+
+if __name__ == "__main__":
+    main()

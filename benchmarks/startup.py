@@ -1,0 +1,42 @@
+"""Time of the import with a warm cache, and of the first fit after an installation, which compiles the kernels."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+
+from benchmarks.timing import print_limit, seconds
+
+FIRST_FIT = """
+import time
+start = time.perf_counter()
+from fuselearn import KFHEClassifier
+from sklearn.datasets import load_iris
+X, y = load_iris(return_X_y=True)
+KFHEClassifier(random_state=0).fit(X, y).predict(X)
+print(time.perf_counter() - start)
+"""
+
+
+def _run(program: str, **environment: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=os.environ | environment
+    )
+    return done.stdout
+
+
+def main() -> None:
+    _run("import fuselearn")
+    importing = min(seconds(lambda: _run("import fuselearn")) - seconds(lambda: _run("")) for _ in range(5))
+    print_limit("import fuselearn, warm cache", importing, 1.5, "s")
+    with tempfile.TemporaryDirectory() as cache:
+        first = float(_run(FIRST_FIT, NUMBA_CACHE_DIR=cache))
+        second = float(_run(FIRST_FIT, NUMBA_CACHE_DIR=cache))
+    print_limit("first KFHE fit and predict after an installation", first, 20, "s")
+    print(f"  the same in a new process, kernels cached: {second:.2f} s, with all imports")
+
+
+if __name__ == "__main__":
+    main()
