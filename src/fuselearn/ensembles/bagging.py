@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,15 @@ from fuselearn.sensors.fusion import component_scores
 from fuselearn.sensors.sampling import MOST_TRIES
 
 Counts = npt.NDArray[np.int32]
+
+
+class Trained(NamedTuple):
+    """A classifier, its columns, the rows that it has not seen, and its scores for them if wanted."""
+
+    component: Component
+    features: npt.NDArray[np.intp]
+    left_out: npt.NDArray[np.intp]
+    scores: npt.NDArray[np.float64] | None
 
 
 class BaggedClassifier(ComponentEnsemble):
@@ -151,19 +160,22 @@ class BaggedClassifier(ComponentEnsemble):
                 "without replacement."
             )
 
+        out_of_bag = self.vote if self.oob_score else None
         seeds = make_generator(self.random_state).integers(2**63, size=n_estimators)
         is_tree = isinstance(sensor, TreeSensor)
         if is_tree:
             sensor.n_threads = 1  # trees are grown side by side instead
         trained = Parallel(n_jobs=self.n_jobs, prefer="threads" if is_tree else "processes")(
-            delayed(_train_one)(sensor, chances, n_draws, n_features, self.bootstrap, self.n_features_in_, seed)
+            delayed(_train_one)(
+                sensor, chances, n_draws, n_features, self.bootstrap, self.n_features_in_, out_of_bag, seed
+            )
             for seed in seeds
         )
-        components = [component for component, _, _ in trained]
-        self.estimators_features_ = [features for _, _, features in trained]
+        components = [part.component for part in trained]
+        self.estimators_features_ = [part.features for part in trained]
         self.class_order_ = frequent_first(truth, sensor.n_classes)
         if self.oob_score:
-            self._score_out_of_bag(components, [counts for _, counts, _ in trained], truth)
+            self._score_out_of_bag(trained, truth)
         coefficients = np.full(n_estimators, 1.0 / n_estimators)
         self._adopt(components, coefficients, np.full(n_estimators, self.vote == "class"))
         return self
@@ -181,12 +193,10 @@ class BaggedClassifier(ComponentEnsemble):
             raise ValueError(f"max_samples must be at most the {n_rows} rows without bootstrap, not {n_draws}.")
         return n_draws
 
-    def _score_out_of_bag(self, components: list[Component], drawn: list[Counts], truth: npt.NDArray[np.int32]) -> None:
-        n_classes = len(self.classes_)
-        votes = np.zeros((len(truth), n_classes))
-        for component, counts in zip(components, drawn, strict=True):
-            left_out = counts == 0
-            votes[left_out] += component_scores(component, self.vote == "class", n_classes)[left_out]
+    def _score_out_of_bag(self, trained: list[Trained], truth: npt.NDArray[np.int32]) -> None:
+        votes = np.zeros((len(truth), len(self.classes_)))
+        for part in trained:
+            votes[part.left_out] += part.scores
         total = votes.sum(axis=1)
         has_votes = total > 0
         chosen = self._choose(votes)
@@ -219,8 +229,9 @@ def _train_one(
     n_features: int,
     bootstrap: bool,
     n_columns: int,
+    out_of_bag: str | None,
     seed: int,
-) -> tuple[Component, Counts, npt.NDArray[np.intp]]:
+) -> Trained:
     """Draw rows and columns and train one classifier; draw again while it is a tree without a split."""
     rng = np.random.default_rng(seed)
     for _ in range(MOST_TRIES):
@@ -231,7 +242,11 @@ def _train_one(
         )
         if not isinstance(component, TreeComponent) or component.tree.n_leaves > 1:
             break
-    return component, counts, features
+    left_out, scores = np.flatnonzero(counts == 0), None
+    if out_of_bag is not None:
+        scores = component_scores(component, out_of_bag == "class", sensor.n_classes)[left_out]
+    component.unbind()  # or the training data would travel back from a worker process with each component
+    return Trained(component, features, left_out, scores)
 
 
 def _draw(rng: np.random.Generator, chances: npt.NDArray[np.float64], n_draws: int, bootstrap: bool) -> Counts:

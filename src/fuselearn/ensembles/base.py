@@ -113,15 +113,27 @@ class TableClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         y = column_or_1d(y, warn=True)
         if len(y) != n_rows:
             raise ValueError(f"X and y have inconsistent numbers of samples: {n_rows} and {len(y)}.")
-        missing = y != y if y.dtype.kind in "fO" else np.zeros(0, dtype=bool)
-        if np.any(missing) or (y.dtype.kind == "O" and any(label is None for label in y)):
+        if _any_missing(y):
             raise ValueError("Input y contains NaN; every row needs a label.")
         if y.dtype.kind in "fO":  # whole numbers and text cannot be a regression target
             check_classification_targets(y)
-        self.classes_, numbers_ = np.unique(y, return_inverse=True)
+        try:
+            self.classes_, numbers_ = np.unique(y, return_inverse=True)
+        except TypeError as error:
+            raise TypeError("y mixes labels of types that have no common order, such as numbers and text.") from error
         if len(self.classes_) < 2:
             raise ValueError(f"y has one class only ({self.classes_[0]!r}); a classifier needs at least two classes.")
         return numbers_.astype(np.int32)
+
+
+def _any_missing(y: npt.NDArray[Any]) -> bool:
+    if y.dtype.kind == "f":
+        return bool(np.isnan(y).any())
+    if y.dtype.kind != "O":
+        return False
+    import pandas as pd
+
+    return bool(pd.isna(y).any())
 
 
 def read_weights(sample_weight: Any, X: Any, n_rows: int) -> npt.NDArray[np.float64] | None:
@@ -134,6 +146,8 @@ def read_weights(sample_weight: Any, X: Any, n_rows: int) -> npt.NDArray[np.floa
         raise ValueError("sample_weight has negative entries; expected weights of at least 0.")
     if not weights.any():
         raise ValueError("sample_weight is zero for every row; at least one row must count.")
+    if not np.isfinite(weights.sum()):
+        raise ValueError("sample_weight is too large: its sum is not a finite number.")
     return weights
 
 
@@ -166,6 +180,11 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
         listed = " or ".join(repr(choice) for choice in choices)
         raise ValueError(f"{name} must be {listed}, not {value!r}.")
     return str(value)
+
+
+def error_of_guessing(n_classes: int) -> float:
+    """Give the error from which a classifier is no better than guessing, less what rounding may take from a sum."""
+    return 1.0 - 1.0 / n_classes - 1e-12
 
 
 def make_generator(random_state: Any) -> np.random.Generator:

@@ -164,7 +164,8 @@ class CARTClassifier(TableClassifier):
         -------
         array of shape (n_rows, n_classes)
         """
-        return self._packed_.scores(self._read_table(X), count_threads(self.n_jobs))
+        rows = self._read_table(X)
+        return self._packed_.scores(rows, count_threads(self.n_jobs))
 
     def apply(self, X: Any) -> npt.NDArray[np.int32]:
         """Give the number of the leaf that each row ends in.
@@ -177,7 +178,8 @@ class CARTClassifier(TableClassifier):
         -------
         array of shape (n_rows,)
         """
-        return self._packed_.leaves(self._read_table(X), count_threads(self.n_jobs))[:, 0]
+        rows = self._read_table(X)
+        return self._packed_.leaves(rows, count_threads(self.n_jobs))[:, 0]
 
     def get_depth(self) -> int:
         """Give the number of splits on the longest path."""

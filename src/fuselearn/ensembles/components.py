@@ -20,6 +20,7 @@ from fuselearn.sensors import (
     TreeComponent,
     WeightedSum,
 )
+from fuselearn.sensors.table import as_frame
 
 
 class ComponentEnsemble(TableClassifier):
@@ -35,7 +36,7 @@ class ComponentEnsemble(TableClassifier):
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn what the estimator can take."""
         tags = super().__sklearn_tags__()
-        if self.estimator is not None:
+        if isinstance(self.estimator, BaseEstimator):
             base = get_tags(self.estimator)
             tags.input_tags.allow_nan = base.input_tags.allow_nan
             tags.input_tags.sparse = base.input_tags.sparse
@@ -52,11 +53,9 @@ class ComponentEnsemble(TableClassifier):
             matrix = self._read_training_table(X)
             target = self._read_target(y, len(matrix))
             return bind_tree(base, matrix, self._coder_.n_categories_, target, len(self.classes_), self.n_jobs), target
-        if not is_classifier(base):
+        if not (hasattr(base, "get_params") and is_classifier(base)):
             raise TypeError(f"estimator must be a classifier or None, not {base!r}.")
-        X = validate_data(self, X, skip_check_array=True)
-        if not hasattr(X, "shape"):
-            X = np.asarray(X)
+        X = self._validate_rows(X, reset=True)
         self._coder_: TableCoder | None = None
         target = self._read_target(y, X.shape[0])
         return EstimatorSensor(X, self.classes_[target], self.classes_, base), target
@@ -71,8 +70,8 @@ class ComponentEnsemble(TableClassifier):
         for component in components:
             component.unbind()
         self._components_ = components
-        self._by_class_ = by_class
         self.coefficients_ = coefficients
+        self._fused_ = WeightedSum(components, coefficients, by_class, len(self.classes_))
 
     @property
     def estimators_(self) -> list[Any]:
@@ -98,12 +97,17 @@ class ComponentEnsemble(TableClassifier):
         check_is_fitted(self)
         if self._coder_ is not None:
             return self._read_table(X)
-        X = validate_data(self, X, reset=False, skip_check_array=True)
-        return X if hasattr(X, "shape") else np.asarray(X)
+        return self._validate_rows(X, reset=False)
+
+    def _validate_rows(self, X: Any, *, reset: bool) -> Any:
+        """Check the shape and the names of a table; its content is for the base learner to judge."""
+        if as_frame(X) is not None:
+            return self._validate_table(X, reset=reset)
+        return validate_data(
+            self, X, reset=reset, dtype=None, accept_sparse="csr", ensure_all_finite=False, ensure_min_samples=1
+        )
 
     def _fused_scores(self, X: Any) -> npt.NDArray[np.float64]:
         """Sum up what the components say about new rows."""
         rows = self._read_rows(X)
-        if not hasattr(self, "_fused_"):  # packing waits for the first prediction
-            self._fused_ = WeightedSum(self._components_, self.coefficients_, self._by_class_, len(self.classes_))
         return self._fused_.scores(rows, count_threads(self.n_jobs))

@@ -21,6 +21,7 @@ from fuselearn.ensembles.base import (
     check_choice,
     check_number,
     check_whole_number,
+    error_of_guessing,
     fit_whole_or_not,
     make_generator,
     read_weights,
@@ -174,13 +175,14 @@ class KFHEClassifier(ComponentEnsemble):
         models = KalmanFilter(components[0].scores(), process_noise=self.process_noise)
         weights = KalmanFilter(shares, process_noise=self.process_noise)
         gains, variances, errors, train_errors, resets = [], [], [], [], []
+        guessing_error = error_of_guessing(sensor.n_classes)
         for t in range(1, n_estimators + 1):
             models.predict()
             weights.predict()
             component, measurement, wrong, error, own_error, train_error = self._measure(
                 sensor, truth, models, weights, shares, seeds[t]
             )
-            if self.reset and own_error >= 1.0 - 1.0 / sensor.n_classes:  # no better than guessing
+            if self.reset and own_error >= guessing_error:
                 weights.state[:] = shares
                 weights.variance = 1.0
                 resets.append(t)

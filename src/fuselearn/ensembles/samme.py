@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fuselearn.ensembles.base import (
     check_whole_number,
+    error_of_guessing,
     fit_whole_or_not,
     make_generator,
     read_weights,
@@ -117,7 +118,7 @@ class SAMMEClassifier(ComponentEnsemble):
         rng = make_generator(self.random_state)
         initial = np.ones(sensor.n_rows) if sample_weight is None else sample_weight
         initial = initial / initial.sum()
-        guessing_error = 1.0 - 1.0 / sensor.n_classes
+        guessing_error = error_of_guessing(sensor.n_classes)
 
         weights = initial.copy()
         components: list[Component] = []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
@@ -66,8 +68,10 @@ class KalmanFilter:
         transition: float = 1.0,
     ) -> None:
         for name, number in (("variance", variance), ("process_noise", process_noise)):
-            if not number >= 0:
-                raise ValueError(f"{name} must be a number of at least 0, not {number!r}.")
+            if not 0 <= number < math.inf:
+                raise ValueError(f"{name} must be a finite number of at least 0, not {number!r}.")
+        if not math.isfinite(transition):
+            raise ValueError(f"transition must be a finite number, not {transition!r}.")
         self.state: npt.NDArray[np.float64] = np.array(state, dtype=np.float64, order="C")
         self.variance = float(variance)
         self.process_noise = float(process_noise)
@@ -81,7 +85,7 @@ class KalmanFilter:
             self.variance *= self.transition**2
         self.variance += self.process_noise
 
-    def update(self, measurement: npt.NDArray[np.float64], error: float) -> float:
+    def update(self, measurement: npt.ArrayLike, error: float) -> float:
         """Do the measurement update, and return the gain.
 
         Parameters
@@ -91,6 +95,11 @@ class KalmanFilter:
         error : float
             R, the measurement's variance.
         """
+        measurement = np.ascontiguousarray(measurement, dtype=np.float64)
+        if measurement.shape != self.state.shape:
+            raise ValueError(f"measurement has shape {measurement.shape}; the state has shape {self.state.shape}.")
+        if not 0 <= error < math.inf:
+            raise ValueError(f"error must be a finite number of at least 0, not {error!r}.")
         uncertainty = self.variance + error
         self.gain = self.variance / uncertainty if uncertainty > 0 else 0.0
         _pull(self.state.ravel(), measurement.ravel(), self.gain)

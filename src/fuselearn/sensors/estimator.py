@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone
+from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import has_fit_parameter
 
 from fuselearn._compat import take_rows
@@ -17,7 +18,8 @@ class EstimatorSensor:
     """Train clones of a scikit-learn classifier on samples of a dataset.
 
     If the classifier takes ``sample_weight``, it gets the drawn rows once, weighted by their counts; otherwise it
-    gets every drawn row as often as it was drawn.
+    gets every drawn row as often as it was drawn. From a sample of one class only, a classifier that always predicts it
+    is made instead.
 
     Parameters
     ----------
@@ -52,7 +54,9 @@ class EstimatorSensor:
         _set_seed(model, seed)
         X = self.X if features is None else take_rows(self.X, features, axis=1)
         rows = np.flatnonzero(counts)
-        if self.takes_weights:
+        if (self.y[rows] == self.y[rows[0]]).all():
+            model = DummyClassifier()  # many classifiers refuse to learn from a single class
+        if isinstance(model, DummyClassifier) or self.takes_weights:
             drawn_weights = (counts if weights is None else weights)[rows].astype(np.float64)
             model.fit(take_rows(X, rows), self.y[rows], sample_weight=drawn_weights)
         elif weights is not None:

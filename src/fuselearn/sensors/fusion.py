@@ -33,20 +33,20 @@ class WeightedSum:
         by_class: npt.NDArray[np.bool_],
         n_classes: int,
     ) -> None:
+        self.components = components
+        self.coefficients = coefficients
+        self.by_class = by_class
         self.n_classes = n_classes
         self.packed: PackedTrees | None = None
-        self.terms: list[tuple[Component, float, bool]] = []
-        if all(isinstance(component, TreeComponent) for component in components):
-            self.packed = PackedTrees(components, coefficients, by_class)  # type: ignore[arg-type]
-        else:
-            self.terms = list(zip(components, coefficients, by_class, strict=True))
 
     def scores(self, X: Any, n_threads: int = 1) -> npt.NDArray[np.float64]:
         """Give the sum for each row of ``X``."""
-        if self.packed is not None:
+        if all(isinstance(component, TreeComponent) for component in self.components):
+            if self.packed is None:  # packing waits for the first prediction
+                self.packed = PackedTrees(self.components, self.coefficients, self.by_class)  # type: ignore[arg-type]
             return self.packed.scores(X, n_threads)
         total = np.zeros((X.shape[0], self.n_classes))
-        for component, coefficient, by_class in self.terms:
+        for component, coefficient, by_class in zip(self.components, self.coefficients, self.by_class, strict=True):
             total += coefficient * component_scores(component, by_class, self.n_classes, X)
         return total
 

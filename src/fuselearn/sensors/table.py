@@ -73,7 +73,10 @@ def as_frame(X: Any) -> nw.DataFrame[Any] | None:
     """Give a common view of a data frame of any library, or None if ``X`` is none."""
     if isinstance(X, np.ndarray):
         return None
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    try:
+        frame = nw.from_native(X, eager_only=True, pass_through=True)
+    except nw.exceptions.DuplicateError as error:
+        raise ValueError(f"Column names must differ from each other. {error}") from error
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
@@ -98,7 +101,7 @@ def _categories(column: nw.Series[Any]) -> npt.NDArray[Any] | None:
         raise ValueError(
             f"Column {column.name!r} has {len(levels):,} categories; at most {MOST_CATEGORIES:,} are possible."
         )
-    return levels if len(levels) else None
+    return levels
 
 
 def _category_numbers(column: nw.Series[Any], levels: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
@@ -113,6 +116,8 @@ def _category_numbers(column: nw.Series[Any], levels: npt.NDArray[Any]) -> npt.N
 
 def _numbers(column: nw.Series[Any]) -> npt.NDArray[np.float64]:
     """Turn a numeric column into floats, and refuse what is none."""
+    if column.dtype in (nw.String, nw.Categorical, nw.Enum):
+        raise ValueError(f"Column {column.name!r} was numeric and now holds {column.dtype}.")
     if column.dtype.is_temporal():
         raise TypeError(
             f"Column {column.name!r} holds {column.dtype}; turn dates and times into numbers or categories."

@@ -57,14 +57,15 @@ def grow_histogram(  # type: ignore[no-untyped-def]
     starts[0] = 0
     for f in range(n_features):
         starts[f + 1] = starts[f] + columns.n_codes[f] + 1
-    features = np.arange(n_features)
+    features = np.empty(n_features, dtype=np.int64)
     left = np.empty(n_classes)
     aside = np.empty(len(rows), dtype=np.int32)
     split = np.empty(SPLIT_NUMBERS, dtype=np.int64)
     sides = np.empty(columns.n_codes.max() + 1, dtype=np.uint8)
 
-    # The node at place s of the stack has its histogram at place s, too.
-    n_places = min(limits.max_depth - root_depth, len(rows)) + 2
+    # The node at place s of the stack has its histogram at place s, too. The larger child waits while the smaller one,
+    # at most half of its parent, is grown, so few places are ever taken.
+    n_places = min(limits.max_depth - root_depth, int(np.log2(len(rows))) + 1) + 2
     stack = np.empty((n_places, 4), dtype=np.int64)
     keys = np.empty(n_places, dtype=np.uint64)
     histograms = np.empty((n_places + 1, starts[n_features], n_classes), dtype=np.int32)
@@ -193,6 +194,9 @@ def _find_split(columns, starts, histogram, nodes, values, features, left, node,
         if limits.max_features < n_features:
             if n_tried >= limits.max_features and split[FEATURE] >= 0:
                 break
+            if position == 0:  # start afresh, so that the draw depends on the node alone
+                for g in range(n_features):
+                    features[g] = g
             f = draw_into(features, position, key)
         bins = histogram[starts[f] : starts[f + 1]]
         if category_flag(columns.is_category, f):

@@ -43,7 +43,6 @@ def _grow(growth, columns, target, multilabel, weights, counts, rows, root, root
     features = np.empty(n_features, dtype=np.int64)
     most_codes = 0
     for f in range(n_features):
-        features[f] = f
         most_codes = max(most_codes, columns.n_codes[f])
     left = np.empty(n_classes)
     is_left = np.empty(n_rows, dtype=np.uint8)
@@ -181,6 +180,9 @@ def _find_split(  # type: ignore[no-untyped-def]
         if limits.max_features < n_features:
             if n_tried >= limits.max_features and split[FEATURE] >= 0:
                 break
+            if position == 0:  # start afresh, so that the draw depends on the node alone
+                for g in range(n_features):
+                    features[g] = g
             f = draw_into(features, position, key)
         first_code = np.int64(codes[f, order[f, start]])
         if first_code == codes[f, order[f, end - 1]]:
