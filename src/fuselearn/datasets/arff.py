@@ -97,9 +97,7 @@ def read_mulan_labels(path: Path) -> list[str]:
         root = ElementTree.parse(path).getroot()
     except ElementTree.ParseError as error:
         raise DatasetError(f"{path} is not a readable XML file of labels: {error}.") from error
-    names = [
-        element.get("name", "") for element in root.iter() if element.tag.split("}")[-1] == "label"
-    ]
+    names = [element.get("name", "") for element in root.iter() if element.tag.split("}")[-1] == "label"]
     if not names or "" in names:
         raise DatasetError(f"{path} must hold <label name='...'> elements, each with a name.")
     return names
@@ -142,9 +140,7 @@ def _read_header(lines: Iterable[tuple[int, str]], path: Path) -> tuple[str, lis
                 raise DatasetError(f"{where} starts the data, but no @attribute came before.")
             return relation, list(attributes.values())
         else:
-            raise DatasetError(
-                f"{where} is neither @relation, @attribute nor @data: {text[:60]!r}."
-            )
+            raise DatasetError(f"{where} is neither @relation, @attribute nor @data: {text[:60]!r}.")
     raise DatasetError(f"{path} has no @data line; it is not an ARFF file, or it was cut off.")
 
 
@@ -164,8 +160,7 @@ def _read_attribute(text: str, where: str) -> _Attribute:
     if kind in ("numeric", "real", "integer", "string"):
         return _Attribute(name, {"real": "numeric"}.get(kind, kind))
     raise DatasetError(
-        f"{where} gives {name!r} the type {kind!r}; only numeric, string and nominal attributes "
-        "can be read."
+        f"{where} gives {name!r} the type {kind!r}; only numeric, string and nominal attributes can be read."
     )
 
 
@@ -235,9 +230,7 @@ def _unquote(raw: str) -> str:
     return re.sub(r"\\(.)", lambda match: _ESCAPES.get(match[1], match[1]), raw[1:-1])
 
 
-def _to_frame(
-    attributes: list[_Attribute], rows: list[list[Cell]], numbers: list[int], path: Path
-) -> pd.DataFrame:
+def _to_frame(attributes: list[_Attribute], rows: list[list[Cell]], numbers: list[int], path: Path) -> pd.DataFrame:
     import pandas as pd
 
     columns = {}
@@ -253,9 +246,7 @@ def _to_frame(
     return pd.DataFrame(columns)
 
 
-def _refuse_undeclared(
-    attribute: _Attribute, cells: list[Cell], numbers: list[int], path: Path
-) -> None:
+def _refuse_undeclared(attribute: _Attribute, cells: list[Cell], numbers: list[int], path: Path) -> None:
     undeclared = set(cells) - set(attribute.values) - {None}
     if undeclared:
         row = next(i for i, cell in enumerate(cells) if cell in undeclared)
@@ -265,17 +256,14 @@ def _refuse_undeclared(
         )
 
 
-def _to_numbers(
-    attribute: _Attribute, cells: list[Cell], numbers: list[int], path: Path
-) -> np.ndarray:
+def _to_numbers(attribute: _Attribute, cells: list[Cell], numbers: list[int], path: Path) -> np.ndarray:
     column = np.empty(len(cells))
     for row, cell in enumerate(cells):
         try:
             column[row] = np.nan if cell is None else float(cell)
         except ValueError as error:
             raise DatasetError(
-                f"Line {numbers[row]} of {path} has {cell!r} for {attribute.name!r}, which is "
-                "not a number."
+                f"Line {numbers[row]} of {path} has {cell!r} for {attribute.name!r}, which is not a number."
             ) from error
     whole = attribute.kind == "integer" and np.equal(np.mod(column, 1), 0).all()
     return column.astype(np.int64) if whole else column

@@ -68,7 +68,4 @@ class Dataset:
         """Name, size and source in one line."""
         rows, features = self.X.shape
         kind = "labels" if self.task == "multilabel" else "classes"
-        return (
-            f"Dataset({self.name!r}: {rows} rows, {features} features, "
-            f"{self.n_classes} {kind}, from {self.source})"
-        )
+        return f"Dataset({self.name!r}: {rows} rows, {features} features, {self.n_classes} {kind}, from {self.source})"

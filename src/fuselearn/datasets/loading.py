@@ -129,9 +129,7 @@ def _listing(info: DatasetInfo) -> Listing:
     else:
         offline = False
         source = str(info.openml) if info.openml else f"nowhere: {_why_not_openml(info)}"
-    return Listing(
-        info.name, info.task, info.rows, info.features, info.classes, info.paper, source, offline
-    )
+    return Listing(info.name, info.task, info.rows, info.features, info.classes, info.paper, source, offline)
 
 
 def _lookup(name: str) -> DatasetInfo:
@@ -181,15 +179,11 @@ def _bundled(name: str) -> tuple[pd.DataFrame, pd.Series]:
     return bunch.data, bunch.target.map(names).rename("class")
 
 
-def _dataset(
-    info: DatasetInfo, X: pd.DataFrame, y: pd.Series | pd.DataFrame, source: str
-) -> Dataset:
+def _dataset(info: DatasetInfo, X: pd.DataFrame, y: pd.Series | pd.DataFrame, source: str) -> Dataset:
     """Make the result, unless the table is not the one that the registry describes."""
     dataset = Dataset(X, y, info.name, info.description, source)
     if dataset.task != info.task:
-        raise DatasetError(
-            f"{source} is a {dataset.task} table, but {info.name!r} is a {info.task} dataset."
-        )
+        raise DatasetError(f"{source} is a {dataset.task} table, but {info.name!r} is a {info.task} dataset.")
     kind = "labels" if info.task == "multilabel" else "classes"
     expected = {"rows": info.rows, "features": info.features, kind: info.classes}
     found = {"rows": X.shape[0], "features": X.shape[1], kind: dataset.n_classes}
@@ -199,8 +193,7 @@ def _dataset(
     if found != expected:
         raise DatasetError(
             f"The table from {source} is not {info.name!r}: it has {_size(found)} where the "
-            f"registry expects {_size(expected)}."
-            + (f" {info.difference}" if info.difference else "")
+            f"registry expects {_size(expected)}." + (f" {info.difference}" if info.difference else "")
         )
     return dataset
 
@@ -229,9 +222,7 @@ def _nowhere(info: DatasetInfo, fetching: str = "") -> str:
     """Say where was looked and what the user can do."""
     folders = os.environ.get("FUSELEARN_DATA", "")
     looked = (
-        f"the folders of FUSELEARN_DATA ({folders}) do not hold it"
-        if folders
-        else "FUSELEARN_DATA names no folder"
+        f"the folders of FUSELEARN_DATA ({folders}) do not hold it" if folders else "FUSELEARN_DATA names no folder"
     )
     if fetching:
         last = fetching

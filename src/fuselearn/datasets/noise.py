@@ -91,9 +91,7 @@ def corrupt_labels(
     if count == 0:
         return _replaced(y, np.empty(0, dtype=np.intp), classes[:0])
     if len(classes) < 2:
-        raise ValueError(
-            f"y holds the single class {classes[0]!r}; there is no other to change to."
-        )
+        raise ValueError(f"y holds the single class {classes[0]!r}; there is no other to change to.")
     if kind == "class-conditional":
         matrix = _transition(transition, len(classes), rng)
         rows, new = _draw_conditional(codes, count, matrix, rng)
@@ -123,8 +121,7 @@ def _draw_conditional(
     chance = rates[codes]
     if np.count_nonzero(chance) < count:
         raise ValueError(
-            f"{count} rows should change, but transition lets only {np.count_nonzero(chance)} rows "
-            "leave their class."
+            f"{count} rows should change, but transition lets only {np.count_nonzero(chance)} rows leave their class."
         )
     rows = rng.choice(len(codes), count, replace=False, p=chance / chance.sum())
     old = codes[rows]
@@ -147,9 +144,7 @@ def _transition(transition: Any, n_classes: int, rng: np.random.Generator) -> np
         raise ValueError("transition must hold probabilities, which are not negative.")
     if not np.allclose(matrix.sum(axis=1), 1.0):
         worst = int(np.argmax(np.abs(matrix.sum(axis=1) - 1.0)))
-        raise ValueError(
-            f"Each row of transition must sum to 1; row {worst} sums to {matrix[worst].sum():g}."
-        )
+        raise ValueError(f"Each row of transition must sum to 1; row {worst} sums to {matrix[worst].sum():g}.")
     return matrix
 
 

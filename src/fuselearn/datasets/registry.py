@@ -89,9 +89,7 @@ def _kfhe(name: str, rows: int, features: int, classes: int, text: str, **more: 
     return DatasetInfo(name, "multiclass", rows, features, classes, text, paper="kfhe", **more)
 
 
-def _homer(
-    name: str, rows: int, features: int, labels: int, positives: int, text: str, **more: Any
-) -> DatasetInfo:
+def _homer(name: str, rows: int, features: int, labels: int, positives: int, text: str, **more: Any) -> DatasetInfo:
     more = {"paper": "kfhe-homer", "positives": positives, **more}
     return DatasetInfo(name, "multilabel", rows, features, labels, text, **more)
 
@@ -289,9 +287,7 @@ _MULTILABEL = (
     ),
 )  # fmt: skip
 
-_REGISTRY: Mapping[str, DatasetInfo] = MappingProxyType(
-    {info.name: info for info in (*_MULTICLASS, *_MULTILABEL)}
-)
+_REGISTRY: Mapping[str, DatasetInfo] = MappingProxyType({info.name: info for info in (*_MULTICLASS, *_MULTILABEL)})
 
 
 def registry() -> Mapping[str, DatasetInfo]:

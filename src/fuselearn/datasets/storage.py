@@ -54,9 +54,7 @@ def read_stored(path: Path) -> tuple[pd.DataFrame, pd.Series | pd.DataFrame]:
         X, Y = split_labels(frame, labels, str(path))
         return X, Y.rename(columns=lambda name: name.removeprefix(LABEL_PREFIX))
     if frame.columns[-1] != CLASS_COLUMN:
-        raise DatasetError(
-            f"{path} has neither a last column 'class' nor columns whose names start with 'label:'."
-        )
+        raise DatasetError(f"{path} has neither a last column 'class' nor columns whose names start with 'label:'.")
     return split_classes(frame, CLASS_COLUMN, str(path))
 
 

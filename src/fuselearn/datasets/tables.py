@@ -93,9 +93,7 @@ def read_table(
     try:
         frame, relation = _read(path, sep, missing, encoding)
     except UnicodeDecodeError as error:
-        raise DatasetError(
-            f"{path} cannot be read as {encoding} text ({error}); pass the right encoding."
-        ) from error
+        raise DatasetError(f"{path} cannot be read as {encoding} text ({error}); pass the right encoding.") from error
     except (EOFError, zlib.error, OSError) as error:
         raise DatasetError(f"{path} cannot be read: {error}.") from error
     if len(frame) == 0:
@@ -122,14 +120,10 @@ def _refuse_unknown_encoding(encoding: str) -> None:
         raise DatasetError(f"There is no encoding called {encoding!r}.") from error
 
 
-def _read(
-    path: Path, sep: str | None, missing: Sequence[str], encoding: str
-) -> tuple[pd.DataFrame, str]:
+def _read(path: Path, sep: str | None, missing: Sequence[str], encoding: str) -> tuple[pd.DataFrame, str]:
     """Read any format; the second value is the relation of an ARFF file, or nothing."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
-    kind = (
-        suffixes[-2] if suffixes[-1:] == [".gz"] and len(suffixes) > 1 else (suffixes or [""])[-1]
-    )
+    kind = suffixes[-2] if suffixes[-1:] == [".gz"] and len(suffixes) > 1 else (suffixes or [""])[-1]
     if kind in _SEPARATORS:
         return _read_csv(path, sep or _SEPARATORS[kind], missing, encoding), ""
     if kind == ".arff":
@@ -138,8 +132,7 @@ def _read(
     if kind in (".parquet", ".pq"):
         return _read_parquet(path), ""
     raise DatasetError(
-        f"{path} has an unknown ending; .csv, .tsv and .arff (each also with .gz) and .parquet can "
-        "be read."
+        f"{path} has an unknown ending; .csv, .tsv and .arff (each also with .gz) and .parquet can be read."
     )
 
 
@@ -150,9 +143,7 @@ def _read_csv(path: Path, sep: str, missing: Sequence[str], encoding: str) -> pd
     encoding = "utf-8-sig" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
     try:
         # Two lines, since pandas would take surplus cells of the second one for an index.
-        head = pd.read_csv(
-            path, sep=sep, header=None, nrows=2, dtype=str, encoding=encoding, na_filter=False
-        )
+        head = pd.read_csv(path, sep=sep, header=None, nrows=2, dtype=str, encoding=encoding, na_filter=False)
         _refuse_bad_names(head.iloc[0].tolist(), sep, path)
         return pd.read_csv(
             path,
@@ -214,9 +205,7 @@ def _find_labels(
             return None
     if isinstance(labels, int):
         return _Labels(_label_end(columns, labels, path))
-    if isinstance(labels, os.PathLike) or (
-        isinstance(labels, str) and labels.lower().endswith(".xml")
-    ):
+    if isinstance(labels, os.PathLike) or (isinstance(labels, str) and labels.lower().endswith(".xml")):
         xml = Path(labels)
         if not xml.is_file():
             raise FileNotFoundError(f"There is no label file {xml}.")
@@ -224,10 +213,7 @@ def _find_labels(
     if isinstance(labels, str):
         found = [column for column in columns if column.startswith(labels)]
         if not found:
-            raise DatasetError(
-                f"No column of {path} starts with {labels!r}. The columns are "
-                f"{name_columns(columns)}."
-            )
+            raise DatasetError(f"No column of {path} starts with {labels!r}. The columns are {name_columns(columns)}.")
         return _Labels(found, prefix=labels)
     return _Labels(list(labels))
 
@@ -240,7 +226,5 @@ def _mulan_file(path: Path) -> Path:
 
 def _label_end(columns: list[str], count: int, path: Path) -> list[str]:
     if not 0 < abs(count) < len(columns):
-        raise DatasetError(
-            f"{path} has {len(columns)} columns, of which {abs(count)} cannot be labels."
-        )
+        raise DatasetError(f"{path} has {len(columns)} columns, of which {abs(count)} cannot be labels.")
     return columns[:count] if count > 0 else columns[count:]

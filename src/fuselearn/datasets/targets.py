@@ -43,8 +43,7 @@ def require_columns(frame: pd.DataFrame, wanted: Sequence[str], where: str, role
         near = difflib.get_close_matches(str(name), [str(c) for c in frame.columns], n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         raise DatasetError(
-            f"{where} has no column {name!r} to use as the {role}{hint} "
-            f"The columns are {name_columns(frame.columns)}."
+            f"{where} has no column {name!r} to use as the {role}{hint} The columns are {name_columns(frame.columns)}."
         )
 
 
@@ -55,9 +54,7 @@ def split_classes(frame: pd.DataFrame, target: str, where: str) -> tuple[pd.Data
     return features, class_names(frame[target], where)
 
 
-def split_labels(
-    frame: pd.DataFrame, labels: Sequence[str], where: str
-) -> tuple[pd.DataFrame, pd.DataFrame]:
+def split_labels(frame: pd.DataFrame, labels: Sequence[str], where: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Split off several columns of labels."""
     if not labels:
         raise DatasetError(f"No label column was named for {where}.")
@@ -98,8 +95,7 @@ def _tidy_feature(column: pd.Series, where: str) -> pd.Series:
         return column.astype("category")
     except TypeError as error:
         raise DatasetError(
-            f"Column {column.name!r} of {where} holds nested values; a feature must hold numbers "
-            "or text."
+            f"Column {column.name!r} of {where} holds nested values; a feature must hold numbers or text."
         ) from error
 
 
@@ -130,9 +126,7 @@ def code_labels(frame: pd.DataFrame, where: str) -> pd.DataFrame:
 
 def _code_label(column: pd.Series, where: str) -> np.ndarray:
     _refuse_missing(column, where, "label")
-    codes: dict[Any, int | None] = {
-        value: _LABEL_WORDS.get(str(value).strip().lower()) for value in column.unique()
-    }
+    codes: dict[Any, int | None] = {value: _LABEL_WORDS.get(str(value).strip().lower()) for value in column.unique()}
     for value, code in codes.items():
         if code is None:
             raise DatasetError(

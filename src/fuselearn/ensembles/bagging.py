@@ -27,12 +27,12 @@ Counts = npt.NDArray[np.int32]
 
 
 class Trained(NamedTuple):
-    """A classifier, its columns, the rows that it has not seen, and its scores for them if wanted."""
+    """A classifier, its columns, the rows that it has not seen, and its scores for those, if wanted."""
 
     component: Component
     features: npt.NDArray[np.intp]
     left_out: npt.NDArray[np.intp]
-    scores: npt.NDArray[np.float64] | None
+    scores: npt.NDArray[np.float64]
 
 
 class BaggedClassifier(ComponentEnsemble):
@@ -162,10 +162,11 @@ class BaggedClassifier(ComponentEnsemble):
 
         out_of_bag = self.vote if self.oob_score else None
         seeds = make_generator(self.random_state).integers(2**63, size=n_estimators)
-        is_tree = isinstance(sensor, TreeSensor)
-        if is_tree:
+        prefer = "processes"
+        if isinstance(sensor, TreeSensor):
+            prefer = "threads"
             sensor.n_threads = 1  # trees are grown side by side instead
-        trained = Parallel(n_jobs=self.n_jobs, prefer="threads" if is_tree else "processes")(
+        trained = Parallel(n_jobs=self.n_jobs, prefer=prefer)(
             delayed(_train_one)(
                 sensor, chances, n_draws, n_features, self.bootstrap, self.n_features_in_, out_of_bag, seed
             )
@@ -242,7 +243,7 @@ def _train_one(
         )
         if not isinstance(component, TreeComponent) or component.tree.n_leaves > 1:
             break
-    left_out, scores = np.flatnonzero(counts == 0), None
+    left_out, scores = np.flatnonzero(counts == 0), np.empty((0, sensor.n_classes))
     if out_of_bag is not None:
         scores = component_scores(component, out_of_bag == "class", sensor.n_classes)[left_out]
     component.unbind()  # or the training data would travel back from a worker process with each component

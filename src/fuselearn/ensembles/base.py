@@ -41,11 +41,12 @@ def _forget(estimator: Any) -> None:
         delattr(estimator, name)
 
 
-class TableClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class TableClassifier(ClassifierMixin, BaseEstimator):
     """A classifier of rows of a table; the common part of every public estimator."""
 
     classes_: npt.NDArray[Any]
     n_features_in_: int
+    _coder_: TableCoder | None
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn what the estimator can take."""
@@ -88,13 +89,21 @@ class TableClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _read_training_table(self, X: Any) -> npt.NDArray[np.floating]:
         """Check a training table and code it for the tree engine."""
         X = self._validate_table(X, reset=True)
-        self._coder_ = TableCoder()
-        return self._coder_.fit_transform(X)
+        coder = TableCoder()
+        matrix = coder.fit_transform(X)
+        self._coder_ = coder
+        return matrix
 
     def _read_table(self, X: Any) -> npt.NDArray[np.floating]:
         """Check a table of new rows and code it for the tree engine."""
         check_is_fitted(self)
+        assert self._coder_ is not None, "fit has coded the training table"
         return self._coder_.transform(self._validate_table(X, reset=False))
+
+    @property
+    def _n_categories(self) -> npt.NDArray[np.int32]:
+        assert self._coder_ is not None, "fit has coded the training table"
+        return self._coder_.n_categories_
 
     def _validate_table(self, X: Any, *, reset: bool) -> Any:
         if as_frame(X) is None:
@@ -169,7 +178,7 @@ def check_number(name: str, value: Any, smallest: float) -> float:
     """Check a parameter that is a finite number of a least size."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         raise TypeError(f"{name} must be a number, not {value!r}.")
-    if not smallest <= value < np.inf:
+    if not smallest <= float(value) < np.inf:
         raise ValueError(f"{name} must be a finite number of at least {smallest:g}, not {value!r}.")
     return float(value)
 
@@ -191,7 +200,7 @@ def make_generator(random_state: Any) -> np.random.Generator:
     """Make NumPy's generator from any of scikit-learn's kinds of random state."""
     if isinstance(random_state, np.random.Generator):
         return random_state
-    if isinstance(random_state, numbers.Integral) and random_state >= 0:
+    if isinstance(random_state, int | np.integer) and random_state >= 0:
         return np.random.default_rng(int(random_state))
     return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
 

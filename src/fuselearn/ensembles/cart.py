@@ -135,7 +135,7 @@ class CARTClassifier(TableClassifier):
         matrix = self._read_training_table(X)
         target = self._read_target(y, len(matrix))
         weights = read_weights(sample_weight, matrix, len(matrix))
-        sensor = bind_tree(self, matrix, self._coder_.n_categories_, target, len(self.classes_), self.n_jobs)
+        sensor = bind_tree(self, matrix, self._n_categories, target, len(self.classes_), self.n_jobs)
         counts = np.ones(len(matrix), dtype=np.int32)
         if weights is not None:
             counts = (weights if are_counts(weights) else weights > 0).astype(np.int32)
@@ -197,11 +197,8 @@ class CARTClassifier(TableClassifier):
         check_is_fitted(self)
         nodes = self.tree_.nodes
         is_split = nodes["feature"] >= 0
-        gains = np.bincount(
-            nodes["feature"][is_split],
-            weights=nodes["gain"][is_split],
-            minlength=self.n_features_in_,
-        )
+        gains = np.zeros(self.n_features_in_)
+        np.add.at(gains, nodes["feature"][is_split], nodes["gain"][is_split])
         return gains / gains.sum() if gains.any() else gains
 
     def export_text(self, *, decimals: int = 2) -> str:
@@ -242,7 +239,7 @@ class CARTClassifier(TableClassifier):
 
     def _sides(self, record: Any) -> tuple[str, str]:
         """Name the categories on the left and on the right of a split."""
-        levels = self._coder_.categories_[record["feature"]]
+        levels = None if self._coder_ is None else self._coder_.categories_[record["feature"]]
         assert levels is not None, "category splits are made on category columns only"
         numbers = np.arange(len(levels))
         words = self.tree_.subsets[record["cut"] + numbers // 32]

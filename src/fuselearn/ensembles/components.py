@@ -16,7 +16,6 @@ from fuselearn.sensors import (
     Component,
     EstimatorSensor,
     Sensor,
-    TableCoder,
     TreeComponent,
     WeightedSum,
 )
@@ -52,11 +51,11 @@ class ComponentEnsemble(TableClassifier):
         if isinstance(base, CARTClassifier):
             matrix = self._read_training_table(X)
             target = self._read_target(y, len(matrix))
-            return bind_tree(base, matrix, self._coder_.n_categories_, target, len(self.classes_), self.n_jobs), target
+            return bind_tree(base, matrix, self._n_categories, target, len(self.classes_), self.n_jobs), target
         if not (hasattr(base, "get_params") and is_classifier(base)):
             raise TypeError(f"estimator must be a classifier or None, not {base!r}.")
         X = self._validate_rows(X, reset=True)
-        self._coder_: TableCoder | None = None
+        self._coder_ = None
         target = self._read_target(y, X.shape[0])
         return EstimatorSensor(X, self.classes_[target], self.classes_, base), target
 

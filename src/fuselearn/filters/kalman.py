@@ -7,7 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn.engines.kernels import kernel
+from fuselearn._kernels import kernel
 
 
 class KalmanFilter:

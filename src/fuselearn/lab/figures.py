@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd  # type: ignore[import-untyped]
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -65,9 +65,7 @@ TRACES = (
 )
 
 
-def rank_against_noise(
-    results: pd.DataFrame, *, higher_is_better: bool = True, digits: int | None = 4
-) -> Figure:
+def rank_against_noise(results: pd.DataFrame, *, higher_is_better: bool = True, digits: int | None = 4) -> Figure:
     """Draw each method's average rank against the noise, the best rank on top.
 
     This is Figure 7 of the KFHE paper.
@@ -100,9 +98,7 @@ def rank_against_noise(
     levels = np.sort(results["noise"].unique())
     ranks = pd.DataFrame(
         [
-            average_ranks(
-                score_table(results, noise=level), higher_is_better=higher_is_better, digits=digits
-            )
+            average_ranks(score_table(results, noise=level), higher_is_better=higher_is_better, digits=digits)
             for level in levels
         ],
         index=levels,
@@ -220,9 +216,7 @@ def filter_traces(traces: Mapping[str, FilterTrace], *, columns: int = 3) -> Fig
         axes.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True, steps=[1, 2, 5, 10]))
     figure.supxlabel("Iteration", fontsize=LABEL_SIZE, color=TEXT)
     figure.supylabel("Value (square-root scale)", fontsize=LABEL_SIZE, color=TEXT)
-    handles = [
-        Line2D([], [], label=label, color=color, ls=dashes) for _, label, color, dashes in TRACES
-    ]
+    handles = [Line2D([], [], label=label, color=color, ls=dashes) for _, label, color, dashes in TRACES]
     _legend(figure, handles)
     return figure
 
@@ -276,8 +270,7 @@ def critical_difference(result: PostHoc, *, alpha: float = 0.05) -> Figure:
     axes.xaxis.set_major_locator(MaxNLocator(nbins=9, integer=True))
     axes.tick_params(labelsize=TICK_SIZE, colors=TEXT)
     axes.set_xlabel(
-        f"Mean rank ({result.name}), best on the left\n"
-        f"bars join methods with corrected p > {alpha:g}",
+        f"Mean rank ({result.name}), best on the left\nbars join methods with corrected p > {alpha:g}",
         fontsize=LABEL_SIZE,
         color=TEXT,
         labelpad=7,
@@ -408,8 +401,7 @@ def _noise_axis(axes: Axes, levels: npt.NDArray[np.float64]) -> None:
 
 def _handles(styles: Mapping[Any, MethodStyle]) -> list[Line2D]:
     return [
-        Line2D([], [], label=str(method), color=style.color, marker=style.marker)
-        for method, style in styles.items()
+        Line2D([], [], label=str(method), color=style.color, marker=style.marker) for method, style in styles.items()
     ]
 
 

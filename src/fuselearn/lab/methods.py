@@ -12,7 +12,7 @@ import importlib.util
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-import pandas as pd  # type: ignore[import-untyped]
+import pandas as pd
 from sklearn.base import BaseEstimator, clone
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import (

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd  # type: ignore[import-untyped]
+import pandas as pd
 import sklearn
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import StratifiedKFold

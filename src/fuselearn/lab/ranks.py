@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd  # type: ignore[import-untyped]
+import pandas as pd
 from scipy import stats
 
 __all__ = [
@@ -64,9 +64,7 @@ class WinTieLoss:
         )
 
 
-def score_table(
-    results: pd.DataFrame, *, noise: float | None = None, value: str = "score"
-) -> pd.DataFrame:
+def score_table(results: pd.DataFrame, *, noise: float | None = None, value: str = "score") -> pd.DataFrame:
     """Pivot tidy results into a score table, datasets and methods in order of appearance.
 
     Parameters
@@ -130,9 +128,7 @@ def check_results(results: pd.DataFrame, keys: Sequence[str], values: Sequence[s
     needed = [*keys, *values]
     missing = [column for column in needed if column not in results.columns]
     if missing:
-        raise ValueError(
-            f"results must have the columns {', '.join(needed)}; {', '.join(missing)} not found."
-        )
+        raise ValueError(f"results must have the columns {', '.join(needed)}; {', '.join(missing)} not found.")
     if results.empty:
         raise ValueError("results must have at least one row; got none.")
     repeated = results.duplicated(list(keys))
@@ -190,8 +186,7 @@ def check_scores(
         array = np.asarray(scores)
         if array.ndim != 2:
             raise ValueError(
-                "scores must have two dimensions, datasets by methods; "
-                f"got an array of shape {array.shape}."
+                f"scores must have two dimensions, datasets by methods; got an array of shape {array.shape}."
             )
         scores = pd.DataFrame(array)
     if len(scores) < min_datasets or len(scores.columns) < min_methods:
@@ -215,14 +210,10 @@ def check_scores(
         )
     if digits is not None:
         values = np.round(values, digits)
-    return pd.DataFrame(
-        values if higher_is_better else -values, index=scores.index, columns=scores.columns
-    )
+    return pd.DataFrame(values if higher_is_better else -values, index=scores.index, columns=scores.columns)
 
 
-def mid_ranks(
-    scores: Any, *, higher_is_better: bool = True, digits: int | None = None
-) -> pd.DataFrame:
+def mid_ranks(scores: Any, *, higher_is_better: bool = True, digits: int | None = None) -> pd.DataFrame:
     """Rank the methods on each dataset: the best has rank 1, ties share their mid-rank.
 
     ::
@@ -312,9 +303,7 @@ def aligned_ranks(
     return pd.DataFrame(ranks, index=table.index, columns=table.columns)
 
 
-def average_ranks(
-    scores: Any, *, higher_is_better: bool = True, digits: int | None = None
-) -> pd.Series:
+def average_ranks(scores: Any, *, higher_is_better: bool = True, digits: int | None = None) -> pd.Series:
     """Average each method's mid-ranks over the datasets.
 
     Parameters
@@ -405,9 +394,7 @@ def bootstrap_ranks(
     )
 
 
-def win_tie_loss(
-    scores: Any, *, higher_is_better: bool = True, digits: int | None = None
-) -> WinTieLoss:
+def win_tie_loss(scores: Any, *, higher_is_better: bool = True, digits: int | None = None) -> WinTieLoss:
     """Count on how many datasets each method beats, equals and loses to each other method.
 
     Parameters
@@ -438,9 +425,7 @@ def win_tie_loss(
     )
 
 
-def merge_rounding_errors(
-    values: npt.NDArray[np.float64], tolerance: float
-) -> npt.NDArray[np.float64]:
+def merge_rounding_errors(values: npt.NDArray[np.float64], tolerance: float) -> npt.NDArray[np.float64]:
     """Make values equal that are neighbours in size and no farther apart than `tolerance`.
 
     Each becomes the smallest of its group.

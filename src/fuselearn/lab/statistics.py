@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd  # type: ignore[import-untyped]
+import pandas as pd
 from scipy import stats
 
 from fuselearn.lab.ranks import aligned_ranks, check_scores, merge_rounding_errors, mid_ranks
@@ -135,9 +135,7 @@ def finner(p_values: npt.ArrayLike) -> npt.NDArray[np.float64]:
     return corrected
 
 
-def friedman_test(
-    scores: Any, *, higher_is_better: bool = True, digits: int | None = None
-) -> OmnibusTest:
+def friedman_test(scores: Any, *, higher_is_better: bool = True, digits: int | None = None) -> OmnibusTest:
     """Test with Friedman's ranks whether any method differs from the others.
 
     With k methods, n datasets and mean ranks r_j, up to SciPy's correction for ties::
@@ -171,9 +169,7 @@ def friedman_test(
     >>> test.statistic, round(test.p_value, 4)
     (6.0, 0.0498)
     """
-    table = check_scores(
-        scores, higher_is_better=higher_is_better, digits=digits, min_datasets=2, min_methods=3
-    )
+    table = check_scores(scores, higher_is_better=higher_is_better, digits=digits, min_datasets=2, min_methods=3)
     ranks = mid_ranks(table)
     statistic, p_value = 0.0, 1.0
     # SciPy divides nought by nought where the methods tie on every dataset.
@@ -232,9 +228,7 @@ def friedman_posthoc(
     >>> round(result.p_corrected("ECC", "KFHE-HOMER"), 4)
     0.0562
     """
-    table = check_scores(
-        scores, higher_is_better=higher_is_better, digits=digits, min_datasets=2, min_methods=2
-    )
+    table = check_scores(scores, higher_is_better=higher_is_better, digits=digits, min_datasets=2, min_methods=2)
     n, k = table.shape
     error = np.sqrt(k * (k + 1) / (6 * n))
     return _compare("Friedman", mid_ranks(table).mean(), error, control, correction)
@@ -279,9 +273,7 @@ def aligned_test(
     >>> f"{aligned_test(score_table(load_published('kfhe_scores'), noise=0.0)).p_value:.0e}"
     '4e-07'
     """
-    table = check_scores(
-        scores, higher_is_better=higher_is_better, digits=digits, min_datasets=2, min_methods=2
-    )
+    table = check_scores(scores, higher_is_better=higher_is_better, digits=digits, min_datasets=2, min_methods=2)
     n, k = table.shape
     ranks = aligned_ranks(table, tie_tolerance=tie_tolerance)
     per_method, per_dataset = ranks.sum(axis=0), ranks.sum(axis=1)
@@ -341,9 +333,7 @@ def aligned_posthoc(
     >>> round(result.p_corrected("KFHE", "Bagging"), 4)
     0.0008
     """
-    table = check_scores(
-        scores, higher_is_better=higher_is_better, digits=digits, min_datasets=2, min_methods=2
-    )
+    table = check_scores(scores, higher_is_better=higher_is_better, digits=digits, min_datasets=2, min_methods=2)
     n, k = table.shape
     error = np.sqrt(k * (k * n + 1) / 6)
     mean_ranks = aligned_ranks(table, tie_tolerance=tie_tolerance).mean()
@@ -383,20 +373,14 @@ def indistinct_groups(result: PostHoc, *, alpha: float = 0.05) -> list[tuple[Any
     groups: list[tuple[Any, Any]] = []
     reached = 0
     for start, best in enumerate(methods):
-        alike = [
-            end
-            for end in range(start + 1, len(methods))
-            if result.p_corrected(best, methods[end]) > alpha
-        ]
+        alike = [end for end in range(start + 1, len(methods)) if result.p_corrected(best, methods[end]) > alpha]
         if alike and alike[-1] > reached:
             reached = alike[-1]
             groups.append((best, methods[reached]))
     return groups
 
 
-def wilcoxon_folds(
-    scores: npt.ArrayLike, versus: npt.ArrayLike, *, higher_is_better: bool = True
-) -> WilcoxonTest:
+def wilcoxon_folds(scores: npt.ArrayLike, versus: npt.ArrayLike, *, higher_is_better: bool = True) -> WilcoxonTest:
     """Compare two methods over the same folds with Wilcoxon's signed-rank test, two-sided.
 
     The differences that are not zero are ranked by size; the statistic is the smaller of the sum
@@ -449,14 +433,10 @@ def wilcoxon_folds(
         return WilcoxonTest(0.0, 1.0, mean_difference, 0, exact=True)
     exact = len(used) == len(first) < 50 and len(np.unique(sizes)) == len(sizes)
     found = stats.wilcoxon(used, correction=True, method="exact" if exact else "approx")
-    return WilcoxonTest(
-        float(found.statistic), float(found.pvalue), mean_difference, len(used), exact
-    )
+    return WilcoxonTest(float(found.statistic), float(found.pvalue), mean_difference, len(used), exact)
 
 
-def _compare(
-    name: str, mean_ranks: pd.Series, error: float, control: Any, correction: str | None
-) -> PostHoc:
+def _compare(name: str, mean_ranks: pd.Series, error: float, control: Any, correction: str | None) -> PostHoc:
     """Compare mean ranks, whose differences have the standard error `error`."""
     methods = list(mean_ranks.index)
     if correction not in ("finner", None):

@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pandas as pd  # type: ignore[import-untyped]
+import pandas as pd
 
 from fuselearn.lab.scoring import SCORES, Scores
 from fuselearn.lab.suites import Suite

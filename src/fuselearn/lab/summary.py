@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-import pandas as pd  # type: ignore[import-untyped]
+import pandas as pd
 
 from fuselearn.lab.scoring import SCORES
 from fuselearn.lab.store import ResultStore

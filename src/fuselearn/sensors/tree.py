@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn.engines.kernels import kernel
+from fuselearn._kernels import kernel
 from fuselearn.engines.tree import (
     CodedColumns,
     PackedForest,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn.engines.kernels import kernel
+from fuselearn._kernels import kernel
 
 
 def blend_votes(

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn.engines.kernels import kernel
+from fuselearn._kernels import kernel
 from fuselearn.engines.tree.lookup import count_not_above
 
 MAX_CODES = 65_535
@@ -86,7 +86,7 @@ def code_columns(
 
     codes = np.empty((n_rows, n_columns), dtype=np.uint16)
 
-    def code_block(block: slice) -> tuple[npt.NDArray[np.int32], list[npt.NDArray[np.float64]]]:
+    def code_block(block: slice) -> tuple[npt.NDArray[Any], ...]:
         values = np.ascontiguousarray(X[:, block].T, dtype=np.float64)
         return _code_block(
             values,

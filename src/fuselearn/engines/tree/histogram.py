@@ -9,7 +9,7 @@ Only multi-class targets whose weights are counts are grown here.
 
 import numpy as np
 
-from fuselearn.engines.kernels import inlined, kernel
+from fuselearn._kernels import inlined, kernel
 from fuselearn.engines.tree.presorted import grow_presorted
 from fuselearn.engines.tree.random import draw_into, mix
 from fuselearn.engines.tree.splitting import (

@@ -6,7 +6,7 @@ the range first narrows the search to the few sorted numbers that share the numb
 
 import numpy as np
 
-from fuselearn.engines.kernels import inlined, kernel
+from fuselearn._kernels import inlined, kernel
 
 STRETCHES_PER_NUMBER = 4
 MOST_STRETCHES = 1 << 16

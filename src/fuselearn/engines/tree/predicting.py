@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn.engines.kernels import inlined, kernel
+from fuselearn._kernels import inlined, kernel
 from fuselearn.engines.tree.coding import CodedColumns
 from fuselearn.engines.tree.lookup import count_not_above
 from fuselearn.engines.tree.nodes import Tree

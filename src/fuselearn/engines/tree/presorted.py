@@ -7,7 +7,7 @@ whole numbers, so all sums are exact.
 
 import numpy as np
 
-from fuselearn.engines.kernels import inlined, kernel
+from fuselearn._kernels import inlined, kernel
 from fuselearn.engines.tree.random import draw_into, mix, uniform
 from fuselearn.engines.tree.splitting import (
     FEATURE,

@@ -11,7 +11,7 @@ misclassification as the cost, unlike scikit-learn's ``ccp_alpha``, which takes 
 
 import numpy as np
 
-from fuselearn.engines.kernels import kernel
+from fuselearn._kernels import kernel
 from fuselearn.engines.tree.targets import risk
 
 

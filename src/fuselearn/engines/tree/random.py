@@ -6,7 +6,7 @@ the node's place in the tree alone, whatever the order, or the thread, in which 
 
 import numpy as np
 
-from fuselearn.engines.kernels import kernel
+from fuselearn._kernels import kernel
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)

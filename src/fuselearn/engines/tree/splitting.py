@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn.engines.kernels import inlined, kernel
+from fuselearn._kernels import inlined, kernel
 from fuselearn.engines.tree.subsets import ABSENT, LEFT, write_subset
 from fuselearn.engines.tree.targets import is_pure, risk
 

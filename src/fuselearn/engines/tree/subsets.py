@@ -10,7 +10,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from fuselearn.engines.kernels import kernel
+from fuselearn._kernels import kernel
 
 EXHAUSTIVE_CATEGORIES = 10
 POWER_STEPS = 30

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from numba import types
 from numba.extending import overload
 
-from fuselearn.engines.kernels import kernel
+from fuselearn._kernels import kernel
 
 Target = npt.NDArray[np.int32] | tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int32]]
 

@@ -14,7 +14,7 @@ exploiting sensor fusion properties of the Kalman filter", arXiv:1904.10552, 201
 
 from importlib.resources import files
 
-import pandas as pd  # type: ignore[import-untyped]
+import pandas as pd
 
 __all__ = ["PUBLISHED", "load_published"]
 
