@@ -229,6 +229,16 @@ def test_the_same_task_gives_the_same_result():
     assert [run_fold(task)[0].scores for task in first] == [run_fold(task)[0].scores for task in reversed(second)][::-1]
 
 
+def test_the_seed_of_a_result_repeats_it():
+    [task, *_] = tasks_of(SUITE, {"Guess": DummyClassifier(strategy="stratified")}, keep_predictions=True)
+    [result] = run_fold(task)
+    train = np.delete(np.arange(150), task.test)
+    again = DummyClassifier(strategy="stratified", random_state=result.seed)
+    again.fit(task.X.iloc[train], task.labels[train])
+    predicted = task.classes[again.predict(task.X.iloc[task.test])]
+    assert predicted.tolist() == result.predictions.predicted
+
+
 def test_warnings_are_dropped_and_filters_restored(recwarn):
     [task, *_] = tasks_of(SUITE, {"Nervous": Nervous()})
     filters = list(warnings.filters)

@@ -73,11 +73,13 @@ def started(script, store, backend="sequential"):
 
 
 def finish(script, store, backend="sequential"):
-    """Run to the end and return how many results were added, and how many were there."""
+    """Run to the end, repeat nothing, and return how many were added and how many were there."""
     with started(script, store, backend) as process:
         output, errors = process.communicate(timeout=120)
         assert process.returncode == 0, errors
-    _, added, _, kept = output.splitlines()[-1].split()
+    *told, last = output.splitlines()
+    _, added, _, kept = last.split()
+    assert (int(told[-1]) if told else 0) == int(added)
     return int(added), int(kept)
 
 
@@ -154,9 +156,12 @@ def test_killed_again_and_again_at_any_moment(tmp_path, script, undisturbed, bac
     store = tmp_path / "results.db"
     moments = random.Random(0)
     before = None
-    for _ in range(12):
+    for attempt in range(9):
         with started(script, store, backend) as process:
-            time.sleep(moments.uniform(0.2, 4.0))
+            # A third of the kills hit the start of the program and of the store.
+            if attempt % 3:
+                wait_for(process, moments.randint(1, 20))
+            time.sleep(moments.uniform(0.0, 0.05 if attempt % 3 else 1.2))
             os.killpg(process.pid, signal.SIGKILL)
         if store.exists() and store.stat().st_size:
             with ResultStore(store) as opened:
@@ -164,6 +169,7 @@ def test_killed_again_and_again_at_any_moment(tmp_path, script, undisturbed, bac
             if before is not None:
                 assert same_rows(before, now)
             before = now
-    finish(script, store, backend)
+    added, kept = finish(script, store, backend)
+    assert (added > 0, kept > 0, added + kept) == (True, True, 400)
     assert results(store).drop(columns=MEASURED).equals(undisturbed)
     assert sound(store)

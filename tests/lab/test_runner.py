@@ -122,8 +122,10 @@ def test_a_run_goes_on_where_another_stopped(tmp_path, reference):
     with ResultStore(path) as store:
         before = store.results()
     assert 10 <= len(before) < 48
-    outcome = run(path, n_jobs=2, backend="threading")
+    told = []
+    outcome = run(path, n_jobs=2, backend="threading", progress=told.append)
     assert (outcome.added, outcome.kept) == (48 - len(before), len(before))
+    assert told[-1].done == told[-1].total == outcome.added
     assert table(path).equals(reference)
     with ResultStore(path) as store:
         keys = ["dataset", "noise", "repeat", "fold", "method"]
@@ -256,6 +258,26 @@ def test_dask_without_its_package_is_a_sentence(tmp_path, monkeypatch):
 def test_a_scheduler_needs_dask(tmp_path):
     with pytest.raises(ValueError, match="scheduler needs backend='dask'; got backend='loky'"):
         run(tmp_path / "results.db", backend="loky", scheduler="tcp://nowhere:8786")
+
+
+@pytest.mark.slow
+def test_a_dask_cluster_gives_the_same_results(tmp_path, reference):
+    distributed = pytest.importorskip("dask.distributed")
+    path = tmp_path / "results.db"
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        run(path, backend="dask", scheduler=cluster.scheduler_address)
+    assert table(path).equals(reference)
+
+
+def test_a_scheduler_must_be_an_address(tmp_path):
+    pytest.importorskip("dask.distributed")
+    with pytest.raises(ValueError, match="scheduler must be an address such as"):
+        run(tmp_path / "results.db", backend="dask", scheduler="nonsense")
+
+
+def test_a_backend_that_cannot_hand_over_results_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="backend='multiprocessing' cannot hand over"):
+        run(tmp_path / "results.db", backend="multiprocessing", n_jobs=2)
 
 
 def test_warnings_of_methods_are_not_shown(tmp_path):
