@@ -14,6 +14,7 @@ class PlainKFHE:
         self.random_state = random_state
 
     def fit(self, X, y):  # type: ignore[no-untyped-def]
+        """Train on class numbers from 0 on."""
         rng = np.random.default_rng(self.random_state)
         n_rows, n_classes = len(y), int(y.max()) + 1
         tree = self._tree(rng).fit(X, y)
