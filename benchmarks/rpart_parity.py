@@ -2,11 +2,12 @@
 
     python -m benchmarks.rpart_parity ORACLE DATA
 
-ORACLE holds one CSV per dataset with rpart's class probabilities (columns ``tree:training:class``, and ``count`` for how
-often each row was drawn), DATA the datasets, with the class last. A row that differs is explained in one of two ways. It
-passes a node of our tree at which another split is exactly as good: rpart takes equally good splits in the order of
-floating-point noise, the engine in the order of the columns. Or it was not drawn and has a category that no drawn row of a
-node on its path has: rpart without surrogates leaves it at that node, the engine sends it on with the heavier child.
+ORACLE holds one CSV per dataset with rpart's class probabilities (columns ``tree:training:class``, and ``count`` for
+how often each row was drawn), DATA the datasets, with the class last. A row that differs is explained in one of two
+ways. It passes a node of our tree at which another split is exactly as good: rpart takes equally good splits in the
+order of floating-point noise, the engine in the order of the columns. Or it was not drawn and has a category that no
+drawn row of a node on its path has: rpart without surrogates leaves it at that node, the engine sends it on with the
+heavier child.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ def tied_nodes(tree, columns, target, counts, n_classes) -> set[int]:  # type: i
         members[left], members[left + 1] = rows[is_left], rows[~is_left]
         best = _score(rows[is_left], rows[~is_left], target, counts, n_classes)
         for g in range(columns.codes.shape[1]):
-            for side in _splits(columns, rows, g, target, counts, n_classes):
+            for side in _splits(columns, rows, g):
                 other = g != f or not (np.array_equal(side, is_left) or np.array_equal(~side, is_left))
                 large_enough = min(counts[rows[side]].sum(), counts[rows[~side]].sum()) >= TreeSettings().min_leaf
                 if other and large_enough and _score(rows[side], rows[~side], target, counts, n_classes) == best:
@@ -105,17 +106,12 @@ def goes_left(tree, node, code) -> bool:  # type: ignore[no-untyped-def]
     return code <= record["cut"]
 
 
-def _splits(columns, rows, g, target, counts, n_classes):  # type: ignore[no-untyped-def]
+def _splits(columns, rows, g):  # type: ignore[no-untyped-def]
     codes = columns.codes[rows, g].astype(int)
     present = np.unique(codes)
     if columns.is_category is None or not columns.is_category[g]:
         for code in present[:-1]:
             yield codes <= code
-    elif n_classes == 2:
-        rates = [np.average(target[rows][codes == c], weights=counts[rows][codes == c]) for c in present]
-        order = present[np.argsort(rates)]
-        for k in range(1, len(order)):
-            yield np.isin(codes, order[:k])
     else:
         for subset in range(1, 1 << (len(present) - 1)):
             yield np.isin(codes, present[[subset >> k & 1 == 1 for k in range(len(present))]])
