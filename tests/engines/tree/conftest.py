@@ -1,0 +1,140 @@
+"""An exact CART in plain Python, which judges the engine's trees split by split."""
+
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from fuselearn.engines.tree import TreeSettings, code_columns, grow_tree, labels_target
+
+UNLIMITED = TreeSettings(min_split=2, min_leaf=1, max_depth=2**31 - 1, complexity=-1.0)
+
+
+class Judge:
+    """Check a tree against every split that its nodes could have had.
+
+    Scores are fractions, so that ties are ties: a split scores sum(L^2) / |L| + sum(R^2) / |R|, with L and R the
+    class counts on its two sides.
+    """
+
+    def __init__(self, tree, X, Y, counts, settings, n_categories=None):
+        self.tree, self.X, self.Y, self.counts, self.settings = tree, X, Y, counts, settings
+        self.n_categories = np.zeros(X.shape[1], int) if n_categories is None else n_categories
+
+    def check(self):
+        """Check the tree from the root on; give the rows' leaves as the thresholds and subsets send them."""
+        leaves = np.zeros(len(self.X), dtype=int)
+        self._check_node(0, np.arange(len(self.X)), 0, leaves)
+        return leaves
+
+    def _check_node(self, node, rows, depth, leaves):
+        record = self.tree.nodes[node]
+        sums = self._sums(rows)
+        assert record["count"] == self.counts[rows].sum()
+        assert self.tree.values[node].tolist() == [float(s) for s in sums]
+        drawn = rows[self.counts[rows] > 0]
+        best = self._best_score(drawn) if self._may_split(drawn, depth) else None
+        if record["feature"] < 0:
+            leaves[rows] = node
+            assert best is None, f"node {node} could have been split"
+            return
+        left = np.array([self._goes_left(record, row) for row in rows])
+        assert best is not None, f"node {node} should be a leaf"
+        assert self._score(drawn, left[self.counts[rows] > 0]) == best
+        for side, members in enumerate((rows[left], rows[~left])):
+            self._check_node(record["left"] + side, members, depth + 1, leaves)
+
+    def _sums(self, rows):
+        return [sum(int(self.counts[i]) for i in rows if self.Y[i, j]) for j in range(self.Y.shape[1])]
+
+    def _may_split(self, rows, depth):
+        count = self.counts[rows].sum()
+        is_pure = all(s in (0, count) for s in self._sums(rows))
+        return count >= max(2, self.settings.min_split) and depth < self.settings.max_depth and not is_pure
+
+    def _goes_left(self, record, row):
+        value = self.X[row, record["feature"]]
+        if np.isnan(value):
+            return bool(record["missing_left"])
+        if not record["is_category"]:
+            return bool(value < record["threshold"])
+        if not 0 <= value < self.n_categories[record["feature"]]:
+            return bool(record["heavier_left"])
+        word = int(self.tree.subsets[record["cut"] + int(value) // 32])
+        return bool(word >> (int(value) % 32) & 1)
+
+    def _score(self, rows, left):
+        total = Fraction(0)
+        for side in (left, ~left):
+            members = rows[side]
+            count = int(self.counts[members].sum())
+            if count < max(1, self.settings.min_leaf):
+                return None
+            total += Fraction(sum(s * s for s in self._sums(members)), count)
+        return total
+
+    def _best_score(self, rows):
+        """Give the best score of all splits of some rows, or None if none is better than no split."""
+        count = int(self.counts[rows].sum())
+        unsplit = Fraction(sum(s * s for s in self._sums(rows)), count)
+        scores = [self._score(rows, left) for left in self._all_splits(rows)]
+        return max((s for s in scores if s is not None and s > unsplit), default=None)
+
+    def _all_splits(self, rows):
+        for f in range(self.X.shape[1]):
+            values = self.X[rows, f]
+            missing = np.isnan(values)
+            present = np.unique(values[~missing])
+            if self.n_categories[f]:
+                levels = [*present, np.nan] if missing.any() else present
+                for size in range(1, len(levels)):
+                    for chosen in combinations(levels, size):
+                        yield np.isin(values, chosen) | (missing & np.isnan(chosen).any())
+                continue
+            for cut in present:
+                yield values <= cut
+                yield (values <= cut) | missing
+
+
+@pytest.fixture(scope="session")
+def unlimited():
+    return UNLIMITED
+
+
+@pytest.fixture(scope="session")
+def grow():
+    """Code a table and grow a tree on it, with everything but the data left at its default."""
+
+    def grow(X, y, settings=UNLIMITED, counts=None, n_categories=None, n_classes=None, max_bins=None, **kwargs):
+        columns = code_columns(X, n_categories, max_bins)
+        target = labels_target(y) if y.ndim == 2 else y.astype(np.int32)
+        n_classes = n_classes or (y.shape[1] if y.ndim == 2 else int(y.max()) + 1)
+        counts = np.ones(len(X)) if counts is None else counts
+        return columns, grow_tree(columns, target, n_classes, counts.astype(np.int32), settings, **kwargs)
+
+    return grow
+
+
+@pytest.fixture(scope="session")
+def judge():
+    """Check a tree against every split that its nodes could have had, and give the rows' leaves."""
+
+    def judge(tree, X, y, counts=None, settings=UNLIMITED, n_categories=None):
+        Y = y if y.ndim == 2 else np.eye(tree.values.shape[1], dtype=int)[y]
+        counts = np.ones(len(X), dtype=int) if counts is None else counts
+        return Judge(tree, X, Y, counts, settings, n_categories).check()
+
+    return judge
+
+
+@pytest.fixture(scope="session")
+def assert_same_tree():
+    """Compare two trees node by node."""
+
+    def compare(one, other):
+        np.testing.assert_array_equal(one.nodes, other.nodes)
+        np.testing.assert_array_equal(one.values, other.values)
+        np.testing.assert_array_equal(one.subsets, other.subsets)
+
+    return compare

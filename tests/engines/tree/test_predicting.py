@@ -1,0 +1,201 @@
+"""Rows of values end in the same leaves as the coded rows that a tree grew on."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fuselearn.engines.tree import (
+    TreeSettings,
+    apply_codes,
+    apply_forest,
+    code_columns,
+    grow_tree,
+    leaf_rows,
+    pack_forest,
+    predicting,
+    sum_leaf_values,
+    vote_codes,
+)
+
+N_CATEGORIES = np.array([0, 0, 40, 3], dtype=np.int32)
+
+
+def mixed_table(rng, n_rows):
+    """Make two numeric columns and two of categories, with gaps in three of them."""
+    X = np.column_stack(
+        [
+            rng.normal(size=n_rows).round(1),
+            rng.choice([1.0, 1.0 + 2**-52, 1e308, -1e308], n_rows),
+            rng.integers(0, 35, n_rows),
+            rng.integers(0, 3, n_rows),
+        ]
+    )
+    X[rng.random(X.shape) < [0.2, 0.05, 0.1, 0.0]] = np.nan
+    return X
+
+
+def forest_of(seed, n_rows=150, n_trees=5, **limits):
+    """Grow trees on samples that leave many rows out."""
+    rng = np.random.default_rng(seed)
+    X, y = mixed_table(rng, n_rows), rng.integers(0, 3, n_rows)
+    columns = code_columns(X, N_CATEGORIES)
+    control = TreeSettings(min_split=2, min_leaf=1, complexity=-1.0)._replace(**limits)
+    trees = [
+        grow_tree(columns, y.astype(np.int32), 3, rng.poisson(0.7, n_rows).astype(np.int32), control, seed=t)
+        for t in range(n_trees)
+    ]
+    return X, columns, trees
+
+
+def leaf_by_hand(tree, x):
+    """Send one row down a tree, as the node's fields say."""
+    node = tree.nodes[0]
+    number = 0
+    while node["feature"] >= 0:
+        value = x[node["feature"]]
+        if np.isnan(value):
+            left = node["missing_left"]
+        elif not node["is_category"]:
+            left = value < node["threshold"]
+        elif 0 <= value < N_CATEGORIES[node["feature"]]:
+            left = int(tree.subsets[node["cut"] + int(value) // 32]) >> (int(value) % 32) & 1
+        else:
+            left = node["heavier_left"]
+        number = int(node["left"]) + (not left)
+        node = tree.nodes[number]
+    return number
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_training_rows_drawn_or_not_end_where_their_codes_do(seed):
+    X, columns, trees = forest_of(seed)
+    applied = apply_forest(pack_forest(trees, N_CATEGORIES), X)
+    for t, tree in enumerate(trees):
+        np.testing.assert_array_equal(applied[:, t], apply_codes(tree, columns))
+
+
+def test_new_rows_go_where_the_nodes_send_them():
+    _, _, trees = forest_of(0)
+    new = mixed_table(np.random.default_rng(99), 500)
+    new[::5, 2] = 37.0  # declared, but not seen in training
+    new[::7, 3] = -1.0  # unknown
+    new[::11, 3] = 3.0
+    new[::13, 0] = np.nan
+    new[::17, 1] = np.nan
+    applied = apply_forest(pack_forest(trees, N_CATEGORIES), new)
+    expected = [[leaf_by_hand(tree, row) for tree in trees] for row in new]
+    np.testing.assert_array_equal(applied, expected)
+
+
+def test_values_missing_or_unknown_at_prediction_only_go_with_the_heavier_child():
+    X = np.column_stack([np.repeat([0.0, 1.0], [3, 9]), np.repeat([1.0, 0.0], [3, 9])])
+    n_categories = np.array([0, 2], dtype=np.int32)
+    y = np.repeat([0, 1], [3, 9]).astype(np.int32)
+    control = TreeSettings(min_split=2, min_leaf=1, complexity=-1.0)
+    ones = np.ones(12, dtype=np.int32)
+    for columns, kinds in ((slice(0, 1), n_categories[:1]), (slice(1, 2), n_categories[1:])):
+        tree = grow_tree(code_columns(X[:, columns], kinds), y, 2, ones, control)
+        forest = pack_forest([tree], kinds)
+        shares = tree.shares()[apply_forest(forest, np.array([[np.nan], [np.nan]]))[:, 0]]
+        assert shares.tolist() == [[0.0, 1.0], [0.0, 1.0]]
+    for unknown in (-1.0, 2.0, 1e300):
+        assert tree.shares()[apply_forest(forest, np.array([[unknown]]))[0, 0]].tolist() == [0.0, 1.0]
+
+
+def test_leaf_values_are_summed_over_the_trees():
+    X, _, trees = forest_of(1)
+    forest = pack_forest(trees, N_CATEGORIES)
+    values = np.concatenate([(t + 1) * tree.shares()[leaf_rows(tree)] for t, tree in enumerate(trees)])
+    applied = apply_forest(forest, X)
+    expected = sum((t + 1) * tree.shares()[applied[:, t]] for t, tree in enumerate(trees))
+    np.testing.assert_allclose(sum_leaf_values(forest, values, X), expected, rtol=1e-12)
+
+
+def test_leaves_are_listed_once_each():
+    _, _, trees = forest_of(2)
+    for tree in trees:
+        np.testing.assert_array_equal(np.sort(leaf_rows(tree)), np.flatnonzero(tree.nodes["feature"] < 0))
+
+
+@pytest.mark.parametrize("n_rows", [1, 7, 8, 9, 4_095, 4_096, 4_097, 8_200])
+def test_any_number_of_rows(n_rows):
+    _, _, trees = forest_of(3)
+    X = mixed_table(np.random.default_rng(n_rows), n_rows)
+    forest = pack_forest(trees, N_CATEGORIES)
+    applied = apply_forest(forest, X)
+    for row in {0, n_rows // 2, n_rows - 1}:
+        assert applied[row].tolist() == [leaf_by_hand(tree, X[row]) for tree in trees]
+    np.testing.assert_array_equal(applied[: n_rows // 2 + 1], apply_forest(forest, X[: n_rows // 2 + 1]))
+
+
+def test_threads_do_not_change_the_sums(monkeypatch):
+    _, _, trees = forest_of(4)
+    X = mixed_table(np.random.default_rng(0), 1_003)
+    forest = pack_forest(trees, N_CATEGORIES)
+    values = np.concatenate([tree.shares()[leaf_rows(tree)] for tree in trees])
+    alone = sum_leaf_values(forest, values, X), apply_forest(forest, X)
+    monkeypatch.setattr(predicting, "THREADED_WORK", 0)
+    shared = sum_leaf_values(forest, values, X, n_threads=3), apply_forest(forest, X, n_threads=3)
+    for one, other in zip(alone, shared, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_trees_without_a_split():
+    X, _, trees = forest_of(5, n_trees=3, min_split=10**6)
+    assert [tree.n_leaves for tree in trees] == [1, 1, 1]
+    assert (apply_forest(pack_forest(trees, N_CATEGORIES), X) == 0).all()
+
+
+def test_splits_on_missing_alone_among_many_cuts():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 1))
+    y = np.floor(8 * X[:, 0]).astype(np.int32) % 2
+    missing = rng.random(400) < 0.3
+    X[missing], y[missing] = np.nan, 2
+    columns = code_columns(X)
+    control = TreeSettings(min_split=2, min_leaf=1, complexity=-1.0)
+    tree = grow_tree(columns, y, 3, np.ones(400, dtype=np.int32), control)
+    assert np.isinf(tree.nodes["threshold"]).any()
+    forest = pack_forest([tree], np.zeros(1, dtype=np.int32))
+    np.testing.assert_array_equal(apply_forest(forest, X)[:, 0], apply_codes(tree, columns))
+    np.testing.assert_array_equal(vote_codes(tree, columns), y)
+
+
+@pytest.mark.parametrize("max_bins", [5, 50])
+def test_binned_values_end_in_the_leaves_of_their_bins(max_bins):
+    rng = np.random.default_rng(6)
+    X, y = rng.normal(size=(300, 2)), rng.integers(0, 2, 300).astype(np.int32)
+    columns = code_columns(X, max_bins=max_bins)
+    control = TreeSettings(min_split=2, min_leaf=1, complexity=-1.0)
+    for seed in range(5):
+        counts = np.random.default_rng(seed).poisson(0.3, 300).astype(np.int32)
+        tree = grow_tree(columns, y, 2, counts, control)
+        applied = apply_forest(pack_forest([tree], np.zeros(2, dtype=np.int32)), X)[:, 0]
+        np.testing.assert_array_equal(applied, apply_codes(tree, columns))
+
+
+def test_more_distinct_values_than_codes():
+    rng = np.random.default_rng(7)
+    X = rng.permuted(np.tile(np.arange(70_000.0), (2, 1)), axis=1).T
+    y = (X[:, 0] + X[:, 1] > 70_000).astype(np.int32)
+    columns = code_columns(X)
+    assert columns.n_codes.tolist() == [255, 255]
+    tree = grow_tree(columns, y, 2, np.ones(70_000, dtype=np.int32), TreeSettings(complexity=-1.0))
+    applied = apply_forest(pack_forest([tree], np.zeros(2, dtype=np.int32)), X)[:, 0]
+    np.testing.assert_array_equal(applied, apply_codes(tree, columns))
+    assert np.mean(tree.values[applied].argmax(axis=1) == y) > 0.98
+
+
+def test_votes_are_majorities_and_the_first_of_equal_classes():
+    X = np.array([[0.0], [0.0], [0.0], [1.0], [1.0]])
+    y = np.array([2, 2, 0, 2, 1], dtype=np.int32)
+    control = TreeSettings(min_split=5, min_leaf=1, complexity=-1.0)
+    columns = code_columns(X)
+    tree = grow_tree(columns, y, 3, np.ones(5, dtype=np.int32), control)
+    assert tree.n_leaves == 2
+    assert vote_codes(tree, columns).tolist() == [2, 2, 2, 1, 1]
+    _, columns, trees = forest_of(8)
+    for tree in trees:
+        np.testing.assert_array_equal(vote_codes(tree, columns), tree.values.argmax(axis=1)[apply_codes(tree, columns)])
