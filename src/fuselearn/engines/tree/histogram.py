@@ -24,7 +24,7 @@ from fuselearn.engines.tree.splitting import (
     push,
     write_split,
 )
-from fuselearn.engines.tree.subsets import category_flag, search_subset
+from fuselearn.engines.tree.subsets import category_flag, make_categories, search_subset
 
 
 @kernel
@@ -59,6 +59,7 @@ def grow_histogram(  # type: ignore[no-untyped-def]
         starts[f + 1] = starts[f] + columns.n_codes[f] + 1
     features = np.empty(n_features, dtype=np.int64)
     left = np.empty(n_classes)
+    found = make_categories(columns.is_category, columns.n_codes, n_classes)
     aside = np.empty(len(rows), dtype=np.int32)
     split = np.empty(SPLIT_NUMBERS, dtype=np.int64)
     sides = np.empty(columns.n_codes.max() + 1, dtype=np.uint8)
@@ -102,18 +103,7 @@ def grow_histogram(  # type: ignore[no-untyped-def]
             continue
         histogram = histograms[n_waiting]
         gain = _find_split(
-            columns,
-            starts,
-            histogram,
-            nodes,
-            values,
-            features,
-            left,
-            node,
-            key,
-            limits,
-            split,
-            sides,
+            columns, starts, histogram, nodes, values, features, left, found, node, key, limits, split, sides
         )
         if split[FEATURE] < 0:
             continue
@@ -178,7 +168,7 @@ def _subtract(histogram, other):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _find_split(columns, starts, histogram, nodes, values, features, left, node, key, limits, split, sides):  # type: ignore[no-untyped-def]
+def _find_split(columns, starts, histogram, nodes, values, features, left, found, node, key, limits, split, sides):  # type: ignore[no-untyped-def]
     """Search all columns, or a random choice of them; write the best split and return its gain."""
     n_features, n_classes = len(features), values.shape[1]
     totals = values[node]
@@ -201,7 +191,7 @@ def _find_split(columns, starts, histogram, nodes, values, features, left, node,
         bins = histogram[starts[f] : starts[f + 1]]
         if category_flag(columns.is_category, f):
             best, is_constant = _try_subsets(
-                columns.is_category, bins, totals, weight, f, limits.min_leaf, best, split, sides
+                columns.is_category, found, bins, totals, weight, f, limits.min_leaf, best, split, sides
             )
         else:
             best, is_constant = _try_cuts(bins, totals, weight, left, f, limits.min_leaf, best, split)
@@ -259,24 +249,25 @@ def _try_cuts(bins, totals, weight, left, f, min_leaf, best, split):  # type: ig
 
 
 @kernel
-def _try_subsets(is_category, bins, totals, weight, f, min_leaf, best, split, sides):  # type: ignore[no-untyped-def]
+def _try_subsets(is_category, found, bins, totals, weight, f, min_leaf, best, split, sides):  # type: ignore[no-untyped-def]
     """Keep the best subset of a category column's codes; tell whether the column is constant."""
     n_bins, n_classes = bins.shape
-    present = np.empty(n_bins, dtype=np.int64)
-    sums = np.empty((n_bins, n_classes))
-    weights = np.zeros(n_bins)
     n_present = 0
     for code in range(n_bins):
+        bin_weight = 0
         for j in range(n_classes):
-            sums[n_present, j] = bins[code, j]
-            weights[n_present] += bins[code, j]
-        if weights[n_present] > 0:
-            present[n_present] = code
-            n_present += 1
+            bin_weight += bins[code, j]
+        if bin_weight == 0:
+            continue
+        found.codes[n_present] = code
+        found.weights[n_present] = bin_weight
+        found.counts[n_present] = bin_weight
+        for j in range(n_classes):
+            found.sums[n_present, j] = bins[code, j]
+        n_present += 1
     best = search_subset(
-        is_category, present, sums, weights, weights, n_present, totals, weight, weight,
-        False, np.uint64(0), min_leaf, f, best, split, sides,
-    )  # fmt: skip
+        is_category, found, n_present, totals, weight, weight, False, np.uint64(0), min_leaf, f, best, split, sides
+    )
     return best, n_present < 2
 
 

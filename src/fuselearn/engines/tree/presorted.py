@@ -21,7 +21,7 @@ from fuselearn.engines.tree.splitting import (
     push,
     write_split,
 )
-from fuselearn.engines.tree.subsets import category_flag, search_subset
+from fuselearn.engines.tree.subsets import category_flag, make_categories, search_subset
 from fuselearn.engines.tree.targets import add_row, take
 
 
@@ -45,6 +45,7 @@ def _grow(growth, columns, target, multilabel, weights, counts, rows, root, root
     for f in range(n_features):
         most_codes = max(most_codes, columns.n_codes[f])
     left = np.empty(n_classes)
+    found = make_categories(columns.is_category, columns.n_codes, n_classes)
     is_left = np.empty(n_rows, dtype=np.uint8)
     aside = np.empty(n_rows, dtype=np.uint32)
     split = np.empty(SPLIT_NUMBERS, dtype=np.int64)
@@ -64,7 +65,7 @@ def _grow(growth, columns, target, multilabel, weights, counts, rows, root, root
         key = keys[n_waiting]
         gain = _find_split(
             columns, codes, order, target, multilabel, row_weight, row_count, nodes, values,
-            features, left, node, start, end, key, limits, split, sides,
+            features, left, found, node, start, end, key, limits, split, sides,
         )  # fmt: skip
         if split[FEATURE] < 0:
             continue
@@ -161,7 +162,7 @@ def _keep_drawn(table_order, rows, order):  # type: ignore[no-untyped-def]
 @inlined
 def _find_split(  # type: ignore[no-untyped-def]
     columns, codes, order, target, multilabel, row_weight, row_count, nodes, values,
-    features, left, node, start, end, key, limits, split, sides,
+    features, left, found, node, start, end, key, limits, split, sides,
 ):  # fmt: skip
     """Search all columns, or a random choice of them; write the best split and return its gain."""
     n_features, n_classes = len(features), values.shape[1]
@@ -191,7 +192,7 @@ def _find_split(  # type: ignore[no-untyped-def]
         random_key = mix(key, n_features + position) if limits.random_cuts else np.uint64(0)
         if category_flag(columns.is_category, f):
             best = _try_subsets(
-                columns.is_category, codes[f], order[f], target, multilabel, row_weight, row_count, totals,
+                columns.is_category, found, codes, order, target, multilabel, row_weight, row_count, totals,
                 weight, count, start, end, f, random_key, limits.min_leaf, best / best_below, split, sides,
             )  # fmt: skip
             best_below = 1.0
@@ -266,30 +267,26 @@ def _try_cuts(  # type: ignore[no-untyped-def]
 
 @kernel
 def _try_subsets(  # type: ignore[no-untyped-def]
-    is_category, codes, order, target, multilabel, row_weight, row_count, totals,
+    is_category, found, codes, order, target, multilabel, row_weight, row_count, totals,
     weight, count, start, end, f, random_key, min_leaf, best, split, sides,
 ):  # fmt: skip
     """Sum up the categories of a node and keep the best subset of them."""
-    n_present = 1
-    for k in range(start + 1, end):
-        n_present += codes[order[k]] != codes[order[k - 1]]
-    present = np.empty(n_present, dtype=np.int64)
-    sums = np.zeros((n_present, len(totals)))
-    weights = np.zeros(n_present)
-    counts = np.zeros(n_present, dtype=np.int64)
     c = -1
     for k in range(start, end):
-        i = order[k]
-        if c < 0 or codes[i] != present[c]:
+        i = order[f, k]
+        if c < 0 or codes[f, i] != found.codes[c]:
             c += 1
-            present[c] = codes[i]
-        add_row(target, i, row_weight[i], sums[c], totals)
-        weights[c] += row_weight[i]
-        counts[c] += row_count[i]
+            found.codes[c] = codes[f, i]
+            found.weights[c] = 0.0
+            found.counts[c] = 0
+            for j in range(len(totals)):
+                found.sums[c, j] = 0.0
+        add_row(target, i, row_weight[i], found.sums[c], totals)
+        found.weights[c] += row_weight[i]
+        found.counts[c] += row_count[i]
     return search_subset(
-        is_category, present, sums, weights, counts, n_present, totals, weight, count,
-        multilabel, random_key, min_leaf, f, best, split, sides,
-    )  # fmt: skip
+        is_category, found, c + 1, totals, weight, count, multilabel, random_key, min_leaf, f, best, split, sides
+    )
 
 
 @kernel

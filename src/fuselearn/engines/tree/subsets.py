@@ -6,7 +6,10 @@ along that order is the best of all subsets (Breiman et al. 1984). With more cla
 class shares (Coppersmith, Hong and Hosking 1999) and the cuts along that order are tried.
 """
 
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 from numba import types
 from numba.extending import overload
 
@@ -18,33 +21,65 @@ POWER_STEPS = 30
 RIGHT, LEFT, ABSENT = np.uint8(0), np.uint8(1), np.uint8(2)
 
 
-@kernel
-def best_subset(  # type: ignore[no-untyped-def]
-    sums, weights, counts, n_present, totals, weight, count, min_leaf, multilabel, random_key, sides
-):
-    """Search the best subset of the categories present in a node.
+class Categories(NamedTuple):
+    """The categories present in a node, and room for the search; made once per tree, since making arrays takes time.
 
-    ``sums[c]``, ``weights[c]`` and ``counts[c]`` are the class weights, the weight and the number of rows of
-    the c-th present category. Writes 1 (left) or 0 (right) into ``sides[c]`` and returns the score, that is
-    sum(left**2)/left_weight + sum(right**2)/right_weight, or -1 if no subset leaves ``min_leaf`` rows on both
-    sides. A ``random_key`` above zero makes the choice random: each category goes left or right by a bit.
+    The c-th present category has the code ``codes[c]``, the class weights ``sums[c]``, the weight ``weights[c]`` and
+    ``counts[c]`` rows; ``sides[c]`` says where it goes. ``left`` and the other arrays are for passing use.
+    """
+
+    codes: npt.NDArray[np.int64]
+    sums: npt.NDArray[np.float64]
+    weights: npt.NDArray[np.float64]
+    counts: npt.NDArray[np.int64]
+    sides: npt.NDArray[np.uint8]
+    positions: npt.NDArray[np.float64]
+    order: npt.NDArray[np.int64]
+    left: npt.NDArray[np.float64]
+
+
+@kernel
+def make_categories(is_category, n_codes, n_classes):  # type: ignore[no-untyped-def]
+    """Make room for the categories of any one column of a table."""
+    most = 0
+    for f in range(len(n_codes)):
+        if category_flag(is_category, f):
+            most = max(most, n_codes[f] + 1)
+    return Categories(
+        np.empty(most, dtype=np.int64),
+        np.empty((most, n_classes)),
+        np.empty(most),
+        np.empty(most, dtype=np.int64),
+        np.empty(most, dtype=np.uint8),
+        np.empty(most),
+        np.empty(most, dtype=np.int64),
+        np.empty(n_classes),
+    )
+
+
+@kernel
+def best_subset(found, n_present, totals, weight, count, min_leaf, multilabel, random_key):  # type: ignore[no-untyped-def]
+    """Search the best subset of the first ``n_present`` categories.
+
+    Writes 1 (left) or 0 (right) into ``found.sides`` and returns the score, that is sum(left**2)/left_weight +
+    sum(right**2)/right_weight, or -1 if no subset leaves ``min_leaf`` rows on both sides. A ``random_key`` above zero
+    makes the choice random: each category goes left or right by a bit.
     """
     if n_present < 2:
         return -1.0
     if random_key > 0:
-        return _random_subset(sums, weights, counts, n_present, totals, weight, count, min_leaf, random_key, sides)
+        return _random_subset(found, n_present, totals, weight, count, min_leaf, random_key)
     # Shares of two classes, or of one label, already lie on a line.
     on_a_line = len(totals) == 1 or (len(totals) == 2 and not multilabel)
     if not on_a_line and n_present <= EXHAUSTIVE_CATEGORIES:
-        return _exhaustive(sums, weights, counts, n_present, totals, weight, count, min_leaf, sides)
-    positions = np.empty(n_present)
+        return _exhaustive(found, n_present, totals, weight, count, min_leaf)
     if on_a_line:
         for c in range(n_present):
-            positions[c] = sums[c, len(totals) - 1] / weights[c]
+            found.positions[c] = found.sums[c, len(totals) - 1] / found.weights[c]
     else:
-        _place_on_principal_axis(sums, weights, totals, weight, positions)
-    order = np.argsort(positions)
-    return _along(order, sums, weights, counts, totals, weight, count, min_leaf, sides)
+        _place_on_principal_axis(found, n_present, totals, weight)
+    _order_by_position(found.positions, found.order, n_present)
+    return _along(found, n_present, totals, weight, count, min_leaf)
 
 
 @kernel
@@ -53,14 +88,16 @@ def _score(left, totals, left_weight, weight):  # type: ignore[no-untyped-def]
     right_squares = 0.0
     for j in range(len(totals)):
         left_squares += left[j] * left[j]
-        right_squares += (totals[j] - left[j]) ** 2
+        right_squares += (totals[j] - left[j]) * (totals[j] - left[j])
     return left_squares / left_weight + right_squares / (weight - left_weight)
 
 
 @kernel
-def _exhaustive(sums, weights, counts, n_present, totals, weight, count, min_leaf, sides):  # type: ignore[no-untyped-def]
+def _exhaustive(found, n_present, totals, weight, count, min_leaf):  # type: ignore[no-untyped-def]
     """Try all subsets in the order of a Gray code: each differs from the last by one category."""
-    left = np.zeros(len(totals), dtype=np.float64)
+    left = found.left
+    for j in range(len(totals)):
+        left[j] = 0.0
     left_weight = 0.0
     left_count = 0
     best = -1.0
@@ -72,90 +109,105 @@ def _exhaustive(sums, weights, counts, n_present, totals, weight, count, min_lea
         code = step ^ (step >> 1)
         sign = 1 if (code >> moved) & 1 else -1
         for j in range(len(totals)):
-            left[j] += sign * sums[moved, j]
-        left_weight += sign * weights[moved]
-        left_count += sign * counts[moved]
+            left[j] += sign * found.sums[moved, j]
+        left_weight += sign * found.weights[moved]
+        left_count += sign * found.counts[moved]
         if left_count >= min_leaf and count - left_count >= min_leaf:
             score = _score(left, totals, left_weight, weight)
             if score > best:
                 best = score
                 best_code = code
     for c in range(n_present):
-        sides[c] = (best_code >> c) & 1
+        found.sides[c] = (best_code >> c) & 1
     return best
 
 
 @kernel
-def _along(order, sums, weights, counts, totals, weight, count, min_leaf, sides):  # type: ignore[no-untyped-def]
-    """Try the cuts along an order of the categories."""
-    left = np.zeros(len(totals), dtype=np.float64)
+def _along(found, n_present, totals, weight, count, min_leaf):  # type: ignore[no-untyped-def]
+    """Try the cuts along the order of the categories."""
+    left = found.left
+    for j in range(len(totals)):
+        left[j] = 0.0
     left_weight = 0.0
     left_count = 0
     best = -1.0
     best_size = 0
-    for k in range(len(order) - 1):
-        c = order[k]
+    for k in range(n_present - 1):
+        c = found.order[k]
         for j in range(len(totals)):
-            left[j] += sums[c, j]
-        left_weight += weights[c]
-        left_count += counts[c]
+            left[j] += found.sums[c, j]
+        left_weight += found.weights[c]
+        left_count += found.counts[c]
         if left_count >= min_leaf and count - left_count >= min_leaf:
             score = _score(left, totals, left_weight, weight)
             if score > best:
                 best = score
                 best_size = k + 1
-    for k in range(len(order)):
-        sides[order[k]] = 1 if k < best_size else 0
+    for k in range(n_present):
+        found.sides[found.order[k]] = 1 if k < best_size else 0
     return best
 
 
 @kernel
-def _random_subset(  # type: ignore[no-untyped-def]
-    sums, weights, counts, n_present, totals, weight, count, min_leaf, random_key, sides
-):
-    left = np.zeros(len(totals), dtype=np.float64)
+def _random_subset(found, n_present, totals, weight, count, min_leaf, random_key):  # type: ignore[no-untyped-def]
+    left = found.left
+    for j in range(len(totals)):
+        left[j] = 0.0
     left_weight = 0.0
     left_count = 0
     for c in range(n_present):
-        sides[c] = (random_key >> np.uint64(c % 61)) & np.uint64(1)
-        if sides[c] == 1:
+        found.sides[c] = (random_key >> np.uint64(c % 61)) & np.uint64(1)
+        if found.sides[c] == 1:
             for j in range(len(totals)):
-                left[j] += sums[c, j]
-            left_weight += weights[c]
-            left_count += counts[c]
+                left[j] += found.sums[c, j]
+            left_weight += found.weights[c]
+            left_count += found.counts[c]
     if left_count < max(1, min_leaf) or count - left_count < max(1, min_leaf):
         return -1.0
     return _score(left, totals, left_weight, weight)
 
 
 @kernel
-def _place_on_principal_axis(sums, weights, totals, weight, positions):  # type: ignore[no-untyped-def]
+def _place_on_principal_axis(found, n_present, totals, weight):  # type: ignore[no-untyped-def]
     """Place each category along the first principal axis of the class shares, found by power steps."""
     n_classes = len(totals)
-    n_present = len(positions)
     shares = np.empty((n_present, n_classes))
     heaviest = 0
     for c in range(n_present):
-        if weights[c] > weights[heaviest]:
+        if found.weights[c] > found.weights[heaviest]:
             heaviest = c
         for j in range(n_classes):
-            shares[c, j] = sums[c, j] / weights[c] - totals[j] / weight
+            shares[c, j] = found.sums[c, j] / found.weights[c] - totals[j] / weight
     axis = shares[heaviest].copy()
     for _ in range(POWER_STEPS):
         for c in range(n_present):
-            positions[c] = 0.0
+            found.positions[c] = 0.0
             for j in range(n_classes):
-                positions[c] += shares[c, j] * axis[j]
+                found.positions[c] += shares[c, j] * axis[j]
         length = 0.0
         for j in range(n_classes):
             axis[j] = 0.0
             for c in range(n_present):
-                axis[j] += weights[c] * positions[c] * shares[c, j]
+                axis[j] += found.weights[c] * found.positions[c] * shares[c, j]
             length += axis[j] * axis[j]
         if length == 0.0:
             break
         for j in range(n_classes):
             axis[j] /= np.sqrt(length)
+
+
+@kernel
+def _order_by_position(positions, order, n_present):  # type: ignore[no-untyped-def]
+    """Sort the categories by insertion, which suits the few that there usually are; equal ones keep their order."""
+    if n_present > 64:
+        order[:n_present] = np.argsort(positions[:n_present], kind="mergesort")
+        return
+    for c in range(n_present):
+        k = c
+        while k > 0 and positions[order[k - 1]] > positions[c]:
+            order[k] = order[k - 1]
+            k -= 1
+        order[k] = c
 
 
 @kernel
@@ -185,9 +237,8 @@ def _category_flag(is_category, f):  # type: ignore[no-untyped-def]
 
 
 def search_subset(  # type: ignore[no-untyped-def]
-    is_category, present, sums, weights, counts, n_present, totals, weight, count,
-    multilabel, random_key, min_leaf, f, best, split, sides,
-):  # fmt: skip
+    is_category, found, n_present, totals, weight, count, multilabel, random_key, min_leaf, f, best, split, sides
+):
     """Search the best subset of a node's categories, keep it if its score beats ``best``, return the better score.
 
     Compiled to nothing for tables without category columns, which spares them the wait.
@@ -197,39 +248,24 @@ def search_subset(  # type: ignore[no-untyped-def]
 
 @overload(search_subset)
 def _search_subset(  # type: ignore[no-untyped-def]
-    is_category, present, sums, weights, counts, n_present, totals, weight, count,
-    multilabel, random_key, min_leaf, f, best, split, sides,
-):  # fmt: skip
+    is_category, found, n_present, totals, weight, count, multilabel, random_key, min_leaf, f, best, split, sides
+):
     def nothing(  # type: ignore[no-untyped-def]
-        is_category, present, sums, weights, counts, n_present, totals, weight, count,
-        multilabel, random_key, min_leaf, f, best, split, sides,
-    ):  # fmt: skip
+        is_category, found, n_present, totals, weight, count, multilabel, random_key, min_leaf, f, best, split, sides
+    ):
         return best
 
     def search(  # type: ignore[no-untyped-def]
-        is_category, present, sums, weights, counts, n_present, totals, weight, count,
-        multilabel, random_key, min_leaf, f, best, split, sides,
-    ):  # fmt: skip
-        found = np.empty(n_present, dtype=np.uint8)
-        score = best_subset(
-            sums,
-            weights,
-            counts,
-            n_present,
-            totals,
-            weight,
-            count,
-            min_leaf,
-            multilabel,
-            random_key,
-            found,
-        )
+        is_category, found, n_present, totals, weight, count, multilabel, random_key, min_leaf, f, best, split, sides
+    ):
+        score = best_subset(found, n_present, totals, weight, count, min_leaf, multilabel, random_key)
         if score <= best:
             return best
         split[0] = f
-        sides[:] = ABSENT
+        for code in range(len(sides)):
+            sides[code] = ABSENT
         for c in range(n_present):
-            sides[present[c]] = found[c]
+            sides[found.codes[c]] = found.sides[c]
         return score
 
     return nothing if isinstance(is_category, types.NoneType) else search
