@@ -1,0 +1,42 @@
+"""Sentences and exit codes instead of tracebacks: 2 for wrong use, 1 for failed work, 130 for Ctrl-C."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NoReturn
+
+import typer
+
+__all__ = ["FAILED", "INTERRUPTED", "WRONG_USE", "leave", "sentences"]
+
+FAILED, WRONG_USE, INTERRUPTED = 1, 2, 130
+
+
+def leave(message: str, code: int) -> NoReturn:
+    """Write a sentence on standard error and end with an exit code."""
+    typer.echo(message, err=True)
+    raise typer.Exit(code)
+
+
+@contextmanager
+def sentences(resume: str = "") -> Iterator[None]:
+    """Turn the errors that the library raises on purpose into a sentence and an exit code.
+
+    Parameters
+    ----------
+    resume : str, optional
+        What to say after Ctrl-C about going on.
+    """
+    from fuselearn.datasets import DatasetError
+    from fuselearn.lab.runner import RunError
+    from fuselearn.lab.store import StoreError
+
+    try:
+        yield
+    except (DatasetError, StoreError, FileNotFoundError, NotADirectoryError, PermissionError) as error:
+        leave(str(error), WRONG_USE)
+    except RunError as error:
+        leave(str(error), FAILED)
+    except KeyboardInterrupt:
+        leave(f"Stopped. {resume}".strip(), INTERRUPTED)

@@ -1,0 +1,44 @@
+"""The application ``fuselearn``: its options, and its commands by name.
+
+Nothing heavy is imported before a command runs, so that ``--help`` answers at once.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from fuselearn.cli import commands
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="fuselearn",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(commands.demo)
+app.command()(commands.reproduce)
+app.command()(commands.compare)
+app.command()(commands.report)
+app.command()(commands.datasets)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from fuselearn import __version__
+
+        typer.echo(f"fuselearn {__version__}")
+        raise typer.Exit
+
+
+@app.callback(epilog="Start with: `fuselearn demo`")
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Compare ensembles the way the research papers do, and show the result as a page."""

@@ -1,0 +1,175 @@
+"""Run a suite with a bar, print its table, write its files, and say where they lie."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from fuselearn.cli.errors import FAILED, WRONG_USE, leave, sentences
+
+if TYPE_CHECKING:
+    from fuselearn.lab.report import Material
+    from fuselearn.lab.suites import Suite
+
+__all__ = ["Place", "print_scores", "run"]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the files of a run lie.
+
+    Parameters
+    ----------
+    folder : Path
+        For the report and the summary.
+    store : Path
+        The results store.
+    """
+
+    folder: Path
+    store: Path
+
+    @property
+    def report(self) -> Path:
+        """The page."""
+        return self.folder / "report.html"
+
+    @property
+    def summary(self) -> Path:
+        """The means as CSV; the costs lie beside it as JSON."""
+        return self.folder / "summary.csv"
+
+
+def run(
+    suite: Suite,
+    place: Place,
+    *,
+    command: str,
+    jobs: int,
+    backend: str | None = None,
+    scheduler: str | None = None,
+    fresh: bool = False,
+) -> None:
+    """Run what is missing of a suite, then print and write what it says.
+
+    Parameters
+    ----------
+    suite : Suite
+        What to run.
+    place : Place
+        Where the files go.
+    command : str
+        What the user typed, to name it in the report and after Ctrl-C.
+    jobs : int
+        Processes; -1 for one per processor.
+    backend, scheduler : str, optional
+        As for `fuselearn.lab.runner.run_suite`.
+    fresh : bool, default=False
+        Whether results of an earlier run are thrown away.
+    """
+    from fuselearn.lab.report import collect, render
+    from fuselearn.lab.runner import run_suite
+    from fuselearn.lab.store import ResultStore
+    from fuselearn.lab.summary import summarise, write_summary
+
+    resume = f"Finished results are kept in {place.store}; go on with: {command}"
+    with sentences(resume):
+        if fresh:
+            forget(place.store)
+        place.folder.mkdir(parents=True, exist_ok=True)
+        place.store.parent.mkdir(parents=True, exist_ok=True)
+        with ResultStore(place.store) as store:
+            try:
+                outcome = run_suite(suite, store, n_jobs=jobs, backend=backend, scheduler=scheduler)
+            except ValueError as error:
+                if scheduler is None:
+                    raise
+                leave(str(error), WRONG_USE)
+            for method, package in outcome.missing.items():
+                typer.echo(f"{method} did not run: it needs the package {package}.", err=True)
+            material = collect(store, suite=suite, command=command)
+            write_summary(summarise(store, suite.name), place.summary)
+        place.summary.with_suffix(".json").write_text(_costs(material), encoding="utf-8")
+        print_scores(material)
+        place.report.write_text(render(material), encoding="utf-8")
+    if material.results["macro_f1"].isna().all():
+        leave(f"Every method failed; the errors are listed in {place.report}.", FAILED)
+    typer.echo(f"The report lies in {place.report.resolve()}")
+
+
+def forget(path: Path) -> None:
+    """Delete a results store, and never a file that is none."""
+    from fuselearn.lab.store import ResultStore
+
+    if path.exists():
+        ResultStore(path, create=False).close()
+        for suffix in ("", "-wal", "-shm"):
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
+def print_scores(material: Material) -> None:
+    """Print the mean macro F1 of every dataset and noise, with ranks, and their averages."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from fuselearn.lab.report_findings import DIGITS, find
+    from fuselearn.lab.report_text import answer, percent
+    from fuselearn.lab.summary import summarise_results
+
+    summary = summarise_results(material.results)
+    findings = find(material.results, material.suite.methods)
+    methods = [method for method in material.suite.methods if method in set(summary["method"])]
+    table = Table(title="Macro F1 and rank", title_justify="left", caption_justify="left")
+    table.add_column("noise")
+    table.add_column("dataset", no_wrap=True)
+    for method in methods:
+        table.add_column(method, justify="right")
+    for noise, rows in summary.groupby("noise"):
+        means = rows.pivot(index="dataset", columns="method", values="score").round(DIGITS)
+        for dataset in rows["dataset"].unique():
+            scores = means.loc[dataset]
+            ranks = scores.rank(ascending=False)
+            table.add_row(
+                percent(noise),
+                dataset,
+                *[_score(scores[m], f"{ranks[m]:g}", best=ranks[m] == ranks.min()) for m in methods],
+            )
+        comparison = findings.levels.get(noise)
+        if comparison is not None and not comparison.over_folds and comparison.n_rows > 1:
+            ranks = comparison.ranks
+            cells = [f"{ranks[m]:.2f}" if m in ranks else "–" for m in methods]
+            table.add_row(percent(noise), "average rank", *cells, style="bold")
+        table.add_section()
+    console = Console()
+    console.print(table)
+    said = answer(findings)
+    console.print(said.headline, style="bold", highlight=False)
+    for sentence in said.sentences:
+        console.print(sentence, highlight=False)
+
+
+def _score(score: float, rank: str, *, best: bool) -> str:
+    if score != score:
+        return "failed"
+    text = f"{score:.4f} ({rank})"
+    return f"[bold]{text}[/bold]" if best else text
+
+
+def _costs(material: Material) -> str:
+    """Write what a run cost and with which versions, for the page about the reproduction."""
+    import dataclasses
+
+    from fuselearn.lab.store import PACKAGES
+
+    results = material.results
+    assert material.totals is not None
+    costs = {
+        "suite": material.suite.definition(),
+        "totals": dataclasses.asdict(material.totals),
+        "versions": {package: sorted(results[package].dropna().unique()) for package in PACKAGES},
+    }
+    return json.dumps(costs, indent=2) + "\n"
