@@ -119,7 +119,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         """Check the labels, set ``classes_``, and turn the labels into class numbers."""
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        y = column_or_1d(y, warn=True)
+        if not (isinstance(y, np.ndarray) and y.ndim == 1):
+            y = column_or_1d(y, warn=True)
         if len(y) != n_rows:
             raise ValueError(f"X and y have inconsistent numbers of samples: {n_rows} and {len(y)}.")
         if _any_missing(y):

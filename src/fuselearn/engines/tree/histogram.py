@@ -176,7 +176,7 @@ def _find_split(columns, starts, histogram, nodes, values, features, left, found
     squares = 0.0
     for j in range(n_classes):
         squares += totals[j] * totals[j]
-    best = squares / weight + limits.min_gain
+    best, best_below = squares + limits.min_gain * weight, weight  # a fraction, as in the presorted grower
     split[FEATURE] = -1
     n_tried = 0
     for position in range(n_features):
@@ -191,16 +191,19 @@ def _find_split(columns, starts, histogram, nodes, values, features, left, found
         bins = histogram[starts[f] : starts[f + 1]]
         if category_flag(columns.is_category, f):
             best, is_constant = _try_subsets(
-                columns.is_category, found, bins, totals, weight, f, limits.min_leaf, best, split, sides
+                columns.is_category, found, bins, totals, weight, f, limits.min_leaf, best / best_below, split, sides
             )
+            best_below = 1.0
         else:
-            best, is_constant = _try_cuts(bins, totals, weight, left, f, limits.min_leaf, best, split)
+            best, best_below, is_constant = _try_cuts(
+                bins, totals, weight, left, f, limits.min_leaf, best, best_below, split
+            )
         n_tried += not is_constant
-    return best - squares / weight
+    return best / best_below - squares / weight
 
 
 @kernel
-def _try_cuts(bins, totals, weight, left, f, min_leaf, best, split):  # type: ignore[no-untyped-def]
+def _try_cuts(bins, totals, weight, left, f, min_leaf, best, best_below, split):  # type: ignore[no-untyped-def]
     """Walk along a column's codes and keep the best cut; tell whether the column is constant.
 
     The last bin holds the missing values. They are taken last, so as to be on the right, and then first.
@@ -233,9 +236,10 @@ def _try_cuts(bins, totals, weight, left, f, min_leaf, best, split):  # type: ig
                     for j in range(n_classes):
                         left_squares += left[j] * left[j]
                         right_squares += (totals[j] - left[j]) * (totals[j] - left[j])
-                    score = left_squares / left_weight + right_squares / right_weight
-                    if score > best:
-                        best = score
+                    score = left_squares * right_weight + right_squares * left_weight
+                    below = left_weight * right_weight
+                    if score * best_below > best * below:
+                        best, best_below = score, below
                         split[FEATURE] = f
                         split[LAST_LEFT] = last_code
                         split[FIRST_RIGHT] = code
@@ -245,7 +249,7 @@ def _try_cuts(bins, totals, weight, left, f, min_leaf, best, split):  # type: ig
                 left[j] += bins[code, j]
             left_weight += bin_weight
             last_code = code
-    return best, is_constant
+    return best, best_below, is_constant
 
 
 @kernel

@@ -92,9 +92,15 @@ def _grow(growth, columns, target, multilabel, weights, counts, rows, root, root
 
         grow_left = not is_terminal(nodes, values, child, depth + 1, limits, multilabel)
         grow_right = not is_terminal(nodes, values, child + 1, depth + 1, limits, multilabel)
-        if grow_left or grow_right:
+        if grow_left and grow_right:
             _deal_out(order, start, end, is_left, aside)
-        bounds = (start, start + n_left_rows, end)
+            bounds = (start, start + n_left_rows, end)
+        else:  # at most one child goes on, so the other one's rows may be overwritten
+            if grow_left or grow_right:
+                _keep_side(order, start, end, is_left, np.uint8(1 if grow_left else 0))
+            bounds = (start, start + n_left_rows, start + n_left_rows)
+            if grow_right:
+                bounds = (start, start, start + (end - start) - n_left_rows)
         for side in range(2):
             if grow_right if side else grow_left:
                 push(stack, n_waiting, child + side, bounds[side], bounds[side + 1], depth + 1)
@@ -303,6 +309,17 @@ def _random_cut(columns, f, first_code, last_code, key):  # type: ignore[no-unty
         else:
             above = middle
     return below
+
+
+@inlined
+def _keep_side(order, start, end, is_left, side):  # type: ignore[no-untyped-def]
+    """Move the rows of one side to the front in every column, still sorted."""
+    for f in range(len(order)):
+        n_kept = start
+        for k in range(start, end):
+            i = order[f, k]
+            order[f, n_kept] = i
+            n_kept += is_left[i] == side
 
 
 @inlined
