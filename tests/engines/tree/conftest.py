@@ -15,7 +15,8 @@ class Judge:
     """Check a tree against every split that its nodes could have had.
 
     Scores are fractions, so that ties are ties: a split scores sum(L^2) / |L| + sum(R^2) / |R|, with L and R the
-    class counts on its two sides.
+    class counts on its two sides. In tables of numbers, the first of equally good splits is expected: by column, then
+    with missing values on the right, then by cut.
     """
 
     def __init__(self, tree, X, Y, counts, settings, n_categories=None):
@@ -34,14 +35,19 @@ class Judge:
         assert record["count"] == self.counts[rows].sum()
         assert self.tree.values[node].tolist() == [float(s) for s in sums]
         drawn = rows[self.counts[rows] > 0]
-        best = self._best_score(drawn) if self._may_split(drawn, depth) else None
+        best = self._first_best(drawn) if self._may_split(drawn, depth) else None
         if record["feature"] < 0:
             leaves[rows] = node
             assert best is None, f"node {node} could have been split"
             return
         left = np.array([self._goes_left(record, row) for row in rows])
         assert best is not None, f"node {node} should be a leaf"
-        assert self._score(drawn, left[self.counts[rows] > 0]) == best
+        drawn_left = left[self.counts[rows] > 0]
+        score, feature, first_left = best
+        assert self._score(drawn, drawn_left) == score
+        if not any(self.n_categories):
+            assert record["feature"] == feature
+            assert drawn_left.tolist() == first_left.tolist()
         for side, members in enumerate((rows[left], rows[~left])):
             self._check_node(record["left"] + side, members, depth + 1, leaves)
 
@@ -74,12 +80,15 @@ class Judge:
             total += Fraction(sum(s * s for s in self._sums(members)), count)
         return total
 
-    def _best_score(self, rows):
-        """Give the best score of all splits of some rows, or None if none is better than no split."""
-        count = int(self.counts[rows].sum())
-        unsplit = Fraction(sum(s * s for s in self._sums(rows)), count)
-        scores = [self._score(rows, left) for left in self._all_splits(rows)]
-        return max((s for s in scores if s is not None and s > unsplit), default=None)
+    def _first_best(self, rows):
+        """Give the first of the best splits of some rows, or None if none is better than no split."""
+        best = None
+        best_score = Fraction(sum(s * s for s in self._sums(rows)), int(self.counts[rows].sum()))
+        for f, left in self._all_splits(rows):
+            score = self._score(rows, left)
+            if score is not None and score > best_score:
+                best, best_score = (score, f, left), score
+        return best
 
     def _all_splits(self, rows):
         for f in range(self.X.shape[1]):
@@ -90,11 +99,11 @@ class Judge:
                 levels = [*present, np.nan] if missing.any() else present
                 for size in range(1, len(levels)):
                     for chosen in combinations(levels, size):
-                        yield np.isin(values, chosen) | (missing & np.isnan(chosen).any())
+                        yield f, np.isin(values, chosen) | (missing & np.isnan(chosen).any())
                 continue
-            for cut in present:
-                yield values <= cut
-                yield (values <= cut) | missing
+            for with_missing in (False, True) if missing.any() else (False,):
+                for cut in present:
+                    yield f, (values <= cut) | (missing & with_missing)
 
 
 @pytest.fixture(scope="session")

@@ -87,16 +87,17 @@ class TestAgainstExactSearch:
             assert tree.nodes["count"][~is_leaf].min() >= min_split
 
     @pytest.mark.parametrize("n_classes", [2, 3])
-    def test_histograms_find_the_same_best_splits(self, grow, judge, monkeypatch, n_classes):
+    @pytest.mark.parametrize("n_categories", [(0, 0, 0), (0, 0, 6)])
+    def test_histograms_find_the_same_best_splits(self, grow, judge, monkeypatch, n_categories, n_classes):
         monkeypatch.setattr(growing, "PRESORTED_ROWS", 0)
         monkeypatch.setattr(growing, "SMALL_NODE", 1)
         monkeypatch.setattr(growing, "ROWS_PER_CODE", 0.0)
+        n_categories = np.array(n_categories, dtype=np.int32)
         for seed in range(10):
             rng = np.random.default_rng(seed)
             X = tied_table(rng, 40, 3, missing=0.15)
             X[:, 2] = rng.integers(0, 6, 40)
             y, counts = rng.integers(0, n_classes, 40), rng.integers(0, 3, 40)
-            n_categories = np.array([0, 0, 6], dtype=np.int32)
             columns, tree = grow(X, y, counts=counts, n_categories=n_categories, n_classes=n_classes)
             leaves = judge(tree, X, y, counts, n_categories=n_categories)
             np.testing.assert_array_equal(apply_codes(tree, columns), leaves)
