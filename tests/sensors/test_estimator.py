@@ -1,0 +1,123 @@
+"""The estimator sensor: any scikit-learn classifier as a component."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from fuselearn.sensors import EstimatorSensor, draw_covering_counts
+
+X, numbers = load_iris(return_X_y=True)
+CLASSES = np.array(["setosa", "versicolor", "virginica"])
+y = CLASSES[numbers]
+
+
+def bind(estimator, data=X):
+    return EstimatorSensor(data, y, CLASSES, estimator)
+
+
+@pytest.fixture(scope="module")
+def counts():
+    return np.random.default_rng(0).poisson(1, 150).astype(np.int32)
+
+
+def test_a_classifier_that_takes_weights_gets_the_counts(counts):
+    component = bind(GaussianNB()).measure(counts, 0)
+    drawn = counts > 0
+    expected = GaussianNB().fit(X[drawn], y[drawn], sample_weight=counts[drawn])
+    np.testing.assert_allclose(component.scores(X), expected.predict_proba(X))
+
+
+def test_a_classifier_that_takes_none_gets_copies_of_the_rows(counts):
+    component = bind(KNeighborsClassifier(3)).measure(counts, 0)
+    rows = np.repeat(np.arange(150), counts)
+    expected = KNeighborsClassifier(3).fit(X[rows], y[rows])
+    np.testing.assert_allclose(component.scores(X), expected.predict_proba(X))
+    with pytest.raises(ValueError, match="KNeighborsClassifier takes no sample_weight"):
+        bind(KNeighborsClassifier()).measure(counts, 0, weights=np.ones(150))
+
+
+def test_weights_take_the_place_of_counts(counts):
+    weights = np.random.default_rng(1).random(150)
+    component = bind(GaussianNB()).measure(np.ones(150, dtype=np.int32), 0, weights=weights)
+    np.testing.assert_allclose(component.scores(), GaussianNB().fit(X, y, sample_weight=weights).predict_proba(X))
+
+
+def test_classes_that_were_not_drawn_get_score_zero():
+    counts = np.where(numbers == 1, 0, 1).astype(np.int32)
+    component = bind(LogisticRegression()).measure(counts, 0)
+    scores = component.scores(X)
+    assert scores.shape == (150, 3)
+    assert (scores[:, 1] == 0).all()
+    np.testing.assert_allclose(scores.sum(axis=1), 1.0)
+    assert set(component.votes(X)) == {0, 2}
+
+
+@pytest.mark.parametrize("estimator", [LogisticRegression(), KNeighborsClassifier(1), RidgeClassifier()])
+def test_a_sample_of_one_class_predicts_that_class(estimator):
+    component = bind(estimator).measure((numbers == 1).astype(np.int32), 0)
+    assert (component.votes(X) == 1).all()
+    np.testing.assert_array_equal(component.scores(X), np.tile([0.0, 1.0, 0.0], (150, 1)))
+
+
+def test_votes_are_what_the_classifier_predicts(counts):
+    component = bind(LogisticRegression(max_iter=500)).measure(counts, 0)
+    np.testing.assert_array_equal(CLASSES[component.votes()], component.model.predict(X))
+
+
+def test_without_probabilities_the_votes_are_the_scores(counts):
+    component = bind(RidgeClassifier()).measure(counts, 0)
+    np.testing.assert_array_equal(component.scores(), np.eye(3)[component.votes()])
+
+
+def test_a_chosen_part_of_the_columns(counts):
+    features = np.array([1, 3])
+    component = bind(GaussianNB()).measure(counts, 0, features=features)
+    alone = bind(GaussianNB(), X[:, features]).measure(counts, 0)
+    np.testing.assert_array_equal(component.scores(X), alone.scores(X[:, features]))
+    assert component.model.n_features_in_ == 2
+
+
+def test_frames_reach_the_classifier_with_their_names(counts):
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    component = bind(GaussianNB(), frame).measure(counts, 0, features=np.array([0, 2]))
+    assert component.model.feature_names_in_.tolist() == ["a", "c"]
+
+
+def test_every_random_state_is_set_from_the_seed(counts):
+    pipeline = make_pipeline(StandardScaler(), DecisionTreeClassifier(max_features=1))
+    sensor = bind(pipeline)
+    one, again, other = (sensor.measure(counts, seed).model for seed in (1, 1, 2))
+    state = "decisiontreeclassifier__random_state"
+    assert one.get_params()[state] == again.get_params()[state] != other.get_params()[state]
+    assert pipeline.get_params()[state] is None
+
+
+def test_class_weights_mean_the_labels_of_the_user(counts):
+    heavy = DecisionTreeClassifier(max_depth=1, class_weight={"setosa": 1, "versicolor": 1000, "virginica": 1})
+    assert set(CLASSES[bind(heavy).measure(counts, 0).votes()]) >= {"versicolor"}
+
+
+def test_measuring_a_sample_is_drawing_and_measuring():
+    sensor = bind(RandomForestClassifier(2))
+    weights = np.random.default_rng(1).random(150)
+    for cover, tries in ((True, 100), (False, 1)):
+        counts = draw_covering_counts(5, weights, 150, numbers.astype(np.int32), 3, tries)
+        drawn, given = sensor.measure_sample(weights, 5, cover=cover), sensor.measure(counts, 5)
+        np.testing.assert_array_equal(drawn.scores(), given.scores())
+
+
+def test_a_component_without_its_training_data_answers_for_passed_rows_only(counts):
+    component = bind(GaussianNB()).measure(counts, 0)
+    votes = component.votes()
+    component.unbind()
+    np.testing.assert_array_equal(component.votes(X), votes)
+    with pytest.raises(RuntimeError, match="training data"):
+        component.scores()

@@ -1,0 +1,113 @@
+"""The tree sensor: one coded table, many trees."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_wine
+
+from fuselearn.engines.tree import TreeSettings
+from fuselearn.sensors import TreeSensor, draw_covering_counts
+from fuselearn.sensors.tree import PackedTrees
+
+X, y = load_wine(return_X_y=True)
+NUMERIC = np.zeros(X.shape[1], dtype=np.int32)
+
+
+def bind(rows=slice(None), **kwargs):
+    return TreeSensor(X[rows], NUMERIC, y[rows].astype(np.int32), 3, TreeSettings(complexity=-1.0), **kwargs)
+
+
+@pytest.fixture(scope="module")
+def sensor():
+    return bind()
+
+
+@pytest.fixture(scope="module")
+def counts():
+    return np.random.default_rng(0).poisson(1, len(X)).astype(np.int32)
+
+
+def test_bound_rows_and_passed_rows_get_the_same_answers(sensor, counts):
+    component = sensor.measure(counts, 1)
+    np.testing.assert_array_equal(component.scores(), component.scores(X))
+    np.testing.assert_array_equal(component.votes(), component.votes(X))
+    np.testing.assert_array_equal(component.votes(), component.scores().argmax(axis=1))
+    np.testing.assert_allclose(component.scores().sum(axis=1), 1.0)
+
+
+def test_scores_are_the_class_shares_of_the_drawn_rows(sensor, counts):
+    component = sensor.measure(counts, 1)
+    scores = component.scores()
+    for leaf in np.unique(scores, axis=0):
+        rows = (scores == leaf).all(axis=1)
+        drawn = np.bincount(y[rows], weights=counts[rows], minlength=3)
+        np.testing.assert_allclose(drawn / drawn.sum(), leaf)
+
+
+def test_a_component_without_its_training_data_answers_for_passed_rows_only(sensor, counts):
+    component = sensor.measure(counts, 1)
+    votes = component.votes()
+    component.unbind()
+    np.testing.assert_array_equal(component.votes(X), votes)
+    for method in (component.scores, component.votes):
+        with pytest.raises(RuntimeError, match="training data"):
+            method()
+
+
+def test_measuring_a_sample_is_drawing_and_measuring(sensor):
+    weights = np.random.default_rng(1).random(len(X))
+    for cover, tries in ((True, 100), (False, 1)):
+        counts = draw_covering_counts(5, weights, len(X), sensor.target, 3, tries)
+        drawn, given = sensor.measure_sample(weights, 5, cover=cover), sensor.measure(counts, 5)
+        np.testing.assert_array_equal(drawn.tree.nodes, given.tree.nodes)
+        np.testing.assert_array_equal(drawn.votes(), given.votes())
+
+
+def test_large_tables_are_sampled_in_the_same_way():
+    rows = np.tile(np.arange(len(X)), 12)
+    sensor = bind(rows)
+    weights = np.random.default_rng(1).random(len(rows))
+    drawn = sensor.measure_sample(weights, 5, cover=True)
+    counts = draw_covering_counts(5, weights, len(rows), sensor.target, 3)
+    np.testing.assert_array_equal(drawn.votes(), sensor.measure(counts, 5).votes())
+
+
+def test_only_the_chosen_columns_are_used(sensor, counts):
+    features = np.array([2, 5, 9])
+    component = sensor.measure(counts, 1, features=features)
+    used = component.tree.nodes["feature"]
+    assert set(used[used >= 0]) <= set(features)
+
+    alone = TreeSensor(X[:, features], NUMERIC[:3], y.astype(np.int32), 3, TreeSettings(complexity=-1.0))
+    np.testing.assert_array_equal(component.scores(), alone.measure(counts, 1).scores())
+    np.testing.assert_array_equal(component.scores(X), component.scores())
+
+
+def test_a_choice_of_columns_with_categories():
+    rng = np.random.default_rng(0)
+    table = np.column_stack([rng.normal(size=100).round(1), rng.integers(0, 4, 100), rng.normal(size=100).round(1)])
+    target = (table[:, 1] == 2).astype(np.int32)
+    sensor = TreeSensor(table, np.array([0, 4, 0], dtype=np.int32), target, 2, TreeSettings())
+    ones = np.ones(100, dtype=np.int32)
+    np.testing.assert_array_equal(sensor.measure(ones, 0, features=np.array([1, 2])).votes(), target)
+    without = sensor.measure(ones, 0, features=np.array([0, 2]))
+    assert (without.tree.nodes["feature"] != 1).all()
+
+
+def test_weights_take_the_place_of_counts(sensor):
+    ones = np.ones(len(X), dtype=np.int32)
+    weights = np.where(y == 2, 2.5, 0.5)
+    shares = sensor.measure(ones, 0, weights=weights).tree.shares()[0]
+    expected = np.bincount(y, weights=weights)
+    np.testing.assert_allclose(shares, expected / expected.sum())
+
+
+def test_packed_trees_sum_votes_and_scores(sensor):
+    components = [sensor.measure_sample(np.ones(len(X)), seed) for seed in range(4)]
+    coefficients, by_class = np.array([0.1, 0.2, 0.3, 0.4]), np.array([True, False, False, True])
+    packed = PackedTrees(components, coefficients, by_class)
+    expected = sum(
+        k * (np.eye(3)[c.votes()] if votes else c.scores())
+        for c, k, votes in zip(components, coefficients, by_class, strict=True)
+    )
+    np.testing.assert_allclose(packed.scores(X), expected, atol=1e-15)
+    assert packed.leaves(X).shape == (len(X), 4)
