@@ -1,0 +1,210 @@
+"""Bagging, random subspaces and both, with votes and out-of-bag votes counted by hand."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris, load_wine
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+from fuselearn import BaggedClassifier, CARTClassifier
+
+X, y = load_wine(return_X_y=True)
+
+
+class TestVotes:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def trees(cls):
+        return BaggedClassifier(n_estimators=12, random_state=0).fit(X, y)
+
+    def test_each_classifier_has_one_vote(self, trees):
+        votes = np.mean([np.eye(3)[tree.predict(X)] for tree in trees.estimators_], axis=0)
+        np.testing.assert_allclose(trees.predict_proba(X), votes, atol=1e-12)
+        np.testing.assert_allclose(trees.coefficients_, 1 / 12)
+
+    def test_or_its_probabilities(self):
+        model = BaggedClassifier(n_estimators=12, vote="probability", random_state=0).fit(X, y)
+        mean = np.mean([tree.predict_proba(X) for tree in model.estimators_], axis=0)
+        np.testing.assert_allclose(model.predict_proba(X), mean, atol=1e-12)
+
+    @pytest.mark.parametrize(("n_rows", "winner"), [((6, 14), "b"), ((14, 6), "a"), ((10, 10), "a")])
+    def test_ties_go_to_the_class_with_most_training_rows(self, scripted, n_rows, winner):
+        labels = np.repeat(["a", "b"], n_rows)
+        learner = scripted(np.append(labels, "a"), np.append(labels, "b"))
+        model = BaggedClassifier(learner, 2, random_state=0).fit(np.arange(20.0)[:, None], labels)
+        assert model.predict_proba([[20.0]]).tolist() == [[0.5, 0.5]]
+        assert model.predict([[20.0]]).tolist() == [winner]
+
+    def test_the_default_tree_is_pruned_as_rpart_prunes(self, trees):
+        assert trees.estimators_[0].complexity == 0.01
+
+    def test_trees_have_a_split_if_any_sample_allows_one(self):
+        rare = np.repeat([0.0, 1.0], [94, 6])[:, None]
+        model = BaggedClassifier(CARTClassifier(min_samples_leaf=6), 20, random_state=0).fit(rare, rare.ravel())
+        assert all(tree.get_n_leaves() == 2 for tree in model.estimators_)
+
+
+class TestOutOfBag:
+    """A scripted learner tells which rows each classifier has seen."""
+
+    n = 40
+    truth = np.arange(n) % 2
+    rows = np.arange(float(n))[:, None]
+
+    def fit(self, scripted, n_estimators, **kwargs):
+        rng = np.random.default_rng(0)
+        script = [np.where(rng.random(self.n) < 0.7, self.truth, 1 - self.truth) for _ in range(n_estimators)]
+        learner = scripted(*script)
+        model = BaggedClassifier(learner, n_estimators, oob_score=True, random_state=1, **kwargs)
+        return model.fit(self.rows, self.truth), np.array(learner.samples), np.array(script)
+
+    @pytest.mark.parametrize("vote", ["class", "probability"])
+    def test_rows_are_judged_by_classifiers_that_have_not_seen_them(self, scripted, vote):
+        model, samples, script = self.fit(scripted, 15, vote=vote)
+        votes = np.zeros((self.n, 2))
+        for counts, answer in zip(samples, script, strict=True):
+            for row in np.flatnonzero(counts == 0):
+                votes[row, answer[row]] += 1
+        assert (votes.sum(axis=1) > 0).all()
+        np.testing.assert_allclose(model.oob_decision_function_, votes / votes.sum(axis=1, keepdims=True))
+        np.testing.assert_array_equal(model.oob_prediction_, votes.argmax(axis=1))
+        assert model.oob_score_ == pytest.approx(np.mean(votes.argmax(axis=1) == self.truth))
+
+    def test_rows_in_every_sample_have_no_votes(self, scripted):
+        model, samples, script = self.fit(scripted, 1)
+        seen = samples[0] > 0
+        assert np.isnan(model.oob_decision_function_[seen]).all()
+        assert model.oob_score_ == pytest.approx(np.mean(script[0][~seen] == self.truth[~seen]))
+
+    def test_trees_are_scored_out_of_bag_too(self):
+        model = BaggedClassifier(n_estimators=60, oob_score=True, random_state=0).fit(X, y)
+        assert 0.9 < model.oob_score_ < 1.0
+        assert model.oob_score_ == np.mean(model.oob_prediction_ == y)
+
+    def test_needs_rows_to_be_left_out(self):
+        with pytest.raises(ValueError, match="oob_score"):
+            BaggedClassifier(bootstrap=False, oob_score=True).fit(X, y)
+
+
+class TestSamples:
+    n = 200
+    truth = np.arange(n) % 2
+    rows = np.arange(float(n))[:, None]
+
+    def samples(self, scripted, n_estimators=20, sample_weight=None, **kwargs):
+        learner = scripted(self.truth)
+        BaggedClassifier(learner, n_estimators, random_state=3, **kwargs).fit(self.rows, self.truth, sample_weight)
+        return np.array(learner.samples)
+
+    def test_one_row_in_e_is_left_out(self, scripted):
+        samples = self.samples(scripted)
+        assert (samples.sum(axis=1) == self.n).all()
+        assert np.mean(samples == 0) == pytest.approx(1 / np.e, abs=0.02)
+        assert len(np.unique(samples, axis=0)) == 20
+
+    @pytest.mark.parametrize(("max_samples", "n_draws"), [(0.25, 50), (30, 30), (1.0, 200), (300, 300)])
+    def test_max_samples_is_a_share_or_a_number(self, scripted, max_samples, n_draws):
+        assert (self.samples(scripted, max_samples=max_samples).sum(axis=1) == n_draws).all()
+
+    def test_without_bootstrap_no_row_is_drawn_twice(self, scripted):
+        samples = self.samples(scripted, max_samples=0.5, bootstrap=False)
+        assert (samples.sum(axis=1) == 100).all()
+        assert samples.max() == 1
+        everything = self.samples(scripted, bootstrap=False)
+        assert (everything == 1).all()
+
+    @pytest.mark.parametrize("bootstrap", [True, False])
+    def test_sample_weight_is_the_chance_to_be_drawn(self, scripted, bootstrap):
+        weights = np.repeat([0.0, 1.0, 3.0], [50, 75, 75])
+        drawn = self.samples(scripted, 60, weights, max_samples=20, bootstrap=bootstrap).sum(axis=0)
+        assert (drawn[:50] == 0).all()
+        assert drawn[125:].sum() / drawn[50:125].sum() == pytest.approx(3, rel=0.2)
+
+    def test_more_rows_than_there_are_cannot_be_drawn_without_replacement(self):
+        with pytest.raises(ValueError, match="max_samples"):
+            BaggedClassifier(max_samples=1_000, bootstrap=False).fit(X, y)
+        with pytest.raises(ValueError, match="sample_weight"):
+            BaggedClassifier(bootstrap=False).fit(X, y, sample_weight=np.arange(len(y)))
+
+
+class TestSubspaces:
+    def test_trees_use_their_own_columns_only(self):
+        model = BaggedClassifier(n_estimators=10, max_features=3, random_state=0).fit(X, y)
+        for tree, features in zip(model.estimators_, model.estimators_features_, strict=True):
+            assert len(features) == len(set(features)) == 3
+            used = tree.tree_.nodes["feature"]
+            assert set(used[used >= 0]) <= set(features)
+        votes = np.mean([np.eye(3)[tree.predict(X)] for tree in model.estimators_], axis=0)
+        np.testing.assert_allclose(model.predict_proba(X), votes, atol=1e-12)
+
+    def test_other_columns_do_not_matter(self):
+        model = BaggedClassifier(n_estimators=1, max_features=3, random_state=0).fit(X, y)
+        changed = X.copy()
+        changed[:, np.setdiff1d(np.arange(13), model.estimators_features_[0])] = 0.0
+        np.testing.assert_array_equal(model.predict_proba(changed), model.predict_proba(X))
+
+    def test_other_classifiers_get_their_columns_only(self):
+        model = BaggedClassifier(GaussianNB(), 5, max_features=4, random_state=0).fit(X, y)
+        mean = np.mean(
+            [
+                np.eye(3)[nb.predict(X[:, features])]
+                for nb, features in zip(model.estimators_, model.estimators_features_, strict=True)
+            ],
+            axis=0,
+        )
+        np.testing.assert_allclose(model.predict_proba(X), mean, atol=1e-12)
+
+    def test_every_column_has_its_turn(self):
+        model = BaggedClassifier(n_estimators=60, max_features=3, max_samples=0.3, random_state=0).fit(X, y)
+        turns = np.bincount(np.concatenate(model.estimators_features_), minlength=13)
+        assert turns.sum() == 180
+        assert turns.min() >= 4
+
+    @pytest.mark.parametrize(
+        ("max_features", "n_features"), [(None, 13), (1.0, 13), (0.5, 6), (2, 2), ("sqrt", 3), ("log2", 3), (99, 13)]
+    )
+    def test_number_of_columns(self, max_features, n_features):
+        model = BaggedClassifier(n_estimators=2, max_features=max_features, random_state=0).fit(X, y)
+        assert [len(features) for features in model.estimators_features_] == [n_features] * 2
+
+
+class TestSeedsAndThreads:
+    @pytest.mark.parametrize("estimator", [None, DecisionTreeClassifier(max_features=2)])
+    def test_jobs_do_not_change_the_result(self, estimator):
+        def train(n_jobs):
+            model = BaggedClassifier(
+                estimator, 6, max_features=0.7, oob_score=True, vote="probability", random_state=2, n_jobs=n_jobs
+            )
+            return model.fit(X, y)
+
+        alone, together = train(None), train(2)
+        np.testing.assert_array_equal(alone.predict_proba(X), together.predict_proba(X))
+        np.testing.assert_array_equal(alone.oob_decision_function_, together.oob_decision_function_)
+
+    def test_the_seed_decides(self):
+        def train(seed):
+            return BaggedClassifier(n_estimators=5, vote="probability", random_state=seed).fit(X, y).predict_proba(X)
+
+        np.testing.assert_array_equal(train(1), train(1))
+        assert not np.array_equal(train(1), train(2))
+
+
+@pytest.mark.parametrize("vote", ["class", "probability"])
+@pytest.mark.parametrize(
+    "estimator", [GaussianNB(), KNeighborsClassifier(), LinearSVC()], ids=lambda e: type(e).__name__
+)
+def test_any_classifier_will_do(estimator, vote):
+    iris = load_iris()
+    labels = iris.target_names[iris.target]
+    model = BaggedClassifier(estimator, n_estimators=4, vote=vote, random_state=0).fit(iris.data, labels)
+    assert model.score(iris.data, labels) > 0.9
+    np.testing.assert_allclose(model.predict_proba(iris.data).sum(axis=1), 1.0)
+
+
+def test_samples_without_a_rare_class():
+    rows = np.arange(30.0)[:, None]
+    model = BaggedClassifier(LogisticRegression(), 5, random_state=0).fit(rows, rows.ravel() == 0)
+    assert model.predict_proba(rows).shape == (30, 2)

@@ -1,0 +1,121 @@
+"""Checks of parameters, targets and weights that all classifiers share."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fuselearn.ensembles.base import (
+    are_counts,
+    check_choice,
+    check_number,
+    check_whole_number,
+    error_of_guessing,
+    fit_whole_or_not,
+    make_generator,
+    read_weights,
+)
+
+
+class TestParameters:
+    @pytest.mark.parametrize("value", [1, np.int64(5), np.uint8(3)])
+    def test_whole_numbers(self, value):
+        assert check_whole_number("n", value, 1) == value
+
+    @pytest.mark.parametrize(
+        ("value", "error"), [(0, ValueError), (1.0, TypeError), ("3", TypeError), (True, TypeError)]
+    )
+    def test_what_is_no_whole_number_is_refused_by_name(self, value, error):
+        with pytest.raises(error, match=r"^n_estimators must be"):
+            check_whole_number("n_estimators", value, 1)
+
+    @pytest.mark.parametrize("value", [0, 0.5, np.float32(2)])
+    def test_numbers(self, value):
+        assert check_number("noise", value, 0.0) == value
+
+    @pytest.mark.parametrize(
+        ("value", "error"),
+        [(-0.1, ValueError), (np.nan, ValueError), (np.inf, ValueError), (None, TypeError), ("1", TypeError)],
+    )
+    def test_what_is_no_such_number_is_refused_by_name(self, value, error):
+        with pytest.raises(error, match=r"^noise must be"):
+            check_number("noise", value, 0.0)
+
+    @pytest.mark.parametrize("value", ["c", None, 3, ["a"]])
+    def test_choices_are_listed(self, value):
+        assert check_choice("vote", "a", ("a", "b")) == "a"
+        with pytest.raises(ValueError, match=r"^vote must be 'a' or 'b', not"):
+            check_choice("vote", value, ("a", "b"))
+
+
+class TestWeights:
+    def test_none_means_equal(self):
+        assert read_weights(None, np.zeros((3, 1)), 3) is None
+
+    @pytest.mark.parametrize("given", [[1, 2, 3], np.array([1.0, 2.0, 3.0]), pd.Series([1, 2, 3])])
+    def test_any_container(self, given):
+        np.testing.assert_array_equal(read_weights(given, np.zeros((3, 1)), 3), [1.0, 2.0, 3.0])
+
+    @pytest.mark.parametrize(
+        "weights",
+        [[1, 2], [0, 0, 0], [1, -1, 1], [1, np.nan, 1], [1, np.inf, 1], [1.7e308, 1.7e308, 1.0], [[1], [2], [3]]],
+    )
+    def test_impossible_weights_are_refused_by_name(self, weights):
+        with pytest.raises(ValueError, match=r"(?i)sample.weight"):
+            read_weights(weights, np.zeros((3, 1)), 3)
+
+    def test_counts_are_whole_numbers(self):
+        assert are_counts(np.array([0.0, 1.0, 7.0]))
+        assert not are_counts(np.array([0.0, 1.5]))
+        assert not are_counts(np.array([2.0**31]))
+
+
+class TestGenerator:
+    def test_the_same_seed_gives_the_same_numbers(self):
+        for make in (int, np.int64, np.random.RandomState, np.random.default_rng):
+            one, other = (make_generator(make(7)).random(3) for _ in range(2))
+            np.testing.assert_array_equal(one, other)
+
+    def test_a_generator_goes_on_where_it_was(self):
+        rng = np.random.default_rng(0)
+        assert make_generator(rng) is rng
+
+    def test_none_differs_every_time(self):
+        assert make_generator(None).random() != make_generator(None).random()
+
+    def test_what_is_no_seed_is_refused(self):
+        for bad in ("seed", -1, 1.5):
+            with pytest.raises(ValueError, match=r"(?i)seed"):
+                make_generator(bad)
+
+
+class TestWholeOrNot:
+    class Thing:
+        def __init__(self):
+            self.parameter = 1
+
+        @fit_whole_or_not
+        def fit(self, error=None):
+            """Fit."""
+            self.half_ = self._hidden_ = True
+            if error is not None:
+                raise error
+            return self
+
+    @pytest.mark.parametrize("error", [ValueError("no"), KeyboardInterrupt(), SystemExit()])
+    def test_a_fit_that_fails_leaves_nothing(self, error):
+        thing = self.Thing().fit()
+        with pytest.raises(type(error)):
+            thing.fit(error)
+        assert vars(thing) == {"parameter": 1}
+
+    def test_a_fit_that_succeeds_leaves_everything(self):
+        assert vars(self.Thing().fit()) == {"parameter": 1, "half_": True, "_hidden_": True}
+        assert self.Thing.fit.__doc__ == "Fit."
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 7])
+def test_guessing_gets_one_class_of_many_right(n_classes):
+    assert error_of_guessing(n_classes) == pytest.approx(1 - 1 / n_classes)
+    n = 10 * n_classes
+    accumulated = sum([1 / n] * (n - 10))
+    assert accumulated >= error_of_guessing(n_classes) > accumulated - 1 / n

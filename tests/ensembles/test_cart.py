@@ -1,0 +1,174 @@
+"""The tree's public face."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris, load_wine
+from sklearn.exceptions import NotFittedError
+from sklearn.tree import DecisionTreeClassifier
+
+from fuselearn import CARTClassifier
+
+X, y = load_wine(return_X_y=True)
+
+
+class TestFittedTree:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def tree(cls):
+        return CARTClassifier().fit(X, y)
+
+    def test_rows_of_a_leaf_share_its_class_frequencies(self, tree):
+        leaves = tree.apply(X)
+        probabilities = tree.predict_proba(X)
+        assert len(np.unique(leaves)) == tree.get_n_leaves() == 5
+        for leaf in np.unique(leaves):
+            frequencies = np.bincount(y[leaves == leaf], minlength=3) / np.sum(leaves == leaf)
+            np.testing.assert_allclose(probabilities[leaves == leaf], np.tile(frequencies, (np.sum(leaves == leaf), 1)))
+        np.testing.assert_array_equal(tree.predict(X), probabilities.argmax(axis=1))
+
+    def test_depth_is_that_of_the_deepest_leaf(self, tree):
+        nodes = tree.tree_.nodes
+
+        def depth(node):
+            return 0 if nodes["feature"][node] < 0 else 1 + max(depth(nodes["left"][node] + side) for side in (0, 1))
+
+        assert tree.get_depth() == depth(0)
+
+    def test_importances_are_shares_of_the_impurity_removed(self):
+        limits = {"min_samples_split": 20, "min_samples_leaf": 7}
+        ours = CARTClassifier(complexity=-1, **limits).fit(X, y)
+        other = DecisionTreeClassifier(random_state=0, **limits).fit(X, y)
+        assert ours.get_n_leaves() == other.get_n_leaves()
+        assert ours.feature_importances_.sum() == pytest.approx(1.0)
+        # The two break ties between columns differently in one small node.
+        np.testing.assert_allclose(ours.feature_importances_, other.feature_importances_, atol=0.02)
+
+    def test_no_split_has_no_importances(self):
+        tree = CARTClassifier().fit(np.zeros((30, 2)), np.arange(30) % 2)
+        assert tree.feature_importances_.tolist() == [0.0, 0.0]
+
+
+class TestExport:
+    def test_numbers(self):
+        tree = CARTClassifier(min_samples_split=2).fit([[0.0], [0.0], [1.0], [1.0]], ["no", "no", "yes", "yes"])
+        assert tree.export_text() == "x[0] < 0.5: class no (2 of 2)\nx[0] >= 0.5: class yes (2 of 2)"
+        assert tree.export_text(decimals=0).startswith("x[0] < 0:")
+
+    def test_categories_and_nesting(self):
+        frame = pd.DataFrame({"colour": ["red", "blue", "green", "red"] * 5, "size": [1.0, 2.0, 1.0, 3.0] * 5})
+        tree = CARTClassifier(min_samples_split=2).fit(frame, ["a", "b", "c", "d"] * 5)
+        text = tree.export_text()
+        for class_name in "abcd":
+            assert f"class {class_name} (5 of 5)" in text
+        assert "colour in {" in text
+        assert "\n  " in text
+
+    def test_missing_values(self):
+        tree = CARTClassifier(min_samples_split=2).fit([[1.0], [1.0], [np.nan], [np.nan]], [0, 0, 1, 1])
+        assert tree.export_text() == "x[0] is not missing: class 0 (2 of 2)\nx[0] is missing: class 1 (2 of 2)"
+
+    def test_a_single_leaf(self):
+        assert CARTClassifier().fit([[0.0], [1.0], [2.0]], [0, 1, 1]).export_text() == "class 1 (2 of 3)"
+
+
+class TestLimits:
+    @pytest.mark.parametrize(("min_samples_split", "smallest"), [(2, 1), (10, 3), (20, 7), (30, 10)])
+    def test_the_smallest_leaf_is_a_third_of_the_smallest_split(self, min_samples_split, smallest):
+        rng = np.random.default_rng(0)
+        data, labels = rng.normal(size=(500, 3)), rng.integers(0, 2, 500)
+        tree = CARTClassifier(min_samples_split=min_samples_split, complexity=-1).fit(data, labels)
+        assert np.bincount(tree.apply(data))[np.unique(tree.apply(data))].min() == smallest
+
+    def test_max_depth(self):
+        for depth in (1, 2, 3):
+            assert CARTClassifier(max_depth=depth, complexity=-1, min_samples_split=2).fit(X, y).get_depth() == depth
+
+    def test_no_limit_on_the_depth(self):
+        # Classes alternate along one column, so each cut takes off one row.
+        data, labels = np.arange(200.0)[:, None], np.arange(200) % 2
+        tree = CARTClassifier(max_depth=None, min_samples_split=2, complexity=-1).fit(data, labels)
+        assert tree.get_n_leaves() == 200
+        assert tree.get_depth() > 30
+        assert CARTClassifier(min_samples_split=2, complexity=-1).fit(data, labels).get_depth() == 30
+
+    def test_complexity(self):
+        leaves = [CARTClassifier(complexity=c).fit(X, y).get_n_leaves() for c in (-1, 0.01, 0.2, 1.0)]
+        assert leaves == [8, 5, 3, 1]
+
+    def test_max_bins(self):
+        rng = np.random.default_rng(0)
+        data = rng.normal(size=(300, 1))
+        labels = (data[:, 0] > 1.0).astype(int)
+        exact = CARTClassifier().fit(data, labels)
+        coarse = CARTClassifier(max_bins=2).fit(data, labels)
+        assert exact.score(data, labels) == 1.0
+        assert coarse.get_n_leaves() <= 2
+        assert coarse.score(data, labels) < 1.0
+
+
+class TestRandomness:
+    def train(self, seed, **kwargs):
+        tree = CARTClassifier(min_samples_split=2, complexity=-1, random_state=seed, **kwargs)
+        return tree.fit(X, y).tree_.nodes["threshold"].tolist()
+
+    @pytest.mark.parametrize("choice", [{"max_features": 2}, {"max_features": "sqrt"}, {"splitter": "random"}])
+    def test_the_seed_decides(self, choice):
+        assert self.train(1, **choice) == self.train(1, **choice)
+        assert self.train(1, **choice) != self.train(2, **choice)
+
+    def test_all_columns_leave_nothing_to_chance(self):
+        assert self.train(1) == self.train(2) == self.train(None, max_features=1.0)
+
+    def test_random_states_of_all_kinds(self):
+        for make in (np.random.RandomState, np.random.default_rng):
+            assert self.train(make(0), max_features=1) == self.train(make(0), max_features=1)
+
+
+class TestSampleWeight:
+    counts = np.random.default_rng(0).integers(0, 4, len(y))
+
+    def test_whole_numbers_are_copies(self):
+        copies = np.repeat(np.arange(len(y)), self.counts)
+        weighted = CARTClassifier().fit(X, y, sample_weight=self.counts)
+        copied = CARTClassifier().fit(X[copies], y[copies])
+        np.testing.assert_array_equal(weighted.predict_proba(X), copied.predict_proba(X))
+
+    def test_other_weights_are_shares(self):
+        weights = self.counts + 0.25
+        tree = CARTClassifier().fit(X, y, sample_weight=weights)
+        scaled = CARTClassifier().fit(X, y, sample_weight=8.5 * weights)
+        np.testing.assert_allclose(scaled.predict_proba(X), tree.predict_proba(X))
+        leaves = tree.apply(X)
+        for leaf in np.unique(leaves):
+            shares = np.bincount(y[leaves == leaf], weights=weights[leaves == leaf], minlength=3)
+            np.testing.assert_allclose(tree.predict_proba(X)[leaves == leaf][0], shares / shares.sum())
+
+    def test_rows_without_weight_are_left_out(self):
+        weights = np.where(self.counts > 0, self.counts + 0.5, 0.0)
+        kept = weights > 0
+        zeros = CARTClassifier().fit(X, y, sample_weight=weights)
+        removed = CARTClassifier().fit(X[kept], y[kept], sample_weight=weights[kept])
+        np.testing.assert_allclose(zeros.predict_proba(X), removed.predict_proba(X))
+
+
+def test_missing_values_at_fit_and_predict():
+    data = X.copy()
+    data[np.random.default_rng(0).random(X.shape) < 0.3] = np.nan
+    tree = CARTClassifier(min_samples_split=2, complexity=-1).fit(data, y)
+    assert tree.score(data, y) == 1.0
+    assert tree.predict(np.full((1, 13), np.nan)).shape == (1,)
+
+
+def test_single_precision_gives_the_same_tree():
+    iris_X, iris_y = load_iris(return_X_y=True)
+    single = CARTClassifier().fit(iris_X.astype(np.float32), iris_y)
+    double = CARTClassifier().fit(iris_X.astype(np.float32).astype(np.float64), iris_y)
+    np.testing.assert_array_equal(single.predict_proba(iris_X), double.predict_proba(iris_X))
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "apply", "get_depth", "get_n_leaves", "export_text"])
+def test_nothing_works_before_fit(method):
+    arguments = (X,) if method in ("predict", "predict_proba", "apply") else ()
+    with pytest.raises(NotFittedError):
+        getattr(CARTClassifier(), method)(*arguments)
