@@ -2,19 +2,54 @@
 
 from __future__ import annotations
 
+import dataclasses
+import os
 import shlex
-import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from fuselearn.cli.errors import WRONG_USE, leave, sentences
-from fuselearn.cli.running import Place, run
+from fuselearn.cli.running import Place, is_finished, run, wide_console
 
 __all__ = ["compare", "datasets", "demo", "report", "reproduce"]
 
+
+class Experiment(StrEnum):
+    """The suites that `reproduce` knows."""
+
+    KFHE = "kfhe"
+    ROBUST = "robust"
+
+
+class Backend(StrEnum):
+    """How joblib spreads the work."""
+
+    LOKY = "loky"
+    THREADING = "threading"
+    SEQUENTIAL = "sequential"
+    DASK = "dask"
+
+
+class Task(StrEnum):
+    """The two kinds of tables."""
+
+    MULTICLASS = "multiclass"
+    MULTILABEL = "multilabel"
+
+
 Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Processes to use; -1 for one per processor.")]
+Resume = Annotated[
+    bool, typer.Option("--resume/--fresh", help="Go on where an earlier run was stopped, or throw its results away.")
+]
+DataDir = Annotated[
+    Path | None,
+    typer.Option("--data-dir", help="Folder with data files, looked at before those that FUSELEARN_DATA names."),
+]
 
 
 def demo(
@@ -24,7 +59,8 @@ def demo(
     """Compare four ensembles on bundled data with clean and with noisy labels.
 
     KFHE, AdaBoost, bagging and a single tree meet iris, wine, breast_cancer and digits, with 0, 10 and 20 % of the
-    training labels wrong. It needs no download and takes about a minute. A demo that was stopped goes on where it was.
+    training labels wrong. It needs no download and takes about a minute. A demo that was stopped goes on where it
+    was; a finished one starts anew.
 
     **Examples**
 
@@ -35,30 +71,205 @@ def demo(
     from fuselearn.lab.suites import get_suite
 
     place = Place(out, out / "results.db")
+    command = _spell("demo", out=None if out == Path("fuselearn-demo") else out)
     with sentences():
-        fresh = _is_finished(place.store, "demo")
-    run(get_suite("demo"), place, command=_typed(), jobs=_checked(jobs), fresh=fresh)
+        fresh = is_finished(place.store, "demo")
+    run(get_suite("demo"), place, command=command, jobs=_checked(jobs), fresh=fresh)
 
 
-def reproduce() -> None:
-    """Repeat the experiments of a paper."""
+def reproduce(
+    experiment: Annotated[
+        Experiment,
+        typer.Argument(help="kfhe: the experiments of the KFHE paper. robust: the paper's methods and usual rivals."),
+    ],
+    quick: Annotated[bool, typer.Option("--quick", help="kfhe on bundled data only, in minutes.")] = False,
+    data_dir: DataDir = None,
+    jobs: Jobs = -1,
+    resume: Resume = True,
+    store: Annotated[Path | None, typer.Option("--store", help="Results store; by default in the folder OUT.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Folder for the report and the summary; by default fuselearn-SUITE.")
+    ] = None,
+    repeats: Annotated[
+        int | None, typer.Option("--repeats", min=1, help="Repeats of the cross-validation; the suite's by default.")
+    ] = None,
+    backend: Annotated[Backend | None, typer.Option("--backend", help="How joblib spreads the work.")] = None,
+    scheduler: Annotated[
+        str | None, typer.Option("--scheduler", help="Address of a Dask scheduler; implies --backend dask.")
+    ] = None,
+    page: Annotated[
+        Path | None, typer.Option("--page", help="kfhe: also write the comparison with the paper as Markdown.")
+    ] = None,
+) -> None:
+    """Repeat the experiments of a paper; stop and resume at any moment.
+
+    Every result is written the moment it exists. Stop with Ctrl-C and give the same command again: it goes on where it
+    was and ends with the same table.
+
+    **Examples**
+
+    - `fuselearn reproduce kfhe --quick`
+
+    - `fuselearn reproduce kfhe --data-dir ~/data --jobs 8`
+
+    - `fuselearn reproduce robust --repeats 1 --store robust.db`
+
+    - `fuselearn reproduce kfhe --scheduler tcp://10.0.0.1:8786`
+    """
+    from fuselearn.lab.suites import get_suite
+
+    if quick and experiment is not Experiment.KFHE:
+        leave(f"--quick belongs to the experiment kfhe; got {experiment}.", WRONG_USE)
+    if page is not None and (quick or experiment is not Experiment.KFHE):
+        leave("--page compares the whole experiment kfhe with the paper; leave out --quick.", WRONG_USE)
+    if scheduler is not None and backend not in (None, Backend.DASK):
+        leave(f"--scheduler needs --backend dask; got {backend}.", WRONG_USE)
+    suite = get_suite("kfhe-quick" if quick else experiment)
+    if repeats is not None:
+        suite = dataclasses.replace(suite, repeats=repeats)
+    # A store refuses another number of repeats, so each number has a folder of its own.
+    folder = out or Path(f"fuselearn-{suite.name}" + ("" if repeats is None else f"-{repeats}-repeats"))
+    words = {
+        "quick": quick, "data_dir": data_dir, "store": store, "out": out, "repeats": repeats,
+        "backend": backend, "scheduler": scheduler, "page": page,
+    }  # fmt: skip
+    with _data_from(data_dir):
+        place = Place(folder, store or folder / "results.db")
+        run(
+            suite,
+            place,
+            command=_spell("reproduce", experiment, **words),
+            jobs=_checked(jobs),
+            backend="dask" if scheduler else backend,
+            scheduler=scheduler,
+            fresh=not resume,
+        )
+    if page is not None:
+        from fuselearn.lab.reproduction import write_page
+
+        typer.echo(f"The comparison with the paper lies in {write_page(place.summary, page)}")
 
 
-def compare() -> None:
-    """Compare all methods on a table of your own."""
+def compare(
+    file: Annotated[Path, typer.Argument(help="A .csv, .tsv, .parquet or .arff file; all but Parquet also .gz.")],
+    target: Annotated[
+        str | None, typer.Option("--target", "-t", help="The column of classes; by default the one called class.")
+    ] = None,
+    noise: Annotated[
+        str, typer.Option("--noise", help="Shares of training labels to make wrong, separated by commas.")
+    ] = "0",
+    methods: Annotated[
+        str | None, typer.Option("--methods", help="Names separated by commas; by default all that are installed.")
+    ] = None,
+    repeats: Annotated[int, typer.Option("--repeats", min=1, help="Repeats of the cross-validation.")] = 3,
+    folds: Annotated[int, typer.Option("--folds", min=2, help="Folds of the cross-validation.")] = 5,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="From which all chance follows.")] = 0,
+    jobs: Jobs = -1,
+    resume: Resume = True,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Folder for the report and the results; fuselearn-FILE by default.")
+    ] = None,
+) -> None:
+    """Compare the methods on a table of your own, and get the same report.
+
+    **Examples**
+
+    - `fuselearn compare patients.csv --target diagnosis`
+
+    - `fuselearn compare patients.parquet --target diagnosis --noise 0,0.1,0.2`
+
+    - `fuselearn compare churn.arff --methods KFHE,RandomForest --repeats 10 --folds 10`
+    """
+    from fuselearn.lab.methods import METHODS
+    from fuselearn.lab.suites import table_suite
+
+    names = [name.strip() for name in methods.split(",")] if methods is not None else list(METHODS)
+    unknown = [name for name in names if name not in METHODS]
+    if unknown:
+        leave(f"--methods must be among {', '.join(METHODS)}; got {unknown[0]!r}.", WRONG_USE)
+    levels = _fractions(noise)
+    with sentences(), _wrong_use():
+        suite = table_suite(file, target, methods=names, noise=levels, repeats=repeats, folds=folds, seed=seed)
+    folder = out or Path(f"fuselearn-{suite.datasets[0]}")
+    words = {
+        "target": target,
+        "noise": noise,
+        "methods": methods,
+        "repeats": repeats if repeats != 3 else None,
+        "folds": folds if folds != 5 else None,
+        "seed": seed or None,
+        "out": out,
+    }
+    command = _spell("compare", file, **words)
+    run(suite, Place(folder, folder / "results.db"), command=command, jobs=_checked(jobs), fresh=not resume)
 
 
-def report() -> None:
-    """Make the page of a results store again."""
+def report(
+    store: Annotated[Path, typer.Argument(help="A results store, such as fuselearn-demo/results.db.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The HTML file.")] = Path("report.html"),
+    suite: Annotated[str | None, typer.Option("--suite", help="Which suite, if the store holds more than one.")] = None,
+    traces: Annotated[
+        bool, typer.Option(help="Train KFHE once more per dataset that is at hand, to draw how the filter settles.")
+    ] = True,
+    data_dir: DataDir = None,
+) -> None:
+    """Make the page of a results store, finished or not.
+
+    **Examples**
+
+    - `fuselearn report fuselearn-demo/results.db -o report.html`
+
+    - `fuselearn report everything.db --suite robust --no-traces`
+    """
+    from fuselearn.lab.report import write_report
+
+    with sentences(), _wrong_use(), _data_from(data_dir):
+        path = write_report(store, output, suite=suite, traces=traces)
+    typer.echo(f"The report lies in {path.resolve()}")
 
 
-def datasets() -> None:
-    """List the datasets that are known by name, and where each would come from."""
+def datasets(
+    task: Annotated[Task | None, typer.Option("--task", help="Only the tables of this kind.")] = None,
+    data_dir: DataDir = None,
+) -> None:
+    """List the datasets that are known by name, and where each would come from now.
+
+    **Examples**
+
+    - `fuselearn datasets`
+
+    - `fuselearn datasets --task multiclass --data-dir ~/data`
+    """
+    from rich.table import Table
+
+    from fuselearn.datasets import available
+
+    with sentences(), _data_from(data_dir):
+        listed = available(task)
+    table = Table(caption="Without a download: those marked ✓.", caption_justify="left")
+    table.add_column("name", no_wrap=True)
+    table.add_column("task")
+    for column in ("rows", "features", "classes"):
+        table.add_column(column, justify="right")
+    table.add_column("paper")
+    table.add_column("✓", justify="center")
+    table.add_column("where from", overflow="fold")
+    for line in listed:
+        sizes = (str(size) for size in (line.rows, line.features, line.classes))
+        table.add_row(line.name, line.task, *sizes, line.paper or "", "✓" if line.offline else "", line.source)
+    wide_console().print(table, markup=False)
 
 
-def _typed() -> str:
-    """Return the command as the user would type it again."""
-    return shlex.join(["fuselearn", *sys.argv[1:]])
+def _spell(*words: object, **options: object) -> str:
+    """Write a command as the user would type it again."""
+    parts = ["fuselearn", *(str(word) for word in words)]
+    for name, value in options.items():
+        if value is None or value is False:
+            continue
+        parts.append(f"--{name.replace('_', '-')}")
+        if value is not True:
+            parts.append(str(value))
+    return shlex.join(parts)
 
 
 def _checked(jobs: int) -> int:
@@ -67,15 +278,36 @@ def _checked(jobs: int) -> int:
     return jobs
 
 
-def _is_finished(path: Path, suite: str) -> bool:
-    """Whether a store holds every result of the suite."""
-    from fuselearn.lab.store import ResultStore
-    from fuselearn.lab.summary import totals
+def _fractions(text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        leave(f"--noise must be fractions separated by commas, such as 0,0.1,0.2; got {text!r}.", WRONG_USE)
 
-    if not path.exists():
-        return False
-    with ResultStore(path, create=False) as store:
-        if suite not in store.suites():
-            return False
-        total = totals(store, suite)
-        return total.results >= total.expected
+
+@contextmanager
+def _wrong_use() -> Iterator[None]:
+    """Treat a ValueError as wrong use: for calls that check what the user gave, and do no more."""
+    try:
+        yield
+    except ValueError as error:
+        leave(str(error), WRONG_USE)
+
+
+@contextmanager
+def _data_from(folder: Path | None) -> Iterator[None]:
+    """Look for data in a folder first."""
+    if folder is None:
+        yield
+        return
+    if not folder.is_dir():
+        leave(f"--data-dir must be a folder; there is none called {folder}.", WRONG_USE)
+    before = os.environ.get("FUSELEARN_DATA")
+    os.environ["FUSELEARN_DATA"] = os.pathsep.join(filter(None, [str(folder.resolve()), before]))
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["FUSELEARN_DATA"]
+        else:
+            os.environ["FUSELEARN_DATA"] = before

@@ -16,6 +16,7 @@ __all__ = ["app"]
 app = typer.Typer(
     name="fuselearn",
     no_args_is_help=True,
+    add_completion=False,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +13,14 @@ import typer
 from fuselearn.cli.errors import FAILED, WRONG_USE, leave, sentences
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from fuselearn.lab.report import Material
     from fuselearn.lab.suites import Suite
 
-__all__ = ["Place", "print_scores", "run"]
+__all__ = ["Place", "forget", "is_finished", "print_scores", "run", "wide_console"]
+
+PIPE_WIDTH = 200
 
 
 @dataclass(frozen=True)
@@ -73,7 +78,7 @@ def run(
     """
     from fuselearn.lab.report import collect, render
     from fuselearn.lab.runner import run_suite
-    from fuselearn.lab.store import ResultStore
+    from fuselearn.lab.store import ResultStore, StoreError
     from fuselearn.lab.summary import summarise, write_summary
 
     resume = f"Finished results are kept in {place.store}; go on with: {command}"
@@ -85,6 +90,8 @@ def run(
         with ResultStore(place.store) as store:
             try:
                 outcome = run_suite(suite, store, n_jobs=jobs, backend=backend, scheduler=scheduler)
+            except StoreError as error:
+                leave(f"{error} The option --fresh throws the old results away.", WRONG_USE)
             except ValueError as error:
                 if scheduler is None:
                     raise
@@ -111,9 +118,30 @@ def forget(path: Path) -> None:
             path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
+def is_finished(path: Path, suite: str) -> bool:
+    """Whether a store holds every result of a suite."""
+    from fuselearn.lab.store import ResultStore
+    from fuselearn.lab.summary import totals
+
+    if not path.exists():
+        return False
+    with ResultStore(path, create=False) as store:
+        if suite not in store.suites():
+            return False
+        total = totals(store, suite)
+        return total.results >= total.expected
+
+
+def wide_console() -> Console:
+    """Return a console as wide as the terminal, or wide enough for any table in a pipe."""
+    from rich.console import Console
+
+    console = Console()
+    return console if console.is_terminal else Console(width=PIPE_WIDTH)
+
+
 def print_scores(material: Material) -> None:
     """Print the mean macro F1 of every dataset and noise, with ranks, and their averages."""
-    from rich.console import Console
     from rich.table import Table
 
     from fuselearn.lab.report_findings import DIGITS, find
@@ -144,7 +172,7 @@ def print_scores(material: Material) -> None:
             cells = [f"{ranks[m]:.2f}" if m in ranks else "–" for m in methods]
             table.add_row(percent(noise), "average rank", *cells, style="bold")
         table.add_section()
-    console = Console()
+    console = wide_console()
     console.print(table)
     said = answer(findings)
     console.print(said.headline, style="bold", highlight=False)
@@ -161,8 +189,6 @@ def _score(score: float, rank: str, *, best: bool) -> str:
 
 def _costs(material: Material) -> str:
     """Write what a run cost and with which versions, for the page about the reproduction."""
-    import dataclasses
-
     from fuselearn.lab.store import PACKAGES
 
     results = material.results

@@ -348,9 +348,7 @@ def _tests(title: str, comparison: Comparison) -> dict[str, Any]:
                 "versus": other,
                 "record": f"{row.wins} / {row.ties} / {row.losses}",
                 "difference": text.signed(row.difference),
-                "p": "–"
-                if pd.isna(row.p_corrected)
-                else text.p_text(row.p_corrected).removeprefix("p = ").removeprefix("p "),
+                "p": text.p_number(row.p_corrected),
                 "verdict": text.verdict(comparison, str(other)),
             }
             for other, row in zip(pairs.index, pairs.itertuples(), strict=True)
@@ -366,9 +364,14 @@ def _tests(title: str, comparison: Comparison) -> dict[str, Any]:
             for method in comparison.standing
         ],
         "worst_rank": len(comparison.methods),
-        "unit": "folds" if comparison.over_folds else "datasets",
-        "n": comparison.n_rows,
+        "counted": _counted(comparison),
     }
+
+
+def _counted(comparison: Comparison) -> str:
+    """Say what wins, ties and losses were counted over."""
+    rows = f"{comparison.n_rows} {'folds' if comparison.over_folds else 'datasets'}"
+    return rows if len(comparison.noise) == 1 else f"{rows} at {len(comparison.noise)} levels of noise"
 
 
 def _published(suite: Suite, summary: pd.DataFrame) -> dict[str, Any] | None:

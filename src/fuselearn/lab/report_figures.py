@@ -105,8 +105,8 @@ def _figures(summary: pd.DataFrame, findings: Findings, traces: Traces) -> Itera
         if fitted:
             yield (
                 f"trace{round(1000 * noise)}",
-                f"How the Kalman filter settles, trained once on all rows with {_labels(noise)}: as measurements are "
-                "fused, the variance P of the estimate falls and with it the gain K, the weight of the next measurement.",
+                f"How the Kalman filter settles, trained once on all rows with {_labels(noise)}: as it fuses "
+                "measurements, the variance P of its estimate falls, and with it the gain K, the weight of the next.",
                 filter_traces(fitted),
             )
 

@@ -17,6 +17,7 @@ __all__ = [
     "describe_pairs",
     "join",
     "noise_levels",
+    "p_number",
     "p_text",
     "percent",
     "signed",
@@ -26,6 +27,7 @@ __all__ = [
 NUMBERS = (
     "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
 )  # fmt: skip
+NBSP = "\N{NO-BREAK SPACE}"
 
 
 class Answer(NamedTuple):
@@ -63,7 +65,7 @@ def join(names: Iterable[str], word: str = "and") -> str:
 
 def percent(fraction: float) -> str:
     """Write a fraction as a percentage, with a space that does not break."""
-    return f"{100 * fraction:g}\N{NO-BREAK SPACE}%"
+    return f"{100 * fraction:g}{NBSP}%"
 
 
 def noise_levels(levels: Sequence[float]) -> str:
@@ -77,13 +79,20 @@ def p_text(p_value: float) -> str:
     Examples
     --------
     >>> from fuselearn.lab.report_text import p_text
-    >>> p_text(0.000004), p_text(0.0213), p_text(0.4)
-    ('p < 0.0001', 'p = 0.021', 'p = 0.40')
+    >>> print(p_text(0.000004), p_text(0.0213), p_text(0.4), sep=", ")
+    p < 0.0001, p = 0.021, p = 0.40
     """
+    number = p_number(p_value)
+    return f"p{NBSP}{number}" if number.startswith("<") else f"p{NBSP}={NBSP}{number}"
+
+
+def p_number(p_value: float) -> str:
+    """Write the number of a p-value, for a table: '0.021', '< 0.0001', or a dash for none."""
+    if math.isnan(p_value):
+        return "–"
     if p_value < 0.0001:
-        return "p < 0.0001"
-    digits = 2 if p_value >= 0.1 else 3 if p_value >= 0.01 else 4
-    return f"p = {p_value:.{digits}f}"
+        return f"<{NBSP}0.0001"
+    return f"{p_value:.{2 if p_value >= 0.1 else 3 if p_value >= 0.01 else 4}f}"
 
 
 def signed(value: float, digits: int = 3) -> str:
@@ -115,14 +124,15 @@ def answer(findings: Findings) -> Answer:
             f"Only {only} finished, so there is nothing to compare it with.",
             [f"Its mean macro F1 over {_rows(overall)} is {overall.means[only]:.3f}."],
         )
-    sentences = []
-    if noisy is not None and findings.clean is not None:
-        sentences += [_placing(findings.clean, "With clean labels"), _placing(noisy, _wrong_labels(noisy))]
-        sentences.append(_significance(noisy, "Under noise"))
-        if overall.best != noisy.best:
-            sentences.append(_placing(overall, "Over all levels of noise together"))
+    if noisy is None or findings.clean is None:
+        sentences = [_placing(overall, _wrong_labels(overall)), _significance(overall, "")]
     else:
-        sentences += [_placing(overall, _wrong_labels(overall)), _significance(overall, "")]
+        sentences = [
+            _placing(overall, "Over all levels of noise"),
+            _placing(findings.clean, "With clean labels"),
+            _placing(noisy, _wrong_labels(noisy)),
+            _significance(noisy, "Under noise"),
+        ]
     return Answer(_headline(findings), sentences)
 
 
@@ -159,15 +169,21 @@ def _rows(comparison: Comparison) -> str:
 def _placing(comparison: Comparison, where: str) -> str:
     """Say who leads, with rank and score, and by how much before whom."""
     best, second = comparison.standing[:2]
-    ranks, means = comparison.ranks, comparison.means
-    lead = means[best] - means[second]
+    means, lead = comparison.means, comparison.means[comparison.best] - comparison.means[second]
+    shared = comparison.shared_best
+    rank = f"{comparison.ranks[best]:.2f} of {len(comparison.methods)} over {_rows(comparison)}"
     if f"{abs(lead):.3f}" == "0.000":
-        compared = f"level with {second}, the next"
+        lead_text = f"level with {second}"
     else:
-        compared = f"{abs(lead):.3f} {'above' if lead > 0 else 'below'} {second}, the next by rank"
+        lead_text = f"{abs(lead):.3f} {'above' if lead > 0 else 'below'} {second}"
+    if len(shared) > 1:
+        return (
+            f"{where}, {best} shares its rank, {rank}, with {join(shared[1:])}; "
+            f"its mean macro F1 is {means[best]:.3f}, {lead_text}."
+        )
     return (
-        f"{where}, {best} has an average rank of {ranks[best]:.2f} (1 is best) over {_rows(comparison)} and a mean "
-        f"macro F1 of {means[best]:.3f}, {compared}."
+        f"{where}, {best} leads with an average rank of {rank} and a mean macro F1 of {means[best]:.3f}, "
+        f"{lead_text}, the next by rank."
     )
 
 
@@ -190,8 +206,8 @@ def _significance(comparison: Comparison, where: str) -> str:
     if comparison.few:
         return _sentence(
             where,
-            f"{count(comparison.n_rows, 'dataset')} cannot settle whether that is more than luck; as a hint, "
-            f"{best} against {listed}.",
+            f"{_rows(comparison)} cannot settle whether that is more than luck. As a hint, tests set {best} apart from "
+            f"{join(clear, 'and') if clear else 'no other method'}: {listed}.",
         )
     if not clear:
         return _sentence(where, f"no difference from {best} is significant: {listed}.")
@@ -228,6 +244,8 @@ def describe_omnibus(comparison: Comparison) -> str:
         said = f"Whether the methods differ {over} depends on the test: {listed}."
     else:
         said = f"No test finds that the methods differ {over}: {listed}."
+    if len(comparison.noise) > 1:
+        said += " Each dataset counts once, with its mean over the levels of noise."
     if comparison.few:
         said += (
             f" With {_rows(comparison)} the approximations behind these numbers are rough and real differences are "
@@ -241,17 +259,19 @@ def describe_pairs(comparison: Comparison) -> str:
     control, pairs = comparison.control, comparison.pairs
     if pairs.empty or pairs["p_corrected"].isna().any():
         return ""
-    better, worse, open_ = [], [], []
+    better: list[str] = []
+    worse: list[str] = []
+    alike: list[str] = []
     for other, row in pairs.iterrows():
-        group = open_ if row["p_corrected"] >= ALPHA else better if row["ahead"] else worse
+        group = alike if row["p_corrected"] >= ALPHA else better if row["ahead"] else worse
         group.append(f"{other} ({p_text(row['p_corrected'])})")
     parts = []
     if better:
         parts.append(f"better than {join(better)}")
     if worse:
         parts.append(f"worse than {join(worse)}")
-    if open_:
-        parts.append(f"not to be told apart from {join(open_, 'or')}")
+    if alike:
+        parts.append(f"not to be told apart from {join(alike, 'or')}")
     test = "Wilcoxon's signed ranks" if comparison.over_folds else "aligned ranks"
     return f"By {test} with Finner's correction, {control} is {join(parts)}."
 
