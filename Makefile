@@ -3,10 +3,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-slow lint format bench clean help
+.PHONY: demo test test-slow lint format bench clean-kernels clean help
 
 help:  ## list the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
 
 demo: $(READY)  ## compare four ensembles on bundled data with noisy labels
 	$(BIN)/fuselearn demo
@@ -36,6 +36,9 @@ $(READY): pyproject.toml
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	touch $(READY)
+
+clean-kernels:  ## forget compiled kernels, after an edit of one that others call
+	find src -name '*.nb[ic]' -delete
 
 clean:  ## remove the environment and everything generated
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build

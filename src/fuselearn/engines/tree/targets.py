@@ -76,18 +76,22 @@ def _add_row(target, row, weight, sums, totals):  # type: ignore[no-untyped-def]
         return add_class
 
     def add_labels(target, row, weight, sums, totals):  # type: ignore[no-untyped-def]
-        starts, labels, rows = target
-        squares = weight - weight
-        products = weight - weight
-        for k in range(starts[rows[row]], starts[rows[row] + 1]):
-            j = labels[k]
-            before = sums[j]
-            sums[j] = before + weight
-            squares += weight * (2 * before + weight)
-            products += weight * totals[j]
-        return squares, products
+        return _add_labels(target[0], target[1], target[2][row], weight, sums, totals)
 
     return add_labels
+
+
+@kernel
+def _add_labels(starts, labels, row, weight, sums, totals):  # type: ignore[no-untyped-def]
+    squares = 0.0
+    products = 0.0
+    for k in range(starts[row], starts[row + 1]):
+        j = labels[k]
+        before = sums[j]
+        sums[j] = before + weight
+        squares += weight * (2 * before + weight)
+        products += weight * totals[j]
+    return squares, products
 
 
 @kernel
