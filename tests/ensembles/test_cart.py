@@ -152,6 +152,19 @@ class TestSampleWeight:
         np.testing.assert_allclose(zeros.predict_proba(X), removed.predict_proba(X))
 
 
+def test_distinct_numbers_give_the_tree_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    data = rng.normal(size=(1_500, 3)).astype(np.float32)
+    labels = np.digitize(data[:, 0] * data[:, 1] + 0.3 * rng.normal(size=1_500), [-0.3, 0.3])
+    counts = rng.integers(1, 1_000, 1_500)
+    ours = CARTClassifier(min_samples_split=20_000, min_samples_leaf=10_000, complexity=-1)
+    other = DecisionTreeClassifier(min_weight_fraction_leaf=9_999.5 / counts.sum(), random_state=0)
+    for tree in (ours, other):
+        tree.fit(data, labels, sample_weight=counts)
+    assert ours.get_n_leaves() == other.get_n_leaves() > 20
+    np.testing.assert_allclose(ours.predict_proba(data), other.predict_proba(data), atol=1e-12)
+
+
 def test_missing_values_at_fit_and_predict():
     data = X.copy()
     data[np.random.default_rng(0).random(X.shape) < 0.3] = np.nan

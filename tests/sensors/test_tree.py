@@ -12,13 +12,9 @@ X, y = load_wine(return_X_y=True)
 NUMERIC = np.zeros(X.shape[1], dtype=np.int32)
 
 
-def bind(rows=slice(None), **kwargs):
-    return TreeSensor(X[rows], NUMERIC, y[rows].astype(np.int32), 3, TreeSettings(complexity=-1.0), **kwargs)
-
-
 @pytest.fixture(scope="module")
 def sensor():
-    return bind()
+    return TreeSensor(X, NUMERIC, y.astype(np.int32), 3, TreeSettings(complexity=-1.0))
 
 
 @pytest.fixture(scope="module")
@@ -63,11 +59,12 @@ def test_measuring_a_sample_is_drawing_and_measuring(sensor):
 
 
 def test_large_tables_are_sampled_in_the_same_way():
-    rows = np.tile(np.arange(len(X)), 12)
-    sensor = bind(rows)
-    weights = np.random.default_rng(1).random(len(rows))
+    rng = np.random.default_rng(2)
+    table, target = rng.normal(size=(2_100, 3)), rng.integers(0, 3, 2_100).astype(np.int32)
+    sensor = TreeSensor(table, NUMERIC[:3], target, 3, TreeSettings(complexity=-1.0))
+    weights = rng.random(2_100)
     drawn = sensor.measure_sample(weights, 5, cover=True)
-    counts = draw_covering_counts(5, weights, len(rows), sensor.target, 3)
+    counts = draw_covering_counts(5, weights, 2_100, target, 3)
     np.testing.assert_array_equal(drawn.votes(), sensor.measure(counts, 5).votes())
 
 

@@ -98,7 +98,9 @@ class TestAgainstExactSearch:
             X = tied_table(rng, 40, 3, missing=0.15)
             X[:, 2] = rng.integers(0, 6, 40)
             y, counts = rng.integers(0, n_classes, 40), rng.integers(0, 3, 40)
-            columns, tree = grow(X, y, counts=counts, n_categories=n_categories, n_classes=n_classes)
+            columns, tree = grow(
+                X, y, counts=counts, n_categories=n_categories, n_classes=n_classes, wide=not n_categories.any()
+            )
             leaves = judge(tree, X, y, counts, n_categories=n_categories)
             np.testing.assert_array_equal(apply_codes(tree, columns), leaves)
 
@@ -307,7 +309,7 @@ class TestAgainstScikitLearn:
 
     @pytest.mark.parametrize("n_classes", [2, 3])
     @pytest.mark.parametrize(("min_leaf", "max_depth"), [(1, 6), (4_000, 30), (10_000, 30)])
-    @pytest.mark.parametrize("n_rows", [150, 1_999, 6_000])
+    @pytest.mark.parametrize("n_rows", [150, pytest.param(1_999, marks=pytest.mark.slow), 6_000])
     def test_leaves_and_training_probabilities(self, grow, n_rows, min_leaf, max_depth, n_classes):
         self.compare(grow, n_rows, min_leaf, max_depth, n_classes)
 

@@ -178,12 +178,13 @@ def test_binned_values_end_in_the_leaves_of_their_bins(max_bins):
 
 def test_more_distinct_values_than_codes():
     rng = np.random.default_rng(7)
-    X = rng.permuted(np.tile(np.arange(70_000.0), (2, 1)), axis=1).T
+    X = rng.permuted(np.tile(np.arange(70_000.0), (3, 1)), axis=1).T
+    X[:, 2] %= 1_000
     y = (X[:, 0] + X[:, 1] > 70_000).astype(np.int32)
     columns = code_columns(X)
-    assert columns.n_codes.tolist() == [255, 255]
+    assert columns.n_codes.tolist() == [255, 255, 1_000]
     tree = grow_tree(columns, y, 2, np.ones(70_000, dtype=np.int32), TreeSettings(complexity=-1.0))
-    applied = apply_forest(pack_forest([tree], np.zeros(2, dtype=np.int32)), X)[:, 0]
+    applied = apply_forest(pack_forest([tree], np.zeros(3, dtype=np.int32)), X)[:, 0]
     np.testing.assert_array_equal(applied, apply_codes(tree, columns))
     assert np.mean(tree.values[applied].argmax(axis=1) == y) > 0.98
 

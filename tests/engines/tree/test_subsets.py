@@ -93,7 +93,7 @@ def test_missing_is_one_more_category(grow):
     assert len(set(leaves)) == 2
 
 
-@pytest.mark.parametrize("n_categories", [31, 32, 33, 64, 65, 300])
+@pytest.mark.parametrize("n_categories", [31, 32, 33, 64, 65, 255])
 def test_subsets_of_many_words(grow, n_categories):
     x = np.tile(np.arange(n_categories), 2)
     y = (x % 3 == 0).astype(int)
