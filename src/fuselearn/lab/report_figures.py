@@ -83,7 +83,7 @@ def _figures(summary: pd.DataFrame, findings: Findings, traces: Traces) -> Itera
                 "score",
                 "Mean macro F1 against the share of wrong training labels, dataset by dataset. Each panel has its own "
                 "vertical scale.",
-                score_against_noise(scored),
+                _roomy(score_against_noise(scored)),
             )
     for noise, comparison in findings.levels.items():
         if not comparison.over_folds and comparison.n_rows > 1 and len(comparison.methods) > 1:
@@ -94,7 +94,7 @@ def _figures(summary: pd.DataFrame, findings: Findings, traces: Traces) -> Itera
                 critical_difference(friedman_posthoc(comparison.scores, digits=DIGITS)),
             )
     timed = scored[scored["fit_seconds"] > 0]
-    if len(timed):
+    if timed["method"].nunique() > 1:
         yield (
             "time",
             "What a method costs against what it achieves: time of one fit (the line spans the middle half of the "
@@ -107,8 +107,15 @@ def _figures(summary: pd.DataFrame, findings: Findings, traces: Traces) -> Itera
                 f"trace{round(1000 * noise)}",
                 f"How the Kalman filter settles, trained once on all rows with {_labels(noise)}: as it fuses "
                 "measurements, the variance P of its estimate falls, and with it the gain K, the weight of the next.",
-                filter_traces(fitted),
+                _roomy(filter_traces(fitted)),
             )
+
+
+def _roomy(figure: Figure) -> Figure:
+    """Give a single panel the height that it would have had to share."""
+    if len(figure.axes) == 1:
+        figure.set_size_inches(6.0, 3.6)
+    return figure
 
 
 def _labels(noise: float) -> str:
@@ -149,7 +156,7 @@ def inline_svg(figure: Figure, *, prefix: str) -> str:
 
     Texts stay texts, so that they can be searched and read aloud. Every colour becomes a style
     variable such as ``var(--fig-0072b2, #0072b2)``, which a dark page redefines. Names inside the
-    figure get a prefix, because a page must not repeat them.
+    figure get a prefix, because a page must not repeat them, and names that nothing refers to go.
 
     Parameters
     ----------
@@ -176,7 +183,7 @@ def inline_svg(figure: Figure, *, prefix: str) -> str:
     text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
     text = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", text)
     text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text)
-    text = re.sub(r'\bid="', f'id="{prefix}-', text)
-    text = re.sub(r'href="#', f'href="#{prefix}-', text)
-    text = re.sub(r"url\(#", f"url(#{prefix}-", text)
+    used = set(re.findall(r'(?:href="#|url\(#)([^")]+)', text))
+    text = re.sub(r' id="([^"]*)"', lambda found: f' id="{prefix}-{found[1]}"' if found[1] in used else "", text)
+    text = re.sub(r'(href="#|url\(#)', rf"\1{prefix}-", text)
     return re.sub(r"#[0-9a-f]{6}\b", lambda found: f"var(--fig-{found[0][1:]}, {found[0]})", text)

@@ -24,7 +24,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from fuselearn.datasets import registry
 from fuselearn.lab.progress import format_seconds
 from fuselearn.lab.published import load_published
-from fuselearn.lab.ranks import average_ranks, score_table
+from fuselearn.lab.ranks import average_ranks
 from fuselearn.lab.report_text import count, join, percent, signed
 from fuselearn.lab.statistics import aligned_posthoc
 from fuselearn.lab.summary import KEYS, read_summary
@@ -120,8 +120,8 @@ class Reproduction:
         """Return datasets by the four methods: ours with a setting of KFHE, or the paper's."""
         scores = self.paper if setting is None else self.ours
         methods = ["KFHE" if setting is None else setting, *RIVALS]
-        table = score_table(scores.rename("score").reset_index(), noise=noise)[methods]
-        return table.rename(columns={setting: "KFHE"})
+        table = scores.xs(noise, level="noise").unstack("method")
+        return table.loc[self.datasets, methods].rename(columns={setting: "KFHE"})
 
     def ranks(self, noise: float, setting: str | None) -> pd.Series:
         """Return the average ranks of the four methods."""
@@ -141,8 +141,9 @@ class Reproduction:
         tests = test.pairs.set_index("versus")[["p_value", "p_corrected"]]
         return tests.assign(ahead=test.mean_ranks[tests.index] > test.mean_ranks["KFHE"])
 
+    @cached_property
     def claims(self) -> list[Claim]:
-        """Check the paper's conclusions against both settings."""
+        """The paper's conclusions, checked against both settings."""
         claims = [self._rank_claim(noise, 2 if noise in (0.0, 0.2) else 1) for noise in self.levels]
         return claims + [self._significance_claim(noise) for noise in self.levels]
 
@@ -200,15 +201,14 @@ def make_page(summary: pd.DataFrame, costs: Mapping[str, Any] | None = None, *, 
         keep_trailing_newline=True,
     )  # fmt: skip
     environment.filters |= {"percent": percent, "signed": signed, "count": count, "join_words": join}
-    claims = run.claims()
     page = environment.get_template("reproduction.md").render(
         run=run,
         methods=METHODS,
         settings=SETTINGS,
         rivals=RIVALS,
         sizes=run.mean_sizes(),
-        claims=claims,
-        differing={setting: [claim for claim in claims if not claim.ours[setting][0]] for setting in SETTINGS},
+        claims=run.claims,
+        differing={setting: [claim for claim in run.claims if not claim.ours[setting][0]] for setting in SETTINGS},
         short=_in_short(run),
         ranks=_rank_lines(run),
         p_lines=_p_lines(run),
@@ -273,7 +273,7 @@ def _in_short(run: Reproduction) -> list[str]:
         listed = join([f"{method} {clean[method]:.4f}" for method in METHODS])
         said.append(f"Without noise the mean absolute difference from the paper is: {listed}.")
     for setting, trees in SETTINGS.items():
-        held = [claim.ours[setting][0] for claim in run.claims()]
+        held = [claim.ours[setting][0] for claim in run.claims]
         said.append(
             f"With {trees}, {sum(held)} of the {len(held)} conclusions checked below come out as in the paper."
             if not all(held)

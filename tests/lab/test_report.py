@@ -1,0 +1,398 @@
+"""The report says what the results say, in one file, for results of every shape."""
+
+import dataclasses
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from unittest.mock import patch
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fuselearn.lab.report import collect, render, write_report
+from fuselearn.lab.report_figures import inline_svg, train_traces
+from fuselearn.lab.report_findings import find
+from fuselearn.lab.report_text import answer, count, describe_pairs, join, noise_levels, signed
+from fuselearn.lab.scoring import Scores
+from fuselearn.lab.store import Cell, Result, ResultStore, StoreError
+from fuselearn.lab.suites import Suite, get_suite
+
+VERSIONS = {"fuselearn": "0.1.0", "numpy": "2.0.0", "scikit_learn": "1.6.0", "python": "3.11.0"}
+METHODS = ["KFHE", "Bagging", "CART"]
+STRENGTH = {"KFHE": 0.90, "Bagging": 0.87, "CART": 0.80}
+
+
+def better_kfhe(dataset, noise, method):
+    return STRENGTH[method] - noise / 2
+
+
+def make_store(path, suite, truth=better_kfhe, *, fails=lambda cell: False, spread=0.01, skip=lambda cell: False):
+    """Fill a store without training anything; the scores scatter around `truth`."""
+    rng = np.random.default_rng(0)
+    cells = [
+        Cell(dataset, noise, repeat, fold, method)
+        for dataset in suite.datasets
+        for noise in suite.noise
+        for repeat in range(suite.repeats)
+        for fold in range(suite.folds)
+        for method in suite.methods
+    ]
+    results = []
+    for cell in cells:
+        score = float(truth(cell.dataset, cell.noise, cell.method) + rng.normal(0, spread))
+        if skip(cell):
+            continue
+        if fails(cell):
+            results.append(Result(cell, seed=1, error="ValueError: <no> good", versions=VERSIONS))
+            continue
+        seconds = 0.001 if cell.method == "CART" else 0.1
+        scores = Scores(score, score, score, 0.5)
+        results.append(Result(cell, 1, scores, seconds, 0.001, components=100, versions=VERSIONS))
+    with ResultStore(path) as store:
+        store.register(suite, {method: f"{method}Classifier()" for method in suite.methods})
+        store.add(suite.name, results, run=store.start_run(suite.name, jobs=1, backend=None))
+    return path
+
+
+def suite_of(n_datasets, noise=(0.0, 0.1, 0.2), methods=METHODS, **more):
+    return Suite("mine", [f"data{i}" for i in range(n_datasets)], methods, noise=noise, repeats=1, folds=3, **more)
+
+
+def page_of(path, suite, *, figures=False, **more):
+    """Make a page, most often without figures, which take seconds."""
+    material = collect(make_store(path / "results.db", suite, **more))
+    if figures:
+        return render(material, traces=False)
+    with patch("fuselearn.lab.report.draw", return_value=[]):
+        return render(material, traces=False)
+
+
+def text_of(page):
+    """Return what a reader sees, with plain spaces."""
+
+    class Reader(HTMLParser):
+        def __init__(self):
+            super().__init__()
+            self.parts, self.hidden = [], 0
+
+        def handle_starttag(self, tag, attrs):
+            self.hidden += tag in ("style", "svg", "title")
+
+        def handle_endtag(self, tag):
+            self.hidden -= tag in ("style", "svg", "title")
+
+        def handle_data(self, data):
+            if not self.hidden:
+                self.parts.append(data)
+
+    reader = Reader()
+    reader.feed(page)
+    return " ".join(" ".join(reader.parts).split())
+
+
+def findings_of(path, suite, **more):
+    return find(collect(make_store(path / "results.db", suite, **more)).results, suite.methods)
+
+
+def test_the_page_opens_with_the_answer(tmp_path):
+    page = page_of(tmp_path, suite_of(12))
+    headline = re.search(r"<h1>(.*?)</h1>", page).group(1)
+    assert headline == "KFHE ranks best of three methods, overall and under label noise."
+    assert page.index("<h1>") < page.index("<table")
+    assert "average rank of 1.00 of 3 over twelve datasets" in text_of(page)
+    assert "the difference from Bagging and CART is significant" in text_of(page)
+
+
+def test_the_page_needs_no_other_file(tmp_path):
+    page = page_of(tmp_path, suite_of(4), figures=True)
+    addresses = set(re.findall(r"https?://[^\"'\s<>]+", page))
+    assert addresses <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
+    assert not re.search(r"<script|<link|<img|@import|url\((?!#)", page)
+    assert page.count("<svg") >= 4
+
+
+def test_names_inside_the_page_are_unique_and_found(tmp_path):
+    page = page_of(tmp_path, suite_of(4), figures=True)
+    names = re.findall(r'\bid="([^"]+)"', page)
+    assert len(names) == len(set(names))
+    wanted = set(re.findall(r'href="#([^"]+)"', page)) | set(re.findall(r"url\(#([^)]+)\)", page))
+    assert wanted <= set(names)
+
+
+def test_the_same_results_make_the_same_page(tmp_path):
+    material = collect(make_store(tmp_path / "results.db", suite_of(2, noise=[0])))
+    assert render(material, traces=False) == render(material, traces=False)
+
+
+def test_another_method_may_be_best_under_noise(tmp_path):
+    def truth(dataset, noise, method):
+        return {"KFHE": 0.9 - 2 * noise, "Bagging": 0.85, "CART": 0.6}[method]
+
+    findings = findings_of(tmp_path, suite_of(12, noise=[0, 0.01, 0.1]), truth=truth, spread=0)
+    assert answer(findings).headline == (
+        "KFHE ranks best of three methods overall; under label noise Bagging and KFHE share the best rank."
+    )
+    assert findings.clean.best == "KFHE"
+    assert findings.noisy.ranks["Bagging"] == 1.5
+
+
+def test_equal_ranks_share_the_headline(tmp_path):
+    def truth(dataset, noise, method):
+        first = (dataset in ("data0", "data1")) == (method == "KFHE")
+        return 0.5 if method == "CART" else 0.9 if first else 0.8
+
+    said = answer(findings_of(tmp_path, suite_of(4, noise=[0]), truth=truth, spread=0))
+    assert said.headline == "KFHE and Bagging share the best rank of three methods."
+
+
+def test_the_rank_of_all_levels_is_the_mean_of_their_ranks(tmp_path):
+    def truth(dataset, noise, method):
+        return {"KFHE": 0.9 - 2 * noise, "Bagging": 0.85, "CART": 0.6}[method]
+
+    findings = findings_of(tmp_path, suite_of(3, noise=[0, 0.1, 0.2]), truth=truth, spread=0)
+    per_level = pd.DataFrame({level: comparison.ranks for level, comparison in findings.levels.items()})
+    assert findings.overall.ranks.to_dict() == per_level.mean(axis=1).to_dict()
+    assert findings.overall.wins.between("KFHE", "Bagging") == (3, 0, 6)
+    assert findings.overall.n_rows == 3
+
+
+@pytest.mark.parametrize("n_datasets", [2, 4, 9])
+def test_few_datasets_claim_nothing(tmp_path, n_datasets):
+    text = text_of(page_of(tmp_path, suite_of(n_datasets)))
+    assert f"{count(n_datasets, 'dataset')} cannot settle whether that is more than luck" in text
+    assert "read them as hints" in text
+    assert "is significant" not in text
+
+
+def test_one_dataset_is_compared_over_its_folds(tmp_path):
+    suite = dataclasses.replace(suite_of(1, noise=[0.0]), repeats=3, folds=5)
+    text = text_of(page_of(tmp_path, suite))
+    assert "KFHE ranks best of three methods." in text
+    assert "Wilcoxon's signed-rank test" in text
+    assert "folds share training rows, so take that as a hint" in text
+    assert "Friedman" not in text
+
+
+def test_one_dataset_with_noise_pairs_the_folds_over_all_levels(tmp_path):
+    suite = dataclasses.replace(suite_of(1), repeats=2, folds=5)
+    findings = findings_of(tmp_path, suite)
+    assert findings.overall.over_folds
+    assert findings.overall.n_rows == 10
+    assert len(findings.overall.cells) == 30
+
+
+def test_a_single_method_has_nothing_to_beat(tmp_path):
+    text = text_of(page_of(tmp_path, suite_of(3, methods=["CART"])))
+    assert "Only CART finished, so there is nothing to compare it with." in text
+
+
+def test_two_methods_are_enough(tmp_path):
+    text = text_of(page_of(tmp_path, suite_of(12, methods=["KFHE", "CART"])))
+    assert "KFHE ranks best of two methods" in text
+    assert "Friedman aligned ranks" in text
+
+
+def test_failures_are_listed_plainly(tmp_path):
+    page = page_of(tmp_path, suite_of(4), fails=lambda cell: cell.method == "Bagging" and cell.dataset == "data2")
+    text = text_of(page)
+    assert "Bagging failed on 9 of its 36 fits (data2): ValueError: <no> good" in text
+    assert "<no>" not in page
+    assert "they leave out data2." in text
+    assert "failed" in page
+
+
+def test_a_method_that_never_works_is_left_out_of_ranks(tmp_path):
+    findings = findings_of(tmp_path, suite_of(4), fails=lambda cell: cell.method == "CART")
+    assert findings.overall.methods == ["KFHE", "Bagging"]
+    assert findings.overall.left_out.methods == ("CART",)
+    assert findings.overall.n_rows == 4
+
+
+def test_nothing_finished_still_makes_a_page(tmp_path):
+    text = text_of(page_of(tmp_path, suite_of(2), fails=lambda cell: True))
+    assert "No method finished" in text
+    assert "KFHE failed on 18 of its 18 fits (data0 and data1)" in text
+
+
+def test_an_unfinished_run_says_so(tmp_path):
+    page = page_of(tmp_path, suite_of(4), skip=lambda cell: cell.dataset == "data3" and cell.noise == 0.2)
+    text = text_of(page)
+    assert "The run is not finished: 9 of 108 fits are missing." in text
+    assert "over three datasets" in text
+
+
+def test_a_method_that_could_not_run_is_named(tmp_path):
+    page = page_of(tmp_path, suite_of(3), skip=lambda cell: cell.method == "CART")
+    assert "CART did not run; most likely the package is not installed." in text_of(page)
+    assert "not finished" not in page
+
+
+def test_tables_are_coloured_by_rank(tmp_path):
+    page = page_of(tmp_path, suite_of(2, noise=[0]), spread=0)
+    line = re.search(r'<th scope="row">data0</th>(.*?)</tr>', page, re.DOTALL).group(1)
+    cells = re.findall(r'<td class="(.*?)" style="--s:(.*?)"[^>]*>([\d.]+)<small>(\d)</small>', line)
+    assert cells == [
+        ("rank best", "1.00", "0.9000", "1"),
+        ("rank", "0.50", "0.8700", "2"),
+        ("rank", "0.00", "0.8000", "3"),
+    ]
+
+
+def test_ours_minus_published_where_the_paper_has_a_cell(tmp_path):
+    suite = Suite("kfhe", ["iris", "wine"], ["KFHE", "KFHE (pruned)", "CART"], noise=[0, 0.05], repeats=1, folds=2)
+
+    def truth(dataset, noise, method):
+        return {"iris": 0.9438, "wine": 0.9392}[dataset] + 0.06 * (method == "KFHE (pruned)")
+
+    text = text_of(page_of(tmp_path, suite, truth=truth, spread=0))
+    section = text[text.index("Against the paper") :]
+    assert "iris 0.0000 +0.0600 +0.0104" in section
+    assert "The paper has 10 × 10 folds, this run 1 × 2" in section
+
+
+def test_no_published_table_no_section(tmp_path):
+    assert 'id="published"' not in page_of(tmp_path, suite_of(2))
+
+
+def test_how_to_run_it_again(tmp_path):
+    path = make_store(tmp_path / "results.db", suite_of(2))
+    with patch("fuselearn.lab.report.draw", return_value=[]):
+        text = text_of(render(collect(path, command="fuselearn compare 'my file.csv'"), traces=False))
+    assert "fuselearn compare 'my file.csv'" in text
+    assert "fuselearn 0.1.0, numpy 2.0.0, scikit-learn 1.6.0, python 3.11.0" in text
+    assert "the suite and its seed, 0" in text
+    assert "KFHEClassifier()" in text
+    assert collect(path).command == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "command"), [("demo", "fuselearn demo"), ("kfhe-quick", "fuselearn reproduce kfhe --quick")]
+)
+def test_known_suites_know_their_command(tmp_path, name, command):
+    suite = dataclasses.replace(get_suite(name), datasets=["iris"], repeats=1, folds=2, methods=METHODS)
+    assert collect(make_store(tmp_path / "results.db", suite)).command == command
+
+
+def test_every_shape_of_results_can_be_drawn(tmp_path):
+    def captions(name, suite):
+        page = page_of(tmp_path / name, suite, figures=True)
+        return re.findall(r'<figure id="figure-(\w+)">', page)
+
+    for name in ("many", "level", "dataset", "method"):
+        (tmp_path / name).mkdir()
+    assert captions("many", suite_of(2, noise=[0, 0.2])) == ["rank", "score", "difference0", "difference200", "time"]
+    assert captions("level", suite_of(2, noise=[0.1])) == ["difference100", "time"]
+    assert captions("dataset", suite_of(1, noise=[0, 0.1])) == ["score", "time"]
+    assert captions("method", suite_of(1, noise=[0], methods=["CART"])) == []
+
+
+def test_a_bare_table_of_results_will_do(tmp_path):
+    with ResultStore(make_store(tmp_path / "results.db", suite_of(3))) as store:
+        results = store.results()
+    path = write_report(results, tmp_path / "deep" / "report.html", traces=False)
+    assert "KFHE ranks best of three methods" in path.read_text(encoding="utf-8")
+
+
+def test_bad_sources_are_refused(tmp_path):
+    with pytest.raises(StoreError, match="There is no results store"):
+        write_report(tmp_path / "absent.db", tmp_path / "report.html")
+    with ResultStore(tmp_path / "empty.db") as store:
+        store.register(suite_of(1), {})
+    with pytest.raises(ValueError, match="The suite 'mine' has no results yet"):
+        write_report(tmp_path / "empty.db", tmp_path / "report.html")
+
+
+def test_traces_come_from_data_at_hand(monkeypatch, tmp_path):
+    monkeypatch.setenv("FUSELEARN_CACHE", str(tmp_path))
+    monkeypatch.delenv("FUSELEARN_DATA", raising=False)
+    suite = Suite("mine", ["iris", "sonar"], ["KFHE"], noise=[0, 0.1, 0.2])
+    traces = train_traces(suite)
+    assert list(traces) == [0.0, 0.2]
+    assert [list(fitted) for fitted in traces.values()] == [["iris"], ["iris"]]
+    assert traces[0.2]["iris"].train_errors_[-1] > traces[0.0]["iris"].train_errors_[-1]
+
+
+def test_the_control_may_lose(tmp_path):
+    def truth(dataset, noise, method):
+        return {"KFHE": 0.7, "Bagging": 0.8, "CART": 0.6}[method]
+
+    comparison = findings_of(tmp_path, suite_of(15, noise=[0]), truth=truth).overall
+    said = describe_pairs(comparison)
+    assert said.startswith("By aligned ranks with Finner's correction, KFHE is better than CART (p")
+    assert "worse than Bagging (p" in said
+
+
+def test_figures_follow_the_colours_of_the_page():
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(2, 1))
+    figure.add_subplot().plot([0, 1], [0, 1], color="#0072B2", label="line")
+    figure.axes[0].set_title("two < three")
+    svg = inline_svg(figure, prefix="x")
+    assert "stroke: var(--fig-0072b2, #0072b2)" in svg
+    assert "two &lt; three" in svg
+    assert svg.startswith("<svg")
+    assert not re.search(r"<svg[^>]* (width|height)=", svg)
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        (count(1, "dataset"), "one dataset"),
+        (count(19, "dataset"), "19 datasets"),
+        (join(["a"]), "a"),
+        (join(["a", "b", "c"], "or"), "a, b or c"),
+        (signed(-0.01234), "−0.012"),
+        (signed(0.0001), "0.000"),
+        (noise_levels([0.1, 0.2]).replace("\N{NO-BREAK SPACE}", " "), "10 % and 20 %"),
+    ],
+)
+def test_small_phrases(said, meant):
+    assert said == meant
+
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+PROBE = """<script>
+addEventListener("load", () => {
+  const wide = [...document.querySelectorAll("body *")].filter(
+    (node) => node.getBoundingClientRect().right > innerWidth + 1 && !node.closest(".scroll, svg"));
+  document.title = JSON.stringify({
+    overflow: document.documentElement.scrollWidth - innerWidth,
+    wide: wide.map((node) => node.tagName + "." + node.className),
+    figures: [...document.querySelectorAll("figure svg")].map((svg) => svg.getBoundingClientRect().height > 40),
+  });
+});
+</script>"""
+
+
+@pytest.mark.skipif(BROWSER is None, reason="needs Chromium")
+def test_a_phone_shows_the_page_without_sideways_scrolling(tmp_path):
+    suite = suite_of(4, methods=[*METHODS, "AdaBoost", "HistGradientBoosting", "RandomForest (leaf 3)", "ExtraTrees"])
+
+    def truth(dataset, noise, method):
+        return 0.9 - noise / 3 - len(method) / 200
+
+    page = page_of(tmp_path, suite, truth=truth, figures=True)
+    # Headless windows are never narrower than 500 pixels, so the phone is a frame of 400.
+    (tmp_path / "inner.html").write_text(page.replace("</body>", f"{PROBE}</body>"), encoding="utf-8")
+    outer = (
+        '<iframe src="inner.html" width="400" height="800" style="border:0"></iframe><script>'
+        'addEventListener("load", () => setTimeout(() => { document.body.append("FOUND" + '
+        'document.querySelector("iframe").contentDocument.title + "FOUND"); }, 300));</script>'
+    )
+    (tmp_path / "outer.html").write_text(f"<!DOCTYPE html><body>{outer}</body>", encoding="utf-8")
+    command = [
+        BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+        "--disable-background-networking", "--disable-component-update", "--disable-sync",
+        f"--user-data-dir={tmp_path / 'profile'}", "--allow-file-access-from-files",
+        "--virtual-time-budget=5000", "--dump-dom", (tmp_path / "outer.html").as_uri(),
+    ]  # fmt: skip
+    seen = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+    found = json.loads(seen.split("FOUND")[-2])
+    assert found["overflow"] <= 0
+    assert found["wide"] == []
+    assert found["figures"]
+    assert all(found["figures"])
