@@ -22,7 +22,7 @@ from fuselearn.engines.tree.targets import Target, add_row, is_multilabel, risk
 # Up to this many rows a tree is grown without histograms; so is a node of a larger one with fewer rows than this, or
 # than this share of its average column's codes.
 PRESORTED_ROWS = 2_000
-SMALL_NODE = 64
+SMALL_NODE = 8
 ROWS_PER_CODE = 0.5
 # A large tree is grown as a trunk and about this many branches, of at least so many rows, which threads share.
 BRANCHES = 16
