@@ -17,6 +17,8 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fuselearn import BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier
@@ -212,6 +214,17 @@ class TestTools:
         np.testing.assert_array_equal(alone.predict_proba(self.X), together.predict_proba(self.X))
 
     @every_classifier
+    def test_nor_does_it_on_large_data(self, make):
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(40_000, 3))
+        y = np.digitize(X[:, 0] + X[:, 1] + rng.normal(size=40_000), [-1, 1])
+        settings = {} if make is CARTClassifier else {"n_estimators": 2}
+        alone, together = (
+            make(random_state=0, n_jobs=n_jobs, **settings).fit(X, y).predict_proba(X) for n_jobs in (None, 2)
+        )
+        np.testing.assert_array_equal(alone, together)
+
+    @every_classifier
     def test_lists_and_other_layouts(self, make):
         expected = small(make).fit(self.X, self.y).predict_proba(self.X)
         for X in (self.X.tolist(), np.asfortranarray(self.X)):
@@ -224,6 +237,19 @@ class TestTools:
         for kind in (sparse.csr_array, sparse.coo_array, sparse.csc_array):
             model = small(make, estimator=LogisticRegression(solver="newton-cholesky")).fit(kind(self.X), self.y)
             np.testing.assert_allclose(model.predict_proba(kind(self.X)), dense.predict_proba(self.X), atol=1e-6)
+
+    @every_ensemble
+    def test_gaps_are_a_matter_of_the_base_learner(self, make):
+        X = self.X.copy()
+        X[::9, 2] = np.nan
+        for base, takes_gaps in ((None, True), (DecisionTreeClassifier(), True), (GaussianNB(), False)):
+            model = make(base, n_estimators=3, random_state=0)
+            assert get_tags(model).input_tags.allow_nan == takes_gaps
+            if takes_gaps:
+                assert model.fit(X, self.y).score(X, self.y) > 0.9
+            else:
+                with pytest.raises(ValueError, match="NaN"):
+                    model.fit(X, self.y)
 
     @every_ensemble
     def test_fitting_does_not_touch_the_base_learner(self, make):

@@ -43,7 +43,7 @@ def test_without_noise_or_transition_the_time_update_changes_nothing():
 
 
 @given(errors)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_precisions_add_up(errors):
     kf = KalmanFilter(np.zeros(1))
     for t, error in enumerate(errors, start=1):
@@ -54,7 +54,7 @@ def test_precisions_add_up(errors):
 
 
 @given(errors)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_the_estimate_is_the_mean_weighted_by_precision(errors):
     kf = KalmanFilter(np.array([3.0]))
     for t, error in enumerate(errors):

@@ -11,7 +11,7 @@ weight_lists = st.lists(st.sampled_from([0.0, 1e-9, 0.5, 1.0, 3.0]), min_size=1,
 seeds = st.integers(0, 2**63 - 1)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seeds, weight_lists, st.integers(0, 50))
 def test_as_many_rows_as_asked_for_and_none_without_weight(seed, weights, n_draws):
     weights = np.array(weights)
@@ -22,7 +22,7 @@ def test_as_many_rows_as_asked_for_and_none_without_weight(seed, weights, n_draw
     assert (counts[weights == 0] == 0).all()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seeds, weight_lists)
 def test_the_seed_decides_and_the_scale_of_the_weights_does_not(seed, weights):
     weights = np.array(weights)

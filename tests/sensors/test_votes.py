@@ -15,7 +15,7 @@ def plain(estimate, h, truth, shares):
     return z, wrong, *errors
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 30), st.integers(2, 4), st.booleans())
 def test_equals_plain_steps(seed, n_rows, n_classes, by_class):
     rng = np.random.default_rng(seed)

@@ -20,7 +20,7 @@ def bounds(columns, f):
     return columns.lower[part], columns.upper[part]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(columns_of_floats)
 def test_codes_are_ranks_among_the_distinct_values(X):
     columns = code_columns(X)
@@ -33,7 +33,7 @@ def test_codes_are_ranks_among_the_distinct_values(X):
             np.testing.assert_array_equal(bound, distinct)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(columns_of_floats, st.integers(2, 6))
 def test_bins_hold_their_values_in_order(X, max_bins):
     columns = code_columns(X, max_bins=max_bins)

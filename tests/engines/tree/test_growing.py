@@ -14,7 +14,7 @@ from fuselearn.engines.tree import TreeSettings, apply_codes, growing
 
 RPART = json.loads((Path(__file__).parent / "data" / "rpart.json").read_text())
 seeds = st.integers(0, 2**32 - 1)
-few = settings(max_examples=25, deadline=None)
+few = settings(max_examples=25)
 
 
 def tied_table(rng, n_rows, n_columns, missing=0.0):

@@ -26,7 +26,7 @@ def around(ascending):
     return np.random.default_rng(0).permutation(np.tile(near, 4))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(numbers, min_size=1, max_size=40, unique=True), st.lists(numbers, max_size=20))
 def test_any_numbers(ascending, others):
     ascending = np.sort(np.array(ascending))

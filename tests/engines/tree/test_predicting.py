@@ -67,7 +67,7 @@ def leaf_by_hand(tree, x):
     return number
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 2**32 - 1))
 def test_training_rows_drawn_or_not_end_where_their_codes_do(seed):
     X, columns, trees = forest_of(seed)

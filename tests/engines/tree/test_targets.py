@@ -9,7 +9,7 @@ from hypothesis.extra import numpy as hnp
 from fuselearn.engines.tree import TreeSettings, labels_target
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(hnp.arrays(np.int8, st.tuples(st.integers(1, 8), st.integers(1, 5)), elements=st.integers(0, 1)))
 def test_a_label_matrix_can_be_read_back(Y):
     starts, labels, rows = labels_target(Y)
