@@ -125,9 +125,9 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"X and y have inconsistent numbers of samples: {n_rows} and {len(y)}.")
         if _any_missing(y):
             raise ValueError("Input y contains NaN; every row needs a label.")
-        if y.dtype.kind in "fO":  # whole numbers and text cannot be a regression target
-            check_classification_targets(y)
         try:
+            if y.dtype.kind in "fO":  # whole numbers and text cannot be a regression target
+                check_classification_targets(y)
             self.classes_, numbers_ = np.unique(y, return_inverse=True)
         except TypeError as error:
             raise TypeError("y mixes labels of types that have no common order, such as numbers and text.") from error

@@ -82,12 +82,12 @@ def as_frame(X: Any) -> nw.DataFrame[Any] | None:
 
 def _categories(column: nw.Series[Any]) -> npt.NDArray[Any] | None:
     """List the categories of a column, or give None for a column of numbers."""
-    if column.dtype in (nw.Categorical, nw.Enum):
-        native = column.to_native()
-        # pandas categories may be of any type; other libraries have text only.
-        levels = native.cat.categories if hasattr(native, "cat") and hasattr(native.cat, "categories") else None
-        levels = column.cat.get_categories().to_numpy() if levels is None else np.asarray(levels)
-    elif column.dtype in (nw.String, nw.Object):
+    native = column.to_native()
+    if hasattr(native, "cat") and hasattr(native.cat, "categories"):  # pandas: of any type, in the declared order
+        levels = np.asarray(native.cat.categories)
+    elif column.dtype == nw.Enum:
+        levels = np.asarray(native.dtype.categories, dtype=object)
+    elif column.dtype in (nw.String, nw.Categorical, nw.Object):
         values = column.drop_nulls().to_numpy()
         if column.dtype == nw.Object and all(isinstance(v, int | float | np.number) for v in values):
             return None
@@ -109,7 +109,7 @@ def _category_numbers(column: nw.Series[Any], levels: npt.NDArray[Any]) -> npt.N
 
     native = column.to_native()
     values = native if isinstance(native, pd.Series) else column.to_numpy()
-    numbers = pd.Categorical(values, categories=levels).codes.astype(np.float64)
+    numbers = pd.Index(levels).get_indexer(values).astype(np.float64)
     numbers[np.asarray(pd.isna(values))] = np.nan
     return numbers
 

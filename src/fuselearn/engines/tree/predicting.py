@@ -41,6 +41,8 @@ MISSING_LEFT, UNKNOWN_LEFT = np.uint8(1), np.uint8(2)
 # So many rows go down a tree side by side, and so many before the next tree has its turn.
 ABREAST = 8
 BLOCK_ROWS = 4096
+# Rows are brought into the form that kernels take so many at a time.
+CHUNK_ROWS = 1 << 17
 # Threads are worth starting from this many (row, tree) pairs on.
 THREADED_WORK = 500_000
 
@@ -125,14 +127,14 @@ def sum_leaf_values(
 ) -> npt.NDArray[np.float64]:
     """Give for each row the sum of the values of the leaves that it reaches, one leaf per tree."""
     sums = np.zeros((len(X), leaf_values.shape[1]))
-    _over_rows(lambda rows: _sum_rows(forest, leaf_values, X[rows], sums[rows]), forest, len(X), n_threads)
+    _over_rows(lambda rows: _sum_rows(forest, leaf_values, _as_doubles(X[rows]), sums[rows]), forest, len(X), n_threads)
     return sums
 
 
 def apply_forest(forest: PackedForest, X: npt.NDArray[np.floating], n_threads: int = 1) -> npt.NDArray[np.int32]:
     """Give for each row and tree the node of that tree in which the row ends."""
     reached = np.empty((len(X), len(forest.roots)), dtype=np.int32)
-    _over_rows(lambda rows: _apply_rows(forest, X[rows], reached[rows]), forest, len(X), n_threads)
+    _over_rows(lambda rows: _apply_rows(forest, _as_doubles(X[rows]), reached[rows]), forest, len(X), n_threads)
     return reached
 
 
@@ -147,13 +149,21 @@ def vote_codes(tree: Tree, columns: CodedColumns) -> npt.NDArray[np.int32]:
 
 
 def _over_rows(work: Callable[[slice], None], forest: PackedForest, n_rows: int, n_threads: int) -> None:
-    """Do the work for all rows, in as many parts as there are threads if that is worth it."""
-    if n_threads <= 1 or n_rows * len(forest.roots) < THREADED_WORK:
-        work(slice(None))
-        return
-    bounds = np.linspace(0, n_rows, n_threads + 1).astype(int)
-    with ThreadPoolExecutor(n_threads) as pool:
-        list(pool.map(work, [slice(a, b) for a, b in pairwise(bounds)]))
+    """Do the work for all rows, part by part, with several threads if that is worth it."""
+    parts = [slice(start, start + CHUNK_ROWS) for start in range(0, n_rows, CHUNK_ROWS)]
+    if n_threads > 1 and n_rows * len(forest.roots) >= THREADED_WORK:
+        n_parts = n_threads * -(-len(parts) // n_threads)
+        parts = [slice(a, b) for a, b in pairwise(np.linspace(0, n_rows, n_parts + 1).astype(int))]
+        with ThreadPoolExecutor(n_threads) as pool:
+            list(pool.map(work, parts))
+    else:
+        for rows in parts:
+            work(rows)
+
+
+def _as_doubles(X: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
+    """Bring rows into the one form that kernels are compiled for."""
+    return np.require(X, dtype=np.float64, requirements=["C", "W"])
 
 
 def _sort_thresholds(features, thresholds, n_columns):  # type: ignore[no-untyped-def]
