@@ -237,6 +237,8 @@ def test_datasets_says_where_each_would_come_from(tmp_path):
         (["compare", "fruit.csv", "-t", "kind", "--noise", "10"], "noise must hold fractions"),
         (["compare", "fruit.csv", "-t", "kind", "--folds", "40"], "Ask for fewer folds"),
         (["datasets", "--task", "regression"], "--task"),
+        (["demo", "--out", "fruit.csv"], "fruit.csv"),
+        (["report", "absent.db", "-o", "."], "There is no results store"),
     ],
 )
 @pytest.mark.usefixtures("fruit")

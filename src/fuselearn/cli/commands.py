@@ -55,6 +55,7 @@ DataDir = Annotated[
 def demo(
     out: Annotated[Path, typer.Option("--out", help="Folder for the report and the results.")] = Path("fuselearn-demo"),
     jobs: Jobs = -1,
+    resume: Resume = True,
 ) -> None:
     """Compare four ensembles on bundled data with clean and with noisy labels.
 
@@ -73,7 +74,7 @@ def demo(
     place = Place(out, out / "results.db")
     command = _spell("demo", out=None if out == Path("fuselearn-demo") else out)
     with sentences():
-        fresh = is_finished(place.store, "demo")
+        fresh = not resume or is_finished(place.store, "demo")
     run(get_suite("demo"), place, command=command, jobs=_checked(jobs), fresh=fresh)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NoReturn
@@ -34,9 +35,15 @@ def sentences(resume: str = "") -> Iterator[None]:
 
     try:
         yield
-    except (DatasetError, StoreError, FileNotFoundError, NotADirectoryError, PermissionError) as error:
+    except (DatasetError, StoreError) as error:
         leave(str(error), WRONG_USE)
+    except OSError as error:
+        # The library's own say it in a sentence; those of the system have a number, a text and a file.
+        said = f"{error.filename} cannot be used: {error.strerror}." if error.strerror else str(error)
+        leave(said, WRONG_USE)
     except RunError as error:
         leave(str(error), FAILED)
+    except sqlite3.Error as error:
+        leave(f"The results store cannot be used: {error}.", FAILED)
     except KeyboardInterrupt:
         leave(f"Stopped. {resume}".strip(), INTERRUPTED)

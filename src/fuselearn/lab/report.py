@@ -104,7 +104,7 @@ def write_report(
     >>> from fuselearn.lab.runner import run_suite
     >>> from fuselearn.lab.suites import Suite
     >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> suite = Suite("mine", ["iris", "wine"], ["Bayes", "Neighbours"], repeats=1, folds=3)
+    >>> suite = Suite("mine", ["wine"], ["Bayes", "Neighbours"], repeats=1, folds=3)
     >>> models = {"Bayes": GaussianNB(), "Neighbours": KNeighborsClassifier()}
     >>> _ = run_suite(suite, folder / "results.db", estimators=models)
     >>> page = write_report(folder / "results.db", folder / "report.html")
@@ -215,7 +215,7 @@ def render(material: Material, *, traces: bool = True) -> str:
         failures=_failures(results),
         unfinished=_unfinished(material),
         command=material.command,
-        settings=material.settings,
+        settings={method: material.settings[method] for method in suite.methods if method in material.settings},
         versions=_versions(results),
         cost=_cost(material),
     )

@@ -83,7 +83,7 @@ def _figures(summary: pd.DataFrame, findings: Findings, traces: Traces) -> Itera
                 "score",
                 "Mean macro F1 against the share of wrong training labels, dataset by dataset. Each panel has its own "
                 "vertical scale.",
-                _roomy(score_against_noise(scored)),
+                _roomy(score_against_noise(scored, columns=_columns(scored["dataset"].nunique()))),
             )
     for noise, comparison in findings.levels.items():
         if not comparison.over_folds and comparison.n_rows > 1 and len(comparison.methods) > 1:
@@ -107,8 +107,13 @@ def _figures(summary: pd.DataFrame, findings: Findings, traces: Traces) -> Itera
                 f"trace{round(1000 * noise)}",
                 f"How the Kalman filter settles, trained once on all rows with {_labels(noise)}: as it fuses "
                 "measurements, the variance P of its estimate falls, and with it the gain K, the weight of the next.",
-                _roomy(filter_traces(fitted)),
+                _roomy(filter_traces(fitted, columns=_columns(len(fitted)))),
             )
+
+
+def _columns(n_panels: int) -> int:
+    """Four panels look better two by two than three and one."""
+    return 2 if n_panels in (2, 4) else 3
 
 
 def _roomy(figure: Figure) -> Figure:

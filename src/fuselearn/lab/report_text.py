@@ -79,8 +79,8 @@ def p_text(p_value: float) -> str:
     Examples
     --------
     >>> from fuselearn.lab.report_text import p_text
-    >>> print(p_text(0.000004), p_text(0.0213), p_text(0.4), sep=", ")
-    p < 0.0001, p = 0.021, p = 0.40
+    >>> p_text(0.0213).split(), p_text(0.000004).split()
+    (['p', '=', '0.021'], ['p', '<', '0.0001'])
     """
     number = p_number(p_value)
     return f"p{NBSP}{number}" if number.startswith("<") else f"p{NBSP}={NBSP}{number}"
@@ -273,7 +273,8 @@ def describe_pairs(comparison: Comparison) -> str:
     if alike:
         parts.append(f"not to be told apart from {join(alike, 'or')}")
     test = "Wilcoxon's signed ranks" if comparison.over_folds else "aligned ranks"
-    return f"By {test} with Finner's correction, {control} is {join(parts)}."
+    start = "As a hint, by" if comparison.few else "By"
+    return f"{start} {test} with Finner's correction, {control} is {join(parts)}."
 
 
 def verdict(comparison: Comparison, other: str) -> str:
