@@ -1,7 +1,23 @@
 """Ensembles that fuse classifiers with a Kalman filter, compatible with scikit-learn."""
 
-from fuselearn.ensembles import BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fuselearn.ensembles import BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier
 
 __version__ = "0.1.0"
 
 __all__ = ["BaggedClassifier", "CARTClassifier", "KFHEClassifier", "SAMMEClassifier", "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the estimators when they are asked for: the command line's help should not wait for numba."""
+    if name in __all__:
+        from fuselearn import ensembles
+
+        return getattr(ensembles, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -30,9 +30,6 @@ def test_repr_is_one_short_line(small):
 
 
 def test_importing_the_room_does_not_import_pandas_or_scikit_learn():
-    code = (
-        "import sys, fuselearn.datasets; "
-        "print([m for m in ('pandas', 'sklearn', 'scipy') if m in sys.modules])"
-    )
+    code = "import sys, fuselearn.datasets; print([m for m in ('pandas', 'sklearn', 'scipy') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -5,18 +5,14 @@ from sklearn.datasets import load_digits
 from fuselearn.datasets import make_digit_pairs
 
 DIGITS = load_digits()
-KNOWN = {
-    image.tobytes(): target for image, target in zip(DIGITS.images, DIGITS.target, strict=True)
-}
+KNOWN = {image.tobytes(): target for image, target in zip(DIGITS.images, DIGITS.target, strict=True)}
 
 
 def test_both_halves_are_real_digits_and_the_labels_name_them():
     X, Y = make_digit_pairs(300, random_state=3)
     pictures = X.to_numpy().reshape(300, 8, 16)
     for picture, labels in zip(pictures, Y.to_numpy(), strict=True):
-        shown = {
-            KNOWN[np.ascontiguousarray(half).tobytes()] for half in np.split(picture, 2, axis=1)
-        }
+        shown = {KNOWN[np.ascontiguousarray(half).tobytes()] for half in np.split(picture, 2, axis=1)}
         assert set(np.flatnonzero(labels)) == shown
     assert (Y.sum(axis=1) == 1).any()
 

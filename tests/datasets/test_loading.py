@@ -49,9 +49,7 @@ def test_the_first_folder_wins_and_folders_come_before_the_cache(tmp_path, monke
         (tmp_path / folder).mkdir()
         write_stored(tmp_path / folder / "multiclass" / "skulls.csv.gz", *fake_skulls(shift))
     assert load("skulls").X.iloc[0, 0] == 2
-    monkeypatch.setenv(
-        "FUSELEARN_DATA", os.pathsep.join(str(tmp_path / f) for f in ("first", "second"))
-    )
+    monkeypatch.setenv("FUSELEARN_DATA", os.pathsep.join(str(tmp_path / f) for f in ("first", "second")))
     assert load("skulls").X.iloc[0, 0] == 0
     (tmp_path / "first" / "multiclass" / "skulls.csv.gz").unlink()
     assert load("skulls").X.iloc[0, 0] == 1
@@ -90,9 +88,7 @@ def flags_ml(positives=658):
     return X, pd.DataFrame(ones.reshape(194, 7), columns=list("abcdefg"))
 
 
-@pytest.mark.parametrize(
-    "place", ["multilabel/flags.csv.gz", "multilabel/flags_ml.csv.gz", "flags_ml.csv.gz"]
-)
+@pytest.mark.parametrize("place", ["multilabel/flags.csv.gz", "multilabel/flags_ml.csv.gz", "flags_ml.csv.gz"])
 def test_the_multilabel_flags_are_found_beside_the_others(place, tmp_path, monkeypatch):
     write_stored(tmp_path / place, *flags_ml())
     (tmp_path / "flags.csv.gz").touch()

@@ -10,9 +10,7 @@ from fuselearn.datasets import corrupt_labels
 KINDS = ["uniform", "pair", "class-conditional"]
 fractions = st.floats(0, 1)
 seeds = st.integers(0, 2**32 - 1)
-class_lists = st.lists(st.sampled_from("abcd"), min_size=2, max_size=60).filter(
-    lambda y: len(set(y)) > 1
-)
+class_lists = st.lists(st.sampled_from("abcd"), min_size=2, max_size=60).filter(lambda y: len(set(y)) > 1)
 
 
 def changed(before, after):
@@ -95,9 +93,7 @@ def test_the_transition_says_who_leaves_and_where_to():
 
 def test_classes_that_leave_more_often_are_drawn_more_often():
     y = np.repeat([0, 1], 5000)
-    noisy = corrupt_labels(
-        y, 0.1, "class-conditional", transition=[[0.1, 0.9], [0.3, 0.7]], random_state=0
-    )
+    noisy = corrupt_labels(y, 0.1, "class-conditional", transition=[[0.1, 0.9], [0.3, 0.7]], random_state=0)
     from_zero = (noisy != y)[:5000].sum()
     # 9 to 3 odds, drawn without replacement: about 3 of 4 come from class 0.
     assert 680 < from_zero < 790

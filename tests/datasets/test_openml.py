@@ -188,9 +188,7 @@ def test_scikit_learn_really_parses_what_openml_sends(monkeypatch):
     words = np.where(ones.reshape(593, 6), "TRUE", "FALSE")
     features = np.round(RNG.normal(size=(593, 72)), 3)
     rows = [[*left, *right] for left, right in zip(features, words, strict=True)]
-    server = FakeServer(
-        40589, "emotions", [f"f{i}" for i in range(72)], [f"l{i}" for i in range(6)], rows
-    )
+    server = FakeServer(40589, "emotions", [f"f{i}" for i in range(72)], [f"l{i}" for i in range(6)], rows)
     urllib.request.install_opener(urllib.request.build_opener(server))
     try:
         X, Y = load("emotions")

@@ -73,10 +73,7 @@ def test_labels_may_be_named_counted_or_share_a_prefix(write, labels, names):
     assert list(read_table(path, labels=labels).y) == names
 
 
-ARFF = (
-    "@relation '{relation}'\n@attribute x real\n@attribute p {{0,1}}\n@attribute q {{0,1}}\n"
-    "@data\n1,0,1\n2,1,1\n"
-)
+ARFF = "@relation '{relation}'\n@attribute x real\n@attribute p {{0,1}}\n@attribute q {{0,1}}\n@data\n1,0,1\n2,1,1\n"
 
 
 @pytest.mark.parametrize(("count", "features"), [("-2", ["x"]), ("1", ["p", "q"])])
@@ -113,9 +110,7 @@ def test_an_xml_file_beside_a_csv_file_is_a_stranger(write):
 
 def test_parquet_files_are_read(tmp_path):
     pytest.importorskip("pyarrow")
-    frame = pd.DataFrame(
-        {"a": pd.array([1, None], dtype="Int64"), "b": ["u", "v"], "kind": ["x", "y"]}
-    )
+    frame = pd.DataFrame({"a": pd.array([1, None], dtype="Int64"), "b": ["u", "v"], "kind": ["x", "y"]})
     frame.to_parquet(tmp_path / "a.parquet")
     X, y = read_table(tmp_path / "a.parquet", target="kind")
     assert X.dtypes.astype(str).tolist() == ["float64", "category"]

@@ -55,6 +55,7 @@ class TestWeights:
     def test_any_container(self, given):
         np.testing.assert_array_equal(read_weights(given, np.zeros((3, 1)), 3), [1.0, 2.0, 3.0])
 
+    @pytest.mark.filterwarnings("ignore:overflow")
     @pytest.mark.parametrize(
         "weights",
         [[1, 2], [0, 0, 0], [1, -1, 1], [1, np.nan, 1], [1, np.inf, 1], [1.7e308, 1.7e308, 1.0], [[1], [2], [3]]],

@@ -56,10 +56,7 @@ def test_score_table_keeps_the_order_of_appearance():
 def test_score_table_chooses_one_noise_level():
     table = score_table(load_published("kfhe_scores"), noise=0.2)
     assert table.shape == (20, 4)
-    assert (
-        table.loc["iris", "KFHE"]
-        != score_table(load_published("kfhe_scores"), noise=0.0).loc["iris", "KFHE"]
-    )
+    assert table.loc["iris", "KFHE"] != score_table(load_published("kfhe_scores"), noise=0.0).loc["iris", "KFHE"]
 
 
 def test_score_table_leaves_a_missing_pair_empty_and_ranking_names_it():
