@@ -119,20 +119,14 @@ def _grow_in_branches(
 
     def grow_branch(k: int) -> Growth:
         node, start, end, depth = branches[k]
-        branch = _cut_out(growth, node, columns, end - start)
+        branch = _cut_out(growth, node, end - start)
+        # A copy of the branch's rows fits the processor's cache; rows scattered over the whole table do not.
+        own = rows[start:end]
+        own_columns = columns._replace(codes=columns.codes[own], order=columns.order[:, :0])
         grow_histogram(
-            branch,
-            columns,
-            target,
-            counts,
-            rows[start:end],
-            0,
-            depth,
-            keys[k],
-            limits,
-            small_node,
-            0,
-        )
+            branch, own_columns, target[own], counts[own], np.arange(len(own), dtype=np.int32),
+            0, depth, keys[k], limits, small_node, 0,
+        )  # fmt: skip
         return branch
 
     if n_threads > 1 and len(branches) > 1:
@@ -146,7 +140,7 @@ def _grow_in_branches(
 
 
 @kernel
-def _cut_out(growth, node, columns, n_rows):  # type: ignore[no-untyped-def]
+def _cut_out(growth, node, n_rows):  # type: ignore[no-untyped-def]
     """Make a growth of its own whose root is a copy of a leaf."""
     n_nodes = max(1, 2 * n_rows - 1)
     n_words = len(growth.subsets) // max(1, len(growth.nodes) // 2)

@@ -40,7 +40,7 @@ MISSING_LEFT, UNKNOWN_LEFT = np.uint8(1), np.uint8(2)
 
 # So many rows go down a tree side by side, and so many before the next tree has its turn.
 ABREAST = 8
-BLOCK_ROWS = 4096
+BLOCK_ROWS = 16384
 # Rows are brought into the form that kernels take so many at a time.
 CHUNK_ROWS = 1 << 17
 # Threads are worth starting from this many (row, tree) pairs on.
@@ -201,7 +201,10 @@ def _sum_rows(forest, leaf_values, X, sums):  # type: ignore[no-untyped-def]
         has_special = _code_rows(forest, X, block, n_rows, codes)
         for t in range(len(forest.roots)):
             for first in range(0, n_rows, ABREAST):
-                _descend(nodes, flags, subsets, forest.roots[t], codes, first, has_special, reached)
+                if has_special:
+                    _descend(nodes, flags, subsets, forest.roots[t], codes, first, reached)
+                else:
+                    _descend_plainly(nodes, flags, subsets, forest.roots[t], codes, first, reached)
                 for r in range(min(ABREAST, n_rows - first)):
                     leaf = nodes[reached[r]].leaf
                     for j in range(sums.shape[1]):
@@ -218,7 +221,10 @@ def _apply_rows(forest, X, applied):  # type: ignore[no-untyped-def]
         has_special = _code_rows(forest, X, block, n_rows, codes)
         for t in range(len(forest.roots)):
             for first in range(0, n_rows, ABREAST):
-                _descend(nodes, flags, subsets, forest.roots[t], codes, first, has_special, reached)
+                if has_special:
+                    _descend(nodes, flags, subsets, forest.roots[t], codes, first, reached)
+                else:
+                    _descend_plainly(nodes, flags, subsets, forest.roots[t], codes, first, reached)
                 for r in range(min(ABREAST, n_rows - first)):
                     applied[block + first + r, t] = forest.place[reached[r]]
 
@@ -257,23 +263,31 @@ def _code_rows(forest, X, block, n_rows, codes):  # type: ignore[no-untyped-def]
     return has_special
 
 
-@inlined
-def _descend(nodes, flags, subsets, root, codes, first, has_special, reached):  # type: ignore[no-untyped-def]
-    """Find the leaves of a few neighbouring rows in one tree."""
-    for r in range(ABREAST):
-        reached[r] = root
-    moved = np.uint32(1)
-    while moved != 0:
-        moved = np.uint32(0)
+def _make_descend(has_special):  # type: ignore[no-untyped-def]
+    """Make the innermost loop of prediction, with or without a look at special codes."""
+
+    @inlined
+    def descend(nodes, flags, subsets, root, codes, first, reached):  # type: ignore[no-untyped-def]
+        """Find the leaves of a few neighbouring rows in one tree."""
         for r in range(ABREAST):
-            here = reached[r]
-            code = codes[first + r, nodes[here].feature]
-            right = np.uint32(code > nodes[here].cut)
-            if has_special and code >= SPECIAL:
-                right = np.uint32(not _special_goes_left(nodes, flags, subsets, here, code))
-            there = np.uint32(nodes[here].left + right)
-            moved |= there ^ here
-            reached[r] = there
+            reached[r] = root
+        moved = np.uint32(1)
+        while moved != 0:
+            moved = np.uint32(0)
+            for r in range(ABREAST):
+                here = reached[r]
+                code = codes[first + r, nodes[here].feature]
+                right = np.uint32(code > nodes[here].cut)
+                if has_special and code >= SPECIAL:
+                    right = np.uint32(not _special_goes_left(nodes, flags, subsets, here, code))
+                there = np.uint32(nodes[here].left + right)
+                moved |= there ^ here
+                reached[r] = there
+
+    return descend
+
+
+_descend_plainly, _descend = _make_descend(False), _make_descend(True)
 
 
 @kernel
