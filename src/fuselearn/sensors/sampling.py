@@ -33,7 +33,7 @@ def draw_counts(seed: int, weights: npt.NDArray[np.float64], n_draws: int) -> np
     Examples
     --------
     >>> draw_counts(7, np.array([0.0, 1.0, 3.0]), 8)
-    array([0, 3, 5], dtype=int32)
+    array([0, 2, 6], dtype=int32)
     """
     return draw(np.uint64(seed), weights, n_draws)
 
