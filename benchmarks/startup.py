@@ -33,6 +33,8 @@ def main() -> None:
         seconds(lambda: _run("from fuselearn import KFHEClassifier")) - seconds(lambda: _run("")) for _ in range(5)
     )
     print_limit("from fuselearn import KFHEClassifier, warm cache", importing, 1.5, "s")
+    learn = min(seconds(lambda: _run("import sklearn.base")) - seconds(lambda: _run("")) for _ in range(3))
+    print(f"  of which sklearn.base alone takes {learn:.2f} s")
     with tempfile.TemporaryDirectory() as cache:
         first = float(_run(FIRST_FIT, NUMBA_CACHE_DIR=cache))
         second = float(_run(FIRST_FIT, NUMBA_CACHE_DIR=cache))
