@@ -75,6 +75,7 @@ def demo(
     command = _spell("demo", out=None if out == Path("fuselearn-demo") else out)
     with sentences():
         fresh = not resume or is_finished(place.store, "demo")
+    _compile_kernels()  # once, before several processes would each do it
     run(get_suite("demo"), place, command=command, jobs=_checked(jobs), fresh=fresh)
 
 
@@ -284,6 +285,16 @@ def _fractions(text: str) -> list[float]:
         return [float(part) for part in text.split(",")]
     except ValueError:
         leave(f"--noise must be fractions separated by commas, such as 0,0.1,0.2; got {text!r}.", WRONG_USE)
+
+
+def _compile_kernels() -> None:
+    """Have the kernels of trees and ensembles compiled and cached, which takes half a minute after an installation."""
+    from sklearn.datasets import load_iris
+
+    from fuselearn.ensembles import KFHEClassifier
+
+    X, y = load_iris(return_X_y=True)
+    KFHEClassifier(n_estimators=2, random_state=0).fit(X, y).predict(X)
 
 
 @contextmanager
