@@ -16,7 +16,7 @@ from fuselearn.ensembles.base import (
     make_generator,
     read_weights,
 )
-from fuselearn.ensembles.cart import CARTClassifier, count_features
+from fuselearn.ensembles.cart import count_features
 from fuselearn.ensembles.components import ComponentEnsemble
 from fuselearn.ensembles.samme import choose_frequent, frequent_first
 from fuselearn.sensors import Component, Sensor, TreeComponent, TreeSensor, draw_counts
@@ -180,9 +180,6 @@ class BaggedClassifier(ComponentEnsemble):
         coefficients = np.full(n_estimators, 1.0 / n_estimators)
         self._adopt(components, coefficients, np.full(n_estimators, self.vote == "class"))
         return self
-
-    def _default_estimator(self) -> CARTClassifier:
-        return CARTClassifier()
 
     def _count_draws(self, n_rows: int) -> int:
         if isinstance(self.max_samples, float | np.floating):

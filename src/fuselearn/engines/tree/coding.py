@@ -42,11 +42,6 @@ class CodedColumns(NamedTuple):
     is_category: npt.NDArray[np.bool_] | None
     order: npt.NDArray[np.uint32]
 
-    @property
-    def n_rows(self) -> int:
-        """Number of rows of the table."""
-        return self.codes.shape[0]
-
 
 def code_columns(
     X: npt.NDArray[np.floating],
