@@ -1,0 +1,1 @@
+"""Error-correcting output codes: many classes through a few two-class models."""

@@ -1,0 +1,1 @@
+"""Combining models that exist: fixed rules, learned weights, ensemble selection."""
