@@ -13,7 +13,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from fuselearn import CARTClassifier, KFHEClassifier
-from fuselearn.ensembles.kfhe import closed_form_coefficients
+from fuselearn.ensembles.filtering import closed_form_coefficients
 from fuselearn.sensors import draw_covering_counts
 
 

@@ -1,20 +1,13 @@
-"""KFHE: the Kalman filter-based heuristic ensemble.
-
-Two Kalman filters run side by side. The model filter (the paper's kf-m) estimates the class scores of the training
-rows; its measurements are classifiers. The weight filter (kf-w) estimates how much each row should count when the next
-classifier's training sample is drawn; it raises the weights of rows that are still wrong.
-"""
+"""KFHE: the Kalman filter-based heuristic ensemble of classifiers."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from fuselearn.ensembles.base import (
     are_counts,
@@ -28,18 +21,15 @@ from fuselearn.ensembles.base import (
 )
 from fuselearn.ensembles.cart import CARTClassifier
 from fuselearn.ensembles.components import ComponentEnsemble
-from fuselearn.filters import KalmanFilter
+from fuselearn.ensembles.filtering import FilterTrace, Measurement, closed_form_coefficients, run_filters
 from fuselearn.sensors import Component, EstimatorSensor, Sensor, draw_counts
 from fuselearn.sensors.fusion import component_scores
 from fuselearn.sensors.votes import blend_scores, blend_votes
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 Weights = npt.NDArray[np.float64]
 
 
-class KFHEClassifier(ComponentEnsemble):
+class KFHEClassifier(FilterTrace, ComponentEnsemble):
     """An ensemble in which a Kalman filter fuses classifiers, each a noisy measurement of the ideal one.
 
     With y the estimate of the training rows' class scores, P its variance and h_t the t-th classifier,
@@ -168,69 +158,32 @@ class KFHEClassifier(ComponentEnsemble):
             shares = np.full(sensor.n_rows, 1.0 / sensor.n_rows)
         else:
             shares = sample_weight / sample_weight.sum()
-
         seeds = rng.integers(2**62, size=n_estimators + 1).tolist()
 
-        components = [_measure_all_rows(sensor, sample_weight, shares, seeds[0])]
-        models = KalmanFilter(components[0].scores(), process_noise=self.process_noise)
-        weights = KalmanFilter(shares, process_noise=self.process_noise)
-        gains, variances, errors, train_errors, resets = [], [], [], [], []
-        guessing_error = error_of_guessing(sensor.n_classes)
-        for t in range(1, n_estimators + 1):
-            models.predict()
-            weights.predict()
-            component, measurement, wrong, error, own_error, train_error = self._measure(
-                sensor, truth, models, weights, shares, seeds[t]
-            )
-            if self.reset and own_error >= guessing_error:
-                weights.state[:] = shares
-                weights.variance = 1.0
-                resets.append(t)
-                component, measurement, wrong, error, _, _ = self._measure(
-                    sensor, truth, models, weights, shares, seeds[t] + 1
-                )
-            components.append(component)
-            train_errors.append(train_error)
-            gains.append(models.update(measurement, error))
-            variances.append(models.variance)
-            errors.append(error)
+        def measure(estimate: npt.NDArray[np.float64], weights: Weights, seed: int) -> Measurement:
+            component = sensor.measure_sample(weights, seed, cover=True)
+            if self.vote == "class":
+                return Measurement(component, *blend_votes(estimate, component.votes(), truth, shares))
+            return Measurement(component, *blend_scores(estimate, component.scores(), truth, shares))
 
-            weights.update(_weight_measurement(self.weighting, weights.state, wrong, shares), error)
-            weights.state /= weights.state.sum()
-            if gains[-1] == 0.0:  # the estimate is certain, so no measurement can change it any more
-                break
-        train_errors.append(float(shares @ (models.state.argmax(axis=1) != truth)))
+        def error_of(estimate: npt.NDArray[np.float64]) -> float:
+            return float(shares @ (estimate.argmax(axis=1) != truth))
 
-        self.n_iter_ = len(gains)
-        self.gains_ = np.array(gains)
-        self.variances_ = np.array(variances)
-        self.measurement_errors_ = np.array(errors)
-        self.train_errors_ = np.array(train_errors)
-        self.resets_ = np.array(resets, dtype=np.int64)
-        self.weights_ = weights.state
-        by_class = np.full(len(components), self.vote == "class")
+        run = run_filters(
+            _measure_all_rows(sensor, sample_weight, shares, seeds[0]),
+            measure,
+            error_of,
+            shares,
+            seeds[1:],
+            weighting=self.weighting,
+            guessing_error=error_of_guessing(sensor.n_classes) if self.reset else None,
+            process_noise=self.process_noise,
+        )
+        self._keep_trace(run)
+        by_class = np.full(len(run.components), self.vote == "class")
         by_class[0] = False
-        self._adopt(components, closed_form_coefficients(self.gains_), by_class)
+        self._adopt(run.components, closed_form_coefficients(run.gains), by_class)
         return self
-
-    def _measure(
-        self,
-        sensor: Sensor,
-        truth: npt.NDArray[np.int32],
-        models: KalmanFilter,
-        weights: KalmanFilter,
-        shares: Weights,
-        seed: int,
-    ) -> tuple[Component, npt.NDArray[np.float64], npt.NDArray[np.bool_], float, float, float]:
-        """Train a classifier on a sample drawn by the weights, and make a measurement of it.
-
-        Gives the classifier, the measurement z, where z is wrong, and the errors of z, of the classifier, and of the
-        estimate so far.
-        """
-        component = sensor.measure_sample(weights.state, seed, cover=True)
-        if self.vote == "class":
-            return component, *blend_votes(models.state, component.votes(), truth, shares)
-        return component, *blend_scores(models.state, component.scores(), truth, shares)
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Predict class scores: the estimate of the model filter, carried over to new rows.
@@ -281,35 +234,6 @@ class KFHEClassifier(ComponentEnsemble):
         for scores in self.staged_predict_proba(X):
             yield self.classes_[self._choose(scores)]
 
-    def plot_trace(self) -> Figure:
-        """Draw the filter at work: gain, variance, measurement error and training error per measurement.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-            Show it in a notebook, or write it with ``savefig``.
-        """
-        from fuselearn.ensembles.trace import draw_trace
-
-        check_is_fitted(self)
-        return draw_trace(self)
-
-
-def closed_form_coefficients(gains: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Give each classifier's weight in the final estimate.
-
-    The recursion y_t = (1 - K_t/2) y_{t-1} + (K_t/2) h_t unrolls to a weighted sum of h_0, ..., h_T with the weights
-    (K_t / 2) times the product of (1 - K_s / 2) over all later s, and K_0 / 2 read as 1.
-
-    Examples
-    --------
-    >>> closed_form_coefficients(np.array([1.0, 0.5]))
-    array([0.375, 0.375, 0.25 ])
-    """
-    share = np.concatenate([[1.0], gains / 2])
-    kept_later = np.concatenate([np.cumprod((1.0 - gains / 2)[::-1])[::-1], [1.0]])
-    return share * kept_later
-
 
 def _measure_all_rows(sensor: Sensor, sample_weight: Weights | None, shares: Weights, seed: int) -> Component:
     """Train the first classifier: on all rows as they are, or as their weights say."""
@@ -321,16 +245,3 @@ def _measure_all_rows(sensor: Sensor, sample_weight: Weights | None, shares: Wei
     if isinstance(sensor, EstimatorSensor) and not sensor.takes_weights:
         return sensor.measure(draw_counts(seed, shares, sensor.n_rows), seed)
     return sensor.measure((sample_weight > 0).astype(np.int32), seed, weights=sample_weight)
-
-
-def _weight_measurement(weighting: str, weights: Weights, wrong: npt.NDArray[np.bool_], shares: Weights) -> Weights:
-    """Measure the row weights: wrong rows should count more.
-
-    KFHE-e: w_i exp([i is wrong] + 1/n). KFHE-l: 1/n + w_i [i is wrong], scaled to sum to one, 1/n being the
-    initial weight.
-    """
-    if weighting == "linear":
-        measured = shares + weights * wrong
-        return measured / measured.sum()
-    right_factor = math.exp(1.0 / len(weights))
-    return weights * np.where(wrong, math.e * right_factor, right_factor)

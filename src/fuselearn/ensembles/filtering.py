@@ -1,0 +1,184 @@
+"""The loop of KFHE: two Kalman filters side by side.
+
+The model filter (the papers' kf-m) estimates the scores of the training rows; its measurements are trained models. The
+weight filter (kf-w) estimates how much each row should count when the next model's training sample is drawn; it raises
+the weights of rows that are still wrong. The loop knows neither classes nor labels: what a measurement is, and how
+wrong it is, is for the caller to say.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from fuselearn.filters import KalmanFilter
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Weights = npt.NDArray[np.float64]
+
+
+class Measurement(NamedTuple):
+    """A trained model, and what it says about the training rows."""
+
+    component: Any
+    scores: npt.NDArray[np.float64]
+    """The measurement z: the mean of the estimate and the model's scores."""
+    loss: npt.NDArray[Any]
+    """How wrong z is in each row, from 0 to 1; bool where it is either right or wrong."""
+    error: float
+    """R, the weighted mean of the loss."""
+    own_error: float
+    """The same for the model alone."""
+    estimate_error: float
+    """The same for the estimate before the measurement."""
+
+
+class FilterRun(NamedTuple):
+    """What the loop leaves behind."""
+
+    components: list[Any]
+    gains: Weights
+    variances: Weights
+    errors: Weights
+    train_errors: Weights
+    resets: npt.NDArray[np.int64]
+    weights: Weights
+
+
+def run_filters(
+    first: Any,
+    measure: Callable[[npt.NDArray[np.float64], Weights, int], Measurement],
+    error_of: Callable[[npt.NDArray[np.float64]], float],
+    shares: Weights,
+    seeds: list[int],
+    *,
+    weighting: str = "exponential",
+    guessing_error: float | None = None,
+    process_noise: float = 0.0,
+) -> FilterRun:
+    """Train one model per seed, each on a sample that the weight filter draws, and fuse them.
+
+    Parameters
+    ----------
+    first : Component
+        The model trained on all rows; its scores are the first estimate.
+    measure : callable
+        ``measure(estimate, weights, seed)`` trains a model on rows drawn by their weights, and compares it with the
+        truth.
+    error_of : callable
+        Error of an estimate on the training rows.
+    shares : array of shape (n_rows,)
+        Initial row weights, in all 1.
+    seeds : list of int
+        One for each measurement.
+    weighting : {"exponential", "linear"}
+        How wrong rows gain weight.
+    guessing_error : float, optional
+        A model with at least this error is thrown away, once, and replaced by one drawn with the initial weights.
+    process_noise : float
+        Variance added to both filters before each measurement.
+    """
+    components = [first]
+    models = KalmanFilter(first.scores(), process_noise=process_noise)
+    weights = KalmanFilter(shares, process_noise=process_noise)
+    gains, variances, errors, train_errors, resets = [], [], [], [], []
+    for t, seed in enumerate(seeds, start=1):
+        models.predict()
+        weights.predict()
+        measured = measure(models.state, weights.state, seed)
+        train_errors.append(measured.estimate_error)
+        if guessing_error is not None and measured.own_error >= guessing_error:
+            weights.state[:] = shares
+            weights.variance = 1.0
+            resets.append(t)
+            measured = measure(models.state, weights.state, seed + 1)
+        components.append(measured.component)
+        gains.append(models.update(measured.scores, measured.error))
+        variances.append(models.variance)
+        errors.append(measured.error)
+
+        weights.update(_measure_weights(weighting, weights.state, measured.loss, shares), measured.error)
+        weights.state /= weights.state.sum()
+        if gains[-1] == 0.0:  # the estimate is certain, so no measurement can change it any more
+            break
+    train_errors.append(error_of(models.state))
+    return FilterRun(
+        components=components,
+        gains=np.array(gains),
+        variances=np.array(variances),
+        errors=np.array(errors),
+        train_errors=np.array(train_errors),
+        resets=np.array(resets, dtype=np.int64),
+        weights=weights.state,
+    )
+
+
+def _measure_weights(weighting: str, weights: Weights, loss: npt.NDArray[Any], shares: Weights) -> Weights:
+    """Measure the row weights: wrong rows should count more.
+
+    Exponential: w_i exp(loss_i + 1/n). Linear: 1/n + w_i loss_i, scaled to sum to one, 1/n being the initial weight.
+    """
+    if weighting == "linear":
+        measured = shares + weights * loss
+        return measured / measured.sum()
+    right_factor = math.exp(1.0 / len(weights))
+    if loss.dtype == np.bool_:
+        return weights * np.where(loss, math.e * right_factor, right_factor)
+    return weights * np.exp(loss) * right_factor
+
+
+def closed_form_coefficients(gains: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Give each model's weight in the final estimate.
+
+    The recursion y_t = (1 - K_t/2) y_{t-1} + (K_t/2) h_t unrolls to a weighted sum of h_0, ..., h_T with the weights
+    (K_t / 2) times the product of (1 - K_s / 2) over all later s, and K_0 / 2 read as 1.
+
+    Examples
+    --------
+    >>> closed_form_coefficients(np.array([1.0, 0.5]))
+    array([0.375, 0.375, 0.25 ])
+    """
+    share = np.concatenate([[1.0], gains / 2])
+    kept_later = np.concatenate([np.cumprod((1.0 - gains / 2)[::-1])[::-1], [1.0]])
+    return share * kept_later
+
+
+class FilterTrace:
+    """The fitted attributes of an estimator that is trained by :func:`run_filters`, and their figure."""
+
+    n_iter_: int
+    gains_: Weights
+    variances_: Weights
+    measurement_errors_: Weights
+    train_errors_: Weights
+    resets_: npt.NDArray[np.int64]
+    weights_: Weights
+
+    def _keep_trace(self, run: FilterRun) -> None:
+        self.n_iter_ = len(run.gains)
+        self.gains_ = run.gains
+        self.variances_ = run.variances
+        self.measurement_errors_ = run.errors
+        self.train_errors_ = run.train_errors
+        self.resets_ = run.resets
+        self.weights_ = run.weights
+
+    def plot_trace(self) -> Figure:
+        """Draw the filter at work: gain, variance, measurement error and training error per measurement.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Show it in a notebook, or write it with ``savefig``.
+        """
+        from fuselearn.ensembles.trace import draw_trace
+
+        check_is_fitted(self)
+        return draw_trace(self)
