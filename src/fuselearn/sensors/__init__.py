@@ -8,6 +8,7 @@ from fuselearn.sensors.estimator import EstimatorComponent, EstimatorSensor
 from fuselearn.sensors.fusion import WeightedSum
 from fuselearn.sensors.protocols import Component, Sensor
 from fuselearn.sensors.sampling import draw_counts, draw_covering_counts
+from fuselearn.sensors.svm import KernelRows, SVMBlock, SVMSensor
 from fuselearn.sensors.table import TableCoder
 from fuselearn.sensors.tree import TreeComponent, TreeSensor
 
@@ -15,6 +16,9 @@ __all__ = [
     "Component",
     "EstimatorComponent",
     "EstimatorSensor",
+    "KernelRows",
+    "SVMBlock",
+    "SVMSensor",
     "Sensor",
     "TableCoder",
     "TreeComponent",

@@ -1,0 +1,24 @@
+"""An engine for ensembles of support vector machines: one Gram matrix, many machines.
+
+The flow is ``compute_gram`` (once per kernel and dataset), ``take_block`` (once per set of rows), ``train_columns``
+(one machine per label column), ``decide`` (decision values from kernel values).
+"""
+
+from fuselearn.engines.svm.gram import append_column, compute_gram, compute_kernel
+from fuselearn.engines.svm.platt import fit_sigmoid
+from fuselearn.engines.svm.scoring import decide
+from fuselearn.engines.svm.smo import solve
+from fuselearn.engines.svm.training import TrainedColumns, deal_folds, take_block, train_columns
+
+__all__ = [
+    "TrainedColumns",
+    "append_column",
+    "compute_gram",
+    "compute_kernel",
+    "deal_folds",
+    "decide",
+    "fit_sigmoid",
+    "solve",
+    "take_block",
+    "train_columns",
+]

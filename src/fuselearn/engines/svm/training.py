@@ -1,0 +1,171 @@
+"""Train the support vector machines of several label columns on the same rows.
+
+Calibration by Platt's method needs decision values of rows that the machine has not seen. They come from
+cross-validation over drawn copies, as if the copies had been written out: a row drawn three times may be in three
+folds, and counts in each. Every fold starts from the solution on all rows, so it has only its own difference to work off.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fuselearn._kernels import kernel
+from fuselearn.engines.svm.platt import fit_sigmoid
+from fuselearn.engines.svm.smo import TOLERANCE, add_row, find_intercept, improve, solve
+
+
+class TrainedColumns(NamedTuple):
+    """One support vector machine per label column."""
+
+    coefficients: npt.NDArray[np.float64]  # (n_columns, n_rows)
+    intercepts: npt.NDArray[np.float64]  # (n_columns,)
+    slopes: npt.NDArray[np.float64]  # (n_columns,), of Platt's sigmoid
+    offsets: npt.NDArray[np.float64]  # (n_columns,)
+    converged: npt.NDArray[np.bool_]  # (n_columns,)
+
+
+def train_columns(
+    gram: npt.NDArray[np.float32],
+    signs: npt.NDArray[np.float64],
+    weights: npt.NDArray[np.float64],
+    C: float,
+    *,
+    folds: npt.NDArray[np.float64] | None = None,
+    max_steps: int | None = None,
+    tolerance: float = TOLERANCE,
+    n_threads: int = 1,
+) -> TrainedColumns:
+    """Train one support vector machine per column.
+
+    Parameters
+    ----------
+    gram : float32 array of shape (n_rows, n_rows)
+        Kernel values between the rows of this training alone.
+    signs : float64 array of shape (n_columns, n_rows)
+        -1 or 1.
+    weights : float64 array of shape (n_rows,)
+    C : float
+        The bound of a coefficient is C times the weight of its row.
+    folds : float64 array of shape (n_folds, n_rows), optional
+        Weight of each row that is left out in each fold, as :func:`deal_folds` gives it. Without it no sigmoid is
+        fitted.
+    max_steps : int, optional
+        Steps of one solution; by default a hundred per row, and at least 100,000.
+    tolerance : float
+    n_threads : int
+    """
+    n_columns, n_rows = signs.shape
+    if folds is None:
+        folds = np.empty((0, n_rows))
+    if max_steps is None:
+        max_steps = 100 * max(n_rows, 1000)
+
+    def train(column: int) -> tuple[npt.NDArray[np.float64], float, float, float, bool]:
+        return train_column(gram, signs[column], weights, C, folds, max_steps, tolerance)
+
+    if n_threads > 1 and n_columns > 1:
+        with ThreadPoolExecutor(min(n_threads, n_columns)) as pool:
+            trained = list(pool.map(train, range(n_columns)))
+    else:
+        trained = [train(column) for column in range(n_columns)]
+    return TrainedColumns(*(np.array(part) for part in zip(*trained, strict=True)))
+
+
+def deal_folds(counts: npt.NDArray[np.integer], n_folds: int, seed: int) -> npt.NDArray[np.float64]:
+    """Deal drawn copies at random to folds whose sizes differ by at most one.
+
+    Parameters
+    ----------
+    counts : int array of shape (n_rows,)
+        Number of copies of each row.
+    n_folds : int
+    seed : int
+
+    Returns
+    -------
+    float64 array of shape (n_folds, n_rows)
+        Number of copies of each row in each fold.
+
+    Examples
+    --------
+    >>> folds = deal_folds(np.array([3, 0, 2, 1]), 2, seed=0)
+    >>> folds.sum(axis=0)
+    array([3., 0., 2., 1.])
+    >>> folds.sum(axis=1)
+    array([3., 3.])
+    """
+    n_rows = len(counts)
+    copies = np.random.default_rng(seed).permutation(np.repeat(np.arange(n_rows), counts))
+    fold = np.arange(len(copies)) * n_folds // max(len(copies), 1)
+    return np.bincount(fold * n_rows + copies, minlength=n_folds * n_rows).reshape(n_folds, n_rows).astype(np.float64)
+
+
+@kernel
+def take_block(gram, rows):  # type: ignore[no-untyped-def]
+    """Copy the kernel values between some rows into a matrix of their own."""
+    block = np.empty((len(rows), len(rows)), dtype=gram.dtype)
+    for i in range(len(rows)):
+        row, copied = gram[rows[i]], block[i]
+        for j in range(len(rows)):
+            copied[j] = row[rows[j]]
+    return block
+
+
+@kernel
+def train_column(gram, signs, weights, C, folds, max_steps, tolerance):  # type: ignore[no-untyped-def]
+    """Solve for one column and, if there are folds, fit the sigmoid to cross-validated decision values."""
+    coefficients, residuals, intercept, converged = solve(
+        gram, signs, C * weights, np.zeros(len(signs)), max_steps, tolerance
+    )
+    slope, offset = 0.0, 0.0
+    if len(folds) > 0:
+        n_values = 0
+        for f in range(len(folds)):
+            for k in range(len(signs)):
+                n_values += folds[f, k] > 0
+        values, value_signs, value_weights = np.empty(n_values), np.empty(n_values), np.empty(n_values)
+        n_values = 0
+        for f in range(len(folds)):
+            bounds = np.maximum(C * (weights - folds[f]), 0.0)
+            fold_coefficients, fold_residuals = coefficients.copy(), residuals.copy()
+            _move_inside(gram, signs, bounds, fold_coefficients, fold_residuals)
+            converged &= improve(gram, signs, bounds, fold_coefficients, fold_residuals, max_steps, tolerance)
+            fold_intercept = find_intercept(signs, bounds, fold_coefficients, fold_residuals)
+            for k in range(len(signs)):
+                if folds[f, k] > 0:
+                    values[n_values] = signs[k] - fold_residuals[k] + fold_intercept
+                    value_signs[n_values] = signs[k]
+                    value_weights[n_values] = folds[f, k]
+                    n_values += 1
+        slope, offset = fit_sigmoid(values, value_signs, value_weights)
+    return coefficients, intercept, slope, offset, converged
+
+
+@kernel
+def _move_inside(gram, signs, bounds, coefficients, residuals):  # type: ignore[no-untyped-def]
+    """Cut coefficients to lower bounds, and take as much from the other side, from the rows that want it most."""
+    surplus = 0.0
+    for k in range(len(signs)):
+        size = min(signs[k] * coefficients[k], bounds[k])
+        change = signs[k] * size - coefficients[k]
+        if change != 0.0:
+            add_row(residuals, gram[k], -change)
+            coefficients[k] += change
+        surplus += coefficients[k]
+    order = np.argsort(residuals)
+    heavy = 1.0 if surplus > 0 else -1.0
+    surplus *= heavy
+    for position in range(len(order)):
+        k = order[position] if heavy > 0 else order[len(order) - 1 - position]
+        if surplus <= 0.0:
+            break
+        if signs[k] != heavy or coefficients[k] == 0.0:
+            continue
+        change = min(heavy * coefficients[k], surplus)
+        surplus -= change
+        coefficients[k] = 0.0 if change == heavy * coefficients[k] else coefficients[k] - heavy * change
+        add_row(residuals, gram[k], heavy * change)
