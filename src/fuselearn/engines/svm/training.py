@@ -2,7 +2,7 @@
 
 Calibration by Platt's method needs decision values of rows that the machine has not seen. They come from
 cross-validation over drawn copies, as if the copies had been written out: a row drawn three times may be in three
-folds, and counts in each. Every fold starts from the solution on all rows, so it has only its own difference to work off.
+folds, and counts in each. Every fold starts from the solution on all rows, and works off the difference.
 """
 
 from __future__ import annotations
