@@ -1,0 +1,154 @@
+"""Reading label tables and label probabilities of any form: arrays, sparse matrices, frames, scikit-learn's lists."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from fuselearn.sensors.table import as_frame
+
+LabelTable = npt.NDArray[np.uint8]
+
+
+def read_labels(Y: Any, name: str = "y") -> LabelTable:
+    """Check a table of labels and give it as an array of 0 and 1.
+
+    Parameters
+    ----------
+    Y : array, sparse matrix or frame of shape (n_rows, n_labels)
+        Zeros and ones, or Booleans.
+    name : str, default="y"
+        What sentences call the table.
+
+    Returns
+    -------
+    uint8 array of shape (n_rows, n_labels)
+        Always a new array.
+
+    Examples
+    --------
+    >>> read_labels([[True, False], [False, False]])
+    array([[1, 0],
+           [0, 0]], dtype=uint8)
+    """
+    if sparse.issparse(Y):
+        return read_sparse_labels(Y, name).toarray()
+    frame = as_frame(Y)
+    if frame is not None:
+        _check_shape(frame.shape, name)
+        columns = frame.iter_columns()
+        return np.column_stack([_binary(c.to_numpy(), f"column {c.name!r} of {name}") for c in columns])
+    table = _as_array(Y, name)
+    _check_shape(table.shape, name)
+    return _binary(table, name)
+
+
+def read_sparse_labels(Y: Any, name: str = "y") -> sparse.csr_array:
+    """Check a table of labels and give it as sparse rows, with sorted columns and without stored zeros.
+
+    Parameters
+    ----------
+    Y : array, sparse matrix or frame of shape (n_rows, n_labels)
+    name : str, default="y"
+        What sentences call the table.
+
+    Returns
+    -------
+    sparse uint8 array of shape (n_rows, n_labels)
+    """
+    if not sparse.issparse(Y):
+        return sparse.csr_array(read_labels(Y, name))
+    _check_shape(Y.shape, name)
+    rows = sparse.csr_array(Y, copy=True)
+    rows.sum_duplicates()
+    rows.data = _binary(rows.data, name)
+    rows.eliminate_zeros()
+    return rows
+
+
+def label_names(Y: Any) -> npt.NDArray[np.object_] | None:
+    """Give the names of the labels if the table is a frame."""
+    frame = as_frame(Y)
+    if frame is None:
+        return None
+    native = frame.to_native()  # its columns may have names other than text
+    return np.array(list(getattr(native, "columns", frame.columns)), dtype=object)
+
+
+def read_probabilities(output: Any, n_labels: int) -> npt.NDArray[np.float64]:
+    """Give the probabilities of the labels as one table, whatever form an estimator chose for them.
+
+    Parameters
+    ----------
+    output : array or list of arrays
+        What ``predict_proba`` gave: an (n_rows, n_labels) array, or scikit-learn's list with an (n_rows, 2) array per
+        label; or an ``oob_decision_function_`` of shape (n_rows, 2, n_labels). Every label has had both values in
+        training.
+    n_labels : int
+
+    Returns
+    -------
+    array of shape (n_rows, n_labels)
+        NaN where an out-of-bag table has no votes.
+
+    Examples
+    --------
+    >>> read_probabilities([[[0.3, 0.7]], [[1.0, 0.0]]], n_labels=2)
+    array([[0.7, 0. ]])
+    """
+    if isinstance(output, Sequence):
+        if len(output) != n_labels:
+            raise ValueError(f"Expected probabilities of {n_labels} labels, but the list has {len(output)} arrays.")
+        output = np.stack([np.asarray(one, dtype=np.float64) for one in output], axis=-1)
+    table = np.asarray(output, dtype=np.float64)
+    if table.ndim == 2 and n_labels == 1 and table.shape[1] == 2:
+        table = table[:, :, None]
+    if table.ndim == 3 and table.shape[1:] == (2, n_labels):
+        # A random forest gives rows that every tree has seen no votes, which must not read as probabilities of 0.
+        return np.where(table.any(axis=1), table[:, 1, :], np.nan)
+    if table.ndim == 2 and table.shape[1] == n_labels:
+        return table
+    raise ValueError(f"Expected probabilities of {n_labels} labels, but their shape is {table.shape}.")
+
+
+def _as_array(Y: Any, name: str) -> npt.NDArray[Any]:
+    if Y is None:
+        raise ValueError(f"{name} is None; expected a table of 0 and 1 with one column per label.")
+    try:
+        return np.asarray(Y)
+    except ValueError as error:
+        raise ValueError(
+            f"{name} has rows of different lengths; expected a table of 0 and 1 with one column per label. "
+            "scikit-learn's MultiLabelBinarizer makes one from sets of labels."
+        ) from error
+
+
+def _check_shape(shape: tuple[int, ...], name: str) -> None:
+    if len(shape) != 2:
+        raise ValueError(
+            f"{name} has {len(shape)} dimension(s); expected two, a table with one column per label. "
+            "For a single column of classes use scikit-learn's StratifiedKFold and ordinary classifiers."
+        )
+    if 0 in shape:
+        raise ValueError(f"{name} has {shape[0]} row(s) and {shape[1]} label(s); at least one of each is needed.")
+
+
+def _binary(values: npt.NDArray[Any], name: str) -> LabelTable:
+    """Turn numbers into 0 and 1, and refuse all others."""
+    if values.dtype.kind not in "biuf":
+        try:
+            values = values.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{name} must hold 0 and 1, not values of type {values.dtype}.") from error
+    wrong = (values != 0) & (values != 1)
+    if wrong.any():
+        first = tuple(np.argwhere(wrong)[0])
+        value = values[first].item()
+        found = "NaN" if value != value else repr(value)
+        where = f" in row {first[0]}, column {first[1]}" if values.ndim == 2 else ""
+        raise ValueError(f"{name} must hold 0 and 1 only, but it has {found}{where}.")
+    return values.astype(np.uint8)
