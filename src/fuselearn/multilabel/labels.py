@@ -100,7 +100,7 @@ def read_probabilities(output: Any, n_labels: int) -> npt.NDArray[np.float64]:
     >>> read_probabilities([[[0.3, 0.7]], [[1.0, 0.0]]], n_labels=2)
     array([[0.7, 0. ]])
     """
-    if isinstance(output, Sequence):
+    if isinstance(output, Sequence) and np.ndim(output[0]) == 2:
         if len(output) != n_labels:
             raise ValueError(f"Expected probabilities of {n_labels} labels, but the list has {len(output)} arrays.")
         output = np.stack([np.asarray(one, dtype=np.float64) for one in output], axis=-1)
