@@ -257,6 +257,20 @@ def bind_tree(
     n_jobs: int | None,
 ) -> TreeSensor:
     """Bind a dataset to the settings of a tree, after checking them."""
+    settings = tree_settings(tree, matrix.shape[1])
+    return TreeSensor(
+        matrix,
+        n_categories,
+        target,
+        n_classes,
+        settings,
+        max_bins=tree.max_bins,
+        n_threads=count_threads(n_jobs),
+    )
+
+
+def tree_settings(tree: CARTClassifier, n_columns: int) -> TreeSettings:
+    """Check the parameters of a tree and give them as the engine takes them."""
     min_split = check_whole_number("min_samples_split", tree.min_samples_split, 2)
     if tree.min_samples_leaf is None:
         min_leaf = round(min_split / 3)
@@ -268,22 +282,13 @@ def bind_tree(
         check_whole_number("max_bins", tree.max_bins, 2)
         if tree.max_bins > 65_535:
             raise ValueError(f"max_bins must be at most 65535, not {tree.max_bins}.")
-    settings = TreeSettings(
+    return TreeSettings(
         min_split=min_split,
         min_leaf=min_leaf,
         max_depth=max_depth,
         complexity=check_number("complexity", tree.complexity, -np.inf),
-        max_features=count_features(tree.max_features, matrix.shape[1]),
+        max_features=count_features(tree.max_features, n_columns),
         random_cuts=tree.splitter == "random",
-    )
-    return TreeSensor(
-        matrix,
-        n_categories,
-        target,
-        n_classes,
-        settings,
-        max_bins=tree.max_bins,
-        n_threads=count_threads(n_jobs),
     )
 
 

@@ -77,7 +77,7 @@ class TreeSensor:
         """Grow a tree on the rows drawn."""
         if features is None and weights is None and self._is_small():
             return self._measure_small(counts, np.empty(0), 0, seed)
-        columns = self.columns if features is None else _select(self.columns, features)
+        columns = self.columns if features is None else select_columns(self.columns, features)
         tree = grow_tree(
             columns, self.target, self.n_classes, counts, self.settings,
             weights=weights, seed=seed, n_threads=self.n_threads,
@@ -200,7 +200,7 @@ def _draw_grow_vote(columns, target, counts, weights, max_draws, n_classes, sett
     return nodes, values, subsets, vote_small(nodes, values, subsets, columns.codes, columns.n_codes)
 
 
-def _select(columns: CodedColumns, features: npt.NDArray[np.intp]) -> CodedColumns:
+def select_columns(columns: CodedColumns, features: npt.NDArray[np.intp]) -> CodedColumns:
     """Restrict a coded table to some of its columns."""
     ranges = [slice(columns.offsets[f], columns.offsets[f + 1]) for f in features]
     n_codes = columns.n_codes[features]

@@ -1,0 +1,242 @@
+"""What all multi-label classifiers share: reading tables and labels, decision rules, and scikit-learn's contract."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fuselearn._compat import take_rows
+from fuselearn.ensembles.base import are_counts, count_threads, fit_whole_or_not, make_generator, read_weights
+from fuselearn.multilabel.labels import label_names, read_labels
+from fuselearn.multilabel.learners import Learner, bind_learner
+from fuselearn.multilabel.stratification import IterativeStratifiedKFold
+from fuselearn.sensors.table import as_frame
+
+Labels = npt.NDArray[np.int8]
+Scores = npt.NDArray[np.float64]
+Weights = npt.NDArray[np.float64]
+
+N_FOLDS = 5
+
+
+class MultilabelClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier that gives each row any number of labels; the common part of every public estimator.
+
+    Subclasses write ``_fit_labels`` and ``_label_scores``, and ``_check_parameters`` if they have some of their own.
+    """
+
+    decision: Any
+    random_state: Any
+    n_jobs: int | None
+    n_features_in_: int
+    labels_: npt.NDArray[Any]
+    n_labels_: int
+    classes_: list[npt.NDArray[np.int64]]
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn what the estimator can take."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.two_d_labels = True
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = False
+        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    @fit_whole_or_not
+    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows and their labels.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_rows, n_columns)
+        Y : array, sparse matrix or frame of shape (n_rows, n_labels)
+            1 or True where a row has a label, else 0. Labels that no row or every row has, and rows without any label,
+            are welcome.
+        sample_weight : array of shape (n_rows,), optional
+            Weights of the rows.
+
+        Returns
+        -------
+        object
+            The fitted classifier itself.
+        """
+        rule = make_decision_rule(self.decision)
+        self._check_parameters()
+        X = self._read_table(X, reset=True)
+        Y = self._read_labels(Y, X.shape[0])
+        weights = read_weights(sample_weight, X, X.shape[0])
+        rng = make_generator(self.random_state)
+        self._fit_labels(X, Y, weights, rng)
+        if rule.needs_scores:
+            scores = self._honest_scores(X, Y, weights, int(rng.integers(2**31)))
+            known = ~np.isnan(scores).any(axis=1)
+            rule.fit(scores[known], Y[known])
+        self._rule_ = rule
+        return self
+
+    def predict(self, X: Any) -> npt.NDArray[np.int64]:
+        """Predict the labels of each row, by the rule that ``decision`` names.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        array of shape (n_rows, n_labels)
+            1 where the row gets the label, else 0; columns are in the order of ``labels_``.
+        """
+        scores = self.predict_proba(X)
+        return np.asarray(self._rule_.apply(scores), dtype=np.int64)
+
+    def predict_proba(self, X: Any) -> Scores:
+        """Predict the probability that a row has a label.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        array of shape (n_rows, n_labels)
+            Columns are in the order of ``labels_``; they need not sum to one.
+        """
+        check_is_fitted(self)
+        return self._label_scores(self._read_table(X, reset=False))
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters that make no sense, before any work is done."""
+
+    def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
+        """Learn from a checked table, its labels as an (n_rows, n_labels) array of 0 and 1, and row weights."""
+        raise TypeError("Estimators define this.")
+
+    def _label_scores(self, X: Any) -> Scores:
+        """Give the probabilities of the labels for a checked table of new rows."""
+        raise TypeError("Estimators define this.")
+
+    def _wants_honest_scores(self) -> bool:
+        """Tell whether the decision rule is fitted, and so ``_honest_scores`` will be called after ``_fit_labels``."""
+        return bool(make_decision_rule(self.decision).needs_scores)
+
+    def _honest_scores(self, X: Any, Y: Labels, weights: Weights | None, seed: int) -> Scores:
+        """Score the training rows by models that have not seen them; rows of NaN have no such score.
+
+        Here, clones are trained on all folds but one. Ensembles that leave rows out anyway do without.
+        """
+        rows = np.arange(len(Y)) if weights is None else np.flatnonzero(weights)
+        if len(rows) < 2:
+            raise ValueError(f"decision={self.decision!r} needs at least two rows to compare its choices on.")
+        scores = np.full(Y.shape, np.nan)
+        folds = IterativeStratifiedKFold(min(N_FOLDS, len(rows)), shuffle=True, random_state=seed)
+        for inside, outside in folds.split(rows, Y[rows]):
+            model = clone(self).set_params(decision=0.5, random_state=seed)
+            inside, outside = rows[inside], rows[outside]
+            model.fit(take_rows(X, inside), Y[inside], None if weights is None else weights[inside])
+            scores[outside] = model.predict_proba(take_rows(X, outside))
+        return scores
+
+    def _read_table(self, X: Any, *, reset: bool) -> Any:
+        """Check the shape and the names of a table; its content is for the base learner to judge."""
+        if as_frame(X) is None:
+            return validate_data(
+                self, X, reset=reset, dtype=None, accept_sparse="csr", ensure_all_finite=False, ensure_min_samples=1
+            )
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        if X.shape[0] == 0 or X.shape[1] == 0:
+            raise ValueError(
+                f"Found array with {X.shape[0]} sample(s) and {X.shape[1]} feature(s); at least one of each is needed."
+            )
+        return X
+
+    def _read_labels(self, Y: Any, n_rows: int) -> Labels:
+        """Check the labels, set their names and number, and give them as an array of 0 and 1."""
+        if Y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        labels = read_labels(Y).view(np.int8)
+        if len(labels) != n_rows:
+            raise ValueError(f"X and Y have inconsistent numbers of samples: {n_rows} and {len(labels)}.")
+        names = label_names(Y)
+        self.n_labels_ = labels.shape[1]
+        self.labels_ = np.arange(self.n_labels_) if names is None else names
+        self.classes_ = [np.array([0, 1]) for _ in range(self.n_labels_)]
+        return labels
+
+
+class ReductionClassifier(MultilabelClassifier):
+    """A multi-label classifier made of two-class models, which a *learner* trains.
+
+    Subclasses have the parameters below and call ``_bind`` once per fit.
+    """
+
+    estimator: Any
+    C: float
+    kernel: str
+    gamma: float | None
+    probability: str
+    scaling: str | None
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn what the estimator can take."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        if isinstance(self.estimator, BaseEstimator):
+            base = get_tags(self.estimator)
+            tags.input_tags.allow_nan = base.input_tags.allow_nan
+            tags.input_tags.sparse = base.input_tags.sparse
+        else:
+            tags.input_tags.allow_nan = self.estimator == "tree"
+        return tags
+
+    def _bind(self, X: Any, *, n_threads: int | None = None) -> Learner:
+        """Bind a checked table to the base learner."""
+        n_threads = count_threads(self.n_jobs) if n_threads is None else n_threads
+        return bind_learner(self.estimator, X, n_threads=n_threads, scaling=self.scaling)
+
+    def _settings(self) -> dict[str, Any]:
+        """Give the settings of the SVM engine; the other learners have theirs in the estimator."""
+        if self.estimator is not None:
+            return {}
+        return {"C": self.C, "kernel": self.kernel, "gamma": self.gamma, "probability": self.probability}
+
+
+def count_all_rows(weights: Weights | None, n_rows: int) -> tuple[npt.NDArray[np.int32], Weights | None]:
+    """Turn row weights into counts, and weights where whole numbers cannot say it.
+
+    Examples
+    --------
+    >>> count_all_rows(np.array([0.0, 3.0, 1.0]), 3)
+    (array([0, 3, 1], dtype=int32), None)
+    >>> count_all_rows(np.array([0.0, 0.5, 1.0]), 3)
+    (array([0, 1, 1], dtype=int32), array([0. , 0.5, 1. ]))
+    """
+    if weights is None:
+        return np.ones(n_rows, dtype=np.int32), None
+    if are_counts(weights):
+        return weights.astype(np.int32), None
+    return (weights > 0).astype(np.int32), weights
+
+
+class _Threshold:
+    needs_scores = False
+
+    def __init__(self, spec: Any) -> None:
+        self.threshold = float(spec)
+
+    def fit(self, scores: Scores, Y: Labels) -> None:
+        """Learn nothing."""
+
+    def apply(self, scores: Scores) -> npt.NDArray[np.bool_]:
+        """Choose labels above the threshold."""
+        return scores > self.threshold
+
+
+def make_decision_rule(spec: Any) -> _Threshold:
+    """Make a fixed threshold, until there are more rules."""
+    return _Threshold(spec)

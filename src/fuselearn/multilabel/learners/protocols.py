@@ -1,0 +1,111 @@
+"""What multi-label classifiers expect of a learner and of a block of models."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, Self
+
+import numpy as np
+import numpy.typing as npt
+
+Labels = npt.NDArray[np.integer]
+Counts = npt.NDArray[np.int32]
+Scores = npt.NDArray[np.float64]
+
+
+class Block(Protocol):
+    """Two-class models of several labels, trained on the same rows."""
+
+    def probabilities(self, rows: Any = None, extra: npt.NDArray[Any] | None = None) -> Scores:
+        """Give the probability of each label.
+
+        Parameters
+        ----------
+        rows : what ``Learner.prepare`` gave, optional
+            By default, the training rows that the learner is bound to.
+        extra : array of shape (n_rows, n_appended), optional
+            For ``rows``: the label columns that the learner was extended with, in the order of appending.
+
+        Returns
+        -------
+        array of shape (n_rows, n_labels)
+        """
+        ...
+
+    def unbind(self) -> None:
+        """Let go of the training rows."""
+        ...
+
+
+class Learner(Protocol):
+    """A table bound to a way of learning two-class models.
+
+    A label that is constant on the rows drawn is learned as that constant: its probability is 0 or 1. All labels of a
+    block get the same seed, so that their order does not matter.
+    """
+
+    n_rows: int
+
+    def train(
+        self,
+        Y: Labels,
+        counts: Counts,
+        seed: int,
+        *,
+        weights: npt.NDArray[np.float64] | None = None,
+        **settings: Any,
+    ) -> Block:
+        """Train one model per label on the rows drawn.
+
+        Parameters
+        ----------
+        Y : array of shape (n_rows, n_labels)
+            0 and 1.
+        counts : int32 array of shape (n_rows,)
+            How often each row was drawn; 0 leaves it out.
+        seed : int
+            Seed of the models' own random choices.
+        weights : array of shape (n_rows,), optional
+            Weights of the rows, where they are not simply the counts.
+        **settings
+            What the learner lets one choose anew for every block; others are refused.
+        """
+        ...
+
+    def extend(self, columns: npt.NDArray[np.integer]) -> Self:
+        """Give a learner on the same table with label columns appended as features.
+
+        Parameters
+        ----------
+        columns : array of shape (n_rows, n_appended)
+            0 and 1.
+        """
+        ...
+
+    def restrict(self, features: npt.NDArray[np.intp]) -> Self:
+        """Give a learner on some columns of the table, which has not been extended yet.
+
+        Its blocks take rows that this learner has prepared, with all their columns.
+        """
+        ...
+
+    def prepare(self, X: Any) -> Any:
+        """Check new rows and bring them into the form that blocks take."""
+        ...
+
+    def unbind(self) -> None:
+        """Let go of what only training needs, also for blocks and learners that were made from this one."""
+        ...
+
+
+def check_sample(Y: Labels, counts: Counts, n_rows: int) -> None:
+    """Refuse samples that do not fit the bound table, or that are empty."""
+    if Y.ndim != 2 or len(Y) != n_rows or len(counts) != n_rows:
+        raise ValueError(f"The table has {n_rows} rows; Y has shape {Y.shape} and counts {counts.shape}.")
+    if not counts.any():
+        raise ValueError("No row was drawn; at least one is needed.")
+
+
+def refuse_settings(settings: dict[str, Any], learner: str) -> None:
+    """Refuse settings where a learner has none."""
+    if settings:
+        raise TypeError(f"{learner} has no settings to change between blocks: {', '.join(sorted(settings))}.")

@@ -1,0 +1,191 @@
+"""The tree learner: a coded table on which the CART engine grows a tree per label."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.utils import check_array
+
+from fuselearn.engines.tree import (
+    CodedColumns,
+    PackedForest,
+    Tree,
+    apply_codes,
+    apply_forest,
+    code_columns,
+    grow_tree,
+    pack_forest,
+)
+from fuselearn.engines.tree.coding import order_rows
+from fuselearn.ensembles.cart import CARTClassifier, count_features, tree_settings
+from fuselearn.multilabel.learners.protocols import Counts, Labels, Scores, check_sample, refuse_settings
+from fuselearn.sensors.table import TableCoder, as_frame
+from fuselearn.sensors.tree import select_columns
+
+# Threads are worth starting from this many (row, column, tree) triples on.
+THREADED_WORK = 100_000
+
+
+class TreeLearner:
+    """Code a table once and grow any number of trees on it.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or frame
+        NaN means missing; category columns of a frame are split by subsets. A sparse matrix is made dense.
+    tree : CARTClassifier
+        Its parameters are used, but for ``random_state`` and ``n_jobs``.
+    n_threads : int
+        Threads for coding, growing and predicting.
+    """
+
+    def __init__(self, X: Any, tree: CARTClassifier, n_threads: int) -> None:
+        self.coder = TableCoder()
+        matrix = self.coder.fit_transform(_as_table(X))
+        self.n_rows, self.n_columns = matrix.shape
+        self.tree = tree
+        self.settings = tree_settings(tree, self.n_columns)
+        self.columns: CodedColumns = code_columns(matrix, self.coder.n_categories_, tree.max_bins, n_threads)
+        # Where each column of the coded table is in rows that are given for prediction.
+        self.places = np.arange(self.n_columns)
+        self.n_appended = 0
+        self.n_threads = n_threads
+
+    def train(
+        self,
+        Y: Labels,
+        counts: Counts,
+        seed: int,
+        *,
+        weights: npt.NDArray[np.float64] | None = None,
+        **settings: Any,
+    ) -> TreeBlock:
+        """Grow a tree per label on the rows drawn."""
+        check_sample(Y, counts, self.n_rows)
+        refuse_settings(settings, "The tree learner")
+        n_labels = Y.shape[1]
+        targets = np.ascontiguousarray(Y.T, dtype=np.int32)
+        within = self.n_threads if n_labels < self.n_threads else 1
+
+        def grow(label: int) -> Tree:
+            return grow_tree(
+                self.columns, targets[label], 2, counts, self.settings, weights=weights, seed=seed, n_threads=within
+            )
+
+        work = self.n_rows * len(self.places) * n_labels
+        trees = _map(grow, n_labels, self.n_threads if within == 1 and work >= THREADED_WORK else 1)
+        return TreeBlock(trees, self)
+
+    def extend(self, columns: npt.NDArray[np.integer]) -> Self:
+        """Give a learner whose coded table has label columns appended."""
+        n_appended = self.n_appended + columns.shape[1]
+        return self._with(
+            columns=append_columns(self.columns, columns),
+            places=np.concatenate([self.places, self.n_columns + np.arange(self.n_appended, n_appended)]),
+            n_appended=n_appended,
+        )
+
+    def restrict(self, features: npt.NDArray[np.intp]) -> Self:
+        """Give a learner on some of the coded columns."""
+        return self._with(
+            columns=select_columns(self.columns, features),
+            places=self.places[features],
+        )
+
+    def _with(self, **changes: Any) -> Self:
+        other = object.__new__(type(self))
+        vars(other).update(vars(self) | changes)
+        other.settings = self.settings._replace(max_features=count_features(self.tree.max_features, len(other.places)))
+        return other
+
+    def prepare(self, X: Any) -> npt.NDArray[np.floating]:
+        """Turn new rows into numbers, category numbers and NaN."""
+        return self.coder.transform(_as_table(X))
+
+    def unbind(self) -> None:
+        """Let go of the coded table."""
+        del self.columns
+
+
+class TreeBlock:
+    """One tree per label."""
+
+    def __init__(self, trees: list[Tree], learner: TreeLearner) -> None:
+        self.trees = trees
+        self.places = learner.places
+        self.n_appended = learner.n_appended
+        self.n_categories = np.pad(learner.coder.n_categories_, (0, learner.n_appended))
+        self.n_threads = learner.n_threads
+        self.columns: CodedColumns | None = learner.columns
+        self.forest: PackedForest | None = None
+
+    def probabilities(self, rows: Any = None, extra: npt.NDArray[Any] | None = None) -> Scores:
+        """Give the share of training rows with the label in each row's leaf, tree by tree."""
+        if rows is None:
+            return self._bound_probabilities(extra)
+        if self.n_appended:
+            assert extra is not None, "rows for an extended learner come with its appended columns"
+            rows = np.hstack([rows, extra])
+        if self.forest is None:
+            self.forest = pack_forest([_move_features(tree, self.places) for tree in self.trees], self.n_categories)
+        reached = apply_forest(self.forest, rows, self.n_threads)
+        shares = np.concatenate([tree.shares()[:, 1] for tree in self.trees])
+        return shares[reached + self.forest.roots]
+
+    def _bound_probabilities(self, extra: npt.NDArray[Any] | None) -> Scores:
+        if self.columns is None:
+            raise RuntimeError("The block no longer has its training data; pass the rows.")
+        columns = self.columns
+        if extra is not None:
+            own = columns.codes[:, : columns.codes.shape[1] - self.n_appended]
+            columns = columns._replace(codes=np.hstack([own, extra.astype(own.dtype)]))
+        return np.column_stack([tree.shares()[apply_codes(tree, columns), 1] for tree in self.trees])
+
+    def unbind(self) -> None:
+        """Let go of the coded table."""
+        self.columns = None
+
+
+def append_columns(columns: CodedColumns, labels: npt.NDArray[np.integer]) -> CodedColumns:
+    """Append columns of 0 and 1, coded as what they are, to a coded table."""
+    n_appended = labels.shape[1]
+    codes = labels.astype(columns.codes.dtype)
+    n_codes = np.concatenate([columns.n_codes, np.full(n_appended, 2, dtype=np.int32)])
+    bounds = np.tile([0.0, 1.0], n_appended)
+    return CodedColumns(
+        codes=np.hstack([columns.codes, codes]),
+        n_codes=n_codes,
+        offsets=np.concatenate([[0], np.cumsum(n_codes, dtype=np.int64)]),
+        lower=np.concatenate([columns.lower, bounds]),
+        upper=np.concatenate([columns.upper, bounds]),
+        is_category=None if columns.is_category is None else np.pad(columns.is_category, (0, n_appended)),
+        order=np.concatenate([columns.order, order_rows(codes)]),
+    )
+
+
+def _move_features(tree: Tree, places: npt.NDArray[np.intp]) -> Tree:
+    """Let the splits of a tree name columns by their places in rows for prediction."""
+    nodes = tree.nodes.copy()
+    is_split = nodes["feature"] >= 0
+    nodes["feature"][is_split] = places[nodes["feature"][is_split]]
+    return tree._replace(nodes=nodes)
+
+
+def _as_table(X: Any) -> Any:
+    """Check an array of numbers or gaps; frames are for the coder to check."""
+    if as_frame(X) is not None:
+        return X
+    X = X.toarray() if sparse.issparse(X) else X
+    return check_array(X, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan", input_name="X")
+
+
+def _map(work: Callable[[int], Tree], n_items: int, n_threads: int) -> list[Tree]:
+    if n_threads == 1:
+        return [work(item) for item in range(n_items)]
+    with ThreadPoolExecutor(n_threads) as pool:
+        return list(pool.map(work, range(n_items)))

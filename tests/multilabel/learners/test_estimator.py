@@ -1,0 +1,150 @@
+"""The estimator learner: clones of any classifier, one per label."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+from fuselearn.multilabel.learners import bind_learner
+from fuselearn.multilabel.learners.estimator import append_features
+from fuselearn.sensors import draw_counts
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(60, 3))
+Y = (X @ rng.normal(size=(3, 2)) + rng.normal(size=(60, 2)) > 0).astype(np.int8)
+COUNTS = rng.poisson(1, 60).astype(np.int32)
+NEW = rng.normal(size=(20, 3))
+DRAWN = COUNTS > 0
+libraries = pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+
+
+def test_classifiers_that_take_weights_get_the_counts():
+    learner = bind_learner(GaussianNB(), X)
+    expected = [GaussianNB().fit(X[DRAWN], y[DRAWN], sample_weight=COUNTS[DRAWN]).predict_proba(NEW)[:, 1] for y in Y.T]
+    actual = learner.train(Y, COUNTS, 0).probabilities(learner.prepare(NEW))
+    np.testing.assert_array_equal(actual, np.column_stack(expected))
+
+
+def test_others_get_the_drawn_copies():
+    copies = np.repeat(np.arange(60), COUNTS)
+    expected = KNeighborsClassifier().fit(X[copies], Y[copies, 0]).predict_proba(NEW)[:, 1]
+    block = bind_learner(KNeighborsClassifier(), X).train(Y, COUNTS, 0)
+    np.testing.assert_array_equal(block.probabilities(NEW)[:, 0], expected)
+
+
+def test_weights_for_classifiers_that_take_none_are_chances():
+    weights = np.where(DRAWN, rng.random(60), 0.0)
+    learner = bind_learner(KNeighborsClassifier(), X)
+    weighted = learner.train(Y, DRAWN.astype(np.int32), 5, weights=weights)
+    drawn = learner.train(Y, draw_counts(5, weights, 60), 5)
+    np.testing.assert_array_equal(weighted.probabilities(NEW), drawn.probabilities(NEW))
+
+
+def test_classifiers_without_probabilities_vote():
+    block = bind_learner(LinearSVC(), X).train(Y, COUNTS, 0)
+    expected = LinearSVC(random_state=0).fit(X[DRAWN], Y[DRAWN, 0], sample_weight=COUNTS[DRAWN]).predict(NEW)
+    np.testing.assert_array_equal(block.probabilities(NEW)[:, 0], expected)
+
+
+def test_labels_that_are_constant_on_the_drawn_rows():
+    labels = np.column_stack([~DRAWN, DRAWN, np.zeros(60), np.ones(60)]).astype(np.int8)
+    block = bind_learner(LogisticRegression(), X).train(labels, COUNTS, 0)
+    np.testing.assert_array_equal(block.probabilities(NEW), np.tile([0.0, 1.0, 0.0, 1.0], (20, 1)))
+
+
+class Shapes(ClassifierMixin, BaseEstimator):
+    """Write down the columns that it gets."""
+
+    def fit(self, X, y):
+        self.columns_ = list(X.columns) if hasattr(X, "columns") else X.shape[1]
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        assert self.columns_ == (list(X.columns) if hasattr(X, "columns") else X.shape[1])
+        return np.zeros(X.shape[0], dtype=int)
+
+
+@libraries
+def test_frames_stay_frames(frame):
+    table = frame({"a": X[:, 0], "label 0": X[:, 1], "c": X[:, 2]})
+    learner = bind_learner(Shapes(), table)
+    assert learner.train(Y, COUNTS, 0).models[0].columns_ == ["a", "label 0", "c"]
+    block = learner.extend(Y).train(Y, COUNTS, 0)
+    assert block.models[0].columns_ == ["a", "label 0", "c", "label 1", "label 2"]
+    block.probabilities(table, Y)
+    block = learner.restrict(np.array([2, 0])).extend(Y[:, :1]).train(Y, COUNTS, 0)
+    assert block.models[0].columns_ == ["c", "a", "label 1"]
+    block.probabilities(table, Y[:, :1])
+
+
+@libraries
+def test_appending_to_frames(frame):
+    table = append_features(frame({"a": [0.5, 1.5]}), np.array([[1], [0]], dtype=np.int8))
+    assert isinstance(table, frame)
+    assert table["label 0"].to_list() == [1, 0]
+    assert table["a"].to_list() == [0.5, 1.5]
+
+
+def test_appending_to_frames_with_an_index_and_numbers_as_names():
+    table = append_features(pd.DataFrame({1: [0.5, 1.5]}, index=[7, 3]), np.array([[1, 1], [0, 0]]))
+    assert table.columns.tolist() == [1, 0, 2]
+    assert table.index.tolist() == [7, 3]
+    assert table[0].tolist() == [1, 0]
+
+
+def test_appending_to_sparse_tables():
+    table = append_features(sparse.csr_array([[0.5, 0.0]]), np.array([[1]]))
+    assert table.format == "csr"
+    np.testing.assert_array_equal(table.toarray(), [[0.5, 0.0, 1.0]])
+
+
+def test_appended_labels_are_features_like_others():
+    learner = bind_learner(LogisticRegression(), X)
+    block = learner.restrict(np.array([0, 2])).extend(Y[:, :1]).train(Y[:, 1:], COUNTS, 0)
+    wide = np.hstack([X[:, [0, 2]], Y[:, :1]])
+    model = LogisticRegression().fit(wide[DRAWN], Y[DRAWN, 1], sample_weight=COUNTS[DRAWN])
+    np.testing.assert_allclose(block.probabilities()[:, 0], model.predict_proba(wide)[:, 1])
+    other = 1 - Y[:, :1]
+    np.testing.assert_array_equal(block.probabilities(extra=other), block.probabilities(X, other))
+    assert (block.probabilities() != block.probabilities(extra=other)).any()
+
+
+def test_seeds_and_jobs():
+    def train(seed, n_threads=1, labels=Y):
+        learner = bind_learner(DecisionTreeClassifier(max_features=1), X, n_threads=n_threads)
+        return learner.train(labels, COUNTS, seed).probabilities(NEW)
+
+    np.testing.assert_array_equal(train(1), train(1))
+    np.testing.assert_array_equal(train(1), train(1, n_threads=2))
+    np.testing.assert_array_equal(train(1), train(1, labels=Y[:, ::-1])[:, ::-1])
+    assert (train(1) != train(2)).any()
+
+
+def test_blocks_without_training_data_answer_for_passed_rows_only():
+    learner = bind_learner(GaussianNB(), X)
+    block = learner.train(Y, COUNTS, 0)
+    expected = block.probabilities(NEW)
+    block.unbind()
+    learner.unbind()
+    np.testing.assert_array_equal(block.probabilities(learner.prepare(NEW)), expected)
+    with pytest.raises(RuntimeError, match="training data"):
+        block.probabilities()
+
+
+@pytest.mark.parametrize("value", [LinearRegression(), "forest", GaussianNB, 3])
+def test_what_is_no_classifier(value):
+    with pytest.raises(TypeError, match="estimator must be a classifier, 'tree' or None"):
+        bind_learner(value, X)
+
+
+def test_settings_are_refused():
+    with pytest.raises(TypeError, match=r"no settings.*: C"):
+        bind_learner(GaussianNB(), X).train(Y, COUNTS, 0, C=1.0)
