@@ -1,0 +1,193 @@
+"""The HOMER sensor: labels bound to a learner, from which hierarchies of models are measured.
+
+All hierarchies of an ensemble are measured by one sensor: they share the learner, and with it the table and, for support
+vector machines, one Gram matrix per kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from math import isqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fuselearn.multilabel.hierarchy import LEAF, Hierarchy, Indices, grow_hierarchy, mark_meta_labels
+from fuselearn.multilabel.label_clustering import CLUSTERINGS, count_co_occurrences
+from fuselearn.multilabel.learners import Block, Learner
+
+Counts = npt.NDArray[np.int32]
+Scores = npt.NDArray[np.float64]
+Weights = npt.NDArray[np.float64]
+
+
+class HOMERSettings(NamedTuple):
+    """What can be chosen anew for every hierarchy."""
+
+    clustering: str
+    n_clusters: int
+    learner: dict[str, Any]
+    """Settings that the learner takes for each block of models."""
+
+
+class HOMERVariety(NamedTuple):
+    """The settings among which the hierarchies of an ensemble choose at random."""
+
+    clusterings: tuple[str, ...]
+    cluster_numbers: tuple[int, ...]
+    kernels: tuple[str, ...]
+    learner: dict[str, Any]
+
+    def choose(self, rng: np.random.Generator) -> HOMERSettings:
+        """Choose each setting uniformly and on its own."""
+        clustering = self.clusterings[rng.integers(len(self.clusterings))]
+        n_clusters = self.cluster_numbers[rng.integers(len(self.cluster_numbers))]
+        return HOMERSettings(clustering, n_clusters, self._with_kernel(self.kernels[rng.integers(len(self.kernels))]))
+
+    def choose_first(self, rng: np.random.Generator) -> HOMERSettings:
+        """Choose the number of clusters only, for balanced clusters and the first kernel."""
+        n_clusters = self.cluster_numbers[rng.integers(len(self.cluster_numbers))]
+        return HOMERSettings("balanced", n_clusters, self._with_kernel(self.kernels[0]))
+
+    def _with_kernel(self, kernel: str) -> dict[str, Any]:
+        return {**self.learner, "kernel": kernel} if self.learner else {}
+
+
+def list_cluster_numbers(n_labels: int) -> tuple[int, ...]:
+    """List the numbers of clusters from 2 to the root of the number of labels.
+
+    Examples
+    --------
+    >>> list_cluster_numbers(14), list_cluster_numbers(3)
+    ((2, 3), (2,))
+    """
+    return tuple(range(2, max(2, isqrt(n_labels)) + 1))
+
+
+class HOMERSensor:
+    """Grow hierarchies of labels on samples of the rows, and train a block of models at each of their nodes.
+
+    Parameters
+    ----------
+    learner : Learner
+    Y : array of shape (n_rows, n_labels)
+        Zeros and ones.
+    n_threads : int
+        Nodes trained at the same time.
+    """
+
+    def __init__(self, learner: Learner, Y: npt.NDArray[np.int8], *, n_threads: int = 1) -> None:
+        self.learner = learner
+        self.Y = Y
+        self.columns = np.ascontiguousarray(Y.T)
+        # Random choices go by what labels hold and not by where they stand, so that their order does not matter.
+        self.order = np.array(sorted(range(len(self.columns)), key=lambda label: self.columns[label].tobytes()))
+        self.n_threads = n_threads
+
+    def measure(
+        self, counts: Counts, seed: int, settings: HOMERSettings, *, weights: Weights | None = None
+    ) -> HOMERComponent:
+        """Train a hierarchy on the rows drawn.
+
+        A node is trained on the rows that have at least one of its meta-labels.
+
+        Parameters
+        ----------
+        counts : int32 array of shape (n_rows,)
+            How often each row was drawn; 0 leaves it out.
+        seed : int
+        settings : HOMERSettings
+        weights : array of shape (n_rows,), optional
+            Weights of the rows, where they are not simply the counts.
+        """
+        rng = np.random.default_rng(seed)
+        hierarchy = grow_hierarchy(
+            count_co_occurrences(self.Y, counts if weights is None else np.where(counts > 0, weights, 0.0)),
+            self.order,
+            CLUSTERINGS[settings.clustering],
+            settings.n_clusters,
+            rng,
+        )
+        marked = mark_meta_labels(hierarchy, self.columns)
+        seeds = rng.integers(2**31, size=len(hierarchy)).tolist()
+
+        def train(node: int) -> Block:
+            inside = counts * marked[node].max(axis=0)
+            if not inside.any():  # no row drawn has any label, and that can be learned from all of them
+                inside = counts
+            return self.learner.train(marked[node].T, inside, seeds[node], weights=weights, **settings.learner)
+
+        if self.n_threads > 1 and len(hierarchy) > 1:
+            with ThreadPoolExecutor(self.n_threads) as pool:
+                blocks = list(pool.map(train, range(len(hierarchy))))
+        else:
+            blocks = [train(node) for node in range(len(hierarchy))]
+        return HOMERComponent(hierarchy, blocks, self.Y.shape[1], counts)
+
+
+class HOMERComponent:
+    """A hierarchy of labels with a block of models at each node.
+
+    At each node a row gets a probability for every meta-label. Those above 0.5, or at least the most probable one, are
+    taken as its meta-labels, and the row goes down to their nodes. The probability of a label is that of the deepest
+    meta-label around it that the row has been asked about.
+    """
+
+    def __init__(self, hierarchy: Hierarchy, blocks: list[Block], n_labels: int, counts: Counts) -> None:
+        self.hierarchy = hierarchy
+        self.blocks = blocks
+        self.n_labels = n_labels
+        self.counts: Counts | None = counts
+
+    def scores(self, rows: Any = None, only: Indices | None = None) -> Scores:
+        """Give the probabilities of the labels.
+
+        Parameters
+        ----------
+        rows : what ``Learner.prepare`` gave, optional
+            By default, the rows that the sensor is bound to.
+        only : int array, optional
+            Which of the rows to answer for, needed with ``rows``.
+
+        Returns
+        -------
+        array of shape (n_asked, n_labels)
+        """
+        if only is None:
+            only = np.arange(len(self._sample))
+        scores = np.empty((self.n_labels, len(only)))
+        waiting = [(0, np.arange(len(only)))]
+        while waiting:
+            number, reached = waiting.pop()
+            groups, children = self.hierarchy[number]
+            chances = self.blocks[number].probabilities(rows, only=only[reached])
+            has = chances > 0.5
+            has[np.arange(len(reached)), chances.argmax(axis=1)] = True
+            for g, (group, child) in enumerate(zip(groups, children, strict=True)):
+                if child == LEAF:
+                    scores[group[0], reached] = chances[:, g]
+                    continue
+                going = has[:, g]
+                scores[group[:, None], reached[~going]] = chances[~going, g]
+                if going.any():
+                    waiting.append((child, reached[going]))
+        return scores.T
+
+    @property
+    def left_out(self) -> Indices:
+        """The bound rows that the component has not been trained on."""
+        return np.flatnonzero(self._sample == 0)
+
+    @property
+    def _sample(self) -> Counts:
+        if self.counts is None:
+            raise RuntimeError("The component no longer has its training data; pass the rows.")
+        return self.counts
+
+    def unbind(self) -> None:
+        """Let go of the training data."""
+        self.counts = None
+        for block in self.blocks:
+            block.unbind()
