@@ -39,6 +39,18 @@ def test_others_get_the_drawn_copies():
     np.testing.assert_array_equal(block.probabilities(NEW)[:, 0], expected)
 
 
+def _named(frame, values):
+    return frame(dict(zip("abc", values.T, strict=True)))
+
+
+@libraries
+def test_some_rows_get_the_answers_that_they_get_among_all(frame):
+    table, new, only = _named(frame, X), _named(frame, NEW), np.array([7, 3, 12])
+    block = bind_learner(GaussianNB(), table).train(Y, COUNTS, 0)
+    np.testing.assert_array_equal(block.probabilities(only=only), block.probabilities()[only])
+    np.testing.assert_array_equal(block.probabilities(new, only=only), block.probabilities(new)[only])
+
+
 def test_weights_for_classifiers_that_take_none_are_chances():
     weights = np.where(DRAWN, rng.random(60), 0.0)
     learner = bind_learner(KNeighborsClassifier(), X)

@@ -45,6 +45,13 @@ def test_bound_rows_and_passed_rows_get_the_same_answers(learner):
     np.testing.assert_array_equal(block.probabilities(), block.probabilities(learner.prepare(X)))
 
 
+def test_some_rows_get_the_answers_that_they_get_among_all(learner):
+    only = np.array([7, 3, 30])
+    block = learner.train(Y, COUNTS, 0)
+    np.testing.assert_array_equal(block.probabilities(only=only), block.probabilities()[only])
+    np.testing.assert_array_equal(block.probabilities(NEW, only=only), block.probabilities(NEW)[only])
+
+
 def test_appended_labels_are_features_like_others(learner):
     extended = learner.extend(Y[:, :1]).extend(Y[:, 1:2])
     block = extended.train(Y[:, 2:], COUNTS, 0)

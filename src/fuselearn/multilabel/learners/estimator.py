@@ -12,6 +12,7 @@ from joblib import Parallel, delayed
 from scipy import sparse
 from sklearn.base import BaseEstimator, is_classifier
 
+from fuselearn._compat import take_rows
 from fuselearn.multilabel.learners.protocols import Counts, Labels, Scores, check_sample, refuse_settings
 from fuselearn.sensors.estimator import EstimatorComponent, EstimatorSensor
 from fuselearn.sensors.sampling import draw_counts
@@ -110,7 +111,13 @@ class EstimatorBlock:
         """The classifiers; a label that was constant has scikit-learn's ``DummyClassifier``."""
         return [component.model for component in self.components]
 
-    def probabilities(self, rows: Any = None, extra: npt.NDArray[Any] | None = None) -> Scores:
+    def probabilities(
+        self,
+        rows: Any = None,
+        extra: npt.NDArray[Any] | None = None,
+        *,
+        only: npt.NDArray[np.integer] | None = None,
+    ) -> Scores:
         """Give the classifiers' probabilities, or their votes if they have none."""
         if rows is None:
             if self.bound is None:
@@ -120,6 +127,8 @@ class EstimatorBlock:
         if self.n_appended:
             assert extra is not None, "rows for an extended learner come with its appended columns"
             rows = append_features(rows, extra)
+        if only is not None:
+            rows = take_rows(rows, only)
         columns = Parallel(n_jobs=self.n_threads)(delayed(_positive)(component, rows) for component in self.components)
         return np.column_stack(columns)
 

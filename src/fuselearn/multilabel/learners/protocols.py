@@ -15,7 +15,13 @@ Scores = npt.NDArray[np.float64]
 class Block(Protocol):
     """Two-class models of several labels, trained on the same rows."""
 
-    def probabilities(self, rows: Any = None, extra: npt.NDArray[Any] | None = None) -> Scores:
+    def probabilities(
+        self,
+        rows: Any = None,
+        extra: npt.NDArray[Any] | None = None,
+        *,
+        only: npt.NDArray[np.integer] | None = None,
+    ) -> Scores:
         """Give the probability of each label.
 
         Parameters
@@ -24,10 +30,12 @@ class Block(Protocol):
             By default, the training rows that the learner is bound to.
         extra : array of shape (n_rows, n_appended), optional
             For ``rows``: the label columns that the learner was extended with, in the order of appending.
+        only : int array, optional
+            Numbers of the rows to answer for; all by default.
 
         Returns
         -------
-        array of shape (n_rows, n_labels)
+        array of shape (n_rows, n_labels), or (len(only), n_labels)
         """
         ...
 

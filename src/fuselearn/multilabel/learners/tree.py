@@ -124,26 +124,36 @@ class TreeBlock:
         self.columns: CodedColumns | None = learner.columns
         self.forest: PackedForest | None = None
 
-    def probabilities(self, rows: Any = None, extra: npt.NDArray[Any] | None = None) -> Scores:
+    def probabilities(
+        self,
+        rows: Any = None,
+        extra: npt.NDArray[Any] | None = None,
+        *,
+        only: npt.NDArray[np.integer] | None = None,
+    ) -> Scores:
         """Give the share of training rows with the label in each row's leaf, tree by tree."""
         if rows is None:
-            return self._bound_probabilities(extra)
+            return self._bound_probabilities(extra, only)
         if self.n_appended:
             assert extra is not None, "rows for an extended learner come with its appended columns"
             rows = np.hstack([rows, extra])
+        if only is not None:
+            rows = rows[only]
         if self.forest is None:
             self.forest = pack_forest([_move_features(tree, self.places) for tree in self.trees], self.n_categories)
         reached = apply_forest(self.forest, rows, self.n_threads)
         shares = np.concatenate([tree.shares()[:, 1] for tree in self.trees])
         return shares[reached + self.forest.roots]
 
-    def _bound_probabilities(self, extra: npt.NDArray[Any] | None) -> Scores:
+    def _bound_probabilities(self, extra: npt.NDArray[Any] | None, only: npt.NDArray[np.integer] | None) -> Scores:
         if self.columns is None:
             raise RuntimeError("The block no longer has its training data; pass the rows.")
         columns = self.columns
         if extra is not None:
             own = columns.codes[:, : columns.codes.shape[1] - self.n_appended]
             columns = columns._replace(codes=np.hstack([own, extra.astype(own.dtype)]))
+        if only is not None:
+            columns = columns._replace(codes=columns.codes[only])
         return np.column_stack([tree.shares()[apply_codes(tree, columns), 1] for tree in self.trees])
 
     def unbind(self) -> None:
