@@ -1,12 +1,11 @@
 """The HOMER sensor: labels bound to a learner, from which hierarchies of models are measured.
 
-All hierarchies of an ensemble are measured by one sensor: they share the learner, and with it the table and, for support
-vector machines, one Gram matrix per kernel.
+All hierarchies of an ensemble are measured by one sensor: they share the learner, and with it the table and, for
+support vector machines, one Gram matrix per kernel.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from math import isqrt
 from typing import Any, NamedTuple
