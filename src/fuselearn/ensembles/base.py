@@ -108,32 +108,51 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
     def _validate_table(self, X: Any, *, reset: bool) -> Any:
         if as_frame(X) is None:
             return validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan")
-        validate_data(self, X, reset=reset, skip_check_array=True)
-        if X.shape[0] == 0 or X.shape[1] == 0:
-            raise ValueError(
-                f"Found array with {X.shape[0]} sample(s) and {X.shape[1]} feature(s); at least one of each is needed."
-            )
-        return X
+        return _validate_frame(self, X, reset=reset)
 
     def _read_target(self, y: Any, n_rows: int) -> npt.NDArray[np.int32]:
         """Check the labels, set ``classes_``, and turn the labels into class numbers."""
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        if not (isinstance(y, np.ndarray) and y.ndim == 1):
-            y = column_or_1d(y, warn=True)
-        if len(y) != n_rows:
-            raise ValueError(f"X and y have inconsistent numbers of samples: {n_rows} and {len(y)}.")
-        if _any_missing(y):
-            raise ValueError("Input y contains NaN; every row needs a label.")
-        try:
-            if y.dtype.kind in "fO":  # whole numbers and text cannot be a regression target
-                check_classification_targets(y)
-            self.classes_, numbers_ = np.unique(y, return_inverse=True)
-        except TypeError as error:
-            raise TypeError("y mixes labels of types that have no common order, such as numbers and text.") from error
-        if len(self.classes_) < 2:
-            raise ValueError(f"y has one class only ({self.classes_[0]!r}); a classifier needs at least two classes.")
-        return numbers_.astype(np.int32)
+        self.classes_, class_numbers = read_labels(y, n_rows)
+        return class_numbers
+
+
+def validate_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Check the shape and the names of a table; its content is for the base learner to judge."""
+    if as_frame(X) is not None:
+        return _validate_frame(estimator, X, reset=reset)
+    return validate_data(
+        estimator, X, reset=reset, dtype=None, accept_sparse="csr", ensure_all_finite=False, ensure_min_samples=1
+    )
+
+
+def _validate_frame(estimator: Any, X: Any, *, reset: bool) -> Any:
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    if X.shape[0] == 0 or X.shape[1] == 0:
+        raise ValueError(
+            f"Found array with {X.shape[0]} sample(s) and {X.shape[1]} feature(s); at least one of each is needed."
+        )
+    return X
+
+
+def read_labels(y: Any, n_rows: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32]]:
+    """Check the labels of a table's rows; give the sorted classes and the class number of each row."""
+    if not (isinstance(y, np.ndarray) and y.ndim == 1):
+        y = column_or_1d(y, warn=True)
+    if len(y) != n_rows:
+        raise ValueError(f"X and y have inconsistent numbers of samples: {n_rows} and {len(y)}.")
+    if _any_missing(y):
+        raise ValueError("Input y contains NaN; every row needs a label.")
+    try:
+        if y.dtype.kind in "fO":  # whole numbers and text cannot be a regression target
+            check_classification_targets(y)
+        classes, class_numbers = np.unique(y, return_inverse=True)
+    except TypeError as error:
+        raise TypeError("y mixes labels of types that have no common order, such as numbers and text.") from error
+    if len(classes) < 2:
+        raise ValueError(f"y has one class only ({classes[0]!r}); a classifier needs at least two classes.")
+    return classes, class_numbers.astype(np.int32)
 
 
 def _any_missing(y: npt.NDArray[Any]) -> bool:

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from fuselearn.ensembles.base import TableClassifier, count_threads
+from fuselearn.ensembles.base import TableClassifier, count_threads, validate_rows
 from fuselearn.ensembles.cart import CARTClassifier, bind_tree
 from fuselearn.sensors import (
     Component,
@@ -19,7 +19,6 @@ from fuselearn.sensors import (
     TreeComponent,
     WeightedSum,
 )
-from fuselearn.sensors.table import as_frame
 
 
 class ComponentEnsemble(TableClassifier):
@@ -54,7 +53,7 @@ class ComponentEnsemble(TableClassifier):
             return bind_tree(base, matrix, self._n_categories, target, len(self.classes_), self.n_jobs), target
         if not (hasattr(base, "get_params") and is_classifier(base)):
             raise TypeError(f"estimator must be a classifier or None, not {base!r}.")
-        X = self._validate_rows(X, reset=True)
+        X = validate_rows(self, X, reset=True)
         self._coder_ = None
         target = self._read_target(y, X.shape[0])
         return EstimatorSensor(X, self.classes_[target], self.classes_, base), target
@@ -96,15 +95,7 @@ class ComponentEnsemble(TableClassifier):
         check_is_fitted(self)
         if self._coder_ is not None:
             return self._read_table(X)
-        return self._validate_rows(X, reset=False)
-
-    def _validate_rows(self, X: Any, *, reset: bool) -> Any:
-        """Check the shape and the names of a table; its content is for the base learner to judge."""
-        if as_frame(X) is not None:
-            return self._validate_table(X, reset=reset)
-        return validate_data(
-            self, X, reset=reset, dtype=None, accept_sparse="csr", ensure_all_finite=False, ensure_min_samples=1
-        )
+        return validate_rows(self, X, reset=False)
 
     def _fused_scores(self, X: Any) -> npt.NDArray[np.float64]:
         """Sum up what the components say about new rows."""
