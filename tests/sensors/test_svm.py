@@ -79,3 +79,43 @@ def test_some_rows_have_the_probabilities_that_they_have_among_all(sensor, kerne
     rows = np.array([7, 3, 21])
     np.testing.assert_array_equal(block.probabilities(prepared, rows), block.probabilities(prepared)[rows])
     np.testing.assert_array_equal(block.probabilities(rows=rows), block.probabilities()[rows])
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize("scaling", ["standard", None])
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_appended_columns_are_columns_like_others(kernel, scaling, is_sparse):
+    form = sparse.csr_matrix if is_sparse else np.asarray
+    tables = [Z, np.hstack([Z, Y[:, :2]])]
+    new = np.hstack([Z[:20], 1 - Y[:20, :2]])
+    narrow, wide = (SVMSensor(form(table), scaling=scaling) for table in tables)
+    extended = narrow.extend(Y[:, :1]).extend(Y[:, 1:2])
+    block, other = (
+        sensor.train(Y, DRAWN, COUNTS, kernel=kernel, gamma=1 / 6, probability="logistic")
+        for sensor in (extended, wide)
+    )
+    np.testing.assert_allclose(block.probabilities(), other.probabilities(), atol=2e-3)
+
+    expected = other.probabilities(wide.prepare(form(new)))
+    rows = extended.extend_rows(narrow.prepare(form(new[:, :6])), new[:, 6:])
+    np.testing.assert_allclose(block.probabilities(rows), expected, atol=2e-3)
+    some = np.array([4, 0, 19])
+    rows = extended.extend_rows(narrow.bound_rows(), new[some, 6:], only=some)
+    np.testing.assert_allclose(block.probabilities(rows), expected[some], atol=2e-3)
+
+
+def test_the_first_sensor_is_left_as_it_was(sensor):
+    before = sensor.train(Y, DRAWN, COUNTS).probabilities()
+    sensor.extend(Y).train(Y, DRAWN, COUNTS)
+    np.testing.assert_array_equal(sensor.train(Y, DRAWN, COUNTS).probabilities(), before)
+
+
+def test_rows_of_an_extended_sensor_outlive_its_gram_matrix():
+    sensor = SVMSensor(X)
+    extended = sensor.extend(Y[:, :1])
+    block = extended.train(Y[:, 1:], DRAWN, COUNTS)
+    expected = block.probabilities()
+    extended.unbind()
+    sensor.unbind()
+    rows = extended.extend_rows(sensor.prepare(X), Y[:, :1])
+    np.testing.assert_allclose(block.probabilities(rows), expected, atol=1e-5)

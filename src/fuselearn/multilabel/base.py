@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from fuselearn._compat import take_rows
 from fuselearn.ensembles.base import are_counts, count_threads, fit_whole_or_not, make_generator, read_weights
 from fuselearn.multilabel.labels import label_names, read_labels
-from fuselearn.multilabel.learners import Learner, bind_learner
+from fuselearn.multilabel.learners import Learner, bind_learner, check_svm_parameters
 from fuselearn.multilabel.stratification import IterativeStratifiedKFold
 from fuselearn.sensors.table import as_frame
 
@@ -193,6 +193,10 @@ class ReductionClassifier(MultilabelClassifier):
         else:
             tags.input_tags.allow_nan = self.estimator == "tree"
         return tags
+
+    def _check_parameters(self) -> None:
+        if self.estimator is None:
+            check_svm_parameters(self.C, self.kernel, self.gamma, self.probability, self.scaling)
 
     def _bind(self, X: Any, *, n_threads: int | None = None) -> Learner:
         """Bind a checked table to the base learner."""

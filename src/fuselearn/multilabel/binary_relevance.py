@@ -30,8 +30,8 @@ class BinaryRelevanceClassifier(ReductionClassifier):
         None means one over the number of columns.
     probability : {"platt", "logistic", "sign"}, default="platt"
         Probabilities by Platt's method on cross-validated margins, by a logistic of the margin, or 0 and 1.
-    scaling : {"standard", None}, default="standard"
-        Whether columns are brought to mean 0 and variance 1.
+    scaling : {"standard", "minmax"} or None, default="standard"
+        Whether columns are divided by their standard deviation, by their range, or not at all.
     decision : float, str or rule, default=0.5
         How probabilities become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`.
     random_state : int, RandomState or None, default=None

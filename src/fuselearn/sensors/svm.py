@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import copy
+import threading
 import warnings
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from fuselearn.engines.svm import compute_gram, compute_kernel, deal_folds, decide, take_block, train_columns
+from fuselearn.engines.svm import (
+    append_columns,
+    compute_gram,
+    compute_kernel,
+    deal_folds,
+    decide,
+    take_block,
+    train_columns,
+)
 
 KERNELS = ("rbf", "linear")
 PROBABILITIES = ("platt", "logistic", "sign")
@@ -44,6 +54,8 @@ class SVMSensor:
         self._training_X = self._scale(X)
         self._bound: KernelRows | None = KernelRows(self, self._training_X)
         self._needs_rows = False
+        self.root: SVMSensor = self
+        self.appended: npt.NDArray[np.integer] = np.empty((self.n_rows, 0), dtype=np.int8)
 
     def train(
         self,
@@ -75,7 +87,7 @@ class SVMSensor:
         C : float
             The cost of one drawn copy.
         gamma : float, optional
-            One over the number of columns by default.
+            By default one over the number of columns, appended ones not counted.
         probability : {"platt", "logistic", "sign"}
             How a decision value f becomes a probability: by Platt's sigmoid, fitted to cross-validated decision
             values; as 1 / (1 + exp(-2 f)); or as 1 where f is positive and 0 elsewhere.
@@ -120,16 +132,41 @@ class SVMSensor:
         if self.collapses(chosen):
             weights = chosen.factor * (coefficients @ bound.X[support])
             block.coefficients = weights.astype(np.float32)
+            block.extra_coefficients = chosen.factor * (coefficients @ bound.extra[support])
             if self.centre is not None:
                 block.intercepts = block.intercepts - weights @ self.centre
         else:
             block.support, block.coefficients = support.astype(np.int32), coefficients.astype(np.float32)
-            self._needs_rows = True
+            self.root._needs_rows = True
         return block
 
     def prepare(self, X: Any) -> KernelRows:
         """Scale new rows, for which kernel values are then computed once for all blocks."""
         return KernelRows(self, self._scale(X))
+
+    def extend(self, columns: npt.NDArray[np.integer]) -> Self:
+        """Give a sensor on the same rows with more columns, scaled as the others are.
+
+        Its kernel values are those of the first sensor, brought up to date with the columns appended since.
+        """
+        other = copy.copy(self)
+        other.appended = np.hstack([self.appended, columns])
+        other._bound = other.extend_rows(self.root.bound_rows(), other.appended)
+        return other
+
+    def extend_rows(
+        self, rows: KernelRows, extra: npt.NDArray[Any], only: npt.NDArray[np.integer] | None = None
+    ) -> KernelRows:
+        """Give rows that the first sensor has prepared, or some of them, the columns that were appended since."""
+        return KernelRows(self, rows.X if only is None else rows.X[only], self._scale_appended(extra), rows, only)
+
+    def scaled_appended(self) -> npt.NDArray[np.float64]:
+        """Give the appended columns as the kernel sees them."""
+        return self._scale_appended(self.appended)
+
+    def _scale_appended(self, columns: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+        shift, scale = _measure_columns(self.appended, self.scaling)
+        return (columns - shift) / scale
 
     def bound_rows(self) -> KernelRows:
         """Give the rows that the sensor is bound to."""
@@ -140,7 +177,7 @@ class SVMSensor:
     def unbind(self) -> None:
         """Let go of the Gram matrices, and of the training rows too if no block needs kernel values to them."""
         self._bound = None
-        if not self._needs_rows:
+        if self is self.root and not self._needs_rows:
             self._training_X = None
 
     def kernel_values(self, X: Any, kernel: Kernel) -> npt.NDArray[np.float32]:
@@ -171,17 +208,37 @@ class KernelRows:
     Values of a kernel are computed when a block first asks for them, and kept for the other blocks.
     """
 
-    def __init__(self, sensor: SVMSensor, X: Any) -> None:
+    def __init__(
+        self,
+        sensor: SVMSensor,
+        X: Any,
+        extra: npt.NDArray[np.float64] | None = None,
+        base: KernelRows | None = None,
+        only: npt.NDArray[np.integer] | None = None,
+    ) -> None:
         self.sensor = sensor
         self.X = X
         self.n_rows = X.shape[0]
+        self.extra = np.empty((self.n_rows, 0)) if extra is None else extra
+        self._base = base
+        self._only = only
         self._values: dict[Kernel, npt.NDArray[np.float32]] = {}
+        self._lock = threading.Lock()
 
     def values(self, kernel: Kernel) -> npt.NDArray[np.float32]:
         """Give the values of a kernel, one row per row here, one column per training row."""
-        if kernel not in self._values:
-            self._values[kernel] = self.sensor.kernel_values(self.X, kernel)
-        return self._values[kernel]
+        with self._lock:
+            if kernel not in self._values:
+                self._values[kernel] = self._compute(kernel)
+            return self._values[kernel]
+
+    def _compute(self, kernel: Kernel) -> npt.NDArray[np.float32]:
+        if self._base is None:
+            return self.sensor.kernel_values(self.X, kernel)
+        values = self._base.values(kernel)
+        values = values.copy() if self._only is None else values[self._only]
+        append_columns(values, self.extra, self.sensor.scaled_appended(), *kernel)
+        return values
 
 
 class SVMBlock:
@@ -202,6 +259,7 @@ class SVMBlock:
         self.is_constant = is_constant
         self.support: npt.NDArray[np.int32] | None = None
         self.coefficients = np.empty((0, 0), dtype=np.float32)
+        self.extra_coefficients = np.empty((0, 0))
         self.intercepts = self.slopes = self.offsets = np.empty(0)
         self.converged = np.empty(0, dtype=np.bool_)
 
@@ -232,10 +290,11 @@ class SVMBlock:
         if self.support is not None:
             values = prepared.values(self.kernel)
             return decide(values, rows, self.support, self.coefficients, self.intercepts)
+        extra = prepared.extra[rows] @ self.extra_coefficients.T
         if sparse.issparse(prepared.X):
-            return prepared.X[rows] @ self.coefficients.T.astype(np.float64) + self.intercepts
+            return prepared.X[rows] @ self.coefficients.T.astype(np.float64) + self.intercepts + extra
         every = np.arange(self.sensor.n_columns, dtype=np.int32)
-        return decide(prepared.X, rows, every, self.coefficients, self.intercepts)
+        return decide(prepared.X, rows, every, self.coefficients, self.intercepts) + extra
 
     def _squash(self, decisions: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         if self.probability == "sign":

@@ -129,6 +129,13 @@ def test_appended_labels_are_features_like_others():
     assert (block.probabilities() != block.probabilities(extra=other)).any()
 
 
+def test_some_rows_have_the_probabilities_that_they_have_among_all():
+    some, extra = np.array([7, 3, 11]), rng.integers(0, 2, (20, 2))
+    block = bind_learner(GaussianNB(), X).extend(Y).train(Y, COUNTS, 0)
+    np.testing.assert_array_equal(block.probabilities(only=some), block.probabilities()[some])
+    np.testing.assert_array_equal(block.probabilities(NEW, extra[some], some), block.probabilities(NEW, extra)[some])
+
+
 def test_seeds_and_jobs():
     def train(seed, n_threads=1, labels=Y):
         learner = bind_learner(DecisionTreeClassifier(max_features=1), X, n_threads=n_threads)

@@ -157,6 +157,16 @@ def test_blocks_without_training_data_answer_for_passed_rows_only():
         block.probabilities()
 
 
+def test_some_rows_have_the_probabilities_that_they_have_among_all(learner):
+    some, extra = np.array([7, 3, 21]), rng.integers(0, 2, (40, 2))
+    block = learner.train(Y, COUNTS, 0)
+    np.testing.assert_array_equal(block.probabilities(only=some), block.probabilities()[some])
+    np.testing.assert_array_equal(block.probabilities(NEW, only=some), block.probabilities(NEW)[some])
+    block = learner.extend(Y[:, :2]).train(Y[:, 2:], COUNTS, 0)
+    np.testing.assert_array_equal(block.probabilities(only=some), block.probabilities()[some])
+    np.testing.assert_array_equal(block.probabilities(NEW, extra[some], some), block.probabilities(NEW, extra)[some])
+
+
 def test_bad_input(learner):
     with pytest.raises(ValueError, match="Input X contains infinity"):
         learner.prepare(np.array([[0.0, 1.0, np.inf, 2.0]]))

@@ -4,7 +4,7 @@ The flow is ``compute_gram`` (once per kernel and dataset), ``take_block`` (once
 (one machine per label column), ``decide`` (decision values from kernel values).
 """
 
-from fuselearn.engines.svm.gram import append_column, compute_gram, compute_kernel
+from fuselearn.engines.svm.gram import append_columns, compute_gram, compute_kernel
 from fuselearn.engines.svm.platt import fit_sigmoid
 from fuselearn.engines.svm.scoring import decide
 from fuselearn.engines.svm.smo import solve
@@ -12,7 +12,7 @@ from fuselearn.engines.svm.training import TrainedColumns, deal_folds, take_bloc
 
 __all__ = [
     "TrainedColumns",
-    "append_column",
+    "append_columns",
     "compute_gram",
     "compute_kernel",
     "deal_folds",

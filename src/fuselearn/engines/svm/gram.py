@@ -71,34 +71,43 @@ def compute_kernel(
     return values
 
 
-def append_column(
+def append_columns(
     values: npt.NDArray[np.float32],
-    left: npt.NDArray[Any],
-    right: npt.NDArray[Any],
+    left: npt.NDArray[np.float64],
+    right: npt.NDArray[np.float64],
     kernel: str,
     factor: float,
 ) -> None:
-    """Bring kernel values up to date, in place, with one more column of the data.
+    """Bring kernel values up to date, in place, with more columns of the data.
 
-    A column adds its products to linear values, and multiplies radial values by those of the column alone.
+    Columns add their products to linear values, and multiply radial values by those of the columns alone.
 
     Parameters
     ----------
     values : float32 array of shape (n_left, n_right)
-    left, right : array of shape (n_left,) and (n_right,)
-        The column's values of the rows on either side; the same for a Gram matrix.
+    left, right : array of shape (n_left, n_appended) and (n_right, n_appended)
+        The values of the rows on either side; the same for a Gram matrix.
     kernel : {"linear", "rbf"}
     factor : float
         As in :func:`compute_gram`.
+
+    Examples
+    --------
+    >>> values, column = np.ones((2, 2), dtype=np.float32), np.array([[0.0], [1.0]])
+    >>> append_columns(values, column, column, "rbf", np.log(2))
+    >>> values
+    array([[1. , 0.5],
+           [0.5, 1. ]], dtype=float32)
     """
-    left, right = left.astype(np.float64), right.astype(np.float64)
+    left_shifts, right_shifts = (_measure_rows(rows, kernel, None) for rows in (left, right))
     step = _block_rows(len(right))
     for start in range(0, len(left), step):
         part = slice(start, start + step)
+        own = _compute(left[part], right, left_shifts[part], right_shifts, kernel, factor)
         if kernel == "linear":
-            values[part] += factor * left[part, None] * right
+            values[part] += own
         else:
-            values[part] *= np.exp(-factor * (left[part, None] - right) ** 2)
+            values[part] *= own
 
 
 def _compute(

@@ -12,9 +12,21 @@ from typing import Any
 from fuselearn.ensembles.cart import CARTClassifier
 from fuselearn.multilabel.learners.estimator import EstimatorBlock, EstimatorLearner
 from fuselearn.multilabel.learners.protocols import Block, Learner
+from fuselearn.multilabel.learners.svm import SVMLearner, SVMLearnerBlock, check_svm_parameters
 from fuselearn.multilabel.learners.tree import TreeBlock, TreeLearner
 
-__all__ = ["Block", "EstimatorBlock", "EstimatorLearner", "Learner", "TreeBlock", "TreeLearner", "bind_learner"]
+__all__ = [
+    "Block",
+    "EstimatorBlock",
+    "EstimatorLearner",
+    "Learner",
+    "SVMLearner",
+    "SVMLearnerBlock",
+    "TreeBlock",
+    "TreeLearner",
+    "bind_learner",
+    "check_svm_parameters",
+]
 
 
 def bind_learner(estimator: Any, X: Any, *, n_threads: int = 1, scaling: str | None = "standard") -> Learner:
@@ -29,7 +41,7 @@ def bind_learner(estimator: Any, X: Any, *, n_threads: int = 1, scaling: str | N
         Checked for its shape already.
     n_threads : int, default=1
         Threads (processes for scikit-learn classifiers) that train and predict labels side by side.
-    scaling : {"standard", None}, default="standard"
+    scaling : {"standard", "minmax"} or None, default="standard"
         How the SVM engine scales columns.
 
     Returns
@@ -46,7 +58,7 @@ def bind_learner(estimator: Any, X: Any, *, n_threads: int = 1, scaling: str | N
            [1., 1.]])
     """
     if estimator is None:
-        raise NotImplementedError("The SVM engine is not there yet; use 'tree' or a classifier.")
+        return SVMLearner(X, scaling, n_threads)
     if isinstance(estimator, str) and estimator == "tree":
         estimator = CARTClassifier()
     if isinstance(estimator, CARTClassifier):

@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, is_classifier
 
 from fuselearn._compat import take_rows
-from fuselearn.multilabel.learners.protocols import Counts, Labels, Scores, check_sample, refuse_settings
+from fuselearn.multilabel.learners.protocols import Counts, Indices, Labels, Scores, check_sample, refuse_settings
 from fuselearn.sensors.estimator import EstimatorComponent, EstimatorSensor
 from fuselearn.sensors.sampling import draw_counts
 from fuselearn.sensors.table import as_frame
@@ -92,6 +92,10 @@ class EstimatorLearner:
         """Give new rows as they are."""
         return X
 
+    def adapt(self, rows: Any) -> Any:
+        """Give rows as they are: components choose their columns."""
+        return rows
+
     def unbind(self) -> None:
         """Let go of the table."""
         del self.X, self.appended
@@ -112,23 +116,19 @@ class EstimatorBlock:
         return [component.model for component in self.components]
 
     def probabilities(
-        self,
-        rows: Any = None,
-        extra: npt.NDArray[Any] | None = None,
-        *,
-        only: npt.NDArray[np.integer] | None = None,
+        self, rows: Any = None, extra: npt.NDArray[Any] | None = None, only: Indices | None = None
     ) -> Scores:
         """Give the classifiers' probabilities, or their votes if they have none."""
         if rows is None:
             if self.bound is None:
                 raise RuntimeError("The block no longer has its training data; pass the rows.")
             rows, appended = self.bound
-            extra = appended if extra is None else extra
+            if extra is None:
+                extra = appended if only is None else appended[only]
+        rows = rows if only is None else take_rows(rows, only)
         if self.n_appended:
             assert extra is not None, "rows for an extended learner come with its appended columns"
             rows = append_features(rows, extra)
-        if only is not None:
-            rows = take_rows(rows, only)
         columns = Parallel(n_jobs=self.n_threads)(delayed(_positive)(component, rows) for component in self.components)
         return np.column_stack(columns)
 

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 Labels = npt.NDArray[np.integer]
 Counts = npt.NDArray[np.int32]
+Indices = npt.NDArray[np.integer]
 Scores = npt.NDArray[np.float64]
 
 
@@ -16,11 +17,7 @@ class Block(Protocol):
     """Two-class models of several labels, trained on the same rows."""
 
     def probabilities(
-        self,
-        rows: Any = None,
-        extra: npt.NDArray[Any] | None = None,
-        *,
-        only: npt.NDArray[np.integer] | None = None,
+        self, rows: Any = None, extra: npt.NDArray[Any] | None = None, only: Indices | None = None
     ) -> Scores:
         """Give the probability of each label.
 
@@ -28,14 +25,15 @@ class Block(Protocol):
         ----------
         rows : what ``Learner.prepare`` gave, optional
             By default, the training rows that the learner is bound to.
-        extra : array of shape (n_rows, n_appended), optional
-            For ``rows``: the label columns that the learner was extended with, in the order of appending.
-        only : int array, optional
-            Numbers of the rows to answer for; all by default.
+        extra : array of shape (n_asked, n_appended), optional
+            For a learner that was extended: 0 and 1 in the appended columns, in the order of appending. By default, and
+            for bound rows only, those that it was extended with.
+        only : int array of shape (n_asked,), optional
+            Which of the rows to answer for; all by default.
 
         Returns
         -------
-        array of shape (n_rows, n_labels), or (len(only), n_labels)
+        array of shape (n_asked, n_labels)
         """
         ...
 
@@ -90,14 +88,18 @@ class Learner(Protocol):
         ...
 
     def restrict(self, features: npt.NDArray[np.intp]) -> Self:
-        """Give a learner on some columns of the table, which has not been extended yet.
-
-        Its blocks take rows that this learner has prepared, with all their columns.
-        """
+        """Give a learner on some columns of the table, which has not been extended yet."""
         ...
 
     def prepare(self, X: Any) -> Any:
-        """Check new rows and bring them into the form that blocks take."""
+        """Check new rows, with all their columns, and bring them into the form that blocks take."""
+        ...
+
+    def adapt(self, rows: Any) -> Any:
+        """Bring rows that were prepared before columns were chosen into the form that this learner's blocks take.
+
+        So an ensemble whose members see different columns prepares new rows once.
+        """
         ...
 
     def unbind(self) -> None:

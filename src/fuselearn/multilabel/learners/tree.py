@@ -23,7 +23,7 @@ from fuselearn.engines.tree import (
 )
 from fuselearn.engines.tree.coding import order_rows
 from fuselearn.ensembles.cart import CARTClassifier, count_features, tree_settings
-from fuselearn.multilabel.learners.protocols import Counts, Labels, Scores, check_sample, refuse_settings
+from fuselearn.multilabel.learners.protocols import Counts, Indices, Labels, Scores, check_sample, refuse_settings
 from fuselearn.sensors.table import TableCoder, as_frame
 from fuselearn.sensors.tree import select_columns
 
@@ -107,6 +107,10 @@ class TreeLearner:
         """Turn new rows into numbers, category numbers and NaN."""
         return self.coder.transform(_as_table(X))
 
+    def adapt(self, rows: Any) -> Any:
+        """Give prepared rows as they are: trees find their columns in them."""
+        return rows
+
     def unbind(self) -> None:
         """Let go of the coded table."""
         del self.columns
@@ -125,35 +129,29 @@ class TreeBlock:
         self.forest: PackedForest | None = None
 
     def probabilities(
-        self,
-        rows: Any = None,
-        extra: npt.NDArray[Any] | None = None,
-        *,
-        only: npt.NDArray[np.integer] | None = None,
+        self, rows: Any = None, extra: npt.NDArray[Any] | None = None, only: Indices | None = None
     ) -> Scores:
         """Give the share of training rows with the label in each row's leaf, tree by tree."""
         if rows is None:
             return self._bound_probabilities(extra, only)
+        rows = rows if only is None else rows[only]
         if self.n_appended:
             assert extra is not None, "rows for an extended learner come with its appended columns"
             rows = np.hstack([rows, extra])
-        if only is not None:
-            rows = rows[only]
         if self.forest is None:
             self.forest = pack_forest([_move_features(tree, self.places) for tree in self.trees], self.n_categories)
         reached = apply_forest(self.forest, rows, self.n_threads)
         shares = np.concatenate([tree.shares()[:, 1] for tree in self.trees])
         return shares[reached + self.forest.roots]
 
-    def _bound_probabilities(self, extra: npt.NDArray[Any] | None, only: npt.NDArray[np.integer] | None) -> Scores:
+    def _bound_probabilities(self, extra: npt.NDArray[Any] | None, only: Indices | None) -> Scores:
         if self.columns is None:
             raise RuntimeError("The block no longer has its training data; pass the rows.")
-        columns = self.columns
+        codes = self.columns.codes if only is None else self.columns.codes[only]
         if extra is not None:
-            own = columns.codes[:, : columns.codes.shape[1] - self.n_appended]
-            columns = columns._replace(codes=np.hstack([own, extra.astype(own.dtype)]))
-        if only is not None:
-            columns = columns._replace(codes=columns.codes[only])
+            own = codes[:, : codes.shape[1] - self.n_appended]
+            codes = np.hstack([own, extra.astype(own.dtype)])
+        columns = self.columns._replace(codes=codes)
         return np.column_stack([tree.shares()[apply_codes(tree, columns), 1] for tree in self.trees])
 
     def unbind(self) -> None:
