@@ -1,6 +1,15 @@
 """Multi-label ensembles: several labels per row, one (n, L) array of probabilities."""
 
 from fuselearn.multilabel.binary_relevance import BinaryRelevanceClassifier
+from fuselearn.multilabel.decisions import (
+    AtLeastOne,
+    CardinalityThreshold,
+    DecisionRule,
+    ExpectedF1,
+    FixedThreshold,
+    PerLabelThresholds,
+    make_decision_rule,
+)
 from fuselearn.multilabel.metrics import example_f1, macro_f1, micro_f1, multilabel_scores
 from fuselearn.multilabel.stratification import (
     IterativeStratifiedKFold,
@@ -9,12 +18,19 @@ from fuselearn.multilabel.stratification import (
 )
 
 __all__ = [
+    "AtLeastOne",
     "BinaryRelevanceClassifier",
+    "CardinalityThreshold",
+    "DecisionRule",
+    "ExpectedF1",
+    "FixedThreshold",
     "IterativeStratifiedKFold",
+    "PerLabelThresholds",
     "RepeatedIterativeStratifiedKFold",
     "example_f1",
     "iterative_train_test_split",
     "macro_f1",
+    "make_decision_rule",
     "micro_f1",
     "multilabel_scores",
 ]
