@@ -17,15 +17,17 @@ machines. Journal of Machine Learning Research 6, 2005.
 
 import numpy as np
 
-from fuselearn._kernels import kernel, vectorised
+from fuselearn._kernels import kernel, larger, vectorised
 
 TOLERANCE = 1e-3
-_CHUNK = 128
+_CHUNK = 256
 _SMALLEST_CURVATURE = np.float32(1e-12)
+_TWO = np.float32(2.0)
+_TOLERATED_DRIFT = 0.05
 
 
 @kernel
-def solve(gram, signs, bounds, start, max_steps, tolerance):  # type: ignore[no-untyped-def]
+def solve(gram, signs, bounds, max_steps, tolerance):  # type: ignore[no-untyped-def]
     """Train one support vector machine.
 
     Parameters
@@ -35,8 +37,6 @@ def solve(gram, signs, bounds, start, max_steps, tolerance):  # type: ignore[no-
         -1 or 1.
     bounds : float64 array of shape (n_rows,)
         C times the weight of each row.
-    start : float64 array of shape (n_rows,)
-        Coefficients to start from. They must sum to zero and keep to the bounds.
     max_steps : int
     tolerance : float
 
@@ -48,51 +48,72 @@ def solve(gram, signs, bounds, start, max_steps, tolerance):  # type: ignore[no-
     intercept : float
     converged : bool
     """
-    coefficients = start.copy()
+    coefficients = np.zeros(len(signs))
     residuals = signs.copy()
-    for j in range(len(start)):
-        if start[j] != 0.0:
-            add_row(residuals, gram[j], -start[j])
     converged = improve(gram, signs, bounds, coefficients, residuals, max_steps, tolerance)
     return coefficients, residuals, find_intercept(signs, bounds, coefficients, residuals), converged
 
 
 @kernel
 def improve(gram, signs, bounds, coefficients, residuals, max_steps, tolerance):  # type: ignore[no-untyped-def]
-    """Move pairs of coefficients, in place, until the optimum is reached or the steps are used up."""
-    n = len(signs)
+    """Move coefficients and residuals, in place, to the optimum, and tell whether it is reached.
+
+    The coefficients must sum to zero and keep to the bounds. Steps are made in bouts. In a bout, residuals are float32,
+    which is faster; after it they are brought up to date in float64. If rounding is found to matter, further bouts are
+    in float64.
+    """
+    upper = np.where(signs > 0.0, bounds, 0.0)
+    lower = np.where(signs > 0.0, 0.0, -bounds)
+    n_steps = 0
+    precise = False
+    while n_steps <= max_steps:
+        if measure_gap(upper, lower, coefficients, residuals) <= tolerance:
+            return True
+        bout = min(max_steps - n_steps, 10 * len(signs) + 1000)
+        before = coefficients.copy()
+        if precise:
+            n_steps += _descend(gram, upper, lower, coefficients, residuals.copy(), bout, tolerance)
+            add_rows(residuals, gram, before - coefficients)
+        else:
+            rounded = residuals.astype(np.float32)
+            n_steps += _descend(gram, upper, lower, coefficients, rounded, bout, tolerance)
+            add_rows(residuals, gram, before - coefficients)
+            precise = np.abs(residuals - rounded).max() > _TOLERATED_DRIFT * tolerance
+        # A bout of no steps would be repeated for ever.
+        n_steps += 1
+    return False
+
+
+@kernel
+def _descend(gram, upper, lower, coefficients, residuals, max_steps, tolerance):  # type: ignore[no-untyped-def]
+    """Move pairs until no pair is further from the optimum than the tolerance, or the steps are used up."""
+    n = len(residuals)
     diagonal = np.empty(n, dtype=np.float32)
-    no_rise = np.empty(n)
-    no_fall = np.empty(n)
+    no_rise = np.empty_like(residuals)
+    no_fall = np.empty_like(residuals)
+    gains = np.empty_like(residuals)
     for k in range(n):
         diagonal[k] = gram[k, k]
-        _mark_limits(k, signs, bounds, coefficients, no_rise, no_fall)
+        _mark_limits(k, upper, lower, coefficients, no_rise, no_fall)
     i = 0
     j = 0
     move = 0.0
-    for _ in range(max_steps + 1):
-        i, highest = _move_and_find_highest(residuals, no_rise, gram[i], gram[j], move)
-        j, gap = _find_partner(residuals, no_fall, diagonal, gram[i], diagonal[i], highest)
+    for step in range(max_steps):
+        i, highest = _move_and_find_highest(residuals, no_rise, gram[i], gram[j], residuals.dtype.type(move))
+        j, gap = _find_partner(residuals, no_fall, diagonal, gram[i], diagonal[i], highest, gains)
         if not gap > tolerance:
-            return True
-        curvature = max(gram[i, i] + gram[j, j] - np.float32(2) * gram[i, j], _SMALLEST_CURVATURE)
-        move = (residuals[i] - residuals[j]) / curvature
-        room_up = (bounds[i] if signs[i] > 0 else 0.0) - coefficients[i]
-        room_down = coefficients[j] - (0.0 if signs[j] > 0 else -bounds[j])
-        if room_up <= min(move, room_down):
-            move = room_up
-            coefficients[j] -= move
-            coefficients[i] = bounds[i] if signs[i] > 0 else 0.0
-        elif room_down <= move:
-            move = room_down
-            coefficients[i] += move
-            coefficients[j] = 0.0 if signs[j] > 0 else -bounds[j]
-        else:
-            coefficients[i] += move
-            coefficients[j] -= move
-        _mark_limits(i, signs, bounds, coefficients, no_rise, no_fall)
-        _mark_limits(j, signs, bounds, coefficients, no_rise, no_fall)
-    return False
+            return step
+        curvature = max(gram[i, i] + gram[j, j] - _TWO * gram[i, j], _SMALLEST_CURVATURE)
+        move = (np.float64(residuals[i]) - residuals[j]) / curvature
+        room_up = upper[i] - coefficients[i]
+        room_down = coefficients[j] - lower[j]
+        move = min(move, room_up, room_down)
+        # A row that has reached its bound is put on it exactly: whether it may move is read from its coefficient.
+        coefficients[i] = upper[i] if move == room_up else coefficients[i] + move
+        coefficients[j] = lower[j] if move == room_down else coefficients[j] - move
+        _mark_limits(i, upper, lower, coefficients, no_rise, no_fall)
+        _mark_limits(j, upper, lower, coefficients, no_rise, no_fall)
+    return max_steps
 
 
 @kernel
@@ -121,78 +142,105 @@ def find_intercept(signs, bounds, coefficients, residuals):  # type: ignore[no-u
 
 
 @kernel
-def _mark_limits(k, signs, bounds, coefficients, no_rise, no_fall):  # type: ignore[no-untyped-def]
-    """Note, as an infinite penalty, whether a coefficient cannot rise and whether it cannot fall."""
-    upper = bounds[k] if signs[k] > 0 else 0.0
-    lower = 0.0 if signs[k] > 0 else -bounds[k]
-    no_rise[k] = 0.0 if coefficients[k] < upper else -np.inf
-    no_fall[k] = 0.0 if coefficients[k] > lower else np.inf
-
-
-@vectorised
-def add_row(residuals, row, factor):  # type: ignore[no-untyped-def]
-    """Add a multiple of a row of the Gram matrix."""
+def measure_gap(upper, lower, coefficients, residuals):  # type: ignore[no-untyped-def]
+    """Give by how much the residual of a row that may rise exceeds that of a row that may fall, at most."""
+    highest = -np.inf
+    lowest = np.inf
     for k in range(len(residuals)):
-        residuals[k] += factor * row[k]
+        if coefficients[k] < upper[k]:
+            highest = max(highest, residuals[k])
+        if coefficients[k] > lower[k]:
+            lowest = min(lowest, residuals[k])
+    return highest - lowest
 
 
 @vectorised
+def add_rows(residuals, gram, factors):  # type: ignore[no-untyped-def]
+    """Add multiples of rows of the Gram matrix, four at a time, as the sum costs more than the products."""
+    used = np.empty(len(factors) + 3, dtype=np.int64)
+    n_used = 0
+    for k in range(len(factors)):
+        if factors[k] != 0.0:
+            used[n_used] = k
+            n_used += 1
+    for first in range(0, n_used, 4):
+        # The last four may not be full: the missing rows count nothing.
+        for missing in range(n_used, first + 4):
+            used[missing] = used[first]
+        a, b, c, d = used[first], used[first + 1], used[first + 2], used[first + 3]
+        left = n_used - first
+        times_a = factors[a]
+        times_b = factors[b] if left > 1 else 0.0
+        times_c = factors[c] if left > 2 else 0.0
+        times_d = factors[d] if left > 3 else 0.0
+        row_a, row_b, row_c, row_d = gram[a], gram[b], gram[c], gram[d]
+        for k in range(len(residuals)):
+            residuals[k] += (times_a * row_a[k] + times_b * row_b[k]) + (times_c * row_c[k] + times_d * row_d[k])
+
+
+@kernel
+def _mark_limits(k, upper, lower, coefficients, no_rise, no_fall):  # type: ignore[no-untyped-def]
+    """Note, as an infinite penalty, whether a coefficient cannot rise and whether it cannot fall."""
+    no_rise[k] = 0.0 if coefficients[k] < upper[k] else -np.inf
+    no_fall[k] = 0.0 if coefficients[k] > lower[k] else np.inf
+
+
+@kernel
 def _move_and_find_highest(residuals, no_rise, up_row, down_row, move):  # type: ignore[no-untyped-def]
     """Bring the residuals up to date with the last move, and find the largest that belongs to a row that may rise.
 
     The loop gives the largest value of each chunk, without a branch; only the best chunk is searched for the place.
     """
     n = len(residuals)
-    highest = -np.inf
+    none = residuals.dtype.type(-np.inf)
+    highest = none
     best = 0
     for start in range(0, n, _CHUNK):
         stop = min(start + _CHUNK, n)
         part, barred = residuals[start:stop], no_rise[start:stop]
         up, down = up_row[start:stop], down_row[start:stop]
-        largest = -np.inf
+        largest = none
         for k in range(len(part)):
-            part[k] -= move * (up[k] - down[k])
-            largest = max(largest, part[k] + barred[k])
+            moved = part[k] - move * (up[k] - down[k])
+            part[k] = moved
+            largest = larger(largest, moved + barred[k])
         if largest > highest:
             highest = largest
             best = start
-    place = best
-    highest = -np.inf
-    for k in range(best, min(best + _CHUNK, n)):
-        if residuals[k] + no_rise[k] > highest:
-            highest = residuals[k] + no_rise[k]
-            place = k
-    return place, highest
+    stop = min(best + _CHUNK, n)
+    part, barred = residuals[best:stop], no_rise[best:stop]
+    place = n
+    for k in range(len(part)):
+        place = min(place, k if part[k] + barred[k] == highest else n)
+    return min(best + place, n - 1), highest
 
 
-@vectorised
-def _find_partner(residuals, no_fall, diagonal, row, own, highest):  # type: ignore[no-untyped-def]
+@kernel
+def _find_partner(residuals, no_fall, diagonal, row, own, highest, gains):  # type: ignore[no-untyped-def]
     """Find the row that may fall by which the pair gains most, and how far from the optimum the solution is."""
     n = len(residuals)
-    best_gain = np.float32(-1.0)
+    zero = residuals.dtype.type(0.0)
+    best_gain = zero
+    gap = zero
     best = 0
-    gap = 0.0
     for start in range(0, n, _CHUNK):
         stop = min(start + _CHUNK, n)
-        part, barred = residuals[start:stop], no_fall[start:stop]
-        curve, other = row[start:stop], diagonal[start:stop]
-        largest = np.float32(0.0)
-        widest = np.float32(0.0)
+        part, barred, gain = residuals[start:stop], no_fall[start:stop], gains[start:stop]
+        product, other = row[start:stop], diagonal[start:stop]
+        largest = zero
+        widest = zero
         for k in range(len(part)):
-            distance = np.float32(max(highest - (part[k] + barred[k]), 0.0))
-            curvature = max(own + other[k] - np.float32(2) * curve[k], _SMALLEST_CURVATURE)
-            widest = max(widest, distance)
-            largest = max(largest, distance * distance / curvature)
+            distance = larger(highest - (part[k] + barred[k]), zero)
+            curvature = larger(own + other[k] - _TWO * product[k], _SMALLEST_CURVATURE)
+            gain[k] = distance * distance / curvature
+            widest = larger(widest, distance)
+            largest = larger(largest, gain[k])
         gap = max(gap, widest)
         if largest > best_gain:
             best_gain = largest
             best = start
-    place = best
-    best_gain = np.float32(-1.0)
-    for k in range(best, min(best + _CHUNK, n)):
-        distance = np.float32(max(highest - (residuals[k] + no_fall[k]), 0.0))
-        curvature = max(own + diagonal[k] - np.float32(2) * row[k], _SMALLEST_CURVATURE)
-        if distance * distance > best_gain * curvature:
-            best_gain = distance * distance / curvature
-            place = k
-    return place, gap
+    gain = gains[best : min(best + _CHUNK, n)]
+    place = n
+    for k in range(len(gain)):
+        place = min(place, k if gain[k] == best_gain else n)
+    return min(best + place, n - 1), gap

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from fuselearn._kernels import kernel
 from fuselearn.engines.svm.platt import fit_sigmoid
-from fuselearn.engines.svm.smo import TOLERANCE, add_row, find_intercept, improve, solve
+from fuselearn.engines.svm.smo import TOLERANCE, add_rows, find_intercept, improve, solve
 
 
 class TrainedColumns(NamedTuple):
@@ -118,9 +118,7 @@ def take_block(gram, rows):  # type: ignore[no-untyped-def]
 @kernel
 def train_column(gram, signs, weights, C, folds, max_steps, tolerance):  # type: ignore[no-untyped-def]
     """Solve for one column and, if there are folds, fit the sigmoid to cross-validated decision values."""
-    coefficients, residuals, intercept, converged = solve(
-        gram, signs, C * weights, np.zeros(len(signs)), max_steps, tolerance
-    )
+    coefficients, residuals, intercept, converged = solve(gram, signs, C * weights, max_steps, tolerance)
     slope, offset = 0.0, 0.0
     if len(folds) > 0:
         n_values = 0
@@ -148,24 +146,20 @@ def train_column(gram, signs, weights, C, folds, max_steps, tolerance):  # type:
 @kernel
 def _move_inside(gram, signs, bounds, coefficients, residuals):  # type: ignore[no-untyped-def]
     """Cut coefficients to lower bounds, and take as much from the other side, from the rows that want it most."""
-    surplus = 0.0
+    before = coefficients.copy()
     for k in range(len(signs)):
-        size = min(signs[k] * coefficients[k], bounds[k])
-        change = signs[k] * size - coefficients[k]
-        if change != 0.0:
-            add_row(residuals, gram[k], -change)
-            coefficients[k] += change
-        surplus += coefficients[k]
-    order = np.argsort(residuals)
+        coefficients[k] = signs[k] * min(signs[k] * coefficients[k], bounds[k])
+    add_rows(residuals, gram, before - coefficients)
+    before[:] = coefficients
+    surplus = coefficients.sum()
     heavy = 1.0 if surplus > 0 else -1.0
     surplus *= heavy
-    for position in range(len(order)):
-        k = order[position] if heavy > 0 else order[len(order) - 1 - position]
+    order = np.argsort(heavy * residuals)
+    for k in order:
         if surplus <= 0.0:
             break
-        if signs[k] != heavy or coefficients[k] == 0.0:
-            continue
-        change = min(heavy * coefficients[k], surplus)
-        surplus -= change
-        coefficients[k] = 0.0 if change == heavy * coefficients[k] else coefficients[k] - heavy * change
-        add_row(residuals, gram[k], heavy * change)
+        if signs[k] == heavy:
+            change = min(heavy * coefficients[k], surplus)
+            coefficients[k] -= heavy * change
+            surplus -= change
+    add_rows(residuals, gram, before - coefficients)
