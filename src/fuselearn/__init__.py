@@ -4,14 +4,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fuselearn.ensembles import BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier
+    from fuselearn.io import load, save
 
 __version__ = "0.1.0"
 
-__all__ = ["BaggedClassifier", "CARTClassifier", "KFHEClassifier", "SAMMEClassifier", "__version__"]
+__all__ = ["BaggedClassifier", "CARTClassifier", "KFHEClassifier", "SAMMEClassifier", "__version__", "load", "save"]
 
 
 def __getattr__(name: str) -> Any:
     """Import the estimators when they are asked for: the command line's help should not wait for numba."""
+    if name in ("load", "save"):
+        from fuselearn import io
+
+        return getattr(io, name)
     if name in __all__:
         from fuselearn import ensembles
 

@@ -95,7 +95,7 @@ class TestWholeOrNot:
             self.parameter = 1
 
         @fit_whole_or_not
-        def fit(self, error=None):
+        def fit(self, X, error=None):
             """Fit."""
             self.half_ = self._hidden_ = True
             if error is not None:
@@ -104,13 +104,14 @@ class TestWholeOrNot:
 
     @pytest.mark.parametrize("error", [ValueError("no"), KeyboardInterrupt(), SystemExit()])
     def test_a_fit_that_fails_leaves_nothing(self, error):
-        thing = self.Thing().fit()
+        thing = self.Thing().fit([[1], [2]])
         with pytest.raises(type(error)):
-            thing.fit(error)
+            thing.fit([[1], [2]], error)
         assert vars(thing) == {"parameter": 1}
 
-    def test_a_fit_that_succeeds_leaves_everything(self):
-        assert vars(self.Thing().fit()) == {"parameter": 1, "half_": True, "_hidden_": True}
+    def test_a_fit_that_succeeds_leaves_everything_and_the_number_of_rows(self):
+        fitted = {"parameter": 1, "half_": True, "_hidden_": True, "_n_rows_": 2}
+        assert vars(self.Thing().fit([[1], [2]])) == vars(self.Thing().fit(X=np.zeros((2, 3)))) == fitted
         assert self.Thing.fit.__doc__ == "Fit."
 
 

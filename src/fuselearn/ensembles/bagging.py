@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from fuselearn.ensembles.base import (
     check_choice,
@@ -173,13 +174,19 @@ class BaggedClassifier(ComponentEnsemble):
             for seed in seeds
         )
         components = [part.component for part in trained]
-        self.estimators_features_ = [part.features for part in trained]
+        self._features_ = np.array([part.features for part in trained])
         self.class_order_ = frequent_first(truth, sensor.n_classes)
         if self.oob_score:
             self._score_out_of_bag(trained, truth)
         coefficients = np.full(n_estimators, 1.0 / n_estimators)
         self._adopt(components, coefficients, np.full(n_estimators, self.vote == "class"))
         return self
+
+    @property
+    def estimators_features_(self) -> list[npt.NDArray[np.intp]]:
+        """Columns of each classifier."""
+        check_is_fitted(self)
+        return list(self._features_)
 
     def _count_draws(self, n_rows: int) -> int:
         if isinstance(self.max_samples, float | np.floating):

@@ -15,20 +15,25 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from fuselearn._compat import check_sample_weight
+from fuselearn._compat import check_sample_weight, count_rows
 from fuselearn.sensors.table import TableCoder, as_frame
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 
 def fit_whole_or_not(fit: Fit) -> Fit:
-    """Make a ``fit`` method leave an unfitted estimator if it fails or is interrupted."""
+    """Make a ``fit`` method leave an unfitted estimator if it fails or is interrupted.
+
+    If it does not, the number of training rows is kept, for the header of a model file.
+    """
 
     @functools.wraps(fit)
-    def wrapped(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def wrapped(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
         _forget(self)
         try:
-            return fit(self, *args, **kwargs)
+            fit(self, X, *args, **kwargs)
+            self._n_rows_ = count_rows(X)
+            return self
         except BaseException:
             _forget(self)
             raise

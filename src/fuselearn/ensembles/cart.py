@@ -20,7 +20,7 @@ from fuselearn.ensembles.base import (
     make_generator,
     read_weights,
 )
-from fuselearn.sensors.tree import PackedTrees, TreeComponent, TreeSensor
+from fuselearn.sensors.tree import PackedTrees, TreeComponent, TreeSensor, restore_components, store_components
 
 
 class CARTClassifier(TableClassifier):
@@ -152,6 +152,21 @@ class CARTClassifier(TableClassifier):
         """Become the face of a grown tree."""
         self.tree_: Tree = component.tree
         self._packed_ = PackedTrees([component], np.ones(1), np.zeros(1, dtype=bool))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Give what a copy or a file keeps: the tree in a compact form, but not laid out for prediction."""
+        state = dict(super().__getstate__())
+        if state.pop("_packed_", None) is not None:
+            state["tree_"] = store_components([TreeComponent(self.tree_, self._n_categories)])
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Become the tree of a copy or a file."""
+        stored = state.get("tree_")
+        super().__setstate__(state)
+        if stored is not None:
+            (component,) = restore_components(stored)
+            self._adopt(component)
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Predict class probabilities: the class shares in each row's leaf.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -67,9 +68,12 @@ class ComponentEnsemble(TableClassifier):
         """Keep trained components, the weight of each in the sum, and whether it counts with its vote."""
         for component in components:
             component.unbind()
-        self._components_ = components
         self.coefficients_ = coefficients
         self._fused_ = WeightedSum(components, coefficients, by_class, len(self.classes_))
+
+    @property
+    def _components_(self) -> Sequence[Component]:
+        return self._fused_.components
 
     @property
     def estimators_(self) -> list[Any]:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fuselearn.sensors.protocols import Component
-from fuselearn.sensors.tree import PackedTrees, TreeComponent
+from fuselearn.sensors.tree import PackedTrees, TreeComponent, restore_components, store_components
 
 
 class WeightedSum:
@@ -41,7 +41,7 @@ class WeightedSum:
 
     def scores(self, X: Any, n_threads: int = 1) -> npt.NDArray[np.float64]:
         """Give the sum for each row of ``X``."""
-        if all(isinstance(component, TreeComponent) for component in self.components):
+        if self._all_trees():
             if self.packed is None:  # packing waits for the first prediction
                 self.packed = PackedTrees(self.components, self.coefficients, self.by_class)  # type: ignore[arg-type]
             return self.packed.scores(X, n_threads)
@@ -49,6 +49,22 @@ class WeightedSum:
         for component, coefficient, by_class in zip(self.components, self.coefficients, self.by_class, strict=True):
             total += coefficient * component_scores(component, by_class, self.n_classes, X)
         return total
+
+    def _all_trees(self) -> bool:
+        return all(isinstance(component, TreeComponent) for component in self.components)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Give what a copy or a file keeps: the components, trees in a compact form, but not the packed forest."""
+        state = {name: value for name, value in vars(self).items() if name != "packed"}
+        if self._all_trees():
+            state["components"] = store_components(self.components)  # type: ignore[arg-type]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Become the sum of a copy or a file."""
+        vars(self).update(state, packed=None)
+        if isinstance(state["components"], dict):
+            self.components = restore_components(state["components"])
 
 
 def component_scores(component: Component, by_class: bool, n_classes: int, X: Any = None) -> npt.NDArray[np.float64]:

@@ -20,7 +20,9 @@ from fuselearn.engines.tree import (
     grow_tree,
     leaf_rows,
     pack_forest,
+    stack_trees,
     sum_leaf_values,
+    unstack_trees,
     vote_codes,
 )
 from fuselearn.engines.tree.growing import PRESORTED_ROWS, grow_small_inlined
@@ -141,6 +143,15 @@ class TreeComponent:
         self.columns = None
         self.bound_votes = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Give what a copy or a file keeps: the tree, without the coded table."""
+        return store_components([self])
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Become the component of a copy or a file."""
+        (restored,) = restore_components(state)
+        self.__init__(restored.tree, restored.n_categories)  # type: ignore[misc]
+
     def _leaves(self, X: Any) -> npt.NDArray[np.int32]:
         if X is not None:
             return apply_forest(pack_forest([self.tree], self.n_categories), X)[:, 0]
@@ -150,6 +161,20 @@ class TreeComponent:
         if self.columns is None:
             raise RuntimeError("The component no longer has its training data; pass the rows.")
         return self.columns
+
+
+def store_components(components: Sequence[TreeComponent]) -> dict[str, Any]:
+    """Bring the trees of one ensemble into a few arrays, for copies and files."""
+    return {
+        "trees": stack_trees([component.tree for component in components]),
+        "n_categories": components[0].n_categories,
+    }
+
+
+def restore_components(state: dict[str, Any]) -> list[TreeComponent]:
+    """Turn the arrays of ``store_components`` back into components, after checking them."""
+    n_categories = np.ascontiguousarray(state["n_categories"], dtype=np.int32)
+    return [TreeComponent(tree, n_categories) for tree in unstack_trees(state["trees"], n_categories)]
 
 
 class PackedTrees:

@@ -2,7 +2,7 @@
 
 The flow is ``code_columns`` (once per dataset), ``grow_tree`` (once per tree, given how often each row was drawn),
 ``apply_codes`` or ``vote_codes`` (the tree on the table itself), ``pack_forest`` and ``sum_leaf_values`` (many trees
-on new rows).
+on new rows). ``stack_trees`` and ``unstack_trees`` are for files.
 """
 
 from fuselearn.engines.tree.coding import CodedColumns, code_columns
@@ -17,6 +17,7 @@ from fuselearn.engines.tree.predicting import (
     sum_leaf_values,
     vote_codes,
 )
+from fuselearn.engines.tree.storing import stack_trees, unstack_trees
 from fuselearn.engines.tree.targets import labels_target
 
 __all__ = [
@@ -31,6 +32,8 @@ __all__ = [
     "labels_target",
     "leaf_rows",
     "pack_forest",
+    "stack_trees",
     "sum_leaf_values",
+    "unstack_trees",
     "vote_codes",
 ]

@@ -127,14 +127,16 @@ def sum_leaf_values(
 ) -> npt.NDArray[np.float64]:
     """Give for each row the sum of the values of the leaves that it reaches, one leaf per tree."""
     sums = np.zeros((len(X), leaf_values.shape[1]))
-    _over_rows(lambda rows: _sum_rows(forest, leaf_values, _as_doubles(X[rows]), sums[rows]), forest, len(X), n_threads)
+    _over_rows(
+        lambda rows: _sum_rows(forest, leaf_values, _as_doubles(X[rows]), sums[rows]), forest, X.shape, n_threads
+    )
     return sums
 
 
 def apply_forest(forest: PackedForest, X: npt.NDArray[np.floating], n_threads: int = 1) -> npt.NDArray[np.int32]:
     """Give for each row and tree the node of that tree in which the row ends."""
     reached = np.empty((len(X), len(forest.roots)), dtype=np.int32)
-    _over_rows(lambda rows: _apply_rows(forest, _as_doubles(X[rows]), reached[rows]), forest, len(X), n_threads)
+    _over_rows(lambda rows: _apply_rows(forest, _as_doubles(X[rows]), reached[rows]), forest, X.shape, n_threads)
     return reached
 
 
@@ -148,8 +150,11 @@ def vote_codes(tree: Tree, columns: CodedColumns) -> npt.NDArray[np.int32]:
     return vote_small(tree.nodes, tree.values, tree.subsets, columns.codes, columns.n_codes)
 
 
-def _over_rows(work: Callable[[slice], None], forest: PackedForest, n_rows: int, n_threads: int) -> None:
+def _over_rows(work: Callable[[slice], None], forest: PackedForest, shape: tuple[int, ...], n_threads: int) -> None:
     """Do the work for all rows, part by part, with several threads if that is worth it."""
+    n_rows, n_columns = shape
+    if n_columns != len(forest.n_categories):  # kernels do not look
+        raise ValueError(f"The trees expect {len(forest.n_categories)} columns, not {n_columns}.")
     parts = [slice(start, start + CHUNK_ROWS) for start in range(0, n_rows, CHUNK_ROWS)]
     if n_threads > 1 and n_rows * len(forest.roots) >= THREADED_WORK:
         n_parts = n_threads * -(-len(parts) // n_threads)

@@ -1,0 +1,82 @@
+"""The header of a model file: what a model is, without loading it."""
+
+from __future__ import annotations
+
+import platform
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from fuselearn import __version__
+
+FORMAT = 1
+
+
+def describe_model(model: Any) -> dict[str, Any]:
+    """Describe a model for the header of its file.
+
+    Parameters
+    ----------
+    model : estimator
+
+    Returns
+    -------
+    dict
+        ``format``, ``fuselearn``, ``model``, ``date`` and ``versions`` always; ``columns``, ``classes`` or ``labels``,
+        and ``training_shape`` as far as the fitted model knows them.
+    """
+    last = _last_step(model)
+    header: dict[str, Any] = {
+        "format": FORMAT,
+        "fuselearn": __version__,
+        "model": _name(model),
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": {
+            "python": platform.python_version(),
+            **{package: version(package) for package in ("numpy", "scipy", "scikit-learn", "skops")},
+        },
+    }
+    n_columns = getattr(model, "n_features_in_", None)
+    if n_columns is not None:
+        header["columns"] = _describe_columns(model, int(n_columns))
+    for name in ("classes", "labels"):
+        values = getattr(last, f"{name}_", None)
+        if isinstance(values, np.ndarray | list):
+            header[name] = np.asarray(values).tolist()
+    n_rows = getattr(last, "_n_rows_", None)
+    if n_rows is not None and n_columns is not None:
+        header["training_shape"] = [int(n_rows), int(n_columns)]
+    return header
+
+
+def _last_step(model: Any) -> Any:
+    """Give the estimator that predicts: the last step of a pipeline, the best one of a search."""
+    if hasattr(model, "best_estimator_"):
+        return _last_step(model.best_estimator_)
+    if hasattr(model, "steps"):
+        return _last_step(model.steps[-1][1])
+    return model
+
+
+def _name(model: Any) -> str:
+    """Name a model by its class, and a pipeline by its steps."""
+    if hasattr(model, "steps"):
+        return " > ".join(_name(step) for _, step in model.steps)
+    return model if isinstance(model, str) else type(model).__name__
+
+
+def _describe_columns(model: Any, n_columns: int) -> list[dict[str, Any]]:
+    names = getattr(model, "feature_names_in_", None)
+    coder = getattr(model, "_coder_", None)
+    columns = []
+    for f in range(n_columns):
+        column: dict[str, Any] = {"name": f if names is None else names[f]}
+        if coder is not None:
+            n_categories = int(coder.n_categories_[f])
+            column["type"] = "category" if n_categories else "number"
+            if n_categories:
+                column["categories"] = n_categories
+        columns.append(column)
+    return columns

@@ -1,0 +1,287 @@
+"""A model comes back from its file as it was, or not at all."""
+
+import io
+import json
+import os
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_wine
+from sklearn.feature_selection import SelectKBest
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+import fuselearn
+from fuselearn import BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier
+from fuselearn.io import ModelFileError, files, load, read_header, save
+
+X, y = load_wine(return_X_y=True)
+NAMES = np.array(["barolo", "grignolino", "barbera"])
+
+
+def make_frame(n_rows=120, seed=0):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "size": np.where(rng.random(n_rows) < 0.2, np.nan, rng.normal(size=n_rows)),
+            "colour": pd.Categorical(rng.choice(["red", "green", "blue"], n_rows)),
+            "town": rng.choice([f"town {k}" for k in range(40)], n_rows),
+        }
+    )
+    target = np.where((frame["colour"] == "red") | (frame["size"] > 0.5), "yes", "no")
+    return frame, target
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.fuse"
+
+
+MODELS = {
+    "kfhe": KFHEClassifier(n_estimators=10, random_state=0),
+    "kfhe, probabilities": KFHEClassifier(n_estimators=10, vote="probability", weighting="linear", random_state=0),
+    "samme": SAMMEClassifier(n_estimators=10, random_state=0),
+    "bagging": BaggedClassifier(n_estimators=10, oob_score=True, max_features=0.5, random_state=0),
+    "cart": CARTClassifier(),
+    "kfhe of logistic regressions": KFHEClassifier(
+        make_pipeline(StandardScaler(), LogisticRegression()), n_estimators=3, random_state=0
+    ),
+    "samme of scikit-learn's trees": SAMMEClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=3),
+    "bagged neighbours": BaggedClassifier(KNeighborsClassifier(), n_estimators=3, max_features=4, random_state=0),
+    "pipeline": make_pipeline(
+        StandardScaler(), FunctionTransformer(np.tanh), SelectKBest(k=5), KFHEClassifier(n_estimators=5, random_state=0)
+    ),
+    "search": GridSearchCV(KFHEClassifier(n_estimators=5, random_state=0), {"vote": ["class", "probability"]}, cv=2),
+}
+
+
+class TestRoundTrip:
+    @pytest.mark.parametrize("name", MODELS)
+    def test_a_loaded_model_predicts_the_same(self, name, path):
+        model = MODELS[name].fit(X, NAMES[y])
+        expected = model.predict_proba(X)
+        save(model, path)
+        loaded = load(path)
+        assert type(loaded) is type(model)
+        np.testing.assert_array_equal(loaded.predict_proba(X), expected)
+        np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+
+    @pytest.mark.parametrize("kind", [KFHEClassifier, SAMMEClassifier, BaggedClassifier, CARTClassifier])
+    def test_fitted_attributes_come_back(self, kind, path):
+        model = kind(random_state=np.random.RandomState(3)).fit(X, y)
+        save(model, path)
+        loaded = load(path)
+        arrays = [n for n in vars(model) if n.endswith("_") and isinstance(getattr(model, n), np.ndarray)]
+        assert arrays
+        for name in arrays:
+            np.testing.assert_array_equal(getattr(loaded, name), getattr(model, name))
+        assert loaded.get_params().keys() == model.get_params().keys()
+
+    def test_frames_with_categories_and_missing_values(self, path):
+        frame, target = make_frame()
+        model = KFHEClassifier(n_estimators=10, random_state=0).fit(frame, target)
+        save(model, path)
+        new_rows, _ = make_frame(seed=1)
+        new_rows["town"] = "never seen"
+        np.testing.assert_array_equal(load(path).predict_proba(new_rows), model.predict_proba(new_rows))
+
+    def test_a_pipeline_over_columns(self, path):
+        frame, target = make_frame()
+        encode = make_column_transformer(
+            (OneHotEncoder(handle_unknown="ignore", sparse_output=False), ["colour", "town"]), remainder="passthrough"
+        )
+        model = make_pipeline(encode, BaggedClassifier(n_estimators=5, random_state=0)).fit(frame, target)
+        save(model, path)
+        np.testing.assert_array_equal(load(path).predict_proba(frame), model.predict_proba(frame))
+
+    def test_an_unfitted_model_comes_back_unfitted(self, path):
+        save(KFHEClassifier(CARTClassifier(max_depth=3), n_estimators=7), path)
+        loaded = load(path)
+        assert loaded.estimator.max_depth == 3
+        assert loaded.fit(X, y).n_iter_ <= 7
+
+    def test_a_loaded_model_can_be_saved_again(self, path):
+        model = KFHEClassifier(n_estimators=5, random_state=0).fit(X, y)
+        save(model, path)
+        save(load(path), path)
+        np.testing.assert_array_equal(load(path).predict_proba(X), model.predict_proba(X))
+
+    def test_names_at_the_top(self, path):
+        model = fuselearn.CARTClassifier().fit(X, y)
+        fuselearn.save(model, str(path))
+        assert fuselearn.load(str(path)).get_n_leaves() == model.get_n_leaves()
+
+
+class TestSize:
+    @pytest.mark.parametrize("n_rows", [150, 3000])
+    def test_at_most_twice_the_node_arrays(self, n_rows, path):
+        rng = np.random.default_rng(0)
+        rows = rng.normal(size=(n_rows, 8))
+        target = (rows[:, 0] * rows[:, 1] + rng.normal(scale=0.5, size=n_rows) > 0).astype(int)
+        model = KFHEClassifier(n_estimators=100, random_state=0).fit(rows, target)
+        model.predict(rows)
+        save(model, path)
+        trees = [estimator.tree_ for estimator in model.estimators_]
+        raw = sum(part.nbytes for tree in trees for part in tree)
+        assert path.stat().st_size <= 2 * raw
+
+    def test_the_packed_forest_is_not_saved(self, path):
+        model = KFHEClassifier(n_estimators=20, random_state=0).fit(X, y)
+        save(model, path)
+        before = path.stat().st_size
+        model.predict(X)
+        save(model, path)
+        assert path.stat().st_size == pytest.approx(before, rel=0.02)
+
+
+class TestHeader:
+    def test_what_it_says(self, path):
+        frame, target = make_frame()
+        save(KFHEClassifier(n_estimators=3, random_state=0).fit(frame, target), path)
+        header = read_header(path)
+        assert header["format"] == 1
+        assert header["fuselearn"] == fuselearn.__version__
+        assert header["model"] == "KFHEClassifier"
+        assert header["classes"] == ["no", "yes"]
+        assert header["training_shape"] == [120, 3]
+        assert header["columns"] == [
+            {"name": "size", "type": "number"},
+            {"name": "colour", "type": "category", "categories": 3},
+            {"name": "town", "type": "category", "categories": frame["town"].nunique()},
+        ]
+        assert header["date"].endswith("+00:00")
+        assert set(header["versions"]) == {"python", "numpy", "scipy", "scikit-learn", "skops"}
+
+    def test_of_a_pipeline(self, path):
+        save(make_pipeline(StandardScaler(), CARTClassifier()).fit(X, y), path)
+        header = read_header(path)
+        assert header["model"] == "StandardScaler > CARTClassifier"
+        assert header["training_shape"] == [178, 13]
+        assert header["classes"] == [0, 1, 2]
+        assert header["columns"][0] == {"name": 0}
+
+    def test_of_an_unfitted_model(self, path):
+        save(KFHEClassifier(), path)
+        assert not {"columns", "classes", "training_shape"} & set(read_header(path))
+
+    def test_is_read_without_the_model(self, path):
+        save(CARTClassifier().fit(X, y), path)
+        rewrite(path, **{files.MODEL: b"no model"})
+        assert read_header(path)["model"] == "CARTClassifier"
+
+
+class TestWriting:
+    def test_a_crash_leaves_the_old_file_and_nothing_else(self, path, monkeypatch):
+        save(CARTClassifier(max_depth=1).fit(X, y), path)
+        old = path.read_bytes()
+
+        def crash(*args):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(os, "fsync", crash)
+        with pytest.raises(KeyboardInterrupt):
+            save(KFHEClassifier(n_estimators=3).fit(X, y), path)
+        assert path.read_bytes() == old
+        assert os.listdir(path.parent) == [path.name]
+
+    def test_a_link_stays_a_link(self, path, tmp_path):
+        path.symlink_to(tmp_path / "target.fuse")
+        save(CARTClassifier().fit(X, y), path)
+        assert path.is_symlink()
+        assert load(tmp_path / "target.fuse").get_depth() > 0
+
+    def test_the_file_has_the_usual_permissions(self, path):
+        save(CARTClassifier(), path)
+        (path.parent / "plain").touch()
+        assert path.stat().st_mode == (path.parent / "plain").stat().st_mode
+
+    def test_a_missing_folder_is_the_systems_error(self, path):
+        with pytest.raises(FileNotFoundError):
+            save(CARTClassifier(), path.parent / "nowhere" / "model.fuse")
+
+
+def rewrite(path, **changes):
+    """Replace entries of a model file, and make the digest fit unless that is what changes."""
+    with zipfile.ZipFile(path) as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+    entries.update(changes)
+    if files.DIGEST not in changes:
+        entries[files.DIGEST] = files._digest(entries[files.HEADER], entries[files.MODEL])
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in entries.items():
+            archive.writestr(name, content)
+
+
+class TestRefusals:
+    def test_a_function_of_ones_own_is_refused_before_writing(self, path):
+        model = make_pipeline(FunctionTransformer(lambda rows: rows), CARTClassifier()).fit(X, y)
+        with pytest.raises(ModelFileError, match=r"Pipeline cannot be saved\. It holds .*<lambda>"):
+            save(model, path)
+        assert not path.exists()
+
+    def test_a_class_of_ones_own_is_refused_by_name(self, path):
+        class Own(CARTClassifier):
+            pass
+
+        with pytest.raises(ModelFileError, match=r"It holds .*test_files.*Own"):
+            save(Own(), path)
+
+    def test_no_model_file(self, path):
+        path.write_bytes(b"PK, but not really")
+        for read in (load, read_header):
+            with pytest.raises(ModelFileError, match=r"model\.fuse cannot be (loaded|read)\. It is no model file"):
+                read(path)
+
+    def test_another_zip_archive(self, path):
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("letter.txt", "Dear reader")
+        with pytest.raises(ModelFileError, match="It is no model file"):
+            load(path)
+
+    def test_a_missing_file_is_the_systems_error(self, path):
+        for read in (load, read_header):
+            with pytest.raises(FileNotFoundError):
+                read(path)
+
+    def test_a_newer_format(self, path):
+        save(CARTClassifier(), path)
+        rewrite(path, **{files.HEADER: json.dumps({"format": 2, "fuselearn": "7.1"}).encode()})
+        with pytest.raises(ModelFileError, match=r"fuselearn 7\.1 in format 2; this version reads formats up to 1"):
+            load(path)
+
+    @pytest.mark.parametrize("header", [b"[1]", b"{}", b'{"format": "1"}', b'{"format": 0}', b"{", b"\xff\xfe"])
+    def test_a_header_that_is_none(self, header, path):
+        save(CARTClassifier(), path)
+        rewrite(path, **{files.HEADER: header})
+        with pytest.raises(ModelFileError):
+            load(path)
+
+    def test_a_wrong_digest(self, path):
+        save(CARTClassifier(), path)
+        rewrite(path, **{files.DIGEST: b"0" * 64})
+        with pytest.raises(ModelFileError, match="does not match its digest"):
+            load(path)
+
+    def test_deflated_entries(self, path):
+        save(CARTClassifier(), path)
+        with zipfile.ZipFile(path) as archive:
+            entries = {name: archive.read(name) for name in archive.namelist()}
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, content in entries.items():
+                archive.writestr(name, content)
+        path.write_bytes(packed.getvalue())
+        with pytest.raises(ModelFileError, match="not stored as they are"):
+            load(path)
+
+    def test_without_skops_a_sentence_says_what_to_install(self, path, monkeypatch):
+        monkeypatch.setitem(__import__("sys").modules, "skops.io", None)
+        with pytest.raises(ImportError, match=r"fuselearn\[skops\]"):
+            load(path)
