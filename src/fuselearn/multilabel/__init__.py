@@ -10,6 +10,10 @@ from fuselearn.multilabel.decisions import (
     PerLabelThresholds,
     make_decision_rule,
 )
+from fuselearn.multilabel.ensemble_homer import EnsembleHOMERClassifier
+from fuselearn.multilabel.homer import HOMERClassifier
+from fuselearn.multilabel.kfhe_homer import KFHEHOMERClassifier
+from fuselearn.multilabel.kfhe_multilabel import KFHEMultilabelClassifier
 from fuselearn.multilabel.metrics import example_f1, macro_f1, micro_f1, multilabel_scores
 from fuselearn.multilabel.stratification import (
     IterativeStratifiedKFold,
@@ -22,9 +26,13 @@ __all__ = [
     "BinaryRelevanceClassifier",
     "CardinalityThreshold",
     "DecisionRule",
+    "EnsembleHOMERClassifier",
     "ExpectedF1",
     "FixedThreshold",
+    "HOMERClassifier",
     "IterativeStratifiedKFold",
+    "KFHEHOMERClassifier",
+    "KFHEMultilabelClassifier",
     "PerLabelThresholds",
     "RepeatedIterativeStratifiedKFold",
     "example_f1",

@@ -123,7 +123,7 @@ def mark_meta_labels(hierarchy: Hierarchy, columns: npt.NDArray[np.int8]) -> lis
     return marked
 
 
-def describe_hierarchy(hierarchy: Hierarchy, names: Sequence[Any]) -> str:
+def describe_hierarchy(hierarchy: Hierarchy, names: Sequence[Any] | npt.NDArray[Any]) -> str:
     """Write a hierarchy as text, a line per meta-label.
 
     Examples
@@ -146,7 +146,7 @@ def describe_hierarchy(hierarchy: Hierarchy, names: Sequence[Any]) -> str:
     return "\n".join(lines)
 
 
-def draw_hierarchy(hierarchy: Hierarchy, names: Sequence[Any]) -> Figure:
+def draw_hierarchy(hierarchy: Hierarchy, names: Sequence[Any] | npt.NDArray[Any]) -> Figure:
     """Draw a hierarchy from its root on the left to the names of the labels on the right.
 
     The figure belongs to no window, so it leaves pyplot alone.

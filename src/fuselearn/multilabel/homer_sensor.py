@@ -7,7 +7,6 @@ support vector machines, one Gram matrix per kernel.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from math import isqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,40 +30,6 @@ class HOMERSettings(NamedTuple):
     """Settings that the learner takes for each block of models."""
 
 
-class HOMERVariety(NamedTuple):
-    """The settings among which the hierarchies of an ensemble choose at random."""
-
-    clusterings: tuple[str, ...]
-    cluster_numbers: tuple[int, ...]
-    kernels: tuple[str, ...]
-    learner: dict[str, Any]
-
-    def choose(self, rng: np.random.Generator) -> HOMERSettings:
-        """Choose each setting uniformly and on its own."""
-        clustering = self.clusterings[rng.integers(len(self.clusterings))]
-        n_clusters = self.cluster_numbers[rng.integers(len(self.cluster_numbers))]
-        return HOMERSettings(clustering, n_clusters, self._with_kernel(self.kernels[rng.integers(len(self.kernels))]))
-
-    def choose_first(self, rng: np.random.Generator) -> HOMERSettings:
-        """Choose the number of clusters only, for balanced clusters and the first kernel."""
-        n_clusters = self.cluster_numbers[rng.integers(len(self.cluster_numbers))]
-        return HOMERSettings("balanced", n_clusters, self._with_kernel(self.kernels[0]))
-
-    def _with_kernel(self, kernel: str) -> dict[str, Any]:
-        return {**self.learner, "kernel": kernel} if self.learner else {}
-
-
-def list_cluster_numbers(n_labels: int) -> tuple[int, ...]:
-    """List the numbers of clusters from 2 to the root of the number of labels.
-
-    Examples
-    --------
-    >>> list_cluster_numbers(14), list_cluster_numbers(3)
-    ((2, 3), (2,))
-    """
-    return tuple(range(2, max(2, isqrt(n_labels)) + 1))
-
-
 class HOMERSensor:
     """Grow hierarchies of labels on samples of the rows, and train a block of models at each of their nodes.
 
@@ -78,6 +43,7 @@ class HOMERSensor:
     """
 
     def __init__(self, learner: Learner, Y: npt.NDArray[np.int8], *, n_threads: int = 1) -> None:
+        self.n_rows = learner.n_rows
         self.learner = learner
         self.Y = Y
         self.columns = np.ascontiguousarray(Y.T)
@@ -123,7 +89,16 @@ class HOMERSensor:
                 blocks = list(pool.map(train, range(len(hierarchy))))
         else:
             blocks = [train(node) for node in range(len(hierarchy))]
-        return HOMERComponent(hierarchy, blocks, self.Y.shape[1], counts)
+        return HOMERComponent(hierarchy, blocks, settings, counts)
+
+    def prepare(self, X: Any) -> Any:
+        """Check new rows and bring them into the form that components take."""
+        return self.learner.prepare(X)
+
+    def unbind(self) -> None:
+        """Let go of the training data."""
+        self.learner.unbind()
+        del self.Y, self.columns, self.order
 
 
 class HOMERComponent:
@@ -134,10 +109,11 @@ class HOMERComponent:
     meta-label around it that the row has been asked about.
     """
 
-    def __init__(self, hierarchy: Hierarchy, blocks: list[Block], n_labels: int, counts: Counts) -> None:
+    def __init__(self, hierarchy: Hierarchy, blocks: list[Block], settings: HOMERSettings, counts: Counts) -> None:
         self.hierarchy = hierarchy
         self.blocks = blocks
-        self.n_labels = n_labels
+        self.settings = settings
+        self.n_labels = sum(len(group) for group in hierarchy[0].groups)
         self.counts: Counts | None = counts
 
     def scores(self, rows: Any = None, only: Indices | None = None) -> Scores:

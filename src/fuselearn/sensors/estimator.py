@@ -51,7 +51,7 @@ class EstimatorSensor:
     ) -> EstimatorComponent:
         """Train a clone on the rows drawn."""
         model = clone(self.estimator)
-        _set_seed(model, seed)
+        seed_estimator(model, seed)
         X = self.X if features is None else take_rows(self.X, features, axis=1)
         rows = np.flatnonzero(counts)
         if (self.y[rows] == self.y[rows[0]]).all():
@@ -115,7 +115,7 @@ class EstimatorComponent:
         return np.searchsorted(self.classes, labels).astype(np.int32)
 
 
-def _set_seed(model: BaseEstimator, seed: int) -> None:
+def seed_estimator(model: BaseEstimator, seed: int) -> None:
     """Set every ``random_state`` of a model, also of the steps of a pipeline."""
     names = sorted(n for n in model.get_params() if n == "random_state" or n.endswith("__random_state"))
     if names:

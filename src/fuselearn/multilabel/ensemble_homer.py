@@ -1,0 +1,139 @@
+"""E-HOMER: HOMERs of random shape on bootstrap samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from fuselearn.ensembles.base import check_choice, check_whole_number
+from fuselearn.multilabel.base import Labels, Weights
+from fuselearn.multilabel.fusion import LabelSum
+from fuselearn.multilabel.homer_ensemble import HOMEREnsemble
+from fuselearn.multilabel.homer_sensor import HOMERComponent
+from fuselearn.multilabel.kfhe_multilabel import check_draws, count_draws
+from fuselearn.sensors.sampling import draw_counts
+
+
+class EnsembleHOMERClassifier(HOMEREnsemble):
+    """Equal votes of HOMERs of random shape, each trained on a bootstrap sample of the rows.
+
+    Each HOMER chooses its clustering, its number of clusters, from 2 to the root of the number of labels, and its
+    kernel at random. With h_t(x) the label probabilities of the t-th HOMER,
+
+        p(x) = mean over t of h_t(x),         or with votes of       [h_t(x) > 0.5].
+
+    Parameters
+    ----------
+    estimator : classifier, "tree" or None, default=None
+        Base learner. None means the SVM engine, "tree" the CART engine with the settings of ``CARTClassifier()``; any
+        scikit-learn classifier is cloned for each meta-label.
+    n_estimators : int, default=100
+        Number of HOMERs.
+    vote : {"class", "probability"}, default="probability"
+        Whether HOMERs vote with the labels that they choose or with their probabilities.
+    clusterings : sequence of {"balanced", "kmeans", "random"}, default=("balanced", "kmeans", "random")
+        The clusterings to choose from; see :class:`HOMERClassifier`.
+    kernels : sequence of {"rbf", "linear"}, default=("rbf", "linear")
+        The kernels of the SVM engine to choose from.
+    C : float, default=1.0
+        Cost of the SVM engine, as are the next three.
+    gamma : float or None, default=None
+        Factor of both kernels, exp(-gamma |x - z|^2) and gamma x.z; None means one over the number of columns.
+    probability : {"platt", "logistic", "sign"}, default="platt"
+        Probabilities by Platt's method on cross-validated margins, by a logistic of the margin, or 0 and 1.
+    scaling : {"standard", "minmax", None}, default="standard"
+        How columns are brought to the same scale.
+    max_samples : float, default=2.0
+        Rows drawn for each HOMER, as a multiple of all rows.
+    decision : float, str or rule, default=0.5
+        How probabilities become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`. Rules
+        that are fitted use out-of-bag scores.
+    random_state : int, RandomState or None, default=None
+        Seed of the samples, the random choices and the base learners.
+    n_jobs : int or None, default=None
+        HOMERs trained at the same time. Results do not depend on it.
+
+    Attributes
+    ----------
+    labels_ : array of shape (n_labels,)
+        Names of the labels: the columns of a frame, otherwise 0, 1, ...
+    n_labels_ : int
+    classes_ : list of arrays
+        For each label its values, 0 and 1, as scikit-learn's tools expect it.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+        If fitted on a frame whose column names are text.
+    estimators_ : list of HOMERClassifier
+
+    References
+    ----------
+    Pakrashi, A. and Mac Namee, B. (2019). KFHE-HOMER: A multi-label ensemble classification algorithm exploiting sensor
+    fusion properties of the Kalman filter. arXiv 1904.10552.
+
+    Examples
+    --------
+    >>> from fuselearn.datasets import make_digit_pairs
+    >>> from fuselearn.multilabel import EnsembleHOMERClassifier, macro_f1
+    >>> X, Y = make_digit_pairs(n_samples=400, random_state=0)
+    >>> model = EnsembleHOMERClassifier(n_estimators=5, random_state=0).fit(X[:300], Y[:300])
+    >>> round(macro_f1(Y[300:], model.predict(X[300:])), 2)
+    0.82
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        n_estimators: int = 100,
+        *,
+        vote: str = "probability",
+        clusterings: Sequence[str] = ("balanced", "kmeans", "random"),
+        kernels: Sequence[str] = ("rbf", "linear"),
+        C: float = 1.0,
+        gamma: float | None = None,
+        probability: str = "platt",
+        scaling: str | None = "standard",
+        max_samples: float = 2.0,
+        decision: Any = 0.5,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.vote = vote
+        self.clusterings = clusterings
+        self.kernels = kernels
+        self.C = C
+        self.gamma = gamma
+        self.probability = probability
+        self.scaling = scaling
+        self.max_samples = max_samples
+        self.decision = decision
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_whole_number("n_estimators", self.n_estimators, 1)
+        check_choice("vote", self.vote, ("class", "probability"))
+        check_draws(self.max_samples)
+
+    def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
+        sensor = self._bind_homer(X, Y)
+        n_threads, sensor.n_threads = sensor.n_threads, 1  # HOMERs are trained side by side, rather than their nodes
+        variety = self._variety()
+        chances = np.ones(len(Y)) if weights is None else weights
+        n_draws = count_draws(self.max_samples, len(Y))
+
+        def train(seed: int) -> HOMERComponent:
+            return sensor.measure(draw_counts(seed, chances, n_draws), seed, variety.choose(seed))
+
+        seeds = rng.integers(2**62, size=self.n_estimators).tolist()
+        with ThreadPoolExecutor(n_threads) as pool:
+            components = list(pool.map(train, seeds))
+        coefficients = np.full(len(components), 1.0 / len(components))
+        fused = LabelSum(components, coefficients, sensor, by_vote=self.vote == "class")
+        self._keep_left_out(fused, len(Y))
+        self._adopt(fused)

@@ -1,0 +1,131 @@
+"""The label sensor: any multi-label classifier as a component."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, clone
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.utils.validation import has_fit_parameter
+
+from fuselearn._compat import take_rows
+from fuselearn.multilabel.labels import read_probabilities
+from fuselearn.sensors.estimator import seed_estimator
+from fuselearn.sensors.sampling import draw_counts
+
+Counts = npt.NDArray[np.int32]
+Scores = npt.NDArray[np.float64]
+Weights = npt.NDArray[np.float64]
+
+
+class EstimatorLabelSensor:
+    """Train clones of a multi-label classifier on samples of a table.
+
+    If the classifier takes ``sample_weight``, it gets the drawn rows once, weighted by their counts; otherwise it gets
+    every drawn row as often as it was drawn. Labels that are constant on the drawn rows, which many classifiers refuse,
+    are not shown to it.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or frame
+        Given to the classifier as it is.
+    Y : array of shape (n_rows, n_labels)
+        Zeros and ones.
+    estimator : classifier
+    """
+
+    def __init__(self, X: Any, Y: npt.NDArray[np.int8], estimator: BaseEstimator) -> None:
+        self.n_rows = len(Y)
+        self.X = X
+        self.Y = Y
+        self.estimator = estimator
+        self.takes_weights = has_fit_parameter(estimator, "sample_weight") and not (
+            isinstance(estimator, MultiOutputClassifier) and not has_fit_parameter(estimator.estimator, "sample_weight")
+        )
+
+    def measure(self, counts: Counts, seed: int, *, weights: Weights | None = None) -> EstimatorLabelComponent:
+        """Train a clone on the rows drawn."""
+        model = clone(self.estimator)
+        seed_estimator(model, seed)
+        if weights is not None and not self.takes_weights:
+            counts, weights = draw_counts(seed, np.where(counts > 0, weights, 0.0), self.n_rows), None
+        rows = np.flatnonzero(counts)
+        shares = self.Y[rows].mean(axis=0)
+        shown = np.flatnonzero((shares > 0.0) & (shares < 1.0))
+        # scikit-learn takes a table with a single label for a column of classes.
+        columns = np.repeat(shown, 2) if len(shown) == 1 else shown
+        if len(shown) == 0:
+            model = None
+        elif self.takes_weights:
+            drawn = (counts if weights is None else weights)[rows].astype(np.float64)
+            model.fit(take_rows(self.X, rows), self.Y[rows[:, None], columns].astype(np.int64), sample_weight=drawn)
+        else:
+            rows = np.repeat(rows, counts[rows])
+            model.fit(take_rows(self.X, rows), self.Y[rows[:, None], columns].astype(np.int64))
+        return EstimatorLabelComponent(model, columns, shares.round(), counts, self.X)
+
+    def prepare(self, X: Any) -> Any:
+        """Give new rows as they are."""
+        return X
+
+    def unbind(self) -> None:
+        """Let go of the table."""
+        del self.X, self.Y
+
+
+class EstimatorLabelComponent:
+    """One fitted multi-label classifier.
+
+    Parameters
+    ----------
+    model : classifier or None
+        None if all labels were constant.
+    columns : int array
+        The labels that the model knows, in its order.
+    constants : array of shape (n_labels,)
+        What the others are.
+    counts : int32 array of shape (n_rows,)
+        The sample of the training rows.
+    X : array, sparse matrix or frame
+        The training rows.
+    """
+
+    def __init__(
+        self, model: Any, columns: npt.NDArray[np.int64], constants: npt.NDArray[np.float64], counts: Counts, X: Any
+    ) -> None:
+        self.model = model
+        self.columns = columns
+        self.constants = constants
+        self.bound: tuple[Counts, Any] | None = (counts, X)
+
+    def scores(self, rows: Any = None, only: npt.NDArray[np.int64] | None = None) -> Scores:
+        """Give the model's probabilities of the labels, or its choice if it has none."""
+        if rows is None:
+            rows = self._training_data[1]
+        if only is not None:
+            rows = take_rows(rows, only)
+        scores = np.tile(self.constants, (rows.shape[0], 1))
+        if self.model is None:
+            return scores
+        if hasattr(self.model, "predict_proba"):
+            scores[:, self.columns] = read_probabilities(self.model.predict_proba(rows), len(self.columns))
+        else:
+            scores[:, self.columns] = self.model.predict(rows)
+        return scores
+
+    @property
+    def left_out(self) -> npt.NDArray[np.int64]:
+        """The training rows that the component has not seen."""
+        return np.flatnonzero(self._training_data[0] == 0)
+
+    @property
+    def _training_data(self) -> tuple[Counts, Any]:
+        if self.bound is None:
+            raise RuntimeError("The component no longer has its training data; pass the rows.")
+        return self.bound
+
+    def unbind(self) -> None:
+        """Let go of the training data."""
+        self.bound = None

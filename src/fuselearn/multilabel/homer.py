@@ -1,0 +1,189 @@
+"""HOMER: a hierarchy of multi-label classifiers."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from fuselearn.ensembles.base import check_choice, check_whole_number, count_threads
+from fuselearn.ensembles.cart import CARTClassifier
+from fuselearn.multilabel.base import Labels, ReductionClassifier, Weights, count_all_rows
+from fuselearn.multilabel.fusion import FusedClassifier, LabelSum
+from fuselearn.multilabel.hierarchy import describe_hierarchy, draw_hierarchy
+from fuselearn.multilabel.homer_sensor import HOMERSensor, HOMERSettings
+from fuselearn.multilabel.label_clustering import CLUSTERINGS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class HOMERBase(FusedClassifier, ReductionClassifier):
+    """What a HOMER and ensembles of HOMERs share."""
+
+    def _bind_homer(self, X: Any, Y: Labels) -> HOMERSensor:
+        """Bind the table and its labels for HOMERs, whose nodes are then trained side by side.
+
+        Classifiers of scikit-learn hold the interpreter's lock: of those, the labels of a node are trained side by
+        side, in processes.
+        """
+        n_threads = count_threads(self.n_jobs)
+        holds_lock = not (self.estimator is None or isinstance(self.estimator, str | CARTClassifier))
+        learner = self._bind(X, n_threads=n_threads if holds_lock else 1)
+        return HOMERSensor(learner, Y, n_threads=1 if holds_lock else n_threads)
+
+
+class HOMERClassifier(HOMERBase):
+    """A tree of label groups with a two-class model for each group.
+
+    The root holds all labels. Each node divides its labels into ``n_clusters`` groups, so that labels which occur
+    together are together, and down to single labels. A row has a group, a *meta-label*, if it has any of its labels; a
+    node learns its meta-labels from the rows that have at least one of them,
+
+        meta-label of row i:  m_i = max over labels j in the group of y_ij.
+
+    For prediction a row goes down from the root to the groups whose probability is above 0.5, at each node at least to
+    the most probable one. The probability of a label is that of the smallest group around it that the row has reached.
+
+    Parameters
+    ----------
+    estimator : classifier, "tree" or None, default=None
+        Base learner. None means the SVM engine, "tree" the CART engine with the settings of ``CARTClassifier()``; any
+        scikit-learn classifier is cloned for each meta-label.
+    clustering : {"balanced", "kmeans", "random"}, default="balanced"
+        How labels are divided: by k-means into clusters of at most the same size, by k-means from one random start, or
+        by chance. Points are the columns of Y.
+    n_clusters : int, default=3
+        Groups at each node; a node with no more labels than that is divided into single labels.
+    C : float, default=1.0
+        Cost of the SVM engine, as are the next four.
+    kernel : {"rbf", "linear"}, default="rbf"
+    gamma : float or None, default=None
+        None means one over the number of columns.
+    probability : {"platt", "logistic", "sign"}, default="platt"
+        Probabilities by Platt's method on cross-validated margins, by a logistic of the margin, or 0 and 1.
+    scaling : {"standard", "minmax", None}, default="standard"
+        How columns are brought to the same scale.
+    decision : float, str or rule, default=0.5
+        How probabilities become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`.
+    random_state : int, RandomState or None, default=None
+        Seed of the clusterings and of the base learners.
+    n_jobs : int or None, default=None
+        Nodes trained at the same time. Results do not depend on it.
+
+    Attributes
+    ----------
+    labels_ : array of shape (n_labels,)
+        Names of the labels: the columns of a frame, otherwise 0, 1, ...
+    n_labels_ : int
+    classes_ : list of arrays
+        For each label its values, 0 and 1, as scikit-learn's tools expect it.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+        If fitted on a frame whose column names are text.
+
+    Notes
+    -----
+    Details follow the R package utiml, with two corrections. There a meta-label that every training row of a node has
+    gets probability 0; here it gets 1. There k-means fails if fewer label columns than clusters differ; here there are
+    fewer groups then, and labels that cannot be told apart at all are dealt to groups at random. A group that no
+    training row has is divided into single labels at once, and rows without any label are not used.
+
+    References
+    ----------
+    Tsoumakas, G., Katakis, I. and Vlahavas, I. (2008). Effective and efficient multilabel classification in domains
+    with large number of labels. ECML/PKDD Workshop on Mining Multidimensional Data.
+
+    Examples
+    --------
+    >>> from fuselearn.datasets import make_digit_pairs
+    >>> from fuselearn.multilabel import HOMERClassifier, macro_f1
+    >>> X, Y = make_digit_pairs(n_samples=400, random_state=0)
+    >>> model = HOMERClassifier(random_state=0).fit(X[:300], Y[:300])
+    >>> round(macro_f1(Y[300:], model.predict(X[300:])), 2)
+    0.79
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        clustering: str = "balanced",
+        n_clusters: int = 3,
+        C: float = 1.0,
+        kernel: str = "rbf",
+        gamma: float | None = None,
+        probability: str = "platt",
+        scaling: str | None = "standard",
+        decision: Any = 0.5,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.clustering = clustering
+        self.n_clusters = n_clusters
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.probability = probability
+        self.scaling = scaling
+        self.decision = decision
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_choice("clustering", self.clustering, tuple(CLUSTERINGS))
+        check_whole_number("n_clusters", self.n_clusters, 2)
+
+    def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
+        if self.n_clusters > self.n_labels_:
+            warnings.warn(
+                f"n_clusters={self.n_clusters} is more than the {self.n_labels_} labels; every label becomes a group "
+                "of its own, as in binary relevance.",
+                stacklevel=4,
+            )
+        counts, weights = count_all_rows(weights, len(Y))
+        sensor = self._bind_homer(X, Y)
+        settings = HOMERSettings(self.clustering, self.n_clusters, self._settings())
+        component = sensor.measure(counts, int(rng.integers(2**62)), settings, weights=weights)
+        self._adopt(LabelSum([component], np.ones(1), sensor))
+
+    def export_text(self) -> str:
+        """Write the hierarchy of labels as text, a line per group.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd
+        >>> from fuselearn.multilabel import HOMERClassifier
+        >>> X = np.array([[0.0], [0.1], [1.0], [1.1]])
+        >>> Y = pd.DataFrame({"sea": [1, 1, 0, 0], "field": [0, 0, 1, 1], "beach": [1, 1, 0, 0]})
+        >>> model = HOMERClassifier("tree", n_clusters=2, random_state=0).fit(X, Y)
+        >>> print(model.export_text())
+        3 labels
+        ├── 2 labels
+        │   ├── sea
+        │   └── beach
+        └── field
+        """
+        return describe_hierarchy(self._hierarchy(), self.labels_)
+
+    def plot(self) -> Figure:
+        """Draw the hierarchy of labels from its root to the names of the labels.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Show it in a notebook, or write it with ``savefig``.
+        """
+        return draw_hierarchy(self._hierarchy(), self.labels_)
+
+    def _hierarchy(self) -> Any:
+        check_is_fitted(self)
+        return self._fused_.components[0].hierarchy
