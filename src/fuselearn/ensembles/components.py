@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from fuselearn.ensembles.base import TableClassifier, count_threads, validate_rows
+from fuselearn.ensembles.base import TableClassifier, are_counts, count_threads, validate_rows
 from fuselearn.ensembles.cart import CARTClassifier, bind_tree
 from fuselearn.sensors import (
     Component,
@@ -19,6 +19,7 @@ from fuselearn.sensors import (
     Sensor,
     TreeComponent,
     WeightedSum,
+    draw_counts,
 )
 
 
@@ -105,3 +106,18 @@ class ComponentEnsemble(TableClassifier):
         """Sum up what the components say about new rows."""
         rows = self._read_rows(X)
         return self._fused_.scores(rows, count_threads(self.n_jobs))
+
+
+def measure_all_rows(sensor: Sensor, sample_weight: npt.NDArray[np.float64] | None, seed: int) -> Component:
+    """Train a component on all rows as they are, or as their weights say.
+
+    For a base learner that takes no weights, as many rows as there are are drawn by them.
+    """
+    counts = np.ones(sensor.n_rows, dtype=np.int32)
+    if sample_weight is None:
+        return sensor.measure(counts, seed)
+    if are_counts(sample_weight):
+        return sensor.measure(sample_weight.astype(np.int32), seed)
+    if isinstance(sensor, EstimatorSensor) and not sensor.takes_weights:
+        return sensor.measure(draw_counts(seed, sample_weight, sensor.n_rows), seed)
+    return sensor.measure((sample_weight > 0).astype(np.int32), seed, weights=sample_weight)

@@ -10,7 +10,6 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
 from fuselearn.ensembles.base import (
-    are_counts,
     check_choice,
     check_number,
     check_whole_number,
@@ -20,9 +19,8 @@ from fuselearn.ensembles.base import (
     read_weights,
 )
 from fuselearn.ensembles.cart import CARTClassifier
-from fuselearn.ensembles.components import ComponentEnsemble
+from fuselearn.ensembles.components import ComponentEnsemble, measure_all_rows
 from fuselearn.ensembles.filtering import FilterTrace, Measurement, closed_form_coefficients, run_filters
-from fuselearn.sensors import Component, EstimatorSensor, Sensor, draw_counts
 from fuselearn.sensors.fusion import component_scores
 from fuselearn.sensors.votes import blend_scores, blend_votes
 
@@ -170,7 +168,7 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble):
             return float(shares @ (estimate.argmax(axis=1) != truth))
 
         run = run_filters(
-            _measure_all_rows(sensor, sample_weight, shares, seeds[0]),
+            measure_all_rows(sensor, sample_weight, seeds[0]),
             measure,
             error_of,
             shares,
@@ -233,15 +231,3 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble):
         """
         for scores in self.staged_predict_proba(X):
             yield self.classes_[self._choose(scores)]
-
-
-def _measure_all_rows(sensor: Sensor, sample_weight: Weights | None, shares: Weights, seed: int) -> Component:
-    """Train the first classifier: on all rows as they are, or as their weights say."""
-    counts = np.ones(sensor.n_rows, dtype=np.int32)
-    if sample_weight is None:
-        return sensor.measure(counts, seed)
-    if are_counts(sample_weight):
-        return sensor.measure(sample_weight.astype(np.int32), seed)
-    if isinstance(sensor, EstimatorSensor) and not sensor.takes_weights:
-        return sensor.measure(draw_counts(seed, shares, sensor.n_rows), seed)
-    return sensor.measure((sample_weight > 0).astype(np.int32), seed, weights=sample_weight)

@@ -72,6 +72,11 @@ class EstimatorSensor:
         numbers = np.searchsorted(self.classes, self.y).astype(np.int32)
         return self.measure(draw_covering_counts(seed, weights, self.n_rows, numbers, self.n_classes, tries), seed)
 
+    def regroup(self, groups: npt.NDArray[np.int8]) -> EstimatorSensor:
+        """Bind the same table to the question to which of two groups a row's class belongs."""
+        numbers = np.searchsorted(self.classes, self.y)
+        return EstimatorSensor(self.X, groups[numbers].astype(np.int64), np.array([0, 1]), self.estimator)
+
 
 class EstimatorComponent:
     """One fitted classifier; classes that it has not seen get score 0."""

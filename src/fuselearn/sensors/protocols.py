@@ -69,3 +69,13 @@ class Sensor(Protocol):
             Whether to draw again, up to 100 times, while a class is missing from the sample.
         """
         ...
+
+    def regroup(self, groups: npt.NDArray[np.int8]) -> Sensor:
+        """Bind the same table to the question to which of two groups a row's class belongs.
+
+        Parameters
+        ----------
+        groups : int8 array of shape (n_classes,)
+            0 or 1 for each class.
+        """
+        ...

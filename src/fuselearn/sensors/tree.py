@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -96,6 +97,13 @@ class TreeSensor:
             return self._measure_small(np.empty(0, dtype=np.int32), weights, tries, seed)
         counts = draw_covering_counts(seed, weights, self.n_rows, self.target, self.n_classes, tries)
         return self.measure(counts, seed)
+
+    def regroup(self, groups: npt.NDArray[np.int8]) -> TreeSensor:
+        """Bind the same coded table to the question to which of two groups a row's class belongs."""
+        sensor = copy(self)
+        sensor.target = groups[self.target].astype(np.int32)
+        sensor.n_classes = 2
+        return sensor
 
     def _is_small(self) -> bool:
         return self.n_rows <= PRESORTED_ROWS

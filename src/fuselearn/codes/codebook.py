@@ -1,0 +1,215 @@
+"""Code books: which bits stand for which class, and how far apart the codewords are.
+
+A code book is an array of 0 and 1 with one row, the *codeword*, per class, and one column per bit. Each bit splits the
+classes into two groups and is learned by a classifier of its own. Useful books have distinct rows, and no column that
+is constant (nothing to learn) or equal or complementary to another one (the same problem twice, with the same errors).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fuselearn.ensembles.base import make_generator
+
+CodeBook = npt.NDArray[np.int8]
+
+MOST_EXHAUSTIVE_CLASSES = 13
+_WORD_BITS = 62
+
+
+def exhaustive_code(n_classes: int) -> CodeBook:
+    """Give the code book with every split of the classes into two groups.
+
+    It has 2^(C-1) - 1 bits for C classes, and any two codewords differ in 2^(C-2) of them: no book is better per bit.
+
+    Parameters
+    ----------
+    n_classes : int
+        From 2 to 13; the number of bits doubles with each class.
+
+    Returns
+    -------
+    int8 array of shape (n_classes, 2**(n_classes - 1) - 1)
+
+    References
+    ----------
+    Dietterich, T. G. and Bakiri, G. (1995). Solving multiclass learning problems via error-correcting output codes.
+    Journal of Artificial Intelligence Research 2, 263-286.
+
+    Examples
+    --------
+    >>> exhaustive_code(4)
+    array([[1, 1, 1, 1, 1, 1, 1],
+           [0, 0, 0, 0, 1, 1, 1],
+           [0, 0, 1, 1, 0, 0, 1],
+           [0, 1, 0, 1, 0, 1, 0]], dtype=int8)
+    """
+    if not 2 <= n_classes <= MOST_EXHAUSTIVE_CLASSES:
+        raise ValueError(
+            f"An exhaustive code is for 2 to {MOST_EXHAUSTIVE_CLASSES} classes; "
+            f"{n_classes} classes would need 2^{n_classes - 1} - 1 bits."
+        )
+    splits = _bits(np.arange(count_splits(n_classes)), n_classes - 1).T[::-1]
+    return np.vstack([np.ones((1, splits.shape[1]), dtype=np.int8), splits])
+
+
+def random_code(n_classes: int, n_bits: int, *, random_state: Any = None) -> CodeBook:
+    """Draw a code book at random among those with distinct rows and no column twice.
+
+    Parameters
+    ----------
+    n_classes : int
+    n_bits : int
+        From ceil(log2(n_classes)) to 2^(n_classes - 1) - 1.
+    random_state : int, Generator, RandomState or None
+
+    Returns
+    -------
+    int8 array of shape (n_classes, n_bits)
+
+    Examples
+    --------
+    >>> random_code(4, 3, random_state=0)
+    array([[1, 0, 1],
+           [1, 1, 0],
+           [0, 0, 1],
+           [1, 1, 1]], dtype=int8)
+    """
+    check_n_bits(n_classes, n_bits)
+    rng = make_generator(random_state)
+    # Whichever is scarcer, distinct rows or distinct columns, is drawn without replacement; the other is hoped for.
+    draw = _draw_rows if n_bits <= 2 * np.log2(n_classes) else _draw_columns
+    while True:
+        code = draw(n_classes, n_bits, rng)
+        if has_distinct_rows(code) and has_useful_columns(code):
+            return code
+
+
+def _draw_rows(n_classes: int, n_bits: int, rng: np.random.Generator) -> CodeBook:
+    return _bits(rng.choice(2**n_bits, n_classes, replace=False), n_bits)
+
+
+def _draw_columns(n_classes: int, n_bits: int, rng: np.random.Generator) -> CodeBook:
+    """Draw columns whose first bit is 0, so that no two of them are complementary."""
+    n_drawn = min(n_classes - 1, _WORD_BITS)
+    code = rng.integers(0, 2, (n_classes, n_bits), dtype=np.int8)
+    code[0] = 0
+    code[1 : n_drawn + 1] = _bits(1 + rng.choice(2**n_drawn - 1, n_bits, replace=False), n_drawn).T
+    return code
+
+
+def _bits(words: npt.NDArray[np.int64], n_bits: int) -> CodeBook:
+    """Write numbers in binary, one per row, the lowest bit first."""
+    return ((words[:, None] >> np.arange(n_bits)) & 1).astype(np.int8)
+
+
+def read_code(code: Any, n_classes: int) -> CodeBook:
+    """Check a code book that the user has made.
+
+    Parameters
+    ----------
+    code : array of shape (n_classes, n_bits)
+        Of 0 and 1, or of -1 and 1.
+    n_classes : int
+
+    Returns
+    -------
+    int8 array of 0 and 1
+    """
+    book = np.asarray(code)
+    if book.ndim != 2 or book.shape[0] != n_classes or book.shape[1] == 0:
+        raise ValueError(
+            f"code must have a row for each of the {n_classes} classes and a column per bit, not the shape {book.shape}."
+        )
+    if book.dtype.kind not in "biuf" or not (np.isin(book, (0, 1)).all() or np.isin(book, (-1, 1)).all()):
+        raise ValueError("code must hold only 0 and 1, or only -1 and 1.")
+    book = (book > 0).astype(np.int8)
+    if not has_distinct_rows(book):
+        distances = pairwise_distances(book) + np.tri(n_classes, dtype=np.int64)
+        first, second = np.argwhere(distances == 0)[0]
+        raise ValueError(f"code has equal rows, {first} and {second}; every class needs a codeword of its own.")
+    return book
+
+
+def check_n_bits(n_classes: int, n_bits: int) -> None:
+    """Check that useful code books of this size exist."""
+    fewest = fewest_bits(n_classes)
+    if n_bits < fewest:
+        raise ValueError(f"n_bits must be at least {fewest} to tell {n_classes} classes apart, not {n_bits}.")
+    if n_bits > count_splits(n_classes):
+        raise ValueError(
+            f"n_bits must be at most {count_splits(n_classes)}: {n_classes} classes can be split into two groups in no "
+            f"more ways, not {n_bits}."
+        )
+
+
+def fewest_bits(n_classes: int) -> int:
+    """Give the least number of bits that can tell classes apart, ceil(log2(n_classes))."""
+    return (n_classes - 1).bit_length()
+
+
+def count_splits(n_classes: int) -> int:
+    """Give the number of ways to split classes into two groups, 2^(n_classes - 1) - 1."""
+    return int(2 ** (n_classes - 1) - 1)
+
+
+def has_distinct_rows(code: CodeBook) -> bool:
+    """Tell whether every class has a codeword of its own."""
+    return len({row.tobytes() for row in code}) == len(code)
+
+
+def has_useful_columns(code: CodeBook) -> bool:
+    """Tell whether no column is constant, or equal or complementary to another one."""
+    columns = np.ascontiguousarray((code ^ code[0]).T)
+    return bool(columns.any(axis=1).all()) and len({column.tobytes() for column in columns}) == len(columns)
+
+
+def pairwise_distances(code: CodeBook) -> npt.NDArray[np.int64]:
+    """Give the Hamming distance, the number of bits that differ, of each pair of codewords.
+
+    Examples
+    --------
+    >>> pairwise_distances(np.array([[0, 0, 1], [0, 1, 0], [1, 1, 1]]))
+    array([[0, 2, 2],
+           [2, 0, 2],
+           [2, 2, 0]])
+    """
+    bits = code.astype(np.int64)
+    agreeing = bits @ bits.T + (1 - bits) @ (1 - bits).T
+    return code.shape[1] - agreeing
+
+
+def min_distance(code: CodeBook) -> int:
+    """Give the least Hamming distance d of two codewords; floor((d - 1) / 2) wrong bits are always corrected.
+
+    Examples
+    --------
+    >>> min_distance(exhaustive_code(5))
+    8
+    """
+    return int(pairwise_distances(code)[np.triu_indices(len(code), 1)].min())
+
+
+def distance_bound(n_classes: int, n_bits: int) -> int:
+    """Give a minimum distance that no code book without equal or complementary columns can exceed.
+
+    A bit that splits C classes into groups of a and C - a tells a (C - a) pairs of classes apart. The least distance of
+    a pair is at most the mean one (Plotkin's argument), which is largest when the most even splits are taken.
+
+    Examples
+    --------
+    >>> distance_bound(50, 100)
+    51
+    >>> distance_bound(5, 15) == min_distance(exhaustive_code(5))
+    True
+    """
+    told_apart, n_left = 0, n_bits
+    for size in range(n_classes // 2, 0, -1):
+        n_splits = math.comb(n_classes, size) // (2 if 2 * size == n_classes else 1)
+        told_apart += min(n_left, n_splits) * size * (n_classes - size)
+        n_left -= min(n_left, n_splits)
+    return told_apart // math.comb(n_classes, 2)
