@@ -12,7 +12,7 @@ import sklearn
 
 import fuselearn
 
-ALL = ("startup", "small_data", "large_data", "prediction", "scaling", "stratification")
+ALL = ("startup", "small_data", "large_data", "prediction", "scaling", "stratification", "codes")
 
 
 def main() -> None:

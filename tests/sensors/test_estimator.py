@@ -121,3 +121,10 @@ def test_a_component_without_its_training_data_answers_for_passed_rows_only(coun
     np.testing.assert_array_equal(component.votes(X), votes)
     with pytest.raises(RuntimeError, match="training data"):
         component.scores()
+
+
+def test_regrouped_classes_are_0_and_1(counts):
+    component = bind(GaussianNB()).regroup(np.array([1, 0, 1], dtype=np.int8)).measure(counts, 0)
+    drawn = counts > 0
+    expected = GaussianNB().fit(X[drawn], numbers[drawn] != 1, sample_weight=counts[drawn])
+    np.testing.assert_allclose(component.scores(X), expected.predict_proba(X))

@@ -108,3 +108,11 @@ def test_packed_trees_sum_votes_and_scores(sensor):
     )
     np.testing.assert_allclose(packed.scores(X), expected, atol=1e-15)
     assert packed.leaves(X).shape == (len(X), 4)
+
+
+def test_regrouped_classes_share_the_coded_table(sensor, counts):
+    regrouped = sensor.regroup(np.array([1, 0, 1], dtype=np.int8))
+    bound = TreeSensor(X, NUMERIC, (y != 1).astype(np.int32), 2, TreeSettings(complexity=-1.0))
+    assert regrouped.columns is sensor.columns
+    assert sensor.n_classes == 3
+    np.testing.assert_array_equal(regrouped.measure(counts, 1).scores(X), bound.measure(counts, 1).scores(X))

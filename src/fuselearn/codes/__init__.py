@@ -1,5 +1,6 @@
 """Error-correcting output codes: many classes from two-class classifiers, with bits to spare for their errors."""
 
+from fuselearn.codes.classifier import ErrorCorrectingCodeClassifier
 from fuselearn.codes.codebook import (
     distance_bound,
     exhaustive_code,
@@ -9,6 +10,7 @@ from fuselearn.codes.codebook import (
 from fuselearn.codes.search import search_code
 
 __all__ = [
+    "ErrorCorrectingCodeClassifier",
     "distance_bound",
     "exhaustive_code",
     "min_distance",

@@ -74,10 +74,10 @@ def random_code(n_classes: int, n_bits: int, *, random_state: Any = None) -> Cod
     Examples
     --------
     >>> random_code(4, 3, random_state=0)
-    array([[1, 0, 1],
-           [1, 1, 0],
+    array([[0, 1, 0],
+           [0, 1, 1],
            [0, 0, 1],
-           [1, 1, 1]], dtype=int8)
+           [1, 1, 0]], dtype=int8)
     """
     check_n_bits(n_classes, n_bits)
     rng = make_generator(random_state)
@@ -123,7 +123,7 @@ def read_code(code: Any, n_classes: int) -> CodeBook:
     book = np.asarray(code)
     if book.ndim != 2 or book.shape[0] != n_classes or book.shape[1] == 0:
         raise ValueError(
-            f"code must have a row for each of the {n_classes} classes and a column per bit, not the shape {book.shape}."
+            f"code must have a row for each of the {n_classes} classes and a column per bit, not shape {book.shape}."
         )
     if book.dtype.kind not in "biuf" or not (np.isin(book, (0, 1)).all() or np.isin(book, (-1, 1)).all()):
         raise ValueError("code must hold only 0 and 1, or only -1 and 1.")

@@ -24,8 +24,8 @@ def search_code(n_classes: int, n_bits: int, *, n_restarts: int = 500, random_st
         sum over pairs of classes of 2^(-distance of their codewords),
 
     which close pairs dominate, and if no two columns become equal or complementary and none constant. The best book of
-    all restarts is returned. The search ends early when the distance reaches :func:`~fuselearn.codes.distance_bound`, and
-    on large books when a fixed amount of work is done, whatever the clock says: the same seed gives the same book.
+    all restarts is returned. The search ends early when the distance reaches :func:`distance_bound`, and on large books
+    when a fixed amount of work is done, whatever the clock says: the same seed gives the same book.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def search_code(n_classes: int, n_bits: int, *, n_restarts: int = 500, random_st
     --------
     >>> from fuselearn.codes import min_distance, random_code, search_code
     >>> min_distance(random_code(50, 100, random_state=0))
-    34
+    35
     >>> min_distance(search_code(50, 100, random_state=0))
     48
     """
