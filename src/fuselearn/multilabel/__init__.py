@@ -1,6 +1,9 @@
 """Multi-label ensembles: several labels per row, one (n, L) array of probabilities."""
 
 from fuselearn.multilabel.binary_relevance import BinaryRelevanceClassifier
+from fuselearn.multilabel.binary_relevance_ensemble import EnsembleOfBinaryRelevanceClassifier
+from fuselearn.multilabel.chain import ChainClassifier
+from fuselearn.multilabel.chain_ensemble import EnsembleOfChainsClassifier
 from fuselearn.multilabel.decisions import (
     AtLeastOne,
     CardinalityThreshold,
@@ -25,8 +28,11 @@ __all__ = [
     "AtLeastOne",
     "BinaryRelevanceClassifier",
     "CardinalityThreshold",
+    "ChainClassifier",
     "DecisionRule",
     "EnsembleHOMERClassifier",
+    "EnsembleOfBinaryRelevanceClassifier",
+    "EnsembleOfChainsClassifier",
     "ExpectedF1",
     "FixedThreshold",
     "HOMERClassifier",

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fuselearn._compat import take_rows
 from fuselearn.ensembles.base import are_counts, count_threads, fit_whole_or_not, make_generator, read_weights
+from fuselearn.multilabel.decisions import make_decision_rule
 from fuselearn.multilabel.labels import label_names, read_labels
 from fuselearn.multilabel.learners import Learner, bind_learner, check_svm_parameters
 from fuselearn.multilabel.stratification import IterativeStratifiedKFold
@@ -22,6 +23,8 @@ Scores = npt.NDArray[np.float64]
 Weights = npt.NDArray[np.float64]
 
 N_FOLDS = 5
+# New rows are predicted in parts that have so many kernel values to the training rows.
+KERNEL_VALUES = 2**26
 
 
 class MultilabelClassifier(ClassifierMixin, BaseEstimator):
@@ -66,7 +69,8 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
         object
             The fitted classifier itself.
         """
-        rule = make_decision_rule(self.decision)
+        rule = make_decision_rule(self.decision, "decision")
+        self._rows_at_once_ = 2**31
         self._check_parameters()
         X = self._read_table(X, reset=True)
         Y = self._read_labels(Y, X.shape[0])
@@ -74,9 +78,7 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
         rng = make_generator(self.random_state)
         self._fit_labels(X, Y, weights, rng)
         if rule.needs_scores:
-            scores = self._honest_scores(X, Y, weights, int(rng.integers(2**31)))
-            known = ~np.isnan(scores).any(axis=1)
-            rule.fit(scores[known], Y[known])
+            rule.fit(self._honest_scores(X, Y, weights, int(rng.integers(2**31))), Y, weights)
         self._rule_ = rule
         return self
 
@@ -93,7 +95,7 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
             1 where the row gets the label, else 0; columns are in the order of ``labels_``.
         """
         scores = self.predict_proba(X)
-        return np.asarray(self._rule_.apply(scores), dtype=np.int64)
+        return self._rule_.apply(scores)
 
     def predict_proba(self, X: Any) -> Scores:
         """Predict the probability that a row has a label.
@@ -108,7 +110,12 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
             Columns are in the order of ``labels_``; they need not sum to one.
         """
         check_is_fitted(self)
-        return self._label_scores(self._read_table(X, reset=False))
+        X = self._read_table(X, reset=False)
+        n_rows, step = X.shape[0], self._rows_at_once_
+        if n_rows <= step:
+            return self._label_scores(X)
+        parts = (np.arange(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
+        return np.vstack([self._label_scores(take_rows(X, part)) for part in parts])
 
     def _check_parameters(self) -> None:
         """Refuse parameters that make no sense, before any work is done."""
@@ -123,7 +130,7 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
 
     def _wants_honest_scores(self) -> bool:
         """Tell whether the decision rule is fitted, and so ``_honest_scores`` will be called after ``_fit_labels``."""
-        return bool(make_decision_rule(self.decision).needs_scores)
+        return make_decision_rule(self.decision).needs_scores
 
     def _honest_scores(self, X: Any, Y: Labels, weights: Weights | None, seed: int) -> Scores:
         """Score the training rows by models that have not seen them; rows of NaN have no such score.
@@ -200,6 +207,8 @@ class ReductionClassifier(MultilabelClassifier):
 
     def _bind(self, X: Any, *, n_threads: int | None = None) -> Learner:
         """Bind a checked table to the base learner."""
+        if self.estimator is None:
+            self._rows_at_once_ = max(1, KERNEL_VALUES // X.shape[0])
         n_threads = count_threads(self.n_jobs) if n_threads is None else n_threads
         return bind_learner(self.estimator, X, n_threads=n_threads, scaling=self.scaling)
 
@@ -225,22 +234,3 @@ def count_all_rows(weights: Weights | None, n_rows: int) -> tuple[npt.NDArray[np
     if are_counts(weights):
         return weights.astype(np.int32), None
     return (weights > 0).astype(np.int32), weights
-
-
-class _Threshold:
-    needs_scores = False
-
-    def __init__(self, spec: Any) -> None:
-        self.threshold = float(spec)
-
-    def fit(self, scores: Scores, Y: Labels) -> None:
-        """Learn nothing."""
-
-    def apply(self, scores: Scores) -> npt.NDArray[np.bool_]:
-        """Choose labels above the threshold."""
-        return scores > self.threshold
-
-
-def make_decision_rule(spec: Any) -> _Threshold:
-    """Make a fixed threshold, until there are more rules."""
-    return _Threshold(spec)

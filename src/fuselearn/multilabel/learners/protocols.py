@@ -103,7 +103,11 @@ class Learner(Protocol):
         ...
 
     def unbind(self) -> None:
-        """Let go of what only training needs, also for blocks and learners that were made from this one."""
+        """Let go of what only training needs.
+
+        Blocks of an extended learner can still answer for the bound rows, given ``extra``, as long as the learner that
+        was extended is bound.
+        """
         ...
 
 

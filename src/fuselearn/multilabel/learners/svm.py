@@ -128,7 +128,7 @@ class SVMLearnerBlock:
         return self.block.probabilities(sensor.extend_rows(kernel_rows, extra, only))
 
     def unbind(self) -> None:
-        """Let go of the Gram matrix of an extended table; the other ones belong to the learner."""
+        """Let go of the Gram matrix of an extended table; the others belong to the learner."""
         if self.block.sensor is not self.block.sensor.root:
             self.block.sensor.unbind()
 

@@ -50,10 +50,11 @@ class TreeLearner:
         self.n_rows, self.n_columns = matrix.shape
         self.tree = tree
         self.settings = tree_settings(tree, self.n_columns)
-        self.columns: CodedColumns = code_columns(matrix, self.coder.n_categories_, tree.max_bins, n_threads)
-        # Where each column of the coded table is in rows that are given for prediction.
+        self.table = code_columns(matrix, self.coder.n_categories_, tree.max_bins, n_threads)
+        self.appended = np.empty((self.n_rows, 0), dtype=np.int8)
+        # The table with what has been appended, and where each column of it is in rows that are given for prediction.
+        self.columns = self.table
         self.places = np.arange(self.n_columns)
-        self.n_appended = 0
         self.n_threads = n_threads
 
     def train(
@@ -83,19 +84,17 @@ class TreeLearner:
 
     def extend(self, columns: npt.NDArray[np.integer]) -> Self:
         """Give a learner whose coded table has label columns appended."""
-        n_appended = self.n_appended + columns.shape[1]
+        appended = np.hstack([self.appended, columns])
         return self._with(
+            appended=appended,
             columns=append_columns(self.columns, columns),
-            places=np.concatenate([self.places, self.n_columns + np.arange(self.n_appended, n_appended)]),
-            n_appended=n_appended,
+            places=np.concatenate([self.places, self.n_columns + np.arange(self.appended.shape[1], appended.shape[1])]),
         )
 
     def restrict(self, features: npt.NDArray[np.intp]) -> Self:
         """Give a learner on some of the coded columns."""
-        return self._with(
-            columns=select_columns(self.columns, features),
-            places=self.places[features],
-        )
+        table = select_columns(self.table, features)
+        return self._with(table=table, columns=table, places=self.places[features])
 
     def _with(self, **changes: Any) -> Self:
         other = object.__new__(type(self))
@@ -113,7 +112,7 @@ class TreeLearner:
 
     def unbind(self) -> None:
         """Let go of the coded table."""
-        del self.columns
+        del self.table, self.columns, self.appended
 
 
 class TreeBlock:
@@ -122,10 +121,11 @@ class TreeBlock:
     def __init__(self, trees: list[Tree], learner: TreeLearner) -> None:
         self.trees = trees
         self.places = learner.places
-        self.n_appended = learner.n_appended
-        self.n_categories = np.pad(learner.coder.n_categories_, (0, learner.n_appended))
+        self.n_appended = learner.appended.shape[1]
+        self.n_categories = np.pad(learner.coder.n_categories_, (0, self.n_appended))
         self.n_threads = learner.n_threads
-        self.columns: CodedColumns | None = learner.columns
+        # What was appended is kept apart from the table, which the blocks of a chain share.
+        self.bound: tuple[CodedColumns, npt.NDArray[np.int8]] | None = (learner.table, learner.appended)
         self.forest: PackedForest | None = None
 
     def probabilities(
@@ -145,18 +145,21 @@ class TreeBlock:
         return shares[reached + self.forest.roots]
 
     def _bound_probabilities(self, extra: npt.NDArray[Any] | None, only: Indices | None) -> Scores:
-        if self.columns is None:
+        if self.bound is None:
             raise RuntimeError("The block no longer has its training data; pass the rows.")
-        codes = self.columns.codes if only is None else self.columns.codes[only]
-        if extra is not None:
-            own = codes[:, : codes.shape[1] - self.n_appended]
-            codes = np.hstack([own, extra.astype(own.dtype)])
-        columns = self.columns._replace(codes=codes)
+        table, appended = self.bound
+        if extra is None:
+            extra = appended if only is None else appended[only]
+        codes = table.codes if only is None else table.codes[only]
+        columns = table._replace(
+            codes=np.hstack([codes, extra.astype(codes.dtype)]) if self.n_appended else codes,
+            n_codes=np.pad(table.n_codes, (0, self.n_appended), constant_values=2),
+        )
         return np.column_stack([tree.shares()[apply_codes(tree, columns), 1] for tree in self.trees])
 
     def unbind(self) -> None:
         """Let go of the coded table."""
-        self.columns = None
+        self.bound = None
 
 
 def append_columns(columns: CodedColumns, labels: npt.NDArray[np.integer]) -> CodedColumns:

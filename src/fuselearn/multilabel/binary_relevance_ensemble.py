@@ -1,0 +1,118 @@
+"""EBR: an ensemble of binary relevance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fuselearn.multilabel.base import Labels
+from fuselearn.multilabel.learners import Block, Learner
+from fuselearn.multilabel.resampling import ResampledClassifier
+
+
+def train_relevance(
+    learner: Learner, Y: Labels, counts: npt.NDArray[np.int32], rng: np.random.Generator, settings: dict[str, Any]
+) -> Block:
+    """Train a model per label, all on the same rows and columns."""
+    return learner.train(Y, counts, int(rng.integers(2**31)), **settings)
+
+
+class EnsembleOfBinaryRelevanceClassifier(ResampledClassifier):
+    """Equal votes of binary relevance models, each on random rows (EBR).
+
+    With v_tj(x) the vote of the t-th of T models of label j, 0 or 1 or a probability,
+
+        p_j(x) = (v_1j(x) + ... + v_Tj(x)) / T.
+
+    Parameters
+    ----------
+    estimator : classifier, "tree" or None, default=None
+        Base learner. None means the SVM engine, "tree" the CART engine with the settings of ``CARTClassifier()``; any
+        scikit-learn classifier is cloned for each label of each member.
+    n_estimators : int, default=10
+        Number of members, each with a model per label.
+    max_samples : int or float, default=1.0
+        Rows drawn for each member, with replacement, as a number or as a share of all rows. It may exceed 1: with 2.0
+        a member sees 86 % of the rows instead of 63 %.
+    max_features : int, float, "sqrt", "log2" or None, default=None
+        Columns that each member sees, as a number, a share, or a root or logarithm of their number; None means all.
+    vote : {"class", "probability"}, default="class"
+        Whether members vote with the labels that they choose or with their probabilities.
+    C : float, default=1.0
+        Cost of the SVM engine, as are the next four.
+    kernel : {"rbf", "linear"}, default="rbf"
+    gamma : float or None, default=None
+        None means one over the number of columns that a member sees.
+    probability : {"platt", "logistic", "sign"}, default="platt"
+        Probabilities by Platt's method on cross-validated margins, by a logistic of the margin, or 0 and 1.
+    scaling : {"standard", "minmax"} or None, default="standard"
+        Whether columns are divided by their standard deviation, by their range, or not at all.
+    decision : float, str or rule, default=0.5
+        How shares of votes become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`. Rules
+        that are fitted get the out-of-bag votes.
+    random_state : int, RandomState or None, default=None
+        Seed of the samples and the base learners.
+    n_jobs : int or None, default=None
+        Members trained at the same time. Results do not depend on it.
+
+    Attributes
+    ----------
+    oob_decision_function_ : array of shape (n_rows, n_labels)
+        Out-of-bag votes, if ``decision`` needs them; NaN for rows that were in every sample.
+    labels_ : array of shape (n_labels,)
+        Names of the labels: the columns of a frame, otherwise 0, 1, ...
+    n_labels_ : int
+    classes_ : list of arrays
+        For each label its values, 0 and 1, as scikit-learn's tools expect it.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+        If fitted on a frame whose column names are text.
+
+    References
+    ----------
+    Read, J., Pfahringer, B., Holmes, G. and Frank, E. (2011). Classifier chains for multi-label classification.
+    Machine Learning 85(3), 333-359.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from fuselearn.multilabel import EnsembleOfBinaryRelevanceClassifier
+    >>> X, Y = make_multilabel_classification(n_samples=200, n_classes=4, random_state=0)
+    >>> model = EnsembleOfBinaryRelevanceClassifier("tree", random_state=0).fit(X[:150], Y[:150])
+    >>> model.predict_proba(X[150:152])
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        n_estimators: int = 10,
+        *,
+        max_samples: int | float = 1.0,
+        max_features: int | float | str | None = None,
+        vote: str = "class",
+        C: float = 1.0,
+        kernel: str = "rbf",
+        gamma: float | None = None,
+        probability: str = "platt",
+        scaling: str | None = "standard",
+        decision: Any = 0.5,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.max_samples = max_samples
+        self.max_features = max_features
+        self.vote = vote
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.probability = probability
+        self.scaling = scaling
+        self.decision = decision
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    _train = staticmethod(train_relevance)
