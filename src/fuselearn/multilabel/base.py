@@ -8,15 +8,22 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._compat import take_rows
-from fuselearn.ensembles.base import are_counts, count_threads, fit_whole_or_not, make_generator, read_weights
+from fuselearn.ensembles.base import (
+    are_counts,
+    count_threads,
+    fit_whole_or_not,
+    make_generator,
+    read_weights,
+    validate_rows,
+)
+from fuselearn.ensembles.cart import CARTClassifier
 from fuselearn.multilabel.decisions import make_decision_rule
 from fuselearn.multilabel.labels import label_names, read_labels
 from fuselearn.multilabel.learners import Learner, bind_learner, check_svm_parameters
 from fuselearn.multilabel.stratification import IterativeStratifiedKFold
-from fuselearn.sensors.table import as_frame
 
 Labels = npt.NDArray[np.int8]
 Scores = npt.NDArray[np.float64]
@@ -72,7 +79,7 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
         rule = make_decision_rule(self.decision, "decision")
         self._rows_at_once_ = 2**31
         self._check_parameters()
-        X = self._read_table(X, reset=True)
+        X = validate_rows(self, X, reset=True)
         Y = self._read_labels(Y, X.shape[0])
         weights = read_weights(sample_weight, X, X.shape[0])
         rng = make_generator(self.random_state)
@@ -110,7 +117,7 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
             Columns are in the order of ``labels_``; they need not sum to one.
         """
         check_is_fitted(self)
-        X = self._read_table(X, reset=False)
+        X = validate_rows(self, X, reset=False)
         n_rows, step = X.shape[0], self._rows_at_once_
         if n_rows <= step:
             return self._label_scores(X)
@@ -149,19 +156,6 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
             scores[outside] = model.predict_proba(take_rows(X, outside))
         return scores
 
-    def _read_table(self, X: Any, *, reset: bool) -> Any:
-        """Check the shape and the names of a table; its content is for the base learner to judge."""
-        if as_frame(X) is None:
-            return validate_data(
-                self, X, reset=reset, dtype=None, accept_sparse="csr", ensure_all_finite=False, ensure_min_samples=1
-            )
-        validate_data(self, X, reset=reset, skip_check_array=True)
-        if X.shape[0] == 0 or X.shape[1] == 0:
-            raise ValueError(
-                f"Found array with {X.shape[0]} sample(s) and {X.shape[1]} feature(s); at least one of each is needed."
-            )
-        return X
-
     def _read_labels(self, Y: Any, n_rows: int) -> Labels:
         """Check the labels, set their names and number, and give them as an array of 0 and 1."""
         if Y is None:
@@ -192,13 +186,13 @@ class ReductionClassifier(MultilabelClassifier):
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn what the estimator can take."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        if isinstance(self.estimator, BaseEstimator):
+        if isinstance(self.estimator, BaseEstimator) and not isinstance(self.estimator, CARTClassifier):
             base = get_tags(self.estimator)
             tags.input_tags.allow_nan = base.input_tags.allow_nan
             tags.input_tags.sparse = base.input_tags.sparse
         else:
-            tags.input_tags.allow_nan = self.estimator == "tree"
+            tags.input_tags.allow_nan = self.estimator is not None
+            tags.input_tags.sparse = True
         return tags
 
     def _check_parameters(self) -> None:

@@ -82,6 +82,8 @@ class EnsembleOfBinaryRelevanceClassifier(ResampledClassifier):
     >>> X, Y = make_multilabel_classification(n_samples=200, n_classes=4, random_state=0)
     >>> model = EnsembleOfBinaryRelevanceClassifier("tree", random_state=0).fit(X[:150], Y[:150])
     >>> model.predict_proba(X[150:152])
+    array([[0.6, 0.2, 0.5, 0.9],
+           [0.7, 0.6, 0.3, 0.2]])
     """
 
     def __init__(

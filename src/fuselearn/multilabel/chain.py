@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -133,7 +133,7 @@ class ChainClassifier(ReductionClassifier):
             return numbers
         if isinstance(self.order, str):
             return rng.permutation(self.n_labels_)
-        given = list(self.order)
+        given = list(self.order) if isinstance(self.order, Iterable) else []
         for names in (self.labels_.tolist(), numbers.tolist()):
             if len(given) == len(names) and set(given) == set(names):
                 return np.array([names.index(label) for label in given])

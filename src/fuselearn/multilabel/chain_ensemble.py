@@ -84,6 +84,8 @@ class EnsembleOfChainsClassifier(ResampledClassifier):
     >>> X, Y = make_multilabel_classification(n_samples=200, n_classes=4, random_state=0)
     >>> model = EnsembleOfChainsClassifier("tree", decision="cardinality", random_state=0).fit(X[:150], Y[:150])
     >>> model.predict_proba(X[150:152])
+    array([[0.7, 0.1, 0.5, 0.9],
+           [0.6, 0.6, 0.3, 0.2]])
     """
 
     def __init__(

@@ -1,0 +1,250 @@
+"""What all multi-label classifiers share: reading labels, decision rules, weights, prediction in parts."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import get_scorer
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.utils import get_tags
+
+from fuselearn import CARTClassifier
+from fuselearn.multilabel import BinaryRelevanceClassifier, CardinalityThreshold, PerLabelThresholds
+from fuselearn.multilabel.base import MultilabelClassifier
+from fuselearn.multilabel.stratification import IterativeStratifiedKFold
+
+
+def relevance(**kwargs):
+    kwargs.setdefault("estimator", CARTClassifier(min_samples_split=4))
+    return BinaryRelevanceClassifier(random_state=0, **kwargs)
+
+
+class Lookup(MultilabelClassifier):
+    """Remember the labels of the rows, by the number in the first column; 0.5 for unknown rows."""
+
+    fits = ()
+
+    def __init__(self, decision=0.5, random_state=None):
+        self.decision = decision
+        self.random_state = random_state
+
+    def _fit_labels(self, X, Y, weights, rng):
+        self.fits.append(X[:, 0].astype(int).tolist())
+        self.known_ = {int(row): labels for row, labels in zip(X[:, 0], Y, strict=True)}
+
+    def _label_scores(self, X):
+        return np.array([self.known_.get(int(row), np.full(self.n_labels_, 0.5)) for row in X[:, 0]])
+
+
+@pytest.fixture
+def lookup(monkeypatch):
+    monkeypatch.setattr(Lookup, "fits", [])
+    return Lookup
+
+
+class TestLabels:
+    @pytest.mark.parametrize(
+        "form",
+        [
+            np.asarray, np.ndarray.tolist, lambda Y: Y.astype(bool), lambda Y: Y.astype(float), np.asfortranarray,
+            sparse.csr_matrix, sparse.coo_array, pd.DataFrame, lambda Y: pd.DataFrame(Y).astype("boolean"),
+            lambda Y: pl.DataFrame(Y, schema=list("abcd")), lambda Y: Y.astype(object),
+        ],
+    )  # fmt: skip
+    def test_any_form_gives_the_same_model(self, labelled, form):
+        X, Y = labelled
+        expected = relevance().fit(X, Y).predict_proba(X)
+        np.testing.assert_array_equal(relevance().fit(X, form(Y)).predict_proba(X), expected)
+
+    def test_names_are_kept(self, labelled):
+        X, Y = labelled
+        for frame in (pd.DataFrame, pl.DataFrame):
+            model = relevance().fit(X, frame({"sad": Y[:, 0], "calm": Y[:, 1]}))
+            assert model.labels_.tolist() == ["sad", "calm"]
+        model = relevance().fit(X, Y)
+        assert model.labels_.tolist() == [0, 1, 2, 3]
+        assert model.n_labels_ == 4
+
+    @pytest.mark.parametrize(
+        ("Y", "match"),
+        [
+            ([[0, 2], [1, 0]], "must hold 0 and 1 only"),
+            ([[0, np.nan], [1, 0]], "NaN"),
+            ([[0, -1], [1, 0]], "must hold 0 and 1 only"),
+            ([["a", "b"], ["a", "b"]], "must hold 0 and 1"),
+            (np.empty((2, 0)), r"0 label\(s\)"),
+            ([0, 1], "one column per label"),
+            ([[0, 1], [1]], "different lengths"),
+            ([[0, 1]], "inconsistent numbers of samples: 2 and 1"),
+            (None, "y is None"),
+            (sparse.csr_array([[0, 2], [1, 0]]), "must hold 0 and 1 only"),
+            (pd.DataFrame({"a": [0, 1], "b": [0, 3]}), "column 'b'"),
+        ],
+    )
+    def test_what_is_no_table_of_labels(self, Y, match):
+        model = relevance()
+        with pytest.raises(ValueError, match=match):
+            model.fit(np.zeros((2, 3)), Y)
+        with pytest.raises(NotFittedError):
+            model.predict(np.zeros((2, 3)))
+
+    def test_no_rows(self):
+        with pytest.raises(ValueError, match=r"0 sample\(s\)"):
+            relevance().fit(np.empty((0, 3)), np.empty((0, 2)))
+
+    def test_labels_without_rows_and_rows_without_labels(self, labelled):
+        X = labelled[0]
+        Y = np.zeros((80, 3), dtype=int)
+        Y[:, 1] = 1
+        Y[7, 2] = 1
+        chances = relevance().fit(X, Y).predict_proba(X)
+        np.testing.assert_array_equal(chances[:, :2], Y[:, :2])
+
+    def test_nothing_but_empty_rows(self, labelled):
+        X, Y = labelled
+        assert not relevance().fit(X, 0 * Y).predict(X).any()
+
+
+class TestDecisions:
+    X = np.arange(20.0)[:, None]
+    Y = np.column_stack([np.arange(20) < 8, np.arange(20) % 2 == 0]).astype(int)
+
+    def test_probabilities_above_a_number(self, labelled):
+        X, Y = labelled
+        model = relevance(decision=0.2).fit(X, Y)
+        np.testing.assert_array_equal(model.predict(X), model.predict_proba(X) > 0.2)
+        assert model.predict(X).dtype == np.int64
+
+    def test_rules_that_learn_nothing_need_no_further_fit(self, lookup):
+        lookup(decision="at_least_one").fit(self.X, self.Y)
+        assert len(lookup.fits) == 1
+
+    def test_rules_that_learn_get_scores_of_rows_not_seen(self, lookup, monkeypatch):
+        given = []
+        monkeypatch.setattr(
+            CardinalityThreshold, "_learn", lambda self, scores, truth, weights: given.append((scores, truth))
+        )
+        monkeypatch.setattr(CardinalityThreshold, "threshold_", 0.5, raising=False)
+        lookup(decision="cardinality", random_state=3).fit(self.X, self.Y)
+        whole, *folds = lookup.fits
+        assert whole == list(range(20))
+        outside = [row for fold in folds for row in range(20) if row not in fold]
+        assert sorted(outside) == list(range(20))
+        [(scores, truth)] = given
+        np.testing.assert_array_equal(scores, np.full((20, 2), 0.5))
+        np.testing.assert_array_equal(truth, self.Y)
+
+    def test_folds_follow_the_seed(self, lookup):
+        for seed in (1, 1, 2):
+            lookup(decision="cardinality", random_state=seed).fit(self.X, self.Y)
+        first, second, other = (lookup.fits[start + 1 : start + 6] for start in (0, 6, 12))
+        assert first == second
+        assert first != other
+
+    def test_rows_without_weight_stay_out_of_the_folds(self, lookup):
+        weights = np.where(self.X[:, 0] < 3, 0.0, 1.5)
+        lookup(decision="cardinality", random_state=0).fit(self.X, self.Y, weights)
+        assert all(set(range(3)).isdisjoint(fold) for fold in lookup.fits[1:])
+
+    def test_fewer_rows_than_folds(self, lookup):
+        lookup(decision="cardinality").fit(self.X[:3], self.Y[:3])
+        assert len(lookup.fits) == 1 + 3
+        with pytest.raises(ValueError, match="'cardinality' needs at least two rows"):
+            lookup(decision="cardinality").fit(self.X[:1], self.Y[:1])
+
+    def test_thresholds_of_out_of_fold_scores(self, labelled):
+        X, Y = labelled
+        model = relevance(estimator=LogisticRegression(), decision=PerLabelThresholds(shrinkage=0)).fit(X, Y)
+        assert not hasattr(model.decision, "thresholds_")
+        assert (model._rule_.thresholds_ != 0.5).any()
+        expected = (model.predict_proba(X) > model._rule_.thresholds_).astype(int)
+        np.testing.assert_array_equal(model.predict(X), expected)
+
+    def test_out_of_fold_scores_are_those_of_a_plain_loop(self, labelled, monkeypatch):
+        X, Y = labelled
+        given = []
+        monkeypatch.setattr(PerLabelThresholds, "fit", lambda self, scores, truth, weights: given.append(scores))
+        relevance(decision="per_label").fit(X, Y)
+        [scores] = given
+        rng = np.random.default_rng(0)
+        rng.integers(2**31)  # the seed of the models
+        seed = int(rng.integers(2**31))
+        for inside, outside in IterativeStratifiedKFold(5, random_state=seed).split(X, Y):
+            expected = relevance().fit(X[inside], Y[inside]).predict_proba(X[outside])
+            np.testing.assert_array_equal(scores[outside], expected)
+
+    @pytest.mark.parametrize("decision", ["best", -0.1, 1.5, None, True, np.nan])
+    def test_what_is_no_rule(self, labelled, decision):
+        X, Y = labelled
+        with pytest.raises((ValueError, TypeError), match="decision must be"):
+            relevance(decision=decision).fit(X, Y)
+
+
+class TestWeights:
+    @pytest.mark.parametrize("estimator", ["tree", LogisticRegression(), None])
+    def test_whole_weights_are_copies(self, labelled, estimator):
+        X, Y = labelled
+        weights = np.random.default_rng(1).integers(0, 4, 80)
+        copies = np.repeat(np.arange(80), weights)
+        settings = {"estimator": estimator, "probability": "logistic", "scaling": None}
+        weighted = relevance(**settings).fit(X, Y, weights)
+        repeated = relevance(**settings).fit(X[copies], Y[copies])
+        np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=2e-3)
+
+    def test_learners_that_take_none_get_draws(self, labelled):
+        X, Y = labelled
+        weights = np.where(np.arange(80) < 40, 0.5, 0.0)
+        model = relevance(estimator=KNeighborsClassifier(1)).fit(X, Y, weights)
+        assert (model.predict(X[40:]) != Y[40:]).any()
+        assert (model.predict(X[:40]) == Y[:40]).all(axis=1).mean() > 0.5
+
+    @pytest.mark.parametrize("weights", [np.zeros(80), -np.ones(80), np.ones(79), np.full(80, np.nan)])
+    def test_bad_weights(self, labelled, weights):
+        with pytest.raises(ValueError, match=r"(?i)sample.weight"):
+            relevance().fit(*labelled, weights)
+
+
+def test_large_tables_are_predicted_in_parts(labelled, monkeypatch):
+    X, Y = labelled
+    expected = relevance(estimator=None).fit(X, Y).predict_proba(X)
+    monkeypatch.setattr("fuselearn.multilabel.base.KERNEL_VALUES", 80 * 30)
+    for form in (np.asarray, sparse.csr_array, lambda X: pl.DataFrame(X, schema=list("abcde"))):
+        model = relevance(estimator=None).fit(form(X), Y)
+        sizes = []
+        whole = model._label_scores
+        monkeypatch.setattr(model, "_label_scores", lambda X: sizes.append(X.shape[0]) or whole(X))  # noqa: B023
+        np.testing.assert_allclose(model.predict_proba(form(X)), expected, atol=1e-4)
+        assert sizes == [30, 30, 20]
+
+
+def test_what_the_base_learner_takes_decides_what_the_estimator_takes():
+    for estimator, nan, thin in (
+        (None, False, True), ("tree", True, True), (CARTClassifier(), True, True),
+        (LogisticRegression(), False, True),
+    ):  # fmt: skip
+        tags = get_tags(relevance(estimator=estimator)).input_tags
+        assert (tags.allow_nan, tags.sparse) == (nan, thin)
+
+
+@pytest.mark.parametrize("name", ["f1_macro", "roc_auc", "average_precision", "accuracy"])
+def test_scorers_of_scikit_learn(labelled, name):
+    X, Y = labelled
+    model = relevance().fit(X, Y)
+    assert 0.5 < get_scorer(name)(model, X, Y) <= 1.0
+
+
+def test_an_interrupted_fit_leaves_an_unfitted_model(labelled, monkeypatch):
+    X, Y = labelled
+    model = relevance(decision="cardinality").fit(X, Y)
+
+    def interrupt(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(model, "_honest_scores", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, Y)
+    with pytest.raises(NotFittedError):
+        model.predict(X)

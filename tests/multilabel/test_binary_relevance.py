@@ -1,0 +1,55 @@
+"""Binary relevance: one two-class model per label."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+from fuselearn import CARTClassifier
+from fuselearn.multilabel import BinaryRelevanceClassifier
+from fuselearn.sensors import SVMSensor
+
+
+def test_trees_are_those_of_single_labels(labelled):
+    X, Y = labelled
+    for estimator, tree in (("tree", CARTClassifier()), (CARTClassifier(max_depth=2), CARTClassifier(max_depth=2))):
+        expected = np.column_stack([tree.fit(X, y).predict_proba(X)[:, 1] for y in Y.T])
+        np.testing.assert_array_equal(BinaryRelevanceClassifier(estimator).fit(X, Y).predict_proba(X), expected)
+
+
+def test_classifiers_are_those_of_scikit_learns_wrapper(labelled):
+    X, Y = labelled
+    ours = BinaryRelevanceClassifier(LogisticRegression()).fit(X, Y)
+    theirs = MultiOutputClassifier(LogisticRegression()).fit(X, Y)
+    np.testing.assert_allclose(ours.predict_proba(X), np.column_stack([p[:, 1] for p in theirs.predict_proba(X)]))
+    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_machines_are_those_of_the_engine(labelled, kernel):
+    X, Y = labelled
+    model = BinaryRelevanceClassifier(C=3.0, kernel=kernel, gamma=0.3, scaling="minmax", probability="logistic")
+    sensor = SVMSensor(X, scaling="minmax")
+    block = sensor.train(Y, None, np.ones(80, dtype=int), C=3.0, kernel=kernel, gamma=0.3, probability="logistic")
+    expected = block.probabilities(sensor.prepare(X[:9]))
+    np.testing.assert_array_equal(model.fit(X, Y).predict_proba(X[:9]), expected)
+
+
+def test_random_learners_follow_the_seed(labelled):
+    X, Y = labelled
+
+    def fit(seed):
+        tree = DecisionTreeClassifier(max_features=1, max_depth=2)
+        return BinaryRelevanceClassifier(tree, random_state=seed).fit(X, Y).predict_proba(X)
+
+    np.testing.assert_array_equal(fit(1), fit(1))
+    assert (fit(1) != fit(2)).any()
+
+
+def test_settings_of_machines_are_checked_for_machines_only(labelled):
+    BinaryRelevanceClassifier("tree", C=-1.0).fit(*labelled)
+    with pytest.raises(ValueError, match="C must be"):
+        BinaryRelevanceClassifier(C=-1.0).fit(*labelled)
+    with pytest.raises(ValueError, match="kernel must be"):
+        BinaryRelevanceClassifier(kernel="poly").fit(*labelled)
