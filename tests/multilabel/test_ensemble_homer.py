@@ -1,0 +1,75 @@
+"""E-HOMER: equal votes, samples of twice the rows, out-of-bag scores."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from fuselearn.multilabel import EnsembleHOMERClassifier
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(100, 5)).round(2)
+Y = (X @ rng.normal(size=(5, 6)) + rng.normal(size=(100, 6)) > 1.0).astype(np.int64)
+NEW = rng.normal(size=(40, 5)).round(2)
+
+
+def test_probabilities_are_averaged():
+    model = EnsembleHOMERClassifier(n_estimators=7, random_state=0).fit(X, Y)
+    mean = np.mean([homer.predict_proba(NEW) for homer in model.estimators_], axis=0)
+    np.testing.assert_allclose(model.predict_proba(NEW), mean)
+
+
+def test_votes_are_counted():
+    model = EnsembleHOMERClassifier(n_estimators=7, vote="class", random_state=0).fit(X, Y)
+    shares = np.mean([homer.predict(NEW) for homer in model.estimators_], axis=0)
+    np.testing.assert_allclose(model.predict_proba(NEW), shares)
+    np.testing.assert_array_equal(model.predict(NEW), shares > 0.5)
+
+
+@pytest.mark.parametrize("vote", ["class", "probability"])
+def test_out_of_bag_scores_leave_out_who_has_seen_the_row(vote):
+    model = EnsembleHOMERClassifier("tree", n_estimators=15, vote=vote, decision="cardinality", random_state=0)
+    model.fit(X, Y)
+    samples = []
+    original = type(model)._adopt
+
+    class Spied(EnsembleHOMERClassifier):
+        def _adopt(self, fused):
+            samples.extend((part.left_out, part.scores()) for part in fused.components)
+            original(self, fused)
+
+    Spied(**model.get_params()).fit(X, Y)
+    for row in range(0, 100, 9):
+        seen_by_others = [scores[row] for left_out, scores in samples if row in left_out]
+        votes = np.array(seen_by_others) > 0.5 if vote == "class" else np.array(seen_by_others)
+        expected = votes.mean(axis=0) if seen_by_others else np.full(6, np.nan)
+        np.testing.assert_allclose(model.oob_decision_function_[row], expected)
+
+
+def test_threads_change_nothing():
+    one, two = (EnsembleHOMERClassifier(n_estimators=4, random_state=0, n_jobs=n).fit(X, Y) for n in (1, 2))
+    np.testing.assert_array_equal(one.predict_proba(NEW), two.predict_proba(NEW))
+
+
+def test_a_prefix_of_the_ensemble_is_a_smaller_ensemble():
+    small, large = (EnsembleHOMERClassifier(n_estimators=n, random_state=0).fit(X, Y).estimators_ for n in (2, 4))
+    for one, other in zip(small, large, strict=False):
+        np.testing.assert_array_equal(one.predict_proba(NEW), other.predict_proba(NEW))
+
+
+def test_pickled_models_predict_the_same():
+    model = EnsembleHOMERClassifier(n_estimators=3, random_state=0).fit(X, Y)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict_proba(NEW), model.predict_proba(NEW))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "sentence"),
+    [
+        ({"vote": "rank"}, "vote must be 'class' or 'probability', not 'rank'"),
+        ({"n_estimators": 0}, "n_estimators must be at least 1, not 0"),
+        ({"max_samples": -1.0}, "max_samples"),
+    ],
+)
+def test_senseless_parameters_get_a_sentence(parameters, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        EnsembleHOMERClassifier(**parameters).fit(X, Y)
