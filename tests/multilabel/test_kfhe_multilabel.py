@@ -135,9 +135,7 @@ def test_a_forest_of_any_kind_in_a_frame():
     model = KFHEMultilabelClassifier(RandomForestClassifier(3), n_estimators=2, random_state=0).fit(frame, labels)
     np.testing.assert_array_equal(model.labels_, list("wxyz"))
     again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(
-        again.predict_proba(frame.iloc[:7]), model.predict_proba(frame)[:7]
-    )
+    np.testing.assert_array_equal(again.predict_proba(frame.iloc[:7]), model.predict_proba(frame)[:7])
 
 
 @pytest.mark.parametrize(

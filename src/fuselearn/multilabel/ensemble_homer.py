@@ -13,7 +13,7 @@ from fuselearn.multilabel.base import Labels, Weights
 from fuselearn.multilabel.fusion import LabelSum
 from fuselearn.multilabel.homer_ensemble import HOMEREnsemble
 from fuselearn.multilabel.homer_sensor import HOMERComponent
-from fuselearn.multilabel.kfhe_multilabel import check_draws, count_draws
+from fuselearn.multilabel.resampling import count_draws
 from fuselearn.sensors.sampling import draw_counts
 
 
@@ -46,8 +46,8 @@ class EnsembleHOMERClassifier(HOMEREnsemble):
         Probabilities by Platt's method on cross-validated margins, by a logistic of the margin, or 0 and 1.
     scaling : {"standard", "minmax", None}, default="standard"
         How columns are brought to the same scale.
-    max_samples : float, default=2.0
-        Rows drawn for each HOMER, as a multiple of all rows.
+    max_samples : int or float, default=2.0
+        Rows drawn for each HOMER, as a number or as a multiple of all rows.
     decision : float, str or rule, default=0.5
         How probabilities become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`. Rules
         that are fitted use out-of-bag scores.
@@ -95,7 +95,7 @@ class EnsembleHOMERClassifier(HOMEREnsemble):
         gamma: float | None = None,
         probability: str = "platt",
         scaling: str | None = "standard",
-        max_samples: float = 2.0,
+        max_samples: int | float = 2.0,
         decision: Any = 0.5,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -118,7 +118,7 @@ class EnsembleHOMERClassifier(HOMEREnsemble):
         super()._check_parameters()
         check_whole_number("n_estimators", self.n_estimators, 1)
         check_choice("vote", self.vote, ("class", "probability"))
-        check_draws(self.max_samples)
+        count_draws(self.max_samples, 1)
 
     def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
         sensor = self._bind_homer(X, Y)
@@ -134,6 +134,6 @@ class EnsembleHOMERClassifier(HOMEREnsemble):
         with ThreadPoolExecutor(n_threads) as pool:
             components = list(pool.map(train, seeds))
         coefficients = np.full(len(components), 1.0 / len(components))
-        fused = LabelSum(components, coefficients, sensor, by_vote=self.vote == "class")
-        self._keep_left_out(fused, len(Y))
+        fused = LabelSum(components, coefficients, sensor, self.vote)
+        self._keep_left_out(fused, Y.shape)
         self._adopt(fused)

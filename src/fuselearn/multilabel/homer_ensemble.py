@@ -79,7 +79,7 @@ class HOMEREnsemble(HOMERBase):
         homer = HOMERClassifier(
             self.estimator, clustering=clustering, n_clusters=n_clusters, scaling=self.scaling, **learner
         )
-        shared = ("labels_", "n_labels_", "classes_", "n_features_in_", "feature_names_in_")
+        shared = ("labels_", "n_labels_", "classes_", "n_features_in_", "feature_names_in_", "_rows_at_once_")
         for name in shared:
             if hasattr(self, name):
                 setattr(homer, name, getattr(self, name))

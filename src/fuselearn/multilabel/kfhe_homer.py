@@ -50,8 +50,8 @@ class KFHEHOMERClassifier(FilteredClassifier, HOMEREnsemble):
         Probabilities by Platt's method on cross-validated margins, by a logistic of the margin, or 0 and 1.
     scaling : {"standard", "minmax", None}, default="standard"
         How columns are brought to the same scale.
-    max_samples : float, default=2.0
-        Rows drawn for each HOMER, as a multiple of all rows.
+    max_samples : int or float, default=2.0
+        Rows drawn for each HOMER, as a number or as a multiple of all rows.
     weighting : {"exponential", "linear"}, default="exponential"
         How wrong rows gain weight; linear is 1/n + w_i l_i.
     reset : bool, default=True
@@ -128,7 +128,7 @@ class KFHEHOMERClassifier(FilteredClassifier, HOMEREnsemble):
         gamma: float | None = None,
         probability: str = "platt",
         scaling: str | None = "standard",
-        max_samples: float = 2.0,
+        max_samples: int | float = 2.0,
         weighting: str = "exponential",
         reset: bool = True,
         process_noise: float = 0.0,

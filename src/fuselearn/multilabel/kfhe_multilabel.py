@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,11 +12,12 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from fuselearn.ensembles.base import check_choice, check_number, check_whole_number
+from fuselearn.ensembles.base import check_choice, check_number, check_whole_number, validate_rows
 from fuselearn.ensembles.filtering import FilterTrace, Measurement, closed_form_coefficients, run_filters
 from fuselearn.multilabel.base import Labels, Scores, Weights, count_all_rows
 from fuselearn.multilabel.estimator_sensor import EstimatorLabelSensor
 from fuselearn.multilabel.fusion import FusedClassifier, LabelComponent, LabelSum
+from fuselearn.multilabel.resampling import count_draws
 from fuselearn.sensors.sampling import draw_counts
 
 Counts = npt.NDArray[np.int32]
@@ -33,7 +33,7 @@ class FilteredClassifier(FilterTrace, FusedClassifier):
     """
 
     n_estimators: int
-    max_samples: float
+    max_samples: int | float
     weighting: str
     reset: bool
     process_noise: float
@@ -42,7 +42,7 @@ class FilteredClassifier(FilterTrace, FusedClassifier):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_whole_number("n_estimators", self.n_estimators, 1)
-        check_draws(self.max_samples)
+        count_draws(self.max_samples, 1)
         check_choice("weighting", self.weighting, ("exponential", "linear"))
         check_number("process_noise", self.process_noise, 0.0)
 
@@ -85,7 +85,7 @@ class FilteredClassifier(FilterTrace, FusedClassifier):
         )
         self._keep_trace(run)
         self.coefficients_ = closed_form_coefficients(run.gains)
-        self._keep_left_out(LabelSum(run.components[1:], self.coefficients_[1:], sensor), n_rows)
+        self._keep_left_out(LabelSum(run.components[1:], self.coefficients_[1:], sensor), Y.shape)
         self._adopt(LabelSum(run.components, self.coefficients_, sensor))
 
     def staged_predict_proba(self, X: Any) -> Iterator[Scores]:
@@ -101,14 +101,11 @@ class FilteredClassifier(FilterTrace, FusedClassifier):
             In all ``n_iter_ + 1`` of them; the last one is what ``predict_proba`` gives.
         """
         check_is_fitted(self)
-        gains = iter(self.gains_)
-        estimate: Scores | None = None
-        for h in self._fused_.each(self._read_table(X, reset=False)):
-            if estimate is None:
-                estimate = h
-            else:
-                gain = next(gains)
-                estimate = (1.0 - gain / 2) * estimate + gain / 2 * h
+        answers = self._fused_.answers(validate_rows(self, X, reset=False), self.n_jobs)
+        estimate = next(answers)
+        yield estimate
+        for gain, scores in zip(self.gains_, answers, strict=True):
+            estimate = (1.0 - gain / 2) * estimate + gain / 2 * scores
             yield estimate
 
 
@@ -132,8 +129,8 @@ class KFHEMultilabelClassifier(FilteredClassifier):
         ``DecisionTreeClassifier(min_samples_split=20)``.
     n_estimators : int, default=100
         Most classifiers to train after the first one, which is trained on all rows.
-    max_samples : float, default=2.0
-        Rows drawn for each classifier, as a multiple of all rows.
+    max_samples : int or float, default=2.0
+        Rows drawn for each classifier, as a number or as a multiple of all rows.
     weighting : {"exponential", "linear"}, default="exponential"
         How wrong rows gain weight.
     reset : bool, default=True
@@ -197,7 +194,7 @@ class KFHEMultilabelClassifier(FilteredClassifier):
         estimator: BaseEstimator | None = None,
         n_estimators: int = 100,
         *,
-        max_samples: float = 2.0,
+        max_samples: int | float = 2.0,
         weighting: str = "exponential",
         reset: bool = True,
         process_noise: float = 0.0,
@@ -276,16 +273,3 @@ def hamming_losses(scores: Scores, truth: npt.NDArray[np.bool_]) -> Weights:
     array([0., 1.])
     """
     return np.mean((scores > 0.5) != truth, axis=1)
-
-
-def check_draws(max_samples: Any) -> None:
-    """Check how many rows are to be drawn, as a multiple of all rows."""
-    if not isinstance(max_samples, numbers.Real) or isinstance(max_samples, bool):
-        raise TypeError(f"max_samples must be a number, a multiple of the rows, not {max_samples!r}.")
-    if not 0 < float(max_samples) < np.inf:
-        raise ValueError(f"max_samples must be above 0 and finite, not {max_samples!r}.")
-
-
-def count_draws(max_samples: float, n_rows: int) -> int:
-    """Give the number of rows to draw."""
-    return max(1, round(max_samples * n_rows))
