@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -150,10 +151,10 @@ class ErrorCorrectingCodeClassifier(ComponentEnsemble):
             prefer = "threads"
             sensor.n_threads = 1  # bits are learned side by side instead
         seeds = rng.integers(2**62, size=(self.code_book_.shape[1],)).tolist()
-        self._components_: list[Component] = Parallel(n_jobs=self.n_jobs, prefer=prefer)(
+        components = Parallel(n_jobs=self.n_jobs, prefer=prefer)(
             delayed(_learn_bit)(sensor, bit, weights, seed) for bit, seed in zip(self.code_book_.T, seeds, strict=True)
         )
-        self._packed_ = None if self._coder_ is None else _pack(self._components_)
+        self._fused_ = BitModels(components)  # type: ignore[assignment]
         # The rule of succession: so sure may one be after as many rows of one kind as there are.
         self._least_probability_ = 1.0 / (_count_rows(weights, sensor.n_rows) + 2)
         return self
@@ -186,17 +187,37 @@ class ErrorCorrectingCodeClassifier(ComponentEnsemble):
         array of shape (n_rows, n_bits)
         """
         rows = self._read_rows(X)
-        if self._packed_ is None:
-            return np.column_stack([component.scores(rows)[:, 1] for component in self._components_])
-        leaves = self._packed_.leaves(rows, count_threads(self.n_jobs))
-        shares = [component.tree.shares()[:, 1] for component in self._components_]  # type: ignore[attr-defined]
-        return np.column_stack([share[leaf] for share, leaf in zip(shares, leaves.T, strict=True)])
+        return self._fused_.scores(rows, count_threads(self.n_jobs))
 
     def _as_estimator(self, component: Any, base: Any) -> Any:
         estimator = super()._as_estimator(component, base)
         if isinstance(component, TreeComponent):
             estimator.classes_ = np.array([0, 1])
         return estimator
+
+
+class BitModels:
+    """The models of all bits; trees are packed into one forest, other models are asked one by one.
+
+    Parameters
+    ----------
+    components : sequence of Component
+        With two classes each.
+    """
+
+    def __init__(self, components: Sequence[Component]) -> None:
+        self.components = components
+        self.packed: PackedTrees | None = None
+
+    def scores(self, X: Any, n_threads: int = 1) -> npt.NDArray[np.float64]:
+        """Give the probability of a 1 in each bit for each row of ``X``."""
+        trees = [component for component in self.components if isinstance(component, TreeComponent)]
+        if len(trees) < len(self.components):
+            return np.column_stack([component.scores(X)[:, 1] for component in self.components])
+        if self.packed is None:  # packing waits for the first prediction
+            self.packed = PackedTrees(trees, np.ones(len(trees)), np.zeros(len(trees), dtype=bool))
+        leaves = self.packed.leaves(X, n_threads)
+        return np.column_stack([tree.tree.shares()[leaf, 1] for tree, leaf in zip(trees, leaves.T, strict=True)])
 
 
 def make_code(code: str | npt.ArrayLike, n_classes: int, n_bits: int | None, rng: np.random.Generator) -> CodeBook:
@@ -236,10 +257,6 @@ def _learn_bit(
     component = measure_all_rows(sensor.regroup(bit), weights, seed)
     component.unbind()  # or the training data would travel back from a worker process with each component
     return component
-
-
-def _pack(components: list[Any]) -> PackedTrees:
-    return PackedTrees(components, np.ones(len(components)), np.zeros(len(components), dtype=bool))
 
 
 def _count_rows(weights: npt.NDArray[np.float64] | None, n_rows: int) -> float:
