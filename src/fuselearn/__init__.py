@@ -4,16 +4,25 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fuselearn.ensembles import BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier
-    from fuselearn.io import load, save
+    from fuselearn.io import load, save, to_onnx
 
 __version__ = "0.1.0"
 
-__all__ = ["BaggedClassifier", "CARTClassifier", "KFHEClassifier", "SAMMEClassifier", "__version__", "load", "save"]
+__all__ = [
+    "BaggedClassifier",
+    "CARTClassifier",
+    "KFHEClassifier",
+    "SAMMEClassifier",
+    "__version__",
+    "load",
+    "save",
+    "to_onnx",
+]
 
 
 def __getattr__(name: str) -> Any:
     """Import the estimators when they are asked for: the command line's help should not wait for numba."""
-    if name in ("load", "save"):
+    if name in ("load", "save", "to_onnx"):
         from fuselearn import io
 
         return getattr(io, name)

@@ -205,11 +205,7 @@ class PackedTrees:
         self.forest: PackedForest = pack_forest([c.tree for c in components], components[0].n_categories)
         leaf_values = []
         for component, coefficient, votes in zip(components, coefficients, by_class, strict=True):
-            tree = component.tree
-            leaves = leaf_rows(tree)
-            shares = tree.shares()[leaves]
-            values = np.eye(shares.shape[1])[shares.argmax(axis=1)] if votes else shares
-            leaf_values.append(coefficient * values)
+            leaf_values.append(tree_values(component.tree, coefficient, votes)[leaf_rows(component.tree)])
         self.leaf_values = np.concatenate(leaf_values)
 
     def scores(self, X: npt.NDArray[np.floating], n_threads: int = 1) -> npt.NDArray[np.float64]:
@@ -219,6 +215,13 @@ class PackedTrees:
     def leaves(self, X: npt.NDArray[np.floating], n_threads: int = 1) -> npt.NDArray[np.int32]:
         """Give the leaf that each row ends in, tree by tree, as a node of that tree."""
         return apply_forest(self.forest, X, n_threads)
+
+
+def tree_values(tree: Tree, coefficient: float, votes: bool) -> npt.NDArray[np.float64]:
+    """Give what a tree adds to the sum for rows that end in each node: the coefficient times the vote or the shares."""
+    shares = tree.shares()
+    values = np.eye(shares.shape[1])[shares.argmax(axis=1)] if votes else shares
+    return coefficient * values
 
 
 @kernel

@@ -1,0 +1,79 @@
+"""Build ONNX graphs, node by node, without repeating the checks that cost seconds on large tree ensembles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+from onnx import AttributeProto, NodeProto, TensorProto, helper, numpy_helper
+
+ML = "ai.onnx.ml"
+
+
+class Graph:
+    """Nodes and constants of an ONNX graph under construction.
+
+    Attributes
+    ----------
+    nodes : list of NodeProto
+    constants : list of TensorProto
+    """
+
+    def __init__(self, taken: set[str]) -> None:
+        self.nodes: list[NodeProto] = []
+        self.constants: list[TensorProto] = []
+        self._taken = set(taken)
+
+    def name(self, wanted: str) -> str:
+        """Give a name that nothing in the graph has yet."""
+        name, number = wanted, 1
+        while name in self._taken:
+            name, number = f"{wanted}_{number}", number + 1
+        self._taken.add(name)
+        return name
+
+    def add(self, operator: str, inputs: list[str], output: str, *, domain: str = "", **attributes: Any) -> str:
+        """Add a node, and give the name of its output."""
+        node = NodeProto(op_type=operator, domain=domain, name=self.name(operator), input=inputs, output=[output])
+        node.attribute.extend(_attribute(name, value) for name, value in attributes.items())
+        self.nodes.append(node)
+        return output
+
+    def constant(self, wanted: str, values: npt.NDArray[Any]) -> str:
+        """Add a constant, and give its name."""
+        name = self.name(wanted)
+        self.constants.append(numpy_helper.from_array(values, name))
+        return name
+
+
+def finish_model(
+    graph: Graph,
+    name: str,
+    inputs: list[onnx.ValueInfoProto],
+    outputs: list[onnx.ValueInfoProto],
+    opset: int,
+    producer_version: str,
+) -> onnx.ModelProto:
+    """Make a model of a graph, for the oldest version of ONNX that has what is in it."""
+    opsets = [helper.make_opsetid("", opset)]
+    encoders = any(node.op_type == "LabelEncoder" for node in graph.nodes)
+    opsets.append(helper.make_opsetid(ML, 4 if encoders else 3))  # LabelEncoder knows doubles from 4 on
+    return helper.make_model(
+        helper.make_graph(graph.nodes, name, inputs, outputs, graph.constants),
+        opset_imports=opsets,
+        ir_version=helper.find_min_ir_version_for(opsets),
+        producer_name="fuselearn",
+        producer_version=producer_version,
+    )
+
+
+def _attribute(name: str, value: Any) -> AttributeProto:
+    if name.endswith("_tensor"):
+        return AttributeProto(name=name, type=AttributeProto.TENSOR, t=numpy_helper.from_array(value))
+    if isinstance(value, np.ndarray) and value.dtype.kind == "U":
+        return AttributeProto(name=name, type=AttributeProto.STRINGS, strings=np.char.encode(value).tolist())
+    if isinstance(value, np.ndarray):
+        return AttributeProto(name=name, type=AttributeProto.INTS, ints=value.tolist())
+    return helper.make_attribute(name, value)

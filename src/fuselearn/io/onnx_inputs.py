@@ -1,0 +1,85 @@
+"""The inputs of an exported model: one matrix of numbers, or one input per column if some are categories."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+from onnx import TensorProto, helper
+
+from fuselearn.ensembles.base import TableClassifier
+from fuselearn.io.onnx_graph import ML, Graph
+
+UNKNOWN = -1.0
+
+
+def add_inputs(graph: Graph, model: TableClassifier, X: Any = None) -> tuple[list[onnx.ValueInfoProto], str]:
+    """Declare the inputs of a model and add what brings them into one matrix of doubles.
+
+    Parameters
+    ----------
+    graph : Graph
+    model : TableClassifier
+        Fitted.
+    X : array, optional
+        If it has single precision, the input matrix has, too.
+
+    Returns
+    -------
+    list of ValueInfoProto
+    str
+        Name of the matrix.
+    """
+    assert model._coder_ is not None, "models of trees have coded their table"
+    categories = model._coder_.categories_
+    if any(levels is not None for levels in categories):
+        return _add_columns(graph, model, categories)
+    name = graph.name("X")
+    if getattr(X, "dtype", None) != np.float32:
+        return [_declare(name, TensorProto.DOUBLE, model.n_features_in_)], name
+    matrix = graph.add("Cast", [name], graph.name("doubles"), to=TensorProto.DOUBLE)
+    return [_declare(name, TensorProto.FLOAT, model.n_features_in_)], matrix
+
+
+def _add_columns(graph: Graph, model: TableClassifier, categories: list[Any]) -> tuple[list[Any], str]:
+    names = getattr(model, "feature_names_in_", [f"column_{f}" for f in range(len(categories))])
+    inputs, columns = [], []
+    for name, levels in zip(names, categories, strict=True):
+        if graph.name(name) != name:
+            raise ValueError(f"Column {name!r} has the name of an output of the exported model; rename it.")
+        is_text = levels is not None and not _are_numbers(levels)
+        if is_text and not all(isinstance(level, str) for level in levels):
+            raise TypeError(f"Column {name!r} has categories that are neither text nor numbers; ONNX has no such.")
+        inputs.append(_declare(name, TensorProto.STRING if is_text else TensorProto.DOUBLE, 1))
+        columns.append(name if levels is None else _add_encoder(graph, name, levels, is_text))
+    return inputs, graph.add("Concat", columns, graph.name("doubles"), axis=1)
+
+
+def _add_encoder(graph: Graph, name: str, levels: npt.NDArray[Any], is_text: bool) -> str:
+    """Number the categories of a column: NaN stays NaN, as the empty text becomes, and others become -1."""
+    missing = "" if is_text else np.nan
+    keys = levels.astype(object if is_text else np.float64)
+    numbers = np.arange(len(levels), dtype=np.float64)
+    if missing not in set(keys):
+        keys, numbers = np.append(keys, missing), np.append(numbers, np.nan)
+    return graph.add(
+        "LabelEncoder",
+        [name],
+        graph.name("numbers"),
+        domain=ML,
+        keys_tensor=keys,
+        values_tensor=numbers,
+        default_tensor=np.array([UNKNOWN]),
+    )
+
+
+def _are_numbers(levels: npt.NDArray[Any]) -> bool:
+    if levels.dtype.kind in "biuf":
+        return True
+    return levels.dtype == object and all(isinstance(level, int | float | np.number | np.bool_) for level in levels)
+
+
+def _declare(name: str, kind: int, width: int) -> onnx.ValueInfoProto:
+    return helper.make_tensor_value_info(name, kind, ["n_rows", width])

@@ -1,0 +1,196 @@
+"""Export models to ONNX, so that they can be served without fuselearn and without Python.
+
+A trained ensemble of trees is one weighted sum of trees, KFHE included, and becomes one tree ensemble whose leaves hold
+coefficient times vote or class shares. Everything is compared in double precision, as fuselearn does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from fuselearn import __version__
+from fuselearn.ensembles import CARTClassifier, SAMMEClassifier
+from fuselearn.ensembles.base import TableClassifier, check_whole_number
+from fuselearn.ensembles.components import ComponentEnsemble
+from fuselearn.io.onnx_trees import TreeSum, describe_trees
+from fuselearn.sensors import TreeComponent
+from fuselearn.sensors.tree import tree_values
+
+if TYPE_CHECKING:
+    import onnx
+
+    from fuselearn.io.onnx_graph import Graph
+
+OLDEST_OPSET, USUAL_OPSET = 13, 17
+
+
+def to_onnx(model: Any, X: Any = None, *, target_opset: int | None = None) -> onnx.ModelProto:
+    """Export a fitted model to ONNX.
+
+    Labels equal those of ``predict``; probabilities are single-precision numbers and equal those of ``predict_proba`` to
+    seven digits.
+
+    Parameters
+    ----------
+    model : estimator
+        A ``CARTClassifier``; a ``KFHEClassifier``, ``SAMMEClassifier`` or ``BaggedClassifier`` of trees; or a
+        scikit-learn pipeline that ends in one, which skl2onnx then converts.
+    X : array or frame, optional
+        Some rows like those to predict for; only their types matter. An array of single-precision numbers makes a
+        model that takes such. Pipelines that were fitted on frames need it.
+    target_opset : int, optional
+        Version of ONNX's operators, 17 by default.
+
+    Returns
+    -------
+    onnx.ModelProto
+        Its outputs are ``label``, of shape (n_rows,), and ``probabilities``, of shape (n_rows, n_classes). A model of
+        numbers only has one input, the matrix ``X`` of double-precision numbers. A model with category columns has
+        one input of shape (n_rows, 1) per column, by the name of the column: double-precision numbers, or text for
+        categories that are text. A missing number is NaN, a missing text is the empty one.
+
+    Raises
+    ------
+    TypeError
+        If something in the model cannot be written in ONNX; the sentence names it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> import fuselearn
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = fuselearn.KFHEClassifier(random_state=0).fit(X, y)
+    >>> exported = fuselearn.to_onnx(model)
+    >>> [output.name for output in exported.graph.output]
+    ['label', 'probabilities']
+
+    Save it with ``onnx.save(exported, "wine.onnx")``; predict with onnxruntime:
+
+    >>> import onnxruntime
+    >>> session = onnxruntime.InferenceSession(exported.SerializeToString())
+    >>> label, probabilities = session.run(None, {"X": X})
+    >>> bool((label == model.predict(X)).all())
+    True
+    """
+    _import_onnx()
+    check_is_fitted(model)
+    if isinstance(model, Pipeline):
+        from fuselearn.io.onnx_pipelines import convert_pipeline
+
+        return convert_pipeline(model, X, target_opset)
+    return _convert_classifier(model, X, _check_opset(target_opset))
+
+
+def read_tree_sum(model: Any) -> TreeSum:
+    """Give a fitted classifier as a sum of trees whose targets are its classes in the order of ``class_order``."""
+    if isinstance(model, CARTClassifier):
+        tree_sum = TreeSum([model.tree_], [model.tree_.shares()], model._n_categories)
+    elif isinstance(model, ComponentEnsemble):
+        tree_sum = _read_ensemble(model)
+    else:
+        raise TypeError(f"{type(model).__name__} cannot be written in ONNX by fuselearn.")
+    order = class_order(model)
+    return tree_sum._replace(values=[values[:, order] for values in tree_sum.values])
+
+
+def _read_ensemble(model: ComponentEnsemble) -> TreeSum:
+    components = [component for component in model._components_ if isinstance(component, TreeComponent)]
+    if len(components) < len(model._components_):
+        raise TypeError(
+            f"{type(model).__name__} over {type(model.estimator).__name__} cannot be written in ONNX; the base learner "
+            "must be CARTClassifier."
+        )
+    coefficients = model.coefficients_
+    if isinstance(model, SAMMEClassifier):
+        coefficients = coefficients / coefficients.sum()
+    return TreeSum(
+        [component.tree for component in components],
+        [
+            tree_values(component.tree, coefficient, votes)
+            for component, coefficient, votes in zip(components, coefficients, model._fused_.by_class, strict=True)
+        ],
+        components[0].n_categories,
+    )
+
+
+def class_order(model: TableClassifier) -> npt.NDArray[np.intp]:
+    """Give the order in which a classifier prefers classes of equal score."""
+    return getattr(model, "class_order_", np.arange(len(model.classes_)))
+
+
+def label_values(model: TableClassifier) -> npt.NDArray[Any]:
+    """Give the classes in a type that ONNX has."""
+    classes = model.classes_
+    if classes.dtype.kind in "iu":
+        return classes.astype(np.int64)
+    if classes.dtype.kind == "f":
+        return classes.astype(np.float64)
+    if classes.dtype.kind == "U" or all(isinstance(label, str) for label in classes):
+        return classes.astype(object)
+    if classes.dtype.kind == "b":
+        return classes
+    kind = type(classes[0]).__name__
+    raise TypeError(f"{type(model).__name__} with classes of type {kind} cannot be written in ONNX.")
+
+
+def add_classifier(graph: Graph, model: TableClassifier, matrix: str, label: str, probabilities: str) -> None:
+    """Add the nodes that turn a matrix of doubles into labels and probabilities."""
+    from fuselearn.io.onnx_graph import ML
+
+    order, labels = class_order(model), label_values(model)
+    try:
+        trees = describe_trees(read_tree_sum(model))
+    except ValueError as error:
+        raise TypeError(f"{type(model).__name__} cannot be written in ONNX: {error}.") from error
+    is_sorted = bool((order == np.arange(len(order))).all())
+    scores = probabilities if is_sorted else graph.name("scores")
+    graph.add("TreeEnsembleRegressor", [matrix], scores, domain=ML, **trees)
+    if not is_sorted:
+        graph.add("Gather", [scores, graph.constant("class_places", np.argsort(order))], probabilities, axis=1)
+    best = graph.add("ArgMax", [scores], graph.name("best"), axis=1, keepdims=0)
+    graph.add("Gather", [graph.constant("classes", labels[order]), best], label, axis=0)
+
+
+def _convert_classifier(model: TableClassifier, X: Any, opset: int) -> onnx.ModelProto:
+    from onnx import TensorProto, helper
+
+    from fuselearn.io.onnx_graph import Graph, finish_model
+    from fuselearn.io.onnx_inputs import add_inputs
+
+    if not isinstance(model, CARTClassifier | ComponentEnsemble):
+        read_tree_sum(model)  # which says so
+    graph = Graph({"label", "probabilities"})
+    inputs, matrix = add_inputs(graph, model, X)
+    add_classifier(graph, model, matrix, "label", "probabilities")
+    label_type = helper.np_dtype_to_tensor_dtype(label_values(model).dtype)
+    outputs = [
+        helper.make_tensor_value_info("label", label_type, ["n_rows"]),
+        helper.make_tensor_value_info("probabilities", TensorProto.FLOAT, ["n_rows", len(model.classes_)]),
+    ]
+    return finish_model(graph, type(model).__name__, inputs, outputs, opset, __version__)
+
+
+def _check_opset(target_opset: int | None) -> int:
+    import onnx
+
+    if target_opset is None:
+        return USUAL_OPSET
+    opset = check_whole_number("target_opset", target_opset, OLDEST_OPSET)
+    if opset > onnx.defs.onnx_opset_version():
+        raise ValueError(
+            f"target_opset must be at most {onnx.defs.onnx_opset_version()}, the newest that the installed onnx knows, "
+            f"not {opset}."
+        )
+    return opset
+
+
+def _import_onnx() -> None:
+    try:
+        import onnx  # noqa: F401
+    except ImportError as error:
+        raise ImportError("ONNX export needs onnx; install it with: pip install 'fuselearn[onnx]'") from error

@@ -1,0 +1,127 @@
+"""Convert pipelines that end in a model of this library: skl2onnx does the steps before, and asks us for the model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.pipeline import Pipeline
+
+from fuselearn.ensembles import BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier
+from fuselearn.io.onnx_models import add_classifier, label_values, read_tree_sum
+
+if TYPE_CHECKING:
+    import onnx
+
+CLASSIFIERS = (BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier)
+
+
+def register_converters() -> None:
+    """Tell skl2onnx how to convert the classifiers of this library, for calls of ``skl2onnx.to_onnx``.
+
+    :func:`fuselearn.to_onnx` does so by itself.
+    """
+    try:
+        from skl2onnx import update_registered_converter
+    except ImportError as error:
+        raise ImportError("Pipelines need skl2onnx; install it with: pip install 'fuselearn[onnx]'") from error
+    for kind in CLASSIFIERS:
+        update_registered_converter(
+            kind, f"Fuselearn{kind.__name__}", _declare_outputs, _convert, options={"zipmap": [True, False, "columns"]}
+        )
+
+
+def convert_pipeline(pipeline: Pipeline, X: Any, target_opset: int | None) -> onnx.ModelProto:
+    """Convert a fitted pipeline; ``X`` gives the types of its columns."""
+    register_converters()
+    import skl2onnx
+    from skl2onnx.common.data_types import DoubleTensorType
+    from skl2onnx.common.exceptions import MissingConverter, MissingShapeCalculator
+
+    types = None
+    if X is None:
+        if hasattr(pipeline, "feature_names_in_"):
+            raise ValueError("X must be given, some rows of the frame: a pipeline does not know its columns' types.")
+        types = [("X", DoubleTensorType([None, pipeline.n_features_in_]))]
+    last = pipeline[-1]
+    if isinstance(last, CLASSIFIERS):
+        read_tree_sum(last)  # better to refuse before the steps are converted
+    try:
+        return skl2onnx.to_onnx(
+            pipeline,
+            X if X is None or hasattr(X, "columns") else X[:1],
+            initial_types=types,
+            target_opset=target_opset,
+            options={id(last): {"zipmap": False}},
+        )
+    except (MissingConverter, MissingShapeCalculator) as error:
+        raise TypeError(f"A step of the pipeline cannot be written in ONNX. {error}") from error
+
+
+class _Container:
+    """skl2onnx's container of nodes, in the form of a :class:`~fuselearn.io.onnx_graph.Graph`."""
+
+    def __init__(self, scope: Any, container: Any) -> None:
+        self._scope = scope
+        self._container = container
+
+    def name(self, wanted: str) -> str:
+        return self._scope.get_unique_variable_name(wanted)
+
+    def add(self, operator: str, inputs: list[str], output: str, *, domain: str = "", **attributes: Any) -> str:
+        from onnx import numpy_helper
+
+        lists = {
+            name: numpy_helper.from_array(value) if name.endswith("_tensor") else _as_list(value)
+            for name, value in attributes.items()
+        }
+        name = self._scope.get_unique_operator_name(operator)
+        self._container.add_node(
+            operator, inputs, [output], op_domain=domain, op_version=3 if domain else 13, name=name, **lists
+        )
+        return output
+
+    def constant(self, wanted: str, values: npt.NDArray[Any]) -> str:
+        from onnx import helper
+
+        name = self.name(wanted)
+        kind = helper.np_dtype_to_tensor_dtype(values.dtype)
+        self._container.add_initializer(name, kind, list(values.shape), values.tolist())
+        return name
+
+
+def _as_list(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def _declare_outputs(operator: Any) -> None:
+    from skl2onnx.common.data_types import FloatTensorType, Int64TensorType, StringTensorType
+
+    model = operator.raw_operator
+    n_rows = operator.inputs[0].get_first_dimension()
+    labels = label_values(model)
+    if labels.dtype == object:
+        operator.outputs[0].set_type(StringTensorType([n_rows]))
+    elif labels.dtype == np.int64:
+        operator.outputs[0].set_type(Int64TensorType([n_rows]))
+    else:
+        raise TypeError(f"{type(model).__name__} in a pipeline needs classes that are whole numbers or text.")
+    operator.outputs[1].set_type(FloatTensorType([n_rows, len(labels)]))
+
+
+def _convert(scope: Any, operator: Any, container: Any) -> None:
+    from onnx import TensorProto
+
+    model = operator.raw_operator
+    if model._coder_.n_categories_.any():
+        raise TypeError(
+            f"{type(model).__name__} with category columns cannot be written in ONNX as a step of a pipeline; export it "
+            "by itself, or encode the columns in the pipeline."
+        )
+    graph = _Container(scope, container)
+    inputs = [variable.full_name for variable in operator.inputs]
+    matrix = inputs[0] if len(inputs) == 1 else graph.add("Concat", inputs, graph.name("columns"), axis=1)
+    doubles = graph.add("Cast", [matrix], graph.name("doubles"), to=TensorProto.DOUBLE)
+    label, probabilities = (variable.full_name for variable in operator.outputs)
+    add_classifier(graph, model, doubles, label, probabilities)  # type: ignore[arg-type]

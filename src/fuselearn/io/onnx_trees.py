@@ -1,0 +1,124 @@
+"""Write trees as one ``TreeEnsembleRegressor``, the operator that ONNX has for a sum of trees.
+
+Its nodes compare numbers only. A category split therefore becomes a chain of comparisons: categories are numbers, the
+categories of one side lie in a few stretches of these numbers, and a chain of "below this end of a stretch?" finds the
+side. The ends are halves, so that nothing depends on rounding, and an unknown category, -1, lies in the first stretch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fuselearn.engines.tree import Tree
+
+# onnxruntime walks down a chain with one call per node, and crashes where the calls fill its stack.
+LONGEST_CHAIN = 2_000
+
+
+class TreeSum(NamedTuple):
+    """A sum of trees: for each row, the sum over trees of the values of the node in which it ends.
+
+    ``values[t]`` has one row per node of tree ``t`` and one column per target; rows of splits do not matter.
+    """
+
+    trees: Sequence[Tree]
+    values: Sequence[npt.NDArray[np.float64]]
+    n_categories: npt.NDArray[np.int32]
+
+
+def describe_trees(tree_sum: TreeSum) -> dict[str, npt.NDArray[Any] | int]:
+    """Give the attributes of a ``TreeEnsembleRegressor`` that computes a sum of trees from doubles.
+
+    Parameters
+    ----------
+    tree_sum : TreeSum
+
+    Returns
+    -------
+    dict
+        Arrays by name of the attribute. ``nodes_modes`` holds text, what ends in ``as_tensor`` is a tensor.
+    """
+    nodes = [_describe_nodes(tree, tree_sum.n_categories) for tree in tree_sum.trees]
+    described: dict[str, npt.NDArray[Any] | int] = {
+        name: np.concatenate([getattr(part, name) for part in nodes]) for name in _Nodes._fields
+    }
+    described["nodes_nodeids"] = np.concatenate([np.arange(len(part.nodes_featureids)) for part in nodes])
+    described["nodes_treeids"] = np.repeat(np.arange(len(nodes)), [len(part.nodes_featureids) for part in nodes])
+
+    targets = []
+    for tree, values in zip(tree_sum.trees, tree_sum.values, strict=True):
+        is_weight = (values != 0.0) & (tree.nodes["feature"] < 0)[:, None]
+        is_weight[:, 0] |= tree.nodes["feature"] < 0  # a leaf needs a weight, be it zero
+        targets.append((*np.nonzero(is_weight), values[is_weight]))
+    described["target_treeids"] = np.repeat(np.arange(len(targets)), [len(part[0]) for part in targets])
+    described["target_nodeids"] = np.concatenate([part[0] for part in targets])
+    described["target_ids"] = np.concatenate([part[1] for part in targets])
+    described["target_weights_as_tensor"] = np.concatenate([part[2] for part in targets])
+    described["n_targets"] = tree_sum.values[0].shape[1]
+    return described
+
+
+class _Nodes(NamedTuple):
+    """The nodes of one tree, as columns that are named as the operator's attributes."""
+
+    nodes_featureids: npt.NDArray[np.int64]
+    nodes_modes: npt.NDArray[np.str_]
+    nodes_values_as_tensor: npt.NDArray[np.float64]
+    nodes_truenodeids: npt.NDArray[np.int64]
+    nodes_falsenodeids: npt.NDArray[np.int64]
+    nodes_missing_value_tracks_true: npt.NDArray[np.int64]
+
+
+def _describe_nodes(tree: Tree, n_categories: npt.NDArray[np.int32]) -> _Nodes:
+    is_split = tree.nodes["feature"] >= 0
+    described = _Nodes(
+        np.where(is_split, tree.nodes["feature"], 0).astype(np.int64),
+        np.where(is_split, "BRANCH_LT", "LEAF"),
+        np.where(is_split, tree.nodes["threshold"], 0.0),
+        np.where(is_split, tree.nodes["left"], 0).astype(np.int64),
+        np.where(is_split, tree.nodes["left"] + 1, 0).astype(np.int64),
+        (is_split & tree.nodes["missing_left"]).astype(np.int64),
+    )
+    chains = [described]
+    n_nodes = len(tree.nodes)
+    for node in np.flatnonzero(is_split & tree.nodes["is_category"]):
+        chain = _describe_chain(tree, int(node), n_nodes, int(n_categories[tree.nodes["feature"][node]]))
+        for column, link in zip(described, chain, strict=True):
+            column[node] = link[0]  # the chain begins in the place of the split
+        chains.append(_Nodes(*(column[1:] for column in chain)))
+        n_nodes += len(chain.nodes_modes) - 1
+    return _Nodes(*(np.concatenate(columns) for columns in zip(*chains, strict=True)))
+
+
+def _describe_chain(tree: Tree, node: int, next_free: int, n_categories: int) -> _Nodes:
+    """Turn a category split into comparisons; the second one gets the number ``next_free``, and so on.
+
+    Each link sends the numbers below an end of a stretch to that stretch's side, and the others to the next link.
+    """
+    record = tree.nodes[node]
+    numbers = np.arange(n_categories)
+    words = tree.subsets[record["cut"] + numbers // 32]
+    in_left = (words >> (numbers % 32).astype(np.uint32)) & 1 == 1
+    goes_left = np.concatenate([[record["heavier_left"]], in_left])  # the unknown category, -1, comes first
+    last = np.flatnonzero(goes_left[1:] != goes_left[:-1])  # of each stretch but the final one
+    ends = last - 0.5
+    side_left = goes_left[last]
+    if len(ends) == 0:  # only missing values part from the others here
+        ends, side_left = np.array([np.inf]), goes_left[:1]
+    if len(ends) > LONGEST_CHAIN:
+        raise ValueError(f"a split of column {record['feature']} parts its categories into {len(ends):,} stretches")
+    links = len(ends)
+    left = int(record["left"])
+    others_side = left + int(side_left[-1])
+    return _Nodes(
+        np.full(links, record["feature"], dtype=np.int64),
+        np.full(links, "BRANCH_LT"),
+        ends,
+        np.where(side_left, left, left + 1).astype(np.int64),
+        np.concatenate([np.arange(next_free, next_free + links - 1), [others_side]]).astype(np.int64),
+        (side_left == record["missing_left"]).astype(np.int64),
+    )
