@@ -12,7 +12,7 @@ import sklearn
 
 import fuselearn
 
-ALL = ("startup", "small_data", "large_data", "prediction", "scaling", "stratification", "codes")
+ALL = ("startup", "small_data", "large_data", "prediction", "scaling", "stratification", "codes", "model_files")
 
 
 def main() -> None:

@@ -58,7 +58,7 @@ def _add_columns(graph: Graph, model: TableClassifier, categories: list[Any]) ->
 
 
 def _add_encoder(graph: Graph, name: str, levels: npt.NDArray[Any], is_text: bool) -> str:
-    """Number the categories of a column: NaN stays NaN, as the empty text becomes, and others become -1."""
+    """Give each category its number, a missing one NaN, and an unknown one -1."""
     missing = "" if is_text else np.nan
     keys = levels.astype(object if is_text else np.float64)
     numbers = np.arange(len(levels), dtype=np.float64)

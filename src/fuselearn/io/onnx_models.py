@@ -17,7 +17,7 @@ from fuselearn import __version__
 from fuselearn.ensembles import CARTClassifier, SAMMEClassifier
 from fuselearn.ensembles.base import TableClassifier, check_whole_number
 from fuselearn.ensembles.components import ComponentEnsemble
-from fuselearn.io.onnx_trees import TreeSum, describe_trees
+from fuselearn.io.onnx_trees import TooManyStretches, TreeSum, describe_trees
 from fuselearn.sensors import TreeComponent
 from fuselearn.sensors.tree import tree_values
 
@@ -32,8 +32,8 @@ OLDEST_OPSET, USUAL_OPSET = 13, 17
 def to_onnx(model: Any, X: Any = None, *, target_opset: int | None = None) -> onnx.ModelProto:
     """Export a fitted model to ONNX.
 
-    Labels equal those of ``predict``; probabilities are single-precision numbers and equal those of ``predict_proba`` to
-    seven digits.
+    Labels equal those of ``predict``; probabilities are single-precision numbers that equal those of ``predict_proba``
+    to seven digits.
 
     Parameters
     ----------
@@ -138,15 +138,20 @@ def label_values(model: TableClassifier) -> npt.NDArray[Any]:
     raise TypeError(f"{type(model).__name__} with classes of type {kind} cannot be written in ONNX.")
 
 
-def add_classifier(graph: Graph, model: TableClassifier, matrix: str, label: str, probabilities: str) -> None:
+def add_classifier(
+    graph: Graph, model: TableClassifier, tree_sum: TreeSum, matrix: str, label: str, probabilities: str
+) -> None:
     """Add the nodes that turn a matrix of doubles into labels and probabilities."""
     from fuselearn.io.onnx_graph import ML
 
     order, labels = class_order(model), label_values(model)
     try:
-        trees = describe_trees(read_tree_sum(model))
-    except ValueError as error:
-        raise TypeError(f"{type(model).__name__} cannot be written in ONNX: {error}.") from error
+        trees = describe_trees(tree_sum)
+    except TooManyStretches as error:
+        column = getattr(model, "feature_names_in_", range(model.n_features_in_))[error.column]
+        raise TypeError(
+            f"{type(model).__name__} cannot be written in ONNX: column {column!r} has too many categories."
+        ) from error
     is_sorted = bool((order == np.arange(len(order))).all())
     scores = probabilities if is_sorted else graph.name("scores")
     graph.add("TreeEnsembleRegressor", [matrix], scores, domain=ML, **trees)
@@ -162,11 +167,10 @@ def _convert_classifier(model: TableClassifier, X: Any, opset: int) -> onnx.Mode
     from fuselearn.io.onnx_graph import Graph, finish_model
     from fuselearn.io.onnx_inputs import add_inputs
 
-    if not isinstance(model, CARTClassifier | ComponentEnsemble):
-        read_tree_sum(model)  # which says so
+    tree_sum = read_tree_sum(model)
     graph = Graph({"label", "probabilities"})
     inputs, matrix = add_inputs(graph, model, X)
-    add_classifier(graph, model, matrix, "label", "probabilities")
+    add_classifier(graph, model, tree_sum, matrix, "label", "probabilities")
     label_type = helper.np_dtype_to_tensor_dtype(label_values(model).dtype)
     outputs = [
         helper.make_tensor_value_info("label", label_type, ["n_rows"]),

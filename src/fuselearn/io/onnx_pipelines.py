@@ -116,12 +116,12 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     model = operator.raw_operator
     if model._coder_.n_categories_.any():
         raise TypeError(
-            f"{type(model).__name__} with category columns cannot be written in ONNX as a step of a pipeline; export it "
-            "by itself, or encode the columns in the pipeline."
+            f"{type(model).__name__} with category columns cannot be written in ONNX as a step of a pipeline; export "
+            "it by itself, or encode the columns in the pipeline."
         )
     graph = _Container(scope, container)
     inputs = [variable.full_name for variable in operator.inputs]
     matrix = inputs[0] if len(inputs) == 1 else graph.add("Concat", inputs, graph.name("columns"), axis=1)
     doubles = graph.add("Cast", [matrix], graph.name("doubles"), to=TensorProto.DOUBLE)
     label, probabilities = (variable.full_name for variable in operator.outputs)
-    add_classifier(graph, model, doubles, label, probabilities)  # type: ignore[arg-type]
+    add_classifier(graph, model, read_tree_sum(model), doubles, label, probabilities)  # type: ignore[arg-type]

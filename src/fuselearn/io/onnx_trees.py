@@ -19,6 +19,13 @@ from fuselearn.engines.tree import Tree
 LONGEST_CHAIN = 2_000
 
 
+class TooManyStretches(ValueError):
+    """A category split that would need too long a chain of comparisons."""
+
+    def __init__(self, column: int) -> None:
+        self.column = column
+
+
 class TreeSum(NamedTuple):
     """A sum of trees: for each row, the sum over trees of the values of the node in which it ends.
 
@@ -65,12 +72,12 @@ def describe_trees(tree_sum: TreeSum) -> dict[str, npt.NDArray[Any] | int]:
 class _Nodes(NamedTuple):
     """The nodes of one tree, as columns that are named as the operator's attributes."""
 
-    nodes_featureids: npt.NDArray[np.int64]
-    nodes_modes: npt.NDArray[np.str_]
-    nodes_values_as_tensor: npt.NDArray[np.float64]
-    nodes_truenodeids: npt.NDArray[np.int64]
-    nodes_falsenodeids: npt.NDArray[np.int64]
-    nodes_missing_value_tracks_true: npt.NDArray[np.int64]
+    nodes_featureids: npt.NDArray[Any]
+    nodes_modes: npt.NDArray[Any]
+    nodes_values_as_tensor: npt.NDArray[Any]
+    nodes_truenodeids: npt.NDArray[Any]
+    nodes_falsenodeids: npt.NDArray[Any]
+    nodes_missing_value_tracks_true: npt.NDArray[Any]
 
 
 def _describe_nodes(tree: Tree, n_categories: npt.NDArray[np.int32]) -> _Nodes:
@@ -110,7 +117,7 @@ def _describe_chain(tree: Tree, node: int, next_free: int, n_categories: int) ->
     if len(ends) == 0:  # only missing values part from the others here
         ends, side_left = np.array([np.inf]), goes_left[:1]
     if len(ends) > LONGEST_CHAIN:
-        raise ValueError(f"a split of column {record['feature']} parts its categories into {len(ends):,} stretches")
+        raise TooManyStretches(int(record["feature"]))
     links = len(ends)
     left = int(record["left"])
     others_side = left + int(side_left[-1])

@@ -25,6 +25,9 @@ FAULTS = (
     "refers to categories out of place",
 )
 
+# Node records are put together so many at a time, while they are in the processor's cache.
+BLOCK_NODES = 4096
+
 Stored = dict[str, npt.NDArray[Any]]
 
 
@@ -85,8 +88,10 @@ def unstack_trees(stored: Mapping[str, npt.NDArray[Any]], n_categories: npt.NDAr
     ):
         raise ValueError("The arrays of the trees do not fit together.")
     nodes = np.empty(total, dtype=NODE)
-    for name in _FIELDS:
-        nodes[name] = stored[name]
+    for start in range(0, total, BLOCK_NODES):
+        block = slice(start, start + BLOCK_NODES)
+        for name in _FIELDS:
+            nodes[name][block] = stored[name][block]
     fault = _find_fault(nodes, n_nodes, n_words, n_categories)
     if fault:
         raise ValueError(f"A node of a tree {FAULTS[fault]}.")
@@ -133,17 +138,16 @@ def _find_fault(nodes, n_nodes, n_words, n_categories):  # type: ignore[no-untyp
 
 def _narrow(numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Give the same numbers in the smallest type of whole numbers that holds them, or as they are."""
+    numbers = np.ascontiguousarray(numbers)
     if numbers.dtype.kind == "b" or numbers.size == 0:
-        return np.ascontiguousarray(numbers)
+        return numbers
     low, high = numbers.min(), numbers.max()
-    if not (low >= -(2**31) and high < 2**31):  # NaN is no whole number either
-        return np.ascontiguousarray(numbers)
-    narrow = numbers.astype(np.result_type(np.min_scalar_type(int(low)), np.min_scalar_type(int(high))))
-    if numbers.dtype.kind == "f" and (
-        narrow.astype(np.float64).tobytes() != numbers.tobytes()
-    ):  # -0.0 differs from 0.0
-        return np.ascontiguousarray(numbers)
-    return narrow
+    for kind in (np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32):
+        if low >= np.iinfo(kind).min and high <= np.iinfo(kind).max:  # NaN is nowhere between
+            narrow = numbers.astype(kind)
+            # Bytes are compared, because -0.0 is not 0.0 and must not become it.
+            return narrow if narrow.astype(numbers.dtype).tobytes() == numbers.tobytes() else numbers
+    return numbers
 
 
 _FIELDS = NODE.names or ()

@@ -1,0 +1,124 @@
+"""Trees survive being brought into a few arrays, and arrays that are no trees are refused."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fuselearn.engines.tree import TreeSettings, code_columns, grow_tree, stack_trees, unstack_trees
+from fuselearn.engines.tree.storing import _narrow
+
+N_CATEGORIES = np.array([0, 40, 0], dtype=np.int32)
+
+
+def grow(seed, n_rows=200):
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.normal(size=n_rows), rng.integers(0, 40, n_rows), rng.normal(size=n_rows)])
+    X[rng.random(X.shape) < 0.1] = np.nan
+    target = ((np.nan_to_num(X[:, 0]) > 0) ^ (np.nan_to_num(X[:, 1]) % 3 == 0)).astype(np.int32)
+    counts = np.ones(n_rows, dtype=np.int32)
+    return grow_tree(code_columns(X, N_CATEGORIES), target, 2, counts, TreeSettings(complexity=-1.0), seed=seed)
+
+
+@pytest.fixture(scope="module")
+def trees():
+    return [grow(seed) for seed in range(5)]
+
+
+def test_trees_come_back_bit_by_bit(trees):
+    assert any(len(tree.subsets) for tree in trees)
+    restored = unstack_trees(stack_trees(trees), N_CATEGORIES)
+    assert len(restored) == len(trees)
+    for old, new in zip(trees, restored, strict=True):
+        assert new.nodes.dtype == old.nodes.dtype
+        for name in old.nodes.dtype.names:
+            np.testing.assert_array_equal(new.nodes[name], old.nodes[name])
+        np.testing.assert_array_equal(new.values, old.values)
+        np.testing.assert_array_equal(new.subsets, old.subsets)
+        assert new.values.dtype == np.float64
+        assert new.subsets.dtype == np.uint32
+
+
+def test_the_arrays_are_smaller_than_the_trees(trees):
+    stored = stack_trees(trees)
+    assert sum(part.nbytes for part in stored.values()) < 0.7 * sum(part.nbytes for tree in trees for part in tree)
+
+
+numbers = st.one_of(
+    st.lists(st.integers(-(2**40), 2**40)).map(lambda v: np.array(v, dtype=np.int64)),
+    st.lists(st.integers(-300, 300)).map(lambda v: np.array(v, dtype=np.float64)),
+    st.lists(st.floats()).map(lambda v: np.array(v, dtype=np.float64)),
+)
+
+
+@given(numbers)
+def test_narrow_numbers_are_the_same_numbers(wide):
+    assert _narrow(wide).astype(wide.dtype).tobytes() == wide.tobytes()
+
+
+def test_narrow_numbers_are_narrow():
+    assert _narrow(np.array([0.0, 255.0])).dtype == np.uint8
+    assert _narrow(np.array([-1, 127])).dtype == np.int8
+    assert _narrow(np.array([-1, 128])).dtype == np.int16
+    assert _narrow(np.array([0.0, -0.0])).dtype == np.float64
+    assert _narrow(np.array([1.0, np.inf])).dtype == np.float64
+
+
+def first(stored, name, condition):
+    """Find the first split of the first tree that meets a condition."""
+    return int(np.flatnonzero((stored["feature"] >= 0) & condition)[0])
+
+
+def forge(stored, name, place, value):
+    changed = stored[name].astype(np.int64)
+    changed[place] = value
+    return {**stored, name: changed}
+
+
+class TestForgeries:
+    @pytest.fixture
+    def stored(self, trees):
+        return stack_trees(trees)
+
+    def refuse(self, forged, match):
+        with pytest.raises(ValueError, match=match):
+            unstack_trees(forged, N_CATEGORIES)
+
+    @pytest.mark.parametrize("child", [0, -5, 2**30])
+    def test_children_out_of_place(self, stored, child):
+        self.refuse(forge(stored, "left", 0, child), "children out of place")
+
+    def test_the_last_node_has_no_children(self, stored):
+        last = int(stored["n_nodes"][0]) - 1
+        forged = forge(forge(stored, "feature", last, 0), "left", last, last)
+        self.refuse(forged, "children out of place")
+
+    def test_a_child_of_two(self, stored):
+        one = first(stored, "left", stored["left"] > 1)
+        self.refuse(forge(stored, "left", one, int(stored["left"][0])), "out of place|no parent or several")
+
+    def test_a_child_of_none(self, stored):
+        self.refuse(forge(stored, "feature", 0, -1), "no parent or several")
+
+    def test_a_column_that_does_not_exist(self, stored):
+        self.refuse(forge(stored, "feature", 0, 3), "column that does not exist")
+
+    def test_numbers_taken_for_categories(self, stored):
+        one = first(stored, "is_category", ~stored["is_category"])
+        self.refuse(forge(stored, "is_category", one, 1), "numbers for categories")
+
+    @pytest.mark.parametrize("cut", [-1, 2**30])
+    def test_categories_out_of_place(self, stored, cut):
+        one = first(stored, "cut", stored["is_category"])
+        self.refuse(forge(stored, "cut", one, cut), "categories out of place")
+
+    def test_sizes_that_do_not_add_up(self, stored):
+        self.refuse(forge(stored, "n_nodes", 0, 1), "do not fit together")
+        self.refuse(forge(stored, "n_words", 0, -1), "do not fit together")
+        self.refuse({**stored, "gain": stored["gain"][1:]}, "do not fit together")
+        self.refuse({**stored, "values": stored["values"][1:]}, "do not fit together")
+
+    def test_arrays_missing_or_of_another_kind(self, stored):
+        self.refuse({name: part for name, part in stored.items() if name != "gain"}, "not the expected ones")
+        self.refuse({**stored, "gain": stored["gain"].astype(str)}, "other than arrays of numbers")
+        self.refuse({**stored, "gain": stored["gain"].tolist()}, "other than arrays of numbers")

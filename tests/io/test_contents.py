@@ -1,0 +1,66 @@
+"""A forged tree is refused before anything walks down it."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_wine
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from fuselearn import KFHEClassifier
+from fuselearn.io import ModelFileError, load, save
+from fuselearn.io.contents import check_trees
+
+X, y = load_wine(return_X_y=True)
+
+
+@pytest.fixture
+def tree():
+    return DecisionTreeClassifier(random_state=0).fit(X, y)
+
+
+def forge_tree(model, field, value):
+    state = model.tree_.__getstate__()
+    state["nodes"] = state["nodes"].copy()
+    state["nodes"][field][0] = value
+    model.tree_.__setstate__(state)
+
+
+@pytest.mark.parametrize("child", [0, 10**6])
+@pytest.mark.parametrize("side", ["left_child", "right_child"])
+def test_children_out_of_place(side, child, tree):
+    check_trees(tree)
+    forge_tree(tree, side, child)
+    with pytest.raises(ModelFileError, match="children out of place"):
+        check_trees(make_pipeline(StandardScaler(), tree))
+
+
+@pytest.mark.parametrize("column", [13, 10**6, -1])
+def test_a_column_that_does_not_exist(column, tree):
+    forge_tree(tree, "feature", column)
+    with pytest.raises(ModelFileError, match="column that does not exist"):
+        check_trees({"steps": [tree]})
+
+
+def test_found_deep_inside_of_a_loaded_model(tmp_path):
+    model = KFHEClassifier(DecisionTreeClassifier(), n_estimators=3, random_state=0).fit(X, y)
+    save(model, tmp_path / "sound.fuse")
+    load(tmp_path / "sound.fuse")
+    forge_tree(model.estimators_[2], "left_child", 10**6)
+    save(model, tmp_path / "forged.fuse")
+    with pytest.raises(ModelFileError, match="children out of place"):
+        load(tmp_path / "forged.fuse")
+
+
+@pytest.mark.parametrize(("field", "value"), [("left", 10**6), ("right", 0), ("feature_idx", -1), ("bitset_idx", 9)])
+def test_trees_of_histogram_boosting(field, value):
+    rows = np.column_stack([X, np.arange(len(X)) % 5])
+    target = (rows[:, -1] % 2 == 0).astype(int)
+    model = HistGradientBoostingClassifier(max_iter=3, categorical_features=[13], random_state=0).fit(rows, target)
+    check_trees(model)
+    predictor = model._predictors[0][0]
+    assert predictor.nodes["is_categorical"][0]
+    predictor.nodes[field][0] = value
+    with pytest.raises(ModelFileError, match="tree of scikit-learn"):
+        check_trees(model)
