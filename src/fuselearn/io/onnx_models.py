@@ -17,7 +17,7 @@ from fuselearn import __version__
 from fuselearn.ensembles import CARTClassifier, SAMMEClassifier
 from fuselearn.ensembles.base import TableClassifier, check_whole_number
 from fuselearn.ensembles.components import ComponentEnsemble
-from fuselearn.io.onnx_trees import TooManyStretches, TreeSum, describe_trees
+from fuselearn.io.onnx_trees import StretchesError, TreeSum, describe_trees
 from fuselearn.sensors import TreeComponent
 from fuselearn.sensors.tree import tree_values
 
@@ -147,7 +147,7 @@ def add_classifier(
     order, labels = class_order(model), label_values(model)
     try:
         trees = describe_trees(tree_sum)
-    except TooManyStretches as error:
+    except StretchesError as error:
         column = getattr(model, "feature_names_in_", range(model.n_features_in_))[error.column]
         raise TypeError(
             f"{type(model).__name__} cannot be written in ONNX: column {column!r} has too many categories."

@@ -19,7 +19,7 @@ from fuselearn.engines.tree import Tree
 LONGEST_CHAIN = 2_000
 
 
-class TooManyStretches(ValueError):
+class StretchesError(ValueError):
     """A category split that would need too long a chain of comparisons."""
 
     def __init__(self, column: int) -> None:
@@ -117,7 +117,7 @@ def _describe_chain(tree: Tree, node: int, next_free: int, n_categories: int) ->
     if len(ends) == 0:  # only missing values part from the others here
         ends, side_left = np.array([np.inf]), goes_left[:1]
     if len(ends) > LONGEST_CHAIN:
-        raise TooManyStretches(int(record["feature"]))
+        raise StretchesError(int(record["feature"]))
     links = len(ends)
     left = int(record["left"])
     others_side = left + int(side_left[-1])
