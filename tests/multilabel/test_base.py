@@ -159,8 +159,8 @@ class TestDecisions:
         X, Y = labelled
         model = relevance(estimator=LogisticRegression(), decision=PerLabelThresholds(shrinkage=0)).fit(X, Y)
         assert not hasattr(model.decision, "thresholds_")
-        assert (model._rule_.thresholds_ != 0.5).any()
-        expected = (model.predict_proba(X) > model._rule_.thresholds_).astype(int)
+        assert (model.rule_.thresholds_ != 0.5).any()
+        expected = (model.predict_proba(X) > model.rule_.thresholds_).astype(int)
         np.testing.assert_array_equal(model.predict(X), expected)
 
     def test_out_of_fold_scores_are_those_of_a_plain_loop(self, labelled, monkeypatch):

@@ -61,7 +61,7 @@ def test_rules_that_learn_get_the_out_of_bag_votes(labelled, make, vote):
     with np.errstate(invalid="ignore"):
         np.testing.assert_allclose(model.oob_decision_function_, total / n_votes)
     assert np.isnan(model.oob_decision_function_).any()
-    assert model._rule_.threshold_ > 0
+    assert model.rule_.threshold_ > 0
 
 
 @both

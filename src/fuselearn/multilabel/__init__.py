@@ -23,6 +23,7 @@ from fuselearn.multilabel.stratification import (
     RepeatedIterativeStratifiedKFold,
     iterative_train_test_split,
 )
+from fuselearn.multilabel.thresholding import ThresholdedClassifier
 
 __all__ = [
     "AtLeastOne",
@@ -41,6 +42,7 @@ __all__ = [
     "KFHEMultilabelClassifier",
     "PerLabelThresholds",
     "RepeatedIterativeStratifiedKFold",
+    "ThresholdedClassifier",
     "example_f1",
     "iterative_train_test_split",
     "macro_f1",

@@ -20,7 +20,7 @@ from fuselearn.ensembles.base import (
     validate_rows,
 )
 from fuselearn.ensembles.cart import CARTClassifier
-from fuselearn.multilabel.decisions import make_decision_rule
+from fuselearn.multilabel.decisions import DecisionRule, make_decision_rule
 from fuselearn.multilabel.labels import label_names, read_labels
 from fuselearn.multilabel.learners import Learner, bind_learner, check_svm_parameters
 from fuselearn.multilabel.stratification import IterativeStratifiedKFold
@@ -47,6 +47,7 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
     labels_: npt.NDArray[Any]
     n_labels_: int
     classes_: list[npt.NDArray[np.int64]]
+    rule_: DecisionRule
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn what the estimator can take."""
@@ -59,13 +60,13 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
     @fit_whole_or_not
-    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows and their labels.
 
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n_rows, n_columns)
-        Y : array, sparse matrix or frame of shape (n_rows, n_labels)
+        y : array, sparse matrix or frame of shape (n_rows, n_labels)
             1 or True where a row has a label, else 0. Labels that no row or every row has, and rows without any label,
             are welcome.
         sample_weight : array of shape (n_rows,), optional
@@ -80,13 +81,13 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
         self._rows_at_once_ = 2**31
         self._check_parameters()
         X = validate_rows(self, X, reset=True)
-        Y = self._read_labels(Y, X.shape[0])
+        Y = self._read_labels(y, X.shape[0])
         weights = read_weights(sample_weight, X, X.shape[0])
         rng = make_generator(self.random_state)
         self._fit_labels(X, Y, weights, rng)
         if rule.needs_scores:
             rule.fit(self._honest_scores(X, Y, weights, int(rng.integers(2**31))), Y, weights)
-        self._rule_ = rule
+        self.rule_ = rule
         return self
 
     def predict(self, X: Any) -> npt.NDArray[np.int64]:
@@ -102,7 +103,7 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
             1 where the row gets the label, else 0; columns are in the order of ``labels_``.
         """
         scores = self.predict_proba(X)
-        return self._rule_.apply(scores)
+        return self.rule_.apply(scores)
 
     def predict_proba(self, X: Any) -> Scores:
         """Predict the probability that a row has a label.

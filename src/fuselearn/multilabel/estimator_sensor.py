@@ -34,37 +34,40 @@ class EstimatorLabelSensor:
     Y : array of shape (n_rows, n_labels)
         Zeros and ones.
     estimator : classifier
+    keep_seeds : bool, default=False
+        Whether a ``random_state`` of the classifier that is not None stays as it is, in every clone.
     """
 
-    def __init__(self, X: Any, Y: npt.NDArray[np.int8], estimator: BaseEstimator) -> None:
+    def __init__(self, X: Any, Y: npt.NDArray[np.int8], estimator: BaseEstimator, *, keep_seeds: bool = False) -> None:
         self.n_rows = len(Y)
         self.X = X
         self.Y = Y
         self.estimator = estimator
+        self.keep_seeds = keep_seeds
         self.takes_weights = has_fit_parameter(estimator, "sample_weight") and not (
             isinstance(estimator, MultiOutputClassifier) and not has_fit_parameter(estimator.estimator, "sample_weight")
         )
 
     def measure(self, counts: Counts, seed: int, *, weights: Weights | None = None) -> EstimatorLabelComponent:
         """Train a clone on the rows drawn."""
-        model = clone(self.estimator)
-        seed_estimator(model, seed)
         if weights is not None and not self.takes_weights:
             counts, weights = draw_counts(seed, np.where(counts > 0, weights, 0.0), self.n_rows), None
         rows = np.flatnonzero(counts)
         shares = self.Y[rows].mean(axis=0)
         shown = np.flatnonzero((shares > 0.0) & (shares < 1.0))
+        if len(shown) == 0:
+            return EstimatorLabelComponent(None, shown, shares.round(), counts, self.X)
+        model = clone(self.estimator)
+        seed_estimator(model, seed, unset_only=self.keep_seeds)
+        given = {}
+        if not self.takes_weights:
+            rows = np.repeat(rows, counts[rows])
+        elif weights is not None or counts.max() > 1:  # with weights of 1, a forest would draw other rows than without
+            given["sample_weight"] = (counts if weights is None else weights)[rows].astype(np.float64)
         # scikit-learn takes a table with a single label for a column of classes.
         columns = np.repeat(shown, 2) if len(shown) == 1 else shown
-        if len(shown) == 0:
-            model = None
-        elif self.takes_weights:
-            drawn = (counts if weights is None else weights)[rows].astype(np.float64)
-            model.fit(take_rows(self.X, rows), self.Y[rows[:, None], columns].astype(np.int64), sample_weight=drawn)
-        else:
-            rows = np.repeat(rows, counts[rows])
-            model.fit(take_rows(self.X, rows), self.Y[rows[:, None], columns].astype(np.int64))
-        return EstimatorLabelComponent(model, columns, shares.round(), counts, self.X)
+        model.fit(take_rows(self.X, rows), self.Y[rows[:, None], columns].astype(np.int64), **given)
+        return EstimatorLabelComponent(model, shown, shares.round(), counts, self.X)
 
     def prepare(self, X: Any) -> Any:
         """Give new rows as they are."""
@@ -106,13 +109,17 @@ class EstimatorLabelComponent:
             rows = self._training_data[1]
         if only is not None:
             rows = take_rows(rows, only)
-        scores = np.tile(self.constants, (rows.shape[0], 1))
         if self.model is None:
-            return scores
+            return np.tile(self.constants, (rows.shape[0], 1))
         if hasattr(self.model, "predict_proba"):
-            scores[:, self.columns] = read_probabilities(self.model.predict_proba(rows), len(self.columns))
-        else:
-            scores[:, self.columns] = self.model.predict(rows)
+            return self.complete(self.model.predict_proba(rows))
+        return self.complete(self.model.predict(rows))
+
+    def complete(self, answer: Any) -> Scores:
+        """Turn an answer of the model, of any of the forms of ``predict_proba``, into scores of all labels."""
+        known = read_probabilities(answer, max(2, len(self.columns)))
+        scores = np.tile(self.constants, (len(known), 1))
+        scores[:, self.columns] = known[:, : len(self.columns)]
         return scores
 
     @property

@@ -83,7 +83,7 @@ class HOMEREnsemble(HOMERBase):
         for name in shared:
             if hasattr(self, name):
                 setattr(homer, name, getattr(self, name))
-        homer._rule_ = make_decision_rule(homer.decision)
+        homer.rule_ = make_decision_rule(homer.decision)
         homer._fused_ = LabelSum([component], np.ones(1), self._fused_.sensor)
         return homer
 

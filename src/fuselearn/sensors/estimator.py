@@ -120,9 +120,13 @@ class EstimatorComponent:
         return np.searchsorted(self.classes, labels).astype(np.int32)
 
 
-def seed_estimator(model: BaseEstimator, seed: int) -> None:
-    """Set every ``random_state`` of a model, also of the steps of a pipeline."""
-    names = sorted(n for n in model.get_params() if n == "random_state" or n.endswith("__random_state"))
+def seed_estimator(model: BaseEstimator, seed: int, *, unset_only: bool = False) -> None:
+    """Set every ``random_state`` of a model, also of the steps of a pipeline, or only those that are None."""
+    names = sorted(
+        name
+        for name, value in model.get_params().items()
+        if name.split("__")[-1] == "random_state" and not (unset_only and value is not None)
+    )
     if names:
         seeds = np.random.SeedSequence(seed).generate_state(len(names))
         model.set_params(**{name: int(s) for name, s in zip(names, seeds, strict=True)})
