@@ -3,13 +3,14 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fuselearn.ensembles import BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier
+    from fuselearn.ensembles import BaggedClassifier, BaggedRegressor, CARTClassifier, KFHEClassifier, SAMMEClassifier
     from fuselearn.io import load, save, to_onnx
 
 __version__ = "0.1.0"
 
 __all__ = [
     "BaggedClassifier",
+    "BaggedRegressor",
     "CARTClassifier",
     "KFHEClassifier",
     "SAMMEClassifier",

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris, load_wine
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import balanced_accuracy_score, log_loss, roc_auc_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
@@ -208,3 +209,30 @@ def test_samples_without_a_rare_class():
     rows = np.arange(30.0)[:, None]
     model = BaggedClassifier(LogisticRegression(), 5, random_state=0).fit(rows, rows.ravel() == 0)
     assert model.predict_proba(rows).shape == (30, 2)
+
+
+class TestOutOfBagScores:
+    @pytest.mark.parametrize(
+        ("oob_score", "expected"),
+        [
+            ("neg_log_loss", lambda model: -log_loss(y, model.oob_decision_function_)),
+            (balanced_accuracy_score, lambda model: balanced_accuracy_score(y, model.oob_prediction_)),
+            ("roc_auc_ovr", lambda model: roc_auc_score(y, model.oob_decision_function_, multi_class="ovr")),
+        ],
+    )
+    def test_any_metric(self, oob_score, expected):
+        model = BaggedClassifier(n_estimators=60, oob_score=oob_score, vote="probability", random_state=0).fit(X, y)
+        assert not np.isnan(model.oob_decision_function_).any()
+        assert model.oob_score_ == pytest.approx(expected(model))
+
+    def test_metrics_get_the_labels_of_the_user(self):
+        def share_of_barolo(y_true, y_pred):
+            return np.mean(y_pred == "barolo")
+
+        names = np.array(["barolo", "grignolino", "barbera"])[y]
+        model = BaggedClassifier(n_estimators=40, oob_score=share_of_barolo, random_state=0).fit(X, names)
+        assert model.oob_score_ == np.mean(model.oob_prediction_ == "barolo")
+
+    def test_unknown_names(self):
+        with pytest.raises(ValueError, match="oob_score must be True, False, a metric"):
+            BaggedClassifier(oob_score="luck").fit(X, y)

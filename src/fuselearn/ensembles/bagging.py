@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator
+from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
-from fuselearn.ensembles.base import (
-    check_choice,
-    check_whole_number,
-    fit_whole_or_not,
-    make_generator,
-    read_weights,
-)
-from fuselearn.ensembles.cart import count_features
+from fuselearn.ensembles.bags import BagPlan, plan_bags
+from fuselearn.ensembles.base import check_choice, check_whole_number, fit_whole_or_not, make_generator
 from fuselearn.ensembles.components import ComponentEnsemble
+from fuselearn.ensembles.out_of_bag import KnownClasses, read_scoring, score_out_of_bag
 from fuselearn.ensembles.samme import choose_frequent, frequent_first
-from fuselearn.sensors import Component, Sensor, TreeComponent, TreeSensor, draw_counts
+from fuselearn.sensors import Component, Sensor, TreeComponent, TreeSensor
 from fuselearn.sensors.fusion import component_scores
 from fuselearn.sensors.sampling import MOST_TRIES
-
-Counts = npt.NDArray[np.int32]
 
 
 class Trained(NamedTuple):
@@ -57,8 +52,9 @@ class BaggedClassifier(ComponentEnsemble):
         Whether rows are drawn with replacement.
     vote : {"class", "probability"}, default="class"
         Whether classifiers vote with the class that they choose or with their class probabilities.
-    oob_score : bool, default=False
-        Whether to compute the out-of-bag votes and their accuracy.
+    oob_score : bool, str or callable, default=False
+        Whether to compute the out-of-bag votes and their accuracy. Or another score: the name of a scorer of
+        scikit-learn, such as ``"neg_log_loss"``, a scorer, or a metric ``metric(y_true, y_pred)``.
     random_state : int, RandomState or None, default=None
         Seed of the samples and of the base learners.
     n_jobs : int or None, default=None
@@ -78,7 +74,7 @@ class BaggedClassifier(ComponentEnsemble):
     coefficients_ : array of shape (n_estimators,)
         The same weight for all classifiers.
     oob_score_ : float
-        Accuracy of the out-of-bag votes, over the rows that have any.
+        Accuracy, or other score, of the out-of-bag votes, over the rows that have any.
     oob_decision_function_ : array of shape (n_rows, n_classes)
         Shares of the out-of-bag votes; NaN for rows that were in every sample.
     oob_prediction_ : array of shape (n_rows,)
@@ -114,7 +110,7 @@ class BaggedClassifier(ComponentEnsemble):
         max_features: int | float | str | None = None,
         bootstrap: bool = True,
         vote: str = "class",
-        oob_score: bool = False,
+        oob_score: bool | str | Callable[..., float] = False,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -148,36 +144,37 @@ class BaggedClassifier(ComponentEnsemble):
         """
         n_estimators = check_whole_number("n_estimators", self.n_estimators, 1)
         check_choice("vote", self.vote, ("class", "probability"))
+        scorer = read_scoring(self.oob_score, accuracy_score)
         sensor, truth = self._bind(X, y)
-        n_draws = self._count_draws(sensor.n_rows)
-        n_features = count_features(self.max_features, self.n_features_in_)
-        if self.oob_score and not self.bootstrap and n_draws == sensor.n_rows:
+        plan = plan_bags(
+            X,
+            sensor.n_rows,
+            self.n_features_in_,
+            max_samples=self.max_samples,
+            max_features=self.max_features,
+            bootstrap=self.bootstrap,
+            sample_weight=sample_weight,
+        )
+        if scorer is not None and not plan.leaves_rows_out:
             raise ValueError("oob_score needs rows to be left out: set bootstrap=True or max_samples below 1.")
-        weights = read_weights(sample_weight, X, sensor.n_rows)
-        chances = np.ones(sensor.n_rows) if weights is None else weights
-        if not self.bootstrap and np.count_nonzero(chances) < n_draws:
-            raise ValueError(
-                f"sample_weight is positive for {np.count_nonzero(chances)} rows only; {n_draws} cannot be drawn "
-                "without replacement."
-            )
 
-        out_of_bag = self.vote if self.oob_score else None
+        out_of_bag = None if scorer is None else self.vote
         seeds = make_generator(self.random_state).integers(2**63, size=n_estimators)
         prefer = "processes"
         if isinstance(sensor, TreeSensor):
             prefer = "threads"
             sensor.n_threads = 1  # trees are grown side by side instead
         trained = Parallel(n_jobs=self.n_jobs, prefer=prefer)(
-            delayed(_train_one)(
-                sensor, chances, n_draws, n_features, self.bootstrap, self.n_features_in_, out_of_bag, seed
-            )
-            for seed in seeds
+            delayed(_train_one)(sensor, plan, out_of_bag, seed) for seed in seeds
         )
         components = [part.component for part in trained]
         self._features_ = np.array([part.features for part in trained])
         self.class_order_ = frequent_first(truth, sensor.n_classes)
-        if self.oob_score:
-            self._score_out_of_bag(trained, truth)
+        if scorer is not None:
+            self._keep_out_of_bag(trained, sensor.n_rows)
+            known = KnownClasses(self.oob_prediction_, self.oob_decision_function_, self.classes_)
+            covered = ~np.isnan(self.oob_decision_function_[:, 0])
+            self.oob_score_ = score_out_of_bag(scorer, known, self.classes_[truth], covered)
         coefficients = np.full(n_estimators, 1.0 / n_estimators)
         self._adopt(components, coefficients, np.full(n_estimators, self.vote == "class"))
         return self
@@ -188,27 +185,15 @@ class BaggedClassifier(ComponentEnsemble):
         check_is_fitted(self)
         return list(self._features_)
 
-    def _count_draws(self, n_rows: int) -> int:
-        if isinstance(self.max_samples, float | np.floating):
-            if not 0 < self.max_samples <= 1:
-                raise ValueError(f"max_samples as a share must be above 0 and at most 1, not {self.max_samples!r}.")
-            return max(1, round(self.max_samples * n_rows))
-        n_draws = check_whole_number("max_samples", self.max_samples, 1)
-        if not self.bootstrap and n_draws > n_rows:
-            raise ValueError(f"max_samples must be at most the {n_rows} rows without bootstrap, not {n_draws}.")
-        return n_draws
-
-    def _score_out_of_bag(self, trained: list[Trained], truth: npt.NDArray[np.int32]) -> None:
-        votes = np.zeros((len(truth), len(self.classes_)))
+    def _keep_out_of_bag(self, trained: list[Trained], n_rows: int) -> None:
+        votes = np.zeros((n_rows, len(self.classes_)))
         for part in trained:
             votes[part.left_out] += part.scores
         total = votes.sum(axis=1)
         has_votes = total > 0
-        chosen = self._choose(votes)
         self.oob_decision_function_ = np.full_like(votes, np.nan)
         self.oob_decision_function_[has_votes] = votes[has_votes] / total[has_votes, None]
-        self.oob_prediction_ = self.classes_[chosen]
-        self.oob_score_ = float(np.mean(chosen[has_votes] == truth[has_votes])) if has_votes.any() else np.nan
+        self.oob_prediction_ = self.classes_[self._choose(votes)]
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Give each class its share of the votes, or the mean of the classifiers' probabilities.
@@ -227,23 +212,13 @@ class BaggedClassifier(ComponentEnsemble):
         return choose_frequent(scores, self.class_order_)
 
 
-def _train_one(
-    sensor: Sensor,
-    chances: npt.NDArray[np.float64],
-    n_draws: int,
-    n_features: int,
-    bootstrap: bool,
-    n_columns: int,
-    out_of_bag: str | None,
-    seed: int,
-) -> Trained:
+def _train_one(sensor: Sensor, plan: BagPlan, out_of_bag: str | None, seed: int) -> Trained:
     """Draw rows and columns and train one classifier; draw again while it is a tree without a split."""
     rng = np.random.default_rng(seed)
     for _ in range(MOST_TRIES):
-        features = np.sort(rng.choice(n_columns, n_features, replace=False))
-        counts = _draw(rng, chances, n_draws, bootstrap)
+        features, counts = plan.draw_features(rng), plan.draw_counts(rng)
         component = sensor.measure(
-            counts, int(rng.integers(2**31)), features=None if n_features == n_columns else features
+            counts, int(rng.integers(2**31)), features=None if len(features) == plan.n_columns else features
         )
         if not isinstance(component, TreeComponent) or component.tree.n_leaves > 1:
             break
@@ -252,11 +227,3 @@ def _train_one(
         scores = component_scores(component, out_of_bag == "class", sensor.n_classes)[left_out]
     component.unbind()  # or the training data would travel back from a worker process with each component
     return Trained(component, features, left_out, scores)
-
-
-def _draw(rng: np.random.Generator, chances: npt.NDArray[np.float64], n_draws: int, bootstrap: bool) -> Counts:
-    if bootstrap:
-        return draw_counts(int(rng.integers(2**62)), chances, n_draws)
-    counts = np.zeros(len(chances), dtype=np.int32)
-    counts[rng.choice(len(chances), n_draws, replace=False, p=chances / chances.sum())] = 1
-    return counts

@@ -50,20 +50,11 @@ class EstimatorSensor:
         features: npt.NDArray[np.intp] | None = None,
     ) -> EstimatorComponent:
         """Train a clone on the rows drawn."""
-        model = clone(self.estimator)
-        seed_estimator(model, seed)
         X = self.X if features is None else take_rows(self.X, features, axis=1)
-        rows = np.flatnonzero(counts)
-        if (self.y[rows] == self.y[rows[0]]).all():
-            model = DummyClassifier()  # many classifiers refuse to learn from a single class
-        if isinstance(model, DummyClassifier) or self.takes_weights:
-            drawn_weights = (counts if weights is None else weights)[rows].astype(np.float64)
-            model.fit(take_rows(X, rows), self.y[rows], sample_weight=drawn_weights)
-        elif weights is not None:
-            raise ValueError(f"{type(model).__name__} takes no sample_weight, so it can learn from drawn rows only.")
-        else:
-            rows = np.repeat(rows, counts[rows])
-            model.fit(take_rows(X, rows), self.y[rows])
+        drawn = self.y[counts > 0]
+        # Many classifiers refuse to learn from a single class.
+        estimator = DummyClassifier() if (drawn == drawn[0]).all() else self.estimator
+        model = train_clone(estimator, X, self.y, counts, seed, weights=weights)
         return EstimatorComponent(model, self.classes, features, self.X)
 
     def measure_sample(self, weights: npt.NDArray[np.float64], seed: int, *, cover: bool = False) -> EstimatorComponent:
@@ -118,6 +109,32 @@ class EstimatorComponent:
 
     def _class_numbers(self, labels: Any) -> npt.NDArray[np.int32]:
         return np.searchsorted(self.classes, labels).astype(np.int32)
+
+
+def train_clone(
+    estimator: BaseEstimator,
+    X: Any,
+    y: npt.NDArray[Any],
+    counts: npt.NDArray[np.int32],
+    seed: int,
+    *,
+    weights: npt.NDArray[np.float64] | None = None,
+) -> Any:
+    """Train a clone of any scikit-learn estimator on the rows drawn.
+
+    An estimator that takes ``sample_weight`` gets the drawn rows once, weighted by their counts or by ``weights``;
+    another one gets every drawn row as often as it was drawn.
+    """
+    model = clone(estimator)
+    seed_estimator(model, seed)
+    rows = np.flatnonzero(counts)
+    if has_fit_parameter(model, "sample_weight"):
+        drawn_weights = (counts if weights is None else weights)[rows].astype(np.float64)
+        return model.fit(take_rows(X, rows), y[rows], sample_weight=drawn_weights)
+    if weights is not None:
+        raise ValueError(f"{type(model).__name__} takes no sample_weight, so it can learn from drawn rows only.")
+    rows = np.repeat(rows, counts[rows])
+    return model.fit(take_rows(X, rows), y[rows])
 
 
 def seed_estimator(model: BaseEstimator, seed: int, *, unset_only: bool = False) -> None:

@@ -1,0 +1,243 @@
+"""Bagging for regression: the mean of regressors on bootstrap samples, random subspaces, or both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator, RegressorMixin, is_regressor
+from sklearn.metrics import r2_score
+from sklearn.tree import DecisionTreeRegressor
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from fuselearn._compat import take_rows
+from fuselearn.ensembles.bags import BagPlan, plan_bags
+from fuselearn.ensembles.base import check_whole_number, fit_whole_or_not, make_generator, validate_rows
+from fuselearn.ensembles.out_of_bag import KnownValues, read_scoring, score_out_of_bag
+from fuselearn.sensors.estimator import train_clone
+
+
+class Trained(NamedTuple):
+    """A regressor, its columns, the rows that it has not seen, and its predictions for those, if wanted."""
+
+    model: Any
+    features: npt.NDArray[np.intp]
+    left_out: npt.NDArray[np.intp]
+    predictions: npt.NDArray[np.float64]
+
+
+class BaggedRegressor(RegressorMixin, BaseEstimator):
+    """The mean of regressors that are trained on random parts of the data.
+
+    With h_1, ..., h_T trained on samples of the rows, and of the columns if so wished,
+
+        f(x) = sum_t h_t(x) / T.
+
+    If the errors of the regressors have variance s^2 and correlation r, that of the mean is r s^2 + (1 - r) s^2 / T:
+    averaging takes away variance, but no bias, so it suits regressors that over-fit.
+
+    Parameters
+    ----------
+    estimator : regressor or None, default=None
+        Base learner: any scikit-learn regressor. None means ``DecisionTreeRegressor()``.
+    n_estimators : int, default=100
+        Number of regressors.
+    max_samples : int or float, default=1.0
+        Rows in each sample, as a number or as a share of all rows.
+    max_features : int, float, "sqrt", "log2" or None, default=None
+        Columns that each regressor sees, as a number, a share, or a root or logarithm of their number; None means all.
+    bootstrap : bool, default=True
+        Whether rows are drawn with replacement.
+    oob_score : bool, str or callable, default=False
+        Whether to compute the out-of-bag predictions and their R^2. Or another score: the name of a scorer of
+        scikit-learn, such as ``"neg_mean_absolute_error"``, a scorer, or a metric ``metric(y_true, y_pred)``.
+    random_state : int, RandomState or None, default=None
+        Seed of the samples and of the base learners.
+    n_jobs : int or None, default=None
+        Regressors trained, or asked, at the same time. Results do not depend on it.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+        If fitted on a frame whose column names are text.
+    estimators_ : list of regressors
+        With random subspaces, each expects the columns in ``estimators_features_`` only.
+    estimators_features_ : list of arrays
+        Columns of each regressor.
+    oob_score_ : float
+        R^2, or other score, of the out-of-bag predictions, over the rows that have any.
+    oob_prediction_ : array of shape (n_rows,)
+        Mean over the regressors that have not seen a row; NaN for rows that were in every sample.
+
+    References
+    ----------
+    Breiman, L. (1996). Bagging predictors. Machine Learning 24(2), 123-140.
+    Ho, T. K. (1998). The random subspace method for constructing decision forests. IEEE Transactions on Pattern
+    Analysis and Machine Intelligence 20(8), 832-844.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from fuselearn import BaggedRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> bagged = BaggedRegressor(oob_score=True, random_state=0).fit(X, y)
+    >>> round(bagged.oob_score_, 2)
+    0.42
+    """
+
+    def __init__(
+        self,
+        estimator: BaseEstimator | None = None,
+        n_estimators: int = 100,
+        *,
+        max_samples: int | float = 1.0,
+        max_features: int | float | str | None = None,
+        bootstrap: bool = True,
+        oob_score: bool | str | Callable[..., float] = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.max_samples = max_samples
+        self.max_features = max_features
+        self.bootstrap = bootstrap
+        self.oob_score = oob_score
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn what the base learner can take."""
+        tags = super().__sklearn_tags__()
+        if self.estimator is None or isinstance(self.estimator, BaseEstimator):
+            base = get_tags(self._base_learner())
+            tags.input_tags.allow_nan = base.input_tags.allow_nan
+            tags.input_tags.sparse = base.input_tags.sparse
+        return tags
+
+    @fit_whole_or_not
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train the ensemble.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_rows, n_columns)
+            Given to the base learner as it is.
+        y : array of shape (n_rows,)
+            Numbers.
+        sample_weight : array of shape (n_rows,), optional
+            Chances of the rows to be drawn.
+
+        Returns
+        -------
+        BaggedRegressor
+            The fitted ensemble itself.
+        """
+        n_estimators = check_whole_number("n_estimators", self.n_estimators, 1)
+        scorer = read_scoring(self.oob_score, r2_score)
+        base = self._base_learner()
+        if not (hasattr(base, "get_params") and is_regressor(base)):
+            raise TypeError(f"estimator must be a regressor or None, not {base!r}.")
+        rows = validate_rows(self, X, reset=True)
+        target = _read_numbers(y, rows.shape[0])
+        plan = plan_bags(
+            rows,
+            len(target),
+            self.n_features_in_,
+            max_samples=self.max_samples,
+            max_features=self.max_features,
+            bootstrap=self.bootstrap,
+            sample_weight=sample_weight,
+        )
+        if scorer is not None and not plan.leaves_rows_out:
+            raise ValueError("oob_score needs rows to be left out: set bootstrap=True or max_samples below 1.")
+
+        seeds = make_generator(self.random_state).integers(2**63, size=n_estimators)
+        trained = Parallel(n_jobs=self.n_jobs)(
+            delayed(_train_one)(base, rows, target, plan, scorer is not None, seed) for seed in seeds
+        )
+        self.estimators_ = [part.model for part in trained]
+        self._features_ = np.array([part.features for part in trained])
+        if scorer is not None:
+            self.oob_prediction_ = _mean_out_of_bag(trained, len(target))
+            covered = ~np.isnan(self.oob_prediction_)
+            self.oob_score_ = score_out_of_bag(scorer, KnownValues(self.oob_prediction_), target, covered)
+        return self
+
+    def predict(self, X: Any) -> npt.NDArray[np.float64]:
+        """Predict the mean of what the regressors predict.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        array of shape (n_rows,)
+        """
+        check_is_fitted(self)
+        rows = validate_rows(self, X, reset=False)
+        predictions = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(_predict)(model, rows, features)
+            for model, features in zip(self.estimators_, self._features_, strict=True)
+        )
+        return np.mean(predictions, axis=0)
+
+    @property
+    def estimators_features_(self) -> list[npt.NDArray[np.intp]]:
+        """Columns of each regressor."""
+        check_is_fitted(self)
+        return list(self._features_)
+
+    def _base_learner(self) -> Any:
+        return DecisionTreeRegressor() if self.estimator is None else self.estimator
+
+
+def _train_one(base: Any, X: Any, y: npt.NDArray[np.float64], plan: BagPlan, out_of_bag: bool, seed: int) -> Trained:
+    """Draw rows and columns and train one regressor."""
+    rng = np.random.default_rng(seed)
+    features, counts = plan.draw_features(rng), plan.draw_counts(rng)
+    model = train_clone(base, _take_columns(X, features), y, counts, int(rng.integers(2**31)))
+    left_out = np.flatnonzero(counts == 0)
+    predictions = np.empty(0)
+    if out_of_bag and len(left_out):
+        predictions = _predict(model, take_rows(X, left_out), features)
+    return Trained(model, features, left_out, predictions)
+
+
+def _predict(model: Any, X: Any, features: npt.NDArray[np.intp]) -> npt.NDArray[np.float64]:
+    return np.asarray(model.predict(_take_columns(X, features)), dtype=np.float64).reshape(X.shape[0])
+
+
+def _take_columns(X: Any, features: npt.NDArray[np.intp]) -> Any:
+    return X if len(features) == X.shape[1] else take_rows(X, features, axis=1)
+
+
+def _mean_out_of_bag(trained: list[Trained], n_rows: int) -> npt.NDArray[np.float64]:
+    """Average, for each row, the predictions of the models that have not seen it; NaN where there is none."""
+    total, number = np.zeros(n_rows), np.zeros(n_rows)
+    for part in trained:
+        total[part.left_out] += part.predictions
+        number[part.left_out] += 1
+    return np.divide(total, number, out=np.full(n_rows, np.nan), where=number > 0)
+
+
+def _read_numbers(y: Any, n_rows: int) -> npt.NDArray[np.float64]:
+    """Check a target of numbers."""
+    if y is None:
+        raise ValueError("BaggedRegressor requires y to be passed, but the target y is None.")
+    y = column_or_1d(y, warn=True)
+    if len(y) != n_rows:
+        raise ValueError(f"X and y have inconsistent numbers of samples: {n_rows} and {len(y)}.")
+    try:
+        numbers = y.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError("y must hold numbers for a regressor.") from error
+    if not np.isfinite(numbers).all():
+        raise ValueError("Input y contains NaN or infinity; every row needs a finite number.")
+    return numbers

@@ -1,0 +1,77 @@
+"""Bags: which rows and columns each model of a sampling ensemble gets."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fuselearn.ensembles.base import check_whole_number, read_weights
+from fuselearn.ensembles.cart import count_features
+from fuselearn.sensors import draw_counts
+
+
+class BagPlan(NamedTuple):
+    """How the rows and columns of a bag are drawn."""
+
+    chances: npt.NDArray[np.float64]
+    """Of each row, in proportion, to be drawn."""
+    n_draws: int
+    bootstrap: bool
+    """Whether rows are drawn with replacement."""
+    n_columns: int
+    n_features: int
+    """How many of the columns are drawn."""
+
+    def draw_features(self, rng: np.random.Generator) -> npt.NDArray[np.intp]:
+        """Draw columns, without replacement."""
+        return np.sort(rng.choice(self.n_columns, self.n_features, replace=False))
+
+    def draw_counts(self, rng: np.random.Generator) -> npt.NDArray[np.int32]:
+        """Draw rows; give how often each was drawn."""
+        if self.bootstrap:
+            return draw_counts(int(rng.integers(2**62)), self.chances, self.n_draws)
+        counts = np.zeros(len(self.chances), dtype=np.int32)
+        share = self.chances / self.chances.sum()
+        counts[rng.choice(len(self.chances), self.n_draws, replace=False, p=share)] = 1
+        return counts
+
+    @property
+    def leaves_rows_out(self) -> bool:
+        """Whether rows can stay out of a bag."""
+        return self.bootstrap or self.n_draws < len(self.chances)
+
+
+def plan_bags(
+    X: Any,
+    n_rows: int,
+    n_columns: int,
+    *,
+    max_samples: Any,
+    max_features: Any,
+    bootstrap: bool,
+    sample_weight: Any,
+) -> BagPlan:
+    """Check the parameters that say how bags are drawn; rows of more weight are drawn more often."""
+    n_draws = _count_draws(max_samples, n_rows, bootstrap)
+    n_features = count_features(max_features, n_columns)
+    weights = read_weights(sample_weight, X, n_rows)
+    chances = np.ones(n_rows) if weights is None else weights
+    if not bootstrap and np.count_nonzero(chances) < n_draws:
+        raise ValueError(
+            f"sample_weight is positive for {np.count_nonzero(chances)} rows only; {n_draws} cannot be drawn "
+            "without replacement."
+        )
+    return BagPlan(chances, n_draws, bootstrap, n_columns, n_features)
+
+
+def _count_draws(max_samples: Any, n_rows: int, bootstrap: bool) -> int:
+    if isinstance(max_samples, float | np.floating):
+        if not 0 < max_samples <= 1:
+            raise ValueError(f"max_samples as a share must be above 0 and at most 1, not {max_samples!r}.")
+        return max(1, round(max_samples * n_rows))
+    n_draws = check_whole_number("max_samples", max_samples, 1)
+    if not bootstrap and n_draws > n_rows:
+        raise ValueError(f"max_samples must be at most the {n_rows} rows without bootstrap, not {n_draws}.")
+    return n_draws

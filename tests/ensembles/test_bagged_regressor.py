@@ -1,0 +1,230 @@
+"""Bagging for regression: means by hand, out-of-bag predictions, and less variance than one regressor."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.datasets import load_diabetes
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.metrics import mean_absolute_error, r2_score
+from sklearn.model_selection import cross_val_score
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeRegressor
+from sklearn.utils import get_tags
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from fuselearn import BaggedRegressor
+
+X, y = load_diabetes(return_X_y=True)
+
+
+@parametrize_with_checks(
+    [BaggedRegressor(n_estimators=5), BaggedRegressor(Ridge(), n_estimators=3, bootstrap=False, max_samples=0.9)],
+    expected_failed_checks=lambda estimator: dict.fromkeys(
+        ["check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"],
+        "rows are drawn at random, so weights change the samples",
+    ),
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+class Recording(RegressorMixin, BaseEstimator):
+    """Predict how many models were fitted before, and write down the rows drawn, numbered by the first column."""
+
+    samples = ()
+
+    def fit(self, X, y, sample_weight):
+        counts = np.zeros(30)
+        counts[X[:, 0].astype(int)] = sample_weight
+        self.number_ = float(len(self.samples))
+        self.samples.append(counts)
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.number_)
+
+
+@pytest.fixture
+def recording(monkeypatch):
+    monkeypatch.setattr(Recording, "samples", [])
+    return Recording()
+
+
+class TestMean:
+    def test_of_the_regressors(self):
+        model = BaggedRegressor(n_estimators=7, random_state=0).fit(X, y)
+        np.testing.assert_allclose(model.predict(X), np.mean([tree.predict(X) for tree in model.estimators_], axis=0))
+
+    def test_default_trees_grow_until_they_fit(self):
+        model = BaggedRegressor(n_estimators=2, random_state=0).fit(X, y)
+        assert isinstance(model.estimators_[0], DecisionTreeRegressor)
+        assert model.estimators_[0].get_n_leaves() > 200
+
+    def test_one_regressor_on_all_rows_is_that_regressor(self):
+        model = BaggedRegressor(LinearRegression(), 1, bootstrap=False).fit(X, y)
+        np.testing.assert_allclose(model.predict(X), LinearRegression().fit(X, y).predict(X))
+
+    def test_is_better_than_one_over_fitted_regressor(self):
+        tree = cross_val_score(DecisionTreeRegressor(random_state=0), X, y, cv=5).mean()
+        bagged = cross_val_score(BaggedRegressor(n_estimators=30, random_state=0), X, y, cv=5).mean()
+        assert bagged > tree + 0.3
+
+    def test_errors_fall_as_averaging_says(self):
+        """Independent over-fitted regressors: the variance of the mean is that of one, divided by their number."""
+        rng = np.random.default_rng(0)
+        rows = np.arange(200.0)[:, None]
+
+        def variance(n_estimators):
+            predictions = [
+                BaggedRegressor(KNeighborsRegressor(1), n_estimators, max_samples=10, random_state=seed)
+                .fit(rows, rng.normal(size=200))
+                .predict(rows)
+                for seed in range(40)
+            ]
+            return np.var(predictions, axis=0).mean()
+
+        assert variance(1) / variance(8) == pytest.approx(8, rel=0.3)
+
+
+class TestOutOfBag:
+    rows = np.arange(30.0)[:, None]
+
+    def test_rows_are_predicted_by_regressors_that_have_not_seen_them(self, recording):
+        model = BaggedRegressor(recording, 12, oob_score=True, random_state=0).fit(self.rows, np.arange(30.0))
+        unseen = np.array(recording.samples) == 0
+        expected = (unseen * np.arange(12)[:, None]).sum(axis=0) / unseen.sum(axis=0)
+        np.testing.assert_allclose(model.oob_prediction_, expected)
+        assert model.oob_score_ == pytest.approx(r2_score(np.arange(30.0), expected))
+
+    def test_rows_in_every_sample_have_none(self, recording):
+        model = BaggedRegressor(recording, 1, oob_score=mean_absolute_error, random_state=0).fit(self.rows, np.ones(30))
+        seen = recording.samples[0] > 0
+        np.testing.assert_array_equal(np.isnan(model.oob_prediction_), seen)
+        assert model.oob_score_ == 1.0
+
+    @pytest.mark.parametrize("oob_score", ["neg_mean_absolute_error", mean_absolute_error])
+    def test_any_metric(self, oob_score):
+        model = BaggedRegressor(n_estimators=40, oob_score=oob_score, random_state=0).fit(X, y)
+        assert abs(model.oob_score_) == pytest.approx(mean_absolute_error(y, model.oob_prediction_))
+
+    def test_is_close_to_a_score_on_new_rows(self):
+        model = BaggedRegressor(n_estimators=60, oob_score=True, random_state=0).fit(X, y)
+        assert model.oob_score_ == pytest.approx(cross_val_score(model, X, y, cv=10).mean(), abs=0.06)
+
+    def test_needs_rows_to_be_left_out(self):
+        with pytest.raises(ValueError, match="oob_score needs rows to be left out"):
+            BaggedRegressor(bootstrap=False, oob_score=True).fit(X, y)
+
+    def test_is_absent_unless_wanted(self):
+        assert not hasattr(BaggedRegressor(n_estimators=2).fit(X, y), "oob_score_")
+
+
+class TestSamples:
+    def test_weights_are_chances(self, recording):
+        weights = np.repeat([0.0, 1.0, 3.0], 10)
+        model = BaggedRegressor(recording, 100, random_state=0)
+        model.fit(np.arange(30.0)[:, None], np.arange(30.0), sample_weight=weights)
+        drawn = np.sum(recording.samples, axis=0)
+        assert (drawn[:10] == 0).all()
+        assert drawn[20:].sum() / drawn[10:20].sum() == pytest.approx(3, rel=0.2)
+
+    def test_learners_without_weights_get_rows_as_often_as_drawn(self):
+        rows = np.arange(5.0)[:, None]
+        model = BaggedRegressor(KNeighborsRegressor(5), 3, random_state=0).fit(rows, rows.ravel())
+        assert [knn.n_samples_fit_ for knn in model.estimators_] == [5, 5, 5]
+
+    def test_random_subspaces(self):
+        model = BaggedRegressor(n_estimators=6, max_features=3, random_state=0).fit(X, y)
+        mean = np.mean(
+            [
+                tree.predict(X[:, columns])
+                for tree, columns in zip(model.estimators_, model.estimators_features_, strict=True)
+            ],
+            axis=0,
+        )
+        np.testing.assert_allclose(model.predict(X), mean)
+        assert {len(columns) for columns in model.estimators_features_} == {3}
+
+    def test_the_number_of_jobs_does_not_matter(self):
+        def train(n_jobs):
+            settings = {"max_features": 0.5, "oob_score": True, "random_state": 1, "n_jobs": n_jobs}
+            return BaggedRegressor(DecisionTreeRegressor(max_features=2), 6, **settings).fit(X, y)
+
+        alone, together = train(None), train(2)
+        np.testing.assert_array_equal(alone.predict(X), together.predict(X))
+        np.testing.assert_array_equal(alone.oob_prediction_, together.oob_prediction_)
+
+    def test_the_seed_decides(self):
+        first, same, other = (
+            BaggedRegressor(n_estimators=3, random_state=seed).fit(X, y).predict(X) for seed in (1, 1, 2)
+        )
+        np.testing.assert_array_equal(first, same)
+        assert not np.array_equal(first, other)
+
+
+class TestTables:
+    @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+    def test_frames_reach_the_regressors(self, frame):
+        data = frame({"a": X[:, 2], "b": X[:, 8]})
+        model = BaggedRegressor(Ridge(), 3, random_state=0).fit(data, y)
+        assert model.feature_names_in_.tolist() == ["a", "b"]
+        assert model.estimators_[0].feature_names_in_.tolist() == ["a", "b"]
+        assert model.predict(data).shape == (len(y),)
+
+    def test_sparse_tables(self):
+        model = BaggedRegressor(Ridge(), 3, max_features=4, oob_score=True, random_state=0).fit(sparse.csr_array(X), y)
+        dense = BaggedRegressor(Ridge(), 3, max_features=4, oob_score=True, random_state=0).fit(X, y)
+        np.testing.assert_allclose(model.predict(sparse.csr_array(X)), dense.predict(X), rtol=1e-3)
+
+    def test_gaps_are_a_matter_of_the_base_learner(self):
+        gaps = X.copy()
+        gaps[::7, 1] = np.nan
+        assert get_tags(BaggedRegressor()).input_tags.allow_nan
+        assert np.isfinite(BaggedRegressor(n_estimators=3).fit(gaps, y).predict(gaps)).all()
+        assert not get_tags(BaggedRegressor(Ridge())).input_tags.allow_nan
+        with pytest.raises(ValueError, match="NaN"):
+            BaggedRegressor(Ridge(), 2).fit(gaps, y)
+
+    def test_pipelines_and_pickles(self):
+        model = BaggedRegressor(make_pipeline(StandardScaler(), KNeighborsRegressor()), 4, random_state=0).fit(X, y)
+        again = pickle.loads(pickle.dumps(model))
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+class TestBadInput:
+    def refuse(self, error, match, data=X, target=y, **settings):
+        model = BaggedRegressor(**settings)
+        with pytest.raises(error, match=match):
+            model.fit(data, target)
+        with pytest.raises(NotFittedError):
+            model.predict(X)
+
+    @pytest.mark.parametrize("estimator", ["tree", LogisticRegression(), 3])
+    def test_estimator(self, estimator):
+        self.refuse(TypeError, "estimator must be a regressor or None", estimator=estimator)
+
+    def test_parameters(self):
+        self.refuse(ValueError, "n_estimators must be at least 1", n_estimators=0)
+        self.refuse(ValueError, "max_samples", max_samples=2.0)
+        self.refuse(ValueError, "max_features", max_features="half")
+        self.refuse(ValueError, "oob_score must be", oob_score="good")
+
+    def test_targets(self):
+        self.refuse(ValueError, "y contains NaN", target=np.where(y > 100, np.nan, y))
+        self.refuse(ValueError, "y contains NaN or infinity", target=np.where(y > 100, np.inf, y))
+        self.refuse(ValueError, "y must hold numbers", target=np.repeat("a", len(y)))
+        self.refuse(ValueError, "inconsistent numbers of samples: 442 and 441", target=y[1:])
+        self.refuse(ValueError, "requires y to be passed", target=None)
+
+    def test_columns_at_predict(self):
+        model = BaggedRegressor(n_estimators=2).fit(X, y)
+        with pytest.raises(ValueError, match="10 features"):
+            model.predict(X[:, 1:])

@@ -1,0 +1,67 @@
+"""Out-of-bag scores with metrics, scorers and their names."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import balanced_accuracy_score, log_loss, make_scorer, mean_absolute_error, r2_score, roc_auc_score
+
+from fuselearn.ensembles.out_of_bag import KnownClasses, KnownValues, read_scoring, score_out_of_bag
+
+TRUTH = np.array([1.0, 2.0, 3.0, 4.0])
+VALUES = KnownValues(np.array([1.5, 2.0, np.nan, 3.0]))
+COVERED = np.array([True, True, False, True])
+SEEN, PREDICTED = [1.0, 2.0, 4.0], [1.5, 2.0, 3.0]
+
+LABELS = np.array(["no", "yes", "no", "yes"])
+PROBABILITIES = np.array([[0.8, 0.2], [0.6, 0.4], [0.7, 0.3], [0.1, 0.9]])
+CLASSES = KnownClasses(np.array(["no", "no", "no", "yes"]), PROBABILITIES, np.array(["no", "yes"]))
+
+
+def mean_error(y_true, y_pred):
+    return np.mean(y_pred - y_true)
+
+
+@pytest.mark.parametrize(
+    ("oob_score", "expected"),
+    [
+        (True, r2_score(SEEN, PREDICTED)),
+        ("neg_mean_absolute_error", -0.5),
+        (mean_absolute_error, 0.5),
+        (make_scorer(mean_absolute_error), 0.5),
+        (mean_error, (0.5 - 1.0) / 3),
+        (lambda y, p: len(p), 3.0),
+        (lambda estimator, X, y: estimator.predict(X).sum(), 6.5),
+    ],
+)
+def test_scores_of_numbers(oob_score, expected):
+    scorer = read_scoring(oob_score, r2_score)
+    assert score_out_of_bag(scorer, VALUES, TRUTH, COVERED) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("oob_score", "expected"),
+    [
+        (balanced_accuracy_score, 0.75),
+        ("balanced_accuracy", 0.75),
+        ("neg_log_loss", -log_loss(LABELS, PROBABILITIES)),
+        ("roc_auc", roc_auc_score(LABELS, PROBABILITIES[:, 1])),
+        (make_scorer(log_loss, response_method="predict_proba"), log_loss(LABELS, PROBABILITIES)),
+    ],
+)
+def test_scores_of_classes(oob_score, expected):
+    scorer = read_scoring(oob_score, r2_score)
+    assert score_out_of_bag(scorer, CLASSES, LABELS, np.ones(4, dtype=bool)) == pytest.approx(expected)
+
+
+def test_no_score():
+    assert read_scoring(False, r2_score) is None
+    assert read_scoring(None, r2_score) is None
+
+
+def test_no_row_left_out():
+    assert np.isnan(score_out_of_bag(read_scoring(True, r2_score), VALUES, TRUTH, np.zeros(4, dtype=bool)))
+
+
+@pytest.mark.parametrize("oob_score", ["good", 3, [r2_score]])
+def test_what_is_no_score(oob_score):
+    with pytest.raises((TypeError, ValueError), match="oob_score must be True, False, a metric"):
+        read_scoring(oob_score, r2_score)
