@@ -7,8 +7,8 @@ The flow is ``compute_gram`` (once per kernel and dataset), ``take_block`` (once
 from fuselearn.engines.svm.gram import append_columns, compute_gram, compute_kernel
 from fuselearn.engines.svm.platt import fit_sigmoid
 from fuselearn.engines.svm.scoring import decide
-from fuselearn.engines.svm.smo import solve
-from fuselearn.engines.svm.training import TrainedColumns, deal_folds, take_block, train_columns
+from fuselearn.engines.svm.smo import solve, take_block
+from fuselearn.engines.svm.training import TrainedColumns, deal_folds, train_columns
 
 __all__ = [
     "TrainedColumns",

@@ -24,6 +24,8 @@ _CHUNK = 256
 _SMALLEST_CURVATURE = np.float32(1e-12)
 _TWO = np.float32(2.0)
 _TOLERATED_DRIFT = 0.05
+_SHRINK_SHARE = 0.5
+_ROUNDING = 1e-9
 
 
 @kernel
@@ -60,28 +62,92 @@ def improve(gram, signs, bounds, coefficients, residuals, max_steps, tolerance):
 
     The coefficients must sum to zero and keep to the bounds. Steps are made in bouts. In a bout, residuals are float32,
     which is faster; after it they are brought up to date in float64. If rounding is found to matter, further bouts are
-    in float64.
+    in float64. Once most rows seem settled, a bout is about the others only, on their part of the Gram matrix.
     """
-    upper = np.where(signs > 0.0, bounds, 0.0)
-    lower = np.where(signs > 0.0, 0.0, -bounds)
-    n_steps = 0
+    n = len(signs)
+    upper, lower = np.empty(n), np.empty(n)
+    rows = np.empty(n, dtype=np.int64)
+    for k in range(n):
+        upper[k] = bounds[k] if signs[k] > 0 else 0.0
+        lower[k] = 0.0 if signs[k] > 0 else -bounds[k]
+        rows[k] = k
+    changes = np.empty(n)
+    bout = n
+    # What drift is tolerated at either end must not leave the gap too wide.
+    bout_tolerance = (1.0 - 2.0 * _TOLERATED_DRIFT) * tolerance
     precise = False
-    while n_steps <= max_steps:
-        if measure_gap(upper, lower, coefficients, residuals) <= tolerance:
+    while True:
+        highest, lowest = _measure_range(upper, lower, coefficients, residuals)
+        if highest - lowest <= tolerance:
             return True
-        bout = min(max_steps - n_steps, 10 * len(signs) + 1000)
-        before = coefficients.copy()
+        if max_steps <= 0:
+            return False
+        block = gram if len(rows) == n else take_block(gram, rows)
+        moved, expected = _take(coefficients, rows), _take(residuals, rows)
+        tops, bottoms = _take(upper, rows), _take(lower, rows)
         if precise:
-            n_steps += _descend(gram, upper, lower, coefficients, residuals.copy(), bout, tolerance)
-            add_rows(residuals, gram, before - coefficients)
+            n_steps = _descend(block, tops, bottoms, moved, expected, min(bout, max_steps), bout_tolerance)
         else:
-            rounded = residuals.astype(np.float32)
-            n_steps += _descend(gram, upper, lower, coefficients, rounded, bout, tolerance)
-            add_rows(residuals, gram, before - coefficients)
-            precise = np.abs(residuals - rounded).max() > _TOLERATED_DRIFT * tolerance
-        # A bout of no steps would be repeated for ever.
-        n_steps += 1
-    return False
+            rounded = np.empty(len(rows), dtype=np.float32)
+            for k in range(len(rows)):
+                rounded[k] = expected[k]
+            n_steps = _descend(block, tops, bottoms, moved, rounded, min(bout, max_steps), bout_tolerance)
+            for k in range(len(rows)):
+                expected[k] = rounded[k]
+        max_steps -= max(n_steps, 1)
+        changes[:] = 0.0
+        for k in range(len(rows)):
+            changes[rows[k]] = coefficients[rows[k]] - moved[k]
+            coefficients[rows[k]] = moved[k]
+        add_rows(residuals, gram, changes)
+        drift = 0.0
+        for k in range(len(rows)):
+            drift = max(drift, abs(residuals[rows[k]] - expected[k]))
+        precise = precise or drift > _TOLERATED_DRIFT * tolerance
+        rows = _find_unsettled(upper, lower, coefficients, residuals)
+        bout = 10 * n
+
+
+@kernel
+def _find_unsettled(upper, lower, coefficients, residuals):  # type: ignore[no-untyped-def]
+    """List the rows that may still move: rows between their bounds, and rows on a bound that others could draw back.
+
+    All rows are listed if those are more than half of them, since a copy of their Gram matrix would not pay.
+    """
+    n = len(residuals)
+    highest, lowest = _measure_range(upper, lower, coefficients, residuals)
+    rows = np.empty(n, dtype=np.int64)
+    n_rows = 0
+    for k in range(n):
+        at_top = coefficients[k] >= upper[k]
+        at_bottom = coefficients[k] <= lower[k]
+        if not ((at_top and residuals[k] > highest) or (at_bottom and residuals[k] < lowest)):
+            rows[n_rows] = k
+            n_rows += 1
+    if n_rows > _SHRINK_SHARE * n:
+        for k in range(n):
+            rows[k] = k
+        n_rows = n
+    return rows[:n_rows]
+
+
+@kernel
+def _take(values, rows):  # type: ignore[no-untyped-def]
+    taken = np.empty(len(rows))
+    for k in range(len(rows)):
+        taken[k] = values[rows[k]]
+    return taken
+
+
+@kernel
+def take_block(gram, rows):  # type: ignore[no-untyped-def]
+    """Copy the kernel values between some rows into a matrix of their own."""
+    block = np.empty((len(rows), len(rows)), dtype=gram.dtype)
+    for i in range(len(rows)):
+        row, copied = gram[rows[i]], block[i]
+        for j in range(len(rows)):
+            copied[j] = row[rows[j]]
+    return block
 
 
 @kernel
@@ -98,11 +164,11 @@ def _descend(gram, upper, lower, coefficients, residuals, max_steps, tolerance):
     i = 0
     j = 0
     move = 0.0
-    for step in range(max_steps):
+    for step in range(max_steps + 1):
         i, highest = _move_and_find_highest(residuals, no_rise, gram[i], gram[j], residuals.dtype.type(move))
         j, gap = _find_partner(residuals, no_fall, diagonal, gram[i], diagonal[i], highest, gains)
-        if not gap > tolerance:
-            return step
+        if not gap > tolerance or step == max_steps:
+            break
         curvature = max(gram[i, i] + gram[j, j] - _TWO * gram[i, j], _SMALLEST_CURVATURE)
         move = (np.float64(residuals[i]) - residuals[j]) / curvature
         room_up = upper[i] - coefficients[i]
@@ -113,7 +179,7 @@ def _descend(gram, upper, lower, coefficients, residuals, max_steps, tolerance):
         coefficients[j] = lower[j] if move == room_down else coefficients[j] - move
         _mark_limits(i, upper, lower, coefficients, no_rise, no_fall)
         _mark_limits(j, upper, lower, coefficients, no_rise, no_fall)
-    return max_steps
+    return step
 
 
 @kernel
@@ -124,15 +190,19 @@ def find_intercept(signs, bounds, coefficients, residuals):  # type: ignore[no-u
     highest = -np.inf
     lowest = np.inf
     for k in range(len(signs)):
-        size = signs[k] * coefficients[k]
-        if 0.0 < size < bounds[k]:
+        if bounds[k] == 0.0:
+            continue
+        # A coefficient that only rounding keeps off its bound does not know the intercept.
+        size = signs[k] * coefficients[k] / bounds[k]
+        may_grow = size < 1.0 - _ROUNDING
+        may_shrink = size > _ROUNDING
+        if may_grow and may_shrink:
             total += residuals[k]
             n_free += 1
-        if bounds[k] > 0.0:
-            if (size < bounds[k]) if signs[k] > 0 else (size > 0.0):
-                highest = max(highest, residuals[k])
-            if (size > 0.0) if signs[k] > 0 else (size < bounds[k]):
-                lowest = min(lowest, residuals[k])
+        if may_grow if signs[k] > 0 else may_shrink:
+            highest = max(highest, residuals[k])
+        if may_shrink if signs[k] > 0 else may_grow:
+            lowest = min(lowest, residuals[k])
     if n_free > 0:
         return total / n_free
     if highest > -np.inf and lowest < np.inf:
@@ -142,8 +212,8 @@ def find_intercept(signs, bounds, coefficients, residuals):  # type: ignore[no-u
 
 
 @kernel
-def measure_gap(upper, lower, coefficients, residuals):  # type: ignore[no-untyped-def]
-    """Give by how much the residual of a row that may rise exceeds that of a row that may fall, at most."""
+def _measure_range(upper, lower, coefficients, residuals):  # type: ignore[no-untyped-def]
+    """Give the largest residual of the rows that may rise, and the smallest of those that may fall."""
     highest = -np.inf
     lowest = np.inf
     for k in range(len(residuals)):
@@ -151,7 +221,14 @@ def measure_gap(upper, lower, coefficients, residuals):  # type: ignore[no-untyp
             highest = max(highest, residuals[k])
         if coefficients[k] > lower[k]:
             lowest = min(lowest, residuals[k])
-    return highest - lowest
+    return highest, lowest
+
+
+@vectorised
+def add_row(residuals, row, factor):  # type: ignore[no-untyped-def]
+    """Add a multiple of one row of the Gram matrix."""
+    for k in range(len(residuals)):
+        residuals[k] += factor * row[k]
 
 
 @vectorised

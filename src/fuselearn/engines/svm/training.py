@@ -15,7 +15,10 @@ import numpy.typing as npt
 
 from fuselearn._kernels import kernel
 from fuselearn.engines.svm.platt import fit_sigmoid
-from fuselearn.engines.svm.smo import TOLERANCE, add_rows, find_intercept, improve, solve
+from fuselearn.engines.svm.smo import TOLERANCE, add_row, add_rows, find_intercept, improve
+
+# A sigmoid through thousands of values does not feel their last digit: probabilities change by less than 0.001.
+_FOLD_SLACK = 10.0
 
 
 class TrainedColumns(NamedTuple):
@@ -59,6 +62,7 @@ def train_columns(
     n_threads : int
     """
     n_columns, n_rows = signs.shape
+    signs = np.ascontiguousarray(signs)
     if folds is None:
         folds = np.empty((0, n_rows))
     if max_steps is None:
@@ -105,61 +109,59 @@ def deal_folds(counts: npt.NDArray[np.integer], n_folds: int, seed: int) -> npt.
 
 
 @kernel
-def take_block(gram, rows):  # type: ignore[no-untyped-def]
-    """Copy the kernel values between some rows into a matrix of their own."""
-    block = np.empty((len(rows), len(rows)), dtype=gram.dtype)
-    for i in range(len(rows)):
-        row, copied = gram[rows[i]], block[i]
-        for j in range(len(rows)):
-            copied[j] = row[rows[j]]
-    return block
-
-
-@kernel
 def train_column(gram, signs, weights, C, folds, max_steps, tolerance):  # type: ignore[no-untyped-def]
     """Solve for one column and, if there are folds, fit the sigmoid to cross-validated decision values."""
-    coefficients, residuals, intercept, converged = solve(gram, signs, C * weights, max_steps, tolerance)
-    slope, offset = 0.0, 0.0
-    if len(folds) > 0:
-        n_values = 0
-        for f in range(len(folds)):
-            for k in range(len(signs)):
-                n_values += folds[f, k] > 0
-        values, value_signs, value_weights = np.empty(n_values), np.empty(n_values), np.empty(n_values)
-        n_values = 0
-        for f in range(len(folds)):
-            bounds = np.maximum(C * (weights - folds[f]), 0.0)
-            fold_coefficients, fold_residuals = coefficients.copy(), residuals.copy()
-            _move_inside(gram, signs, bounds, fold_coefficients, fold_residuals)
-            converged &= improve(gram, signs, bounds, fold_coefficients, fold_residuals, max_steps, tolerance)
-            fold_intercept = find_intercept(signs, bounds, fold_coefficients, fold_residuals)
-            for k in range(len(signs)):
-                if folds[f, k] > 0:
-                    values[n_values] = signs[k] - fold_residuals[k] + fold_intercept
-                    value_signs[n_values] = signs[k]
-                    value_weights[n_values] = folds[f, k]
-                    n_values += 1
-        slope, offset = fit_sigmoid(values, value_signs, value_weights)
+    n = len(signs)
+    bounds = C * weights
+    coefficients, residuals = np.zeros(n), signs.copy()
+    converged = improve(gram, signs, bounds, coefficients, residuals, max_steps, tolerance)
+    intercept = find_intercept(signs, bounds, coefficients, residuals)
+    if len(folds) == 0:
+        return coefficients, intercept, 0.0, 0.0, converged
+
+    n_values = 0
+    for f in range(len(folds)):
+        for k in range(n):
+            n_values += folds[f, k] > 0
+    values, value_signs, value_weights = np.empty(n_values), np.empty(n_values), np.empty(n_values)
+    n_values = 0
+    for f in range(len(folds)):
+        for k in range(n):
+            bounds[k] = max(C * (weights[k] - folds[f, k]), 0.0)
+        fold_coefficients, fold_residuals = coefficients.copy(), residuals.copy()
+        _move_inside(gram, signs, bounds, fold_coefficients, fold_residuals)
+        improve(gram, signs, bounds, fold_coefficients, fold_residuals, max_steps, _FOLD_SLACK * tolerance)
+        fold_intercept = find_intercept(signs, bounds, fold_coefficients, fold_residuals)
+        for k in range(n):
+            if folds[f, k] > 0:
+                values[n_values] = signs[k] - fold_residuals[k] + fold_intercept
+                value_signs[n_values] = signs[k]
+                value_weights[n_values] = folds[f, k]
+                n_values += 1
+    slope, offset = fit_sigmoid(values, value_signs, value_weights)
     return coefficients, intercept, slope, offset, converged
 
 
 @kernel
 def _move_inside(gram, signs, bounds, coefficients, residuals):  # type: ignore[no-untyped-def]
     """Cut coefficients to lower bounds, and take as much from the other side, from the rows that want it most."""
-    before = coefficients.copy()
+    changes = np.zeros(len(signs))
+    surplus = 0.0
     for k in range(len(signs)):
-        coefficients[k] = signs[k] * min(signs[k] * coefficients[k], bounds[k])
-    add_rows(residuals, gram, before - coefficients)
-    before[:] = coefficients
-    surplus = coefficients.sum()
-    heavy = 1.0 if surplus > 0 else -1.0
-    surplus *= heavy
-    order = np.argsort(heavy * residuals)
-    for k in order:
-        if surplus <= 0.0:
+        inside = signs[k] * min(signs[k] * coefficients[k], bounds[k])
+        changes[k] = coefficients[k] - inside
+        coefficients[k] = inside
+        surplus += inside
+    add_rows(residuals, gram, changes)
+    heavy = 1.0 if surplus > 0.0 else -1.0
+    while heavy * surplus > 0.0:
+        most = -1
+        for k in range(len(signs)):
+            if heavy * coefficients[k] > 0.0 and (most < 0 or heavy * (residuals[k] - residuals[most]) < 0.0):
+                most = k
+        if most < 0:
             break
-        if signs[k] == heavy:
-            change = min(heavy * coefficients[k], surplus)
-            coefficients[k] -= heavy * change
-            surplus -= change
-    add_rows(residuals, gram, before - coefficients)
+        change = min(heavy * coefficients[most], heavy * surplus)
+        coefficients[most] -= heavy * change
+        surplus -= heavy * change
+        add_row(residuals, gram[most], heavy * change)
