@@ -15,6 +15,7 @@ from fuselearn.engines.tree.nodes import NODE, Limits, Tree
 from fuselearn.engines.tree.predicting import apply_codes
 from fuselearn.engines.tree.presorted import grow_presorted_inlined
 from fuselearn.engines.tree.pruning import collapse, compact
+from fuselearn.engines.tree.sampled import grow_sampled
 from fuselearn.engines.tree.splitting import Growth, make_leaf
 from fuselearn.engines.tree.subsets import category_flag
 from fuselearn.engines.tree.targets import Target, add_row, is_multilabel, risk
@@ -27,6 +28,8 @@ ROWS_PER_CODE = 0.5
 # A large tree is grown as a trunk and about this many branches, of at least so many rows, which threads share.
 BRANCHES = 16
 BRANCH_ROWS = 2_000
+# Columns are sorted in each node, rather than kept sorted, where there are this many times as many as a node looks at.
+MANY_TIMES = 4
 # Weights that are not counts are rounded to whole numbers of about this sum, so that sums of squares stay exact.
 WEIGHT_SUM = 2.0**26
 
@@ -77,14 +80,16 @@ def grow_tree(
         Threads to use on large data. The tree does not depend on it.
     """
     multilabel = is_multilabel(target)
+    few_columns = settings.max_features * MANY_TIMES <= len(columns.n_codes)
+    grow_whole = grow_on_few_columns if few_columns else grow_small
     if weights is not None:
         whole = np.rint(weights * (WEIGHT_SUM / weights.sum())).astype(np.int64)
         counts = np.where(whole > 0, counts, 0).astype(np.int32)
-        tree = Tree(*grow_small(columns, target, multilabel, whole, counts, n_classes, settings, seed))
+        tree = Tree(*grow_whole(columns, target, multilabel, whole, counts, n_classes, settings, seed))
         _weigh(tree.nodes, tree.values, apply_codes(tree, columns), target, counts, weights)
         return tree
     if len(counts) <= PRESORTED_ROWS or multilabel or settings.random_cuts:
-        return Tree(*grow_small(columns, target, multilabel, counts, counts, n_classes, settings, seed))
+        return Tree(*grow_whole(columns, target, multilabel, counts, counts, n_classes, settings, seed))
     return _grow_in_branches(columns, target, n_classes, counts, settings, seed, n_threads)
 
 
@@ -175,6 +180,19 @@ def _graft(growth, branch, node):  # type: ignore[no-untyped-def]
         subsets[used[1] + word] = branch.subsets[word]
     used[0] += n_nodes - 1
     used[1] += n_words
+
+
+def grow_on_few_columns(columns, target, multilabel, weights, counts, n_classes, settings, seed):  # type: ignore[no-untyped-def]
+    """Do what `grow_small` does, where few of many columns are looked at in a node."""
+    by_column = np.ascontiguousarray(columns.codes.T)
+    return _grow_on_few_columns(columns, by_column, target, multilabel, weights, counts, n_classes, settings, seed)
+
+
+@kernel
+def _grow_on_few_columns(columns, codes, target, multilabel, weights, counts, n_classes, settings, seed):  # type: ignore[no-untyped-def]
+    growth, rows, limits = _plant(columns, target, multilabel, weights, counts, n_classes, settings)
+    grow_sampled(growth, columns, codes, target, multilabel, weights, counts, rows, np.uint64(seed), limits)
+    return _finish(growth, columns.n_codes, multilabel, settings.complexity, limits.min_risk)
 
 
 def _grow_small(columns, target, multilabel, weights, counts, n_classes, settings, seed):  # type: ignore[no-untyped-def]

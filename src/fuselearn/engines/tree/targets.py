@@ -50,6 +50,16 @@ def add_row(target, row, weight, sums, totals):  # type: ignore[no-untyped-def]
     raise RuntimeError("compiled only")
 
 
+def add_squares(target, row, weight, sums):  # type: ignore[no-untyped-def]
+    """Add a row's weight to the class sums; return by how much sum(sums**2) grows."""
+    raise RuntimeError("compiled only")
+
+
+def sum_of(target, row, totals):  # type: ignore[no-untyped-def]
+    """Sum the totals of a row's class or labels."""
+    raise RuntimeError("compiled only")
+
+
 @overload(take)
 def _take(target, rows):  # type: ignore[no-untyped-def]
     def take_array(target, rows):  # type: ignore[no-untyped-def]
@@ -79,6 +89,47 @@ def _add_row(target, row, weight, sums, totals):  # type: ignore[no-untyped-def]
         return _add_labels(target[0], target[1], target[2][row], weight, sums, totals)
 
     return add_labels
+
+
+@overload(add_squares, inline="always")
+def _add_squares(target, row, weight, sums):  # type: ignore[no-untyped-def]
+    if isinstance(target, types.Array):
+
+        def add_class(target, row, weight, sums):  # type: ignore[no-untyped-def]
+            j = np.uint32(target[row])
+            before = sums[j]
+            sums[j] = before + weight
+            return weight * (2 * before + weight)
+
+        return add_class
+
+    return lambda target, row, weight, sums: _add_label_squares(target[0], target[1], target[2][row], weight, sums)
+
+
+@overload(sum_of, inline="always")
+def _sum_of(target, row, totals):  # type: ignore[no-untyped-def]
+    if isinstance(target, types.Array):
+        return lambda target, row, totals: totals[target[row]]
+
+    return lambda target, row, totals: _sum_labels(target[0], target[1], target[2][row], totals)
+
+
+@kernel
+def _add_label_squares(starts, labels, row, weight, sums):  # type: ignore[no-untyped-def]
+    before = 0.0
+    for k in range(starts[row], starts[row + 1]):
+        j = np.uint32(labels[k])
+        before += sums[j]
+        sums[j] += weight
+    return weight * (2 * before + weight * (starts[row + 1] - starts[row]))
+
+
+@kernel
+def _sum_labels(starts, labels, row, totals):  # type: ignore[no-untyped-def]
+    total = 0.0
+    for k in range(starts[row], starts[row + 1]):
+        total += totals[labels[k]]
+    return total
 
 
 @kernel

@@ -46,7 +46,7 @@ class TreeLearner:
 
     def __init__(self, X: Any, tree: CARTClassifier, n_threads: int) -> None:
         self.coder = TableCoder()
-        matrix = self.coder.fit_transform(_as_table(X))
+        matrix = self.coder.fit_transform(as_table(X))
         self.n_rows, self.n_columns = matrix.shape
         self.tree = tree
         self.settings = tree_settings(tree, self.n_columns)
@@ -104,7 +104,7 @@ class TreeLearner:
 
     def prepare(self, X: Any) -> npt.NDArray[np.floating]:
         """Turn new rows into numbers, category numbers and NaN."""
-        return self.coder.transform(_as_table(X))
+        return self.coder.transform(as_table(X))
 
     def adapt(self, rows: Any) -> Any:
         """Give prepared rows as they are: trees find their columns in them."""
@@ -187,7 +187,7 @@ def _move_features(tree: Tree, places: npt.NDArray[np.intp]) -> Tree:
     return tree._replace(nodes=nodes)
 
 
-def _as_table(X: Any) -> Any:
+def as_table(X: Any) -> Any:
     """Check an array of numbers or gaps; frames are for the coder to check."""
     if as_frame(X) is not None:
         return X
