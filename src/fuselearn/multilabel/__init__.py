@@ -1,5 +1,6 @@
 """Multi-label ensembles: several labels per row, one (n, L) array of probabilities."""
 
+from fuselearn.multilabel.adaboost_mh import AdaBoostMHClassifier
 from fuselearn.multilabel.binary_relevance import BinaryRelevanceClassifier
 from fuselearn.multilabel.binary_relevance_ensemble import EnsembleOfBinaryRelevanceClassifier
 from fuselearn.multilabel.chain import ChainClassifier
@@ -18,6 +19,7 @@ from fuselearn.multilabel.homer import HOMERClassifier
 from fuselearn.multilabel.kfhe_homer import KFHEHOMERClassifier
 from fuselearn.multilabel.kfhe_multilabel import KFHEMultilabelClassifier
 from fuselearn.multilabel.metrics import example_f1, macro_f1, micro_f1, multilabel_scores
+from fuselearn.multilabel.pct_forest import PCTForestClassifier
 from fuselearn.multilabel.stratification import (
     IterativeStratifiedKFold,
     RepeatedIterativeStratifiedKFold,
@@ -26,6 +28,7 @@ from fuselearn.multilabel.stratification import (
 from fuselearn.multilabel.thresholding import ThresholdedClassifier
 
 __all__ = [
+    "AdaBoostMHClassifier",
     "AtLeastOne",
     "BinaryRelevanceClassifier",
     "CardinalityThreshold",
@@ -40,6 +43,7 @@ __all__ = [
     "IterativeStratifiedKFold",
     "KFHEHOMERClassifier",
     "KFHEMultilabelClassifier",
+    "PCTForestClassifier",
     "PerLabelThresholds",
     "RepeatedIterativeStratifiedKFold",
     "ThresholdedClassifier",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -115,11 +116,8 @@ class AdaBoostMHClassifier(MultilabelClassifier):
         pairs /= pairs.sum()
         smoothing = 1.0 / Y.size
 
-        # Before the first split every label has one vote for all rows: stumps cannot express what all rows share.
         trees, normalizers = [], []
-        start = _votes(pairs, has_label, smoothing)
-        pairs *= np.exp(np.where(has_label, -start, start))
-        pairs /= pairs.sum()
+        self._constant_votes_ = _votes(pairs, has_label, smoothing)
         for _ in range(self.n_estimators):
             stump = _best_stump(table, pairs * has_label, pairs * ~has_label, n_threads)
             if stump.feature < 0:
@@ -137,7 +135,6 @@ class AdaBoostMHClassifier(MultilabelClassifier):
             trees.append(make_tree(table, stump, is_left, votes))
         self.n_iter_ = len(trees)
         self.normalizers_ = np.array(normalizers)
-        self._start_ = start
         self._trees_: list[Tree] = trees
         if trees:
             self._forest_ = pack_forest(trees, self._coder_.n_categories_)
@@ -145,9 +142,10 @@ class AdaBoostMHClassifier(MultilabelClassifier):
 
     def _label_scores(self, X: Any) -> Scores:
         rows = self._coder_.transform(as_table(X))
-        votes = np.tile(self._start_, (len(rows), 1))
         if self._trees_:
-            votes += sum_leaf_values(self._forest_, self._leaf_votes_, rows, count_threads(self.n_jobs))
+            votes = sum_leaf_values(self._forest_, self._leaf_votes_, rows, count_threads(self.n_jobs))
+        else:  # rows that are all alike cannot be split
+            votes = np.tile(self._constant_votes_, (len(rows), 1))
         return 1.0 / (1.0 + np.exp(-2.0 * votes))
 
 
@@ -164,7 +162,7 @@ def _best_stump(table: PairTable, positive: Scores, negative: Scores, n_threads:
     if n_threads == 1 or positive.size * n_columns < THREADED_WORK:
         return find_stump(table, positive, negative, range(n_columns))
     bounds = np.linspace(0, n_columns, n_threads + 1).astype(int).tolist()
-    parts = [range(first, end) for first, end in zip(bounds[:-1], bounds[1:], strict=True)]
+    parts = [range(first, end) for first, end in pairwise(bounds)]
     with ThreadPoolExecutor(n_threads) as pool:
         found = list(pool.map(lambda part: find_stump(table, positive, negative, part), parts))
     return min(found, key=lambda stump: stump.score)

@@ -57,7 +57,9 @@ def test_it_is_chosen_where_few_of_many_columns_are_looked_at(monkeypatch):
     columns, rng = table(0)
     asked = []
     for name in ("grow_on_few_columns", "grow_small"):
-        monkeypatch.setattr(f"fuselearn.engines.tree.growing.{name}", lambda *_, name=name: asked.append(name) or [0] * 3)
+        monkeypatch.setattr(
+            f"fuselearn.engines.tree.growing.{name}", lambda *_, name=name: asked.append(name) or [0] * 3
+        )
     for max_features in (12 // MANY_TIMES, 12 // MANY_TIMES + 1):
         target = rng.integers(2, size=90).astype(np.int32)
         grow_tree(columns, target, 2, np.ones(90, dtype=np.int32), TreeSettings(max_features=max_features))

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fuselearn._kernels import kernel
-from fuselearn.engines.tree.coding import CodedColumns, order_rows
+from fuselearn.engines.tree.coding import CodedColumns
 from fuselearn.engines.tree.nodes import NODE, Tree
 from fuselearn.engines.tree.splitting import place_cut
 
@@ -41,8 +41,11 @@ class Stump(NamedTuple):
 
 def make_pair_table(columns: CodedColumns) -> PairTable:
     """Prepare a coded table for any number of stumps."""
-    order = columns.order if columns.order.shape[1] else order_rows(columns.codes)
-    return PairTable(columns, np.ascontiguousarray(columns.codes.T), order)
+    codes = np.ascontiguousarray(columns.codes.T)
+    order = columns.order
+    if not order.shape[1]:  # a large table comes without
+        order = np.argsort(codes, axis=1, kind="stable").astype(np.uint32)
+    return PairTable(columns, codes, order)
 
 
 def find_stump(
@@ -120,30 +123,31 @@ def _find(codes, order, n_codes, is_category, positive, negative, first_feature,
         _clear(missing)
         for k in range(n_known, n_rows):
             _add(missing, positive, negative, rows[k])
-        if n_missing > 0 and n_known > 0:  # missing values against all others
+        if is_category[f] and 0 < n_missing < n_rows:  # missing values against all others
             score = _score(missing[0], missing[1], all_positive, all_negative)
             if score < best:
-                best, feature, first, last, missing_left = score, f, n_codes[f], n_codes[f], True
+                best, feature, first, last, missing_left = score, f, np.int64(n_codes[f]), np.int64(n_codes[f]), True
         _clear(left)
-        run_start = 0
+        n_left = 0
         for k in range(n_known):
-            code = values[rows[k]]
+            code = np.int64(values[rows[k]])
             _add(left, positive, negative, rows[k])
+            n_left += 1
             if k + 1 < n_known and values[rows[k + 1]] == code:
                 continue
-            if k + 1 - (run_start if is_category[f] else 0) == n_rows or (k + 1 == n_known and not is_category[f]):
-                break  # nothing would be left on the other side, but for missing values
-            score = _score(left[0], left[1], all_positive, all_negative)
+            if n_left == n_rows:
+                break
             first_code = code if is_category[f] else 0
+            score = _score(left[0], left[1], all_positive, all_negative)
             if score < best:
-                best, feature, first, last, missing_left = score, f, first_code, np.int64(code), False
-            if n_missing > 0 and not is_category[f]:
+                best, feature, first, last, missing_left = score, f, first_code, code, False
+            if is_category[f]:  # each category against all others
+                _clear(left)
+                n_left = 0
+            elif n_missing > 0 and k + 1 < n_known:
                 score = _score_with(left, missing, all_positive, all_negative)
                 if score < best:
-                    best, feature, first, last, missing_left = score, f, first_code, np.int64(code), True
-            if is_category[f]:
-                _clear(left)
-                run_start = k + 1
+                    best, feature, first, last, missing_left = score, f, first_code, code, True
     return best, feature, first, last, missing_left
 
 

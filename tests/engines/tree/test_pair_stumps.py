@@ -1,0 +1,79 @@
+"""The best split for weights on (row, label) pairs, against trying every split."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fuselearn.engines.tree import apply_forest, code_columns, pack_forest
+from fuselearn.engines.tree.pair_stumps import find_stump, left_rows, make_pair_table, make_tree
+
+N_ROWS, N_COLUMNS, N_LABELS = 25, 4, 3
+
+
+def problem(seed):
+    """Make a table with ties and gaps whose first column holds categories, and weights of pairs."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(5, size=(N_ROWS, N_COLUMNS)).astype(float)
+    X[rng.random(X.shape) < 0.15] = np.nan
+    n_categories = np.array([5, 0, 0, 0], dtype=np.int32)
+    pairs = rng.random((N_ROWS, N_LABELS))
+    has_label = rng.random(pairs.shape) < 0.4
+    return X, n_categories, pairs * has_label, pairs * ~has_label
+
+
+def all_sides(X, n_categories):
+    """List every way to split the rows in two."""
+    for f in range(N_COLUMNS):
+        column, missing = X[:, f], np.isnan(X[:, f])
+        if n_categories[f]:
+            yield missing
+            yield from (column == value for value in np.unique(column[~missing]))
+        else:
+            for value in np.unique(column[~missing]):
+                yield column <= value
+                yield (column <= value) | missing
+
+
+def score(left, positive, negative):
+    return sum(
+        np.sqrt(positive[side].sum(axis=0) * negative[side].sum(axis=0)).sum()
+        for side in (left, ~left)
+    )  # fmt: skip
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000))
+def test_no_other_split_is_better(seed):
+    X, n_categories, positive, negative = problem(seed)
+    table = make_pair_table(code_columns(X, n_categories))
+    stump = find_stump(table, positive, negative, range(N_COLUMNS))
+    left = left_rows(table, stump)
+    scores = [score(side, positive, negative) for side in all_sides(X, n_categories) if 0 < side.sum() < N_ROWS]
+    assert stump.score == pytest.approx(min(scores))
+    assert score(left, positive, negative) == pytest.approx(min(scores))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000))
+def test_the_tree_sends_rows_where_the_stump_does(seed):
+    X, n_categories, positive, negative = problem(seed)
+    table = make_pair_table(code_columns(X, n_categories))
+    stump = find_stump(table, positive, negative, range(N_COLUMNS))
+    left = left_rows(table, stump)
+    tree = make_tree(table, stump, left, np.zeros((2, N_LABELS)))
+    reached = apply_forest(pack_forest([tree], n_categories), X)[:, 0]
+    np.testing.assert_array_equal(reached == 1, left)
+
+
+def test_of_equal_columns_the_first_is_taken():
+    X, _, positive, negative = problem(0)
+    X = np.column_stack([X[:, 1], X[:, 1]])
+    table = make_pair_table(code_columns(X))
+    assert find_stump(table, positive, negative, range(2)).feature == 0
+    assert find_stump(table, positive, negative, range(1, 2)).feature == 1
+
+
+def test_rows_that_are_all_alike_cannot_be_split():
+    table = make_pair_table(code_columns(np.ones((4, 2))))
+    assert find_stump(table, np.ones((4, 1)), np.ones((4, 1)), range(2)).feature == -1

@@ -1,0 +1,105 @@
+"""AdaBoost.MH: votes by hand, the bound on its errors, and the plain algorithm on all pairs."""
+
+import numpy as np
+import pytest
+
+from fuselearn.datasets import make_digit_pairs
+from fuselearn.multilabel import AdaBoostMHClassifier, macro_f1
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    X, Y = make_digit_pairs(300, random_state=0)
+    return X.to_numpy(), Y.to_numpy()
+
+
+def plain_votes(X, Y, n_rounds):
+    """Boost stumps the long way: every threshold of every column, every pair of row and label a line."""
+    n_labels = Y.shape[1]
+    weights, total = np.full(Y.shape, 1 / Y.size), np.zeros(Y.shape)
+    for _ in range(n_rounds):
+        best = (np.inf, None)
+        for f in range(X.shape[1]):
+            for low, high in zip(np.unique(X[:, f])[:-1], np.unique(X[:, f])[1:], strict=True):
+                left = X[:, f] < (low + high) / 2
+                z = 0.0
+                for side in (left, ~left):
+                    for label in range(n_labels):
+                        mine, has = weights[side, label], Y[side, label] == 1
+                        z += np.sqrt(mine[has].sum() * mine[~has].sum())
+                if z < best[0] - 1e-15:
+                    best = (z, left)
+        for side in (best[1], ~best[1]):
+            for label in range(n_labels):
+                mine, has = weights[side, label], Y[side, label] == 1
+                vote = 0.5 * np.log((mine[has].sum() + 1 / Y.size) / (mine[~has].sum() + 1 / Y.size))
+                total[side, label] += vote
+                weights[side, label] *= np.exp(np.where(has, -vote, vote))
+        weights /= weights.sum()
+    return total
+
+
+def test_it_is_the_plain_algorithm():
+    rng = np.random.default_rng(0)
+    X = rng.integers(6, size=(30, 3)).astype(float)
+    Y = (rng.random((30, 3)) < 0.4).astype(int)
+    scores = AdaBoostMHClassifier(8).fit(X, Y).predict_proba(X)
+    np.testing.assert_allclose(scores, 1 / (1 + np.exp(-2 * plain_votes(X, Y, 8))), rtol=1e-9)
+
+
+def test_one_round_by_hand():
+    X = np.array([[0.0], [0.0], [1.0], [1.0]])
+    Y = np.array([[1, 0], [1, 0], [0, 0], [0, 1]])
+    model = AdaBoostMHClassifier(1).fit(X, Y)
+    # Every pair weighs 1/8, and so does the smoothing. Left: 2/8 for the first label, 2/8 against the second.
+    left = [0.5 * np.log(3), -0.5 * np.log(3)]
+    right = [-0.5 * np.log(3), 0.0]
+    expected = 1 / (1 + np.exp(-2 * np.array([left, left, right, right])))
+    np.testing.assert_allclose(model.predict_proba(X), expected)
+    np.testing.assert_array_equal(model.predict(X), [[1, 0], [1, 0], [0, 0], [0, 0]])
+
+
+def test_wrong_pairs_are_at_most_the_product_of_the_sums(pairs):
+    X, Y = pairs
+    for n_estimators in (1, 5, 40):
+        model = AdaBoostMHClassifier(n_estimators).fit(X, Y)
+        assert (model.predict(X) != Y).mean() <= np.prod(model.normalizers_)
+
+
+def test_it_learns(pairs):
+    X, Y = pairs
+    model = AdaBoostMHClassifier(200).fit(X[:200], Y[:200])
+    assert macro_f1(Y[200:], model.predict(X[200:])) > 0.6
+
+
+def test_weights_equal_to_counts_repeat_rows(pairs):
+    X, Y = pairs[0][:60], pairs[1][:60]
+    counts = np.arange(60) % 3
+    weighted = AdaBoostMHClassifier(1).fit(X, Y, counts)
+    repeated = AdaBoostMHClassifier(1).fit(np.repeat(X, counts, axis=0), np.repeat(Y, counts, axis=0))
+    stump, other = weighted._trees_[0].nodes[0], repeated._trees_[0].nodes[0]
+    assert stump["feature"] == other["feature"]
+
+
+def test_threads_change_nothing(pairs, monkeypatch):
+    monkeypatch.setattr("fuselearn.multilabel.adaboost_mh.THREADED_WORK", 0)
+    X, Y = pairs
+    one, three = (AdaBoostMHClassifier(10, n_jobs=n).fit(X, Y).predict_proba(X) for n in (1, 3))
+    np.testing.assert_array_equal(one, three)
+
+
+def test_rows_that_are_all_alike_get_the_shares_of_the_labels():
+    X, Y = np.zeros((40, 2)), np.repeat([[1, 0]], 40, axis=0)
+    Y[:10] = [0, 1]
+    model = AdaBoostMHClassifier(5).fit(X, Y)
+    assert model.n_iter_ == 0
+    np.testing.assert_array_equal(model.predict(X[:1]), [[1, 0]])
+
+
+@pytest.mark.parametrize(
+    ("parameters", "sentence"),
+    [({"n_estimators": 0}, "n_estimators must be at least 1"), ({"learning_rate": 0}, "learning_rate must be above 0")],
+)
+def test_bad_parameters_get_a_sentence(parameters, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        AdaBoostMHClassifier(**parameters).fit([[0.0], [1.0]], [[0, 1], [1, 0]])
