@@ -145,7 +145,7 @@ class SVMSensor:
         return KernelRows(self, self._scale(X))
 
     def extend(self, columns: npt.NDArray[np.integer]) -> Self:
-        """Give a sensor on the same rows with more columns, scaled as the others are.
+        """Give a sensor on the same rows with more columns of 0 and 1, which count as -1 and 1 if columns are standardised.
 
         Its kernel values are those of the first sensor, brought up to date with the columns appended since.
         """
@@ -165,8 +165,9 @@ class SVMSensor:
         return self._scale_appended(self.appended)
 
     def _scale_appended(self, columns: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-        shift, scale = _measure_columns(self.appended, self.scaling)
-        return (columns - shift) / scale
+        # Standardised, a column with as many zeros as ones is -1 and 1. Others are treated alike, so that no machine
+        # knows anything of labels of rows that it is not trained on.
+        return 2.0 * columns - 1.0 if self.scaling == "standard" else columns.astype(np.float64)
 
     def bound_rows(self) -> KernelRows:
         """Give the rows that the sensor is bound to."""

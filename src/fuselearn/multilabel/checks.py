@@ -1,0 +1,495 @@
+"""Checks that a multi-label classifier does what its users expect, for those of this library and for any other.
+
+Each check is a function of an estimator, which it clones, and raises an AssertionError with a sentence if the estimator
+fails it. In a test suite::
+
+    @pytest.mark.parametrize("check", yield_checks(), ids=lambda check: check.__name__)
+    def test_my_classifier(check):
+        check(MyClassifier())
+"""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
+
+from fuselearn.multilabel.labels import read_probabilities
+
+__all__ = ["check_multilabel_estimator", "yield_checks"]
+
+Check = Callable[[Any], None]
+
+TOLERANCE = 1e-6
+
+
+class Rows(NamedTuple):
+    """A table and its labels."""
+
+    X: npt.NDArray[np.float64]
+    Y: npt.NDArray[np.int64]
+
+
+def check_multilabel_estimator(estimator: Any, expected_failed_checks: Mapping[str, str] | None = None) -> None:
+    """Check that a multi-label classifier keeps its promises.
+
+    It must leave the caller's tables alone, give one (n_rows, n_labels) array of probabilities, learn labels that are
+    constant or have a single row, and rows without labels, treat sparse tables and frames like arrays, give the same
+    result for the same seed and any number of jobs, work in pipelines and grid searches, and refuse bad input with a
+    sentence.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Only clones of it are fitted. Choose cheap settings: it is fitted about fifty times, on sixty rows or fewer.
+    expected_failed_checks : dict, optional
+        For each check that the estimator is known to fail, by name, the reason. Such a check is not run.
+
+    Raises
+    ------
+    AssertionError
+        At the first check that fails, with a sentence that says how.
+
+    Examples
+    --------
+    >>> from fuselearn.multilabel import BinaryRelevanceClassifier
+    >>> check_multilabel_estimator(BinaryRelevanceClassifier("tree"))
+    """
+    for check in yield_checks(expected_failed_checks):
+        check(estimator)
+
+
+def yield_checks(expected_failed_checks: Mapping[str, str] | None = None) -> Iterator[Check]:
+    """Give the checks one by one, for test suites that run each on its own.
+
+    Parameters
+    ----------
+    expected_failed_checks : dict, optional
+        Checks to leave out, by name, and the reason.
+
+    Examples
+    --------
+    >>> [check.__name__ for check in yield_checks()][:3]
+    ['check_tables_are_left_alone', 'check_probabilities', 'check_labels_are_zero_or_one']
+    """
+    known = {check.__name__ for check in CHECKS}
+    left_out = set(expected_failed_checks or ())
+    if unknown := left_out - known:
+        raise ValueError(f"expected_failed_checks has {sorted(unknown)}, which are no checks: {sorted(known)}.")
+    yield from (check for check in CHECKS if check.__name__ not in left_out)
+
+
+def check_tables_are_left_alone(estimator: Any) -> None:
+    """Check that fitting and predicting change neither X nor Y, whatever their form."""
+    rows = make_rows()
+    forms: list[tuple[Any, Any]] = [(rows.X.copy(), rows.Y.copy()), as_frames(rows), (rows.X, sparse.csr_array(rows.Y))]
+    if get_tags(estimator).input_tags.sparse:
+        forms.append((sparse.csr_array(rows.X), sparse.csr_array(rows.Y)))
+    for X, Y in forms:
+        X_before, Y_before = pickle.dumps(X), pickle.dumps(Y)
+        kind = f"{type(X).__name__} and {type(Y).__name__}"
+        with expecting(estimator, f"learn from {kind}"):
+            model = fit(estimator, X, Y)
+            give_scores(model, X)
+            model.predict(X)
+        require(pickle.dumps(X) == X_before, estimator, f"changed the caller's X, given {kind}")
+        require(pickle.dumps(Y) == Y_before, estimator, f"changed the caller's Y, given {kind}")
+
+
+def check_probabilities(estimator: Any) -> None:
+    """Check that ``predict_proba`` gives one array of shape (n_rows, n_labels) with numbers from 0 to 1."""
+    rows = make_rows()
+    model = fit(estimator, *rows)
+    require(hasattr(model, "predict_proba"), estimator, "has no predict_proba")
+    scores = model.predict_proba(rows.X[:7])
+    require(
+        isinstance(scores, np.ndarray) and scores.shape == (7, 4),
+        estimator,
+        f"must give an array of shape (7, 4) for 7 rows and 4 labels, not {describe(scores)}",
+    )
+    require(bool(((scores >= 0) & (scores <= 1)).all()), estimator, "gives probabilities that are not from 0 to 1")
+    require(bool(np.ptp(scores, axis=0).any()), estimator, "gives the same probabilities to all rows")
+
+
+def check_labels_are_zero_or_one(estimator: Any) -> None:
+    """Check that ``predict`` gives whole numbers 0 and 1 in an array of shape (n_rows, n_labels)."""
+    rows = make_rows()
+    labels = fit(estimator, *rows).predict(rows.X[:7])
+    labels = labels.toarray() if sparse.issparse(labels) else labels
+    require(
+        isinstance(labels, np.ndarray) and labels.shape == (7, 4),
+        estimator,
+        f"must predict an array of shape (7, 4) for 7 rows and 4 labels, not {describe(labels)}",
+    )
+    require(labels.dtype.kind in "iub", estimator, f"predicts {labels.dtype} instead of whole numbers")
+    require(bool(np.isin(labels, (0, 1)).all()), estimator, "predicts other numbers than 0 and 1")
+
+
+def check_constant_labels(estimator: Any) -> None:
+    """Check that labels that no row or every row has are learned as what they are."""
+    X, Y = make_rows()
+    Y[:, 1] = 0
+    Y[:, 3] = 1
+    with expecting(estimator, "learn labels that no row has and that every row has"):
+        model = fit(estimator, X, Y)
+        labels, scores = predict(model, X), give_scores(model, X)
+    require(not labels[:, 1].any(), estimator, "predicts a label that no training row has")
+    require(bool(labels[:, 3].all()), estimator, "does not predict a label that every training row has")
+    require(bool((scores[:, 1] <= scores[:, 3]).all()), estimator, "gives a label that no row has a larger probability")
+
+
+def check_rows_without_labels(estimator: Any) -> None:
+    """Check that rows without labels are rows like others, even if they are the majority."""
+    X, Y = make_rows()
+    Y[::2] = 0
+    with expecting(estimator, "learn from rows without labels"):
+        predict(fit(estimator, X, Y), X)
+    Y[3:] = 0
+    with expecting(estimator, "learn from a table in which almost no row has a label"):
+        predict(fit(estimator, X, Y), X)
+
+
+def check_single_positive_row(estimator: Any) -> None:
+    """Check that a label with a single row is learned without an error."""
+    X, Y = make_rows()
+    Y[:, 2] = 0
+    Y[11, 2] = 1
+    with expecting(estimator, "learn a label that a single row has"):
+        labels = predict(fit(estimator, X, Y), X)
+    require(labels[:, 2].mean() < 0.5, estimator, "gives a label that a single row has to most rows")
+
+
+def check_single_label(estimator: Any) -> None:
+    """Check that a table with one label stays a table."""
+    X, Y = make_rows()
+    with expecting(estimator, "learn a table with one label"):
+        labels = predict(fit(estimator, X, Y[:, :1]), X)
+    require(labels.shape == (len(X), 1), estimator, f"predicts {describe(labels)} for a table with one label")
+
+
+def check_refit(estimator: Any) -> None:
+    """Check that a second fit forgets the first one."""
+    X, Y = make_rows()
+    model = fit(estimator, X, Y)
+    again = model.fit(X[:, :3], Y[:, 1:])
+    with expecting(estimator, "be fitted again on other columns and labels"):
+        actual = give_scores(again, X[:, :3])
+    require_equal(
+        actual, give_scores(fit(estimator, X[:, :3], Y[:, 1:]), X[:, :3]), estimator, "remembers a former fit"
+    )
+
+
+def check_rows_are_independent(estimator: Any) -> None:
+    """Check that what a row gets does not depend on the rows that are predicted with it."""
+    X, Y = make_rows()
+    model = fit(estimator, X, Y)
+    together = give_scores(model, X)
+    alone = np.vstack([give_scores(model, X[[i]]) for i in range(5)])
+    require_equal(alone, together[:5], estimator, "gives a row other probabilities alone than with other rows")
+    alone = np.vstack([predict(model, X[[i]]) for i in range(5)])
+    require_equal(alone, predict(model, X)[:5], estimator, "gives a row other labels alone than with other rows")
+
+
+def check_sparse_equals_dense(estimator: Any) -> None:
+    """Check that sparse tables are treated like dense ones: Y always, X if the estimator's tags allow it."""
+    X, Y = make_rows()
+    X[np.abs(X) < 0.5] = 0.0
+    expected = give_scores(fit(estimator, X, Y), X)
+    for form in (sparse.csr_matrix, sparse.csc_array, sparse.coo_array):
+        with expecting(estimator, f"learn from Y as {form.__name__}"):
+            scores = give_scores(fit(estimator, X, form(Y)), X)
+        require_equal(scores, expected, estimator, f"learns something else from Y as {form.__name__}")
+        if get_tags(estimator).input_tags.sparse:
+            with expecting(estimator, f"learn from X as {form.__name__}, as its tags say"):
+                scores = give_scores(fit(estimator, form(X), Y), form(X))
+            require_equal(scores, expected, estimator, f"learns something else from X as {form.__name__}", 5e-3)
+
+
+def check_permuted_labels(estimator: Any) -> None:
+    """Check that permuting the columns of Y permutes the columns of the probabilities.
+
+    This is no matter of course: in a chain, the order of the labels is part of the model.
+    """
+    X, Y = make_rows()
+    order = np.array([2, 0, 3, 1])
+    straight = give_scores(fit(estimator, X, Y), X)
+    permuted = give_scores(fit(estimator, X, Y[:, order]), X)
+    require_equal(permuted, straight[:, order], estimator, "learns something else if the labels change places")
+
+
+def check_clone(estimator: Any) -> None:
+    """Check that a clone has the same parameters, is not fitted, and learns the same."""
+    rows = make_rows()
+    model = fit(estimator, *rows)
+    copy = clone(model)
+    require(repr(copy) == repr(model), estimator, "has clones with other parameters")
+    with refusing(estimator, "predict with a clone that is not fitted", NotFittedError):
+        copy.predict(rows.X)
+    require_equal(
+        give_scores(fit(copy, *rows), rows.X), give_scores(model, rows.X), estimator, "learns less in a clone"
+    )
+
+
+def check_pickle(estimator: Any) -> None:
+    """Check that a fitted model survives pickling."""
+    rows = make_rows()
+    model = fit(estimator, *rows)
+    before = give_scores(model, rows.X)
+    with expecting(estimator, "be pickled after a prediction"):
+        again = pickle.loads(pickle.dumps(model))
+    require_equal(give_scores(again, rows.X), before, estimator, "predicts something else after pickling")
+    require_equal(predict(again, rows.X), predict(model, rows.X), estimator, "predicts other labels after pickling")
+
+
+def check_pipeline(estimator: Any) -> None:
+    """Check that the last step of a pipeline learns what it learns alone."""
+    X, Y = make_rows()
+    with expecting(estimator, "work in a pipeline"):
+        pipeline = make_pipeline(StandardScaler(), seeded(estimator)).fit(X, Y)
+        labels = predict(pipeline, X)
+    scaled = StandardScaler().fit_transform(X)
+    expected = predict(fit(estimator, scaled, Y), scaled)
+    require_equal(labels, expected, estimator, "predicts other labels in a pipeline")
+
+
+def check_grid_search(estimator: Any) -> None:
+    """Check that a grid search finds a model and uses it."""
+    rows = make_rows()
+    model = seeded(estimator)
+    name, value = next(iter(sorted(model.get_params(deep=False).items())))
+    with expecting(estimator, "work in a grid search"):
+        search = GridSearchCV(model, {name: [value]}, scoring="f1_macro", cv=2, error_score="raise").fit(*rows)
+        labels = predict(search, rows.X)
+    require_equal(labels, predict(fit(estimator, *rows), rows.X), estimator, "predicts other labels in a grid search")
+
+
+def check_seeds_and_jobs(estimator: Any) -> None:
+    """Check that the same seed gives the same model, whatever the number of jobs."""
+    rows = make_rows()
+    parameters = estimator.get_params()
+    jobs: list[dict[str, Any]] = [{"n_jobs": 1}, {"n_jobs": 2}] if "n_jobs" in parameters else [{}]
+    seeds = [0, 1] if "random_state" in parameters else [None]
+    for seed in seeds:
+        first = give_scores(fit(estimator, *rows, seed=seed), rows.X)
+        for setting in jobs:
+            with expecting(estimator, f"learn with {setting}"):
+                scores = give_scores(fit(clone(estimator).set_params(**setting), *rows, seed=seed), rows.X)
+            require_equal(scores, first, estimator, f"learns something else from the same seed with {setting}", 0.0)
+
+
+def check_frames(estimator: Any) -> None:
+    """Check that frames are learned like arrays, and the names of the columns are kept and compared."""
+    rows = make_rows()
+    X, Y = as_frames(rows)
+    with expecting(estimator, "learn from frames"):
+        model = fit(estimator, X, Y)
+        scores = give_scores(model, X)
+    require_equal(
+        scores,
+        give_scores(fit(estimator, *rows), rows.X),
+        estimator,
+        "learns something else from frames than from arrays",
+    )
+    names = list(getattr(model, "feature_names_in_", ()))
+    require(names == list(X.columns), estimator, "does not keep the names of the columns in feature_names_in_")
+    with refusing(estimator, "predict for columns in another order", ValueError):
+        model.predict(X[X.columns[::-1]])
+
+
+def check_label_names(estimator: Any) -> None:
+    """Check that the names of the labels, the columns of a frame Y, are kept in ``labels_``."""
+    X, Y = as_frames(make_rows())
+    names = list(getattr(fit(estimator, X, Y), "labels_", ()))
+    require(names == list(Y.columns), estimator, f"must keep the names of the labels in labels_, where it has {names}")
+
+
+def check_sample_weight(estimator: Any) -> None:
+    """Check that weights of 1 are no weights, and that rows of weight 0 do not count."""
+    X, Y = make_rows()
+    if "sample_weight" not in inspect.signature(estimator.fit).parameters:
+        return
+    plain = give_scores(fit(estimator, X, Y), X)
+    with expecting(estimator, "learn from weighted rows"):
+        equal = give_scores(seeded(estimator).fit(X, Y, sample_weight=np.ones(len(X))), X)
+    require_equal(equal, plain, estimator, "learns something else from weights that are all 1")
+    weights = (np.arange(len(X)) % 3 > 0).astype(float)
+    changed = np.where(weights[:, None] > 0, Y, 1 - Y)
+    first, second = (give_scores(seeded(estimator).fit(X, labels, sample_weight=weights), X) for labels in (Y, changed))
+    require_equal(first, second, estimator, "learns from rows of weight 0")
+
+
+def check_bad_labels(estimator: Any) -> None:
+    """Check that what is no table of labels is refused with a sentence, and leaves no fitted model behind."""
+    X, Y = make_rows()
+    missing = Y.astype(float)
+    missing[3, 1] = np.nan
+    bad = {
+        "labels of 0, 1 and 2": Y + (Y * Y[:, :1]),
+        "labels with NaN": missing,
+        "no labels": Y[:, :0],
+        "fewer rows of labels than of X": Y[:-1],
+        "labels with one dimension": Y[:, 0],
+        "labels of text": np.full(Y.shape, "yes"),
+    }
+    for what, labels in bad.items():
+        model = seeded(estimator)
+        with refusing(estimator, f"learn from {what}", (ValueError, TypeError)):
+            model.fit(X, labels)
+        with refusing(estimator, f"predict after it refused {what}", NotFittedError):
+            model.predict(X)
+
+
+def check_bad_tables(estimator: Any) -> None:
+    """Check that tables without rows or columns, of another width at predict, or with infinite values are refused."""
+    X, Y = make_rows()
+    infinite = X.copy()
+    infinite[3, 1] = np.inf
+    for what, table, labels in (
+        ("no rows", X[:0], Y[:0]),
+        ("no columns", X[:, :0], Y),
+        ("infinite values", infinite, Y),
+    ):
+        with refusing(estimator, f"learn from a table with {what}", (ValueError, TypeError)):
+            fit(estimator, table, labels)
+    model = fit(estimator, X, Y)
+    for what, table in (
+        ("fewer columns", X[:, :-1]),
+        ("more columns", np.hstack([X, X])),
+        ("infinite values", infinite),
+    ):
+        with refusing(estimator, f"predict for a table with {what}", (ValueError, TypeError)):
+            model.predict(table)
+    with refusing(estimator, "predict before it is fitted", NotFittedError):
+        seeded(estimator).predict(X)
+
+
+CHECKS: tuple[Check, ...] = (
+    check_tables_are_left_alone,
+    check_probabilities,
+    check_labels_are_zero_or_one,
+    check_constant_labels,
+    check_rows_without_labels,
+    check_single_positive_row,
+    check_single_label,
+    check_refit,
+    check_rows_are_independent,
+    check_sparse_equals_dense,
+    check_permuted_labels,
+    check_clone,
+    check_pickle,
+    check_pipeline,
+    check_grid_search,
+    check_seeds_and_jobs,
+    check_frames,
+    check_label_names,
+    check_sample_weight,
+    check_bad_labels,
+    check_bad_tables,
+)
+
+
+def make_rows() -> Rows:
+    """Make sixty rows with five columns and four labels, which follow from the columns with some noise."""
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(60, 5)).round(3)
+    weights = rng.normal(size=(5, 4))
+    Y = (X @ weights + 0.5 * rng.normal(size=(60, 4)) > [0.0, 0.5, 1.0, 0.0]).astype(np.int64)
+    return Rows(X, Y)
+
+
+def as_frames(rows: Rows) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Give the rows as frames with names."""
+    return pd.DataFrame(rows.X, columns=[f"column {f}" for f in range(5)]), pd.DataFrame(rows.Y, columns=list("abcd"))
+
+
+def seeded(estimator: Any, seed: int | None = 0) -> Any:
+    """Clone an estimator, with a seed if it takes one."""
+    model = clone(estimator)
+    return model.set_params(random_state=seed) if "random_state" in model.get_params(deep=False) else model
+
+
+def fit(estimator: Any, X: Any, Y: Any, *, seed: int | None = 0) -> Any:
+    """Fit a seeded clone."""
+    return seeded(estimator, seed).fit(X, Y)
+
+
+def predict(model: Any, X: Any) -> npt.NDArray[Any]:
+    """Predict labels, as a dense array."""
+    labels = model.predict(X)
+    return labels.toarray() if sparse.issparse(labels) else np.asarray(labels)
+
+
+def give_scores(model: Any, X: Any) -> npt.NDArray[np.float64]:
+    """Give a model's probabilities in whatever form it has them, or its labels if it has none."""
+    labels = predict(model, X).astype(np.float64)
+    if not hasattr(model, "predict_proba"):
+        return labels
+    output = model.predict_proba(X)
+    if isinstance(output, list):  # scikit-learn's form, with one column only for a label that is constant
+        values = model.classes_
+        full = [np.zeros((len(labels), 2)) for _ in output]
+        for table, part, known in zip(full, output, values, strict=True):
+            table[:, np.asarray(known, dtype=int)] = part
+        output = full
+    output = output.toarray() if sparse.issparse(output) else output
+    return read_probabilities(output, labels.shape[1])
+
+
+def describe(output: Any) -> str:
+    """Say what form an answer has."""
+    shape = getattr(output, "shape", None)
+    return f"{type(output).__name__}" + ("" if shape is None else f" of shape {shape}")
+
+
+def require(fact: bool, estimator: Any, complaint: str) -> None:
+    """Raise an AssertionError with a sentence about the estimator, unless the fact holds."""
+    if not fact:
+        raise AssertionError(f"{type(estimator).__name__} {complaint}.")
+
+
+def require_equal(
+    actual: npt.NDArray[Any], expected: npt.NDArray[Any], estimator: Any, complaint: str, tolerance: float = TOLERANCE
+) -> None:
+    """Raise an AssertionError with a sentence about the estimator, unless two answers are equal."""
+    require(actual.shape == expected.shape, estimator, f"{complaint} (shape {actual.shape}, not {expected.shape})")
+    largest = float(np.abs(actual - expected).max(initial=0.0))
+    require(largest <= tolerance, estimator, f"{complaint} (differences up to {largest:.2g})")
+
+
+@contextmanager
+def expecting(estimator: Any, what: str) -> Iterator[None]:
+    """Turn any error into a sentence about what the estimator must be able to do."""
+    try:
+        yield
+    except Exception as error:
+        raise AssertionError(
+            f"{type(estimator).__name__} must {what}, but it raised {type(error).__name__}: {error}"
+        ) from error
+
+
+@contextmanager
+def refusing(estimator: Any, what: str, errors: type[Exception] | tuple[type[Exception], ...]) -> Iterator[None]:
+    """Ask for an error with a sentence as its message."""
+    try:
+        yield
+    except errors as error:
+        require(len(str(error).split()) >= 3, estimator, f"refuses to {what} without a sentence that says why")
+    except Exception as error:
+        raise AssertionError(
+            f"{type(estimator).__name__} must refuse to {what} with another error than {type(error).__name__}: {error}"
+        ) from error
+    else:
+        raise AssertionError(f"{type(estimator).__name__} must refuse to {what}.")
