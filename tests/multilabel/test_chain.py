@@ -56,11 +56,11 @@ def test_trees_are_those_of_a_plain_loop(labelled):
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
 def test_machines_are_those_of_wider_tables(labelled, kernel):
     X, Y = labelled
-    model = ChainClassifier(order=ORDER, kernel=kernel, **SVM).fit(X, Y)
+    model = ChainClassifier(order=ORDER, kernel=kernel, scaling=None, **SVM).fit(X, Y)
     expected = np.empty(Y.shape)
     table, rows = X, X
     for label in ORDER:
-        machine = BinaryRelevanceClassifier(kernel=kernel, **SVM).fit(table, Y[:, [label]])
+        machine = BinaryRelevanceClassifier(kernel=kernel, scaling=None, **SVM).fit(table, Y[:, [label]])
         expected[:, label] = machine.predict_proba(rows)[:, 0]
         table, rows = np.column_stack([table, Y[:, label]]), np.column_stack([rows, expected[:, label] > 0.5])
     np.testing.assert_allclose(model.predict_proba(X), expected, atol=2e-3)

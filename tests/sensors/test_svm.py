@@ -82,25 +82,25 @@ def test_some_rows_have_the_probabilities_that_they_have_among_all(sensor, kerne
 
 
 @pytest.mark.parametrize("is_sparse", [False, True])
-@pytest.mark.parametrize("scaling", ["standard", None])
+@pytest.mark.parametrize(("scaling", "width"), [("standard", 2.0), ("minmax", 1.0), (None, 1.0)])
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
-def test_appended_columns_are_columns_like_others(kernel, scaling, is_sparse):
+def test_appended_labels_are_columns_like_others(kernel, scaling, width, is_sparse):
     form = sparse.csr_matrix if is_sparse else np.asarray
-    tables = [Z, np.hstack([Z, Y[:, :2]])]
-    new = np.hstack([Z[:20], 1 - Y[:20, :2]])
-    narrow, wide = (SVMSensor(form(table), scaling=scaling) for table in tables)
+    scaled = {"standard": Z, "minmax": X / np.ptp(X, axis=0), None: Z}[scaling]
+    wide = SVMSensor(form(np.hstack([scaled, width * Y[:, :2]])), scaling=None)
+    other = wide.train(Y, DRAWN, COUNTS, kernel=kernel, gamma=1 / 6, probability="logistic")
+
+    narrow = SVMSensor(form(Z if scaling is None else X), scaling=scaling)
     extended = narrow.extend(Y[:, :1]).extend(Y[:, 1:2])
-    block, other = (
-        sensor.train(Y, DRAWN, COUNTS, kernel=kernel, gamma=1 / 6, probability="logistic")
-        for sensor in (extended, wide)
-    )
+    block = extended.train(Y, DRAWN, COUNTS, kernel=kernel, gamma=1 / 6, probability="logistic")
     np.testing.assert_allclose(block.probabilities(), other.probabilities(), atol=2e-3)
 
-    expected = other.probabilities(wide.prepare(form(new)))
-    rows = extended.extend_rows(narrow.prepare(form(new[:, :6])), new[:, 6:])
+    labels = 1 - Y[:20, :2]
+    expected = other.probabilities(wide.prepare(form(np.hstack([scaled[:20], width * labels]))))
+    rows = extended.extend_rows(narrow.prepare(form((Z if scaling is None else X)[:20])), labels)
     np.testing.assert_allclose(block.probabilities(rows), expected, atol=2e-3)
     some = np.array([4, 0, 19])
-    rows = extended.extend_rows(narrow.bound_rows(), new[some, 6:], only=some)
+    rows = extended.extend_rows(narrow.bound_rows(), labels[some], only=some)
     np.testing.assert_allclose(block.probabilities(rows), expected[some], atol=2e-3)
 
 

@@ -43,7 +43,7 @@ class ChainClassifier(ReductionClassifier):
         Probabilities by Platt's method on cross-validated margins, by a logistic of the margin, or 0 and 1.
     scaling : {"standard", "minmax"} or None, default="standard"
         Whether columns are divided by their standard deviation, by their range, or not at all. Labels that serve as
-        columns are treated like the others.
+        columns are -1 and 1 beside standardised columns, and 0 and 1 beside others.
     decision : float, str or rule, default=0.5
         How probabilities become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`.
     random_state : int, RandomState or None, default=None

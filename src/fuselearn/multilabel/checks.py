@@ -402,11 +402,11 @@ CHECKS: tuple[Check, ...] = (
 
 
 def make_rows() -> Rows:
-    """Make sixty rows with five columns and four labels, which follow from the columns with some noise."""
+    """Make sixty rows with five columns and four labels: three follow from the columns, one from the first label."""
     rng = np.random.default_rng(7)
     X = rng.normal(size=(60, 5)).round(3)
-    weights = rng.normal(size=(5, 4))
-    Y = (X @ weights + 0.5 * rng.normal(size=(60, 4)) > [0.0, 0.5, 1.0, 0.0]).astype(np.int64)
+    Y = (X @ rng.normal(size=(5, 4)) + 0.5 * rng.normal(size=(60, 4)) > [0.0, 0.5, 1.0, 0.0]).astype(np.int64)
+    Y[:, 3] = Y[:, 0] ^ (rng.random(60) < 0.1)
     return Rows(X, Y)
 
 

@@ -150,5 +150,6 @@ def _binary(values: npt.NDArray[Any], name: str) -> LabelTable:
         value = values[first].item()
         found = "NaN" if value != value else repr(value)
         where = f" in row {first[0]}, column {first[1]}" if values.ndim == 2 else ""
-        raise ValueError(f"{name} must hold 0 and 1 only, but it has {found}{where}.")
+        hint = " A continuous target is one for regression." if value % 1 > 0 else ""
+        raise ValueError(f"{name} must hold 0 and 1 only, but it has {found}{where}.{hint}")
     return values.astype(np.uint8)

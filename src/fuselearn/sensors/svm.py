@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from fuselearn.engines.svm import (
-    append_columns,
+    append_labels,
     compute_gram,
     compute_kernel,
     deal_folds,
@@ -132,7 +132,7 @@ class SVMSensor:
         if self.collapses(chosen):
             weights = chosen.factor * (coefficients @ bound.X[support])
             block.coefficients = weights.astype(np.float32)
-            block.extra_coefficients = chosen.factor * (coefficients @ bound.extra[support])
+            block.label_coefficients = chosen.factor * self.label_width * (coefficients @ (bound.labels[support] - 0.5))
             if self.centre is not None:
                 block.intercepts = block.intercepts - weights @ self.centre
         else:
@@ -145,29 +145,30 @@ class SVMSensor:
         return KernelRows(self, self._scale(X))
 
     def extend(self, columns: npt.NDArray[np.integer]) -> Self:
-        """Give a sensor on the same rows with more columns of 0 and 1, which count as -1 and 1 if columns are standardised.
+        """Give a sensor on the same rows with more columns, of 0 and 1.
 
         Its kernel values are those of the first sensor, brought up to date with the columns appended since.
         """
         other = copy.copy(self)
         other.appended = np.hstack([self.appended, columns])
+        other._training_X = None  # the first sensor has it
         other._bound = other.extend_rows(self.root.bound_rows(), other.appended)
         return other
 
     def extend_rows(
-        self, rows: KernelRows, extra: npt.NDArray[Any], only: npt.NDArray[np.integer] | None = None
+        self, rows: KernelRows, labels: npt.NDArray[np.integer], only: npt.NDArray[np.integer] | None = None
     ) -> KernelRows:
         """Give rows that the first sensor has prepared, or some of them, the columns that were appended since."""
-        return KernelRows(self, rows.X if only is None else rows.X[only], self._scale_appended(extra), rows, only)
+        return KernelRows(self, rows.X if only is None else rows.X[only], labels, rows, only)
 
-    def scaled_appended(self) -> npt.NDArray[np.float64]:
-        """Give the appended columns as the kernel sees them."""
-        return self._scale_appended(self.appended)
+    @property
+    def label_width(self) -> float:
+        """How far apart 0 and 1 are in an appended column.
 
-    def _scale_appended(self, columns: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-        # Standardised, a column with as many zeros as ones is -1 and 1. Others are treated alike, so that no machine
-        # knows anything of labels of rows that it is not trained on.
-        return 2.0 * columns - 1.0 if self.scaling == "standard" else columns.astype(np.float64)
+        Standardised, a column with as many zeros as ones is -1 and 1. All columns are taken for such, so that no
+        machine knows anything of labels of rows that it is not trained on.
+        """
+        return 2.0 if self.scaling == "standard" else 1.0
 
     def bound_rows(self) -> KernelRows:
         """Give the rows that the sensor is bound to."""
@@ -213,14 +214,14 @@ class KernelRows:
         self,
         sensor: SVMSensor,
         X: Any,
-        extra: npt.NDArray[np.float64] | None = None,
+        labels: npt.NDArray[np.integer] | None = None,
         base: KernelRows | None = None,
         only: npt.NDArray[np.integer] | None = None,
     ) -> None:
         self.sensor = sensor
         self.X = X
         self.n_rows = X.shape[0]
-        self.extra = np.empty((self.n_rows, 0)) if extra is None else extra
+        self.labels = np.empty((self.n_rows, 0), dtype=np.int8) if labels is None else labels
         self._base = base
         self._only = only
         self._values: dict[Kernel, npt.NDArray[np.float32]] = {}
@@ -236,10 +237,10 @@ class KernelRows:
     def _compute(self, kernel: Kernel) -> npt.NDArray[np.float32]:
         if self._base is None:
             return self.sensor.kernel_values(self.X, kernel)
-        values = self._base.values(kernel)
-        values = values.copy() if self._only is None else values[self._only]
-        append_columns(values, self.extra, self.sensor.scaled_appended(), *kernel)
-        return values
+        only = np.arange(self.n_rows) if self._only is None else self._only
+        return append_labels(
+            self._base.values(kernel), only, self.labels, self.sensor.appended, *kernel, self.sensor.label_width
+        )
 
 
 class SVMBlock:
@@ -260,7 +261,7 @@ class SVMBlock:
         self.is_constant = is_constant
         self.support: npt.NDArray[np.int32] | None = None
         self.coefficients = np.empty((0, 0), dtype=np.float32)
-        self.extra_coefficients = np.empty((0, 0))
+        self.label_coefficients = np.empty((0, 0))
         self.intercepts = self.slopes = self.offsets = np.empty(0)
         self.converged = np.empty(0, dtype=np.bool_)
 
@@ -291,11 +292,11 @@ class SVMBlock:
         if self.support is not None:
             values = prepared.values(self.kernel)
             return decide(values, rows, self.support, self.coefficients, self.intercepts)
-        extra = prepared.extra[rows] @ self.extra_coefficients.T
+        shifts = self.sensor.label_width * ((prepared.labels[rows] - 0.5) @ self.label_coefficients.T)
         if sparse.issparse(prepared.X):
-            return prepared.X[rows] @ self.coefficients.T.astype(np.float64) + self.intercepts + extra
+            return prepared.X[rows] @ self.coefficients.T.astype(np.float64) + self.intercepts + shifts
         every = np.arange(self.sensor.n_columns, dtype=np.int32)
-        return decide(prepared.X, rows, every, self.coefficients, self.intercepts) + extra
+        return decide(prepared.X, rows, every, self.coefficients, self.intercepts) + shifts
 
     def _squash(self, decisions: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         if self.probability == "sign":

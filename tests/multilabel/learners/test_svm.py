@@ -35,10 +35,11 @@ def test_blocks_are_those_of_the_sensor(learner, kernel):
 
 
 @kernels
-def test_appended_labels_are_features_like_others(learner, kernel):
+def test_appended_labels_are_features_like_others(kernel):
+    learner = bind_learner(None, X, scaling=None)
     extended = learner.extend(Y[:, :1]).extend(Y[:, 1:2])
     block = extended.train(Y[:, 2:], COUNTS, 0, kernel=kernel, **FAST)
-    wide = bind_learner(None, np.hstack([X, Y[:, :2]]))
+    wide = bind_learner(None, np.hstack([X, Y[:, :2]]), scaling=None)
     other = wide.train(Y[:, 2:], COUNTS, 0, kernel=kernel, **FAST)
     np.testing.assert_allclose(block.probabilities(), other.probabilities(), atol=1e-3)
 
@@ -48,6 +49,14 @@ def test_appended_labels_are_features_like_others(learner, kernel):
     np.testing.assert_allclose(block.probabilities(rows, extra), expected, atol=1e-3)
     some = np.array([7, 3])
     np.testing.assert_allclose(block.probabilities(rows, extra[some], some), expected[some], atol=1e-3)
+
+
+def test_standardised_tables_get_labels_as_minus_one_and_one():
+    standard = X / X.std(axis=0)
+    given, scaled = bind_learner(None, np.hstack([standard, 2 * Y[:, :1] - 1]), scaling=None), bind_learner(None, X)
+    expected = given.train(Y[:, 1:], COUNTS, 0, **FAST).probabilities()
+    actual = scaled.extend(Y[:, :1]).train(Y[:, 1:], COUNTS, 0, **FAST).probabilities()
+    np.testing.assert_allclose(actual, expected, atol=1e-3)
 
 
 def test_bound_rows_may_get_other_labels_appended(learner):
