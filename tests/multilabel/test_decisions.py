@@ -119,6 +119,27 @@ class TestPerLabel:
         rule = PerLabelThresholds(shrinkage).fit(scores, [[0, 1], [0, 1]])
         assert rule.thresholds_.tolist() == [0.5, 0.5]
 
+    def test_towards_another_threshold(self):
+        """Two positives and a shrinkage of 6 go a quarter of the way from 0.1 to the best threshold, 0.25."""
+        assert PerLabelThresholds(6, towards=0.1).fit(self.scores / 2, self.Y).thresholds_ == pytest.approx(
+            [0.1 + 0.15 * 2 / (2 + 6)]
+        )
+
+    def test_towards_the_threshold_of_the_cardinality(self):
+        scores, Y = simulate(300)
+        common = CardinalityThreshold().fit(scores, Y).threshold_
+        alone = PerLabelThresholds(0).fit(scores, Y).thresholds_
+        rule = PerLabelThresholds(20, towards="cardinality").fit(scores, Y)
+        positives = Y.sum(axis=0)
+        np.testing.assert_allclose(rule.thresholds_, common + (alone - common) * positives / (positives + 20))
+
+    def test_labels_without_positives_have_the_common_threshold(self):
+        scores, Y = simulate(50)
+        Y[:, 1] = 0
+        assert PerLabelThresholds(towards=0.3).fit(scores, Y).thresholds_[1] == 0.3
+        rule = PerLabelThresholds(towards="cardinality").fit(scores, Y)
+        assert rule.thresholds_[1] == CardinalityThreshold().fit(scores, Y).threshold_
+
     def test_a_label_of_all_rows_gets_a_low_threshold(self):
         rule = PerLabelThresholds(0).fit([[0.4], [0.2]], [[1], [1]])
         assert rule.thresholds_ == pytest.approx([0.1])
@@ -275,6 +296,10 @@ class TestBadInput:
     def test_parameters_get_a_sentence(self):
         with pytest.raises(ValueError, match="shrinkage must be a finite number of at least 0"):
             PerLabelThresholds(-1).fit(*simulate(20))
+        with pytest.raises(ValueError, match="towards must be 'cardinality', not 'half'"):
+            PerLabelThresholds(towards="half").fit(*simulate(20))
+        with pytest.raises(ValueError, match="towards must be a number from 0 to 1"):
+            PerLabelThresholds(towards=2).fit(*simulate(20))
         with pytest.raises(ValueError, match="sample_weight has negative"):
             PerLabelThresholds().fit(*simulate(20), sample_weight=np.full(20, -1.0))
 

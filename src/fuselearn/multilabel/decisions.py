@@ -26,7 +26,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from fuselearn.ensembles.base import check_number, read_weights
+from fuselearn.ensembles.base import check_choice, check_number, read_weights
 from fuselearn.multilabel.expected_f1 import maximise_expected_f1
 from fuselearn.multilabel.labels import LabelTable, read_labels
 
@@ -167,19 +167,19 @@ class CardinalityThreshold(DecisionRule):
         return True
 
     def _learn(self, scores: Scores, truth: LabelTable, weights: Scores) -> None:
-        cardinality = float(np.average(truth.sum(axis=1), weights=weights))
-        self.threshold_ = match_cardinality(scores, cardinality, weights)
+        self.threshold_ = match_cardinality(scores, _cardinality(truth, weights), weights)
 
     def _decide(self, scores: Scores) -> npt.NDArray[Any]:
         return scores > self.threshold_
 
 
 class PerLabelThresholds(DecisionRule):
-    """A threshold for each label: the one with the best F1, drawn towards 0.5 if the label is rare.
+    """A threshold for each label: the one with the best F1, drawn towards a common one if the label is rare.
 
-    With the threshold t* that has the best F1 on the honest scores, n⁺ positive rows, and the shrinkage c::
+    With the threshold t* that has the best F1 on the honest scores, n⁺ positive rows, the shrinkage c and the common
+    threshold t₀::
 
-        t = 0.5 + (t* - 0.5) · n⁺ / (n⁺ + c)
+        t = t₀ + (t* - t₀) · n⁺ / (n⁺ + c)
 
     since the best of many thresholds on a few positive rows is mostly luck.
 
@@ -187,11 +187,14 @@ class PerLabelThresholds(DecisionRule):
     ----------
     shrinkage : float, default=10.0
         The number of positive rows at which a threshold goes half of the way; 0 goes all of it.
+    towards : float or "cardinality", default=0.5
+        The common threshold, or the one of `CardinalityThreshold`. The latter is the better choice for classifiers such
+        as forests, which hardly ever give a rare label a probability of 0.5.
 
     Attributes
     ----------
     thresholds_ : array of shape (n_labels,)
-        A label without positive rows has 0.5.
+        A label without positive rows has the common one.
 
     Examples
     --------
@@ -203,8 +206,9 @@ class PerLabelThresholds(DecisionRule):
 
     thresholds_: Scores
 
-    def __init__(self, shrinkage: float = 10.0) -> None:
+    def __init__(self, shrinkage: float = 10.0, *, towards: Any = 0.5) -> None:
         self.shrinkage = shrinkage
+        self.towards = towards
 
     @property
     def needs_scores(self) -> bool:
@@ -213,9 +217,15 @@ class PerLabelThresholds(DecisionRule):
 
     def _learn(self, scores: Scores, truth: LabelTable, weights: Scores) -> None:
         shrinkage = check_number("shrinkage", self.shrinkage, 0)
+        if isinstance(self.towards, str):
+            check_choice("towards", self.towards, ("cardinality",))
+            common = match_cardinality(scores, _cardinality(truth, weights), weights)
+        else:
+            common = _check_share("towards", self.towards)
         positives = weights @ truth
         way = np.divide(positives, positives + shrinkage, out=np.zeros_like(positives), where=positives > 0)
-        self.thresholds_ = 0.5 + way * (_best_f1_thresholds(scores, truth, weights) - 0.5)
+        best = _best_f1_thresholds(scores, truth, weights)
+        self.thresholds_ = common + way * (np.where(np.isnan(best), common, best) - common)
 
     def _decide(self, scores: Scores) -> npt.NDArray[Any]:
         if scores.shape[1] != len(self.thresholds_):
@@ -372,7 +382,7 @@ def match_cardinality(scores: Scores, cardinality: float, weights: Scores | None
 
 
 def _best_f1_thresholds(scores: Scores, truth: LabelTable, weights: Scores) -> Scores:
-    """Find for each label the threshold with the best F1, of equal ones the highest; 0.5 if none finds a positive."""
+    """Find for each label the threshold with the best F1, of equal ones the highest; NaN if none finds a positive."""
     order = np.argsort(-scores, axis=0, kind="stable")
     ranked = np.take_along_axis(scores, order, axis=0)
     below = np.vstack([ranked[1:], np.zeros(scores.shape[1])])
@@ -381,7 +391,11 @@ def _best_f1_thresholds(scores: Scores, truth: LabelTable, weights: Scores) -> S
     f1[ranked <= below] = 0.0  # no threshold parts equal scores, and none lies below 0
     best = f1.argmax(axis=0)[None]
     thresholds = _halfway(np.take_along_axis(ranked, best, axis=0), np.take_along_axis(below, best, axis=0))[0]
-    return np.where(f1.max(axis=0) > 0, thresholds, 0.5)
+    return np.where(f1.max(axis=0) > 0, thresholds, np.nan)
+
+
+def _cardinality(truth: LabelTable, weights: Scores) -> float:
+    return float(np.average(truth.sum(axis=1), weights=weights))
 
 
 def _halfway(above: Any, below: Any) -> Any:
