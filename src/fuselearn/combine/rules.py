@@ -1,0 +1,328 @@
+"""Fixed rules: from the scores of K members to one score per row and class, without learning anything.
+
+Each rule belongs to a level, which says what it needs to know from a member: its class, its ranking of the classes, or
+its class probabilities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import rankdata
+
+from fuselearn._kernels import kernel
+from fuselearn.combine.order_statistics import ROUNDING, mean_of_middle, weighted_median
+from fuselearn.ensembles.base import check_choice, check_number, check_whole_number
+
+Scores = npt.NDArray[np.floating]
+Weights = npt.NDArray[np.float64]
+
+BLOCK = 64
+MOST_PAIRED_CLASSES = 40  # from there on, sorting is faster than comparing all pairs
+
+TWO_CLASS_RULES = ("and", "or", "k_of_n")
+CLASS_RULES = (*TWO_CLASS_RULES, "majority")
+PROBABILITY_RULES = ("mean", "median", "product", "min", "max")
+UNWEIGHTED_RULES = ("and", "or", "min", "max")
+RULES = (*CLASS_RULES, "borda", *PROBABILITY_RULES)
+
+
+def combine_scores(
+    scores: npt.ArrayLike,
+    rule: str = "mean",
+    *,
+    weights: npt.ArrayLike | None = None,
+    k: float | None = None,
+    positive_class: int | None = None,
+) -> npt.NDArray[np.float64]:
+    """Combine the class scores of several members by a fixed rule.
+
+    With s_k(i) the score that member k gives to class i of a row, the combined score of class i is::
+
+        "mean"      sum_k w_k s_k(i) / sum_k w_k
+        "median"    the median of s_1(i), ..., s_K(i), each s_k(i) as often as w_k says
+        "product"   prod_k s_k(i)^(w_k K / sum w), divided by the sum over the classes
+        "min"       min_k s_k(i)
+        "max"       max_k s_k(i)
+        "borda"     sum_k w_k (classes that k scores below i + half of the others that it scores equal)
+        "majority"  sum_k w_k [k votes for i] / sum_k w_k
+        "and"       1 for the positive class if all members vote for it, else 1 for the other class
+        "or"        the same if at least one member votes for it
+        "k_of_n"    the same if the weights of those that vote for it sum up to at least k
+
+    The class to choose is the one with the largest combined score.
+
+    Ties: a member votes for the first of the classes to which it gives its largest score. Of equal combined scores the
+    first is to be chosen, which is what ``argmax`` does; scores that differ from the largest one by rounding only are
+    made equal to it.
+
+    Parameters
+    ----------
+    scores : array of shape (n_members, n_rows, n_classes)
+        For rules that count votes or ranks any scores, also infinite ones, that are comparable within a row; for the
+        others finite ones, and for "product" none below 0.
+    rule : str, default="mean"
+        One of the above.
+    weights : array of shape (n_members,), optional
+        Not negative and not all zero; None means that all weights are 1. The rules "and", "or", "min" and "max" take
+        none.
+    k : float, optional
+        For "k_of_n": a whole number from 1 to n_members or, with weights, a number above 0 and at most their sum.
+    positive_class : {0, 1}, optional
+        For "and", "or" and "k_of_n", which know two classes only: the number of the positive one, by default 1.
+
+    Returns
+    -------
+    array of shape (n_rows, n_classes)
+
+    References
+    ----------
+    Kittler, J., Hatef, M., Duin, R. P. W. and Matas, J. (1998). On combining classifiers. IEEE Transactions on Pattern
+    Analysis and Machine Intelligence 20(3), 226-239.
+    Ho, T. K., Hull, J. J. and Srihari, S. N. (1994). Decision combination in multiple classifier systems. IEEE
+    Transactions on Pattern Analysis and Machine Intelligence 16(1), 66-75.
+
+    Examples
+    --------
+    Two of three members prefer the first class, the third is sure of the second.
+
+    >>> from fuselearn.combine import combine_scores
+    >>> scores = [[[0.5, 0.3, 0.2]], [[0.5, 0.4, 0.1]], [[0.0, 0.9, 0.1]]]
+    >>> combine_scores(scores, "majority").round(3)
+    array([[0.667, 0.333, 0.   ]])
+    >>> combine_scores(scores, "mean").round(3)
+    array([[0.333, 0.533, 0.133]])
+    >>> combine_scores(scores, "borda")
+    array([[4., 4., 1.]])
+    """
+    check_rule(rule)
+    table = _read_scores(scores)
+    n_members, _, n_classes = table.shape
+    member_weights = None if weights is None else check_weights(weights, n_members, rule)
+    if rule in TWO_CLASS_RULES:
+        if n_classes != 2:
+            raise ValueError(f"rule={rule!r} is defined for two classes, but scores has {n_classes}.")
+        if positive_class not in (None, 0, 1):
+            raise ValueError(f"positive_class must be 0 or 1, the number of a class, not {positive_class!r}.")
+        needed = votes_needed(rule, k, n_members, member_weights)
+        return _agree(table, member_weights, needed, 1 if positive_class is None else positive_class)
+    return _settle_ties(_COMBINE[rule](table, member_weights))
+
+
+def as_probabilities(combined: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Divide combined scores by their sum over the classes; where all are zero, the classes share equally.
+
+    Examples
+    --------
+    >>> as_probabilities(np.array([[0.2, 0.6], [0.0, 0.0]]))
+    array([[0.25, 0.75],
+           [0.5 , 0.5 ]])
+    """
+    sums = combined.sum(axis=-1, keepdims=True)
+    equal = np.full_like(combined, 1 / combined.shape[-1])
+    return np.divide(combined, sums, out=equal, where=sums > 0)
+
+
+def check_rule(rule: Any) -> None:
+    """Check the name of a rule."""
+    check_choice("rule", rule, RULES)
+
+
+def check_weights(weights: npt.ArrayLike, n_members: int, rule: str) -> Weights:
+    """Check the weights of members, and that the rule has a use for them."""
+    if rule in UNWEIGHTED_RULES:
+        raise ValueError(f"rule={rule!r} takes no weights: leave weights=None.")
+    return read_member_weights(weights, n_members)
+
+
+def read_member_weights(weights: npt.ArrayLike, n_members: int) -> Weights:
+    """Check that there is a weight for each member, none negative, not all zero."""
+    try:
+        read = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"weights must be {n_members} numbers, one for each member, not {weights!r}.") from error
+    if read.shape != (n_members,):
+        raise ValueError(f"weights must be {n_members} numbers, one for each member; their shape is {read.shape}.")
+    if not np.isfinite(read).all() or (read < 0).any():
+        raise ValueError(f"weights must be finite numbers of at least 0, not {read.tolist()}.")
+    if not read.any():
+        raise ValueError("weights are all zero; at least one member must count.")
+    return read
+
+
+def votes_needed(rule: str, k: Any, n_members: int, weights: Weights | None) -> float:
+    """Give the number, or the sum of weights, of votes that decide for the positive class."""
+    if rule == "and":
+        return n_members
+    if rule == "or":
+        return 1
+    if k is None:
+        raise ValueError("rule='k_of_n' needs k, how many members must vote for the positive class.")
+    if weights is None:
+        if check_whole_number("k", k, 1) > n_members:
+            raise ValueError(f"k must be at most the number of members, {n_members}, not {k}.")
+    elif not 0 < check_number("k", k, 0) <= weights.sum() * (1 + ROUNDING):
+        raise ValueError(f"k must be above 0 and at most the sum of the weights, {weights.sum():g}, not {k!r}.")
+    return float(k)
+
+
+def _read_scores(scores: npt.ArrayLike) -> Scores:
+    try:
+        table = np.asarray(scores)
+    except ValueError as error:
+        raise ValueError("scores must have the same rows and classes for every member.") from error
+    if table.ndim != 3 or 0 in (table.shape[0], table.shape[2]):
+        raise ValueError(f"scores must have the shape (n_members, n_rows, n_classes), not {table.shape}.")
+    return table if table.dtype in (np.float32, np.float64) else table.astype(np.float64)
+
+
+def _refuse_gaps(scores: Scores) -> Scores:
+    if not np.isfinite(scores).all():
+        raise ValueError("scores has NaN or infinite entries; expected a finite score for every member, row and class.")
+    return scores
+
+
+def _refuse_missing(scores: Scores) -> None:
+    if np.isnan(scores).any():
+        raise ValueError("scores has NaN; every member must score every class of every row.")
+
+
+def _settle_ties(combined: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Make scores equal to the largest of their row that differ from it by rounding only."""
+    largest = combined.max(axis=1, keepdims=True)
+    return np.where(combined >= largest - ROUNDING * np.abs(largest), largest, combined)
+
+
+def _mean(scores: Scores, weights: Weights | None) -> npt.NDArray[np.float64]:
+    if weights is None:
+        return _refuse_gaps(scores.mean(axis=0, dtype=np.float64))
+    return _refuse_gaps(np.tensordot(weights / weights.sum(), scores, axes=1))
+
+
+def _median(scores: Scores, weights: Weights | None) -> npt.NDArray[np.float64]:
+    n_members, n_rows, n_classes = scores.shape
+    cells = scores.reshape(n_members, -1)
+    if weights is None:
+        medians = mean_of_middle(cells, (n_members - 1) // 2)
+    else:
+        medians = weighted_median(_refuse_gaps(cells), weights)
+    return _refuse_gaps(medians).reshape(n_rows, n_classes)
+
+
+def _product(scores: Scores, weights: Weights | None) -> npt.NDArray[np.float64]:
+    """Multiply by adding logarithms, so that the products of hundreds of members do not become zero."""
+    if (_refuse_gaps(scores) < 0).any():
+        raise ValueError("rule='product' multiplies probabilities, but scores has negative entries.")
+    counted = np.ones(len(scores)) if weights is None else weights * (len(weights) / weights.sum())
+    totals = np.zeros(scores.shape[1:])
+    with np.errstate(divide="ignore"):
+        for k in np.flatnonzero(counted):  # the others would give zero times minus infinity
+            totals += counted[k] * np.log(scores[k], dtype=np.float64)
+    largest = totals.max(axis=1, keepdims=True)
+    products = np.exp(totals - np.where(largest > -np.inf, largest, 0.0))
+    return products / np.maximum(products.sum(axis=1, keepdims=True), 1.0)  # the sum is 0 or at least 1
+
+
+def _min(scores: Scores, weights: None) -> npt.NDArray[np.float64]:
+    return _refuse_gaps(scores).min(axis=0).astype(np.float64)
+
+
+def _max(scores: Scores, weights: None) -> npt.NDArray[np.float64]:
+    return _refuse_gaps(scores).max(axis=0).astype(np.float64)
+
+
+def _majority(scores: Scores, weights: Weights | None) -> npt.NDArray[np.float64]:
+    counted = np.ones(len(scores)) if weights is None else weights
+    shares = np.zeros(scores.shape[1:])
+    rows = np.arange(scores.shape[1])
+    for votes, weight in zip(_votes(scores), counted, strict=True):
+        shares[rows, votes] += weight
+    return shares / counted.sum()
+
+
+def _agree(scores: Scores, weights: Weights | None, needed: float, positive: int) -> npt.NDArray[np.float64]:
+    """Decide for the positive class where enough members vote for it."""
+    counted = np.ones(len(scores)) if weights is None else weights
+    support = counted @ (_votes(scores) == positive)
+    decided = support >= needed - ROUNDING * counted.sum()
+    return np.eye(2)[np.where(decided, positive, 1 - positive)]
+
+
+def _votes(scores: Scores) -> npt.NDArray[np.intp]:
+    """Give the class that each member chooses for each row, the first of equal ones."""
+    votes = scores.argmax(axis=2)
+    # argmax takes NaN for the largest of all, so it is enough to look at what was chosen.
+    _refuse_missing(np.take_along_axis(scores, votes[:, :, None], axis=2))
+    return votes
+
+
+def _borda(scores: Scores, weights: Weights | None) -> npt.NDArray[np.float64]:
+    n_classes = scores.shape[2]
+    counted = np.ones(len(scores), dtype=np.int64) if weights is None else weights
+    if n_classes > MOST_PAIRED_CLASSES:
+        _refuse_missing(scores)
+        below = [weight * (rankdata(member, axis=1) - 1) for member, weight in zip(scores, counted, strict=True)]
+        return np.sum(below, axis=0)
+    leads, n_gaps = _sum_leads(np.ascontiguousarray(scores), counted)
+    if n_gaps:
+        raise ValueError("scores has NaN; every member must score every class of every row.")
+    return (leads + counted.sum() * (n_classes - 1)) / 2
+
+
+@kernel
+def _sum_leads(scores, weights):  # type: ignore[no-untyped-def]
+    """Sum over the members, for each class, how many classes they score below it less how many above it.
+
+    A block of rows is turned so that a pair of classes is compared for all of its rows at once. Weights that are whole
+    numbers make whole sums.
+    """
+    n_members, n_rows, n_classes = scores.shape
+    sums = np.empty((n_rows, n_classes))
+    n_gaps = 0
+    turned = np.zeros((n_classes, BLOCK), scores.dtype)
+    leads = np.zeros((n_classes, BLOCK), weights.dtype)
+    for start in range(0, n_rows, BLOCK):
+        n_here = min(BLOCK, n_rows - start)
+        leads[:] = 0
+        for k in range(n_members):
+            n_gaps += _turn(scores[k, start : start + n_here], turned)
+            weight = weights[k]
+            nothing = weight - weight
+            for first in range(n_classes):
+                for second in range(first + 1, n_classes):
+                    one, other = turned[first], turned[second]
+                    leads_of_one, leads_of_other = leads[first], leads[second]
+                    for i in range(BLOCK):
+                        lead = (weight if one[i] > other[i] else nothing) - (weight if one[i] < other[i] else nothing)
+                        leads_of_one[i] += lead
+                        leads_of_other[i] -= lead
+        for i in range(n_here):
+            for c in range(n_classes):
+                sums[start + i, c] = leads[c, i]
+    return sums, n_gaps
+
+
+@kernel
+def _turn(rows, turned):  # type: ignore[no-untyped-def]
+    """Copy rows into columns, and count the entries that are NaN."""
+    n_gaps = 0
+    for i in range(rows.shape[0]):
+        row = rows[i]
+        for c in range(rows.shape[1]):
+            turned[c, i] = row[c]
+            n_gaps += row[c] != row[c]
+    return n_gaps
+
+
+_COMBINE: dict[str, Callable[[Scores, Any], npt.NDArray[np.float64]]] = {
+    "majority": _majority,
+    "borda": _borda,
+    "mean": _mean,
+    "median": _median,
+    "product": _product,
+    "min": _min,
+    "max": _max,
+}
