@@ -1,36 +1,42 @@
 """Ensembles that fuse classifiers with a Kalman filter, compatible with scikit-learn."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fuselearn.combine import AveragingRegressor, FixedCombiner, combine_scores
     from fuselearn.ensembles import BaggedClassifier, BaggedRegressor, CARTClassifier, KFHEClassifier, SAMMEClassifier
     from fuselearn.io import load, save, to_onnx
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "AveragingRegressor",
     "BaggedClassifier",
     "BaggedRegressor",
     "CARTClassifier",
+    "FixedCombiner",
     "KFHEClassifier",
     "SAMMEClassifier",
     "__version__",
+    "combine_scores",
     "load",
     "save",
     "to_onnx",
 ]
 
+_ROOMS = {
+    "combine": {"AveragingRegressor", "FixedCombiner", "combine_scores"},
+    "ensembles": {"BaggedClassifier", "BaggedRegressor", "CARTClassifier", "KFHEClassifier", "SAMMEClassifier"},
+    "io": {"load", "save", "to_onnx"},
+}
+
 
 def __getattr__(name: str) -> Any:
     """Import the estimators when they are asked for: the command line's help should not wait for numba."""
-    if name in ("load", "save", "to_onnx"):
-        from fuselearn import io
-
-        return getattr(io, name)
-    if name in __all__:
-        from fuselearn import ensembles
-
-        return getattr(ensembles, name)
+    for room, names in _ROOMS.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{room}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -1,7 +1,8 @@
 """The private corners of scikit-learn that the library needs, in one place."""
 
+from sklearn.base import _clone_parametrized as clone_parameters
 from sklearn.utils import _safe_indexing as take_rows
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 from sklearn.utils.validation import _num_samples as count_rows
 
-__all__ = ["check_sample_weight", "count_rows", "take_rows"]
+__all__ = ["check_sample_weight", "clone_parameters", "count_rows", "take_rows"]

@@ -1,0 +1,198 @@
+"""What members say about rows, as arrays that can be combined: aligned by label, whatever form the members chose.
+
+About classes every answer has the shape (n_rows, n_classes) or, of several labels at once, (n_rows, n_labels, 2): the
+last axis always holds classes, so multi-label answers are combined label by label without a word about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import check_consistent_length, column_or_1d
+
+from fuselearn._compat import take_rows
+from fuselearn.combine.members import Member, resolve_columns, take_columns
+from fuselearn.ensembles.base import read_labels
+from fuselearn.sensors.table import as_frame
+
+ClassNumbers = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Classes:
+    """The classes of a target, or of several labels that a row has or has not.
+
+    Parameters
+    ----------
+    values : array of shape (n_classes,)
+        The sorted classes; 0 and 1 for labels.
+    n_labels : int or None
+        The number of labels; None if the target is one column of classes.
+    """
+
+    values: npt.NDArray[Any]
+    n_labels: int | None = None
+
+    @property
+    def attribute(self) -> Any:
+        """What scikit-learn expects in ``classes_``."""
+        return self.values if self.n_labels is None else [self.values] * self.n_labels
+
+    @property
+    def endings(self) -> list[str]:
+        """Endings for the names of outputs: the classes, or the labels with their values."""
+        if self.n_labels is None:
+            return [f"_{value}" for value in self.values]
+        return [f"_{label}_{value}" for label in range(self.n_labels) for value in self.values]
+
+    def votes(self, model: Any, X: Any) -> npt.NDArray[np.float64]:
+        """Give 1 to the class that a model predicts."""
+        predicted = model.predict(X)
+        predicted = predicted.toarray() if sparse.issparse(predicted) else np.asarray(predicted)
+        return np.eye(len(self.values))[self.encode(predicted)]
+
+    def probabilities(self, model: Any, X: Any) -> npt.NDArray[np.float64]:
+        """Give the class probabilities of a model; 0 to classes that it has not seen."""
+        if self.n_labels is None:
+            return self._align(model, np.asarray(model.predict_proba(X), dtype=np.float64))
+        present = label_probabilities(model, X)
+        return np.stack([1 - present, present], axis=2)
+
+    def rankings(self, model: Any, X: Any) -> npt.NDArray[np.float64]:
+        """Give scores that rank the classes: probabilities or, of a model without them, its decision function."""
+        if hasattr(model, "predict_proba"):
+            return self.probabilities(model, X)
+        decision = np.asarray(model.decision_function(X), dtype=np.float64)
+        if self.n_labels is not None:
+            return np.stack([-decision, decision], axis=2)
+        return self._align(model, np.stack([-decision, decision], axis=1) if decision.ndim == 1 else decision)
+
+    def encode(self, labels: npt.NDArray[Any]) -> ClassNumbers:
+        """Turn labels into class numbers."""
+        try:
+            numbers = np.searchsorted(self.values, labels).clip(max=len(self.values) - 1)
+            unknown = self.values[numbers] != labels
+        except TypeError:  # numbers and text cannot be compared
+            unknown = np.ones(labels.shape, dtype=bool)
+        if unknown.any():
+            found = labels[unknown][:1].tolist()[0]
+            raise ValueError(f"Members know the classes {self.values.tolist()}, but there is also {found!r}.")
+        return numbers
+
+    def decode(self, numbers: ClassNumbers) -> npt.NDArray[Any]:
+        """Turn class numbers into labels."""
+        return self.values[numbers]
+
+    def _align(self, model: Any, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Put the columns of a model's scores where the ensemble has its classes."""
+        known = np.asarray(getattr(model, "classes_", self.values))
+        if scores.shape[1] != len(known):
+            raise ValueError(
+                f"{type(model).__name__} gives {scores.shape[1]} scores per row for its {len(known)} classes."
+            )
+        aligned = np.zeros((len(scores), len(self.values)))
+        aligned[:, self.encode(known)] = scores
+        return aligned
+
+
+def label_probabilities(model: Any, X: Any) -> npt.NDArray[np.float64]:
+    """Give the probability of each label, from one (n_rows, n_labels) array or scikit-learn's list of arrays."""
+    given = model.predict_proba(X)
+    if not isinstance(given, list):
+        return np.asarray(given, dtype=np.float64)
+    # A label that was constant in training has a single column, for the only value that it had.
+    columns = [one[:, np.asarray(known) == 1].sum(axis=1) for one, known in zip(given, model.classes_, strict=True)]
+    return np.stack(columns, axis=1)
+
+
+def settle_classes(
+    members: Sequence[Member], X: Any, y: Any, *, prefit: bool
+) -> tuple[Classes, npt.NDArray[Any] | None]:
+    """Find the classes, and read the target as members will see it.
+
+    Classes come from the target or, if the members are fitted already, from them; then the target may be missing.
+    """
+    if not prefit:
+        return read_class_target(y, X.shape[0])
+    classes = _classes_of_fitted(members, X)
+    if y is None:
+        return classes, None
+    labels = y.toarray() if sparse.issparse(y) else np.asarray(y)
+    if classes.n_labels is None:
+        labels = column_or_1d(labels, warn=True)
+    elif labels.ndim != 2 or labels.shape[1] != classes.n_labels:
+        raise ValueError(
+            f"y must be a table of {classes.n_labels} labels, as the members know; its shape is {labels.shape}."
+        )
+    check_consistent_length(X, labels)
+    classes.encode(labels)
+    return classes, labels
+
+
+def read_class_target(y: Any, n_rows: int) -> tuple[Classes, npt.NDArray[Any]]:
+    """Read a column of classes or a table of labels; give the classes, and the target as members will see it.
+
+    Examples
+    --------
+    >>> read_class_target(["no", "yes", "no"], 3)[0].values.tolist()
+    ['no', 'yes']
+    >>> read_class_target([[1, 0], [0, 0], [1, 1]], 3)[0].n_labels
+    2
+    """
+    table = y.toarray() if sparse.issparse(y) else y
+    if as_frame(table) is not None or np.ndim(table) == 2:
+        table = np.asarray(table)
+    if np.ndim(table) == 2 and table.shape[1] > 1:
+        if len(table) != n_rows:
+            raise ValueError(f"X and y have inconsistent numbers of samples: {n_rows} and {len(table)}.")
+        if type_of_target(table, input_name="y") != "multilabel-indicator":
+            raise ValueError(
+                f"y has {table.shape[1]} columns with other values than 0 and 1; expected one column of classes or a "
+                "table of labels."
+            )
+        return Classes(np.array([0, 1]), table.shape[1]), table.astype(np.int64)
+    classes, numbers = read_labels(table, n_rows)
+    return Classes(classes), classes[numbers]
+
+
+def _classes_of_fitted(members: Sequence[Member], X: Any) -> Classes:
+    """Find the classes that fitted members know, and refuse members that know different ones."""
+    read = [_classes_of(member, X) for member in members]
+    for member, classes in zip(members, read, strict=True):
+        if classes.n_labels != read[0].n_labels or set(classes.values) != set(read[0].values):
+            raise ValueError(
+                f"estimators: members must know the same classes, but {members[0].name!r} knows "
+                f"{_describe(read[0])} and {member.name!r} knows {_describe(classes)}."
+            )
+    return read[0]
+
+
+def _classes_of(member: Member, X: Any) -> Classes:
+    """Ask for one prediction, which tells whether it is one class or several labels."""
+    predicted = member.estimator.predict(take_columns(take_rows(X, [0]), resolve_columns(member, X)))
+    if predicted.ndim == 2:
+        return Classes(np.array([0, 1]), predicted.shape[1])
+    if not hasattr(member.estimator, "classes_"):
+        raise ValueError(f"estimators: {member.name!r} has no classes_, so what it predicts cannot be combined.")
+    return Classes(np.unique(member.estimator.classes_))
+
+
+def _describe(classes: Classes) -> str:
+    return str(classes.values.tolist()) if classes.n_labels is None else f"{classes.n_labels} labels"
+
+
+def require_method(members: Sequence[Member], methods: tuple[str, ...], purpose: str) -> None:
+    """Refuse members that cannot give the answers that are to be combined."""
+    for member in members:
+        if not any(hasattr(member.estimator, method) for method in methods):
+            missing = " or ".join(methods)
+            raise ValueError(
+                f"estimators: {member.name!r} has no {missing}, which {purpose} needs; scikit-learn's "
+                "CalibratedClassifierCV adds probabilities to any classifier."
+            )

@@ -1,0 +1,239 @@
+"""Fixed combiners of regressors: the mean, the median or the trimmed mean of their predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from fuselearn.combine.kinds import RegressorEnsemble
+from fuselearn.combine.members import Member
+from fuselearn.combine.order_statistics import mean_of_middle, weighted_median
+from fuselearn.combine.out_of_fold import held_out_answers
+from fuselearn.combine.rules import read_member_weights
+from fuselearn.ensembles.base import check_choice, check_number, fit_whole_or_not, read_weights, validate_rows
+
+AVERAGES = ("mean", "median", "trimmed")
+
+
+class AveragingRegressor(RegressorEnsemble):
+    """Regressors whose predictions are averaged by a fixed rule.
+
+    With f_1(x), ..., f_K(x) the predictions of the members and w_1, ..., w_K their weights, all 1 by default, the
+    ensemble predicts::
+
+        "mean"     sum_k w_k f_k(x) / sum_k w_k
+        "median"   the median of f_1(x), ..., f_K(x), each as often as its weight says
+        "trimmed"  the mean without the floor(trim K) smallest and as many largest predictions
+
+    If the errors of K members are uncorrelated and have the same variance, the variance of their mean is 1/K of it.
+    Median and trimmed mean do not follow a member that is far off. Several outputs are averaged one by one.
+
+    Parameters
+    ----------
+    estimators : list of (name, regressor) or (name, regressor, columns)
+        The members. Each is any regressor or pipeline, and sees all columns or those given: names, positions, a slice,
+        a mask, or a function of the table such as scikit-learn's ``make_column_selector``. ``"drop"`` in place of a
+        regressor leaves a member out.
+    rule : {"mean", "median", "trimmed"}, default="mean"
+    trim : float, default=0.1
+        For "trimmed": the share of the members that is cut off at each end, from 0 to below 0.5.
+    weights : array of shape (n_members,), "performance" or None, default=None
+        Weights of the members; "trimmed" takes none. "performance" means 1 / (mean squared error out of fold), scaled
+        to a sum of K: the best weights for a mean of unbiased members with uncorrelated errors. Members without any
+        error share the whole weight.
+    cv : int, splitter or iterable of splits, default=None
+        Where ``weights="performance"`` comes from; None means five folds.
+    prefit : bool, default=False
+        Whether the members are fitted already. They are then used as they are, ``fit`` may do without ``y``, and
+        ``weights="performance"`` is measured on the rows given to ``fit``, which should be new to the members.
+    n_jobs : int or None, default=None
+        Members fitted at the same time.
+
+    Attributes
+    ----------
+    estimators_ : list of regressors
+        The fitted members.
+    named_estimators_ : Bunch
+        The same by name.
+    weights_ : array of shape (n_members,)
+        The weights used.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+        If fitted on a frame whose column names are text.
+
+    References
+    ----------
+    Perrone, M. P. and Cooper, L. N. (1993). When networks disagree: ensemble methods for hybrid neural networks. In
+    Neural Networks for Speech and Image Processing, 126-142.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from sklearn.neighbors import KNeighborsRegressor
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> from fuselearn import AveragingRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> members = [("line", LinearRegression()), ("near", KNeighborsRegressor()), ("tree", DecisionTreeRegressor())]
+    >>> average = AveragingRegressor(members, weights="performance").fit(X, y)
+    >>> average.weights_.argmin()  # the unpruned tree
+    2
+    """
+
+    def __init__(
+        self,
+        estimators: Sequence[tuple[Any, ...]],
+        rule: str = "mean",
+        *,
+        trim: float = 0.1,
+        weights: npt.ArrayLike | str | None = None,
+        cv: Any = None,
+        prefit: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimators = estimators
+        self.rule = rule
+        self.trim = trim
+        self.weights = weights
+        self.cv = cv
+        self.prefit = prefit
+        self.n_jobs = n_jobs
+
+    @fit_whole_or_not
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None) -> Self:
+        """Fit the members, and weigh them if asked to.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_rows, n_columns)
+            Any table that the members take.
+        y : array of shape (n_rows,) or (n_rows, n_outputs)
+            Numbers. Members that are fitted already can do without.
+        sample_weight : array of shape (n_rows,), optional
+            Row weights, for members that take them.
+        groups : array of shape (n_rows,), optional
+            Groups of rows, if ``cv`` splits by them.
+
+        Returns
+        -------
+        AveragingRegressor
+            The fitted ensemble itself.
+        """
+        members = self._read_regressors()
+        self._check_settings(len(members))
+        X = validate_rows(self, X, reset=True)
+        target = None if self.prefit and y is None else self._read_numbers(X, y)
+        row_weights = read_weights(sample_weight, X, X.shape[0])
+        if self.weights is None:
+            self.weights_ = np.ones(len(members))
+        elif isinstance(self.weights, str):
+            self.weights_ = self._weigh(members, X, target, row_weights, groups)
+        else:
+            self.weights_ = np.array(self.weights, dtype=np.float64)
+        fitted = self._fit_members(members, X, target, row_weights)
+        self._count_outputs(fitted[0], X)
+        self._adopt(fitted)
+        return self
+
+    def predict(self, X: Any) -> npt.NDArray[np.float64]:
+        """Predict a number, or several, for each row.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        array of shape (n_rows,) or (n_rows, n_outputs)
+        """
+        check_is_fitted(self)
+        weights = None if self.weights is None else self.weights_
+        return average_predictions(np.stack(self._ask(X)), self.rule, weights=weights, trim=self.trim)
+
+    def _check_settings(self, n_members: int) -> None:
+        """Refuse settings that make no sense, before any work is done."""
+        check_choice("rule", self.rule, AVERAGES)
+        if check_number("trim", self.trim, 0) >= 0.5:
+            raise ValueError(f"trim must be below 0.5, or nothing is left, not {self.trim!r}.")
+        if self.weights is not None and self.rule == "trimmed":
+            raise ValueError("rule='trimmed' takes no weights: leave weights=None.")
+        if isinstance(self.weights, str):
+            check_choice("weights", self.weights, ("performance",))
+        elif self.weights is not None:
+            read_member_weights(self.weights, n_members)
+
+    def _weigh(
+        self,
+        members: list[Member],
+        X: Any,
+        target: npt.NDArray[np.float64] | None,
+        row_weights: npt.NDArray[np.float64] | None,
+        groups: Any,
+    ) -> npt.NDArray[np.float64]:
+        """Weigh the members by their mean squared error out of fold."""
+        if target is None:
+            raise ValueError("weights='performance' requires y to be passed, but the target y is None.")
+        held_out = held_out_answers(
+            members, X, target, self._answer, self.cv, groups, row_weights,
+            classifier=False, prefit=self.prefit, n_jobs=self.n_jobs,
+        )  # fmt: skip
+        squares = (held_out.answers - target[held_out.rows]) ** 2
+        counts = np.ones(len(held_out.rows)) if row_weights is None else row_weights[held_out.rows]
+        return inverse_error_weights(squares.reshape(*squares.shape[:2], -1).mean(axis=2) @ counts / counts.sum())
+
+
+def average_predictions(
+    predictions: npt.NDArray[np.float64],
+    rule: str = "mean",
+    *,
+    weights: npt.NDArray[np.float64] | None = None,
+    trim: float = 0.1,
+) -> npt.NDArray[np.float64]:
+    """Average the predictions of several members by a fixed rule.
+
+    Parameters
+    ----------
+    predictions : array of shape (n_members, ...)
+    rule : {"mean", "median", "trimmed"}, default="mean"
+    weights : array of shape (n_members,), optional
+    trim : float, default=0.1
+        For "trimmed": the share that is cut off at each end.
+
+    Returns
+    -------
+    array of shape (...)
+
+    Examples
+    --------
+    >>> predictions = np.array([[1.0], [2.0], [3.0], [4.0], [90.0]])
+    >>> [average_predictions(predictions, rule, trim=0.2).item() for rule in ("mean", "median", "trimmed")]
+    [20.0, 3.0, 3.0]
+    """
+    n_members = len(predictions)
+    if rule == "mean":
+        return np.average(predictions, axis=0, weights=weights)
+    cells = predictions.reshape(n_members, -1)
+    if weights is not None:
+        averages = weighted_median(cells, weights)
+    else:
+        averages = mean_of_middle(cells, (n_members - 1) // 2 if rule == "median" else int(trim * n_members))
+    return averages.reshape(predictions.shape[1:])
+
+
+def inverse_error_weights(errors: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Turn mean squared errors into weights in inverse proportion, scaled to a sum of K.
+
+    Examples
+    --------
+    >>> inverse_error_weights(np.array([1.0, 2.0, 4.0]))
+    array([1.71428571, 0.85714286, 0.42857143])
+    >>> inverse_error_weights(np.array([0.0, 1.0]))
+    array([2., 0.])
+    """
+    smallest = errors.min()
+    weights = smallest / errors if smallest > 0 else (errors == 0).astype(np.float64)
+    return weights * (len(weights) / weights.sum())

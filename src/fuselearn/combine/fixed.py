@@ -1,0 +1,338 @@
+"""Fixed combiners of classifiers: votes, rankings or probabilities by a rule that nobody has to train."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from fuselearn.combine.answers import require_method
+from fuselearn.combine.kinds import ClassifierEnsemble
+from fuselearn.combine.members import Member
+from fuselearn.combine.out_of_fold import held_out_answers
+from fuselearn.combine.rules import (
+    CLASS_RULES,
+    PROBABILITY_RULES,
+    TWO_CLASS_RULES,
+    as_probabilities,
+    check_rule,
+    check_weights,
+    combine_scores,
+    votes_needed,
+)
+from fuselearn.ensembles.base import check_choice, fit_whole_or_not, read_weights, validate_rows
+
+
+def _has_probabilities(self: FixedCombiner) -> bool:
+    if self.rule in PROBABILITY_RULES or self.rule == "majority":
+        return True
+    raise AttributeError(
+        f"rule={self.rule!r} gives decisions, not probabilities; 'majority', 'mean', 'median', 'product', 'min' and "
+        "'max' define predict_proba."
+    )
+
+
+def _has_counts(self: FixedCombiner) -> bool:
+    if self.rule == "borda":
+        return True
+    raise AttributeError(f"decision_function gives Borda counts; rule={self.rule!r} has none.")
+
+
+class FixedCombiner(ClassifierEnsemble):
+    """Classifiers combined by a fixed rule, at the level of their classes, of their rankings or of their probabilities.
+
+    With w_1, ..., w_K the weights of the members, all 1 by default, the ensemble predicts::
+
+        class level, two classes
+        "and"       the positive class if all members do
+        "or"        the positive class if at least one member does
+        "k_of_n"    the positive class if the weights of the members that do sum up to at least k
+
+        class level
+        "majority"  argmax_i  sum_k w_k [member k predicts i]
+
+        ranking level
+        "borda"     argmax_i  sum_k w_k (classes that k scores below i + half of the others that it scores equal)
+
+        probability level, with p_k(i) the probability that member k gives to class i
+        "mean"      argmax_i  sum_k w_k p_k(i)
+        "median"    argmax_i  median of p_1(i), ..., p_K(i)
+        "product"   argmax_i  prod_k p_k(i)^w_k
+        "min"       argmax_i  min_k p_k(i)
+        "max"       argmax_i  max_k p_k(i)
+
+    Of equal classes the first in ``classes_`` is predicted. With several labels per row (a table of 0 and 1 as ``y``)
+    the rule is applied label by label, to the two classes 0 and 1.
+
+    Parameters
+    ----------
+    estimators : list of (name, classifier) or (name, classifier, columns)
+        The members. Each is any classifier or pipeline, and sees all columns or those given: names, positions, a slice,
+        a mask, or a function of the table such as scikit-learn's ``make_column_selector``. ``"drop"`` in place of a
+        classifier leaves a member out.
+    rule : str, default="majority"
+        One of the above. Rules at the level of probabilities need members with ``predict_proba``, "borda" needs
+        ``predict_proba`` or ``decision_function``.
+    weights : array of shape (n_members,), "performance" or None, default=None
+        Weights of the members; the rules "and", "or", "min" and "max" take none. "performance" means
+        max(0, log(a_k / (1 - a_k)) + log(C - 1)), scaled to a sum of K, where C is the number of classes and a_k is the
+        member's share of right predictions out of fold (by the rule of succession, one more right and one more wrong).
+        With independent members these weights make the best majority vote.
+    k : float, optional
+        For "k_of_n": how many members must agree or, with weights, what their weights must sum up to.
+    positive_class : label, optional
+        For "and", "or" and "k_of_n": the positive class, by default the second in ``classes_``.
+    cv : int, splitter or iterable of splits, default=None
+        Where ``weights="performance"`` comes from; None means five folds, stratified by class.
+    prefit : bool, default=False
+        Whether the members are fitted already. They are then used as they are, ``fit`` may do without ``y``, and
+        ``weights="performance"`` is measured on the rows given to ``fit``, which should be new to the members.
+    n_jobs : int or None, default=None
+        Members fitted at the same time.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,), or a list with 0 and 1 for each label
+    estimators_ : list of classifiers
+        The fitted members.
+    named_estimators_ : Bunch
+        The same by name.
+    weights_ : array of shape (n_members,)
+        The weights used.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+        If fitted on a frame whose column names are text.
+
+    Notes
+    -----
+    ``predict_proba`` gives shares of votes for "majority" and, for rules at the level of probabilities, the combined
+    probabilities divided by their sum; if they are all zero, classes share equally. The other rules define none.
+    ``decision_function`` gives the counts of "borda".
+
+    Row weights reach every member whose ``fit`` takes ``sample_weight``, the last step of a pipeline included; the
+    others are fitted without. Labels reach members as they are, so that ``class_weight`` means what it says.
+
+    References
+    ----------
+    Kittler, J., Hatef, M., Duin, R. P. W. and Matas, J. (1998). On combining classifiers. IEEE Transactions on Pattern
+    Analysis and Machine Intelligence 20(3), 226-239.
+    Kuncheva, L. I. and Rodriguez, J. J. (2014). A weighted voting framework for classifiers ensembles. Knowledge and
+    Information Systems 38(2), 259-275.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from sklearn.svm import LinearSVC
+    >>> from fuselearn import FixedCombiner
+    >>> X, y = load_iris(return_X_y=True)
+    >>> members = [("bayes", GaussianNB()), ("near", KNeighborsClassifier(), [2, 3]), ("line", LinearSVC())]
+    >>> combiner = FixedCombiner(members, rule="borda").fit(X, y)
+    >>> combiner.predict(X[[0, 50, 100]])
+    array([0, 1, 2])
+    >>> combiner.decision_function(X[:1])
+    array([[6. , 2.5, 0.5]])
+    """
+
+    def __init__(
+        self,
+        estimators: Sequence[tuple[Any, ...]],
+        rule: str = "majority",
+        *,
+        weights: npt.ArrayLike | str | None = None,
+        k: float | None = None,
+        positive_class: Any = None,
+        cv: Any = None,
+        prefit: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimators = estimators
+        self.rule = rule
+        self.weights = weights
+        self.k = k
+        self.positive_class = positive_class
+        self.cv = cv
+        self.prefit = prefit
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn which rules know two classes only."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = self.rule not in TWO_CLASS_RULES
+        return tags
+
+    @fit_whole_or_not
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None) -> Self:
+        """Fit the members, and weigh them if asked to.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_rows, n_columns)
+            Any table that the members take.
+        y : array of shape (n_rows,) or (n_rows, n_labels)
+            Labels of any type, or a table of 0 and 1. Members that are fitted already can do without.
+        sample_weight : array of shape (n_rows,), optional
+            Row weights.
+        groups : array of shape (n_rows,), optional
+            Groups of rows, if ``cv`` splits by them.
+
+        Returns
+        -------
+        FixedCombiner
+            The fitted ensemble itself.
+        """
+        members = self._read_classifiers()
+        self._check_settings(members)
+        X = validate_rows(self, X, reset=True)
+        target = self._read_classes(members, X, y)
+        self._positive_ = self._find_positive()
+        row_weights = read_weights(sample_weight, X, X.shape[0])
+        if self.weights is None:
+            self.weights_ = np.ones(len(members))
+        elif isinstance(self.weights, str):
+            self.weights_ = self._weigh(members, X, target, row_weights, groups)
+        else:
+            self.weights_ = np.array(self.weights, dtype=np.float64)
+        self._adopt(self._fit_members(members, X, target, row_weights))
+        return self
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Predict the class of each row, or its labels.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        array of shape (n_rows,) or (n_rows, n_labels)
+        """
+        check_is_fitted(self)
+        return self._classes_.decode(self._combine(X).argmax(axis=-1))
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Predict class probabilities, if the rule defines them.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+            Rows sum to one. For several labels, of shape (n_rows, n_labels): the probability of each.
+        """
+        probabilities = as_probabilities(self._combine(X))
+        return probabilities if self._classes_.n_labels is None else probabilities[:, :, 1]
+
+    @available_if(_has_counts)
+    def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
+        """Give the Borda counts.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+            With two classes, of shape (n_rows,), the count of the second less that of the first; with several labels,
+            of shape (n_rows, n_labels), the same for each label.
+        """
+        counts = self._combine(X)
+        return counts[..., 1] - counts[..., 0] if counts.shape[-1] == 2 else counts
+
+    def _check_settings(self, members: list[Member]) -> None:
+        """Refuse settings that make no sense, before any work is done."""
+        check_rule(self.rule)
+        if isinstance(self.weights, str):
+            check_choice("weights", self.weights, ("performance",))
+        weights = np.ones(len(members)) if isinstance(self.weights, str) else self.weights
+        counted = None if weights is None else check_weights(weights, len(members), self.rule)
+        if self.rule in TWO_CLASS_RULES:
+            votes_needed(self.rule, self.k, len(members), counted)
+        if self.rule in PROBABILITY_RULES:
+            require_method(members, ("predict_proba",), f"rule={self.rule!r}")
+        elif self.rule == "borda":
+            require_method(members, ("predict_proba", "decision_function"), "rule='borda'")
+
+    def _find_positive(self) -> int:
+        """Give the number of the positive class, and refuse more than two classes where a rule needs one."""
+        values = self._classes_.values
+        if self.rule not in TWO_CLASS_RULES:
+            return 1
+        if len(values) > 2:
+            raise ValueError(
+                f"Only binary classification is supported by rule={self.rule!r}, but y has {len(values)} classes."
+            )
+        if self.positive_class is None:
+            return 1
+        if self.positive_class not in values.tolist():
+            raise ValueError(f"positive_class must be one of {values.tolist()}, not {self.positive_class!r}.")
+        return values.tolist().index(self.positive_class)
+
+    def _weigh(
+        self,
+        members: list[Member],
+        X: Any,
+        target: npt.NDArray[Any] | None,
+        row_weights: npt.NDArray[np.float64] | None,
+        groups: Any,
+    ) -> npt.NDArray[np.float64]:
+        """Weigh the members by the share of rows, or of rows and labels, that they predict rightly out of fold."""
+        if target is None:
+            raise ValueError("weights='performance' requires y to be passed, but the target y is None.")
+        held_out = held_out_answers(
+            members, X, target, self._classes_.votes, self.cv, groups, row_weights,
+            classifier=True, prefit=self.prefit, n_jobs=self.n_jobs,
+        )  # fmt: skip
+        truth = self._classes_.encode(target[held_out.rows])
+        counts = np.ones(len(truth)) if row_weights is None else row_weights[held_out.rows]
+        right = (held_out.answers.argmax(axis=-1) == truth).reshape(len(members), len(truth), -1).mean(axis=2)
+        n_rows = np.count_nonzero(counts)
+        return performance_weights(right @ counts / counts.sum(), n_rows, len(self._classes_.values))
+
+    def _answer(self, model: Any, X: Any) -> npt.NDArray[np.float64]:
+        if self.rule in CLASS_RULES:
+            return self._classes_.votes(model, X)
+        if self.rule == "borda":
+            return self._classes_.rankings(model, X)
+        return self._classes_.probabilities(model, X)
+
+    def _combine(self, X: Any) -> npt.NDArray[np.float64]:
+        """Combine the answers of the members about new rows."""
+        answers = np.stack(self._ask(X))
+        cells = answers.reshape(len(answers), -1, answers.shape[-1])
+        weights = None if self.weights is None else self.weights_
+        combined = combine_scores(cells, self.rule, weights=weights, k=self.k, positive_class=self._positive_)
+        return combined.reshape(answers.shape[1:])
+
+
+def performance_weights(accuracies: npt.ArrayLike, n_rows: int, n_classes: int) -> npt.NDArray[np.float64]:
+    """Turn shares of right predictions into weights for votes.
+
+    ::
+
+        a_k = (accuracy_k n + 1) / (n + 2)
+        w_k = max(0, log(a_k / (1 - a_k)) + log(C - 1)),  scaled to a sum of K
+
+    A member that is no better than guessing gets 0. If none is, all get 1, with a warning.
+
+    Examples
+    --------
+    >>> performance_weights([0.9, 0.7, 0.4], n_rows=1000, n_classes=2).round(2)
+    array([2.16, 0.84, 0.  ])
+    """
+    smoothed = (np.asarray(accuracies) * n_rows + 1) / (n_rows + 2)
+    weights = np.maximum(0.0, np.log(smoothed / (1 - smoothed)) + np.log(n_classes - 1))
+    if not weights.any():
+        warnings.warn("No member predicts better than a guess out of fold; all get the same weight.", stacklevel=2)
+        return np.ones(len(weights))
+    return weights * (len(weights) / weights.sum())

@@ -1,0 +1,336 @@
+"""Named members of an ensemble: who they are, which columns they see, and how they are fitted and asked."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from copy import copy
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+from joblib import Parallel, delayed
+from sklearn import get_config
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils import Bunch, get_tags
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from fuselearn._compat import clone_parameters, take_rows
+from fuselearn.ensembles.base import validate_rows
+from fuselearn.sensors.table import as_frame
+
+Columns = npt.NDArray[np.intp] | None
+Answer = Callable[[Any, Any], npt.NDArray[np.float64]]
+
+
+class Member(NamedTuple):
+    """A model, its name, and what the user says about the columns that it sees."""
+
+    name: str
+    estimator: Any
+    columns: Any = None
+
+
+class FittedMember(NamedTuple):
+    """A fitted model, its name, and the positions of the columns that it sees; None means all."""
+
+    name: str
+    model: Any
+    columns: Columns
+
+
+class MemberEnsemble(TransformerMixin, BaseEstimator):
+    """An ensemble of named members; the common part of all combiners.
+
+    Members are listed as (name, estimator) or (name, estimator, columns). Subclasses write ``fit`` and ``_answer``, and
+    ask their members with ``_ask``.
+    """
+
+    estimators: Sequence[tuple[Any, ...]]
+    prefit: bool
+    n_jobs: int | None
+    n_features_in_: int
+    estimators_: list[Any]
+    _members_: list[FittedMember]
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that the ensemble takes what all of its members take."""
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []
+        members = [get_tags(one[1]) for one in self._named() if isinstance(one[1], BaseEstimator)]
+        if members:
+            tags.input_tags.allow_nan = all(member.input_tags.allow_nan for member in members)
+            tags.input_tags.sparse = all(member.input_tags.sparse for member in members)
+            tags.target_tags.multi_output = all(member.target_tags.multi_output for member in members)
+        return tags
+
+    def __sklearn_clone__(self) -> Self:
+        """Copy the parameters; members that are fitted already stay fitted."""
+        if not self.prefit:
+            return clone_parameters(self)
+        empty = copy(self)
+        empty.estimators = []
+        twin = clone_parameters(empty)
+        twin.estimators = self.estimators
+        return twin
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Give the parameters, with those of each member under its name.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to list the members and their parameters as ``name`` and ``name__parameter``.
+
+        Returns
+        -------
+        dict
+        """
+        params = super().get_params(deep=deep)
+        if deep:
+            for name, estimator, *_ in self._named():
+                params[name] = estimator
+                if isinstance(estimator, BaseEstimator):
+                    params |= {f"{name}__{key}": value for key, value in estimator.get_params().items()}
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, replace members by name, or set parameters of members.
+
+        Parameters
+        ----------
+        **params
+            Parameters of the ensemble, ``name=estimator`` or ``name="drop"`` for a member, ``name__parameter=value``
+            for a parameter of a member.
+
+        Returns
+        -------
+        object
+            The ensemble itself.
+        """
+        if "estimators" in params:
+            self.estimators = params.pop("estimators")
+        replaced = {name: params.pop(name) for name, *_ in self._named() if name in params}
+        if replaced:
+            self.estimators = [(name, replaced.get(name, old), *rest) for name, old, *rest in self.estimators]
+        return super().set_params(**params)
+
+    @property
+    def named_estimators_(self) -> Bunch:
+        """The fitted members by name."""
+        check_is_fitted(self)
+        return Bunch(**{member.name: member.model for member in self._members_})
+
+    def transform(self, X: Any) -> npt.NDArray[np.float64]:
+        """Give what the members say, side by side.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        array of shape (n_rows, n_outputs)
+            Columns are named by ``get_feature_names_out``.
+        """
+        answers = self._ask(X)
+        return np.concatenate([answer.reshape(len(answer), -1) for answer in answers], axis=1)
+
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
+        """Name the columns of ``transform``: the member, and the class or the output that the column is about.
+
+        Parameters
+        ----------
+        input_features : None
+            Not used; here because scikit-learn asks for it.
+
+        Returns
+        -------
+        array of str
+        """
+        check_is_fitted(self)
+        names = [f"{member.name}{ending}" for member in self._members_ for ending in self._output_endings()]
+        return np.array(names, dtype=object)
+
+    def _answer(self, model: Any, X: Any) -> npt.NDArray[np.float64]:
+        """Ask one fitted model about rows."""
+        raise TypeError("Estimators define this.")
+
+    def _output_endings(self) -> list[str]:
+        """Give what is appended to a member's name for each of its outputs."""
+        raise TypeError("Estimators define this.")
+
+    def _named(self) -> list[tuple[Any, ...]]:
+        """Give the entries of ``estimators`` that have a name, also while the list is wrong and ``fit`` will say so."""
+        if not isinstance(self.estimators, list | tuple):
+            return []
+        return [one for one in self.estimators if isinstance(one, tuple) and len(one) >= 2 and isinstance(one[0], str)]
+
+    def _read_members(self, *, kind: Callable[[Any], bool], noun: str) -> list[Member]:
+        """Check the list of members, of which each must be of the given kind."""
+        parameters = set(super().get_params(deep=False))
+        members = read_members(self.estimators, reserved=parameters)
+        for member in members:
+            if not hasattr(member.estimator, "fit") or isinstance(member.estimator, type):
+                raise TypeError(f"estimators: {member.name!r} must be a {noun}, not {member.estimator!r}.")
+            if not kind(member.estimator):
+                raise ValueError(
+                    f"estimators: {member.name!r} must be a {noun}, but {type(member.estimator).__name__} is none."
+                )
+            if self.prefit:
+                check_is_fitted(
+                    member.estimator,
+                    msg=f"estimators: {member.name!r} is not fitted yet; fit it first or leave prefit=False.",
+                )
+        return members
+
+    def _fit_members(
+        self, members: list[Member], X: Any, y: Any, weights: npt.NDArray[np.float64] | None
+    ) -> list[FittedMember]:
+        """Fit a clone of each member on its columns; take fitted members as they are."""
+        columns = [resolve_columns(member, X) for member in members]
+        if self.prefit:
+            models = [member.estimator for member in members]
+        else:
+            models = Parallel(n_jobs=self.n_jobs)(
+                delayed(fit_member)(member.estimator, take_columns(X, seen), y, weights)
+                for member, seen in zip(members, columns, strict=True)
+            )
+        return [FittedMember(m.name, model, seen) for m, model, seen in zip(members, models, columns, strict=True)]
+
+    def _adopt(self, members: list[FittedMember]) -> None:
+        """Keep the fitted members."""
+        self._members_ = members
+        self.estimators_ = [member.model for member in members]
+
+    def _ask(self, X: Any, answer: Answer | None = None) -> list[npt.NDArray[np.float64]]:
+        """Ask each member about new rows."""
+        check_is_fitted(self)
+        X = validate_rows(self, X, reset=False)
+        return ask_members(self._members_, X, self._answer if answer is None else answer, self.n_jobs)
+
+
+def read_members(estimators: Any, reserved: set[str]) -> list[Member]:
+    """Check the list of members; leave out those that are to be dropped."""
+    form = "a list of (name, estimator) or (name, estimator, columns)"
+    if not isinstance(estimators, list | tuple) or not estimators:
+        raise ValueError(f"estimators must be {form} with at least one entry, not {estimators!r}.")
+    for one in estimators:
+        if not (isinstance(one, tuple) and len(one) in (2, 3) and isinstance(one[0], str)):
+            raise ValueError(f"estimators must be {form}; one of its entries is {one!r}.")
+    names = [one[0] for one in estimators]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"estimators: the names of members must differ, but {name!r} is there more than once.")
+        if "__" in name or name in reserved:
+            what = "contain two underscores in a row" if "__" in name else "be that of a parameter of the ensemble"
+            raise ValueError(f"estimators: the name of a member must not {what}, as in {name!r}.")
+    kept = [Member(*one) for one in estimators if not (isinstance(one[1], str) and one[1] == "drop")]
+    if not kept:
+        raise ValueError("estimators: all members are dropped; at least one is needed.")
+    return kept
+
+
+def resolve_columns(member: Member, X: Any) -> Columns:
+    """Turn names, positions, a slice, a mask or a selecting function into the positions of a member's columns.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"size": [1.0], "age": [2.0], "rank": [3.0]})
+    >>> resolve_columns(Member("tree", None, ["rank", "size"]), frame)
+    array([2, 0])
+    >>> resolve_columns(Member("tree", None, slice(1, None)), frame)
+    array([1, 2])
+    """
+    chosen = member.columns(X) if callable(member.columns) else member.columns
+    if chosen is None:
+        return None
+    n_columns = X.shape[1]
+    if isinstance(chosen, slice):
+        positions = np.arange(n_columns)[chosen]
+    else:
+        wanted = np.atleast_1d(np.asarray(chosen))
+        if wanted.dtype.kind == "b":
+            positions = _positions_of_mask(member.name, wanted, n_columns)
+        elif wanted.dtype.kind in "iu":
+            positions = _positions_of_numbers(member.name, wanted, n_columns)
+        else:
+            positions = _positions_of_names(member.name, wanted, X)
+    if len(positions) == 0:
+        raise ValueError(f"estimators: the columns of {member.name!r} are none; it needs at least one.")
+    return positions
+
+
+def _positions_of_mask(name: str, mask: npt.NDArray[np.bool_], n_columns: int) -> npt.NDArray[np.intp]:
+    if len(mask) != n_columns:
+        raise ValueError(f"estimators: the mask of columns of {name!r} has {len(mask)} entries, but X has {n_columns}.")
+    return np.flatnonzero(mask)
+
+
+def _positions_of_numbers(name: str, wanted: npt.NDArray[np.integer], n_columns: int) -> npt.NDArray[np.intp]:
+    for position in wanted:
+        if not -n_columns <= position < n_columns:
+            raise ValueError(f"estimators: {name!r} wants column {position}, but X has {n_columns} columns.")
+    return wanted.astype(np.intp) % n_columns
+
+
+def _positions_of_names(name: str, wanted: npt.NDArray[Any], X: Any) -> npt.NDArray[np.intp]:
+    if as_frame(X) is None:
+        raise ValueError(f"estimators: {name!r} wants columns by name, {wanted.tolist()}, so X must be a frame.")
+    known = list(X.columns)
+    for column in wanted:
+        if column not in known:
+            raise ValueError(f"estimators: {name!r} wants column {column!r}, which X does not have.")
+    return np.array([known.index(column) for column in wanted], dtype=np.intp)
+
+
+def take_columns(X: Any, columns: Columns) -> Any:
+    """Give the columns of a table that a member sees."""
+    return X if columns is None else take_rows(X, columns, axis=1)
+
+
+def ask_members(
+    members: Sequence[FittedMember], X: Any, answer: Answer, n_jobs: int | None
+) -> list[npt.NDArray[np.float64]]:
+    """Ask each member about its columns of the same rows."""
+    return Parallel(n_jobs=n_jobs, prefer="threads")(
+        delayed(answer)(member.model, take_columns(X, member.columns)) for member in members
+    )
+
+
+def fit_member(estimator: Any, X: Any, y: Any, weights: npt.NDArray[np.float64] | None) -> Any:
+    """Fit a clone; pass on row weights if it can use them."""
+    argument = weight_argument(estimator)
+    passed = {} if weights is None or argument is None else {argument: weights}
+    return clone(estimator).fit(X, y, **passed)
+
+
+def weight_argument(estimator: Any) -> str | None:
+    """Find the name under which ``fit`` takes row weights, or None.
+
+    A pipeline takes them for its last step, a search for the estimator that it tunes. Where scikit-learn's metadata
+    routing is switched on, these two take what their parts have requested.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from sklearn.pipeline import make_pipeline
+    >>> weight_argument(make_pipeline(LogisticRegression()))
+    'logisticregression__sample_weight'
+    >>> weight_argument(KNeighborsClassifier())
+    """
+    if not hasattr(estimator, "fit"):
+        return None
+    if has_fit_parameter(estimator, "sample_weight"):
+        return "sample_weight"
+    passes_on = any(p.kind is p.VAR_KEYWORD for p in inspect.signature(estimator.fit).parameters.values())
+    if passes_on and get_config()["enable_metadata_routing"]:
+        return "sample_weight" if estimator.get_metadata_routing().consumes("fit", ["sample_weight"]) else None
+    if isinstance(estimator, Pipeline):
+        name, last = estimator.steps[-1]
+        inner = weight_argument(last)
+        return None if inner is None else f"{name}__{inner}"
+    return weight_argument(estimator.estimator) if passes_on and hasattr(estimator, "estimator") else None

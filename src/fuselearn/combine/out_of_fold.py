@@ -1,0 +1,163 @@
+"""Out-of-fold answers: what members say about rows that they were not fitted on.
+
+Weights learned from the rows that members were fitted on favour the member that has learned them by heart. Here
+each member is fitted once per split, and answers for the rows that the split holds out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from joblib import Parallel, delayed
+from sklearn.model_selection import check_cv
+
+from fuselearn._compat import take_rows
+from fuselearn.combine.members import (
+    Answer,
+    FittedMember,
+    Member,
+    ask_members,
+    fit_member,
+    resolve_columns,
+    take_columns,
+)
+
+
+class OutOfFold(NamedTuple):
+    """Answers about rows that were held out.
+
+    Attributes
+    ----------
+    answers : array of shape (n_members, n_covered, ...)
+        Of a row that is held out more than once, the mean.
+    rows : array of shape (n_covered,)
+        The rows that are held out at least once. Time-ordered splits, for one, never hold out the earliest rows.
+    folds : array of shape (n_covered,)
+        The number of the first split that holds out each of these rows.
+    """
+
+    answers: npt.NDArray[np.float64]
+    rows: npt.NDArray[np.intp]
+    folds: npt.NDArray[np.intp]
+
+
+def make_splits(
+    cv: Any, X: Any, y: npt.NDArray[Any], groups: Any, *, classifier: bool
+) -> list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]:
+    """List the splits of a splitter, of a number of folds, or of an iterable, as pairs of row numbers."""
+    splits = list(check_cv(cv, y, classifier=classifier).split(np.empty((X.shape[0], 0)), y, groups))
+    pairs = [(_row_numbers(inside, X.shape[0]), _row_numbers(outside, X.shape[0])) for inside, outside in splits]
+    if not any(len(outside) for _, outside in pairs):
+        raise ValueError(f"cv holds out no rows: {cv!r}.")
+    return pairs
+
+
+def _row_numbers(rows: Any, n_rows: int) -> npt.NDArray[np.intp]:
+    rows = np.asarray(rows)
+    return np.flatnonzero(rows) if rows.dtype.kind == "b" else np.arange(n_rows)[rows]
+
+
+def answer_out_of_fold(
+    members: Sequence[Member],
+    X: Any,
+    y: npt.NDArray[Any],
+    answer: Answer,
+    splits: Sequence[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]],
+    weights: npt.NDArray[np.float64] | None = None,
+    n_jobs: int | None = None,
+) -> OutOfFold:
+    """Fit clones of the members on the inside of each split and ask them about its outside.
+
+    Parameters
+    ----------
+    members : sequence of Member
+    X : table of shape (n_rows, n_columns)
+    y : array of shape (n_rows, ...)
+    answer : callable
+        ``answer(model, X)`` gives an array of shape (n_rows, ...).
+    splits : sequence of pairs of row numbers
+        Those inside and those outside of each split.
+    weights : array of shape (n_rows,), optional
+        For members that take row weights.
+    n_jobs : int or None
+        Fits at the same time.
+
+    Returns
+    -------
+    OutOfFold
+    """
+    columns = [resolve_columns(member, X) for member in members]
+    parts = Parallel(n_jobs=n_jobs)(
+        delayed(_answer_one)(member, take_columns(X, seen), y, answer, inside, outside, weights)
+        for member, seen in zip(members, columns, strict=True)
+        for inside, outside in splits
+    )
+    rows, folds = covered_rows(splits, X.shape[0])
+    place = np.full(X.shape[0], -1)
+    place[rows] = np.arange(len(rows))
+    sums = np.zeros((len(members), len(rows), *parts[0].shape[1:]))
+    times = np.zeros(len(rows))
+    for number, (_, outside) in enumerate(splits):
+        times[place[outside]] += 1
+        for k in range(len(members)):
+            sums[k, place[outside]] += parts[k * len(splits) + number]
+    return OutOfFold(sums / times.reshape(-1, *[1] * (sums.ndim - 2)), rows, folds)
+
+
+def covered_rows(
+    splits: Sequence[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]], n_rows: int
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Give the rows that any split holds out, and the first split that does.
+
+    Examples
+    --------
+    >>> rows = np.arange
+    >>> covered_rows([(rows(2), rows(2, 4)), (rows(4), rows(4, 6))], 6)
+    (array([2, 3, 4, 5]), array([0, 0, 1, 1]))
+    """
+    first = np.full(n_rows, -1)
+    for number in reversed(range(len(splits))):
+        first[splits[number][1]] = number
+    rows = np.flatnonzero(first >= 0)
+    return rows, first[rows]
+
+
+def _answer_one(
+    member: Member,
+    X: Any,
+    y: npt.NDArray[Any],
+    answer: Answer,
+    inside: npt.NDArray[np.intp],
+    outside: npt.NDArray[np.intp],
+    weights: npt.NDArray[np.float64] | None,
+) -> npt.NDArray[np.float64]:
+    inside_weights = None if weights is None else weights[inside]
+    model = fit_member(member.estimator, take_rows(X, inside), y[inside], inside_weights)
+    return answer(model, take_rows(X, outside))
+
+
+def held_out_answers(
+    members: Sequence[Member],
+    X: Any,
+    y: npt.NDArray[Any],
+    answer: Answer,
+    cv: Any,
+    groups: Any,
+    weights: npt.NDArray[np.float64] | None,
+    *,
+    classifier: bool,
+    prefit: bool,
+    n_jobs: int | None,
+) -> OutOfFold:
+    """Give out-of-fold answers or, of members that are fitted already, those about all rows, which are new to them."""
+    splits = make_splits(cv, X, y, groups, classifier=classifier)
+    if not prefit:
+        return answer_out_of_fold(members, X, y, answer, splits, weights, n_jobs)
+    fitted = [FittedMember(member.name, member.estimator, resolve_columns(member, X)) for member in members]
+    folds = np.zeros(X.shape[0], dtype=np.intp)
+    rows, first = covered_rows(splits, X.shape[0])
+    folds[rows] = first
+    return OutOfFold(np.stack(ask_members(fitted, X, answer, n_jobs)), np.arange(X.shape[0]), folds)
