@@ -13,13 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from fuselearn._compat import take_rows
 from fuselearn.combine.members import Member, resolve_columns, take_columns
 from fuselearn.ensembles.base import read_labels
-from fuselearn.sensors.table import as_frame
 
 ClassNumbers = npt.NDArray[np.intp]
 
@@ -145,13 +143,11 @@ def read_class_target(y: Any, n_rows: int) -> tuple[Classes, npt.NDArray[Any]]:
     >>> read_class_target([[1, 0], [0, 0], [1, 1]], 3)[0].n_labels
     2
     """
-    table = y.toarray() if sparse.issparse(y) else y
-    if as_frame(table) is not None or np.ndim(table) == 2:
-        table = np.asarray(table)
-    if np.ndim(table) == 2 and table.shape[1] > 1:
+    table = y.toarray() if sparse.issparse(y) else np.asarray(y)
+    if table.ndim == 2 and table.shape[1] > 1:
         if len(table) != n_rows:
             raise ValueError(f"X and y have inconsistent numbers of samples: {n_rows} and {len(table)}.")
-        if type_of_target(table, input_name="y") != "multilabel-indicator":
+        if not np.isin(table, (0, 1)).all():
             raise ValueError(
                 f"y has {table.shape[1]} columns with other values than 0 and 1; expected one column of classes or a "
                 "table of labels."

@@ -296,7 +296,7 @@ class FixedCombiner(ClassifierEnsemble):
         truth = self._classes_.encode(target[held_out.rows])
         counts = np.ones(len(truth)) if row_weights is None else row_weights[held_out.rows]
         right = (held_out.answers.argmax(axis=-1) == truth).reshape(len(members), len(truth), -1).mean(axis=2)
-        n_rows = np.count_nonzero(counts)
+        n_rows = int(np.count_nonzero(counts))
         return performance_weights(right @ counts / counts.sum(), n_rows, len(self._classes_.values))
 
     def _answer(self, model: Any, X: Any) -> npt.NDArray[np.float64]:

@@ -270,7 +270,7 @@ def _positions_of_mask(name: str, mask: npt.NDArray[np.bool_], n_columns: int) -
 
 
 def _positions_of_numbers(name: str, wanted: npt.NDArray[np.integer], n_columns: int) -> npt.NDArray[np.intp]:
-    for position in wanted:
+    for position in wanted.tolist():
         if not -n_columns <= position < n_columns:
             raise ValueError(f"estimators: {name!r} wants column {position}, but X has {n_columns} columns.")
     return wanted.astype(np.intp) % n_columns
@@ -280,10 +280,10 @@ def _positions_of_names(name: str, wanted: npt.NDArray[Any], X: Any) -> npt.NDAr
     if as_frame(X) is None:
         raise ValueError(f"estimators: {name!r} wants columns by name, {wanted.tolist()}, so X must be a frame.")
     known = list(X.columns)
-    for column in wanted:
+    for column in wanted.tolist():
         if column not in known:
             raise ValueError(f"estimators: {name!r} wants column {column!r}, which X does not have.")
-    return np.array([known.index(column) for column in wanted], dtype=np.intp)
+    return np.array([known.index(column) for column in wanted.tolist()], dtype=np.intp)
 
 
 def take_columns(X: Any, columns: Columns) -> Any:

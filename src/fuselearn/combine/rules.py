@@ -179,10 +179,9 @@ def _read_scores(scores: npt.ArrayLike) -> Scores:
     return table if table.dtype in (np.float32, np.float64) else table.astype(np.float64)
 
 
-def _refuse_gaps(scores: Scores) -> Scores:
+def _refuse_gaps(scores: Scores) -> None:
     if not np.isfinite(scores).all():
         raise ValueError("scores has NaN or infinite entries; expected a finite score for every member, row and class.")
-    return scores
 
 
 def _refuse_missing(scores: Scores) -> None:
@@ -198,8 +197,11 @@ def _settle_ties(combined: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 def _mean(scores: Scores, weights: Weights | None) -> npt.NDArray[np.float64]:
     if weights is None:
-        return _refuse_gaps(scores.mean(axis=0, dtype=np.float64))
-    return _refuse_gaps(np.tensordot(weights / weights.sum(), scores, axes=1))
+        means = scores.mean(axis=0, dtype=np.float64)
+    else:
+        means = np.tensordot(weights / weights.sum(), scores, axes=1)
+    _refuse_gaps(means)
+    return means
 
 
 def _median(scores: Scores, weights: Weights | None) -> npt.NDArray[np.float64]:
@@ -208,13 +210,16 @@ def _median(scores: Scores, weights: Weights | None) -> npt.NDArray[np.float64]:
     if weights is None:
         medians = mean_of_middle(cells, (n_members - 1) // 2)
     else:
-        medians = weighted_median(_refuse_gaps(cells), weights)
-    return _refuse_gaps(medians).reshape(n_rows, n_classes)
+        _refuse_gaps(scores)
+        medians = weighted_median(cells, weights)
+    _refuse_gaps(medians)
+    return medians.reshape(n_rows, n_classes)
 
 
 def _product(scores: Scores, weights: Weights | None) -> npt.NDArray[np.float64]:
     """Multiply by adding logarithms, so that the products of hundreds of members do not become zero."""
-    if (_refuse_gaps(scores) < 0).any():
+    _refuse_gaps(scores)
+    if (scores < 0).any():
         raise ValueError("rule='product' multiplies probabilities, but scores has negative entries.")
     counted = np.ones(len(scores)) if weights is None else weights * (len(weights) / weights.sum())
     totals = np.zeros(scores.shape[1:])
@@ -227,11 +232,13 @@ def _product(scores: Scores, weights: Weights | None) -> npt.NDArray[np.float64]
 
 
 def _min(scores: Scores, weights: None) -> npt.NDArray[np.float64]:
-    return _refuse_gaps(scores).min(axis=0).astype(np.float64)
+    _refuse_gaps(scores)
+    return scores.min(axis=0).astype(np.float64)
 
 
 def _max(scores: Scores, weights: None) -> npt.NDArray[np.float64]:
-    return _refuse_gaps(scores).max(axis=0).astype(np.float64)
+    _refuse_gaps(scores)
+    return scores.max(axis=0).astype(np.float64)
 
 
 def _majority(scores: Scores, weights: Weights | None) -> npt.NDArray[np.float64]:

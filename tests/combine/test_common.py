@@ -1,0 +1,52 @@
+"""What all combiners promise to scikit-learn."""
+
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from fuselearn.combine import AveragingRegressor, FixedCombiner
+
+BOTH_ENDS = "trees are sure of what they have seen, and 0 and 1 are probabilities"
+FOLDS = "folds are made of rows, so copies of a row are dealt out where a weight would stay in one place"
+
+
+def expected_failures(estimator):
+    failures = {}
+    if estimator.get_params().get("weights") == "performance":
+        failures["check_sample_weight_equivalence_on_dense_data"] = FOLDS
+    if any(isinstance(one[1], DecisionTreeClassifier) for one in estimator.estimators):
+        failures["check_classifiers_multilabel_output_format_predict_proba"] = BOTH_ENDS
+    return failures
+
+
+def classifiers():
+    return [("bayes", GaussianNB()), ("line", LogisticRegression(solver="newton-cholesky"))]
+
+
+def trees():
+    return [
+        ("deep", DecisionTreeClassifier(random_state=0)),
+        ("flat", DecisionTreeClassifier(max_depth=3, random_state=0)),
+    ]
+
+
+def regressors():
+    return [("line", Ridge()), ("tree", DecisionTreeRegressor(max_depth=4, random_state=0))]
+
+
+@parametrize_with_checks(
+    [
+        FixedCombiner(classifiers()),
+        FixedCombiner(classifiers(), "borda"),
+        FixedCombiner(classifiers(), "and"),
+        FixedCombiner(classifiers(), "k_of_n", k=1),
+        FixedCombiner(classifiers(), "product", weights=[1, 2]),
+        FixedCombiner(trees(), "median"),
+        AveragingRegressor(regressors(), "median"),
+        AveragingRegressor(regressors(), weights="performance"),
+    ],
+    expected_failed_checks=expected_failures,
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)

@@ -1,0 +1,432 @@
+"""The fixed combiner: rules applied to members that say what they are told, and what it promises about labels."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_iris, make_multilabel_classification
+from sklearn.ensemble import RandomForestClassifier, VotingClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import GroupKFold, TimeSeriesSplit, cross_val_score
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+from fuselearn.combine import FixedCombiner, combine_scores
+from fuselearn.combine.fixed import performance_weights
+from fuselearn.combine.rules import PROBABILITY_RULES, RULES, TWO_CLASS_RULES, UNWEIGHTED_RULES
+
+ROWS = np.arange(4.0)[:, None]
+
+
+def fit_said(says, tables, y, **settings):
+    members = [(f"m{k}", says(table)) for k, table in enumerate(tables)]
+    return FixedCombiner(members, **settings).fit(np.arange(len(y), dtype=float)[:, None], y)
+
+
+class TestTwoClasses:
+    """Rows with 0, 1, 2 and 3 votes for "yes", the second class."""
+
+    y = np.array(["no", "yes", "yes", "no"])
+    tables = [np.eye(2)[[0, 1, 1, 1]], np.eye(2)[[0, 0, 1, 1]], np.eye(2)[[0, 0, 0, 1]]]  # noqa: RUF012
+
+    @pytest.mark.parametrize(
+        ("settings", "n_yes"),
+        [
+            ({"rule": "and"}, 1),
+            ({"rule": "or"}, 3),
+            ({"rule": "k_of_n", "k": 2}, 2),
+            ({"rule": "k_of_n", "k": 4, "weights": [1, 2, 3]}, 1),
+            ({"rule": "k_of_n", "k": 3, "weights": [1, 2, 3]}, 2),
+            ({"rule": "and", "positive_class": "no"}, 3),
+            ({"rule": "or", "positive_class": "no"}, 1),
+            ({"rule": "k_of_n", "k": 1, "positive_class": "no"}, 1),
+            ({"rule": "majority"}, 2),
+            ({"rule": "majority", "weights": [3, 1, 1]}, 3),
+            (
+                {"rule": "majority", "weights": [2, 1, 1]},
+                2,
+            ),  # row 1 has as much for "no", the first class, as for "yes"
+        ],
+    )
+    def test_by_hand(self, says, settings, n_yes):
+        model = fit_said(says, self.tables, self.y, **settings)
+        assert model.predict(ROWS).tolist() == ["no"] * (4 - n_yes) + ["yes"] * n_yes
+
+    @pytest.mark.parametrize("rule", TWO_CLASS_RULES)
+    def test_three_classes_are_refused(self, rule):
+        X, y = load_iris(return_X_y=True)
+        with pytest.raises(ValueError, match=f"Only binary classification is supported by rule='{rule}'"):
+            FixedCombiner([("nb", GaussianNB())], rule, k=1).fit(X, y)
+
+    def test_the_positive_class_must_be_one(self, says):
+        with pytest.raises(ValueError, match=r"positive_class must be one of \['no', 'yes'\], not 'maybe'"):
+            fit_said(says, self.tables, self.y, rule="and", positive_class="maybe")
+
+    def test_two_lines_make_a_corner(self):
+        """The lecture's picture: neither line suffices, but their AND does."""
+        X = np.random.default_rng(0).uniform(-1, 1, (400, 2))
+        y = (X > 0).all(axis=1)
+        for rule, columns in (("and", ([0], [1])), ("and", None)):
+            members = [(f"line{k}", LogisticRegression(C=1e6), columns[k] if columns else None) for k in (0, 1)]
+            combined = FixedCombiner(members, rule)
+            if columns is None:
+                assert combined.fit(X, y).score(X, y) < 0.95
+            else:
+                # Each line learns its own half of the condition.
+                fitted = [
+                    (n, clone(m).fit(X[:, c], X[:, c[0]] > 0), c) for (n, m, _), c in zip(members, columns, strict=True)
+                ]
+                assert FixedCombiner(fitted, rule, prefit=True).fit(X, y).score(X, y) > 0.99
+
+
+class TestRules:
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["setosa", "versicolor", "virginica"])
+
+    @pytest.mark.parametrize("rule", [rule for rule in RULES if rule not in TWO_CLASS_RULES])
+    def test_combine_what_members_say(self, says, rule):
+        rng = np.random.default_rng(0)
+        tables = rng.dirichlet(np.ones(3), size=(4, 30))
+        y = self.names[np.arange(30) % 3]
+        weights = None if rule in UNWEIGHTED_RULES else [1, 2, 0.5, 1]
+        model = fit_said(says, tables, y, rule=rule, weights=weights)
+        expected = combine_scores(tables, rule, weights=weights)
+        assert model.predict(np.arange(30)[:, None]).tolist() == self.names[expected.argmax(axis=1)].tolist()
+        if rule != "borda":
+            probabilities = model.predict_proba(np.arange(30)[:, None])
+            np.testing.assert_allclose(probabilities, expected / expected.sum(axis=1, keepdims=True))
+
+    @pytest.mark.parametrize(("rule", "voting"), [("majority", "hard"), ("mean", "soft")])
+    @pytest.mark.parametrize("weights", [None, [1, 2, 2]])
+    def test_agree_with_scikit_learn(self, rule, voting, weights):
+        members = [
+            ("nb", GaussianNB()),
+            ("tree", DecisionTreeClassifier(max_depth=2)),
+            ("near", KNeighborsClassifier(3)),
+        ]
+        ours = FixedCombiner(members, rule, weights=weights).fit(self.X, self.names[self.y])
+        other = VotingClassifier(members, voting=voting, weights=weights).fit(self.X, self.names[self.y])
+        np.testing.assert_array_equal(ours.predict(self.X), other.predict(self.X))
+
+    @pytest.mark.parametrize("rule", ["and", "or", "k_of_n", "borda"])
+    def test_decisions_have_no_probabilities(self, rule):
+        model = FixedCombiner([("nb", GaussianNB())], rule)
+        assert not hasattr(model, "predict_proba")
+        with pytest.raises(AttributeError, match="has no attribute 'predict_proba'") as caught:
+            _ = model.predict_proba
+        assert f"rule='{rule}' gives decisions, not probabilities" in str(caught.value.__cause__)
+
+    @pytest.mark.parametrize("rule", ["majority", *PROBABILITY_RULES])
+    def test_probabilities_sum_to_one(self, rule):
+        members = [("tree", DecisionTreeClassifier()), ("near", KNeighborsClassifier(3))]
+        probabilities = FixedCombiner(members, rule).fit(self.X, self.y).predict_proba(self.X)
+        np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+
+    def test_members_that_exclude_all_classes_leave_a_tie(self, says):
+        model = fit_said(says, [np.eye(2)[[0, 1]], np.eye(2)[[1, 0]]], np.array(["a", "b"]), rule="product")
+        assert model.predict_proba(ROWS[:2]).tolist() == [[0.5, 0.5], [0.5, 0.5]]
+        assert model.predict(ROWS[:2]).tolist() == ["a", "a"]
+
+    def test_borda_takes_decision_functions(self):
+        members = [("svc", LinearSVC()), ("ridge", RidgeClassifier()), ("nb", GaussianNB())]
+        model = FixedCombiner(members, "borda").fit(self.X, self.y)
+        scores = [m.decision_function(self.X) for m in model.estimators_[:2]] + [
+            model.estimators_[2].predict_proba(self.X)
+        ]
+        np.testing.assert_array_equal(model.decision_function(self.X), combine_scores(scores, "borda"))
+
+    def test_borda_of_two_classes(self):
+        X, y = self.X[:100], self.y[:100]
+        model = FixedCombiner([("svc", LinearSVC()), ("nb", GaussianNB())], "borda").fit(X, y)
+        decision = model.decision_function(X)
+        assert decision.shape == (100,)
+        np.testing.assert_array_equal(decision > 0, model.predict(X) == 1)
+        assert get_scorer("roc_auc")(model, X, y) > 0.99
+        assert not hasattr(FixedCombiner([("nb", GaussianNB())], "mean"), "decision_function")
+
+    def test_votes_take_any_classifier(self):
+        members = [("p", Perceptron()), ("svc", LinearSVC()), ("ridge", RidgeClassifier())]
+        assert FixedCombiner(members, "majority").fit(self.X, self.y).score(self.X, self.y) > 0.8
+
+    @pytest.mark.parametrize("rule", PROBABILITY_RULES)
+    def test_members_need_probabilities(self, rule):
+        with pytest.raises(ValueError, match=f"'svc' has no predict_proba, which rule='{rule}' needs"):
+            FixedCombiner([("nb", GaussianNB()), ("svc", LinearSVC())], rule).fit(self.X, self.y)
+
+
+class TestLabels:
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["setosa", "versicolor", "virginica"])
+
+    def test_reach_members_as_they_are(self, says):
+        model = fit_said(says, [np.eye(2)[[0, 1]]], ["no", "yes"])
+        assert model.estimators_[0].y_.tolist() == ["no", "yes"]
+
+    def test_class_weights_mean_what_they_say(self):
+        heavy = {"setosa": 1, "versicolor": 1, "virginica": 50}
+        member = LogisticRegression(class_weight=heavy, max_iter=300)
+        model = FixedCombiner([("lr", member)], "mean").fit(self.X, self.names[self.y])
+        np.testing.assert_allclose(
+            model.predict_proba(self.X), member.fit(self.X, self.names[self.y]).predict_proba(self.X)
+        )
+
+    def test_columns_are_aligned_by_label(self, says):
+        """A member that lists its classes in another order gets no more than its due."""
+        table = [[0.7, 0.2, 0.1]]
+        members = [
+            ("a", says(table, ["b", "a", "c"]).fit(None, ["x"])),
+            ("b", says(table, ["a", "b", "c"]).fit(None, ["x"])),
+        ]
+        model = FixedCombiner(members, "mean", prefit=True).fit(ROWS[:1])
+        assert model.classes_.tolist() == ["a", "b", "c"]
+        np.testing.assert_allclose(model.predict_proba(ROWS[:1]), [[0.45, 0.45, 0.1]])
+
+    def test_fitted_members_that_disagree_are_refused(self, says):
+        members = [
+            ("a", says([[1, 0]], ["x", "y"]).fit(None, ["x"])),
+            ("b", says([[1, 0, 0]], ["x", "y", "z"]).fit(None, ["x"])),
+        ]
+        with pytest.raises(ValueError, match=r"'a' knows \['x', 'y'\] and 'b' knows \['x', 'y', 'z'\]"):
+            FixedCombiner(members, prefit=True).fit(ROWS[:1])
+
+    def test_fitted_members_that_do_not_know_the_labels_are_refused(self):
+        fitted = [("nb", GaussianNB().fit(self.X, self.y))]
+        with pytest.raises(ValueError, match=r"Members know the classes \[0, 1, 2\], but there is also 'setosa'"):
+            FixedCombiner(fitted, prefit=True).fit(self.X, self.names[self.y])
+        with pytest.raises(ValueError, match="there is also 7"):
+            FixedCombiner(fitted, prefit=True).fit(self.X, np.where(self.y == 1, 7, self.y))
+
+    @pytest.mark.parametrize("labels", [[False, True], [-1, 1], [0.0, 2.0], ["é", "ü"]])
+    def test_of_all_types(self, labels):
+        y = np.repeat(labels, 20)
+        model = FixedCombiner([("nb", GaussianNB()), ("tree", DecisionTreeClassifier())], "mean").fit(
+            np.arange(40.0)[:, None], y
+        )
+        assert model.classes_.dtype == y.dtype
+        assert model.predict(np.arange(40.0)[:, None]).tolist() == y.tolist()
+
+    def test_in_any_container(self):
+        expected = FixedCombiner([("nb", GaussianNB())], "mean").fit(self.X, self.names[self.y]).predict_proba(self.X)
+        y = self.names[self.y]
+        for labels in (y.tolist(), pd.Series(y), pd.Series(y, dtype="category"), pd.Series(y, dtype="string")):
+            model = FixedCombiner([("nb", GaussianNB())], "mean").fit(self.X, labels)
+            np.testing.assert_array_equal(model.predict_proba(self.X), expected)
+
+
+class TestSeveralLabels:
+    X, Y = make_multilabel_classification(120, 6, n_classes=4, random_state=0)
+    members = [  # noqa: RUF012
+        ("tree", DecisionTreeClassifier(max_depth=3, random_state=0)),  # gives a list of arrays
+        ("ovr", OneVsRestClassifier(LogisticRegression(max_iter=300))),  # gives one array
+        ("many", MultiOutputClassifier(GaussianNB())),
+    ]
+
+    @pytest.mark.parametrize("rule", RULES)
+    def test_are_combined_label_by_label(self, rule):
+        model = FixedCombiner(self.members, rule, k=2).fit(self.X, self.Y)
+        predicted = model.predict(self.X)
+        assert predicted.shape == self.Y.shape
+        for label in range(4):
+            answers = model.transform(self.X).reshape(120, 3, 4, 2)[:, :, label].transpose(1, 0, 2)
+            combined = combine_scores(answers, rule, k=2)
+            np.testing.assert_array_equal(predicted[:, label], combined.argmax(axis=1))
+
+    def test_probabilities_are_one_table(self):
+        model = FixedCombiner(self.members, "mean").fit(self.X, self.Y)
+        tree, ovr, many = model.estimators_
+        lists = [np.stack([p[:, 1] for p in m.predict_proba(self.X)], axis=1) for m in (tree, many)]
+        np.testing.assert_allclose(model.predict_proba(self.X), (lists[0] + ovr.predict_proba(self.X) + lists[1]) / 3)
+        assert [known.tolist() for known in model.classes_] == [[0, 1]] * 4
+
+    def test_labels_in_any_container(self):
+        expected = FixedCombiner(self.members, "mean").fit(self.X, self.Y).predict_proba(self.X)
+        for Y in (
+            self.Y.tolist(),
+            sparse.csr_array(self.Y),
+            pd.DataFrame(self.Y),
+            self.Y.astype(bool),
+            self.Y.astype(float),
+        ):
+            np.testing.assert_array_equal(
+                FixedCombiner(self.members, "mean").fit(self.X, Y).predict_proba(self.X), expected
+            )
+
+    def test_constant_labels(self):
+        Y = self.Y.copy()
+        Y[:, 1], Y[:, 2] = 0, 1
+        members = [("tree", DecisionTreeClassifier()), ("forest", RandomForestClassifier(5, random_state=0))]
+        model = FixedCombiner(members, "mean").fit(self.X, Y)
+        np.testing.assert_allclose(model.predict_proba(self.X)[:, [1, 2]], [[0, 1]] * 120)
+        np.testing.assert_array_equal(model.predict(self.X)[:, [1, 2]], [[0, 1]] * 120)
+
+    def test_ties_leave_a_label_away(self):
+        """Of two members one gives the label: no majority, and the first of the two classes is 0."""
+        always, never = (DecisionTreeClassifier().fit(self.X, np.full_like(self.Y, value)) for value in (1, 0))
+        model = FixedCombiner([("always", always), ("never", never)], prefit=True).fit(self.X)
+        assert not model.predict(self.X).any()
+
+    def test_fitted_members(self):
+        fitted = [(name, clone(member).fit(self.X, self.Y)) for name, member in self.members]
+        model = FixedCombiner(fitted, "mean", prefit=True).fit(self.X)
+        expected = FixedCombiner(self.members, "mean").fit(self.X, self.Y)
+        np.testing.assert_allclose(model.predict_proba(self.X), expected.predict_proba(self.X))
+        other = DecisionTreeClassifier().fit(self.X, self.Y[:, :2])
+        with pytest.raises(ValueError, match="'tree' knows 4 labels and 'few' knows 2 labels"):
+            FixedCombiner([*fitted, ("few", other)], prefit=True).fit(self.X)
+        with pytest.raises(ValueError, match="y must be a table of 4 labels"):
+            FixedCombiner(fitted, prefit=True).fit(self.X, self.Y[:, :2])
+
+    def test_performance_counts_rows_and_labels(self):
+        model = FixedCombiner(self.members, "majority", weights="performance").fit(self.X, self.Y)
+        assert model.weights_.sum() == pytest.approx(3)
+
+    def test_scikit_learn_can_score_them(self):
+        members = self.members[:2]
+        for scoring in ("roc_auc", "average_precision", "f1_macro", "accuracy"):
+            assert np.isfinite(
+                cross_val_score(FixedCombiner(members, "mean"), self.X, self.Y, scoring=scoring, cv=2)
+            ).all()
+
+    def test_columns_of_classes_are_refused(self):
+        with pytest.raises(ValueError, match="y has 4 columns with other values than 0 and 1"):
+            FixedCombiner(self.members).fit(self.X, self.Y + 1)
+
+
+class TestPerformance:
+    def test_weights_by_hand(self):
+        # With 98 rows the smoothed shares are 0.9, 0.8 and 0.5: log odds of 9, 4 and 1.
+        weights = performance_weights(np.array([89, 79, 49]) / 98, 98, 2)
+        np.testing.assert_allclose(weights, 3 * np.log([9, 4, 1]) / np.log(36))
+
+    def test_more_classes_are_harder_to_guess(self):
+        # Half of the rows right is better than guessing one of three: odds of 1, times 2.
+        weights = performance_weights([0.5, 0.8], 98, 3)
+        np.testing.assert_allclose(weights[0] / weights[1], np.log(2) / (np.log(79.4 / 20.6) + np.log(2)))
+
+    def test_no_better_than_guessing(self):
+        with pytest.warns(UserWarning, match="No member predicts better than a guess"):
+            assert performance_weights([0.5, 0.2], 100, 2).tolist() == [1, 1]
+        assert performance_weights([0.4, 0.9], 100, 2).tolist() == [0, 2]
+
+    def test_perfect_members_have_finite_weights(self):
+        assert np.isfinite(performance_weights([1.0, 0.9], 100, 2)).all()
+
+    def test_are_measured_out_of_fold(self):
+        """A member that knows the training rows by heart is no better than it is on new rows."""
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(200, 3))
+        y = (X[:, 0] + rng.normal(size=200) > 0).astype(int)
+        members = [("heart", KNeighborsClassifier(1)), ("line", LogisticRegression())]
+        assert KNeighborsClassifier(1).fit(X, y).score(X, y) == 1.0
+        for settings in ({}, {"cv": 3}, {"cv": TimeSeriesSplit(4)}):
+            weights = FixedCombiner(members, weights="performance", **settings).fit(X, y).weights_
+            assert weights[1] > weights[0]
+            assert weights.sum() == pytest.approx(2)
+
+    def test_of_fitted_members_on_the_rows_given(self, says):
+        y = np.repeat(["a", "b"], 49)
+        right, half = np.eye(2)[np.repeat([0, 1], 49)], np.eye(2)[np.zeros(98, dtype=int)]
+        rows = np.arange(98.0)[:, None]
+        members = [("right", says(right).fit(rows, y)), ("half", says(half).fit(rows, y))]
+        model = FixedCombiner(members, weights="performance", prefit=True).fit(rows, y)
+        assert model.weights_.tolist() == [2, 0]
+        with pytest.raises(ValueError, match="weights='performance' requires y to be passed"):
+            FixedCombiner(members, weights="performance", prefit=True).fit(rows)
+
+    def test_row_weights_count(self, says):
+        y = np.tile(["a", "b"], 20)
+        always_a = np.eye(2)[np.zeros(40, dtype=int)]
+        always_b = np.eye(2)[np.ones(40, dtype=int)]
+        rows = np.arange(40.0)[:, None]
+        members = [("a", says(always_a)), ("b", says(always_b))]
+        model = FixedCombiner(members, weights="performance").fit(rows, y, sample_weight=np.where(y == "a", 3.0, 1.0))
+        assert model.weights_.tolist() == [2, 0]
+
+    def test_groups(self):
+        X, y = load_iris(return_X_y=True)
+        groups = np.arange(150) % 10
+        model = FixedCombiner(
+            [("nb", GaussianNB()), ("near", KNeighborsClassifier())], weights="performance", cv=GroupKFold(5)
+        )
+        assert model.fit(X, y, groups=groups).weights_.shape == (2,)
+        with pytest.raises(ValueError, match="groups"):
+            model.fit(X, y)
+
+    def test_k_of_n_counts_average_members(self):
+        X, y = load_iris(return_X_y=True)
+        members = [("nb", GaussianNB()), ("near", KNeighborsClassifier()), ("tree", DecisionTreeClassifier())]
+        model = FixedCombiner(members, "k_of_n", k=1.5, weights="performance").fit(X[50:], y[50:])
+        assert model.score(X[50:], y[50:]) > 0.9
+        with pytest.raises(ValueError, match="k must be above 0 and at most the sum of the weights, 3"):
+            model.set_params(k=3.5).fit(X[50:], y[50:])
+
+
+class TestBadInput:
+    X, y = load_iris(return_X_y=True)
+
+    @pytest.mark.parametrize(
+        ("settings", "sentence"),
+        [
+            ({"rule": "vote"}, "rule must be"),
+            ({"weights": [1, 2, 3]}, "weights must be 2 numbers, one for each member"),
+            ({"weights": [0, 0]}, "weights are all zero"),
+            ({"weights": [1, -2]}, "weights must be finite numbers of at least 0"),
+            ({"weights": "equal"}, "weights must be 'performance'"),
+            ({"rule": "and", "weights": [1, 1]}, "rule='and' takes no weights"),
+            ({"rule": "max", "weights": "performance"}, "rule='max' takes no weights"),
+            ({"rule": "k_of_n"}, "rule='k_of_n' needs k"),
+            ({"rule": "k_of_n", "k": 3}, "k must be at most the number of members, 2, not 3"),
+            ({"rule": "k_of_n", "k": 0}, "k must be at least 1"),
+        ],
+    )
+    def test_settings_are_refused_before_any_work(self, settings, sentence):
+        class Untouched(GaussianNB):
+            def fit(self, X, y, sample_weight=None):
+                raise RuntimeError("worked in vain")
+
+        model = FixedCombiner([("a", Untouched()), ("b", Untouched())], **settings)
+        with pytest.raises(ValueError, match=sentence):
+            model.fit(self.X, self.y)
+        with pytest.raises(NotFittedError):
+            model.predict(self.X)
+
+    def test_a_failed_fit_leaves_nothing(self):
+        model = FixedCombiner([("nb", GaussianNB())]).fit(self.X, self.y)
+        with pytest.raises(ValueError, match="NaN"):
+            model.fit(np.full_like(self.X, np.nan), self.y)
+        for method in ("predict", "predict_proba", "transform"):
+            with pytest.raises(NotFittedError):
+                getattr(model, method)(self.X)
+
+    def test_targets(self):
+        model = FixedCombiner([("nb", GaussianNB())])
+        with pytest.raises(ValueError, match="requires y to be passed"):
+            model.fit(self.X)
+        with pytest.raises(ValueError, match="y has one class only"):
+            model.fit(self.X, np.zeros(150))
+        with pytest.raises(ValueError, match="inconsistent numbers of samples: 150 and 149"):
+            model.fit(self.X, self.y[1:])
+        with pytest.raises(ValueError, match="NaN"):
+            model.fit(self.X[:3], [0.0, 1.0, np.nan])
+
+    def test_another_width_at_predict(self):
+        model = FixedCombiner([("nb", GaussianNB(), [0])]).fit(self.X, self.y)
+        with pytest.raises(ValueError, match="expecting 4 features"):
+            model.predict(self.X[:, :1])
+
+
+def test_pickles_predict_the_same():
+    X, y = load_iris(return_X_y=True)
+    model = FixedCombiner([("nb", make_pipeline(StandardScaler(), GaussianNB()), [0, 1])], "mean").fit(X, y)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict_proba(X), model.predict_proba(X))
