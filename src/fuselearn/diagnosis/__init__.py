@@ -1,1 +1,10 @@
-"""Diagnosis: where an estimator's error comes from, and which labels are doubtful."""
+"""Diagnosis: why a model errs, and which labels are doubtful."""
+
+from fuselearn.diagnosis.bias_variance import (
+    BiasVariance,
+    BiasVarianceComparison,
+    bias_variance,
+    compare_bias_variance,
+)
+
+__all__ = ["BiasVariance", "BiasVarianceComparison", "bias_variance", "compare_bias_variance"]

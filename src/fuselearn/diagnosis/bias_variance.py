@@ -1,0 +1,397 @@
+"""Measure the bias and the variance of any scikit-learn model, by training it on many samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.utils.validation import column_or_1d
+
+from fuselearn._compat import count_rows, take_rows
+from fuselearn.diagnosis.decomposition import decompose_squared, decompose_zero_one, standard_errors
+from fuselearn.ensembles.base import check_choice, check_whole_number, make_generator
+from fuselearn.sensors import draw_counts
+from fuselearn.sensors.estimator import seed_estimator, train_clone
+from fuselearn.sensors.sampling import MOST_TRIES
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+LOSSES = ("auto", "squared", "zero_one")
+MOST_GROUPS = 20
+
+Generator = Callable[[np.random.Generator], tuple[Any, Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class BiasVariance:
+    """Noise, bias and variance of a model, as means over the rows that it was judged on.
+
+    ``noise_effect + bias + variance_effect`` is ``expected_error``. For squared loss, effects are the noise and the
+    variance themselves, and ``bias`` is squared. For zero-one loss they are what noise and variance do to the error:
+    ``variance_effect`` is ``unbiased_variance - biased_variance``, the harm of variance where the main prediction is
+    right less its use where it is wrong. A squared bias is estimated without bias itself, so it can fall below 0 by
+    chance.
+
+    Attributes
+    ----------
+    loss : {"squared", "zero_one"}
+    n_rounds : int
+    knows_truth : bool
+        Whether the noise-free truth was given. If not, ``noise`` is 0 and the noise in the data is counted as bias.
+    noise, noise_effect, bias, variance, variance_effect : float
+    unbiased_variance, biased_variance : float
+        The two sides of ``variance_effect``.
+    expected_error : float
+    observed_error : float
+        Mean loss against the observed targets. For zero-one loss it is the expected error; for squared loss it also
+        holds the correlation of noise and bias in the given rows, which is 0 on average.
+    standard_errors : dict
+        Of ``noise``, ``noise_effect``, ``bias``, ``variance``, ``variance_effect``, ``error`` and ``observed_error``.
+    rows : DataFrame
+        The parts of each row, and how many predictions they come from.
+    """
+
+    loss: str
+    n_rounds: int
+    knows_truth: bool
+    noise: float
+    noise_effect: float
+    bias: float
+    variance: float
+    variance_effect: float
+    unbiased_variance: float
+    biased_variance: float
+    expected_error: float
+    observed_error: float
+    standard_errors: dict[str, float]
+    rows: pd.DataFrame
+
+    def __str__(self) -> str:
+        """Give the sum in words."""
+        bias = "bias^2" if self.loss == "squared" else "bias"
+        terms = [f"{bias if self.knows_truth else f'{bias} and noise'} {self.bias:.4g}"]
+        if self.knows_truth:
+            terms.insert(0, f"noise {self.noise_effect:.4g}")
+        if self.loss == "squared":
+            terms.append(f"variance {self.variance:.4g}")
+        else:
+            terms.append(f"variance {self.unbiased_variance:.4g} - {self.biased_variance:.4g}")
+        return f"expected {self.loss.replace('_', '-')} error {self.expected_error:.4g} = " + " + ".join(terms)
+
+    def plot(self) -> Figure:
+        """Draw the parts and their standard errors as bars.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Show it in a notebook, or write it with ``savefig``.
+        """
+        from fuselearn.diagnosis.figures import draw_parts
+
+        return draw_parts(self)
+
+
+@dataclass(frozen=True, eq=False)
+class BiasVarianceComparison:
+    """The decompositions of several models on the same samples.
+
+    Attributes
+    ----------
+    results : dict of BiasVariance
+        By name or number of the model.
+    label : str
+        What the names or numbers are.
+    """
+
+    results: dict[Any, BiasVariance]
+    label: str
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row per model: ``noise_effect``, ``bias``, ``variance_effect``, ``error``, and standard errors."""
+        parts = ["noise_effect", "bias", "variance_effect", "error"]
+        return pd.DataFrame(
+            [
+                result.rows[parts].mean().to_dict() | {f"{part}_se": result.standard_errors[part] for part in parts}
+                for result in self.results.values()
+            ],
+            index=pd.Index(self.results, name=self.label),
+        )
+
+    def plot(self) -> Figure:
+        """Draw bias, variance and error against the models.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Show it in a notebook, or write it with ``savefig``.
+        """
+        from fuselearn.diagnosis.figures import draw_comparison
+
+        return draw_comparison(self)
+
+
+def bias_variance(
+    estimator: BaseEstimator,
+    X: Any,
+    y: Any,
+    *,
+    loss: str = "auto",
+    n_rounds: int = 100,
+    sampling: str | Generator = "bootstrap",
+    X_test: Any = None,
+    y_test: Any = None,
+    y_true: Any = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> BiasVariance:
+    """Split the expected error of a model into noise, bias and variance.
+
+    Clones of the model are trained on ``n_rounds`` samples. For squared loss, with f the truth, y = f + noise, and h
+    the prediction of a model trained on a random sample,
+
+        E (h - y)^2  =  E (y - f)^2  +  (E h - f)^2  +  E (h - E h)^2
+                          noise           bias^2          variance.
+
+    For zero-one loss the parts are those of Domingos' unified decomposition, for any number of classes; see
+    :func:`~fuselearn.diagnosis.decomposition.decompose_zero_one`.
+
+    Parameters
+    ----------
+    estimator : regressor or classifier
+        Cloned for every round, with a seed of its own.
+    X : array, sparse matrix or frame of shape (n_rows, n_columns)
+    y : array of shape (n_rows,)
+        The data that bootstrap samples are drawn from; with a generator of samples, the rows to judge the model on.
+    loss : {"auto", "squared", "zero_one"}, default="auto"
+        ``"auto"`` is zero-one loss for classifiers and squared loss for everything else.
+    n_rounds : int, default=100
+        Number of samples.
+    sampling : "bootstrap" or callable, default="bootstrap"
+        ``"bootstrap"`` draws as many rows as there are, with replacement: that stands in for fresh data, but a model
+        learns less from repeated rows than from as many distinct ones. Or a function that takes a NumPy generator and
+        returns a fresh sample (X, y).
+    X_test, y_test : optional
+        Rows to judge the model on. By default those of ``X`` and ``y``; with the bootstrap, each of them by the models
+        that have not seen it.
+    y_true : array, optional
+        The targets of the judged rows without noise; for zero-one loss, the most likely class of each. Without it, the
+        noise in the data is counted as bias.
+    random_state : int, RandomState or None, default=None
+        Seed of the samples and of the models.
+    n_jobs : int or None, default=None
+        Models trained at the same time. Results do not depend on it.
+
+    Returns
+    -------
+    BiasVariance
+
+    References
+    ----------
+    Geman, S., Bienenstock, E. and Doursat, R. (1992). Neural networks and the bias/variance dilemma. Neural Computation
+    4(1), 1-58.
+    Domingos, P. (2000). A unified bias-variance decomposition and its applications. Proceedings of the 17th
+    International Conference on Machine Learning, 231-238.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> from fuselearn import BaggedRegressor
+    >>> from fuselearn.diagnosis import bias_variance
+    >>> def wave(rng):
+    ...     x = rng.uniform(0, 6, 80)
+    ...     return x[:, None], np.sin(x) + rng.normal(scale=0.5, size=80)
+    >>> X, y = wave(np.random.default_rng(1))
+    >>> tree = DecisionTreeRegressor(min_samples_leaf=4)
+    >>> settings = {"sampling": wave, "y_true": np.sin(X[:, 0]), "n_rounds": 50, "random_state": 0}
+    >>> print(bias_variance(tree, X, y, **settings))
+    expected squared error 0.3172 = noise 0.2233 + bias^2 0.0002656 + variance 0.09358
+    >>> print(bias_variance(BaggedRegressor(tree, 10), X, y, **settings))
+    expected squared error 0.2706 = noise 0.2233 + bias^2 0.001388 + variance 0.04587
+    """
+    check_choice("loss", loss, LOSSES)
+    check_whole_number("n_rounds", n_rounds, 2)
+    if not hasattr(estimator, "fit") or isinstance(estimator, type):
+        raise TypeError(f"estimator must be a regressor or a classifier, not {estimator!r}.")
+    if loss == "auto":
+        loss = "zero_one" if is_classifier(estimator) else "squared"
+    if not (sampling == "bootstrap" or callable(sampling)):
+        raise TypeError(f"sampling must be 'bootstrap' or a function that returns a sample (X, y), not {sampling!r}.")
+    if (X_test is None) != (y_test is None):
+        raise ValueError("X_test and y_test belong together; pass both or neither.")
+
+    X, y = _read_rows("X", X), _read_target("y", y, count_rows(X), loss)
+    out_of_bag = sampling == "bootstrap" and X_test is None
+    if X_test is not None:
+        judged, observed = _read_rows("X_test", X_test), _read_target("y_test", y_test, count_rows(X_test), loss)
+    else:
+        judged, observed = X, y
+    truth = observed if y_true is None else _read_target("y_true", y_true, len(observed), loss)
+
+    seeds = make_generator(random_state).integers(2**62, size=(n_rounds,)).tolist()
+    if callable(sampling):
+        rounds = Parallel(n_jobs=n_jobs)(
+            delayed(_predict_after_fresh_sample)(estimator, sampling, judged, seed) for seed in seeds
+        )
+    else:
+        rounds = Parallel(n_jobs=n_jobs)(
+            delayed(_predict_after_bootstrap)(estimator, X, y, None if out_of_bag else judged, loss, seed)
+            for seed in seeds
+        )
+    rows = _decompose(rounds, observed, truth, loss)
+    if rows["error"].isna().all():
+        raise ValueError(f"n_rounds={n_rounds} is too small: no row was left out of two bootstrap samples.")
+    groups = np.array_split(np.arange(n_rounds), min(n_rounds, MOST_GROUPS))
+    errors = standard_errors(
+        rows,
+        [
+            _decompose([r for k, r in enumerate(rounds) if k not in set(group)], observed, truth, loss)
+            for group in groups
+        ],
+    )
+    return _summarise(rows, loss, n_rounds, y_true is not None, errors)
+
+
+def compare_bias_variance(
+    models: Iterable[tuple[Any, BaseEstimator]], X: Any, y: Any, *, label: str = "model", **settings: Any
+) -> BiasVarianceComparison:
+    """Measure the bias and the variance of several models on the same samples.
+
+    Parameters
+    ----------
+    models : iterable of (name or number, estimator)
+        Numbers, such as depths or ensemble sizes, become a horizontal axis.
+    X, y
+        As for :func:`bias_variance`.
+    label : str, default="model"
+        What the names or numbers are, for the table and the figure.
+    **settings
+        Passed on to :func:`bias_variance`. All models get the same samples, whether or not ``random_state`` is set.
+
+    Returns
+    -------
+    BiasVarianceComparison
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from fuselearn import CARTClassifier
+    >>> from fuselearn.diagnosis import compare_bias_variance
+    >>> X, y = load_wine(return_X_y=True)
+    >>> trees = [(depth, CARTClassifier(max_depth=depth, complexity=-1)) for depth in (1, 2, 4)]
+    >>> compared = compare_bias_variance(trees, X, y, label="depth", n_rounds=50, random_state=0)
+    >>> compared.table[["bias", "variance_effect", "error"]].round(2)
+           bias  variance_effect  error
+    depth
+    1      0.31             0.06   0.38
+    2      0.05             0.10   0.15
+    4      0.04             0.07   0.12
+    """
+    models = list(models)
+    if not models or not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in models):
+        raise ValueError("models must be a list of pairs (name or number, estimator), and not empty.")
+    names = [name for name, _ in models]
+    if len(set(names)) < len(names):
+        raise ValueError(f"models must have distinct names, not {names}.")
+    seed = int(make_generator(settings.pop("random_state", None)).integers(2**31))
+    results = {name: bias_variance(model, X, y, random_state=seed, **settings) for name, model in models}
+    return BiasVarianceComparison(results, label)
+
+
+def _predict_after_bootstrap(
+    estimator: Any, X: Any, y: npt.NDArray[Any], judged: Any, loss: str, seed: int
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[Any]]:
+    """Train on a bootstrap sample; predict the judged rows, or those left out. Give their numbers and predictions."""
+    rng = np.random.default_rng(seed)
+    for _ in range(MOST_TRIES):
+        counts = draw_counts(int(rng.integers(2**62)), np.ones(len(y)), len(y))
+        drawn = y[counts > 0]
+        if loss == "squared" or (drawn != drawn[0]).any():  # most classifiers refuse a single class
+            break
+    model = train_clone(estimator, X, y, counts, int(rng.integers(2**31)))
+    if judged is not None:
+        return np.arange(count_rows(judged)), np.asarray(model.predict(judged))
+    left_out = np.flatnonzero(counts == 0)
+    if len(left_out) == 0:
+        return left_out, y[:0]
+    return left_out, np.asarray(model.predict(take_rows(X, left_out)))
+
+
+def _predict_after_fresh_sample(
+    estimator: Any, sampling: Generator, judged: Any, seed: int
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[Any]]:
+    rng = np.random.default_rng(seed)
+    X, y = sampling(rng)
+    model = clone(estimator)
+    seed_estimator(model, int(rng.integers(2**31)))
+    return np.arange(count_rows(judged)), np.asarray(model.fit(X, y).predict(judged))
+
+
+def _decompose(
+    rounds: list[tuple[npt.NDArray[np.intp], npt.NDArray[Any]]],
+    observed: npt.NDArray[Any],
+    truth: npt.NDArray[Any],
+    loss: str,
+) -> pd.DataFrame:
+    if loss == "squared":
+        predictions = np.full((len(rounds), len(observed)), np.nan)
+        for r, (rows, predicted) in enumerate(rounds):
+            predictions[r, rows] = predicted
+        return decompose_squared(predictions, observed, truth)
+    classes = np.unique(np.concatenate([observed, truth, *(predicted for _, predicted in rounds)]))
+    votes = np.full((len(rounds), len(observed)), -1)
+    for r, (rows, predicted) in enumerate(rounds):
+        votes[r, rows] = np.searchsorted(classes, predicted)
+    return decompose_zero_one(votes, np.searchsorted(classes, observed), np.searchsorted(classes, truth), len(classes))
+
+
+def _summarise(
+    rows: pd.DataFrame, loss: str, n_rounds: int, knows_truth: bool, errors: dict[str, float]
+) -> BiasVariance:
+    means = rows.mean()
+    effect = rows["variance_effect"].dropna()
+    return BiasVariance(
+        loss=loss,
+        n_rounds=n_rounds,
+        knows_truth=knows_truth,
+        noise=float(means["noise"]),
+        noise_effect=float(means["noise_effect"]),
+        bias=float(means["bias"]),
+        variance=float(means["variance"]),
+        variance_effect=float(means["variance_effect"]),
+        unbiased_variance=float(effect.clip(lower=0.0).mean()),
+        biased_variance=float(-effect.clip(upper=0.0).mean()),
+        expected_error=float(means["error"]),
+        observed_error=float(means["observed_error"]),
+        standard_errors=errors,
+        rows=rows,
+    )
+
+
+def _read_rows(name: str, X: Any) -> Any:
+    rows = X if hasattr(X, "shape") else np.asarray(X)
+    if len(rows.shape) != 2 or rows.shape[0] == 0:
+        raise ValueError(f"{name} must be a table with rows and columns, not of shape {tuple(rows.shape)}.")
+    return rows
+
+
+def _read_target(name: str, y: Any, n_rows: int, loss: str) -> npt.NDArray[Any]:
+    y = column_or_1d(y)
+    if len(y) != n_rows:
+        raise ValueError(f"{name} must have one entry for each of the {n_rows} rows, not {len(y)}.")
+    if pd.isna(y).any():
+        raise ValueError(f"{name} has missing values.")
+    if loss == "zero_one":
+        return y
+    try:
+        return y.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold numbers for squared loss; set loss='zero_one' for classes.") from error
