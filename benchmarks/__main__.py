@@ -12,7 +12,17 @@ import sklearn
 
 import fuselearn
 
-ALL = ("startup", "small_data", "large_data", "prediction", "scaling", "stratification", "codes", "model_files")
+ALL = (
+    "startup",
+    "small_data",
+    "large_data",
+    "prediction",
+    "scaling",
+    "stratification",
+    "codes",
+    "model_files",
+    "homer",
+)
 
 
 def main() -> None:
