@@ -20,9 +20,9 @@ class PlainHOMER:
         self.n_clusters = n_clusters
         self.kernel = kernel
         self.rng = np.random.default_rng(seed)
-        self.n_machines = 0
 
     def fit(self, X: np.ndarray, Y: np.ndarray) -> PlainHOMER:
+        """Grow the tree of (labels, machine, child) triples."""
         self.C = 1.0 / X.shape[1] if self.kernel == "linear" else 1.0
         self.root = self._grow(X, Y, np.arange(Y.shape[1]))
         return self
@@ -36,7 +36,6 @@ class PlainHOMER:
             model = None
             if has[inside].any() and not has[inside].all():
                 model = SVC(C=self.C, kernel=self.kernel, gamma="auto").fit(X[inside], has[inside])
-                self.n_machines += 1
             child = self._grow(X[has], Y[has], group) if len(group) > 1 else None
             node.append((group, model, child))
         return node

@@ -20,6 +20,15 @@ def test_numbers_booleans_and_gaps(frame):
     assert coder.n_categories_.tolist() == [0, 0, 0]
 
 
+def test_a_thousand_columns_of_numbers_are_read_in_one_go(monkeypatch):
+    frame = pd.DataFrame(np.arange(2000).reshape(2, 1000)).astype({0: float, 1: bool})
+    expected = TableCoder().fit_transform(frame.astype({2: object}))
+    monkeypatch.setattr("fuselearn.sensors.table._numbers", None)
+    coded = TableCoder().fit_transform(frame)
+    np.testing.assert_array_equal(coded, expected)
+    assert coded.dtype == np.float64
+
+
 @pytest.mark.parametrize("frame", LIBRARIES)
 def test_text_is_sorted_into_categories(frame):
     coder = TableCoder()
