@@ -215,7 +215,7 @@ def bias_variance(
     >>> print(bias_variance(tree, X, y, **settings))
     expected squared error 0.3172 = noise 0.2233 + bias^2 0.0002656 + variance 0.09358
     >>> print(bias_variance(BaggedRegressor(tree, 10), X, y, **settings))
-    expected squared error 0.2706 = noise 0.2233 + bias^2 0.001388 + variance 0.04587
+    expected squared error 0.2714 = noise 0.2233 + bias^2 0.001532 + variance 0.04657
     """
     check_choice("loss", loss, LOSSES)
     check_whole_number("n_rounds", n_rounds, 2)
