@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fuselearn.engines.svm import (
     append_labels,
+    collapse,
     compute_gram,
     compute_kernel,
     deal_folds,
@@ -21,6 +22,7 @@ from fuselearn.engines.svm import (
     take_block,
     train_columns,
 )
+from fuselearn.sensors.large_svm import fit_radial_features, is_too_large, train_linear
 
 KERNELS = ("rbf", "linear")
 PROBABILITIES = ("platt", "logistic", "sign")
@@ -34,6 +36,27 @@ class Kernel(NamedTuple):
     factor: float
 
 
+class Problem(NamedTuple):
+    """What machines are to learn."""
+
+    rows: npt.NDArray[np.integer]
+    signs: npt.NDArray[np.float64]  # (n_machines, n), -1 or 1
+    weights: npt.NDArray[np.float64]  # (n,)
+    folds: npt.NDArray[np.float64] | None  # (n_folds, n), weights left out
+
+
+class Machines(NamedTuple):
+    """Trained machines in the form in which they are kept."""
+
+    support: npt.NDArray[np.int32] | None  # the rows of the coefficients, or None: they are weights of features
+    coefficients: npt.NDArray[np.float32]  # (n_machines, n_support or n_features)
+    extra_weights: npt.NDArray[np.float64]  # (n_machines, n_appended), of columns appended to the features
+    intercepts: npt.NDArray[np.float64]  # (n_machines,), as the following
+    slopes: npt.NDArray[np.float64]
+    offsets: npt.NDArray[np.float64]
+    converged: npt.NDArray[np.bool_]
+
+
 class SVMSensor:
     """Scale a table once, and train any number of support vector machines on slices of its Gram matrices.
 
@@ -44,6 +67,12 @@ class SVMSensor:
     scaling : {"standard", "minmax"}, optional
         Whether columns are divided by their standard deviation, by their range, or not at all. They are centred in any
         case, which changes no machine that has an intercept, but keeps the numbers small; a sparse matrix stays sparse.
+
+    Warns
+    -----
+    UserWarning
+        From 23,171 rows on, where a Gram matrix would take more than 2 GB. Machines are then linear in the columns, or
+        in Nystroem features that approximate the radial kernel, and have the squared hinge loss.
     """
 
     def __init__(self, X: Any, *, scaling: str | None = "standard") -> None:
@@ -54,6 +83,14 @@ class SVMSensor:
         self._training_X = self._scale(X)
         self._bound: KernelRows | None = KernelRows(self, self._training_X)
         self._needs_rows = False
+        self._radial_maps: dict[Kernel, Any] = {}
+        self.is_large = is_too_large(self.n_rows)
+        if self.is_large:
+            warnings.warn(
+                f"A Gram matrix of {self.n_rows} rows would take more than 2 GB: linear machines are trained on the "
+                "columns instead, and radial ones on an approximation of the kernel.",
+                stacklevel=2,
+            )
         self.root: SVMSensor = self
         self.appended: npt.NDArray[np.integer] = np.empty((self.n_rows, 0), dtype=np.int8)
 
@@ -101,44 +138,70 @@ class SVMSensor:
             Threads that share the label columns.
         """
         chosen = Kernel(kernel, 1.0 / self.n_columns if gamma is None else float(gamma))
-        bound = self.bound_rows()
         rows = np.flatnonzero(counts > 0) if rows is None else np.asarray(rows)
         labels = Y[rows] > 0
         n_positive = labels.sum(axis=0)
-        constant = (n_positive == 0) | (n_positive == len(rows))
-        block = SVMBlock(self, chosen, probability, np.where(n_positive == 0, 0.0, 1.0), constant)
-        if constant.all():
-            return block
+        is_constant = (n_positive == 0) | (n_positive == len(rows))
+        constants = np.where(n_positive == 0, 0.0, 1.0)
+        self.bound_rows()
+        if is_constant.all():
+            return SVMBlock(self, chosen, probability, constants, is_constant, None)
 
-        gram = bound.values(chosen)
-        if len(rows) < self.n_rows:
-            gram = take_block(gram, rows)
-        signs = np.where(labels[:, ~constant].T, 1.0, -1.0)
-        folds = _deal(counts[rows], n_folds, seed) if probability == "platt" else None
-        trained = train_columns(
-            gram, signs, counts[rows].astype(np.float64), C, folds=folds, max_steps=max_steps, n_threads=n_threads
+        problem = Problem(
+            rows,
+            np.where(labels[:, ~is_constant].T, 1.0, -1.0),
+            counts[rows].astype(np.float64),
+            _deal(counts[rows], n_folds, seed) if probability == "platt" else None,
         )
-        if not trained.converged.all():
+        if self.is_large:
+            machines = self._train_on_features(chosen, C, problem, n_threads)
+        else:
+            machines = self._train_on_gram(chosen, C, problem, max_steps, n_threads)
+        if not machines.converged.all():
             warnings.warn(
                 "A support vector machine stopped before it reached its tolerance; scale the columns, lower C, or "
                 "allow more steps.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
+        return SVMBlock(self, chosen, probability, constants, is_constant, machines)
+
+    def _train_on_gram(
+        self, kernel: Kernel, C: float, problem: Problem, max_steps: int | None, n_threads: int
+    ) -> Machines:
+        bound = self.bound_rows()
+        gram = bound.values(kernel)
+        gram = gram if len(problem.rows) == self.n_rows else take_block(gram, problem.rows)
+        trained = train_columns(
+            gram, problem.signs, problem.weights, C, folds=problem.folds, max_steps=max_steps, n_threads=n_threads
+        )
         used = (trained.coefficients != 0.0).any(axis=0)
-        block.slopes, block.offsets, block.converged = trained.slopes, trained.offsets, trained.converged
-        block.intercepts = trained.intercepts
-        support, coefficients = rows[used], trained.coefficients[:, used]
-        if self.collapses(chosen):
-            weights = chosen.factor * (coefficients @ bound.X[support])
-            block.coefficients = weights.astype(np.float32)
-            block.label_coefficients = chosen.factor * self.label_width * (coefficients @ (bound.labels[support] - 0.5))
-            if self.centre is not None:
-                block.intercepts = block.intercepts - weights @ self.centre
-        else:
-            block.support, block.coefficients = support.astype(np.int32), coefficients.astype(np.float32)
+        support, coefficients = problem.rows[used], trained.coefficients[:, used]
+        if not self._collapses(kernel):
             self.root._needs_rows = True
-        return block
+            no_extra = np.zeros((len(coefficients), 0))
+            return Machines(support.astype(np.int32), coefficients.astype(np.float32), no_extra, *trained[1:])
+        if self.is_sparse:
+            weights = kernel.factor * (coefficients @ bound.X[support])
+        else:
+            weights = kernel.factor * collapse(bound.X, support, coefficients)
+        extra_weights = kernel.factor * (coefficients @ bound.extra[support])
+        intercepts = trained.intercepts if self.centre is None else trained.intercepts - weights @ self.centre
+        return Machines(None, weights.astype(np.float32), extra_weights, intercepts, *trained[2:])
+
+    def _train_on_features(self, kernel: Kernel, C: float, problem: Problem, n_threads: int) -> Machines:
+        bound = self.bound_rows()
+        features, extra = bound.features(kernel), bound.extra
+        n_features = features.shape[1]
+        if kernel.name == "linear":
+            # The factor of the products acts as one of the cost; appended columns are features like the others.
+            C = C * kernel.factor
+            features = _join(features, extra)
+        trained = train_linear(features[problem.rows], *problem[1:], C=C, n_threads=n_threads)
+        extra_weights = np.zeros((len(problem.signs), extra.shape[1]))
+        if kernel.name == "linear":
+            extra_weights = trained.coefficients[:, n_features:]
+        return Machines(None, trained.coefficients[:, :n_features].astype(np.float32), extra_weights, *trained[1:])
 
     def prepare(self, X: Any) -> KernelRows:
         """Scale new rows, for which kernel values are then computed once for all blocks."""
@@ -152,6 +215,7 @@ class SVMSensor:
         other = copy.copy(self)
         other.appended = np.hstack([self.appended, columns])
         other._training_X = None  # the first sensor has it
+        other._radial_maps = {}
         other._bound = other.extend_rows(self.root.bound_rows(), other.appended)
         return other
 
@@ -188,7 +252,13 @@ class SVMSensor:
             return compute_gram(X, *kernel, self.centre)
         return compute_kernel(X, self._training_X, *kernel, self.centre)
 
-    def collapses(self, kernel: Kernel) -> bool:
+    def map_features(self, rows: KernelRows, kernel: Kernel) -> npt.NDArray[np.float32]:
+        """Give what approximates a radial kernel: features whose products are near its values."""
+        if kernel not in self._radial_maps:
+            self._radial_maps[kernel] = fit_radial_features(self.bound_rows().joined(), kernel.factor)
+        return self._radial_maps[kernel].transform(rows.joined()).astype(np.float32)
+
+    def _collapses(self, kernel: Kernel) -> bool:
         """Tell whether machines are kept as one weight per column, which is less than one per row."""
         return kernel.name == "linear" and self.n_columns <= self.n_rows
 
@@ -225,6 +295,7 @@ class KernelRows:
         self._base = base
         self._only = only
         self._values: dict[Kernel, npt.NDArray[np.float32]] = {}
+        self._features: dict[Kernel, Any] = {}
         self._lock = threading.Lock()
 
     def values(self, kernel: Kernel) -> npt.NDArray[np.float32]:
@@ -242,9 +313,31 @@ class KernelRows:
             self._base.values(kernel), only, self.labels, self.sensor.appended, *kernel, self.sensor.label_width
         )
 
+    @property
+    def extra(self) -> npt.NDArray[np.float64]:
+        """The appended columns as the kernel sees them."""
+        return self.sensor.label_width * (self.labels - 0.5)
+
+    def features(self, kernel: Kernel) -> Any:
+        """Give what machines have weights of: the columns, or features that approximate a radial kernel."""
+        with self._lock:
+            if kernel not in self._features:
+                if kernel.name == "rbf":
+                    self._features[kernel] = self.sensor.map_features(self, kernel)
+                else:
+                    self._features[kernel] = self.X if sparse.issparse(self.X) else self.X.astype(np.float32)
+            return self._features[kernel]
+
+    def joined(self) -> Any:
+        """Give all columns, appended ones too."""
+        return _join(self.X, self.extra)
+
 
 class SVMBlock:
-    """Support vector machines of several label columns, trained on the same rows."""
+    """Support vector machines of several label columns, trained on the same rows.
+
+    Columns that were constant on those rows have no machine, and the probability 0 or 1.
+    """
 
     def __init__(
         self,
@@ -253,17 +346,14 @@ class SVMBlock:
         probability: str,
         constants: npt.NDArray[np.float64],
         is_constant: npt.NDArray[np.bool_],
+        machines: Machines | None,
     ) -> None:
         self.sensor = sensor
         self.kernel = kernel
         self.probability = probability
         self.constants = constants
         self.is_constant = is_constant
-        self.support: npt.NDArray[np.int32] | None = None
-        self.coefficients = np.empty((0, 0), dtype=np.float32)
-        self.label_coefficients = np.empty((0, 0))
-        self.intercepts = self.slopes = self.offsets = np.empty(0)
-        self.converged = np.empty(0, dtype=np.bool_)
+        self.machines = machines
 
     def probabilities(
         self, prepared: KernelRows | None = None, rows: npt.NDArray[np.integer] | None = None
@@ -284,26 +374,36 @@ class SVMBlock:
         prepared = self.sensor.bound_rows() if prepared is None else prepared
         rows = np.arange(prepared.n_rows) if rows is None else rows
         chances = np.tile(self.constants, (len(rows), 1))
-        if not self.is_constant.all():
-            chances[:, ~self.is_constant] = self._squash(self._decide(prepared, rows))
+        if self.machines is not None:
+            decisions = self._decide(self.machines, prepared, rows)
+            chances[:, ~self.is_constant] = self._squash(self.machines, decisions)
         return chances
 
-    def _decide(self, prepared: KernelRows, rows: npt.NDArray[np.integer]) -> npt.NDArray[np.float64]:
-        if self.support is not None:
+    def _decide(
+        self, machines: Machines, prepared: KernelRows, rows: npt.NDArray[np.integer]
+    ) -> npt.NDArray[np.float64]:
+        if machines.support is not None:
             values = prepared.values(self.kernel)
-            return decide(values, rows, self.support, self.coefficients, self.intercepts)
-        shifts = self.sensor.label_width * ((prepared.labels[rows] - 0.5) @ self.label_coefficients.T)
-        if sparse.issparse(prepared.X):
-            return prepared.X[rows] @ self.coefficients.T.astype(np.float64) + self.intercepts + shifts
-        every = np.arange(self.sensor.n_columns, dtype=np.int32)
-        return decide(prepared.X, rows, every, self.coefficients, self.intercepts) + shifts
+            return decide(values, rows, machines.support, machines.coefficients, machines.intercepts)
+        features = prepared.features(self.kernel)
+        extra = prepared.extra[rows] @ machines.extra_weights.T
+        if sparse.issparse(features):
+            return features[rows] @ machines.coefficients.T.astype(np.float64) + machines.intercepts + extra
+        every = np.arange(features.shape[1], dtype=np.int32)
+        return decide(features, rows, every, machines.coefficients, machines.intercepts) + extra
 
-    def _squash(self, decisions: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    def _squash(self, machines: Machines, decisions: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         if self.probability == "sign":
             return (decisions > 0.0).astype(np.float64)
         if self.probability == "logistic":
             return _logistic(2.0 * decisions)
-        return _logistic(-(self.slopes * decisions + self.offsets))
+        return _logistic(-(machines.slopes * decisions + machines.offsets))
+
+
+def _join(columns: Any, extra: npt.NDArray[np.float64]) -> Any:
+    if extra.shape[1] == 0:
+        return columns
+    return sparse.hstack([columns, extra], "csr") if sparse.issparse(columns) else np.hstack([columns, extra])
 
 
 def _logistic(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -7,7 +7,7 @@ The flow is ``compute_gram`` (once per kernel and dataset), ``take_block`` (once
 from fuselearn.engines.svm.gram import append_columns, compute_gram, compute_kernel
 from fuselearn.engines.svm.labels import append_labels
 from fuselearn.engines.svm.platt import fit_sigmoid
-from fuselearn.engines.svm.scoring import decide
+from fuselearn.engines.svm.scoring import collapse, decide
 from fuselearn.engines.svm.smo import solve, take_block
 from fuselearn.engines.svm.training import TrainedColumns, deal_folds, train_columns
 
@@ -15,6 +15,7 @@ __all__ = [
     "TrainedColumns",
     "append_columns",
     "append_labels",
+    "collapse",
     "compute_gram",
     "compute_kernel",
     "deal_folds",

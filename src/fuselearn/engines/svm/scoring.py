@@ -1,8 +1,9 @@
-"""Decision values of many support vector machines from kernel values that exist already."""
+"""Decision values of many support vector machines, from kernel values or from weights of columns."""
 
 import numpy as np
 
 from fuselearn._kernels import kernel, vectorised
+from fuselearn.engines.svm.smo import add_row
 
 _DENSE_SHARE = 0.3
 
@@ -46,6 +47,28 @@ def decide(kernel_rows, rows, support, coefficients, intercepts):  # type: ignor
         for c in range(n_columns):
             values[r, c] = intercepts[c] + dot(coefficients[c], picked)
     return values
+
+
+@kernel
+def collapse(X, support, coefficients):  # type: ignore[no-untyped-def]
+    """Turn coefficients of rows into weights of columns, which give the same products.
+
+    Parameters
+    ----------
+    X : float64 array of shape (n_rows, n_columns)
+    support : int array of shape (n_support,)
+    coefficients : float64 array of shape (n_machines, n_support)
+
+    Returns
+    -------
+    float64 array of shape (n_machines, n_columns)
+    """
+    weights = np.zeros((len(coefficients), X.shape[1]))
+    for s in range(len(support)):
+        for c in range(len(coefficients)):
+            if coefficients[c, s] != 0.0:
+                add_row(weights[c], X[support[s]], coefficients[c, s])
+    return weights
 
 
 @vectorised
