@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
 
-from fuselearn.engines.svm import append_columns, compute_gram, compute_kernel, gram
+from fuselearn.engines.svm import compute_gram, compute_kernel, gram
 
 rng = np.random.default_rng(0)
 X = np.where(rng.random((40, 7)) < 0.5, 0.0, rng.normal(size=(40, 7)))
@@ -47,17 +47,3 @@ def test_equal_rows_have_radial_value_one_far_from_zero():
     values = compute_gram(far, "rbf", 1.0)
     np.testing.assert_allclose(values[::2, 1::2].diagonal(), 1.0, atol=1e-5)
     assert (values.diagonal() == 1.0).all()
-
-
-@pytest.mark.parametrize("kernel", ["linear", "rbf"])
-def test_appending_columns_equals_computing_again(kernel):
-    columns = rng.integers(0, 2, (40, 3)).astype(float)
-    new_columns = rng.normal(size=(9, 3))
-    values, new_values = compute_gram(X, kernel, 0.3), compute_kernel(Z, X, kernel, 0.3)
-    for part in (slice(0, 1), slice(1, 3)):
-        append_columns(values, columns[:, part], columns[:, part], kernel, 0.3)
-        append_columns(new_values, new_columns[:, part], columns[:, part], kernel, 0.3)
-    wide, new_wide = np.hstack([X, columns]), np.hstack([Z, new_columns])
-    np.testing.assert_allclose(values, compute_gram(wide, kernel, 0.3), rtol=1e-5, atol=1e-6)
-    np.testing.assert_array_equal(values, values.T)
-    np.testing.assert_allclose(new_values, compute_kernel(new_wide, wide, kernel, 0.3), rtol=1e-5, atol=1e-6)

@@ -4,7 +4,7 @@ The flow is ``compute_gram`` (once per kernel and dataset), ``take_block`` (once
 (one machine per label column), ``decide`` (decision values from kernel values).
 """
 
-from fuselearn.engines.svm.gram import append_columns, compute_gram, compute_kernel
+from fuselearn.engines.svm.gram import compute_gram, compute_kernel
 from fuselearn.engines.svm.labels import append_labels
 from fuselearn.engines.svm.platt import fit_sigmoid
 from fuselearn.engines.svm.scoring import collapse, decide
@@ -13,7 +13,6 @@ from fuselearn.engines.svm.training import TrainedColumns, deal_folds, train_col
 
 __all__ = [
     "TrainedColumns",
-    "append_columns",
     "append_labels",
     "collapse",
     "compute_gram",

@@ -71,45 +71,6 @@ def compute_kernel(
     return values
 
 
-def append_columns(
-    values: npt.NDArray[np.float32],
-    left: npt.NDArray[np.float64],
-    right: npt.NDArray[np.float64],
-    kernel: str,
-    factor: float,
-) -> None:
-    """Bring kernel values up to date, in place, with more columns of the data.
-
-    Columns add their products to linear values, and multiply radial values by those of the columns alone.
-
-    Parameters
-    ----------
-    values : float32 array of shape (n_left, n_right)
-    left, right : array of shape (n_left, n_appended) and (n_right, n_appended)
-        The values of the rows on either side; the same for a Gram matrix.
-    kernel : {"linear", "rbf"}
-    factor : float
-        As in :func:`compute_gram`.
-
-    Examples
-    --------
-    >>> values, column = np.ones((2, 2), dtype=np.float32), np.array([[0.0], [1.0]])
-    >>> append_columns(values, column, column, "rbf", np.log(2))
-    >>> values
-    array([[1. , 0.5],
-           [0.5, 1. ]], dtype=float32)
-    """
-    left_shifts, right_shifts = (_measure_rows(rows, kernel, None) for rows in (left, right))
-    step = _block_rows(len(right))
-    for start in range(0, len(left), step):
-        part = slice(start, start + step)
-        own = _compute(left[part], right, left_shifts[part], right_shifts, kernel, factor)
-        if kernel == "linear":
-            values[part] += own
-        else:
-            values[part] *= own
-
-
 def _compute(
     X: Any, Z: Any, x_shifts: npt.NDArray[np.float64], z_shifts: npt.NDArray[np.float64], kernel: str, factor: float
 ) -> npt.NDArray[np.float32]:
