@@ -316,7 +316,7 @@ class KernelRows:
     @property
     def extra(self) -> npt.NDArray[np.float64]:
         """The appended columns as the kernel sees them."""
-        return self.sensor.label_width * (self.labels - 0.5)
+        return self.sensor.label_width * (self.labels.astype(np.float64) - 0.5)
 
     def features(self, kernel: Kernel) -> Any:
         """Give what machines have weights of: the columns, or features that approximate a radial kernel."""
