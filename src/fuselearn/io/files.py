@@ -1,7 +1,7 @@
 """Save and load models.
 
 A model file is a zip archive of three stored entries: ``header.json`` says what the model is, ``model.skops`` is the
-model as skops writes it, and ``digest.txt`` is the SHA-256 of the two, so that damage is noticed before anything is
+model, taken apart by :mod:`fuselearn.io.flattening` and written by skops, and ``digest.txt`` is the SHA-256 of the two, so that damage is noticed before anything is
 read from them. Loading never runs code from the file; :mod:`fuselearn.io.trust` says which types may be in it.
 """
 
@@ -22,7 +22,9 @@ from typing import Any
 from fuselearn.io.archive import DEFLATED_BYTES, check_archive
 from fuselearn.io.contents import check_trees
 from fuselearn.io.errors import ModelFileError
+from fuselearn.io.flattening import flatten, unflatten
 from fuselearn.io.header import FORMAT, describe_model
+from fuselearn.io.trust import refuse_untrusted
 
 HEADER, MODEL, DIGEST = "header.json", "model.skops", "digest.txt"
 
@@ -60,9 +62,10 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     """
     skops = _import_skops()
     with _refusing(f"{type(model).__name__} cannot be saved."):
-        content = skops.dumps(model)
+        flat = flatten(model)
+        content = skops.dumps(flat)
         if len(content) <= DEFLATED_BYTES:
-            content = skops.dumps(model, compression=zipfile.ZIP_DEFLATED)
+            content = skops.dumps(flat, compression=zipfile.ZIP_DEFLATED)
         _trusted_types(skops, content)  # better to refuse now than when the model is needed
     header = json.dumps(describe_model(model), indent=1, default=str).encode()
     entries = {HEADER: header, MODEL: content, DIGEST: _digest(header, content)}
@@ -94,7 +97,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         if _read_stored(file, DIGEST) != _digest(header, content):
             raise ModelFileError("It is damaged: its content does not match its digest.")
         del data
-        model = skops.loads(content, trusted=_trusted_types(skops, content))
+        model = unflatten(skops.loads(content, trusted=_trusted_types(skops, content)))
         check_trees(model)
         return model
 
@@ -142,8 +145,6 @@ def _refusing(sentence: str) -> Iterator[None]:
 
 def _trusted_types(skops: ModuleType, content: bytes) -> list[str]:
     """Check the inside of a model file and give the types in it that skops does not accept by itself."""
-    from fuselearn.io.trust import refuse_untrusted
-
     names: list[str] = skops.get_untrusted_types(data=check_archive(content))
     refuse_untrusted(names)
     return names

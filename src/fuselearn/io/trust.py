@@ -1,7 +1,7 @@
 """Which types a model file may hold.
 
-skops rebuilds objects without running code from the file, but it calls the types that the file names, so what matters
-is which names it accepts. skops accepts by itself Python's and NumPy's plain types, ufuncs, and scikit-learn's public
+Objects are rebuilt without running code from the file, but from the types that the file names, so what matters is which
+names are accepted. skops accepts by itself Python's and NumPy's plain types, ufuncs, and scikit-learn's public
 estimators. What else a file names is decided here. A whole package is never accepted: it has functions, too, and
 NumPy, SciPy and scikit-learn have some that run programs or read files.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Iterable
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from sklearn.base import BaseEstimator
@@ -79,36 +79,62 @@ def refuse_untrusted(names: Iterable[str]) -> None:
 
 def is_trusted(name: str) -> bool:
     """Tell whether a model file may hold objects of a type, or a function."""
-    if name in PARTS:
-        return True
+    return name in PARTS or _find_class(name) is not None or _is_arithmetic(name)
+
+
+def find_plain_class(name: str) -> type | None:
+    """Find a trusted class by its full name, if its objects are their state: neither compiled nor made by a function."""
+    found = _find_class(name)
+    if found is None or issubclass(found, tuple | dict):
+        return None
+    is_plain = found.__reduce__ is object.__reduce__ and found.__reduce_ex__ is object.__reduce_ex__
+    return found if is_plain else None
+
+
+def find_named_tuple(name: str) -> Any:
+    """Find a trusted class of named tuples by its full name."""
+    found = _find_class(name)
+    return found if found is not None and issubclass(found, tuple) and hasattr(found, "_fields") else None
+
+
+def find_mapping(name: str) -> Any:
+    """Find a trusted kind of dict by its full name."""
+    found = _find_class(name)
+    return found if found is not None and issubclass(found, dict) else None
+
+
+def _find_class(name: str) -> type | None:
+    """Find a class by its full name, if it only keeps what it is given."""
     module_name, _, own_name = name.rpartition(".")
     package, _, rest = module_name.partition(".")
     if package == "fuselearn" and rest.partition(".")[0] in ROOMS:
-        return _is_own_class(module_name, own_name)
-    if package == "sklearn":
+        found = getattr(_import_own(module_name), own_name, None)
+    elif package == "sklearn":  # skops has imported all modules with estimators; no other one should be
         found = getattr(sys.modules.get(module_name), own_name, None)
-        return _is_harmless_class(found, module_name) or _is_arithmetic(found)
-    return False
+        if name not in PARTS and not _only_keeps_parameters(found):
+            return None
+    else:
+        return None
+    return found if isinstance(found, type) and found.__module__ == module_name else None
 
 
-def _is_own_class(module_name: str, own_name: str) -> bool:
+def _import_own(module_name: str) -> ModuleType | None:
     try:
-        found = getattr(importlib.import_module(module_name), own_name, None)
+        return importlib.import_module(module_name)
     except ImportError:
-        return False
-    return isinstance(found, type) and found.__module__ == module_name
+        return None
 
 
-def _is_harmless_class(found: Any, module_name: str) -> bool:
-    """Tell whether something is a class that only keeps the parameters that it is made with."""
+def _only_keeps_parameters(found: Any) -> bool:
     from sklearn.gaussian_process.kernels import Kernel
     from sklearn.model_selection import BaseCrossValidator
 
-    kinds = (BaseEstimator, BaseCrossValidator, Kernel)
-    return isinstance(found, type) and issubclass(found, kinds) and found.__module__ == module_name
+    return isinstance(found, type) and issubclass(found, BaseEstimator | BaseCrossValidator | Kernel)
 
 
-def _is_arithmetic(found: Any) -> bool:
+def _is_arithmetic(name: str) -> bool:
+    module_name, _, own_name = name.rpartition(".")
+    found = getattr(sys.modules.get(module_name), own_name, None)
     return isinstance(found, FunctionType) and any(
-        getattr(importlib.import_module(module), found.__name__, None) is found for module in ARITHMETIC
+        getattr(importlib.import_module(module), own_name, None) is found for module in ARITHMETIC
     )

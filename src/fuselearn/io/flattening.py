@@ -1,0 +1,213 @@
+"""Take a model apart into a list of parts and a few large arrays, and put it together again.
+
+skops describes every value in a few hundred bytes, keeps every array in a file of its own, and cannot describe objects
+that refer to each other in a circle. A hierarchy of a thousand small models would take seconds and megabytes that way.
+So the structure of a model is written down here in one compact list, its arrays are joined into one per type, and skops
+gets these, along with the few objects that only it can describe: compiled parts of scikit-learn, sparse matrices,
+functions, random states.
+
+In the list, a value is a number, a text, a truth value or null as it stands, or ``[k]`` for the ``k``-th part. Parts are
+``["list", ...]``, ``["tuple", ...]``, ``["dict", key, value, ...]``, ``["array", type, first, shape, order]`` with the place
+of its numbers among all arrays of that type, ``["objects", shape, ...]``, ``["scalar", type, place]``, ``["named", class, ...]`` for named tuples,
+``["object", class, state]``, ``["mapping", class, key, value, ...]`` and ``["other", place]``. What is there twice is
+listed once.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fuselearn.io.errors import ModelFileError
+from fuselearn.io.trust import find_mapping, find_named_tuple, find_plain_class
+
+Flat = dict[str, Any]
+
+
+def flatten(model: Any) -> Flat:
+    """Take a model apart.
+
+    Parameters
+    ----------
+    model : object
+
+    Returns
+    -------
+    dict
+        ``parts`` as bytes, ``arrays`` by the names of their types, and ``others``, a list of objects for skops.
+
+    Examples
+    --------
+    >>> flat = flatten([1.5, ("a", None), np.array([1, 2])])
+    >>> flat["parts"]
+    b'[["list",1.5,[1],[2]],["tuple","a",null],["array","<i8",0,[2],"C"]]'
+    >>> unflatten(flat)
+    [1.5, ('a', None), array([1, 2])]
+    """
+    writer = _Writer()
+    writer.write(model)
+    return {
+        "parts": json.dumps(writer.parts, separators=(",", ":")).encode(),
+        "arrays": {kind: np.concatenate(pieces) for kind, pieces in writer.pieces.items()},
+        "others": writer.others,
+    }
+
+
+def unflatten(flat: Flat) -> Any:
+    """Put a model together again, after checking that its parts are of types that a model may be made of."""
+    return _Reader(json.loads(flat["parts"]), flat["arrays"], flat["others"]).build(0)
+
+
+class _Writer:
+    def __init__(self) -> None:
+        self.parts: list[Any] = []
+        self.pieces: dict[str, list[npt.NDArray[Any]]] = {}
+        self.others: list[Any] = []
+        self._lengths: dict[str, int] = {}
+        self._numbers: dict[int, int] = {}
+        self._kept: list[Any] = []  # an object that is let go of would leave its id to another one
+
+    def write(self, value: Any) -> Any:
+        """List a value as a part if it is not written as it stands, and say how to refer to it."""
+        if value is None or type(value) in (bool, int, float, str):
+            return value
+        if id(value) not in self._numbers:
+            self._kept.append(value)
+            self._numbers[id(value)] = len(self.parts)
+            self.parts.append(None)
+            self.parts[self._numbers[id(value)]] = self._describe(value)
+        return [self._numbers[id(value)]]
+
+    def _describe(self, value: Any) -> list[Any]:
+        kind = type(value)
+        if kind in (list, tuple):
+            return [kind.__name__, *map(self.write, value)]
+        if kind is dict:
+            return ["dict", *self._write_items(value)]
+        if kind is np.ndarray and _is_simple(value.dtype):
+            order = "F" if value.flags.f_contiguous and not value.flags.c_contiguous else "C"
+            return ["array", *self._join(value.ravel(order=order)), list(value.shape), order]
+        if kind is np.ndarray and value.dtype == object:
+            return ["objects", list(value.shape), *map(self.write, value.ravel().tolist())]
+        if isinstance(value, np.generic) and _is_simple(value.dtype):
+            return ["scalar", *self._join(np.asarray(value).ravel())]
+        name = f"{kind.__module__}.{kind.__qualname__}"
+        if find_named_tuple(name) is kind:
+            return ["named", name, *map(self.write, value)]
+        if find_mapping(name) is kind:
+            return ["mapping", name, *self._write_items(value)]
+        if find_plain_class(name) is kind:
+            return ["object", name, self.write(value.__getstate__())]
+        self.others.append(value)
+        return ["other", len(self.others) - 1]
+
+    def _write_items(self, mapping: dict[Any, Any]) -> list[Any]:
+        return [self.write(value) for item in mapping.items() for value in item]
+
+    def _join(self, numbers: npt.NDArray[Any]) -> tuple[str, int]:
+        """Put numbers behind the others of their type, and give the type and the place of the first one."""
+        kind = numbers.dtype.str
+        first = self._lengths.get(kind, 0)
+        self.pieces.setdefault(kind, []).append(numbers)
+        self._lengths[kind] = first + len(numbers)
+        return kind, first
+
+
+class _Reader:
+    def __init__(self, parts: list[Any], arrays: dict[str, npt.NDArray[Any]], others: list[Any]) -> None:
+        self._parts = parts
+        self._arrays = arrays
+        self._others = others
+        self._built: dict[int, Any] = {}
+
+    def read(self, value: Any) -> Any:
+        """Give a value, as it stands or as the part that it refers to."""
+        return self.build(value[0]) if isinstance(value, list) else value
+
+    def build(self, number: int) -> Any:
+        """Build a part, or give it if it is built already."""
+        if number not in self._built:
+            kind, *rest = self._parts[number]
+            made = _KINDS[kind](self, number, *rest)
+            self._built[number] = made
+        return self._built[number]
+
+    def _list(self, number: int, *values: Any) -> list[Any]:
+        made: list[Any] = []
+        self._built[number] = made
+        made.extend(map(self.read, values))
+        return made
+
+    def _tuple(self, number: int, *values: Any) -> tuple[Any, ...]:
+        return tuple(map(self.read, values))
+
+    def _dict(self, number: int, *items: Any) -> dict[Any, Any]:
+        return self._fill(number, {}, items)
+
+    def _mapping(self, number: int, name: str, *items: Any) -> Any:
+        return self._fill(number, _known(find_mapping(name), name)(), items)
+
+    def _fill(self, number: int, made: Any, items: tuple[Any, ...]) -> Any:
+        self._built[number] = made
+        for key, value in zip(items[::2], items[1::2], strict=True):
+            made[self.read(key)] = self.read(value)
+        return made
+
+    def _array(self, number: int, kind: str, first: int, shape: list[int], order: Any) -> npt.NDArray[Any]:
+        pool = self._arrays[kind]
+        return pool[first : first + math.prod(shape)].reshape(shape, order=order)
+
+    def _objects(self, number: int, shape: list[int], *values: Any) -> npt.NDArray[Any]:
+        made = np.empty(len(values), dtype=object)
+        for place, value in enumerate(values):
+            made[place] = self.read(value)
+        return made.reshape(shape)
+
+    def _scalar(self, number: int, kind: str, place: int) -> Any:
+        return self._arrays[kind][place]
+
+    def _named(self, number: int, name: str, *values: Any) -> Any:
+        return _known(find_named_tuple(name), name)(*map(self.read, values))
+
+    def _object(self, number: int, name: str, state: Any) -> Any:
+        kind = _known(find_plain_class(name), name)
+        made = kind.__new__(kind)
+        self._built[number] = made  # its state may refer to it
+        state = self.read(state)
+        if hasattr(made, "__setstate__"):
+            made.__setstate__(state)
+        elif state is not None:
+            vars(made).update(state)
+        return made
+
+    def _other(self, number: int, place: int) -> Any:
+        return self._others[place]
+
+
+_KINDS = {
+    "list": _Reader._list,
+    "tuple": _Reader._tuple,
+    "dict": _Reader._dict,
+    "mapping": _Reader._mapping,
+    "array": _Reader._array,
+    "objects": _Reader._objects,
+    "scalar": _Reader._scalar,
+    "named": _Reader._named,
+    "object": _Reader._object,
+    "other": _Reader._other,
+}
+
+
+def _is_simple(dtype: np.dtype[Any]) -> bool:
+    """Tell whether a type of numbers or text is named in full by a short text."""
+    return dtype.kind in "biufcmMSU" and dtype.names is None
+
+
+def _known(kind: Any, name: str) -> Any:
+    if kind is None:
+        raise ModelFileError(f"It holds {name}, which is none of the types that a model file may hold.")
+    return kind
