@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse
 import skops.io
 from sklearn.datasets import load_wine
+from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
 from fuselearn import CARTClassifier, KFHEClassifier
@@ -84,7 +85,7 @@ def test_parts_that_refer_to_each_other_without_end(path, forge_model):
         below = a_list(1, [])
         for own_id in range(2, 42):
             below = a_list(own_id, [below, a_list(own_id - 1, [])])
-        schema["content"]["content"]["max_depth"] = below
+        schema["content"]["others"]["content"].append(below)
 
     forge_model(path, describe=describe)
     refuse(path, "one part in two ways")
@@ -92,7 +93,7 @@ def test_parts_that_refer_to_each_other_without_end(path, forge_model):
 
 def test_a_part_in_itself(path, forge_model):
     def describe(schema):
-        schema["content"]["content"]["max_depth"] = a_list(7, [a_list(7, [])])
+        schema["content"]["others"]["content"].append(a_list(7, [a_list(7, [])]))
 
     forge_model(path, describe=describe)
     refuse(path, "one part in two ways")
@@ -108,7 +109,7 @@ def test_one_entry_read_many_times_over(path, forge_model):
     }
 
     def describe(schema):
-        schema["content"]["content"]["max_depth"] = a_list(7, [{**array, "__id__": k} for k in range(8, 1000)])
+        schema["content"]["others"]["content"].append(a_list(7, [{**array, "__id__": k} for k in range(8, 1000)]))
 
     forge_model(path, {"1.npy": array_header((400_000,)) + bytes(3_200_000)}, describe)
     refuse(path, "one entry for several parts")
@@ -121,7 +122,7 @@ def test_a_description_that_is_nested_too_deeply(path, forge_model):
 
 def test_an_entry_that_is_missing(path, forge_model):
     def describe(schema):
-        schema["content"]["content"]["max_depth"] = {"__loader__": "NdArrayNode", "file": "nowhere.npy", "__id__": 7}
+        schema["content"]["others"]["content"].append({"__loader__": "NdArrayNode", "file": "nowhere.npy", "__id__": 7})
 
     forge_model(path, describe=describe)
     refuse(path, r"nowhere\.npy is missing")
@@ -150,9 +151,9 @@ def test_sparse_matrices_are_welcome(tmp_path):
 
 
 def test_the_outline_names_the_same_types():
-    content = skops.io.dumps(KFHEClassifier(n_estimators=3, random_state=0).fit(X, y))
+    content = skops.io.dumps(GridSearchCV(KFHEClassifier(n_estimators=3, random_state=0), {}, cv=2).fit(X, y))
     outline = check_archive(content)
     assert len(outline) < len(content)
     assert skops.io.get_untrusted_types(data=outline) == skops.io.get_untrusted_types(data=content)
     with zipfile.ZipFile(io.BytesIO(outline)) as archive:
-        assert json.loads(archive.read("schema.json"))["__class__"] == "KFHEClassifier"
+        assert json.loads(archive.read("schema.json"))["__class__"] == "GridSearchCV"

@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from fuselearn import KFHEClassifier
 from fuselearn.io import ModelFileError, load, save
-from fuselearn.io.contents import check_trees
+from fuselearn.io.contents import check_contents
 
 X, y = load_wine(return_X_y=True)
 
@@ -30,17 +30,17 @@ def forge_tree(model, field, value):
 @pytest.mark.parametrize("child", [0, 10**6])
 @pytest.mark.parametrize("side", ["left_child", "right_child"])
 def test_children_out_of_place(side, child, tree):
-    check_trees(tree)
+    check_contents(tree)
     forge_tree(tree, side, child)
     with pytest.raises(ModelFileError, match="children out of place"):
-        check_trees(make_pipeline(StandardScaler(), tree))
+        check_contents(make_pipeline(StandardScaler(), tree))
 
 
 @pytest.mark.parametrize("column", [13, 10**6, -1])
 def test_a_column_that_does_not_exist(column, tree):
     forge_tree(tree, "feature", column)
     with pytest.raises(ModelFileError, match="column that does not exist"):
-        check_trees({"steps": [tree]})
+        check_contents({"steps": [tree]})
 
 
 def test_found_deep_inside_of_a_loaded_model(tmp_path):
@@ -58,9 +58,9 @@ def test_trees_of_histogram_boosting(field, value):
     rows = np.column_stack([X, np.arange(len(X)) % 5])
     target = (rows[:, -1] % 2 == 0).astype(int)
     model = HistGradientBoostingClassifier(max_iter=3, categorical_features=[13], random_state=0).fit(rows, target)
-    check_trees(model)
+    check_contents(model)
     predictor = model._predictors[0][0]
     assert predictor.nodes["is_categorical"][0]
     predictor.nodes[field][0] = value
     with pytest.raises(ModelFileError, match="tree of scikit-learn"):
-        check_trees(model)
+        check_contents(model)

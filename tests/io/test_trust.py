@@ -82,7 +82,7 @@ def name_type(module, own_name, loader):
     def describe(schema):
         nothing = {"__class__": "str", "__module__": "builtins", "__loader__": "JsonNode", "content": "{}", "__id__": 2}
         named = {"__class__": own_name, "__module__": module, "__loader__": loader, "content": nothing, "__id__": 1}
-        schema["content"]["content"]["max_depth"] = named
+        schema["content"]["others"]["content"].append(named)
 
     return describe
 

@@ -24,6 +24,7 @@ from fuselearn.ensembles.base import (
 )
 from fuselearn.ensembles.components import ComponentEnsemble, measure_all_rows
 from fuselearn.sensors import Component, Sensor, TreeComponent, TreeSensor
+from fuselearn.sensors.fusion import StoredComponents
 from fuselearn.sensors.tree import PackedTrees
 
 CODES = ("auto", "exhaustive", "hamming", "random")
@@ -196,7 +197,7 @@ class ErrorCorrectingCodeClassifier(ComponentEnsemble):
         return estimator
 
 
-class BitModels:
+class BitModels(StoredComponents):
     """The models of all bits; trees are packed into one forest, other models are asked one by one.
 
     Parameters
@@ -207,7 +208,7 @@ class BitModels:
 
     def __init__(self, components: Sequence[Component]) -> None:
         self.components = components
-        self.packed: PackedTrees | None = None
+        self.packed = None
 
     def scores(self, X: Any, n_threads: int = 1) -> npt.NDArray[np.float64]:
         """Give the probability of a 1 in each bit for each row of ``X``."""

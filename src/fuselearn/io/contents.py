@@ -1,8 +1,8 @@
-"""Look at the trees of a loaded model before anything walks down them.
+"""Look at what compiled code will use as an index in a loaded model, before it does.
 
-fuselearn's own trees are checked while they are loaded (``engines/tree/storing.py``). scikit-learn's trees, in base
-learners or steps of a pipeline, follow the child and column numbers in their arrays without looking, so a forged file
-could make them read any memory.
+Compiled code follows numbers in arrays without looking, so a forged file could make it read or write any memory.
+fuselearn's own trees are checked while they are restored (``engines/tree/storing.py``). Here, support vector machines,
+hierarchies of labels, and scikit-learn's trees are checked, which may be base learners or steps of a pipeline.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ import numpy.typing as npt
 from fuselearn.io.errors import ModelFileError
 
 
-def check_trees(model: Any) -> None:
-    """Refuse a model with a scikit-learn tree that is none."""
-    for part in _parts(model):
+def check_contents(model: Any) -> None:
+    """Refuse a model with trees, machines or hierarchies that are none."""
+    for part in walk_parts(model):
         check = CHECKS.get(f"{type(part).__module__}.{type(part).__name__}")
         if check is not None:
             check(part)
 
 
-def _parts(model: Any) -> Iterator[Any]:
+def walk_parts(model: Any) -> Iterator[Any]:
     """Give a model and everything in it, each once."""
     waiting, seen = [model], set()
     while waiting:
@@ -43,6 +43,33 @@ def _below(part: Any) -> Iterable[Any]:
     if isinstance(part, np.ndarray):
         return part.ravel() if part.dtype == object else ()
     return vars(part).values() if hasattr(part, "__dict__") and not isinstance(part, type) else ()
+
+
+def _check_machines(block: Any) -> None:
+    """Check that support vector machines fit the table that they were trained on."""
+    sensor, n_machines = block.sensor, np.count_nonzero(~block.is_constant)
+    width = sensor.n_columns if block.support is None else len(block.support)
+    if (
+        sensor.shift.shape != (sensor.n_columns,)
+        or sensor.scale.shape != (sensor.n_columns,)
+        or block.is_constant.shape != block.constants.shape
+        or (n_machines and block.coefficients.shape != (n_machines, width))
+        or (n_machines and block.intercepts.shape != (n_machines,))
+    ):
+        raise ModelFileError("It holds support vector machines that do not fit their table.")
+    if block.support is not None and width:
+        training = sensor.root._training_X
+        if training.shape != (sensor.n_rows, sensor.n_columns) or sensor.appended.shape[0] != sensor.n_rows:
+            raise ModelFileError("It holds support vector machines that do not fit their table.")
+        if block.support.min() < 0 or block.support.max() >= sensor.n_rows:
+            raise ModelFileError("It holds support vectors out of place.")
+
+
+def _check_hierarchy(component: Any) -> None:
+    """Check that nodes of a hierarchy come after their parents, so that every descent ends."""
+    for number, node in enumerate(component.hierarchy):
+        if any(child != -1 and not number < child < len(component.hierarchy) for child in node.children):
+            raise ModelFileError("It holds a hierarchy of labels with children out of place.")
 
 
 def _check_tree(tree: Any) -> None:
@@ -81,6 +108,8 @@ def _check_nodes(
 
 
 CHECKS: dict[str, Callable[[Any], None]] = {
+    "fuselearn.multilabel.homer_sensor.HOMERComponent": _check_hierarchy,
+    "fuselearn.sensors.svm.SVMBlock": _check_machines,
     "sklearn.tree._tree.Tree": _check_tree,
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor": _check_predictor,
 }

@@ -1,8 +1,9 @@
 """Save and load models.
 
-A model file is a zip archive of three stored entries: ``header.json`` says what the model is, ``model.skops`` is the
-model, taken apart by :mod:`fuselearn.io.flattening` and written by skops, and ``digest.txt`` is the SHA-256 of the two, so that damage is noticed before anything is
-read from them. Loading never runs code from the file; :mod:`fuselearn.io.trust` says which types may be in it.
+A model file is a zip archive of three stored entries: ``header.json`` says what the model is; ``model.skops`` is the
+model, taken apart by :mod:`fuselearn.io.flattening` and written by skops; ``digest.txt`` is the SHA-256 of the two, so
+that damage is noticed before anything is read from them. Loading never runs code from the file;
+:mod:`fuselearn.io.trust` says which types may be in it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from types import ModuleType
 from typing import Any
 
 from fuselearn.io.archive import DEFLATED_BYTES, check_archive
-from fuselearn.io.contents import check_trees
+from fuselearn.io.contents import check_contents
 from fuselearn.io.errors import ModelFileError
 from fuselearn.io.flattening import flatten, unflatten
 from fuselearn.io.header import FORMAT, describe_model
@@ -98,7 +99,7 @@ def load(path: str | os.PathLike[str]) -> Any:
             raise ModelFileError("It is damaged: its content does not match its digest.")
         del data
         model = unflatten(skops.loads(content, trusted=_trusted_types(skops, content)))
-        check_trees(model)
+        check_contents(model)
         return model
 
 

@@ -2,15 +2,18 @@
 
 skops describes every value in a few hundred bytes, keeps every array in a file of its own, and cannot describe objects
 that refer to each other in a circle. A hierarchy of a thousand small models would take seconds and megabytes that way.
-So the structure of a model is written down here in one compact list, its arrays are joined into one per type, and skops
-gets these, along with the few objects that only it can describe: compiled parts of scikit-learn, sparse matrices,
-functions, random states.
+So the structure of a model is written down here in one compact list, its arrays are joined into one per type, and
+skops gets these, along with the few objects that only it can describe: compiled parts of scikit-learn, sparse
+matrices, functions, random states.
 
-In the list, a value is a number, a text, a truth value or null as it stands, or ``[k]`` for the ``k``-th part. Parts are
-``["list", ...]``, ``["tuple", ...]``, ``["dict", key, value, ...]``, ``["array", type, first, shape, order]`` with the place
-of its numbers among all arrays of that type, ``["objects", shape, ...]``, ``["scalar", type, place]``, ``["named", class, ...]`` for named tuples,
-``["object", class, state]``, ``["mapping", class, key, value, ...]`` and ``["other", place]``. What is there twice is
-listed once.
+In the list, a value is a number, a text, a truth value or null as it stands, or ``[k]`` for the ``k``-th part. What is
+there twice is listed once. The parts are
+
+    ["list", ...]    ["tuple", ...]    ["dict", key, value, ...]
+    ["array", type, first, shape, order]    with the place of its first number among all arrays of the type
+    ["scalar", type, place]    ["objects", shape, ...]
+    ["named", class, ...]    ["mapping", class, key, value, ...]    ["object", class, state]
+    ["other", place]
 """
 
 from __future__ import annotations

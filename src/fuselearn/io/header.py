@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from fuselearn import __version__
+from fuselearn.io.contents import walk_parts
+from fuselearn.sensors import TableCoder
 
 FORMAT = 1
 
@@ -41,10 +43,9 @@ def describe_model(model: Any) -> dict[str, Any]:
     n_columns = getattr(model, "n_features_in_", None)
     if n_columns is not None:
         header["columns"] = _describe_columns(model, int(n_columns))
-    for name in ("classes", "labels"):
-        values = getattr(last, f"{name}_", None)
-        if isinstance(values, np.ndarray | list):
-            header[name] = np.asarray(values).tolist()
+    name = "labels" if hasattr(last, "labels_") else "classes"
+    if hasattr(last, f"{name}_"):
+        header[name] = np.asarray(getattr(last, f"{name}_")).tolist()
     n_rows = getattr(last, "_n_rows_", None)
     if n_rows is not None and n_columns is not None:
         header["training_shape"] = [int(n_rows), int(n_columns)]
@@ -67,9 +68,17 @@ def _name(model: Any) -> str:
     return model if isinstance(model, str) else type(model).__name__
 
 
+def _find_coder(model: Any) -> TableCoder | None:
+    """Find what knows the types of the columns; behind the steps of a pipeline there are other columns."""
+    model = getattr(model, "best_estimator_", model)
+    if hasattr(model, "steps"):
+        return None
+    return next((part for part in walk_parts(model) if isinstance(part, TableCoder)), None)
+
+
 def _describe_columns(model: Any, n_columns: int) -> list[dict[str, Any]]:
     names = getattr(model, "feature_names_in_", None)
-    coder = getattr(model, "_coder_", None)
+    coder = _find_coder(model)
     columns = []
     for f in range(n_columns):
         column: dict[str, Any] = {"name": f if names is None else names[f]}

@@ -24,6 +24,7 @@ ROOMS = ("codes", "combine", "ensembles", "filters", "multilabel", "sensors")
 
 PARTS = frozenset(
     {
+        "fuselearn.engines.tree.growing.TreeSettings",
         "numpy.dtype",
         "scipy.sparse._bsr.bsr_array",
         "scipy.sparse._bsr.bsr_matrix",
@@ -83,7 +84,7 @@ def is_trusted(name: str) -> bool:
 
 
 def find_plain_class(name: str) -> type | None:
-    """Find a trusted class by its full name, if its objects are their state: neither compiled nor made by a function."""
+    """Find a trusted class by its full name, if its objects are nothing but their state, so none that is compiled."""
     found = _find_class(name)
     if found is None or issubclass(found, tuple | dict):
         return None
@@ -107,7 +108,7 @@ def _find_class(name: str) -> type | None:
     """Find a class by its full name, if it only keeps what it is given."""
     module_name, _, own_name = name.rpartition(".")
     package, _, rest = module_name.partition(".")
-    if package == "fuselearn" and rest.partition(".")[0] in ROOMS:
+    if package == "fuselearn" and (rest.partition(".")[0] in ROOMS or name in PARTS):
         found = getattr(_import_own(module_name), own_name, None)
     elif package == "sklearn":  # skops has imported all modules with estimators; no other one should be
         found = getattr(sys.modules.get(module_name), own_name, None)

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn.engines.tree import Tree, code_columns, leaf_rows, pack_forest, sum_leaf_values
+from fuselearn.engines.tree import Tree, code_columns
 from fuselearn.engines.tree.pair_stumps import PairTable, Stump, find_stump, left_rows, make_pair_table, make_tree
 from fuselearn.ensembles.base import check_number, check_whole_number, count_threads
-from fuselearn.multilabel.base import Labels, MultilabelClassifier, Scores, Weights
+from fuselearn.multilabel.base import Labels, Scores, Weights
+from fuselearn.multilabel.label_trees import LabelTreesClassifier
 from fuselearn.multilabel.learners.tree import as_table
 from fuselearn.sensors import TableCoder
 
@@ -20,7 +21,7 @@ from fuselearn.sensors import TableCoder
 THREADED_WORK = 1_000_000
 
 
-class AdaBoostMHClassifier(MultilabelClassifier):
+class AdaBoostMHClassifier(LabelTreesClassifier):
     """Boosting for many labels: each round adds a stump that votes for or against every label (AdaBoost.MH).
 
     Every pair of a row i and a label l has a weight D(i, l), at first all equal. A round chooses the split of the rows
@@ -135,17 +136,16 @@ class AdaBoostMHClassifier(MultilabelClassifier):
             trees.append(make_tree(table, stump, is_left, votes))
         self.n_iter_ = len(trees)
         self.normalizers_ = np.array(normalizers)
-        self._trees_: list[Tree] = trees
-        if trees:
-            self._forest_ = pack_forest(trees, self._coder_.n_categories_)
-            self._leaf_votes_ = np.concatenate([tree.values[leaf_rows(tree)] for tree in trees])
+        self._adopt(trees)
+
+    def _node_values(self, tree: Tree) -> npt.NDArray[np.float64]:
+        return tree.values
 
     def _label_scores(self, X: Any) -> Scores:
-        rows = self._coder_.transform(as_table(X))
         if self._trees_:
-            votes = sum_leaf_values(self._forest_, self._leaf_votes_, rows, count_threads(self.n_jobs))
+            votes = self._sum_trees(X)
         else:  # rows that are all alike cannot be split
-            votes = np.tile(self._constant_votes_, (len(rows), 1))
+            votes = np.tile(self._constant_votes_, (X.shape[0], 1))
         return 1.0 / (1.0 + np.exp(-2.0 * votes))
 
 

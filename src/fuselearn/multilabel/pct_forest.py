@@ -16,18 +16,16 @@ from fuselearn.engines.tree import (
     code_columns,
     grow_tree,
     labels_target,
-    leaf_rows,
-    pack_forest,
-    sum_leaf_values,
 )
 from fuselearn.ensembles.base import check_number, check_whole_number, count_threads
 from fuselearn.ensembles.cart import count_features
-from fuselearn.multilabel.base import Labels, MultilabelClassifier, Scores, Weights, count_all_rows
+from fuselearn.multilabel.base import Labels, Scores, Weights, count_all_rows
+from fuselearn.multilabel.label_trees import LabelTreesClassifier
 from fuselearn.multilabel.learners.tree import as_table
 from fuselearn.sensors import TableCoder, draw_counts
 
 
-class PCTForestClassifier(MultilabelClassifier):
+class PCTForestClassifier(LabelTreesClassifier):
     """A random forest whose trees split for all labels at once (RF-PCT).
 
     A node is split where the sum of the labels' Gini impurities falls most, that is, where
@@ -152,13 +150,10 @@ class PCTForestClassifier(MultilabelClassifier):
         )
         if self.bootstrap:
             self.oob_decision_function_ = _out_of_bag(trees, samples, columns, Y.shape)
-        self._trees_: list[Tree] = trees
-        self._pack()
+        self._adopt(trees)
 
-    def _pack(self) -> None:
-        self._forest_ = pack_forest(self._trees_, self._coder_.n_categories_)
-        self._leaf_values_ = np.concatenate([tree.shares()[leaf_rows(tree)] for tree in self._trees_])
-        self._leaf_values_ /= len(self._trees_)
+    def _node_values(self, tree: Tree) -> npt.NDArray[np.float64]:
+        return tree.shares() / len(self._trees_)
 
     def _honest_scores(self, X: Any, Y: Labels, weights: Weights | None, seed: int) -> Scores:
         if self.bootstrap:
@@ -166,9 +161,8 @@ class PCTForestClassifier(MultilabelClassifier):
         return super()._honest_scores(X, Y, weights, seed)
 
     def _label_scores(self, X: Any) -> Scores:
-        rows = self._coder_.transform(as_table(X))
         # The shares are summed in the order of the trees, so that a sum may pass 1 by rounding.
-        return np.minimum(sum_leaf_values(self._forest_, self._leaf_values_, rows, count_threads(self.n_jobs)), 1.0)
+        return np.minimum(self._sum_trees(X), 1.0)
 
 
 Sample = tuple[npt.NDArray[np.int32], Weights | None]

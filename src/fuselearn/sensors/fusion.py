@@ -12,7 +12,30 @@ from fuselearn.sensors.protocols import Component
 from fuselearn.sensors.tree import PackedTrees, TreeComponent, restore_components, store_components
 
 
-class WeightedSum:
+class StoredComponents:
+    """Components that copies and files keep in a compact form if they are trees, without the forest made of them."""
+
+    components: Sequence[Component]
+    packed: PackedTrees | None
+
+    def _all_trees(self) -> bool:
+        return all(isinstance(component, TreeComponent) for component in self.components)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Give what a copy or a file keeps."""
+        state = {name: value for name, value in vars(self).items() if name != "packed"}
+        if self._all_trees():
+            state["components"] = store_components(self.components)  # type: ignore[arg-type]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Become what a copy or a file holds."""
+        vars(self).update(state, packed=None)
+        if isinstance(state["components"], dict):
+            self.components = restore_components(state["components"])
+
+
+class WeightedSum(StoredComponents):
     """Sum the votes or scores of components, each times its coefficient.
 
     Trees are packed into one forest; other components are asked one by one.
@@ -37,7 +60,7 @@ class WeightedSum:
         self.coefficients = coefficients
         self.by_class = by_class
         self.n_classes = n_classes
-        self.packed: PackedTrees | None = None
+        self.packed = None
 
     def scores(self, X: Any, n_threads: int = 1) -> npt.NDArray[np.float64]:
         """Give the sum for each row of ``X``."""
@@ -49,22 +72,6 @@ class WeightedSum:
         for component, coefficient, by_class in zip(self.components, self.coefficients, self.by_class, strict=True):
             total += coefficient * component_scores(component, by_class, self.n_classes, X)
         return total
-
-    def _all_trees(self) -> bool:
-        return all(isinstance(component, TreeComponent) for component in self.components)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Give what a copy or a file keeps: the components, trees in a compact form, but not the packed forest."""
-        state = {name: value for name, value in vars(self).items() if name != "packed"}
-        if self._all_trees():
-            state["components"] = store_components(self.components)  # type: ignore[arg-type]
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Become the sum of a copy or a file."""
-        vars(self).update(state, packed=None)
-        if isinstance(state["components"], dict):
-            self.components = restore_components(state["components"])
 
 
 def component_scores(component: Component, by_class: bool, n_classes: int, X: Any = None) -> npt.NDArray[np.float64]:

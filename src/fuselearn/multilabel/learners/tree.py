@@ -20,6 +20,8 @@ from fuselearn.engines.tree import (
     code_columns,
     grow_tree,
     pack_forest,
+    stack_trees,
+    unstack_trees,
 )
 from fuselearn.engines.tree.coding import order_rows
 from fuselearn.ensembles.cart import CARTClassifier, count_features, tree_settings
@@ -160,6 +162,17 @@ class TreeBlock:
     def unbind(self) -> None:
         """Let go of the coded table."""
         self.bound = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Give what a copy or a file keeps: the trees in a compact form, for rows that are given for prediction."""
+        moved = [_move_features(tree, self.places) for tree in self.trees]
+        return {**vars(self), "trees": stack_trees(moved), "places": None, "bound": None, "forest": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Become the block of a copy or a file."""
+        vars(self).update(state)
+        self.trees = unstack_trees(state["trees"], self.n_categories)
+        self.places = np.arange(len(self.n_categories))
 
 
 def append_columns(columns: CodedColumns, labels: npt.NDArray[np.integer]) -> CodedColumns:
