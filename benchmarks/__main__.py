@@ -21,7 +21,6 @@ ALL = (
     "stratification",
     "codes",
     "model_files",
-    "svm",
     "homer",
 )
 

@@ -13,7 +13,6 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from fuselearn import CARTClassifier, KFHEClassifier
-from fuselearn.ensembles.filtering import closed_form_coefficients
 from fuselearn.sensors import draw_covering_counts
 
 
@@ -173,10 +172,6 @@ class TestIdentities:
         unpruned = CARTClassifier(complexity=-1).fit(X, y)
         assert first.get_n_leaves() == unpruned.get_n_leaves() > CARTClassifier().fit(X, y).get_n_leaves()
         np.testing.assert_array_equal(first.predict_proba(X), unpruned.predict_proba(X))
-
-    def test_closed_form_by_hand(self):
-        # y1 = 1/2 h0 + 1/2 h1, y2 = 3/4 y1 + 1/4 h2
-        np.testing.assert_allclose(closed_form_coefficients(np.array([1.0, 0.5])), [0.375, 0.375, 0.25])
 
 
 class TestEarlyStop:

@@ -11,7 +11,8 @@ from sklearn.tree import DecisionTreeClassifier
 from fuselearn.ensembles import CARTClassifier, KFHEClassifier
 from fuselearn.lab.methods import METHODS, count_components, make_estimators, seeded, settings
 
-INSTALLED = [name for name, method in METHODS.items() if method.installed]
+INSTALLED = [name for name, method in METHODS.items() if method.installed and method.task == "multiclass"]
+FOR_LABELS = [name for name, method in METHODS.items() if method.task == "multilabel"]
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +65,33 @@ def test_components_are_counted(name, components, fruit):
     X, y = fruit
     y = np.where(np.random.default_rng(1).random(len(y)) < 0.3, (y + 1) % 3, y)
     assert count_components(seeded(METHODS[name].make(), 3).fit(X, y)) == components
+
+
+@pytest.mark.parametrize("name", [name for name in FOR_LABELS if "HOMER" not in name])
+def test_a_method_for_labels_learns_from_categories_and_gaps(name, fruit):
+    X, y = fruit
+    Y = np.column_stack([y == 0, y == 1, X["length"] > 0]).astype(int)
+    model = seeded(METHODS[name].make(), 3)
+    if "n_estimators" in model.get_params():
+        model.set_params(n_estimators=20)
+    model.fit(X[:160].fillna({"width [cm], or so": 0.0}), Y[:160])
+    assert (model.predict(X[160:].fillna({"width [cm], or so": 0.0})) == Y[160:]).mean() > 0.8
+    assert count_components(model) >= 1
+
+
+@pytest.mark.parametrize("name", [name for name in FOR_LABELS if METHODS[name].fits_like])
+def test_methods_that_share_a_fit_are_made_from_it(name):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(60, 3)))
+    Y = (X.to_numpy()[:, :2] + rng.normal(size=(60, 2)) > 0).astype(int)
+    lead = seeded(METHODS[METHODS[name].fits_like].make(), 3)
+    if "n_estimators" in lead.get_params():
+        lead.set_params(n_estimators=2)
+    adapted = METHODS[name].adapt(lead.fit(X, Y), X, Y)
+    wanted = METHODS[name].make().get_params()
+    for parameter in ("decision", "vote"):
+        if parameter in wanted:
+            assert adapted.get_params()[parameter] == wanted[parameter]
 
 
 def test_a_model_that_does_not_say_has_no_number_of_components(fruit):

@@ -1,5 +1,6 @@
 """Every method sees the same folds and the same noise, and is scored on clean labels."""
 
+import dataclasses
 import threading
 import warnings
 
@@ -8,12 +9,14 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 
-from fuselearn.datasets import Dataset, load
+from fuselearn.datasets import Dataset, load, make_digit_pairs
 from fuselearn.ensembles import BaggedClassifier
 from fuselearn.lab import protocol
+from fuselearn.lab.methods import make_estimators
 from fuselearn.lab.protocol import corrupted, deal_folds, fold_tasks, quietly, run_fold
 from fuselearn.lab.store import Cell
 from fuselearn.lab.suites import Suite, derive_seed
@@ -249,3 +252,49 @@ def test_warnings_are_dropped_and_filters_restored(recwarn):
         thread.join()
     assert not recwarn.list
     assert warnings.filters == filters
+
+
+class TestLabels:
+    """Rows with any number of labels."""
+
+    SUITE = Suite("labels", ["pairs"], ["RF", "RF (cardinality)"], repeats=1, folds=3, task="multilabel")
+
+    @staticmethod
+    def data():
+        pairs = make_digit_pairs(120, random_state=0)
+        return {"pairs": Dataset(pairs.X, pairs.y, "pairs", "", "")}
+
+    @staticmethod
+    def forests():
+        return make_estimators(["RF", "RF (cardinality)"])[0]
+
+    def test_folds_spread_every_label(self):
+        Y = self.data()["pairs"].y.to_numpy()
+        folds = deal_folds(self.SUITE, "pairs", Y, 0)
+        assert sorted(np.concatenate(folds)) == list(range(120))
+        counts = np.array([Y[test].sum(axis=0) for test in folds])
+        assert np.ptp(counts, axis=0).mean() <= 2
+
+    def test_a_fold_is_scored_by_labels(self):
+        task = next(fold_tasks(self.SUITE, self.data(), self.forests(), keep_predictions=True))
+        plain, matched = run_fold(task)
+        assert plain.error is None
+        assert matched.error is None
+        assert 0 < plain.scores.hamming_loss < 0.3
+        assert plain.scores.macro_f1 != matched.scores.macro_f1
+        assert plain.predictions.rows == task.test.tolist()
+        assert all(set(labels) <= set(task.classes) for labels in plain.predictions.predicted)
+
+    def test_methods_that_share_a_fit_have_its_seed_and_time(self, monkeypatch):
+        fits = []
+        fit = RandomForestClassifier.fit
+        monkeypatch.setattr(RandomForestClassifier, "fit", lambda self, *a, **k: fits.append(1) or fit(self, *a, **k))
+        plain, matched = run_fold(next(fold_tasks(self.SUITE, self.data(), self.forests())))
+        assert len(fits) == 1
+        assert plain.seed == matched.seed
+        assert matched.fit_seconds > plain.fit_seconds
+
+    def test_a_shared_fit_gives_what_a_fit_of_its_own_gives(self):
+        task = next(fold_tasks(self.SUITE, self.data(), self.forests()))
+        alone = dataclasses.replace(task, estimators={"RF (cardinality)": task.estimators["RF (cardinality)"]})
+        assert run_fold(alone)[0].scores == run_fold(task)[1].scores

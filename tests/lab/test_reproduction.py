@@ -124,7 +124,7 @@ def test_p_values_stand_beside_the_printed_ones():
 def test_cost_comes_from_the_totals():
     cost = section(make_page(summary_of(), COSTS), "Cost")
     assert "| time by the clock | 33 min 20 s |" in cost
-    assert "| ensembles and trees trained (fits) | 47,500 |" in cost
+    assert "| models trained (fits) | 47,500 |" in cost
     assert "| trees in them | 3,800,000 |" in cost
     assert "| 1,900 |" in cost
     assert "| trees per second of fitting, per process | 1,000 |" in cost

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics
 
-from fuselearn.lab.scoring import log_loss, score_fold
+from fuselearn.lab.scoring import log_loss, score_fold, score_labels
 
 N_CLASSES = 4
 classes = st.integers(0, N_CLASSES - 1)
@@ -62,3 +62,21 @@ def test_a_confident_mistake_costs_much_but_not_infinity():
 def test_a_prediction_that_is_no_class_is_refused(wrong):
     with pytest.raises(ValueError, match=r"predicted must hold classes from 0 to 2; .* to"):
         score_fold([0, 1], [0, wrong], n_classes=3)
+
+
+def test_scores_of_labels_by_hand():
+    truth = [[1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 0]]
+    predicted = [[1, 0, 0], [0, 1, 0], [0, 1, 0], [1, 0, 0]]
+    scores = score_labels(truth, predicted, np.full((4, 3), 0.5))
+    assert scores.macro_f1 == pytest.approx((0.5 + 1 + 1) / 3)  # the third label is nowhere, and counts as 1
+    assert scores.micro_f1 == pytest.approx(6 / 8)
+    assert scores.accuracy == 0.5
+    assert scores.hamming_loss == pytest.approx(2 / 12)
+    assert scores.log_loss == pytest.approx(np.log(2))
+    assert scores.balanced_accuracy is None
+
+
+@pytest.mark.parametrize("wrong", [[[1, 0]], [[1, 0, 2]], [1, 0, 0]])
+def test_labels_of_another_shape_or_value_are_refused(wrong):
+    with pytest.raises(ValueError, match=r"predicted must hold 0 and 1 in the shape \(1, 3\)"):
+        score_labels([[1, 0, 0]], wrong)

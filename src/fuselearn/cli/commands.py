@@ -23,6 +23,8 @@ class Experiment(StrEnum):
     """The suites that `reproduce` knows."""
 
     KFHE = "kfhe"
+    KFHE_HOMER = "kfhe-homer"
+    KFHE_HOMER_AUTHORS = "kfhe-homer-authors"
     ROBUST = "robust"
 
 
@@ -82,9 +84,12 @@ def demo(
 def reproduce(
     experiment: Annotated[
         Experiment,
-        typer.Argument(help="kfhe: the experiments of the KFHE paper. robust: the paper's methods and usual rivals."),
+        typer.Argument(
+            help="kfhe: the experiments of the KFHE paper. kfhe-homer: those of the multi-label KFHE-HOMER paper, "
+            "kfhe-homer-authors: with its authors' constants. robust: the KFHE paper's methods and usual rivals."
+        ),
     ],
-    quick: Annotated[bool, typer.Option("--quick", help="kfhe on bundled data only, in minutes.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="On bundled data only, in minutes; not for robust.")] = False,
     data_dir: DataDir = None,
     jobs: Jobs = -1,
     resume: Resume = True,
@@ -100,7 +105,7 @@ def reproduce(
         str | None, typer.Option("--scheduler", help="Address of a Dask scheduler; implies --backend dask.")
     ] = None,
     page: Annotated[
-        Path | None, typer.Option("--page", help="kfhe: also write the comparison with the paper as Markdown.")
+        Path | None, typer.Option("--page", help="Also write the comparison with the paper as Markdown.")
     ] = None,
 ) -> None:
     """Repeat the experiments of a paper; stop and resume at any moment.
@@ -114,19 +119,22 @@ def reproduce(
 
     - `fuselearn reproduce kfhe --data-dir ~/data --jobs 8`
 
+    - `fuselearn reproduce kfhe-homer --data-dir ~/data --page homer.md`
+
     - `fuselearn reproduce robust --repeats 1 --store robust.db`
 
     - `fuselearn reproduce kfhe --scheduler tcp://10.0.0.1:8786`
     """
     from fuselearn.lab.suites import get_suite
 
-    if quick and experiment is not Experiment.KFHE:
-        leave(f"--quick belongs to the experiment kfhe; got {experiment}.", WRONG_USE)
-    if page is not None and (quick or experiment is not Experiment.KFHE):
-        leave("--page compares the whole experiment kfhe with the paper; leave out --quick.", WRONG_USE)
+    papers = (Experiment.KFHE, Experiment.KFHE_HOMER)
+    if quick and experiment not in papers:
+        leave(f"--quick belongs to the experiments {' and '.join(papers)}; got {experiment}.", WRONG_USE)
+    if page is not None and (quick or experiment not in papers):
+        leave("--page compares a whole experiment, kfhe or kfhe-homer, with its paper; leave out --quick.", WRONG_USE)
     if scheduler is not None and backend not in (None, Backend.DASK):
         leave(f"--scheduler needs --backend dask; got {backend}.", WRONG_USE)
-    suite = get_suite("kfhe-quick" if quick else experiment)
+    suite = get_suite(f"{experiment}-quick" if quick else experiment)
     if repeats is not None:
         suite = dataclasses.replace(suite, repeats=repeats)
     # A store refuses another number of repeats, so each number has a folder of its own.
@@ -147,9 +155,10 @@ def reproduce(
             fresh=not resume,
         )
     if page is not None:
-        from fuselearn.lab.reproduction import write_page
+        from fuselearn.lab import reproduction, reproduction_homer
 
-        typer.echo(f"The comparison with the paper lies in {write_page(place.summary, page)}")
+        write = reproduction if experiment is Experiment.KFHE else reproduction_homer
+        typer.echo(f"The comparison with the paper lies in {write.write_page(place.summary, page)}")
 
 
 def compare(
@@ -185,10 +194,11 @@ def compare(
     from fuselearn.lab.methods import METHODS
     from fuselearn.lab.suites import table_suite
 
-    names = [name.strip() for name in methods.split(",")] if methods is not None else list(METHODS)
-    unknown = [name for name in names if name not in METHODS]
+    known = [name for name, method in METHODS.items() if method.task == "multiclass"]
+    names = [name.strip() for name in methods.split(",")] if methods is not None else known
+    unknown = [name for name in names if name not in known]
     if unknown:
-        leave(f"--methods must be among {', '.join(METHODS)}; got {unknown[0]!r}.", WRONG_USE)
+        leave(f"--methods must be among {', '.join(known)}; got {unknown[0]!r}.", WRONG_USE)
     levels = _fractions(noise)
     with sentences(), _wrong_use():
         suite = table_suite(file, target, methods=names, noise=levels, repeats=repeats, folds=folds, seed=seed)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from fuselearn.datasets.dataset import Dataset, DatasetError
+from fuselearn.datasets.digit_pairs import make_digit_pairs
 from fuselearn.datasets.openml import FetchError, fetch
 from fuselearn.datasets.registry import DatasetInfo, registry
 from fuselearn.datasets.storage import SUFFIXES, read_stored, write_stored
@@ -171,7 +172,10 @@ def _cache_file(info: DatasetInfo) -> Path:
     return root / info.task / f"{info.name}.csv.gz"
 
 
-def _bundled(name: str) -> tuple[pd.DataFrame, pd.Series]:
+def _bundled(name: str) -> tuple[pd.DataFrame, pd.Series | pd.DataFrame]:
+    if name == "digit_pairs":
+        pairs = make_digit_pairs(random_state=0)
+        return pairs.X, pairs.y
     from sklearn import datasets
 
     bunch = getattr(datasets, f"load_{name}")(as_frame=True)

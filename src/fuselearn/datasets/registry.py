@@ -285,6 +285,12 @@ _MULTILABEL = (
         "207 rows have no label.",
         openml=OpenMLCopy(40593, "langLog"),
     ),
+    DatasetInfo(
+        "digit_pairs", "multilabel", 1000, 128, 10,
+        "Pictures of two handwritten digits side by side; the labels are the digits present (make_digit_pairs with "
+        "random_state=0).",
+        bundled=True, positives=1901,
+    ),
 )  # fmt: skip
 
 _REGISTRY: Mapping[str, DatasetInfo] = MappingProxyType({info.name: info for info in (*_MULTICLASS, *_MULTILABEL)})

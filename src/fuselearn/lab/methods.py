@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import pandas as pd
 from sklearn.base import BaseEstimator, clone
@@ -20,12 +22,15 @@ from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     RandomForestClassifier,
 )
+from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
+from fuselearn import multilabel
 from fuselearn.ensembles import BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier
+from fuselearn.multilabel.base import MultilabelClassifier
 
-__all__ = ["METHODS", "Method", "compiles", "count_components", "make_estimators", "seeded", "settings"]
+__all__ = ["METHODS", "Method", "compiles", "count_components", "fit_name", "make_estimators", "seeded", "settings"]
 
 OURS = (KFHEClassifier, SAMMEClassifier, BaggedClassifier)
 
@@ -44,12 +49,21 @@ class Method:
         What it is, in a phrase.
     requires : str, default=""
         The package it needs beyond those of fuselearn.
+    task : {"multiclass", "multilabel"}, default="multiclass"
+        Whether it gives each row one class or any number of labels.
+    fits_like : str, default=""
+        The method whose fit it shares, because both differ only in what is done with the fitted model.
+    adapt : callable, optional
+        Makes this method's fitted estimator from that of `fits_like` and its training rows and labels.
     """
 
     name: str
     make: Callable[[], BaseEstimator]
     description: str
     requires: str = ""
+    task: str = "multiclass"
+    fits_like: str = ""
+    adapt: Callable[[Any, Any, Any], Any] | None = None
 
     @property
     def installed(self) -> bool:
@@ -108,6 +122,11 @@ def make_estimators(
     return estimators, missing
 
 
+def fit_name(method: str) -> str:
+    """Return the method whose fit and whose seed a method uses: most often its own."""
+    return (METHODS[method].fits_like if method in METHODS else "") or method
+
+
 def seeded(estimator: BaseEstimator, seed: int) -> BaseEstimator:
     """Return a copy with `seed` as its random state, and of every estimator inside it."""
     copy = clone(estimator)
@@ -139,6 +158,10 @@ def count_components(estimator: BaseEstimator) -> int | None:
     A gradient boosting of c classes grows c trees in each round, and they count.
     """
     model = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    if isinstance(model, multilabel.ThresholdedClassifier):
+        return count_components(model.estimator_)
+    if isinstance(model, MultilabelClassifier):
+        return _count_models(model)
     if isinstance(model, CARTClassifier):
         return 1
     if isinstance(model, OURS):
@@ -151,9 +174,20 @@ def count_components(estimator: BaseEstimator) -> int | None:
     return None if parts is None else len(parts)
 
 
+def _count_models(model: MultilabelClassifier) -> int:
+    """Count the two-class models or trees of a multi-label classifier."""
+    if hasattr(model, "n_models_"):
+        return int(model.n_models_)
+    if isinstance(model, multilabel.PCTForestClassifier):
+        return int(model.n_estimators)
+    if isinstance(model, multilabel.AdaBoostMHClassifier):
+        return int(model.n_iter_)
+    return int(getattr(model, "n_estimators", 1) * model.n_labels_)
+
+
 def compiles(estimator: BaseEstimator) -> bool:
     """Whether the first fit in a process is slow, because fuselearn's kernels compile or load."""
-    return isinstance(estimator, (CARTClassifier, *OURS))
+    return isinstance(estimator, (CARTClassifier, MultilabelClassifier, *OURS))
 
 
 def _numbered(X: pd.DataFrame) -> pd.DataFrame:
@@ -175,6 +209,87 @@ def _lightgbm() -> BaseEstimator:
     model = importlib.import_module("lightgbm").LGBMClassifier(n_jobs=1, verbose=-1)
     return make_pipeline(FunctionTransformer(_numbered), model)
 
+
+def _forest(decision: Any) -> BaseEstimator:
+    return multilabel.ThresholdedClassifier(_one_hot(RandomForestClassifier()), decision, cv="oob")
+
+
+def _forest_per_label(decision: Any) -> BaseEstimator:
+    forests = MultiOutputClassifier(RandomForestClassifier())
+    return multilabel.ThresholdedClassifier(_one_hot(forests), decision, cv="oob")
+
+
+def _decided_forests(name: str, make: Callable[[Any], BaseEstimator], description: str) -> Iterator[Method]:
+    """Make a method for each way to decide; all share the fit of the last one."""
+    lead = f"{name} (label thresholds)"
+    for suffix, decision, how in (
+        ("", 0.5, "decided at 0.5"),
+        (" (cardinality)", "cardinality", "decided so that rows have as many labels as in training"),
+        (" (label thresholds)", multilabel.PerLabelThresholds(0), "decided by thresholds from out-of-bag scores"),
+    ):
+        own = name + suffix
+        yield Method(
+            own,
+            partial(make, decision),
+            f"{description}, {how}",
+            task="multilabel",
+            fits_like="" if own == lead else lead,
+            adapt=None if own == lead else partial(_decide, decision),
+        )
+
+
+def _decide(decision: Any, fitted: Any, X: Any, Y: Any) -> Any:
+    return fitted.with_decision(decision, X, Y)
+
+
+_MULTILABEL_METHODS = (
+    Method(
+        "KFHE-HOMER",
+        multilabel.KFHEHOMERClassifier,
+        "100 HOMERs fused by a Kalman filter",
+        task="multilabel",
+    ),
+    Method(
+        "KFHE-HOMER (authors)",
+        lambda: multilabel.KFHEHOMERClassifier(C=1e8, gamma=1e-6, scaling=None),
+        "KFHE-HOMER with the constants of its authors' program",
+        task="multilabel",
+    ),
+    Method(
+        "E-HOMER",
+        lambda: multilabel.EnsembleHOMERClassifier(vote="class"),
+        "the majority vote of 100 HOMERs on samples of twice the rows",
+        task="multilabel",
+        fits_like="E-HOMER (mean)",
+        adapt=lambda fitted, _X, _Y: fitted.with_vote("class"),
+    ),
+    Method(
+        "E-HOMER (mean)",
+        multilabel.EnsembleHOMERClassifier,
+        "the mean of 100 HOMERs' scores",
+        task="multilabel",
+    ),
+    Method(
+        "ECC",
+        lambda: multilabel.EnsembleOfChainsClassifier(
+            n_estimators=100, max_samples=2.0, max_features=0.5, probability="logistic", decision="cardinality"
+        ),
+        "the vote of 100 classifier chains on samples of twice the rows and half the columns",
+        task="multilabel",
+    ),
+    Method("CC", multilabel.ChainClassifier, "one chain of SVMs in the order of the labels", task="multilabel"),
+    Method("HOMER-B", multilabel.HOMERClassifier, "one HOMER with balanced clusters", task="multilabel"),
+    Method(
+        "HOMER-K",
+        lambda: multilabel.HOMERClassifier(clustering="kmeans"),
+        "one HOMER with clusters by k-means",
+        task="multilabel",
+    ),
+    Method("RF-PCT", multilabel.PCTForestClassifier, "100 trees that split for all labels at once", task="multilabel"),
+    Method("AdaBoost.MH", multilabel.AdaBoostMHClassifier, "100 boosted stumps", task="multilabel"),
+    *_decided_forests("RF", _forest, "scikit-learn's random forest of all labels"),
+    *_decided_forests("BR-RF", _forest_per_label, "scikit-learn's random forest per label"),
+)
 
 METHODS: Mapping[str, Method] = {
     method.name: method
@@ -209,6 +324,7 @@ METHODS: Mapping[str, Method] = {
             "scikit-learn's gradient boosting on histograms",
         ),
         Method("LightGBM", _lightgbm, "LightGBM with its defaults", requires="lightgbm"),
+        *_MULTILABEL_METHODS,
     )
 }
 """The methods that come with the library, by name."""

@@ -1,9 +1,9 @@
 """The experiment itself: how data are dealt out and corrupted, and what one fold does.
 
-The protocol is that of the KFHE paper. For each repeat the rows are dealt into stratified folds;
-for each repeat and level of noise a fraction of all labels is corrupted once. Every method trains
-on the corrupted labels of the same training rows and is scored on the clean labels of the same
-test rows.
+The protocol is that of the KFHE papers. For each repeat the rows are dealt into stratified folds
+(iteratively stratified ones, where rows have labels); for each repeat and level of noise a fraction
+of all labels is corrupted once. Every method trains on the corrupted labels of the same training
+rows and is scored on the clean labels of the same test rows.
 
 A `FoldTask` carries its data, so that the process that runs it needs no file, no environment
 variable and no memory of earlier tasks; pickling a table takes about a millisecond.
@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from math import log2
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,10 +31,12 @@ from sklearn.model_selection import StratifiedKFold
 
 import fuselearn
 from fuselearn.datasets import Dataset, corrupt_labels
-from fuselearn.lab.methods import compiles, count_components, seeded
-from fuselearn.lab.scoring import score_fold
+from fuselearn.lab.methods import METHODS, compiles, count_components, fit_name, seeded
+from fuselearn.lab.scoring import Scores, score_fold, score_labels
 from fuselearn.lab.store import Cell, Predictions, Result
 from fuselearn.lab.suites import Suite, derive_seed
+from fuselearn.multilabel import IterativeStratifiedKFold
+from fuselearn.multilabel.labels import read_probabilities
 
 __all__ = ["FoldTask", "corrupted", "deal_folds", "fit_cost", "fold_tasks", "quietly", "run_fold"]
 
@@ -57,10 +59,10 @@ class FoldTask:
         Which fold it is, as in `fuselearn.lab.store.Cell`.
     X : DataFrame
         The whole dataset.
-    truth, labels : array of int, shape (n_rows,)
-        The numbers of the clean and of the corrupted classes.
+    truth, labels : array of int, shape (n_rows,) or (n_rows, n_labels)
+        The numbers of the clean and of the corrupted classes, or zeros and ones for labels.
     classes : array of str
-        The names of the classes.
+        The names of the classes or labels.
     test : array of int
         The rows to score on; the others train.
     estimators : mapping of str to estimator
@@ -107,8 +109,8 @@ def deal_folds(suite: Suite, dataset: str, y: npt.ArrayLike, repeat: int) -> lis
         Its seed and its number of folds count.
     dataset : str
         The name of the dataset.
-    y : array-like of shape (n_rows,)
-        The clean classes.
+    y : array-like of shape (n_rows,) or (n_rows, n_labels)
+        The clean classes or labels.
     repeat : int
         From 0.
 
@@ -118,8 +120,9 @@ def deal_folds(suite: Suite, dataset: str, y: npt.ArrayLike, repeat: int) -> lis
         The test rows of each fold.
     """
     seed = derive_seed("folds", suite.seed, dataset, repeat)
-    splitter = StratifiedKFold(suite.folds, shuffle=True, random_state=seed)
-    return [test for _, test in splitter.split(np.zeros((np.size(y), 1)), y)]
+    kind = StratifiedKFold if np.ndim(y) == 1 else IterativeStratifiedKFold
+    splitter = kind(suite.folds, shuffle=True, random_state=seed)
+    return [test for _, test in splitter.split(np.zeros((np.shape(y)[0], 1)), y)]
 
 
 def corrupted(suite: Suite, dataset: str, y: npt.ArrayLike, noise: float, repeat: int) -> Codes:
@@ -164,7 +167,7 @@ def fold_tasks(
         Whether the results carry their predictions.
     """
     for name, dataset in sorted(data.items(), key=lambda item: -fit_cost(item[1].X)):
-        classes, truth = np.unique(np.asarray(dataset.y, dtype=str), return_inverse=True)
+        classes, truth = _number(dataset)
         for repeat in range(suite.repeats):
             folds = deal_folds(suite, name, truth, repeat)
             for noise in suite.noise:
@@ -175,12 +178,22 @@ def fold_tasks(
                         for method, estimator in estimators.items()
                         if Cell(name, noise, repeat, fold, method) not in finished
                     }
-                    seeds = {method: derive_seed(suite.seed, name, noise, repeat, fold, method) for method in missing}
+                    seeds = {
+                        method: derive_seed(suite.seed, name, noise, repeat, fold, fit_name(method))
+                        for method in missing
+                    }
                     if missing:
                         yield FoldTask(
                             name, noise, repeat, fold, dataset.X, truth, labels, classes, test,
                             missing, seeds, keep_predictions,
                         )  # fmt: skip
+
+
+def _number(dataset: Dataset) -> tuple[npt.NDArray[Any], Codes]:
+    """Return the names of the classes or labels, and the target in numbers."""
+    if dataset.task == "multilabel":
+        return np.array([str(name) for name in dataset.y.columns]), np.asarray(dataset.y, dtype=np.intp)
+    return np.unique(np.asarray(dataset.y, dtype=str), return_inverse=True)
 
 
 def run_fold(task: FoldTask) -> list[Result]:
@@ -197,8 +210,16 @@ def run_fold(task: FoldTask) -> list[Result]:
     train = np.ones(len(task.truth), dtype=bool)
     train[task.test] = False
     X_train, X_test = task.X[train], task.X.iloc[task.test]
+    fits: dict[str, Fit] = {}
     with quietly():
-        return [_run_method(task, method, train, X_train, X_test) for method in task.estimators]
+        return [_run_method(task, method, train, X_train, X_test, fits) for method in task.estimators]
+
+
+class Fit(NamedTuple):
+    """A fitted estimator, and how long fitting it took."""
+
+    estimator: Any
+    seconds: float
 
 
 def _run_method(
@@ -207,37 +228,67 @@ def _run_method(
     train: npt.NDArray[np.bool_],
     X_train: pd.DataFrame,
     X_test: pd.DataFrame,
+    fits: dict[str, Fit],
 ) -> Result:
     cell, seed = task.cell(method), task.seeds[method]
     # A suite runs for hours on estimators of any origin: whatever one raises is its result.
     try:
-        estimator = seeded(task.estimators[method], seed)
-        if compiles(estimator):
-            _warm_up(estimator, X_train, task.labels[train], (method, task.dataset))
+        fit = _fit(task, method, X_train, task.labels[train], fits)
         start = time.perf_counter()
-        estimator.fit(X_train, task.labels[train])
-        fitted = time.perf_counter()
-        predicted = np.asarray(estimator.predict(X_test))
-        done = time.perf_counter()
-        probabilities = _probabilities(estimator, X_test, task.labels[train], len(task.classes))
-        scores = score_fold(task.truth[task.test], predicted, len(task.classes), probabilities)
-        components = count_components(estimator)
+        predicted = np.asarray(fit.estimator.predict(X_test))
+        predict_seconds = time.perf_counter() - start
+        scores = _score(task, fit.estimator, X_test, task.labels[train], predicted)
+        components = count_components(fit.estimator)
     except Exception as error:
         text = f"{type(error).__name__}: {error}"[:LONGEST_ERROR]
         return Result(cell, seed, error=text, versions=_versions())
-    kept = None
-    if task.keep_predictions:
-        kept = Predictions(task.test.tolist(), task.classes[predicted].tolist())
     return Result(
         cell,
         seed,
         scores,
-        fit_seconds=fitted - start,
-        predict_seconds=done - fitted,
+        fit_seconds=fit.seconds,
+        predict_seconds=predict_seconds,
         components=components,
         versions=_versions(),
-        predictions=kept,
+        predictions=_keep(task, predicted) if task.keep_predictions else None,
     )
+
+
+def _fit(task: FoldTask, method: str, X: pd.DataFrame, labels: Codes, fits: dict[str, Fit]) -> Fit:
+    """Fit a method, or make it from the fit of another that it shares."""
+    lead = fit_name(method)
+    if lead not in fits:
+        estimator = seeded(task.estimators[method] if lead == method else METHODS[lead].make(), task.seeds[method])
+        if compiles(estimator):
+            _warm_up(estimator, X, labels, (lead, task.dataset))
+        start = time.perf_counter()
+        estimator.fit(X, labels)
+        fits[lead] = Fit(estimator, time.perf_counter() - start)
+    adapt = METHODS[method].adapt if lead != method else None
+    if adapt is None:
+        return fits[lead]
+    start = time.perf_counter()
+    adapted = adapt(fits[lead].estimator, X, labels)
+    return Fit(adapted, fits[lead].seconds + time.perf_counter() - start)
+
+
+def _score(task: FoldTask, estimator: Any, X: pd.DataFrame, labels: Codes, predicted: npt.NDArray[Any]) -> Scores:
+    truth = task.truth[task.test]
+    if truth.ndim == 2:
+        scores = read_probabilities(estimator.predict_proba(X), truth.shape[1]) if _has_scores(estimator) else None
+        return score_labels(truth, predicted, scores)
+    probabilities = _probabilities(estimator, X, labels, len(task.classes))
+    return score_fold(truth, predicted, len(task.classes), probabilities)
+
+
+def _has_scores(estimator: Any) -> bool:
+    return hasattr(estimator, "predict_proba")
+
+
+def _keep(task: FoldTask, predicted: npt.NDArray[Any]) -> Predictions:
+    if predicted.ndim == 1:
+        return Predictions(task.test.tolist(), task.classes[predicted].tolist())
+    return Predictions(task.test.tolist(), [task.classes[row == 1].tolist() for row in predicted])
 
 
 def _warm_up(estimator: BaseEstimator, X: pd.DataFrame, labels: Codes, kind: tuple[str, str]) -> None:
@@ -254,7 +305,7 @@ def _probabilities(
     estimator: BaseEstimator, X: pd.DataFrame, labels: Codes, n_classes: int
 ) -> npt.NDArray[np.float64] | None:
     """Return a column for every class of the dataset, also for those that training never saw."""
-    if not hasattr(estimator, "predict_proba"):
+    if not _has_scores(estimator):
         return None
     table = np.zeros((len(X), n_classes))
     table[:, getattr(estimator, "classes_", np.unique(labels))] = estimator.predict_proba(X)

@@ -29,7 +29,7 @@ from fuselearn.lab.report_text import count, join, percent, signed
 from fuselearn.lab.statistics import aligned_posthoc
 from fuselearn.lab.summary import KEYS, read_summary
 
-__all__ = ["SETTINGS", "Claim", "Reproduction", "make_page", "write_page"]
+__all__ = ["SETTINGS", "Claim", "Reproduction", "cost_lines", "make_page", "read_costs", "render_page", "write_page"]
 
 SETTINGS = {"KFHE": "unpruned trees", "KFHE (pruned)": "pruned trees"}
 """The two ways in which KFHE was run; the paper has one column for both."""
@@ -196,12 +196,8 @@ def make_page(summary: pd.DataFrame, costs: Mapping[str, Any] | None = None, *, 
     page : str
     """
     run = Reproduction(summary)
-    environment = Environment(
-        loader=PackageLoader("fuselearn.lab"), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )  # fmt: skip
-    environment.filters |= {"percent": percent, "signed": signed, "count": count, "join_words": join}
-    page = environment.get_template("reproduction.md").render(
+    return render_page(
+        "reproduction.md",
         run=run,
         methods=METHODS,
         settings=SETTINGS,
@@ -216,9 +212,19 @@ def make_page(summary: pd.DataFrame, costs: Mapping[str, Any] | None = None, *, 
         far=_far_lines(run, summary),
         tables=[(noise, _score_lines(run, noise)) for noise in run.levels],
         costs=costs,
-        cost_lines=_cost_lines(costs),
+        cost_lines=cost_lines(costs),
         source=source,
     )
+
+
+def render_page(template: str, **values: Any) -> str:
+    """Fill a Markdown template; whatever its loops leave of blank lines is tidied up."""
+    environment = Environment(
+        loader=PackageLoader("fuselearn.lab"), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )  # fmt: skip
+    environment.filters |= {"percent": percent, "signed": signed, "count": count, "join_words": join}
+    page = environment.get_template(template).render(**values)
     page = re.sub(r"[ \t]+$", "", page, flags=re.MULTILINE)
     return re.sub(r"\n{3,}", "\n\n", page)
 
@@ -238,12 +244,18 @@ def write_page(summary: str | os.PathLike[str], page: str | os.PathLike[str]) ->
     page : Path
     """
     summary, page = Path(summary), Path(page)
-    beside = summary.with_suffix(".json")
-    costs = json.loads(beside.read_text(encoding="utf-8")) if beside.is_file() else None
-    text = make_page(read_summary(summary), costs, source=summary.name if summary.is_absolute() else summary.as_posix())
+    text = make_page(
+        read_summary(summary), read_costs(summary), source=summary.name if summary.is_absolute() else summary.as_posix()
+    )
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text(text, encoding="utf-8")
     return page
+
+
+def read_costs(summary: Path) -> dict[str, Any] | None:
+    """Read the JSON file beside a summary, if there is one."""
+    beside = summary.with_suffix(".json")
+    return json.loads(beside.read_text(encoding="utf-8")) if beside.is_file() else None
 
 
 def _column(method: str) -> str:
@@ -368,22 +380,23 @@ def _ours(run: Reproduction, dataset: str, noise: float, method: str) -> str:
     return f"**{text}**" if abs(difference) > FAR_OFF else text
 
 
-def _cost_lines(costs: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+def cost_lines(costs: Mapping[str, Any] | None, parts: str = "trees") -> list[tuple[str, str]]:
+    """List what a run cost; `parts` is what its ensembles consist of."""
     if costs is None:
         return []
     totals = costs["totals"]
     elapsed, fitting, trees = totals["elapsed_seconds"], totals["fit_seconds"], totals["components"]
     lines = [
         ("time by the clock", format_seconds(elapsed)),
-        ("ensembles and trees trained (fits)", f"{totals['results']:,}"),
+        ("models trained (fits)", f"{totals['results']:,}"),
         ("failed fits", f"{totals['failures']:,}"),
-        ("trees in them", f"{trees:,}"),
+        (f"{parts} in them", f"{trees:,}"),
         ("time spent in fit, all processes", format_seconds(fitting)),
         ("time spent in predict, all processes", format_seconds(totals["predict_seconds"])),
     ]
     if elapsed > 0 and fitting > 0:
-        lines.append(("trees per second by the clock, scoring and all else included", f"{trees / elapsed:,.0f}"))
-        lines.append(("trees per second of fitting, per process", f"{trees / fitting:,.0f}"))
+        lines.append((f"{parts} per second by the clock, scoring and all else included", f"{trees / elapsed:,.0f}"))
+        lines.append((f"{parts} per second of fitting, per process", f"{trees / fitting:,.0f}"))
     return lines
 
 

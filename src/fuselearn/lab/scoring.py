@@ -1,31 +1,43 @@
-"""The scores of one fold, all of them from one table of true against predicted classes."""
+"""The scores of one fold: of classes from one table of true against predicted ones, of labels from counts."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.metrics import accuracy_score, hamming_loss
 
-__all__ = ["SCORES", "Scores", "log_loss", "score_fold"]
+from fuselearn.multilabel.metrics import macro_f1, micro_f1
+
+__all__ = ["SCORES", "Scores", "log_loss", "score_fold", "score_labels"]
 
 SCORES = {
     "macro_f1": "macro-averaged F1",
     "accuracy": "accuracy",
     "balanced_accuracy": "balanced accuracy",
     "log_loss": "log loss",
+    "micro_f1": "micro-averaged F1",
+    "hamming_loss": "Hamming loss",
 }
-"""The columns of scores in a store, and their names in words. Only log loss is better low."""
+"""The columns of scores in a store, and their names in words. Only the two losses are better low."""
 
 
 @dataclass(frozen=True)
 class Scores:
-    """The scores of one method on one fold; `log_loss` is None without probabilities."""
+    """The scores of one method on one fold.
+
+    `log_loss` is None without probabilities. Of classes, micro F1 and Hamming loss are None: they would repeat the
+    accuracy. Of labels, the accuracy is the share of rows with every label right, and the balanced accuracy is None.
+    """
 
     macro_f1: float
     accuracy: float
-    balanced_accuracy: float
+    balanced_accuracy: float | None = None
     log_loss: float | None = None
+    micro_f1: float | None = None
+    hamming_loss: float | None = None
 
 
 def score_fold(
@@ -63,7 +75,7 @@ def score_fold(
     --------
     >>> from fuselearn.lab.scoring import score_fold
     >>> score_fold([0, 0, 1, 1], [0, 0, 1, 0], n_classes=3)
-    Scores(macro_f1=0.48888..., accuracy=0.75, balanced_accuracy=0.75, log_loss=None)
+    Scores(macro_f1=0.48888..., accuracy=0.75, balanced_accuracy=0.75, log_loss=None, ...)
     """
     truth, predicted = np.asarray(truth, dtype=np.intp), np.asarray(predicted, dtype=np.intp)
     if predicted.min() < 0 or predicted.max() >= n_classes:
@@ -82,6 +94,44 @@ def score_fold(
         accuracy=float(right.sum() / len(truth)),
         balanced_accuracy=float((right[present] / actual[present]).mean()),
         log_loss=None if probabilities is None else log_loss(truth, probabilities),
+    )
+
+
+def score_labels(
+    truth: npt.ArrayLike, predicted: npt.ArrayLike, probabilities: npt.NDArray[np.float64] | None = None
+) -> Scores:
+    """Score the predicted labels of one fold.
+
+    The F1 of a label that neither occurs in the fold nor is predicted counts as 1, as in the KFHE-HOMER paper: without
+    that rule a rare label would cost every method the same for nothing. The log loss is the mean over all rows and
+    labels.
+
+    Parameters
+    ----------
+    truth, predicted : array-like of 0 and 1, shape (n_rows, n_labels)
+    probabilities : array of shape (n_rows, n_labels), optional
+        For the log loss.
+
+    Returns
+    -------
+    scores : Scores
+
+    Examples
+    --------
+    >>> from fuselearn.lab.scoring import score_labels
+    >>> scores = score_labels([[1, 0, 0], [1, 1, 0]], [[1, 0, 0], [1, 0, 0]])
+    >>> round(scores.macro_f1, 4), scores.accuracy, round(scores.hamming_loss, 4)
+    (0.6667, 0.5, 0.1667)
+    """
+    truth, predicted = np.asarray(truth), np.asarray(predicted)
+    if predicted.shape != truth.shape or not np.isin(predicted, (0, 1)).all():
+        raise ValueError(f"predicted must hold 0 and 1 in the shape {truth.shape}; it has the shape {predicted.shape}.")
+    return Scores(
+        macro_f1=macro_f1(truth, predicted),
+        accuracy=float(accuracy_score(truth, predicted)),
+        micro_f1=micro_f1(truth, predicted),
+        hamming_loss=float(hamming_loss(truth, predicted)),
+        log_loss=None if probabilities is None else _log_loss_of_labels(truth, probabilities),
     )
 
 
@@ -107,4 +157,9 @@ def log_loss(truth: npt.ArrayLike, probabilities: npt.ArrayLike) -> float:
     table = np.asarray(probabilities, dtype=np.float64)
     table = table / table.sum(axis=1, keepdims=True)
     given = table[np.arange(len(table)), np.asarray(truth, dtype=np.intp)]
+    return float(-np.log(np.clip(given, np.finfo(np.float64).eps, 1)).mean())
+
+
+def _log_loss_of_labels(truth: npt.NDArray[Any], probabilities: npt.NDArray[np.float64]) -> float:
+    given = np.where(truth == 1, probabilities, 1 - probabilities)
     return float(-np.log(np.clip(given, np.finfo(np.float64).eps, 1)).mean())

@@ -27,7 +27,7 @@ from fuselearn.lab.suites import Suite
 __all__ = ["Cell", "Predictions", "Result", "ResultStore", "StoreError"]
 
 APPLICATION_ID = int.from_bytes(b"FUSE", "big")
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 MAGIC = b"SQLite format 3\0"
 BUSY_SECONDS = 60.0
 KEY = ("dataset", "noise", "repeat", "fold", "method")
@@ -52,6 +52,7 @@ CREATE TABLE results (
     macro_f1 REAL, accuracy REAL, balanced_accuracy REAL, log_loss REAL,
     fit_seconds REAL, predict_seconds REAL, components INTEGER, seed INTEGER NOT NULL, error TEXT,
     fuselearn TEXT, numpy TEXT, scikit_learn TEXT, python TEXT, finished TEXT NOT NULL,
+    micro_f1 REAL, hamming_loss REAL,
     {_PRIMARY_KEY}
 ) WITHOUT ROWID;
 CREATE TABLE predictions (
@@ -60,6 +61,15 @@ CREATE TABLE predictions (
 PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {SCHEMA_VERSION};
 """
+
+_UPGRADES = {
+    1: """
+ALTER TABLE results ADD COLUMN micro_f1 REAL;
+ALTER TABLE results ADD COLUMN hamming_loss REAL;
+PRAGMA user_version = 2;
+""",
+}
+"""What brings a store of an older format to the next one."""
 
 
 class StoreError(ValueError):
@@ -78,10 +88,10 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Predictions:
-    """The rows of the dataset that the fold tests, from 0, and the class predicted for each."""
+    """The rows of the dataset that the fold tests, from 0, and the class, or the list of labels, predicted for each."""
 
     rows: list[int]
-    predicted: list[str]
+    predicted: list[str] | list[list[str]]
 
 
 @dataclass(frozen=True)
@@ -191,7 +201,7 @@ class ResultStore:
                         self._connection.execute(statement)
         if self._pragma("application_id") != APPLICATION_ID:
             raise StoreError(f"{self.path} is an SQLite file of another program, not a results store.")
-        version = self._pragma("user_version")
+        version = self._upgrade()
         if version != SCHEMA_VERSION:
             raise StoreError(
                 f"The results store {self.path} has the format {version}; this fuselearn reads "
@@ -200,6 +210,17 @@ class ResultStore:
         self._pragma("journal_mode = WAL")
         # Enough for a killed process; a power cut may cost the last results, never the file.
         self._pragma("synchronous = NORMAL")
+
+    def _upgrade(self) -> int:
+        """Bring a store of an older format up to date; return the format that it has then."""
+        version: int = self._pragma("user_version")
+        while version in _UPGRADES:
+            with self._writing():
+                if self._pragma("user_version") == version:  # another process may have been faster
+                    for statement in _UPGRADES[version].split(";")[:-1]:
+                        self._connection.execute(statement)
+            version = self._pragma("user_version")
+        return version
 
     def _is_empty(self) -> bool:
         tables = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]

@@ -22,6 +22,7 @@ from fuselearn.datasets.noise import KINDS
 
 __all__ = ["SUITES", "Suite", "Table", "derive_seed", "get_suite", "table_suite"]
 
+TASKS = ("multiclass", "multilabel")
 PAPER_METHODS = ("KFHE", "KFHE (pruned)", "AdaBoost", "Bagging", "CART")
 PAPER_NOISE = (0.0, 0.05, 0.10, 0.15, 0.20)
 RIVALS = (
@@ -30,6 +31,24 @@ RIVALS = (
     "ExtraTrees",
     "HistGradientBoosting",
     "LightGBM",
+)
+
+HOMER_METHODS = (
+    "KFHE-HOMER",
+    "E-HOMER",
+    "E-HOMER (mean)",
+    "ECC",
+    "CC",
+    "HOMER-B",
+    "HOMER-K",
+    "RF-PCT",
+    "AdaBoost.MH",
+    "RF",
+    "RF (cardinality)",
+    "RF (label thresholds)",
+    "BR-RF",
+    "BR-RF (cardinality)",
+    "BR-RF (label thresholds)",
 )
 
 
@@ -78,6 +97,8 @@ class Suite:
         From which every other seed is derived.
     tables : sequence of Table, default=()
         Files of the user's own.
+    task : {"multiclass", "multilabel"}, default="multiclass"
+        Whether each row has one class or any number of labels.
     description : str, default=""
         What the suite is for, in a sentence.
 
@@ -98,6 +119,7 @@ class Suite:
     folds: int = 10
     seed: int = 0
     tables: Sequence[Table] = ()
+    task: str = "multiclass"
     description: str = ""
 
     def __post_init__(self) -> None:
@@ -110,6 +132,8 @@ class Suite:
         self._freeze("tables", tuple(self.tables))
         if self.noise_kind not in KINDS:
             raise ValueError(f"noise_kind must be one of {', '.join(map(repr, KINDS))}; got {self.noise_kind!r}.")
+        if self.task not in TASKS:
+            raise ValueError(f"task must be one of {', '.join(map(repr, TASKS))}; got {self.task!r}.")
         for field, least in (("repeats", 1), ("folds", 2), ("seed", 0)):
             value = getattr(self, field)
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
@@ -131,6 +155,8 @@ class Suite:
         """
         plain: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(self)))
         del plain["description"]
+        if plain["task"] == "multiclass":  # stores of the time before there were others say nothing
+            del plain["task"]
         for table in plain["tables"]:
             del table["path"]
         return plain
@@ -159,8 +185,16 @@ class Suite:
             )
         else:
             data = read_table(table.path, table.target)
-        if data.task != "multiclass":
-            raise DatasetError(f"{dataset!r} is a {data.task} table; the suite {self.name!r} needs one class per row.")
+        if data.task != self.task:
+            needs = "one class per row" if self.task == "multiclass" else "label columns"
+            raise DatasetError(f"{dataset!r} is a {data.task} table; the suite {self.name!r} needs {needs}.")
+        if self.task == "multiclass":
+            self._refuse_few_classes(dataset, data)
+        elif len(data.X) < self.folds:
+            raise DatasetError(f"{dataset!r} has {len(data.X)} rows, too few for {self.folds} folds.")
+        return data
+
+    def _refuse_few_classes(self, dataset: str, data: Dataset) -> None:
         sizes = data.y.value_counts()
         if len(sizes) < 2 or sizes.max() < self.folds:
             raise DatasetError(
@@ -168,7 +202,6 @@ class Suite:
                 f"or more, for {self.folds} stratified folds; it has {len(sizes)}, the largest "
                 f"with {sizes.max()} rows. Ask for fewer folds."
             )
-        return data
 
 
 def derive_seed(*parts: str | int | float) -> int:
@@ -310,6 +343,7 @@ def _digest(path: str | os.PathLike[str]) -> str:
 
 
 _KFHE_DATASETS = tuple(info.name for info in registry().values() if info.paper == "kfhe" and not info.unavailable)
+_HOMER_DATASETS = tuple(info.name for info in registry().values() if info.paper == "kfhe-homer")
 
 SUITES: Mapping[str, Suite] = {
     suite.name: suite
@@ -339,6 +373,33 @@ SUITES: Mapping[str, Suite] = {
             repeats=2,
             folds=5,
             description="A first look: four methods, four small datasets, three levels of noise.",
+        ),
+        Suite(
+            name="kfhe-homer",
+            datasets=_HOMER_DATASETS,
+            methods=HOMER_METHODS,
+            repeats=2,
+            folds=5,
+            task="multilabel",
+            description="The experiments of the KFHE-HOMER paper, with the forests that a practitioner would use.",
+        ),
+        Suite(
+            name="kfhe-homer-quick",
+            datasets=("digit_pairs",),
+            methods=HOMER_METHODS,
+            repeats=1,
+            folds=3,
+            task="multilabel",
+            description="The KFHE-HOMER paper's methods on data that need no download, in minutes.",
+        ),
+        Suite(
+            name="kfhe-homer-authors",
+            datasets=("flags_ml", "birds", "emotions"),
+            methods=("KFHE-HOMER (authors)",),
+            repeats=2,
+            folds=5,
+            task="multilabel",
+            description="KFHE-HOMER with the constants of its authors' program.",
         ),
         Suite(
             name="robust",

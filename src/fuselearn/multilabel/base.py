@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any, Self
 
 import numpy as np
@@ -89,6 +90,32 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
             rule.fit(self._honest_scores(X, Y, weights, int(rng.integers(2**31))), Y, weights)
         self.rule_ = rule
         return self
+
+    def with_decision(self, decision: Any, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Give a copy that decides by another rule; what was trained stays as it is.
+
+        Parameters
+        ----------
+        decision : float, str or rule
+            As the parameter of that name.
+        X, y, sample_weight
+            The training data, from which a rule that is learned gets its honest scores: out-of-bag ones if they were
+            kept in training, otherwise those of models trained on parts of the rows.
+
+        Returns
+        -------
+        object
+            Fitted.
+        """
+        check_is_fitted(self)
+        rule = make_decision_rule(decision, "decision")
+        other = copy.copy(self).set_params(decision=decision)
+        if rule.needs_scores:
+            X, Y = validate_rows(self, X, reset=False), read_labels(y).view(np.int8)
+            seed = int(make_generator(self.random_state).integers(2**31))
+            rule.fit(other._honest_scores(X, Y, read_weights(sample_weight, X, len(Y)), seed), Y)
+        other.rule_ = rule
+        return other
 
     def predict(self, X: Any) -> npt.NDArray[np.int64]:
         """Predict the labels of each row, by the rule that ``decision`` names.

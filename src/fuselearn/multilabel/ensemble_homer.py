@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from fuselearn.ensembles.base import check_choice, check_whole_number
 from fuselearn.multilabel.base import Labels, Weights
@@ -137,3 +139,22 @@ class EnsembleHOMERClassifier(HOMEREnsemble):
         fused = LabelSum(components, coefficients, sensor, self.vote)
         self._keep_left_out(fused, Y.shape)
         self._adopt(fused)
+
+    def with_vote(self, vote: str) -> Self:
+        """Give a copy that combines the same trained HOMERs in another way.
+
+        Parameters
+        ----------
+        vote : {"probability", "class"}
+
+        Returns
+        -------
+        EnsembleHOMERClassifier
+            Fitted. A decision rule that was learned is taken over as it is.
+        """
+        check_is_fitted(self)
+        check_choice("vote", vote, ("class", "probability"))
+        other = copy.copy(self).set_params(vote=vote)
+        fused = self._fused_
+        other._fused_ = LabelSum(fused.components, fused.coefficients, fused.sensor, vote)
+        return other

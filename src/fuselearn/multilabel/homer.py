@@ -34,6 +34,12 @@ class HOMERBase(FusedClassifier, ReductionClassifier):
         learner = self._bind(X, n_threads=n_threads if holds_lock else 1)
         return HOMERSensor(learner, Y, n_threads=1 if holds_lock else n_threads)
 
+    @property
+    def n_models_(self) -> int:
+        """Number of two-class models that were trained, those for calibration not counted."""
+        check_is_fitted(self)
+        return sum(component.n_models for component in self._fused_.components)
+
 
 class HOMERClassifier(HOMERBase):
     """A tree of label groups with a two-class model for each group.

@@ -166,6 +166,11 @@ class HOMERComponent:
         return scores.T
 
     @property
+    def n_models(self) -> int:
+        """Number of two-class models: one for each meta-label of each node."""
+        return sum(len(node.groups) for node in self.hierarchy)
+
+    @property
     def left_out(self) -> Indices:
         """The bound rows that the component has not been trained on."""
         return np.flatnonzero(self._sample == 0)
