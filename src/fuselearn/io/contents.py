@@ -47,21 +47,29 @@ def _below(part: Any) -> Iterable[Any]:
 
 def _check_machines(block: Any) -> None:
     """Check that support vector machines fit the table that they were trained on."""
-    sensor, n_machines = block.sensor, np.count_nonzero(~block.is_constant)
-    width = sensor.n_columns if block.support is None else len(block.support)
+    sensor, machines, n_machines = block.sensor, block.machines, np.count_nonzero(~block.is_constant)
     if (
         sensor.shift.shape != (sensor.n_columns,)
         or sensor.scale.shape != (sensor.n_columns,)
         or block.is_constant.shape != block.constants.shape
-        or (n_machines and block.coefficients.shape != (n_machines, width))
-        or (n_machines and block.intercepts.shape != (n_machines,))
+        or (machines is None) != (n_machines == 0)
     ):
         raise ModelFileError("It holds support vector machines that do not fit their table.")
-    if block.support is not None and width:
+    if machines is None:
+        return
+    if machines.support is not None:
+        width = len(machines.support)
+    elif block.kernel.name == "linear":
+        width = sensor.n_columns
+    else:
+        width = len(sensor.radial_maps[block.kernel.factor].normalization_)
+    if machines.coefficients.shape != (n_machines, width) or machines.intercepts.shape != (n_machines,):
+        raise ModelFileError("It holds support vector machines that do not fit their table.")
+    if machines.support is not None and width:
         training = sensor.root._training_X
         if training.shape != (sensor.n_rows, sensor.n_columns) or sensor.appended.shape[0] != sensor.n_rows:
             raise ModelFileError("It holds support vector machines that do not fit their table.")
-        if block.support.min() < 0 or block.support.max() >= sensor.n_rows:
+        if machines.support.min() < 0 or machines.support.max() >= sensor.n_rows:
             raise ModelFileError("It holds support vectors out of place.")
 
 

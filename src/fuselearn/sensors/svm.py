@@ -83,7 +83,7 @@ class SVMSensor:
         self._training_X = self._scale(X)
         self._bound: KernelRows | None = KernelRows(self, self._training_X)
         self._needs_rows = False
-        self._radial_maps: dict[Kernel, Any] = {}
+        self.radial_maps: dict[float, Any] = {}
         self.is_large = is_too_large(self.n_rows)
         if self.is_large:
             warnings.warn(
@@ -215,7 +215,7 @@ class SVMSensor:
         other = copy.copy(self)
         other.appended = np.hstack([self.appended, columns])
         other._training_X = None  # the first sensor has it
-        other._radial_maps = {}
+        other.radial_maps = {}
         other._bound = other.extend_rows(self.root.bound_rows(), other.appended)
         return other
 
@@ -254,9 +254,9 @@ class SVMSensor:
 
     def map_features(self, rows: KernelRows, kernel: Kernel) -> npt.NDArray[np.float32]:
         """Give what approximates a radial kernel: features whose products are near its values."""
-        if kernel not in self._radial_maps:
-            self._radial_maps[kernel] = fit_radial_features(self.bound_rows().joined(), kernel.factor)
-        return self._radial_maps[kernel].transform(rows.joined()).astype(np.float32)
+        if kernel.factor not in self.radial_maps:
+            self.radial_maps[kernel.factor] = fit_radial_features(self.bound_rows().joined(), kernel.factor)
+        return self.radial_maps[kernel.factor].transform(rows.joined()).astype(np.float32)
 
     def _collapses(self, kernel: Kernel) -> bool:
         """Tell whether machines are kept as one weight per column, which is less than one per row."""
