@@ -1,4 +1,4 @@
-"""A forged tree is refused before anything walks down it."""
+"""A forged tree or machine is refused before anything walks down it or multiplies by it."""
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 from fuselearn import KFHEClassifier
 from fuselearn.io import ModelFileError, load, save
 from fuselearn.io.contents import check_contents
+from fuselearn.sensors import SVMSensor, large_svm
 
 X, y = load_wine(return_X_y=True)
 
@@ -64,3 +65,41 @@ def test_trees_of_histogram_boosting(field, value):
     predictor.nodes[field][0] = value
     with pytest.raises(ModelFileError, match="tree of scikit-learn"):
         check_contents(model)
+
+
+@pytest.fixture(params=["rbf", "linear", "large rbf"])
+def block(request, monkeypatch):
+    if request.param == "large rbf":
+        monkeypatch.setattr(large_svm, "LARGEST_GRAM", 1000)
+        with pytest.warns(UserWarning, match="Gram matrix"):
+            sensor = SVMSensor(X)
+    else:
+        sensor = SVMSensor(X)
+    labels = np.column_stack([y == 0, y == 1, y < 3]).astype(int)
+    block = sensor.train(labels, None, np.ones(len(X), dtype=int), kernel=request.param.split()[-1])
+    sensor.unbind()
+    check_contents(block)
+    return block
+
+
+@pytest.mark.parametrize(
+    "forge",
+    [
+        lambda machines: machines._replace(coefficients=machines.coefficients[:, 1:]),
+        lambda machines: machines._replace(coefficients=machines.coefficients[:1]),
+        lambda machines: machines._replace(intercepts=np.zeros(1)),
+        lambda machines: None,
+    ],
+)
+def test_machines_that_do_not_fit_their_table(block, forge):
+    block.machines = forge(block.machines)
+    with pytest.raises(ModelFileError, match="do not fit their table"):
+        check_contents(block)
+
+
+@pytest.mark.parametrize("row", [-1, 178])
+@pytest.mark.parametrize("block", ["rbf"], indirect=True)
+def test_support_vectors_out_of_place(block, row):
+    block.machines.support[3] = row
+    with pytest.raises(ModelFileError, match="out of place"):
+        check_contents(block)

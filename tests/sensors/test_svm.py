@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
+from fuselearn.engines.svm import training
 from fuselearn.sensors import SVMSensor
 
 rng = np.random.default_rng(0)
@@ -67,7 +69,8 @@ def test_sparse_equals_dense(scaling, kernel):
     np.testing.assert_allclose(*chances, atol=2e-3)
 
 
-def test_the_number_of_threads_changes_nothing(sensor):
+def test_the_number_of_threads_changes_nothing(sensor, monkeypatch):
+    monkeypatch.setattr(training, "_ROWS_FOR_THREADS", 1)
     one, two = (sensor.train(Y, DRAWN, COUNTS, seed=3, n_threads=t).probabilities() for t in (1, 2))
     np.testing.assert_array_equal(one, two)
 
@@ -119,3 +122,80 @@ def test_rows_of_an_extended_sensor_outlive_its_gram_matrix():
     sensor.unbind()
     rows = extended.extend_rows(sensor.prepare(X), Y[:, :1])
     np.testing.assert_allclose(block.probabilities(rows), expected, atol=1e-5)
+
+
+def test_a_logistic_and_a_sign_of_the_same_margin(sensor):
+    logistic, sign = (
+        sensor.train(Y[:, :3], DRAWN, COUNTS, probability=probability).probabilities()
+        for probability in ("logistic", "sign")
+    )
+    np.testing.assert_array_equal(sign, logistic > 0.5)
+    margins = np.log(logistic / (1 - logistic)) / 2
+    copies = np.repeat(np.arange(120), COUNTS)
+    other = SVC(gamma=1 / 6).fit(Z[copies], Y[copies, 0])
+    np.testing.assert_allclose(margins[:, 0], other.decision_function(Z), atol=3e-3)
+
+
+def test_platt_is_calibrated_where_the_margin_is_not():
+    """Of labels drawn with known chances, the mean probability is the mean chance, and few are called certain."""
+    draw = np.random.default_rng(5)
+    table = draw.normal(size=(500, 2))
+    chances = 1 / (1 + np.exp(-table[:, 0]))
+    labels = (draw.random((500, 1)) < chances[:, None]).astype(int)
+    found = SVMSensor(table).train(labels, None, np.ones(500, dtype=int), kernel="linear").probabilities()[:, 0]
+    assert found.mean() == pytest.approx(labels.mean(), abs=0.02)
+    assert abs(found - chances).mean() < 0.06
+
+
+def test_weights_of_whole_numbers_are_counts(sensor):
+    counted, weighted = (
+        sensor.train(Y, DRAWN, counts, probability="logistic").probabilities()
+        for counts in (COUNTS, COUNTS.astype(float))
+    )
+    np.testing.assert_array_equal(counted, weighted)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+@pytest.mark.parametrize("scaling", ["standard", "minmax"])
+def test_units_and_constant_columns_do_not_matter(kernel, scaling):
+    other_units = np.column_stack([X * 1000.0 - 7.0, np.full(120, 3.0)])
+    chances = []
+    for table in (X, other_units):
+        block = SVMSensor(table, scaling=scaling).train(Y, DRAWN, COUNTS, kernel=kernel, gamma=0.2)
+        chances.append(block.probabilities())
+    np.testing.assert_allclose(*chances, atol=1e-3)
+
+
+@pytest.mark.parametrize("probability", ["platt", "logistic"])
+def test_more_columns_than_rows(probability):
+    wide = np.random.default_rng(2).normal(size=(120, 300)) + Y[:, :1]
+    sensor = SVMSensor(wide)
+    block = sensor.train(Y, DRAWN, COUNTS, kernel="linear", probability=probability)
+    bound = block.probabilities()
+    assert ((bound[DRAWN, 0] > 0.5) == Y[DRAWN, 0]).mean() > 0.95
+    sensor.unbind()
+    np.testing.assert_allclose(block.probabilities(sensor.prepare(wide)), bound, atol=1e-5)
+
+
+def test_new_rows_may_be_sparse_where_the_bound_ones_are_not_and_the_other_way_round():
+    for bound, new in ((np.asarray, sparse.csr_array), (sparse.csr_array, np.asarray)):
+        sensor = SVMSensor(bound(X))
+        block = sensor.train(Y, DRAWN, COUNTS)
+        np.testing.assert_allclose(
+            block.probabilities(sensor.prepare(new(NEW))), block.probabilities(sensor.prepare(bound(NEW))), atol=1e-6
+        )
+
+
+def test_copies_of_one_row_are_no_trouble():
+    """All rows alike: every machine says what most of them say."""
+    sensor = SVMSensor(np.ones((30, 2)))
+    labels = (np.arange(30) < 20).astype(int)[:, None]
+    for kernel in ("rbf", "linear"):
+        chances = sensor.train(labels, None, np.ones(30, dtype=int), kernel=kernel).probabilities()
+        assert (chances == chances[0]).all()
+        assert chances[0, 0] == pytest.approx(2 / 3, abs=0.1)
+
+
+def test_too_few_steps_are_told(sensor):
+    with pytest.warns(ConvergenceWarning, match="stopped before it reached its tolerance"):
+        sensor.train(Y, DRAWN, COUNTS, max_steps=3, probability="sign")

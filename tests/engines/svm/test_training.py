@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuselearn.engines.svm import compute_gram, deal_folds, fit_sigmoid, solve, train_columns
+from fuselearn.engines.svm import compute_gram, deal_folds, fit_sigmoid, solve, train_columns, training
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(80, 3))
@@ -44,7 +44,8 @@ def test_each_column_is_trained_as_if_alone():
         assert together.intercepts[c] == intercept
 
 
-def test_the_number_of_threads_changes_nothing():
+def test_the_number_of_threads_changes_nothing(monkeypatch):
+    monkeypatch.setattr(training, "_ROWS_FOR_THREADS", 1)
     folds = deal_folds(COUNTS, 5, 1)
     one, three = (train_columns(GRAM, SIGNS, COUNTS.astype(float), 1.0, folds=folds, n_threads=t) for t in (1, 3))
     for a, b in zip(one, three, strict=True):

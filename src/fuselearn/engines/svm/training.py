@@ -19,6 +19,7 @@ from fuselearn.engines.svm.smo import TOLERANCE, add_row, add_rows, find_interce
 
 # A sigmoid through thousands of values does not feel their last digit: probabilities change by less than 0.001.
 _FOLD_SLACK = 10.0
+_ROWS_FOR_THREADS = 200
 
 
 class TrainedColumns(NamedTuple):
@@ -71,7 +72,7 @@ def train_columns(
     def train(column: int) -> tuple[npt.NDArray[np.float64], float, float, float, bool]:
         return train_column(gram, signs[column], weights, C, folds, max_steps, tolerance)
 
-    if n_threads > 1 and n_columns > 1:
+    if n_threads > 1 and n_columns > 1 and n_rows >= _ROWS_FOR_THREADS:
         with ThreadPoolExecutor(min(n_threads, n_columns)) as pool:
             trained = list(pool.map(train, range(n_columns)))
     else:
