@@ -4,7 +4,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fuselearn.combine import AveragingRegressor, FixedCombiner, combine_scores
+    from fuselearn.combine import (
+        AveragingRegressor,
+        FixedCombiner,
+        LinearStackingClassifier,
+        LinearStackingRegressor,
+        combine_scores,
+    )
     from fuselearn.ensembles import BaggedClassifier, BaggedRegressor, CARTClassifier, KFHEClassifier, SAMMEClassifier
     from fuselearn.io import load, save, to_onnx
 
@@ -17,6 +23,8 @@ __all__ = [
     "CARTClassifier",
     "FixedCombiner",
     "KFHEClassifier",
+    "LinearStackingClassifier",
+    "LinearStackingRegressor",
     "SAMMEClassifier",
     "__version__",
     "combine_scores",
@@ -26,7 +34,13 @@ __all__ = [
 ]
 
 _ROOMS = {
-    "combine": {"AveragingRegressor", "FixedCombiner", "combine_scores"},
+    "combine": {
+        "AveragingRegressor",
+        "FixedCombiner",
+        "LinearStackingClassifier",
+        "LinearStackingRegressor",
+        "combine_scores",
+    },
     "ensembles": {"BaggedClassifier", "BaggedRegressor", "CARTClassifier", "KFHEClassifier", "SAMMEClassifier"},
     "io": {"load", "save", "to_onnx"},
 }

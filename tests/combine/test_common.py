@@ -5,7 +5,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from fuselearn.combine import AveragingRegressor, FixedCombiner
+from fuselearn.combine import AveragingRegressor, FixedCombiner, LinearStackingClassifier, LinearStackingRegressor
 
 BOTH_ENDS = "trees are sure of what they have seen, and 0 and 1 are probabilities"
 
@@ -41,6 +41,10 @@ def regressors():
         FixedCombiner(trees(), "median"),
         AveragingRegressor(regressors(), "median"),
         AveragingRegressor(regressors(), weights="performance"),
+        LinearStackingClassifier(classifiers(), shrinkage=0.1),
+        LinearStackingClassifier(trees(), loss="squared_error", constraint=None, shrinkage=0.1),
+        LinearStackingRegressor(regressors(), shrinkage="auto"),
+        LinearStackingRegressor(regressors(), constraint="non-negative"),
     ],
     expected_failed_checks=expected_failures,
 )

@@ -3,5 +3,12 @@
 from fuselearn.combine.averaging import AveragingRegressor
 from fuselearn.combine.fixed import FixedCombiner
 from fuselearn.combine.rules import combine_scores
+from fuselearn.combine.stacking import LinearStackingClassifier, LinearStackingRegressor
 
-__all__ = ["AveragingRegressor", "FixedCombiner", "combine_scores"]
+__all__ = [
+    "AveragingRegressor",
+    "FixedCombiner",
+    "LinearStackingClassifier",
+    "LinearStackingRegressor",
+    "combine_scores",
+]

@@ -83,6 +83,10 @@ class Classes:
             raise ValueError(f"Members know the classes {self.values.tolist()}, but there is also {found!r}.")
         return numbers
 
+    def as_table(self, probabilities: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Give probabilities as ``predict_proba`` does: of all classes, or of each label."""
+        return probabilities if self.n_labels is None else probabilities[:, :, 1]
+
     def decode(self, numbers: ClassNumbers) -> npt.NDArray[Any]:
         """Turn class numbers into labels."""
         return self.values[numbers]

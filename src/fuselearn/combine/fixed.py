@@ -229,8 +229,7 @@ class FixedCombiner(ClassifierEnsemble):
         array of shape (n_rows, n_classes)
             Rows sum to one. For several labels, of shape (n_rows, n_labels): the probability of each.
         """
-        probabilities = as_probabilities(self._combine(X))
-        return probabilities if self._classes_.n_labels is None else probabilities[:, :, 1]
+        return self._classes_.as_table(as_probabilities(self._combine(X)))
 
     @available_if(_has_counts)
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:

@@ -52,6 +52,7 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
     n_jobs: int | None
     n_features_in_: int
     estimators_: list[Any]
+    weights_: npt.NDArray[np.float64]
     _members_: list[FittedMember]
 
     def __sklearn_tags__(self) -> Any:
@@ -209,6 +210,14 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_rows(self, X, reset=False)
         return ask_members(self._members_, X, self._answer if answer is None else answer, self.n_jobs)
+
+    def _weighted_sum(self, X: Any) -> npt.NDArray[np.float64]:
+        """Sum the answers of the members about new rows, each times its weight in ``weights_``."""
+        check_is_fitted(self)
+        X = validate_rows(self, X, reset=False)
+        counted = np.flatnonzero(self.weights_) if self.weights_.any() else np.arange(1)
+        answers = ask_members([self._members_[k] for k in counted], X, self._answer, self.n_jobs)
+        return np.tensordot(self.weights_[counted], np.stack(answers), axes=1)
 
 
 def read_members(estimators: Any, reserved: set[str]) -> list[Member]:

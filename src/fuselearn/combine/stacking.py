@@ -1,0 +1,400 @@
+"""Linear stacking: a weighted sum of members, with weights learned from answers about rows that were held out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from fuselearn.combine.answers import require_method
+from fuselearn.combine.kinds import ClassifierEnsemble, RegressorEnsemble
+from fuselearn.combine.losses import (
+    LogLoss,
+    SquaredError,
+    best_shrinkage,
+    check_shrinkage,
+    cross_validate_shrinkage,
+)
+from fuselearn.combine.members import MemberEnsemble
+from fuselearn.combine.out_of_fold import OutOfFold, held_out_answers
+from fuselearn.combine.rules import as_probabilities
+from fuselearn.ensembles.base import check_choice, fit_whole_or_not, read_weights, validate_rows
+
+
+class LinearStacking(MemberEnsemble):
+    """The common part of linear stacking: learning the weights."""
+
+    constraint: str | None
+    shrinkage: float | str
+    cv: Any
+    shrinkage_: float
+
+    def _check_settings(self) -> None:
+        """Refuse settings that make no sense, before any work is done."""
+        if self.constraint is not None:
+            check_choice("constraint", self.constraint, ("non-negative", "simplex"))
+        check_shrinkage(self.shrinkage)
+
+    def _learn_weights(self, loss: SquaredError | LogLoss, held_out: OutOfFold) -> None:
+        """Set the weights, after the shrinkage if it is to be found."""
+        if self.shrinkage == "auto":
+            folds = np.repeat(held_out.folds, len(loss.shares) // len(held_out.folds))
+            if len(np.unique(folds)) == 1:
+                raise ValueError("shrinkage='auto' compares folds, but cv holds out a single one; use at least two.")
+            self.shrinkage_losses_ = cross_validate_shrinkage(loss, folds, self.constraint)
+            self.shrinkage_ = best_shrinkage(self.shrinkage_losses_)
+        else:
+            self.shrinkage_ = float(self.shrinkage)
+        self.weights_ = loss.best_weights(self.constraint, self.shrinkage_)
+
+
+class LinearStackingRegressor(RegressorEnsemble, LinearStacking):
+    """A weighted sum of regressors whose weights minimise the squared error on rows that were held out.
+
+    With f_k^(-i) member k as fitted without the fold of row i, the weights are::
+
+        argmin_w  sum_i s_i (y_i - sum_k w_k f_k^(-i)(x_i))^2 / (sum_i s_i  Var(y))  +  shrinkage  sum_k (w_k - 1/K)^2
+
+    under the constraint, s_i being the weight of row i; the members are then fitted on all rows. Weights learned from
+    members that have seen the rows would favour the member that has learned them by heart.
+
+    Parameters
+    ----------
+    estimators : list of (name, regressor) or (name, regressor, columns)
+        The members. Each is any regressor or pipeline, and sees all columns or those given: names, positions, a slice,
+        a mask, or a function of the table such as scikit-learn's ``make_column_selector``. ``"drop"`` in place of a
+        regressor leaves a member out.
+    constraint : {None, "non-negative", "simplex"}, default="simplex"
+        The weights are free, not negative, or not negative and of sum 1.
+    shrinkage : float or "auto", default=0.0
+        How strongly the weights are pulled to 1/K. Division by the variance of y makes it mean the same in all units.
+        "auto" chooses among 0, 13 values from 0.0001 to 100, and infinity (equal weights) by the loss on folds that the
+        weights were not learned from.
+    cv : int, splitter or iterable of splits, default=None
+        How rows are held out; None means five folds. Rows that are never held out, such as the earliest under
+        ``TimeSeriesSplit``, take no part in learning the weights.
+    prefit : bool, default=False
+        Whether the members are fitted already. They are then used as they are, and the weights are learned from the
+        rows given to ``fit``, which should be new to the members.
+    n_jobs : int or None, default=None
+        Members fitted at the same time.
+
+    Attributes
+    ----------
+    weights_ : array of shape (n_members,)
+    shrinkage_ : float
+        The shrinkage used.
+    shrinkage_losses_ : dict
+        With ``shrinkage="auto"``: the loss of each candidate.
+    estimators_ : list of regressors
+        The members, fitted on all rows.
+    named_estimators_ : Bunch
+        The same by name.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+        If fitted on a frame whose column names are text.
+
+    Notes
+    -----
+    Several outputs share their weights, and each counts in units of its own standard deviation.
+
+    References
+    ----------
+    Breiman, L. (1996). Stacked regressions. Machine Learning 24(1), 49-64.
+    Wolpert, D. H. (1992). Stacked generalization. Neural Networks 5(2), 241-259.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from sklearn.neighbors import KNeighborsRegressor
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> from fuselearn import LinearStackingRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> tree = DecisionTreeRegressor(random_state=0)
+    >>> members = [("line", LinearRegression()), ("near", KNeighborsRegressor()), ("tree", tree)]
+    >>> LinearStackingRegressor(members).fit(X, y).weights_.round(2)  # the tree has learned the rows by heart
+    array([0.81, 0.14, 0.05])
+    """
+
+    def __init__(
+        self,
+        estimators: Sequence[tuple[Any, ...]],
+        *,
+        constraint: str | None = "simplex",
+        shrinkage: float | str = 0.0,
+        cv: Any = None,
+        prefit: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimators = estimators
+        self.constraint = constraint
+        self.shrinkage = shrinkage
+        self.cv = cv
+        self.prefit = prefit
+        self.n_jobs = n_jobs
+
+    @fit_whole_or_not
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
+        """Learn the weights from held-out rows, and fit the members on all rows.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_rows, n_columns)
+            Any table that the members take.
+        y : array of shape (n_rows,) or (n_rows, n_outputs)
+            Numbers.
+        sample_weight : array of shape (n_rows,), optional
+            Row weights, in the loss and for members that take them.
+        groups : array of shape (n_rows,), optional
+            Groups of rows, if ``cv`` splits by them.
+
+        Returns
+        -------
+        LinearStackingRegressor
+            The fitted ensemble itself.
+        """
+        self._check_settings()
+        members = self._read_regressors()
+        X = validate_rows(self, X, reset=True)
+        target = self._read_numbers(X, y)
+        row_weights = read_weights(sample_weight, X, X.shape[0])
+        held_out = held_out_answers(
+            members, X, target, self._answer, self.cv, groups, row_weights,
+            classifier=False, prefit=self.prefit, n_jobs=self.n_jobs,
+        )  # fmt: skip
+        self._learn_weights(squared_error_of_numbers(held_out, target, row_weights), held_out)
+        fitted = self._fit_members(members, X, target, row_weights)
+        self._count_outputs(fitted[0], X)
+        self._adopt(fitted)
+        return self
+
+    def predict(self, X: Any) -> npt.NDArray[np.float64]:
+        """Predict a number, or several, for each row.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        array of shape (n_rows,) or (n_rows, n_outputs)
+        """
+        return self._weighted_sum(X)
+
+
+class LinearStackingClassifier(ClassifierEnsemble, LinearStacking):
+    """A weighted sum of classifiers' probabilities whose weights minimise a loss on rows that were held out.
+
+    With p_k^(-i) the class probabilities of member k as fitted without the fold of row i, the ensemble's probabilities
+    are p = sum_k w_k p_k, with the weights::
+
+        argmin_w  sum_i s_i loss(y_i, sum_k w_k p_k^(-i)(x_i)) / sum_i s_i  +  shrinkage  sum_k (w_k - 1/K)^2
+
+        "log_loss"       loss(y, p) = -log p(y)
+        "squared_error"  loss(y, p) = sum_c ([y = c] - p(c))^2
+
+    under the constraint, s_i being the weight of row i; the members are then fitted on all rows. Weights learned from
+    members that have seen the rows would favour the member that has learned them by heart.
+
+    Parameters
+    ----------
+    estimators : list of (name, classifier) or (name, classifier, columns)
+        The members. Each is any classifier or pipeline with ``predict_proba``, and sees all columns or those given:
+        names, positions, a slice, a mask, or a function of the table such as scikit-learn's ``make_column_selector``.
+        ``"drop"`` in place of a classifier leaves a member out.
+    loss : {"log_loss", "squared_error"}, default="log_loss"
+    constraint : {None, "non-negative", "simplex"}, default="simplex"
+        The weights are free, not negative, or not negative and of sum 1. Under log loss the sum is always 1, since only
+        probabilities have a log loss; then "non-negative" and "simplex" are the same.
+    shrinkage : float or "auto", default=0.0
+        How strongly the weights are pulled to 1/K. "auto" chooses among 0, 13 values from 0.0001 to 100, and infinity
+        (equal weights) by the loss on folds that the weights were not learned from.
+    cv : int, splitter or iterable of splits, default=None
+        How rows are held out; None means five folds, stratified by class. Rows that are never held out, such as the
+        earliest under ``TimeSeriesSplit``, take no part in learning the weights.
+    prefit : bool, default=False
+        Whether the members are fitted already. They are then used as they are, and the weights are learned from the
+        rows given to ``fit``, which should be new to the members.
+    n_jobs : int or None, default=None
+        Members fitted at the same time.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,), or a list with 0 and 1 for each label
+    weights_ : array of shape (n_members,)
+    shrinkage_ : float
+        The shrinkage used.
+    shrinkage_losses_ : dict
+        With ``shrinkage="auto"``: the loss of each candidate.
+    estimators_ : list of classifiers
+        The members, fitted on all rows.
+    named_estimators_ : Bunch
+        The same by name.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+        If fitted on a frame whose column names are text.
+
+    Notes
+    -----
+    With several labels per row (a table of 0 and 1 as ``y``), a member has one weight for all labels, and the loss is
+    the mean over rows and labels. A member that gives nothing to the right class of a row is taken to give it 1e-15.
+    Free weights can make scores negative, which count as zero when they are turned into probabilities.
+
+    References
+    ----------
+    Ting, K. M. and Witten, I. H. (1999). Issues in stacked generalization. Journal of Artificial Intelligence Research
+    10, 271-289.
+    Wolpert, D. H. (1992). Stacked generalization. Neural Networks 5(2), 241-259.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from fuselearn import LinearStackingClassifier
+    >>> X, y = load_wine(return_X_y=True)
+    >>> near, tree = KNeighborsClassifier(), DecisionTreeClassifier(random_state=0)
+    >>> members = [("bayes", GaussianNB()), ("near", near), ("tree", tree)]
+    >>> LinearStackingClassifier(members).fit(X, y).weights_.round(2)
+    array([0.9, 0. , 0.1])
+    """
+
+    def __init__(
+        self,
+        estimators: Sequence[tuple[Any, ...]],
+        *,
+        loss: str = "log_loss",
+        constraint: str | None = "simplex",
+        shrinkage: float | str = 0.0,
+        cv: Any = None,
+        prefit: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimators = estimators
+        self.loss = loss
+        self.constraint = constraint
+        self.shrinkage = shrinkage
+        self.cv = cv
+        self.prefit = prefit
+        self.n_jobs = n_jobs
+
+    @fit_whole_or_not
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
+        """Learn the weights from held-out rows, and fit the members on all rows.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_rows, n_columns)
+            Any table that the members take.
+        y : array of shape (n_rows,) or (n_rows, n_labels)
+            Labels of any type, or a table of 0 and 1.
+        sample_weight : array of shape (n_rows,), optional
+            Row weights, in the loss and for members that take them.
+        groups : array of shape (n_rows,), optional
+            Groups of rows, if ``cv`` splits by them.
+
+        Returns
+        -------
+        LinearStackingClassifier
+            The fitted ensemble itself.
+        """
+        check_choice("loss", self.loss, ("log_loss", "squared_error"))
+        self._check_settings()
+        members = self._read_classifiers()
+        require_method(members, ("predict_proba",), "stacking")
+        if y is None:
+            raise ValueError("LinearStackingClassifier requires y to be passed, but the target y is None.")
+        X = validate_rows(self, X, reset=True)
+        target = self._read_classes(members, X, y)
+        assert target is not None, "there is a target"
+        row_weights = read_weights(sample_weight, X, X.shape[0])
+        held_out = held_out_answers(
+            members, X, target, self._answer, self.cv, groups, row_weights,
+            classifier=True, prefit=self.prefit, n_jobs=self.n_jobs,
+        )  # fmt: skip
+        truth = self._classes_.encode(target[held_out.rows])
+        make = log_loss_of_classes if self.loss == "log_loss" else squared_error_of_classes
+        self._learn_weights(make(held_out, truth, row_weights), held_out)
+        self._adopt(self._fit_members(members, X, target, row_weights))
+        return self
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Predict the class of each row, or its labels.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        array of shape (n_rows,) or (n_rows, n_labels)
+        """
+        check_is_fitted(self)
+        return self._classes_.decode(self._weighted_sum(X).argmax(axis=-1))
+
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Predict class probabilities.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+            Rows sum to one. For several labels, of shape (n_rows, n_labels): the probability of each.
+        """
+        probabilities = as_probabilities(np.maximum(self._weighted_sum(X), 0.0))
+        return self._classes_.as_table(probabilities)
+
+    def _answer(self, model: Any, X: Any) -> npt.NDArray[np.float64]:
+        return self._classes_.probabilities(model, X)
+
+
+def squared_error_of_numbers(
+    held_out: OutOfFold, target: npt.NDArray[np.float64], row_weights: npt.NDArray[np.float64] | None
+) -> SquaredError:
+    """Make the loss of a regression, in units of the variance of each output."""
+    truth = target[held_out.rows]
+    counts = _count_rows(held_out, row_weights)
+    mean = np.average(truth, axis=0, weights=counts)
+    deviation = np.sqrt(np.average((truth - mean) ** 2, axis=0, weights=counts))
+    unit = np.where(deviation > 0, deviation, 1.0)
+    return SquaredError(_as_columns(held_out.answers / unit), (truth / unit).ravel(), _repeat(counts, truth))
+
+
+def squared_error_of_classes(
+    held_out: OutOfFold, truth: npt.NDArray[np.intp], row_weights: npt.NDArray[np.float64] | None
+) -> SquaredError:
+    """Make the squared error between probabilities and the right classes, which have probability 1."""
+    right = np.eye(held_out.answers.shape[-1])[truth]
+    return SquaredError(
+        _as_columns(held_out.answers), right.ravel(), _repeat(_count_rows(held_out, row_weights), right)
+    )
+
+
+def log_loss_of_classes(
+    held_out: OutOfFold, truth: npt.NDArray[np.intp], row_weights: npt.NDArray[np.float64] | None
+) -> LogLoss:
+    """Make the log loss from what members give to the right classes."""
+    given = np.take_along_axis(held_out.answers, truth[None, ..., None], axis=-1)
+    return LogLoss(_as_columns(given), _repeat(_count_rows(held_out, row_weights), truth))
+
+
+def _count_rows(held_out: OutOfFold, row_weights: npt.NDArray[np.float64] | None) -> npt.NDArray[np.float64]:
+    return np.ones(len(held_out.rows)) if row_weights is None else row_weights[held_out.rows]
+
+
+def _as_columns(answers: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Give each member a column of cells."""
+    return answers.reshape(len(answers), -1).T
+
+
+def _repeat(counts: npt.NDArray[np.float64], like: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Give each cell of a row the weight of the row."""
+    return np.repeat(counts, like.size // len(counts))

@@ -1,0 +1,319 @@
+"""Linear stacking: what it learns from held-out rows, and what it would learn from rows that members have seen."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from joblib import parallel_config
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_multilabel_classification
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.metrics import log_loss
+from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, TimeSeriesSplit, cross_val_predict
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from fuselearn.combine import LinearStackingClassifier, LinearStackingRegressor
+from fuselearn.combine.weight_solvers import least_squares_weights, log_loss_weights
+
+NUMBERS = [
+    ("line", LinearRegression()),
+    ("near", KNeighborsRegressor()),
+    ("tree", DecisionTreeRegressor(random_state=0)),
+]
+CLASSES = [
+    ("bayes", GaussianNB()),
+    ("near", KNeighborsClassifier()),
+    ("tree", DecisionTreeClassifier(max_depth=3, random_state=0)),
+]
+every_constraint = pytest.mark.parametrize("constraint", [None, "non-negative", "simplex"])
+
+
+class TestTheLecturesWarning:
+    """Naive weights favour the member that has learned the rows by heart; held-out rows show what it is worth."""
+
+    def test_regression(self):
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(300, 4))
+        y = X @ [1.0, 2.0, 0.0, 0.0] + rng.normal(size=300)
+        members = [("heart", DecisionTreeRegressor(random_state=0)), ("line", LinearRegression())]
+        fitted = [(name, clone(member).fit(X, y)) for name, member in members]
+        naive = LinearStackingRegressor(fitted, prefit=True).fit(X, y)
+        stacked = LinearStackingRegressor(members).fit(X, y)
+        assert naive.weights_[0] > 0.99
+        assert stacked.weights_[0] < 0.2
+        X_new = rng.normal(size=(1000, 4))
+        y_new = X_new @ [1.0, 2.0, 0.0, 0.0] + rng.normal(size=1000)
+        assert stacked.score(X_new, y_new) > naive.score(X_new, y_new) + 0.05
+
+    @pytest.mark.parametrize("loss", ["log_loss", "squared_error"])
+    def test_classification(self, loss):
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(300, 4))
+        y = (X[:, 0] + rng.normal(size=300) > 0).astype(int)
+        members = [("heart", KNeighborsClassifier(1)), ("line", LogisticRegression())]
+        fitted = [(name, clone(member).fit(X, y)) for name, member in members]
+        naive = LinearStackingClassifier(fitted, loss=loss, prefit=True).fit(X, y)
+        stacked = LinearStackingClassifier(members, loss=loss).fit(X, y)
+        assert naive.weights_[0] > 0.99
+        assert stacked.weights_[0] < 0.2
+
+
+class TestRegressor:
+    X, y = load_diabetes(return_X_y=True)
+
+    @every_constraint
+    def test_weights_are_those_of_scikit_learns_out_of_fold_predictions(self, constraint):
+        cv = KFold(4, shuffle=True, random_state=0)
+        model = LinearStackingRegressor(NUMBERS, constraint=constraint, shrinkage=0.3, cv=cv).fit(self.X, self.y)
+        answers = np.stack([cross_val_predict(member, self.X, self.y, cv=cv) for _, member in NUMBERS], axis=1)
+        unit = np.sqrt(len(self.y)) * self.y.std()
+        np.testing.assert_allclose(
+            model.weights_, least_squares_weights(answers / unit, self.y / unit, constraint, 0.3)
+        )
+        alone = [clone(member).fit(self.X, self.y).predict(self.X) for _, member in NUMBERS]
+        np.testing.assert_allclose(model.predict(self.X), model.weights_ @ alone)
+
+    def test_units_of_the_target_do_not_matter(self):
+        expected = LinearStackingRegressor(NUMBERS, shrinkage=0.1).fit(self.X, self.y).weights_
+        found = LinearStackingRegressor(NUMBERS, shrinkage=0.1).fit(self.X, 1000 * self.y).weights_
+        np.testing.assert_allclose(found, expected, atol=1e-9)
+
+    def test_a_constant_target(self):
+        model = LinearStackingRegressor(NUMBERS).fit(self.X, np.full(442, 3.0))
+        np.testing.assert_allclose(model.predict(self.X), 3.0)
+
+    def test_auto_shrinkage_takes_the_best_of_its_candidates(self):
+        model = LinearStackingRegressor(NUMBERS, shrinkage="auto", constraint=None).fit(self.X, self.y)
+        assert model.shrinkage_losses_[model.shrinkage_] == min(model.shrinkage_losses_.values())
+        fixed = LinearStackingRegressor(NUMBERS, shrinkage=model.shrinkage_, constraint=None).fit(self.X, self.y)
+        np.testing.assert_array_equal(model.weights_, fixed.weights_)
+
+    def test_auto_shrinkage_finds_that_equal_members_are_equal(self, says_numbers):
+        """Eight members that are equally wrong, and few rows: what differs is chance."""
+        rng = np.random.default_rng(0)
+        y = rng.normal(size=40)
+        rows = np.arange(40.0)[:, None]
+        fitted = [(f"m{k}", says_numbers(y + rng.normal(size=40)).fit(rows, y)) for k in range(8)]
+        found = LinearStackingRegressor(fitted, shrinkage="auto", constraint=None, prefit=True).fit(rows, y)
+        free = LinearStackingRegressor(fitted, constraint=None, prefit=True).fit(rows, y)
+        assert found.shrinkage_ > 0
+        assert np.ptp(found.weights_) < np.ptp(free.weights_)
+
+    def test_infinite_shrinkage_is_the_mean(self):
+        model = LinearStackingRegressor(NUMBERS, shrinkage=np.inf).fit(self.X, self.y)
+        np.testing.assert_allclose(model.weights_, 1 / 3)
+
+    def test_time_ordered_splits(self):
+        cv = TimeSeriesSplit(5)
+        model = LinearStackingRegressor(NUMBERS, cv=cv, constraint="non-negative", shrinkage="auto").fit(self.X, self.y)
+        answers, rows = [], []
+        for inside, outside in cv.split(self.X):
+            fitted = [clone(member).fit(self.X[inside], self.y[inside]) for _, member in NUMBERS]
+            answers.append(np.stack([member.predict(self.X[outside]) for member in fitted], axis=1))
+            rows.append(outside)
+        answers, rows = np.concatenate(answers), np.concatenate(rows)
+        assert rows.min() > 0
+        unit = np.sqrt(len(rows)) * self.y[rows].std()
+        expected = least_squares_weights(answers / unit, self.y[rows] / unit, "non-negative", model.shrinkage_)
+        np.testing.assert_allclose(model.weights_, expected)
+        assert model.named_estimators_.line.coef_.tolist() == pytest.approx(
+            LinearRegression().fit(self.X, self.y).coef_.tolist()
+        )
+
+    def test_grouped_splits(self):
+        groups = np.arange(442) % 11
+        model = LinearStackingRegressor(NUMBERS, cv=GroupKFold(4), shrinkage="auto").fit(self.X, self.y, groups=groups)
+        assert model.weights_.sum() == pytest.approx(1)
+        with pytest.raises(ValueError, match="groups"):
+            LinearStackingRegressor(NUMBERS, cv=GroupKFold(4)).fit(self.X, self.y)
+
+    def test_one_split_cannot_choose_the_shrinkage(self):
+        cv = ShuffleSplit(1, random_state=0)
+        assert LinearStackingRegressor(NUMBERS, cv=cv).fit(self.X, self.y).weights_.sum() == pytest.approx(1)
+        with pytest.raises(ValueError, match="shrinkage='auto' compares folds, but cv holds out a single one"):
+            LinearStackingRegressor(NUMBERS, cv=cv, shrinkage="auto").fit(self.X, self.y)
+
+    def test_row_weights_are_copies(self):
+        counts = np.random.default_rng(0).integers(0, 3, 60)
+        X, y = self.X[:60], self.y[:60]
+        fitted = [(name, clone(member).fit(self.X[60:], self.y[60:])) for name, member in NUMBERS]
+        model = LinearStackingRegressor(fitted, prefit=True, shrinkage=0.1, constraint=None)
+        weighted = clone(model).fit(X, y, sample_weight=counts).weights_
+        copied = clone(model).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts)).weights_
+        np.testing.assert_allclose(weighted, copied)
+
+    def test_row_weights_reach_the_members(self):
+        weights = np.random.default_rng(0).uniform(0.1, 3, 442)
+        model = LinearStackingRegressor(NUMBERS).fit(self.X, self.y, sample_weight=weights)
+        expected = LinearRegression().fit(self.X, self.y, sample_weight=weights)
+        np.testing.assert_allclose(model.estimators_[0].coef_, expected.coef_)
+
+    def test_several_outputs_share_their_weights(self):
+        Y = np.stack([self.y, -1000 * self.y], axis=1)
+        together = LinearStackingRegressor(NUMBERS, shrinkage=0.1).fit(self.X, Y)
+        alone = LinearStackingRegressor(NUMBERS, shrinkage=0.1).fit(self.X, self.y)
+        np.testing.assert_allclose(together.weights_, alone.weights_, atol=1e-7)
+        np.testing.assert_allclose(
+            together.predict(self.X), np.stack([alone.predict(self.X), -1000 * alone.predict(self.X)], axis=1)
+        )
+
+    def test_members_without_weight_are_not_asked(self, says_numbers):
+        class Silent(type(says_numbers())):
+            def predict(self, X):
+                if len(X) == 1:
+                    raise RuntimeError("asked in vain")
+                return super().predict(X)
+
+        y = np.arange(10.0)
+        rows = y[:, None]
+        members = [("right", says_numbers(y).fit(rows, y)), ("wrong", Silent(-y).fit(rows, y))]
+        model = LinearStackingRegressor(members, prefit=True).fit(rows, y)
+        assert model.weights_.tolist() == [1, 0]
+        assert model.predict(rows[4:5]).tolist() == [4.0]
+
+
+class TestClassifier:
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["setosa", "versicolor", "virginica"])
+
+    def out_of_fold(self, X, y, cv):
+        return np.stack([cross_val_predict(member, X, y, cv=cv, method="predict_proba") for _, member in CLASSES])
+
+    @every_constraint
+    def test_squared_error_in_plain_steps(self, constraint):
+        y = self.names[self.y]
+        model = LinearStackingClassifier(CLASSES, loss="squared_error", constraint=constraint, shrinkage=0.01).fit(
+            self.X, y
+        )
+        answers = self.out_of_fold(self.X, y, 5).reshape(3, -1).T
+        target = np.eye(3)[self.y].ravel()
+        expected = least_squares_weights(answers / np.sqrt(450), target / np.sqrt(450), constraint, 0.01)
+        np.testing.assert_allclose(model.weights_, expected)
+
+    @every_constraint
+    def test_log_loss_in_plain_steps(self, constraint):
+        X, y = load_breast_cancer(return_X_y=True)
+        model = LinearStackingClassifier(CLASSES, constraint=constraint, shrinkage=0.01).fit(X, y)
+        answers = self.out_of_fold(X, y, 5)[:, np.arange(len(y)), y].T
+        np.testing.assert_allclose(
+            model.weights_, log_loss_weights(answers, np.full(len(y), 1 / len(y)), constraint, 0.01)
+        )
+        assert model.weights_.sum() == pytest.approx(1)
+
+    def test_the_held_out_loss_is_no_more_than_that_of_any_member_or_of_the_mean(self):
+        X, y = load_breast_cancer(return_X_y=True)
+        weights = LinearStackingClassifier(CLASSES).fit(X, y).weights_
+        answers = self.out_of_fold(X, y, 5)
+        stacked = log_loss(y, np.tensordot(weights, answers, axes=1))
+        assert stacked <= min(log_loss(y, table) for table in (*answers, answers.mean(axis=0))) + 1e-9
+
+    @pytest.mark.parametrize("loss", ["log_loss", "squared_error"])
+    @every_constraint
+    def test_predictions_are_the_weighted_sum(self, loss, constraint):
+        model = LinearStackingClassifier(CLASSES, loss=loss, constraint=constraint, shrinkage=0.01).fit(
+            self.X, self.names[self.y]
+        )
+        summed = np.tensordot(model.weights_, [m.predict_proba(self.X) for m in model.estimators_], axes=1)
+        assert model.predict(self.X).tolist() == self.names[summed.argmax(axis=1)].tolist()
+        probabilities = model.predict_proba(self.X)
+        np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+        assert probabilities.min() >= 0
+        positive = np.maximum(summed, 0)
+        np.testing.assert_allclose(probabilities, positive / positive.sum(axis=1, keepdims=True))
+
+    def test_auto_shrinkage(self):
+        for loss in ("log_loss", "squared_error"):
+            model = LinearStackingClassifier(CLASSES, loss=loss, shrinkage="auto").fit(self.X, self.y)
+            assert model.shrinkage_losses_[model.shrinkage_] == pytest.approx(min(model.shrinkage_losses_.values()))
+
+    def test_time_ordered_splits_in_which_a_class_comes_late(self):
+        order = np.argsort(self.y + np.random.default_rng(0).uniform(0, 1.5, 150))
+        model = LinearStackingClassifier(CLASSES, cv=TimeSeriesSplit(5)).fit(self.X[order], self.y[order])
+        assert model.weights_.sum() == pytest.approx(1)
+        assert model.score(self.X, self.y) > 0.9
+
+    def test_grouped_splits(self):
+        groups = np.arange(150) % 7
+        model = LinearStackingClassifier(CLASSES, cv=GroupKFold(3), shrinkage="auto").fit(self.X, self.y, groups=groups)
+        assert model.score(self.X, self.y) > 0.9
+
+    def test_several_labels_share_their_weights(self):
+        X, Y = make_multilabel_classification(150, 6, n_classes=3, random_state=0)
+        members = [("near", KNeighborsClassifier()), ("tree", DecisionTreeClassifier(max_depth=3, random_state=0))]
+        model = LinearStackingClassifier(members, loss="squared_error", cv=KFold(3)).fit(X, Y)
+        answers = []
+        for _, member in members:
+            given = cross_val_predict(member, X, Y, cv=KFold(3), method="predict_proba")
+            answers.append(np.stack([table[:, 1] for table in given], axis=1).ravel())
+        expected = least_squares_weights(np.stack(answers, axis=1), Y.ravel().astype(float), "simplex")
+        np.testing.assert_allclose(model.weights_, expected)
+        assert model.predict_proba(X).shape == (150, 3)
+        np.testing.assert_array_equal(model.predict(X), model.predict_proba(X) > 0.5)
+        assert LinearStackingClassifier(members).fit(X, Y).weights_.sum() == pytest.approx(1)
+
+    def test_fitted_members_learn_weights_from_the_rows_given(self):
+        fitted = [(name, clone(member).fit(self.X[::2], self.y[::2])) for name, member in CLASSES]
+        model = LinearStackingClassifier(fitted, prefit=True, shrinkage="auto").fit(self.X[1::2], self.y[1::2])
+        assert model.estimators_ == [member for _, member in fitted]
+        assert model.score(self.X, self.y) > 0.9
+
+    def test_members_of_the_same_class_keep_their_columns(self):
+        frame = pd.DataFrame(self.X, columns=list("abcd"))
+        members = [("petal", GaussianNB(), ["c", "d"]), ("sepal", GaussianNB(), ["a", "b"])]
+        model = LinearStackingClassifier(members).fit(frame, self.y)
+        assert model.weights_[0] > 0.9
+        assert model.get_feature_names_out().tolist() == [
+            "petal_0",
+            "petal_1",
+            "petal_2",
+            "sepal_0",
+            "sepal_1",
+            "sepal_2",
+        ]
+
+    def test_pickles_predict_the_same(self):
+        model = LinearStackingClassifier(CLASSES).fit(self.X, self.y)
+        np.testing.assert_array_equal(
+            pickle.loads(pickle.dumps(model)).predict_proba(self.X), model.predict_proba(self.X)
+        )
+
+    def test_the_number_of_jobs_does_not_matter(self):
+        with parallel_config("threading"):  # a pool of processes takes seconds to start
+            alone, together = (LinearStackingClassifier(CLASSES, n_jobs=n).fit(self.X, self.y) for n in (None, 2))
+        np.testing.assert_array_equal(alone.predict_proba(self.X), together.predict_proba(self.X))
+
+
+class TestBadInput:
+    X, y = load_iris(return_X_y=True)
+
+    @pytest.mark.parametrize(
+        ("settings", "sentence"),
+        [
+            ({"constraint": "positive"}, "constraint must be 'non-negative' or 'simplex', not 'positive'"),
+            ({"shrinkage": -1}, "shrinkage must be a finite number of at least 0"),
+            ({"shrinkage": "much"}, "shrinkage must be 'auto' or a number of at least 0"),
+            ({"loss": "hinge"}, "loss must be 'log_loss' or 'squared_error', not 'hinge'"),
+            ({"estimators": []}, "estimators must be a list"),
+            ({"estimators": [("svc", LinearSVC())]}, "'svc' has no predict_proba, which stacking needs"),
+        ],
+    )
+    def test_settings_are_refused_before_any_work(self, settings, sentence):
+        model = LinearStackingClassifier(CLASSES).set_params(**settings)
+        with pytest.raises(ValueError, match=sentence):
+            model.fit(np.full((150, 4), np.nan), self.y)
+        with pytest.raises(NotFittedError):
+            model.predict(self.X)
+
+    @pytest.mark.parametrize("make", [LinearStackingClassifier, LinearStackingRegressor])
+    def test_a_target_is_needed_even_by_fitted_members(self, make):
+        members = [
+            (name, clone(member).fit(self.X, self.y))
+            for name, member in (CLASSES if make is LinearStackingClassifier else NUMBERS)
+        ]
+        with pytest.raises(ValueError, match="requires y to be passed"):
+            make(members, prefit=True).fit(self.X, None)
