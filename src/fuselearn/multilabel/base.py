@@ -174,7 +174,9 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
         """
         rows = np.arange(len(Y)) if weights is None else np.flatnonzero(weights)
         if len(rows) < 2:
-            raise ValueError(f"decision={self.decision!r} needs at least two rows to compare its choices on.")
+            raise ValueError(
+                f"decision={self.decision!r} is learned on rows left out in turn, so one sample is not enough."
+            )
         scores = np.full(Y.shape, np.nan)
         folds = IterativeStratifiedKFold(min(N_FOLDS, len(rows)), shuffle=True, random_state=seed)
         for inside, outside in folds.split(rows, Y[rows]):

@@ -131,7 +131,8 @@ def _check_shape(shape: tuple[int, ...], name: str) -> None:
     if len(shape) != 2:
         raise ValueError(
             f"{name} has {len(shape)} dimension(s); expected two, a table with one column per label. "
-            "For a single column of classes use scikit-learn's StratifiedKFold and ordinary classifiers."
+            "A single column of classes or of a continuous target is for scikit-learn's StratifiedKFold, ordinary "
+            "classifiers and regressors."
         )
     if 0 in shape:
         raise ValueError(f"{name} has {shape[0]} row(s) and {shape[1]} label(s); at least one of each is needed.")

@@ -1,0 +1,450 @@
+"""Every multi-label classifier passes this library's checks and scikit-learn's; broken ones are found out."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from joblib import parallel_config
+from scipy import sparse
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
+
+from fuselearn import CARTClassifier
+from fuselearn.multilabel import (
+    BinaryRelevanceClassifier,
+    ChainClassifier,
+    EnsembleHOMERClassifier,
+    EnsembleOfBinaryRelevanceClassifier,
+    EnsembleOfChainsClassifier,
+    HOMERClassifier,
+    KFHEHOMERClassifier,
+    KFHEMultilabelClassifier,
+    ThresholdedClassifier,
+)
+from fuselearn.multilabel.checks import CHECKS, check_multilabel_estimator, yield_checks
+
+TREE = CARTClassifier(min_samples_split=6, complexity=0.0)
+
+# Add new classes here, with cheap settings: each is fitted a few hundred times.
+ESTIMATORS = [
+    BinaryRelevanceClassifier(TREE),
+    BinaryRelevanceClassifier(),
+    BinaryRelevanceClassifier(GaussianNB(), decision="per_label"),
+    ChainClassifier(TREE),
+    ChainClassifier(order="random", kernel="linear", probability="logistic"),
+    EnsembleOfBinaryRelevanceClassifier(TREE, 3, decision="cardinality"),
+    EnsembleOfBinaryRelevanceClassifier(None, 3, probability="logistic", max_features=0.5, vote="probability"),
+    EnsembleOfChainsClassifier(TREE, 3, decision="at_least_one"),
+    EnsembleOfChainsClassifier(GaussianNB(), 3, max_samples=2.0),
+    EnsembleHOMERClassifier(TREE, n_estimators=3),
+    HOMERClassifier(TREE),
+    HOMERClassifier(probability="logistic", n_clusters=2),
+    KFHEHOMERClassifier(TREE, n_estimators=3),
+    KFHEMultilabelClassifier(BinaryRelevanceClassifier(TREE), n_estimators=3),
+    ThresholdedClassifier(BinaryRelevanceClassifier(TREE)),
+]
+
+
+def name_of(estimator):
+    """Give a short name for a test."""
+    base = getattr(estimator, "estimator", None)
+    return f"{type(estimator).__name__}-{'svm' if base is None else type(base).__name__}"
+
+
+ORDER = "the order of the labels, or a random one, is part of the model"
+TABLE = "the check sends labels in one dimension or expects them so; here they are a table"
+ZERO_OR_ONE = "the check sends the labels 1 and 2"
+CERTAIN = "the check does not allow probabilities of exactly 0 and 1"
+LEARNED = "the check compares labels with a threshold of 0.5, and this one is learned"
+ONE_CLUSTER = "the check sets n_clusters=1, with which nothing is divided"
+DRAWN = "rows are drawn at random, so weights change which rows a model sees"
+SCALED = "weights do not scale columns, and solvers stop at a tolerance"
+
+
+def expected_failures(estimator):
+    """Name the checks of this library that an estimator is known to fail."""
+    if isinstance(estimator, ChainClassifier | EnsembleOfChainsClassifier):
+        return {"check_permuted_labels": ORDER}
+    return {}
+
+
+def expected_failures_of_scikit_learn(estimator):
+    """Name the checks of scikit-learn that an estimator is known to fail."""
+    failures = dict.fromkeys(
+        [
+            "check_classifiers_classes", "check_classifiers_train", "check_classifier_not_supporting_multiclass",
+            "check_estimator_sparse_array", "check_estimator_sparse_matrix",
+        ],
+        TABLE,
+    )  # fmt: skip
+    failures |= dict.fromkeys(CHECKS_OF_OTHER_LABELS, ZERO_OR_ONE)
+    failures["check_classifiers_multilabel_output_format_predict_proba"] = CERTAIN
+    weighting = ["check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"]
+    if hasattr(estimator, "n_estimators"):
+        failures |= dict.fromkeys(weighting, DRAWN)
+    elif estimator.estimator is None:
+        failures |= dict.fromkeys(weighting, SCALED)
+    if isinstance(estimator, ThresholdedClassifier) or estimator.decision == "per_label":
+        failures["check_classifier_multioutput"] = LEARNED
+    if isinstance(estimator, HOMERClassifier):
+        failures |= dict.fromkeys(
+            [
+                "check_dont_overwrite_parameters", "check_methods_subset_invariance", "check_fit2d_1sample",
+                "check_fit2d_1feature", "check_fit2d_predict1d",
+            ],
+            ONE_CLUSTER,
+        )  # fmt: skip
+    return failures
+
+
+@pytest.mark.filterwarnings("ignore:n_clusters")
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=name_of)
+def test_checks(estimator, check):
+    with parallel_config("threading"):  # processes take seconds to start
+        if check.__name__ in expected_failures(estimator):
+            with pytest.raises(AssertionError):
+                check(estimator)
+        else:
+            check(estimator)
+
+
+CHECKS_OF_OTHER_LABELS = [
+    "check_estimators_dtypes", "check_sample_weights_pandas_series", "check_sample_weights_not_an_array",
+    "check_sample_weights_shape", "check_sample_weights_not_overwritten", "check_classifier_data_not_an_array",
+    "check_fit2d_1feature",
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:n_clusters")
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures_of_scikit_learn)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+class AnyTwoLabels:
+    """Take labels of any two neighbouring numbers, as some checks send them, for 0 and 1."""
+
+    def fit(self, X, y, sample_weight=None):
+        labels = np.asarray(y)
+        return super().fit(X, labels - labels.min() if np.ptp(labels) == 1 else y, sample_weight)
+
+
+@pytest.mark.filterwarnings("ignore:n_clusters")
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=name_of)
+def test_scikit_learn_checks_with_other_labels(estimator):
+    adapted = type("Adapted", (AnyTwoLabels, type(estimator)), {})(**estimator.get_params(deep=False))
+    checks = {
+        check.func.__name__: check
+        for _, check in estimator_checks_generator(adapted)
+        if check.func.__name__ in CHECKS_OF_OTHER_LABELS
+    }
+    assert len(checks) == len(CHECKS_OF_OTHER_LABELS)
+    if isinstance(estimator, HOMERClassifier):
+        del checks["check_fit2d_1feature"]  # it sets n_clusters=1
+    for check in checks.values():
+        check(adapted)
+
+
+class Sound(BinaryRelevanceClassifier):
+    """A classifier without faults, which the ones below add."""
+
+    def __init__(self, estimator="tree", decision=0.5, random_state=None, n_jobs=None):
+        super().__init__(estimator, decision=decision, random_state=random_state, n_jobs=n_jobs)
+
+
+class ChangesX(Sound):
+    def fit(self, X, y, sample_weight=None):
+        if isinstance(X, np.ndarray) and X.size:
+            X[0, 0] += 1.0
+        return super().fit(X, y, sample_weight)
+
+
+class ChangesYInPlace(Sound):
+    def fit(self, X, y, sample_weight=None):
+        if isinstance(y, pd.DataFrame):
+            y["new"] = 0
+        return super().fit(X, y, sample_weight)
+
+
+class ChangesSparseXInPredict(Sound):
+    def predict_proba(self, X):
+        if sparse.issparse(X):
+            X.data[:] = 0.0
+        return super().predict_proba(X)
+
+
+class GivesLists(Sound):
+    def predict_proba(self, X):
+        return [np.column_stack([1 - p, p]) for p in super().predict_proba(X).T]
+
+
+class GivesTooMuch(Sound):
+    def predict_proba(self, X):
+        return 2 * super().predict_proba(X)
+
+
+class GivesNaN(Sound):
+    def predict_proba(self, X):
+        scores = super().predict_proba(X)
+        scores[-1, 0] = np.nan
+        return scores
+
+
+class KnowsNothing(Sound):
+    def predict_proba(self, X):
+        return np.full_like(super().predict_proba(X), 0.3)
+
+
+class PredictsFloats(Sound):
+    def predict(self, X):
+        return super().predict(X).astype(float)
+
+
+class PredictsOneColumn(Sound):
+    def predict(self, X):
+        return super().predict(X)[:, 0]
+
+
+class NeedsBothValues(Sound):
+    def fit(self, X, y, sample_weight=None):
+        if np.ndim(y) == 2 and y.shape[0] and not np.ptp(np.asarray(y), axis=0).all():
+            raise ValueError("This solver needs samples of at least 2 classes in the data.")
+        return super().fit(X, y, sample_weight)
+
+
+class TakesAllForNone(Sound):
+    def predict(self, X):
+        labels = super().predict(X)
+        return np.where(labels.all(axis=0), 0, labels)
+
+
+class NeedsLabels(Sound):
+    def fit(self, X, y, sample_weight=None):
+        if isinstance(y, np.ndarray) and y.ndim == 2 and not y.any(axis=1).all() and y[::2].max() == 0:
+            raise KeyError(0)
+        return super().fit(X, y, sample_weight)
+
+
+class NeedsTwoRows(Sound):
+    def fit(self, X, y, sample_weight=None):
+        if isinstance(y, np.ndarray) and y.ndim == 2 and y.dtype.kind == "i" and (y.sum(axis=0) == 1).any():
+            raise ValueError("The least populated class in y has only 1 member.")
+        return super().fit(X, y, sample_weight)
+
+
+class Squeezes(Sound):
+    def predict(self, X):
+        return super().predict(X).squeeze()
+
+
+class Remembers(Sound):
+    def fit(self, X, y, sample_weight=None):
+        self.seen = getattr(self, "seen", 0) + 1
+        return super().fit(X, y, sample_weight)
+
+    def predict_proba(self, X):
+        return super().predict_proba(X) / self.seen
+
+
+class LooksAround(Sound):
+    def predict_proba(self, X):
+        scores = super().predict_proba(X)
+        return 0.5 * scores + 0.5 * scores.mean(axis=0)
+
+
+class NeedsDenseLabels(Sound):
+    def fit(self, X, y, sample_weight=None):
+        return super().fit(X, np.asarray(y), sample_weight)
+
+
+class MisreadsSparseX(Sound):
+    def fit(self, X, y, sample_weight=None):
+        return super().fit(-X if sparse.issparse(X) else X, y, sample_weight)
+
+
+class PrefersTheFirstLabel(Sound):
+    def predict_proba(self, X):
+        scores = super().predict_proba(X)
+        scores[:, 0] *= 0.9
+        return scores
+
+
+class ChangesParameters(Sound):
+    def fit(self, X, y, sample_weight=None):
+        super().fit(X, y, sample_weight)
+        self.decision = 0.4
+        return self
+
+    def __sklearn_clone__(self):
+        return type(self)(self.estimator, 0.5, self.random_state, self.n_jobs)
+
+
+class CannotBePickled(Sound):
+    def fit(self, X, y, sample_weight=None):
+        super().fit(X, y, sample_weight)
+        self.secret_ = lambda: None
+        return self
+
+
+class LosesItsModel(Sound):
+    def __getstate__(self):
+        return {name: value for name, value in super().__getstate__().items() if name != "_block_"}
+
+
+class CountsJobs(Sound):
+    def predict_proba(self, X):
+        return super().predict_proba(X) / (self.n_jobs or 1)
+
+
+class ForgetsItsSeed(Sound):
+    def predict_proba(self, X):
+        scores = super().predict_proba(X)
+        return np.clip(scores + 0.1 * np.random.default_rng().random(scores.shape), 0, 1)
+
+
+class IgnoresNames(Sound):
+    def fit(self, X, y, sample_weight=None):
+        return super().fit(np.asarray(X), y, sample_weight)
+
+    def predict_proba(self, X):
+        return super().predict_proba(np.asarray(X))
+
+
+class ForgetsLabelNames(Sound):
+    def fit(self, X, y, sample_weight=None):
+        super().fit(X, y, sample_weight)
+        self.labels_ = np.arange(self.n_labels_)
+        return self
+
+
+class CountsAllRows(Sound):
+    def fit(self, X, y, sample_weight=None):
+        return super().fit(X, y, None if sample_weight is None else np.ones(len(sample_weight)))
+
+
+class DoublesWeights(Sound):
+    def fit(self, X, y, sample_weight=None):
+        return super().fit(X, y, None if sample_weight is None else 9 * np.asarray(sample_weight))
+
+
+class TakesAnyNumbers(Sound):
+    def fit(self, X, y, sample_weight=None):
+        if isinstance(y, np.ndarray) and y.dtype.kind == "i":
+            y = (y > 0).astype(int)
+        return super().fit(X, y, sample_weight)
+
+
+class SaysLittle(Sound):
+    def fit(self, X, y, sample_weight=None):
+        try:
+            return super().fit(X, y, sample_weight)
+        except ValueError:
+            raise ValueError("bad") from None
+
+
+class StaysFitted(Sound):
+    def fit(self, X, y, sample_weight=None):
+        try:
+            return super().fit(X, y, sample_weight)
+        except ValueError:
+            super().fit(X, np.zeros((len(X), 1)))
+            raise
+
+
+class TakesInfinity(Sound):
+    def fit(self, X, y, sample_weight=None):
+        return super().fit(np.nan_to_num(X) if isinstance(X, np.ndarray) else X, y, sample_weight)
+
+
+class RaisesOtherErrors(Sound):
+    def predict(self, X):
+        if X.shape[1] != 5:
+            raise IndexError("index 4 is out of bounds")
+        return super().predict(X)
+
+
+BROKEN = {
+    ChangesX: ("check_tables_are_left_alone", "changed the caller's X, given ndarray"),
+    ChangesYInPlace: ("check_tables_are_left_alone", "changed the caller's Y, given DataFrame"),
+    ChangesSparseXInPredict: ("check_tables_are_left_alone", "changed the caller's X, given csr_array"),
+    GivesLists: ("check_probabilities", r"must give an array of shape \(7, 4\).*not list"),
+    GivesTooMuch: ("check_probabilities", "not from 0 to 1"),
+    GivesNaN: ("check_probabilities", "not from 0 to 1"),
+    KnowsNothing: ("check_probabilities", "the same probabilities to all rows"),
+    PredictsFloats: ("check_labels_are_zero_or_one", "float64 instead of whole numbers"),
+    PredictsOneColumn: ("check_labels_are_zero_or_one", r"not ndarray of shape \(7,\)"),
+    NeedsBothValues: ("check_constant_labels", "must learn labels that no row has .* it raised ValueError"),
+    TakesAllForNone: ("check_constant_labels", "does not predict a label that every training row has"),
+    NeedsLabels: ("check_rows_without_labels", "must learn from rows without labels, but it raised KeyError"),
+    NeedsTwoRows: ("check_single_positive_row", "must learn a label that a single row has"),
+    Squeezes: ("check_single_label", r"predicts ndarray of shape \(60,\)"),
+    Remembers: ("check_refit", "remembers a former fit"),
+    LooksAround: ("check_rows_are_independent", "other probabilities alone"),
+    NeedsDenseLabels: ("check_sparse_equals_dense", "must learn from Y as csr_matrix"),
+    MisreadsSparseX: ("check_sparse_equals_dense", "something else from X as csr_matrix"),
+    PrefersTheFirstLabel: ("check_permuted_labels", "if the labels change places"),
+    ChangesParameters: ("check_clone", "clones with other parameters"),
+    CannotBePickled: ("check_pickle", "must be pickled"),
+    LosesItsModel: ("check_pickle", "raised AttributeError in check_pickle"),
+    CountsJobs: ("check_seeds_and_jobs", r"from the same seed with \{'n_jobs': 2\}"),
+    ForgetsItsSeed: ("check_seeds_and_jobs", "from the same seed"),
+    IgnoresNames: ("check_frames", "does not keep the names of the columns"),
+    ForgetsLabelNames: ("check_label_names", "must keep the names of the labels"),
+    CountsAllRows: ("check_sample_weight", "learns from rows of weight 0"),
+    DoublesWeights: ("check_sample_weight", "from weights that are all 1"),
+    TakesAnyNumbers: ("check_bad_labels", "must refuse to learn from labels of 0, 1 and 2"),
+    SaysLittle: ("check_bad_labels", "without a sentence"),
+    StaysFitted: ("check_bad_labels", "must refuse to predict after it refused"),
+    TakesInfinity: ("check_bad_tables", "must refuse to learn from a table with infinite values"),
+    RaisesOtherErrors: ("check_bad_tables", "with another error than IndexError"),
+}
+
+
+def test_a_sound_classifier_passes():
+    check_multilabel_estimator(Sound())
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+def test_broken_classifiers_are_found_out(broken):
+    name, complaint = BROKEN[broken]
+    [check] = (check for check in CHECKS if check.__name__ == name)
+    with pytest.raises(AssertionError, match=f"^{broken.__name__} .*{complaint}"):
+        check(broken())
+    with pytest.raises(AssertionError, match=f"^{broken.__name__} "):
+        check_multilabel_estimator(broken())
+
+
+@pytest.mark.parametrize("name", ["check_pipeline", "check_grid_search"])
+def test_tools_that_do_not_work(name, monkeypatch):
+    class Refuses(Sound):
+        def fit(self, X, y, sample_weight=None):
+            raise RuntimeError("not today")
+
+    [check] = (check for check in CHECKS if check.__name__ == name)
+    with pytest.raises(AssertionError, match=r"must work in a .* not today"):
+        check(Refuses())
+
+
+def test_classifiers_of_scikit_learn_can_be_checked():
+    known = {
+        "check_tables_are_left_alone": "sparse labels are refused",
+        "check_sparse_equals_dense": "sparse labels are refused",
+        "check_probabilities": "there is one array per label",
+        "check_single_label": "a single label becomes one dimension",
+        "check_label_names": "names of labels are not kept",
+        "check_bad_labels": "each column may have any classes",
+        "check_sample_weight": "rows are drawn at random",
+    }
+    check_multilabel_estimator(RandomForestClassifier(n_estimators=4), known)
+    del known["check_probabilities"]
+    with pytest.raises(AssertionError, match=r"RandomForestClassifier must give an array of shape \(7, 4\)"):
+        check_multilabel_estimator(RandomForestClassifier(n_estimators=4), known)
+
+
+def test_known_failures_must_be_checks():
+    with pytest.raises(ValueError, match=r"\['check_everything'\], which are no checks"):
+        list(yield_checks({"check_everything": "it is too much"}))
+    names = [check.__name__ for check in yield_checks({"check_clone": "why not"})]
+    assert len(names) == len(CHECKS) - 1
+    assert "check_clone" not in names
