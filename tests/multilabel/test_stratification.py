@@ -66,6 +66,15 @@ class TestDealing:
         assert folds[:5].tolist() == [0, 0, 0, 1, 0]
         assert np.bincount(folds).tolist() == [15, 5]
 
+    def test_a_fold_with_one_row_more_does_not_get_all_single_rows(self):
+        """Ten labels of one row each, in folds of 11, 10, 10, 10 and 10 rows."""
+        Y = np.vstack([np.eye(10, dtype=int), np.zeros((41, 10), dtype=int)])
+        for seed in range(5):
+            folds = fold_numbers(IterativeStratifiedKFold(5, shuffle=True, random_state=seed), Y)
+            counts = np.bincount(folds[:10], minlength=5)
+            assert counts.min() >= 1
+            assert counts.max() <= 3
+
     def test_the_rarest_label_is_dealt_first(self):
         """Rows with both labels would all fall into fold 0 or 1 if the frequent label were dealt first."""
         Y = np.zeros((40, 2), dtype=int)

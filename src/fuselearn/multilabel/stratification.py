@@ -220,7 +220,12 @@ def iterative_train_test_split(
     return [take_rows(table, part) for table in tables for part in parts]
 
 
-def deal_rows(labels: sparse.csr_array, sizes: npt.ArrayLike, rng: np.random.Generator | None) -> npt.NDArray[np.int32]:
+def deal_rows(
+    labels: sparse.csr_array,
+    sizes: npt.ArrayLike,
+    rng: np.random.Generator | None,
+    shares: npt.ArrayLike | None = None,
+) -> npt.NDArray[np.int32]:
     """Deal rows into folds of given sizes so that each fold has its share of every label.
 
     The time is proportional to the stored labels, plus rows times folds, plus the square of the number of labels.
@@ -233,6 +238,8 @@ def deal_rows(labels: sparse.csr_array, sizes: npt.ArrayLike, rng: np.random.Gen
         Rows in each fold; their sum is the number of rows.
     rng : Generator or None
         Decides the order of the rows and all ties; None keeps the order, and ties go to the first.
+    shares : array of shape (n_folds,), optional
+        Shares of every label that the folds should get, as whole numbers of any sum; by default the sizes.
 
     Returns
     -------
@@ -253,7 +260,13 @@ def deal_rows(labels: sparse.csr_array, sizes: npt.ArrayLike, rng: np.random.Gen
     # One type of index, or the kernel would be compiled for each that SciPy may choose.
     tables = [part.astype(np.int64) for part in (labels.indptr, labels.indices, by_label.indptr, by_label.indices)]
     folds = np.empty(n_rows, dtype=np.int32)
-    folds[row_order] = _deal(*tables, label_order, np.array(sizes, dtype=np.int64), draws)
+    folds[row_order] = _deal(
+        *tables,
+        label_order,
+        np.array(sizes, dtype=np.int64),
+        np.array(sizes if shares is None else shares, dtype=np.int64),
+        draws,
+    )
     return folds
 
 
@@ -270,22 +283,24 @@ def _read(X: Any, y: Any, groups: Any, splitter: Any) -> sparse.csr_array:
 def _split(labels: sparse.csr_array, n_splits: int, rng: np.random.Generator | None) -> Iterator[Split]:
     sizes = np.full(n_splits, labels.shape[0] // n_splits)
     sizes[: labels.shape[0] % n_splits] += 1
-    folds = deal_rows(labels, sizes, rng)
+    # Folds that are larger by one row must not wish for more of each label: they would get all the rare ones.
+    folds = deal_rows(labels, sizes, rng, shares=np.ones(n_splits))
     for fold in range(n_splits):
         yield np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
 
 
 @kernel
-def _deal(row_starts, row_labels, label_starts, label_rows, label_order, room, draws):  # type: ignore[no-untyped-def]
+def _deal(row_starts, row_labels, label_starts, label_rows, label_order, room, shares, draws):  # type: ignore[no-untyped-def]
     """Deal the rows of the rarest label that is left, again and again; then the rows without labels."""
     n_rows, n_labels, n_folds = len(row_starts) - 1, len(label_starts) - 1, len(room)
     left = np.empty(n_labels, dtype=np.int64)
-    # Wishes times the number of rows are whole numbers, so that equal ones are equal.
+    # Wishes times the sum of the shares are whole numbers, so that equal ones are equal.
+    whole = shares.sum()
     wishes = np.empty((n_labels, n_folds), dtype=np.int64)
     for label in range(n_labels):
         left[label] = label_starts[label + 1] - label_starts[label]
         for fold in range(n_folds):
-            wishes[label, fold] = left[label] * room[fold]
+            wishes[label, fold] = left[label] * shares[fold]
     folds = np.full(n_rows, -1, dtype=np.int32)
 
     for _ in range(n_labels):
@@ -299,7 +314,7 @@ def _deal(row_starts, row_labels, label_starts, label_rows, label_order, room, d
                 folds[row] = fold
                 room[fold] -= 1
                 for j in range(row_starts[row], row_starts[row + 1]):
-                    wishes[row_labels[j], fold] -= n_rows
+                    wishes[row_labels[j], fold] -= whole
                     left[row_labels[j]] -= 1
 
     for row in range(n_rows):
