@@ -20,12 +20,15 @@ import numpy as np
 from fuselearn._kernels import kernel, larger, vectorised
 
 TOLERANCE = 1e-3
-_CHUNK = 256
+# Of the tolerance: how far float32 residuals may be from the true ones.
+_TOLERATED_DRIFT = 0.05
+# Of the rows: with more unsettled ones, a copy of their part of the Gram matrix costs more than it saves.
+_LARGEST_PART = 0.5
+# Of a bound: what rounding may keep a coefficient off it.
+_ROUNDING = 1e-9
 _SMALLEST_CURVATURE = np.float32(1e-12)
 _TWO = np.float32(2.0)
-_TOLERATED_DRIFT = 0.05
-_SHRINK_SHARE = 0.5
-_ROUNDING = 1e-9
+_CHUNK = 256
 
 
 @kernel
@@ -112,7 +115,7 @@ def improve(gram, signs, bounds, coefficients, residuals, max_steps, tolerance):
 def _find_unsettled(upper, lower, coefficients, residuals):  # type: ignore[no-untyped-def]
     """List the rows that may still move: rows between their bounds, and rows on a bound that others could draw back.
 
-    All rows are listed if those are more than half of them, since a copy of their Gram matrix would not pay.
+    If those are too many to be worth a copy of their Gram matrix, all rows are listed.
     """
     n = len(residuals)
     highest, lowest = _measure_range(upper, lower, coefficients, residuals)
@@ -124,7 +127,7 @@ def _find_unsettled(upper, lower, coefficients, residuals):  # type: ignore[no-u
         if not ((at_top and residuals[k] > highest) or (at_bottom and residuals[k] < lowest)):
             rows[n_rows] = k
             n_rows += 1
-    if n_rows > _SHRINK_SHARE * n:
+    if n_rows > _LARGEST_PART * n:
         for k in range(n):
             rows[k] = k
         n_rows = n

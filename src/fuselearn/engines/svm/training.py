@@ -131,7 +131,8 @@ def train_column(gram, signs, weights, C, folds, max_steps, tolerance):  # type:
             bounds[k] = max(C * (weights[k] - folds[f, k]), 0.0)
         fold_coefficients, fold_residuals = coefficients.copy(), residuals.copy()
         _move_inside(gram, signs, bounds, fold_coefficients, fold_residuals)
-        improve(gram, signs, bounds, fold_coefficients, fold_residuals, max_steps, _FOLD_SLACK * tolerance)
+        reached = improve(gram, signs, bounds, fold_coefficients, fold_residuals, max_steps, _FOLD_SLACK * tolerance)
+        converged = converged and reached
         fold_intercept = find_intercept(signs, bounds, fold_coefficients, fold_residuals)
         for k in range(n):
             if folds[f, k] > 0:
