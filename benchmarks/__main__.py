@@ -21,6 +21,7 @@ ALL = (
     "stratification",
     "codes",
     "model_files",
+    "svm",
     "homer",
 )
 

@@ -6,5 +6,13 @@ from fuselearn.diagnosis.bias_variance import (
     bias_variance,
     compare_bias_variance,
 )
+from fuselearn.diagnosis.label_audit import LabelAudit, audit_labels
 
-__all__ = ["BiasVariance", "BiasVarianceComparison", "bias_variance", "compare_bias_variance"]
+__all__ = [
+    "BiasVariance",
+    "BiasVarianceComparison",
+    "LabelAudit",
+    "audit_labels",
+    "bias_variance",
+    "compare_bias_variance",
+]

@@ -15,6 +15,7 @@ from sklearn.utils.validation import column_or_1d
 
 from fuselearn._compat import count_rows, take_rows
 from fuselearn.diagnosis.decomposition import decompose_squared, decompose_zero_one, standard_errors
+from fuselearn.diagnosis.inputs import read_rows
 from fuselearn.ensembles.base import check_choice, check_whole_number, make_generator
 from fuselearn.sensors import draw_counts
 from fuselearn.sensors.estimator import seed_estimator, train_clone
@@ -228,10 +229,10 @@ def bias_variance(
     if (X_test is None) != (y_test is None):
         raise ValueError("X_test and y_test belong together; pass both or neither.")
 
-    X, y = _read_rows("X", X), _read_target("y", y, count_rows(X), loss)
+    X, y = read_rows("X", X), _read_target("y", y, count_rows(X), loss)
     out_of_bag = sampling == "bootstrap" and X_test is None
     if X_test is not None:
-        judged, observed = _read_rows("X_test", X_test), _read_target("y_test", y_test, count_rows(X_test), loss)
+        judged, observed = read_rows("X_test", X_test), _read_target("y_test", y_test, count_rows(X_test), loss)
     else:
         judged, observed = X, y
     truth = observed if y_true is None else _read_target("y_true", y_true, len(observed), loss)
@@ -374,13 +375,6 @@ def _summarise(
         standard_errors=errors,
         rows=rows,
     )
-
-
-def _read_rows(name: str, X: Any) -> Any:
-    rows = X if hasattr(X, "shape") else np.asarray(X)
-    if len(rows.shape) != 2 or rows.shape[0] == 0:
-        raise ValueError(f"{name} must be a table with rows and columns, not of shape {tuple(rows.shape)}.")
-    return rows
 
 
 def _read_target(name: str, y: Any, n_rows: int, loss: str) -> npt.NDArray[Any]:

@@ -1,0 +1,257 @@
+"""Find rows whose labels are likely to be wrong, and estimate how many there are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection import StratifiedKFold, check_cv
+
+from fuselearn._compat import take_rows
+from fuselearn.diagnosis.inputs import read_rows
+from fuselearn.ensembles import KFHEClassifier
+from fuselearn.ensembles.base import check_whole_number, make_generator, read_labels
+from fuselearn.sensors.estimator import seed_estimator
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class LabelAudit:
+    """What an audit of labels has found.
+
+    Attributes
+    ----------
+    rows : DataFrame
+        All rows, the most doubtful first, by the index of ``y`` or ``X``, or by number: the ``given`` label, the
+        ``suggested`` one (the most likely other label), the out-of-fold ``probability`` of the given label and
+        ``suggested_probability`` of the other one, their difference ``margin``, by which rows are sorted, and whether
+        the row is a ``suspect``, one of the first ``n_wrong``.
+    n_wrong : float
+        Estimated number of wrong labels.
+    noise_matrix : DataFrame
+        Estimated probability with which a class (row) is labelled as each class (column). It has the form of the
+        ``transition`` of :func:`~fuselearn.datasets.corrupt_labels`.
+    probabilities : DataFrame
+        Out-of-fold probability of each class, in the order of the data.
+    """
+
+    rows: pd.DataFrame
+    n_wrong: float
+    noise_matrix: pd.DataFrame
+    probabilities: pd.DataFrame
+
+    @property
+    def suspects(self) -> pd.DataFrame:
+        """The rows that are marked as suspects."""
+        return self.rows[self.rows["suspect"]]
+
+    def __str__(self) -> str:
+        """Give the estimate in words."""
+        share = self.n_wrong / len(self.rows)
+        return f"about {self.n_wrong:.0f} of {len(self.rows)} labels ({share:.1%}) are likely to be wrong"
+
+
+def audit_labels(
+    X: Any,
+    y: Any,
+    estimator: BaseEstimator | None = None,
+    *,
+    cv: Any = 5,
+    n_repeats: int = 1,
+    groups: Any = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> LabelAudit:
+    """Rank rows by how doubtful their label is to models that have not seen them.
+
+    Each row gets class probabilities p from a model trained without its fold. Its margin is
+
+        p(given label) - largest p of another label,
+
+    and rows with the lowest margin come first. How many labels are wrong is estimated by confident learning: a row that
+    is labelled i counts as truly j if p(j) is at least the mean p(j) of the rows labelled j; the largest such p(j), if
+    there are several. These counts, scaled to the number of rows of each given label, say how often j is labelled i.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or frame of shape (n_rows, n_columns)
+    y : array of shape (n_rows,)
+        One label per row. Audit multi-label data one label at a time.
+    estimator : classifier or None, default=None
+        Any classifier with ``predict_proba``. None means ``KFHEClassifier(weighting="linear")``, which puts little
+        weight on rows that it cannot explain.
+    cv : int, splitter or iterable of (train, test), default=5
+        Folds; a number means stratified and shuffled ones. Each row must be in a test part.
+    n_repeats : int, default=1
+        Rounds of cross-validation whose probabilities are averaged, if ``cv`` is a number.
+    groups : array of shape (n_rows,), optional
+        For splitters that keep groups of rows together.
+    random_state : int, RandomState or None, default=None
+        Seed of the folds and of the models.
+    n_jobs : int or None, default=None
+        Models trained at the same time. Results do not depend on it.
+
+    Returns
+    -------
+    LabelAudit
+
+    References
+    ----------
+    Northcutt, C. G., Jiang, L. and Chuang, I. L. (2021). Confident learning: estimating uncertainty in dataset labels.
+    Journal of Artificial Intelligence Research 70, 1373-1411.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from fuselearn.datasets import corrupt_labels
+    >>> from fuselearn.diagnosis import audit_labels
+    >>> X, y = load_wine(return_X_y=True, as_frame=True)
+    >>> noisy = corrupt_labels(y, 0.1, random_state=0)
+    >>> audit = audit_labels(X, noisy, random_state=0)
+    >>> print(audit)
+    about 19 of 178 labels (10.6%) are likely to be wrong
+    >>> wrong = noisy != y
+    >>> int(wrong.sum()), int(wrong[audit.suspects.index].sum()), len(audit.suspects)
+    (18, 17, 19)
+    """
+    base = KFHEClassifier(weighting="linear") if estimator is None else estimator
+    if isinstance(base, type) or not hasattr(base, "predict_proba"):
+        raise TypeError(f"estimator must be a classifier with predict_proba, or None, not {base!r}.")
+    check_whole_number("n_repeats", n_repeats, 1)
+    rows = read_rows("X", X)
+    if np.ndim(y) == 2 and np.shape(y)[1] > 1:
+        raise ValueError("y has several columns; audit multi-label data one label at a time.")
+    classes, given = read_labels(y, rows.shape[0])
+    rare = classes[np.bincount(given) < 2]
+    if len(rare):
+        raise ValueError(f"y has a single row of class {rare[0]!r}; a model trained without it cannot know the class.")
+
+    rng = make_generator(random_state)
+    labels = classes[given]
+    splits = _split(cv, n_repeats, rows, labels, groups, rng)
+    seeds = rng.integers(2**31, size=(len(splits),)).tolist()
+    parts = Parallel(n_jobs=n_jobs)(
+        delayed(_predict_fold)(base, rows, labels, classes, train, test, seed)
+        for (train, test), seed in zip(splits, seeds, strict=True)
+    )
+    probabilities = _average(parts, splits, len(given), len(classes))
+    counts = count_confident(probabilities, given)
+    index = next((data.index for data in (y, X) if isinstance(data, pd.Series | pd.DataFrame)), None)
+    return _report(probabilities, given, classes, counts, index)
+
+
+def count_confident(probabilities: Floats, given: npt.NDArray[np.integer]) -> Floats:
+    """Count rows by given and confidently predicted class, scaled to the number of rows of each given class.
+
+    Parameters
+    ----------
+    probabilities : array of shape (n_rows, n_classes)
+        From models that have not seen the rows.
+    given : int array of shape (n_rows,)
+        Class numbers.
+
+    Returns
+    -------
+    array of shape (n_classes, n_classes)
+        Entry (i, j) estimates the number of rows labelled i that truly are j.
+
+    Examples
+    --------
+    >>> p = np.array([[0.9, 0.1], [0.7, 0.3], [0.2, 0.8], [0.1, 0.9], [0.2, 0.8], [0.9, 0.1]])
+    >>> count_confident(p, np.array([0, 0, 0, 1, 1, 1]))
+    array([[2., 1.],
+           [1., 2.]])
+    """
+    n_classes = probabilities.shape[1]
+    own = probabilities[np.arange(len(given)), given]
+    sizes = np.bincount(given, minlength=n_classes)
+    thresholds = np.bincount(given, weights=own, minlength=n_classes) / sizes
+    reached = np.where(probabilities >= thresholds, probabilities, -1.0)
+    is_confident = reached.max(axis=1) >= 0
+    counts = np.zeros((n_classes, n_classes))
+    np.add.at(counts, (given[is_confident], reached.argmax(axis=1)[is_confident]), 1.0)
+    # Without any confident row there is no evidence against the labels of a class.
+    counts[counts.sum(axis=1) == 0] = np.eye(n_classes)[counts.sum(axis=1) == 0]
+    return counts / counts.sum(axis=1, keepdims=True) * sizes[:, None]
+
+
+def _split(
+    cv: Any, n_repeats: int, X: Any, labels: npt.NDArray[Any], groups: Any, rng: np.random.Generator
+) -> list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]:
+    """Give the training and test rows of all folds."""
+    if not isinstance(cv, int | np.integer):
+        if n_repeats != 1:
+            raise ValueError("n_repeats is for a number of folds; a splitter repeats as it is made to.")
+        return list(check_cv(cv, labels, classifier=True).split(X, labels, groups))
+    check_whole_number("cv", cv, 2)
+    return [
+        split
+        for seed in rng.integers(2**31, size=(n_repeats,)).tolist()
+        for split in StratifiedKFold(cv, shuffle=True, random_state=seed).split(X, labels)
+    ]
+
+
+def _predict_fold(
+    base: Any,
+    X: Any,
+    labels: npt.NDArray[Any],
+    classes: npt.NDArray[Any],
+    train: npt.NDArray[np.intp],
+    test: npt.NDArray[np.intp],
+    seed: int,
+) -> Floats:
+    """Train without a fold and predict it; classes that the model has not seen get probability 0."""
+    model = clone(base)
+    seed_estimator(model, seed, unset_only=True)
+    model.fit(take_rows(X, train), labels[train])
+    scores = np.zeros((len(test), len(classes)))
+    scores[:, np.searchsorted(classes, model.classes_)] = model.predict_proba(take_rows(X, test))
+    return scores
+
+
+def _average(parts: list[Floats], splits: list[Any], n_rows: int, n_classes: int) -> Floats:
+    total, number = np.zeros((n_rows, n_classes)), np.zeros(n_rows)
+    for scores, (_, test) in zip(parts, splits, strict=True):
+        np.add.at(total, test, scores)
+        np.add.at(number, test, 1)
+    if (number == 0).any():
+        raise ValueError(f"cv must put every row into a test part; {np.count_nonzero(number == 0)} rows are in none.")
+    return total / number[:, None]
+
+
+def _report(
+    probabilities: Floats, given: npt.NDArray[np.int32], classes: npt.NDArray[Any], counts: Floats, index: Any
+) -> LabelAudit:
+    own = probabilities[np.arange(len(given)), given]
+    others = probabilities.copy()
+    others[np.arange(len(given)), given] = -1.0
+    suggested = others.argmax(axis=1)
+    largest = others.max(axis=1)
+    n_wrong = float(len(given) - np.trace(counts))
+    order = np.lexsort([own, own - largest])
+    frame = pd.DataFrame(
+        {
+            "given": classes[given],
+            "suggested": classes[suggested],
+            "probability": own,
+            "suggested_probability": largest,
+            "margin": own - largest,
+        },
+        index=index,
+    ).iloc[order]
+    frame["suspect"] = np.arange(len(frame)) < round(n_wrong)
+    truly = counts.sum(axis=0)
+    # A class that no row is confidently predicted to be tells nothing about how it is labelled.
+    noise = np.where(truly[:, None] > 0, counts.T / np.where(truly > 0, truly, 1.0)[:, None], np.eye(len(classes)))
+    return LabelAudit(
+        rows=frame,
+        n_wrong=n_wrong,
+        noise_matrix=pd.DataFrame(noise, pd.Index(classes, name="class"), pd.Index(classes, name="labelled as")),
+        probabilities=pd.DataFrame(probabilities, index=index, columns=classes),
+    )
