@@ -199,3 +199,33 @@ def test_copies_of_one_row_are_no_trouble():
 def test_too_few_steps_are_told(sensor):
     with pytest.warns(ConvergenceWarning, match="stopped before it reached its tolerance"):
         sensor.train(Y, DRAWN, COUNTS, max_steps=3, probability="sign")
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_a_sensor_on_some_columns_is_one_of_the_narrower_table(kernel, is_sparse):
+    form = sparse.csr_array if is_sparse else np.asarray
+    columns = np.array([4, 0, 2])
+    whole, narrow = SVMSensor(form(X)), SVMSensor(form(X[:, columns]))
+    chosen = whole.restrict(columns)
+    block, expected = (
+        sensor.train(Y, DRAWN, COUNTS, kernel=kernel, probability="logistic") for sensor in (chosen, narrow)
+    )
+    np.testing.assert_allclose(block.probabilities(), expected.probabilities(), atol=1e-3)
+    chosen.unbind()
+    whole.unbind()
+    rows = chosen.restrict_rows(whole.prepare(form(NEW)))
+    np.testing.assert_allclose(
+        block.probabilities(rows), expected.probabilities(narrow.prepare(form(NEW[:, columns]))), atol=1e-3
+    )
+
+
+def test_scaled_rows_are_held_once_whatever_the_number_of_choices():
+    whole = SVMSensor(X)
+    choices = [whole.restrict(np.array([k, k + 1])) for k in range(5)]
+    blocks = [chosen.extend(Y[:, :1]).train(Y[:, 1:], DRAWN, COUNTS) for chosen in choices]
+    for chosen in choices:
+        chosen.unbind()
+    whole.unbind()
+    assert all(block.sensor.root._training_X is None for block in blocks)
+    np.testing.assert_array_equal(choices[1].training_rows(), Z[:, 1:3])

@@ -66,7 +66,7 @@ def _check_machines(block: Any) -> None:
     if machines.coefficients.shape != (n_machines, width) or machines.intercepts.shape != (n_machines,):
         raise ModelFileError("It holds support vector machines that do not fit their table.")
     if machines.support is not None and width:
-        training = sensor.root._training_X
+        training = sensor.root.training_rows()
         if training.shape != (sensor.n_rows, sensor.n_columns) or sensor.appended.shape[0] != sensor.n_rows:
             raise ModelFileError("It holds support vector machines that do not fit their table.")
         if machines.support.min() < 0 or machines.support.max() >= sensor.n_rows:

@@ -92,6 +92,8 @@ class SVMSensor:
                 stacklevel=2,
             )
         self.root: SVMSensor = self
+        self.source: SVMSensor = self
+        self.chosen: npt.NDArray[np.intp] | None = None
         self.appended: npt.NDArray[np.integer] = np.empty((self.n_rows, 0), dtype=np.int8)
 
     def train(
@@ -178,7 +180,7 @@ class SVMSensor:
         used = (trained.coefficients != 0.0).any(axis=0)
         support, coefficients = problem.rows[used], trained.coefficients[:, used]
         if not self._collapses(kernel):
-            self.root._needs_rows = True
+            self.root.source._needs_rows = True
             no_extra = np.zeros((len(coefficients), 0))
             return Machines(support.astype(np.int32), coefficients.astype(np.float32), no_extra, *trained[1:])
         if self.is_sparse:
@@ -207,6 +209,20 @@ class SVMSensor:
         """Scale new rows, for which kernel values are then computed once for all blocks."""
         return KernelRows(self, self._scale(X))
 
+    def restrict(self, columns: npt.NDArray[np.intp]) -> Self:
+        """Give a sensor on some of the columns, with Gram matrices of its own. Scaled rows are still held once."""
+        other = copy.copy(self)
+        other.root, other.source, other.chosen = other, self, columns
+        other.n_columns, other.shift, other.scale = len(columns), self.shift[columns], self.scale[columns]
+        other._training_X = None
+        other.radial_maps = {}
+        other._bound = other.restrict_rows(self.bound_rows())
+        return other
+
+    def restrict_rows(self, rows: KernelRows) -> KernelRows:
+        """Choose the sensor's columns of rows that its source has prepared."""
+        return KernelRows(self, rows.X[:, self.chosen])
+
     def extend(self, columns: npt.NDArray[np.integer]) -> Self:
         """Give a sensor on the same rows with more columns, of 0 and 1.
 
@@ -214,7 +230,7 @@ class SVMSensor:
         """
         other = copy.copy(self)
         other.appended = np.hstack([self.appended, columns])
-        other._training_X = None  # the first sensor has it
+        other._training_X = None  # the first sensor has them
         other.radial_maps = {}
         other._bound = other.extend_rows(self.root.bound_rows(), other.appended)
         return other
@@ -243,14 +259,18 @@ class SVMSensor:
     def unbind(self) -> None:
         """Let go of the Gram matrices, and of the training rows too if no block needs kernel values to them."""
         self._bound = None
-        if self is self.root and not self._needs_rows:
+        if not self._needs_rows:
             self._training_X = None
+
+    def training_rows(self) -> Any:
+        """Give the scaled training rows that support vectors are among."""
+        return self._training_X if self.chosen is None else self.source._training_X[:, self.chosen]
 
     def kernel_values(self, X: Any, kernel: Kernel) -> npt.NDArray[np.float32]:
         """Compute the kernel values between scaled rows and the training rows."""
-        if X is self._training_X:
+        if self._bound is not None and X is self._bound.X:
             return compute_gram(X, *kernel, self.centre)
-        return compute_kernel(X, self._training_X, *kernel, self.centre)
+        return compute_kernel(X, self.training_rows(), *kernel, self.centre)
 
     def map_features(self, rows: KernelRows, kernel: Kernel) -> npt.NDArray[np.float32]:
         """Give what approximates a radial kernel: features whose products are near its values."""

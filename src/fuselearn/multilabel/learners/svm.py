@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -32,13 +32,6 @@ def check_svm_parameters(C: Any, kernel: Any, gamma: Any, probability: Any, scal
         check_choice("scaling", scaling, [choice for choice in SCALINGS if choice is not None])
 
 
-class SVMRows(NamedTuple):
-    """New rows as numbers, and their kernel values to the training rows."""
-
-    matrix: Any
-    kernel_rows: KernelRows
-
-
 class SVMLearner:
     """Turn a table into numbers once, and train any number of support vector machines on it.
 
@@ -55,10 +48,8 @@ class SVMLearner:
 
     def __init__(self, X: Any, scaling: str | None, n_threads: int) -> None:
         self.encoder = NumberEncoder()
-        self.matrix = self.encoder.fit_transform(X)
         self.n_rows = X.shape[0]
-        self.sensor = SVMSensor(self.matrix, scaling=scaling)
-        self.chosen: npt.NDArray[np.intp] | None = None
+        self.sensor = SVMSensor(self.encoder.fit_transform(X), scaling=scaling)
         self.n_threads = n_threads
 
     def train(
@@ -85,26 +76,20 @@ class SVMLearner:
     def restrict(self, features: npt.NDArray[np.intp]) -> Self:
         """Give a learner with Gram matrices of its own, on some columns of the table."""
         other = copy.copy(self)
-        other.chosen = self.encoder.columns_of(features)
-        other.matrix = self.matrix[:, other.chosen]
-        other.sensor = SVMSensor(other.matrix, scaling=self.sensor.scaling)
+        other.sensor = self.sensor.restrict(self.encoder.columns_of(features))
         return other
 
-    def prepare(self, X: Any) -> SVMRows:
+    def prepare(self, X: Any) -> KernelRows:
         """Turn new rows into scaled numbers."""
-        return self._bring(self.encoder.transform(X))
+        return self.adapt(self.sensor.root.source.prepare(self.encoder.transform(X)))
 
-    def adapt(self, rows: SVMRows) -> SVMRows:
-        """Scale the chosen columns of prepared rows."""
-        return rows if self.chosen is None else self._bring(rows.matrix)
-
-    def _bring(self, matrix: Any) -> SVMRows:
-        own = matrix if self.chosen is None else matrix[:, self.chosen]
-        return SVMRows(matrix, self.sensor.root.prepare(own))
+    def adapt(self, rows: KernelRows) -> KernelRows:
+        """Choose the learner's columns of prepared rows."""
+        root = self.sensor.root
+        return rows if root.chosen is None else root.restrict_rows(rows)
 
     def unbind(self) -> None:
         """Let go of the Gram matrices."""
-        del self.matrix
         self.sensor.unbind()
 
 
@@ -115,17 +100,17 @@ class SVMLearnerBlock:
         self.block = block
 
     def probabilities(
-        self, rows: SVMRows | None = None, extra: npt.NDArray[Any] | None = None, only: Indices | None = None
+        self, rows: KernelRows | None = None, extra: npt.NDArray[Any] | None = None, only: Indices | None = None
     ) -> Scores:
         """Give the machines' probabilities."""
         sensor = self.block.sensor
         if rows is None and extra is None:
             return self.block.probabilities(None, only)
-        kernel_rows = sensor.root.bound_rows() if rows is None else rows.kernel_rows
+        rows = sensor.root.bound_rows() if rows is None else rows
         if sensor is sensor.root:
-            return self.block.probabilities(kernel_rows, only)
+            return self.block.probabilities(rows, only)
         assert extra is not None, "rows for an extended learner come with its appended columns"
-        return self.block.probabilities(sensor.extend_rows(kernel_rows, extra, only))
+        return self.block.probabilities(sensor.extend_rows(rows, extra, only))
 
     def unbind(self) -> None:
         """Let go of the Gram matrix of an extended table; the others belong to the learner."""
