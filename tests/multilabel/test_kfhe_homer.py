@@ -7,7 +7,6 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 
 from fuselearn.multilabel import HOMERClassifier, KFHEHOMERClassifier
-from fuselearn.multilabel.homer_ensemble import list_cluster_numbers
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(120, 6)).round(2)
@@ -27,11 +26,6 @@ def test_the_first_homer_is_balanced_and_radial_and_the_others_are_of_all_kinds(
     assert {homer.clustering for homer in others} == {"balanced", "kmeans", "random"}
     assert {homer.kernel for homer in others} == {"rbf", "linear"}
     assert {homer.n_clusters for homer in model.estimators_} == {2, 3, 4}
-
-
-@pytest.mark.parametrize(("n_labels", "most"), [(1, 2), (3, 2), (6, 2), (8, 2), (9, 3), (14, 3), (174, 13)])
-def test_clusters_number_from_two_to_the_root_of_the_labels(n_labels, most):
-    assert list(list_cluster_numbers(n_labels)) == list(range(2, most + 1))
 
 
 def test_the_trace_is_that_of_the_recursion(model):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Self
 
@@ -42,8 +42,9 @@ class EnsembleHOMERClassifier(HOMEREnsemble):
         The kernels of the SVM engine to choose from.
     C : float, default=1.0
         Cost of the SVM engine, as are the next three.
-    gamma : float or None, default=None
-        Factor of both kernels, exp(-gamma |x - z|^2) and gamma x.z; None means one over the number of columns.
+    gamma : float, dict or None, default=None
+        Factor of both kernels, exp(-gamma |x - z|^2) and gamma x.z, or of each by its name. None means one over the
+        number of columns.
     probability : {"platt", "logistic", "sign"}, default="platt"
         Probabilities by Platt's method on cross-validated margins, by a logistic of the margin, or 0 and 1.
     scaling : {"standard", "minmax", None}, default="standard"
@@ -68,6 +69,9 @@ class EnsembleHOMERClassifier(HOMEREnsemble):
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features_in_,)
         If fitted on a frame whose column names are text.
+    oob_decision_function_ : array of shape (n_rows, n_labels)
+        Scores of the training rows by the HOMERs that have not seen them, NaN if all have; if ``decision`` is a rule
+        that is fitted.
     estimators_ : list of HOMERClassifier
 
     References
@@ -94,7 +98,7 @@ class EnsembleHOMERClassifier(HOMEREnsemble):
         clusterings: Sequence[str] = ("balanced", "kmeans", "random"),
         kernels: Sequence[str] = ("rbf", "linear"),
         C: float = 1.0,
-        gamma: float | None = None,
+        gamma: float | Mapping[str, float] | None = None,
         probability: str = "platt",
         scaling: str | None = "standard",
         max_samples: int | float = 2.0,

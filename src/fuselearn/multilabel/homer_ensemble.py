@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import isqrt
 from typing import Any, NamedTuple
 
@@ -53,20 +53,25 @@ class HOMEREnsemble(HOMERBase):
 
     clusterings: Sequence[str]
     kernels: Sequence[str]
+    gamma: Any
 
     def _check_parameters(self) -> None:
         _check_choices("clusterings", self.clusterings, tuple(CLUSTERINGS))
         if self.estimator is None:
             _check_choices("kernels", self.kernels, KERNELS)
-            check_svm_parameters(self.C, self.kernels[0], self.gamma, self.probability, self.scaling)
+            for kernel in self.kernels:
+                check_svm_parameters(self.C, kernel, self._gamma_of(kernel), self.probability, self.scaling)
 
     def _variety(self) -> HOMERVariety:
         """Give the settings to choose from; only the SVM engine has some of its own."""
         learner: list[dict[str, Any]] = [{}]
         if self.estimator is None:
-            engine = {"C": self.C, "gamma": self.gamma, "probability": self.probability}
-            learner = [{"kernel": kernel, **engine} for kernel in self.kernels]
+            engine = {"C": self.C, "probability": self.probability}
+            learner = [{"kernel": kernel, "gamma": self._gamma_of(kernel), **engine} for kernel in self.kernels]
         return HOMERVariety(self.clusterings, list_cluster_numbers(self.n_labels_), learner)
+
+    def _gamma_of(self, kernel: str) -> float | None:
+        return self.gamma.get(kernel) if isinstance(self.gamma, Mapping) else self.gamma
 
     @property
     def estimators_(self) -> list[HOMERClassifier]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,8 +44,9 @@ class KFHEHOMERClassifier(FilteredClassifier, HOMEREnsemble):
         The kernels of the SVM engine to choose from.
     C : float, default=1.0
         Cost of the SVM engine, as are the next three.
-    gamma : float or None, default=None
-        Factor of both kernels, exp(-gamma |x - z|^2) and gamma x.z; None means one over the number of columns.
+    gamma : float, dict or None, default=None
+        Factor of both kernels, exp(-gamma |x - z|^2) and gamma x.z, or of each by its name. None means one over the
+        number of columns.
     probability : {"platt", "logistic", "sign"}, default="platt"
         Probabilities by Platt's method on cross-validated margins, by a logistic of the margin, or 0 and 1.
     scaling : {"standard", "minmax", None}, default="standard"
@@ -77,6 +78,9 @@ class KFHEHOMERClassifier(FilteredClassifier, HOMEREnsemble):
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features_in_,)
         If fitted on a frame whose column names are text.
+    oob_decision_function_ : array of shape (n_rows, n_labels)
+        Scores of the training rows by the HOMERs that have not seen them, NaN if all have; if ``decision`` is a rule
+        that is fitted.
     estimators_ : list of HOMERClassifier
         The first one and ``n_iter_`` others.
     n_iter_ : int
@@ -125,7 +129,7 @@ class KFHEHOMERClassifier(FilteredClassifier, HOMEREnsemble):
         clusterings: Sequence[str] = ("balanced", "kmeans", "random"),
         kernels: Sequence[str] = ("rbf", "linear"),
         C: float = 1.0,
-        gamma: float | None = None,
+        gamma: float | Mapping[str, float] | None = None,
         probability: str = "platt",
         scaling: str | None = "standard",
         max_samples: int | float = 2.0,

@@ -156,6 +156,9 @@ class KFHEMultilabelClassifier(FilteredClassifier):
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features_in_,)
         If fitted on a frame whose column names are text.
+    oob_decision_function_ : array of shape (n_rows, n_labels)
+        Scores of the training rows by the classifiers that have not seen them, NaN if all have; if ``decision`` is a
+        rule that is fitted.
     estimators_ : list of classifiers
         The first one and ``n_iter_`` others. They know the labels that were not constant in their sample.
     n_iter_ : int
