@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from fuselearn.cli import commands
+from fuselearn.cli import commands, models
 
 __all__ = ["app"]
 
@@ -26,6 +26,10 @@ app.command()(commands.reproduce)
 app.command()(commands.compare)
 app.command()(commands.report)
 app.command()(commands.datasets)
+app.command()(models.train)
+app.command()(models.predict)
+app.command()(models.info)
+app.command()(models.export)
 
 
 def _version(wanted: bool) -> None:
@@ -42,4 +46,4 @@ def main(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Compare ensembles the way the research papers do, and show the result as a page."""
+    """Train, compare and serve ensembles that stay accurate when labels are noisy."""

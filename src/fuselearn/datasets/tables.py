@@ -5,7 +5,8 @@ from __future__ import annotations
 import codecs
 import os
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -120,27 +121,64 @@ def _refuse_unknown_encoding(encoding: str) -> None:
         raise DatasetError(f"There is no encoding called {encoding!r}.") from error
 
 
-def _read(path: Path, sep: str | None, missing: Sequence[str], encoding: str) -> tuple[pd.DataFrame, str]:
-    """Read any format; the second value is the relation of an ARFF file, or nothing."""
+def file_kind(path: Path) -> str:
+    """Return ".csv", ".tsv", ".arff" or ".parquet", or refuse the file."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     kind = suffixes[-2] if suffixes[-1:] == [".gz"] and len(suffixes) > 1 else (suffixes or [""])[-1]
+    kind = {".pq": ".parquet"}.get(kind, kind)
+    if kind not in (*_SEPARATORS, ".arff", ".parquet"):
+        raise DatasetError(
+            f"{path} has an unknown ending; .csv, .tsv and .arff (each also with .gz) and .parquet can be read."
+        )
+    return kind
+
+
+def separator(path: Path) -> str:
+    """Return what separates the cells of a CSV or TSV file."""
+    return _SEPARATORS[file_kind(path)]
+
+
+def text_encoding(encoding: str) -> str:
+    """Return an encoding that skips a byte order mark, which Excel writes, and which would become part of a name."""
+    return "utf-8-sig" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
+
+
+def read_columns(path: Path) -> list[str]:
+    """Return the names of a file's columns, without reading its rows where the format allows it."""
+    kind = file_kind(path)
+    if kind in _SEPARATORS:
+        import pandas as pd
+
+        try:
+            head = pd.read_csv(path, sep=_SEPARATORS[kind], nrows=0, dtype=str, encoding=text_encoding("utf-8"))
+        except pd.errors.EmptyDataError as error:
+            raise DatasetError(f"{path} is empty.") from error
+        return [str(name) for name in head.columns]
+    if kind == ".parquet":
+        return _parquet_columns(path)
+    return [str(name) for name in read_frame(path).columns]
+
+
+def read_frame(path: Path) -> pd.DataFrame:
+    """Read all columns of a file, whatever they mean."""
+    return _read(path, None, MISSING, "utf-8")[0]
+
+
+def _read(path: Path, sep: str | None, missing: Sequence[str], encoding: str) -> tuple[pd.DataFrame, str]:
+    """Read any format; the second value is the relation of an ARFF file, or nothing."""
+    kind = file_kind(path)
     if kind in _SEPARATORS:
         return _read_csv(path, sep or _SEPARATORS[kind], missing, encoding), ""
-    if kind == ".arff":
-        table = read_arff(path, encoding)
-        return table.frame, table.relation
-    if kind in (".parquet", ".pq"):
+    if kind == ".parquet":
         return _read_parquet(path), ""
-    raise DatasetError(
-        f"{path} has an unknown ending; .csv, .tsv and .arff (each also with .gz) and .parquet can be read."
-    )
+    table = read_arff(path, encoding)
+    return table.frame, table.relation
 
 
 def _read_csv(path: Path, sep: str, missing: Sequence[str], encoding: str) -> pd.DataFrame:
     import pandas as pd
 
-    # A byte order mark, which Excel writes, would become part of the first name.
-    encoding = "utf-8-sig" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
+    encoding = text_encoding(encoding)
     try:
         # Two lines, since pandas would take surplus cells of the second one for an index.
         head = pd.read_csv(path, sep=sep, header=None, nrows=2, dtype=str, encoding=encoding, na_filter=False)
@@ -176,8 +214,21 @@ def _refuse_bad_names(names: list[str], sep: str, path: Path) -> None:
 def _read_parquet(path: Path) -> pd.DataFrame:
     import pandas as pd
 
-    try:
+    with _parquet_errors(path):
         return pd.read_parquet(path).rename(columns=str).reset_index(drop=True)
+
+
+def _parquet_columns(path: Path) -> list[str]:
+    with _parquet_errors(path):
+        from pyarrow.parquet import read_schema
+
+        return [str(name) for name in read_schema(path).names]
+
+
+@contextmanager
+def _parquet_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
     except ImportError as error:
         raise DatasetError(
             f"Reading {path} needs a Parquet engine, and none is installed: pip install pyarrow."

@@ -1,0 +1,108 @@
+"""Predicting for the rows of a file, block by block."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fuselearn.datasets import DatasetError, TableStream, Wanted
+from fuselearn.datasets.tables import read_columns
+from fuselearn.io.header import describe_model
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["open_rows", "predict_blocks"]
+
+
+def open_rows(model: Any, path: str | os.PathLike[str], *, block_rows: int | None = None) -> TableStream:
+    """Open a file of new rows for a model.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    path : str or path
+        A CSV, TSV, Parquet or ARFF file. Its columns are found by name, in any order; a model that was trained without
+        names takes all columns in their order.
+    block_rows : int, optional
+        Most rows in memory at once.
+
+    Returns
+    -------
+    TableStream
+        For `predict_blocks`; its ``ignored`` lists the columns that the model does not know.
+
+    Raises
+    ------
+    DatasetError
+        If columns are missing; they are named.
+    """
+    options = {} if block_rows is None else {"block_rows": block_rows}
+    columns = describe_model(model).get("columns")
+    if columns is None:
+        raise DatasetError(f"{type(model).__name__} does not say which columns it takes.")
+    if not hasattr(model, "feature_names_in_"):
+        names = read_columns(Path(path))
+        if len(names) != len(columns):
+            raise DatasetError(
+                f"{os.fspath(path)} has {len(names)} columns; the model was trained on {len(columns)}, without names."
+            )
+        return TableStream(path, Wanted(others=names), **options)
+    kinds: dict[str, list[str]] = {"number": [], "category": [], "": []}
+    for column in columns:
+        kinds[column.get("type", "")].append(column["name"])
+    return TableStream(path, Wanted(kinds["number"], kinds["category"], kinds[""]), **options)
+
+
+def predict_blocks(model: Any, rows: TableStream, *, proba: bool = False) -> Iterator[pd.DataFrame]:
+    """Predict for one block of rows after the other, while the next one is being read.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    rows : TableStream
+        From `open_rows`.
+    proba : bool, default=False
+        Whether probabilities are given beside the prediction.
+
+    Yields
+    ------
+    DataFrame
+        The column ``prediction``, or one column of 0 and 1 per label; and, if asked for, a column ``p:NAME`` with the
+        probability of each class or label.
+    """
+    names = getattr(model, "feature_names_in_", None)
+    blocks = iter(rows)
+    with ThreadPoolExecutor(1) as reader:
+        waiting = reader.submit(next, blocks, None)
+        while (block := waiting.result()) is not None:
+            waiting = reader.submit(next, blocks, None)
+            yield _predict(model, block[list(names)] if names is not None else block.to_numpy(), proba)
+
+
+def _predict(model: Any, rows: Any, proba: bool) -> pd.DataFrame:
+    import pandas as pd
+
+    predicted = np.asarray(model.predict(rows))
+    if predicted.ndim == 2:
+        names = [str(name) for name in _attribute(model, "labels_", range(predicted.shape[1]))]
+        answer = pd.DataFrame(predicted, columns=names)
+    else:
+        names = [str(name) for name in _attribute(model, "classes_", ())]
+        answer = pd.DataFrame({"prediction": predicted})
+    if proba:
+        chances = pd.DataFrame(model.predict_proba(rows), columns=[f"p:{name}" for name in names])
+        answer = pd.concat([answer, chances], axis=1)
+    return answer
+
+
+def _attribute(model: Any, name: str, otherwise: Any) -> Any:
+    steps = getattr(model, "steps", None)
+    return getattr(steps[-1][1] if steps else model, name, otherwise)
