@@ -122,15 +122,17 @@ def test_steps_are_bounded():
     assert not converged
 
 
-def test_large_values_that_float32_cannot_hold_still_converge():
+def test_residuals_that_float32_cannot_tell_apart():
+    """Far from zero the intercept is in the hundreds, where float32 has steps wider than this tolerance."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 3)) * 300.0
-    signs = np.where(X[:, 0] + 200.0 * rng.normal(size=60) > 0, 1.0, -1.0)
-    gram = compute_gram(X, "linear", 1.0)
-    coefficients, _, _, converged = solve(gram, signs, np.full(60, 0.01), STEPS, 1e-3)
-    assert converged
-    expected, _ = solve_with_libsvm(gram, signs, np.ones(60), 0.01)
-    assert objective(gram, signs, coefficients) == pytest.approx(objective(gram, signs, expected), rel=1e-4)
+    near = rng.integers(-8, 9, (60, 1)).astype(float)
+    signs = np.where(near[:, 0] + 3.0 * rng.normal(size=60) > 0, 1.0, -1.0)
+    weights = rng.random(60)
+    far = solve(compute_gram(near + 1000.0, "linear", 1.0), signs, weights, 100_000, 1e-5)
+    expected = solve(compute_gram(near, "linear", 1.0), signs, weights, 100_000, 1e-5)
+    assert far[3]
+    assert abs(far[2]) > 400.0
+    np.testing.assert_allclose(signs - far[1] + far[2], signs - expected[1] + expected[2], atol=1e-4)
 
 
 def test_a_problem_where_most_rows_settle_early():
