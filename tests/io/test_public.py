@@ -1,0 +1,123 @@
+"""Every public estimator of the library can be saved and comes back as it was."""
+
+import inspect
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator, is_regressor
+from sklearn.datasets import load_wine, make_multilabel_classification
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeRegressor
+from sklearn.utils import get_tags
+
+import fuselearn
+from fuselearn import CARTClassifier, codes, combine, multilabel
+from fuselearn.io import load, read_header, save
+from fuselearn.multilabel import BinaryRelevanceClassifier, HOMERClassifier, KFHEHOMERClassifier, PCTForestClassifier
+
+WINE, CLASSES = load_wine(return_X_y=True)
+ROWS, LABELS = make_multilabel_classification(60, 6, n_classes=5, random_state=0)
+
+
+def public_estimators():
+    for room in (fuselearn, multilabel, combine, codes):
+        for name in room.__all__:
+            found = getattr(room, name)
+            if inspect.isclass(found) and issubclass(found, BaseEstimator) and hasattr(found, "predict"):
+                yield found
+
+
+def make(kind):
+    """Make a small estimator of a class; estimators over others get some that fit."""
+    parameters = inspect.signature(kind).parameters
+    given = {name: value for name, value in {"n_estimators": 4, "random_state": 0}.items() if name in parameters}
+    if "estimators" in parameters:
+        pair = [DecisionTreeRegressor(max_depth=2), LinearRegression()]
+        given["estimators"] = list(
+            zip("ab", pair if "Regressor" in kind.__name__ else [CARTClassifier(), GaussianNB()])
+        )
+    elif "estimator" in parameters and parameters["estimator"].default is inspect.Parameter.empty:
+        given["estimator"] = PCTForestClassifier(4, random_state=0)
+    return kind(**given)
+
+
+def data_for(model):
+    if is_regressor(model):
+        return WINE[:, 1:], WINE[:, 0]
+    return (WINE, CLASSES) if get_tags(model).target_tags.single_output else (ROWS, LABELS)
+
+
+def answers(model, X):
+    return model.predict_proba(X) if hasattr(model, "predict_proba") else model.predict(X)
+
+
+@pytest.mark.parametrize("kind", sorted(set(public_estimators()), key=lambda kind: kind.__name__))
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+class TestEveryEstimator:
+    def test_comes_back_from_a_file(self, kind, tmp_path):
+        model = make(kind)
+        X, y = data_for(model)
+        model.fit(X, y)
+        expected = answers(model, X)
+        for _ in range(2):  # once more, now that the model may have prepared itself for prediction
+            save(model, tmp_path / "model.fuse")
+        loaded = load(tmp_path / "model.fuse")
+        np.testing.assert_array_equal(answers(loaded, X), expected)
+        np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+        header = read_header(tmp_path / "model.fuse")
+        assert header["training_shape"] == list(X.shape)
+        assert ("classes" in header) + ("labels" in header) + is_regressor(model) == 1
+
+    def test_comes_back_from_a_file_as_a_step(self, kind, tmp_path):
+        model = make(kind)
+        X, y = data_for(model)
+        model = make_pipeline(StandardScaler(), model).fit(X, y)
+        save(model, tmp_path / "model.fuse")
+        np.testing.assert_array_equal(answers(load(tmp_path / "model.fuse"), X), answers(model, X))
+
+    def test_comes_back_from_a_pickle(self, kind):
+        model = make(kind)
+        X, y = data_for(model)
+        model.fit(X, y)
+        np.testing.assert_array_equal(answers(pickle.loads(pickle.dumps(model)), X), answers(model, X))
+
+
+LEARNERS = {
+    "machines": None,
+    "trees": "tree",
+    "trees with settings": CARTClassifier(max_depth=2, max_features=0.5),
+    "scikit-learn's": LogisticRegression(),
+}
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("kind", [BinaryRelevanceClassifier, HOMERClassifier, KFHEHOMERClassifier])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_multilabel_models_over_any_learner(kind, learner, tmp_path):
+    model = make(kind).set_params(estimator=LEARNERS[learner]).fit(ROWS, LABELS)
+    expected = model.predict_proba(ROWS)
+    save(model, tmp_path / "model.fuse")
+    np.testing.assert_array_equal(load(tmp_path / "model.fuse").predict_proba(ROWS), expected)
+
+
+def test_labels_and_columns_of_frames_are_in_the_header(tmp_path):
+    frame = pd.DataFrame(ROWS, columns=list("abcdef")).assign(town=["Ulm", "Bonn", "Jena"] * 20)
+    names = [f"label {k}" for k in range(5)]
+    model = BinaryRelevanceClassifier("tree").fit(frame, pd.DataFrame(LABELS, columns=names))
+    save(model, tmp_path / "model.fuse")
+    header = read_header(tmp_path / "model.fuse")
+    assert header["labels"] == names
+    assert header["columns"][0] == {"name": "a", "type": "number"}
+    assert header["columns"][6] == {"name": "town", "type": "category", "categories": 3}
+
+
+def test_ensembles_of_hierarchies_stay_small(tmp_path):
+    """Hundreds of small machines share the description of one table."""
+    model = KFHEHOMERClassifier(n_estimators=20, random_state=0).fit(ROWS, LABELS)
+    save(model, tmp_path / "model.fuse")
+    assert (tmp_path / "model.fuse").stat().st_size < 100_000
