@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_wine
+from sklearn.datasets import load_wine, make_multilabel_classification
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -11,6 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 from fuselearn import KFHEClassifier
 from fuselearn.io import ModelFileError, load, save
 from fuselearn.io.contents import check_contents
+from fuselearn.multilabel import HOMERClassifier
 from fuselearn.sensors import SVMSensor, large_svm
 
 X, y = load_wine(return_X_y=True)
@@ -103,3 +104,13 @@ def test_support_vectors_out_of_place(block, row):
     block.machines.support[3] = row
     with pytest.raises(ModelFileError, match="out of place"):
         check_contents(block)
+
+
+def test_a_hierarchy_without_end():
+    rows, labels = make_multilabel_classification(40, 5, n_classes=6, random_state=0)
+    model = HOMERClassifier(n_clusters=2, random_state=0).fit(rows, labels)
+    check_contents(model)
+    parent = next(node for node in model.hierarchy_ if max(node.children) > 0)
+    parent.children[:] = [0] * len(parent.children)
+    with pytest.raises(ModelFileError, match="hierarchy of labels with children out of place"):
+        check_contents(model)

@@ -38,9 +38,9 @@ def make(kind):
     given = {name: value for name, value in {"n_estimators": 4, "random_state": 0}.items() if name in parameters}
     if "estimators" in parameters:
         pair = [DecisionTreeRegressor(max_depth=2), LinearRegression()]
-        given["estimators"] = list(
-            zip("ab", pair if "Regressor" in kind.__name__ else [CARTClassifier(), GaussianNB()])
-        )
+        if "Regressor" not in kind.__name__:
+            pair = [CARTClassifier(), GaussianNB()]
+        given["estimators"] = list(zip("ab", pair, strict=True))
     elif "estimator" in parameters and parameters["estimator"].default is inspect.Parameter.empty:
         given["estimator"] = PCTForestClassifier(4, random_state=0)
     return kind(**given)
