@@ -110,7 +110,7 @@ def test_a_hierarchy_without_end():
     rows, labels = make_multilabel_classification(40, 5, n_classes=6, random_state=0)
     model = HOMERClassifier(n_clusters=2, random_state=0).fit(rows, labels)
     check_contents(model)
-    parent = next(node for node in model.hierarchy_ if max(node.children) > 0)
+    parent = next(node for node in model._hierarchy() if max(node.children) > 0)
     parent.children[:] = [0] * len(parent.children)
     with pytest.raises(ModelFileError, match="hierarchy of labels with children out of place"):
         check_contents(model)

@@ -55,7 +55,7 @@ def flatten(model: Any) -> Flat:
     writer.write(model)
     return {
         "parts": json.dumps(writer.parts, separators=(",", ":")).encode(),
-        "arrays": {kind: np.concatenate(pieces) for kind, pieces in writer.pieces.items()},
+        "arrays": {kind: np.concatenate(pieces, dtype=kind) for kind, pieces in writer.pieces.items()},
         "others": writer.others,
     }
 
