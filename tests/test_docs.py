@@ -7,7 +7,11 @@ import matplotlib
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = [path for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))) if "```python" in path.read_text("utf-8")]
+PAGES = [
+    path
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+    if "```python" in path.read_text("utf-8")
+]
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 
 

@@ -221,6 +221,7 @@ def test_datasets_says_where_each_would_come_from(tmp_path):
         (["demo", "--speed", "9"], "--speed"),
         (["reproduce"], "Missing argument"),
         (["reproduce", "nature"], "'kfhe'"),
+        (["reproduce", "kfhe", "--datasets", "iris,irs"], "--datasets must be among"),
         (["reproduce", "robust", "--quick"], "--quick belongs to the experiments kfhe and kfhe-homer"),
         (["reproduce", "kfhe", "--quick", "--page", "x.md"], "leave out --quick"),
         (["reproduce", "kfhe", "--repeats", "0"], "--repeats"),

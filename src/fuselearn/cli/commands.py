@@ -100,6 +100,10 @@ def reproduce(
     repeats: Annotated[
         int | None, typer.Option("--repeats", min=1, help="Repeats of the cross-validation; the suite's by default.")
     ] = None,
+    datasets: Annotated[
+        str | None,
+        typer.Option("--datasets", help="Only these, separated by commas; all of the experiment by default."),
+    ] = None,
     backend: Annotated[Backend | None, typer.Option("--backend", help="How joblib spreads the work.")] = None,
     scheduler: Annotated[
         str | None, typer.Option("--scheduler", help="Address of a Dask scheduler; implies --backend dask.")
@@ -121,6 +125,8 @@ def reproduce(
 
     - `fuselearn reproduce kfhe-homer --data-dir ~/data --page homer.md`
 
+    - `fuselearn reproduce kfhe --datasets iris,glass --repeats 1`
+
     - `fuselearn reproduce robust --repeats 1 --store robust.db`
 
     - `fuselearn reproduce kfhe --scheduler tcp://10.0.0.1:8786`
@@ -135,13 +141,22 @@ def reproduce(
     if scheduler is not None and backend not in (None, Backend.DASK):
         leave(f"--scheduler needs --backend dask; got {backend}.", WRONG_USE)
     suite = get_suite(f"{experiment}-quick" if quick else experiment)
+    # A store refuses a suite with other repeats or datasets, so each has a folder of its own.
+    ending = ""
     if repeats is not None:
         suite = dataclasses.replace(suite, repeats=repeats)
-    # A store refuses another number of repeats, so each number has a folder of its own.
-    folder = out or Path(f"fuselearn-{suite.name}" + ("" if repeats is None else f"-{repeats}-repeats"))
+        ending += f"-{repeats}-repeats"
+    if datasets is not None:
+        chosen = [name.strip() for name in datasets.split(",")]
+        unknown = [name for name in chosen if name not in suite.datasets]
+        if unknown:
+            leave(f"--datasets must be among {', '.join(suite.datasets)}; got {unknown[0]!r}.", WRONG_USE)
+        suite = dataclasses.replace(suite, datasets=chosen)
+        ending += f"-{'-'.join(chosen)}"
+    folder = out or Path(f"fuselearn-{suite.name}{ending}")
     words = {
         "quick": quick, "data_dir": data_dir, "store": store, "out": out, "repeats": repeats,
-        "backend": backend, "scheduler": scheduler, "page": page,
+        "datasets": datasets, "backend": backend, "scheduler": scheduler, "page": page,
     }  # fmt: skip
     with _data_from(data_dir):
         place = Place(folder, store or folder / "results.db")
