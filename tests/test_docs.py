@@ -7,11 +7,8 @@ import matplotlib
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = [
-    path
-    for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
-    if "```python" in path.read_text("utf-8")
-]
+ALL = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+PAGES = [path for path in ALL if "```python" in path.read_text("utf-8")]
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 
 

@@ -102,7 +102,7 @@ def reproduce(
     ] = None,
     datasets: Annotated[
         str | None,
-        typer.Option("--datasets", help="Only these, separated by commas; all of the experiment by default."),
+        typer.Option("--datasets", help="Only these, separated by commas; by default all."),
     ] = None,
     backend: Annotated[Backend | None, typer.Option("--backend", help="How joblib spreads the work.")] = None,
     scheduler: Annotated[
