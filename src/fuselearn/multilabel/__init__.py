@@ -20,6 +20,10 @@ from fuselearn.multilabel.kfhe_homer import KFHEHOMERClassifier
 from fuselearn.multilabel.kfhe_multilabel import KFHEMultilabelClassifier
 from fuselearn.multilabel.metrics import example_f1, macro_f1, micro_f1, multilabel_scores
 from fuselearn.multilabel.pct_forest import PCTForestClassifier
+from fuselearn.multilabel.powerset import LabelPowersetClassifier
+from fuselearn.multilabel.pruned_sets import PrunedSetsClassifier
+from fuselearn.multilabel.pruned_sets_ensemble import EnsembleOfPrunedSetsClassifier
+from fuselearn.multilabel.rakel import RAkELClassifier
 from fuselearn.multilabel.stratification import (
     IterativeStratifiedKFold,
     RepeatedIterativeStratifiedKFold,
@@ -37,14 +41,18 @@ __all__ = [
     "EnsembleHOMERClassifier",
     "EnsembleOfBinaryRelevanceClassifier",
     "EnsembleOfChainsClassifier",
+    "EnsembleOfPrunedSetsClassifier",
     "ExpectedF1",
     "FixedThreshold",
     "HOMERClassifier",
     "IterativeStratifiedKFold",
     "KFHEHOMERClassifier",
     "KFHEMultilabelClassifier",
+    "LabelPowersetClassifier",
     "PCTForestClassifier",
     "PerLabelThresholds",
+    "PrunedSetsClassifier",
+    "RAkELClassifier",
     "RepeatedIterativeStratifiedKFold",
     "ThresholdedClassifier",
     "example_f1",

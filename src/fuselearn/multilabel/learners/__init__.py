@@ -2,7 +2,7 @@
 
 The flow is ``bind_learner`` (once per fit), ``train`` (once per block of labels that share their rows), ``prepare``
 (once per table of new rows) and ``probabilities`` (once per block). For chains, ``extend`` gives a learner on the
-same table with labels appended as features.
+same table with labels appended as features; for label sets, ``train_classes`` gives one model over several classes.
 """
 
 from __future__ import annotations

@@ -13,7 +13,15 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, is_classifier
 
 from fuselearn._compat import take_rows
-from fuselearn.multilabel.learners.protocols import Counts, Indices, Labels, Scores, check_sample, refuse_settings
+from fuselearn.multilabel.learners.protocols import (
+    Counts,
+    Indices,
+    Labels,
+    Scores,
+    check_sample,
+    list_classes,
+    refuse_settings,
+)
 from fuselearn.sensors.estimator import EstimatorComponent, EstimatorSensor
 from fuselearn.sensors.sampling import draw_counts
 from fuselearn.sensors.table import as_frame
@@ -68,6 +76,26 @@ class EstimatorLearner:
         )
         return EstimatorBlock(components, self)
 
+    def train_classes(
+        self,
+        classes: Labels,
+        counts: Counts,
+        seed: int,
+        *,
+        weights: npt.NDArray[np.float64] | None = None,
+        **settings: Any,
+    ) -> EstimatorClassBlock:
+        """Train one clone on the numbers of the classes."""
+        check_sample(classes, counts, self.n_rows)
+        refuse_settings(settings, "A scikit-learn classifier")
+        rows, numbers = list_classes(classes, counts)
+        X = take_rows(append_features(self.X, self.appended), rows)
+        sensor = EstimatorSensor(X, numbers, np.arange(classes.shape[1]), self.estimator)
+        counts, weights = counts[rows], None if weights is None else weights[rows]
+        if weights is not None and not sensor.takes_weights:
+            counts, weights = draw_counts(seed, weights, len(rows)), None
+        return EstimatorClassBlock([_measure(sensor, counts, seed, self._all_features(), weights)], self)
+
     def extend(self, columns: npt.NDArray[np.integer]) -> Self:
         """Give a learner whose classifiers get label columns appended to the table."""
         return self._with(appended=np.hstack([self.appended, columns]))
@@ -119,6 +147,12 @@ class EstimatorBlock:
         self, rows: Any = None, extra: npt.NDArray[Any] | None = None, only: Indices | None = None
     ) -> Scores:
         """Give the classifiers' probabilities, or their votes if they have none."""
+        rows = self._complete(rows, extra, only)
+        columns = Parallel(n_jobs=self.n_threads)(delayed(_positive)(component, rows) for component in self.components)
+        return np.column_stack(columns)
+
+    def _complete(self, rows: Any, extra: npt.NDArray[Any] | None, only: Indices | None) -> Any:
+        """Choose among the rows, by default the bound ones, and append what the learner was extended with."""
         if rows is None:
             if self.bound is None:
                 raise RuntimeError("The block no longer has its training data; pass the rows.")
@@ -129,12 +163,22 @@ class EstimatorBlock:
         if self.n_appended:
             assert extra is not None, "rows for an extended learner come with its appended columns"
             rows = append_features(rows, extra)
-        columns = Parallel(n_jobs=self.n_threads)(delayed(_positive)(component, rows) for component in self.components)
-        return np.column_stack(columns)
+        return rows
 
     def unbind(self) -> None:
         """Let go of the table."""
         self.bound = None
+
+
+class EstimatorClassBlock(EstimatorBlock):
+    """One fitted classifier of several classes."""
+
+    def probabilities(
+        self, rows: Any = None, extra: npt.NDArray[Any] | None = None, only: Indices | None = None
+    ) -> Scores:
+        """Give the classifier's probabilities, or its votes if it has none."""
+        (component,) = self.components
+        return component.scores(self._complete(rows, extra, only))
 
 
 def append_features(X: Any, columns: npt.NDArray[Any]) -> Any:

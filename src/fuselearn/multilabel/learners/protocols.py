@@ -77,6 +77,27 @@ class Learner(Protocol):
         """
         ...
 
+    def train_classes(
+        self,
+        classes: Labels,
+        counts: Counts,
+        seed: int,
+        *,
+        weights: npt.NDArray[np.float64] | None = None,
+        **settings: Any,
+    ) -> Block:
+        """Train one model that tells classes apart; the block gives a column per class, and rows that sum to one.
+
+        Parameters
+        ----------
+        classes : array of shape (n_rows, n_classes)
+            1 where a row is of a class, else 0. Rows of no class are left out. A row of several classes stands for as
+            many copies; where each class has a machine against all others, it is positive for several instead.
+        counts, seed, weights, settings
+            As in ``train``.
+        """
+        ...
+
     def extend(self, columns: npt.NDArray[np.integer]) -> Self:
         """Give a learner on the same table with label columns appended as features.
 
@@ -117,6 +138,20 @@ def check_sample(Y: Labels, counts: Counts, n_rows: int) -> None:
         raise ValueError(f"The table has {n_rows} rows; Y has shape {Y.shape} and counts {counts.shape}.")
     if not counts.any():
         raise ValueError("No row was drawn; at least one is needed.")
+
+
+def list_classes(classes: Labels, counts: Counts) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """List the drawn rows, each once for each of its classes, and the numbers of the classes.
+
+    Examples
+    --------
+    >>> list_classes(np.array([[0, 1], [1, 1], [0, 0], [1, 0]]), np.array([2, 1, 1, 0], dtype=np.int32))
+    (array([0, 1, 1]), array([1, 0, 1]))
+    """
+    rows, numbers = np.nonzero((classes > 0) & (counts > 0)[:, None])
+    if len(rows) == 0:
+        raise ValueError("No row that was drawn is of a class; at least one is needed.")
+    return rows, numbers
 
 
 def refuse_settings(settings: dict[str, Any], learner: str) -> None:

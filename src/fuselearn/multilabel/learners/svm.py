@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from fuselearn.ensembles.base import check_choice, check_number
-from fuselearn.multilabel.learners.protocols import Counts, Indices, Labels, Scores, check_sample
+from fuselearn.multilabel.learners.protocols import Counts, Indices, Labels, Scores, check_sample, list_classes
 from fuselearn.sensors.svm import KERNELS, PROBABILITIES, SCALINGS, KernelRows, SVMBlock, SVMSensor
 from fuselearn.sensors.table import TableCoder, as_frame
 
@@ -67,6 +67,23 @@ class SVMLearner:
         block = self.sensor.train(Y, None, drawn, seed=seed, n_threads=self.n_threads, **settings)
         return SVMLearnerBlock(block)
 
+    def train_classes(
+        self,
+        classes: Labels,
+        counts: Counts,
+        seed: int,
+        *,
+        weights: npt.NDArray[np.float64] | None = None,
+        **settings: Any,
+    ) -> SVMClassBlock:
+        """Train a machine per class against all others."""
+        check_sample(classes, counts, self.n_rows)
+        rows, numbers = list_classes(classes, counts)
+        counts = np.where(np.isin(np.arange(self.n_rows), rows), counts, 0)
+        block = self.train(classes, counts, seed, weights=weights, **settings).block
+        drawn = counts if weights is None else weights
+        return SVMClassBlock(block, np.bincount(numbers, drawn[rows], classes.shape[1]))
+
     def extend(self, columns: npt.NDArray[np.integer]) -> Self:
         """Give a learner whose kernel values are brought up to date with label columns, scaled like the others."""
         other = copy.copy(self)
@@ -116,6 +133,25 @@ class SVMLearnerBlock:
         """Let go of the Gram matrix of an extended table; the others belong to the learner."""
         if self.block.sensor is not self.block.sensor.root:
             self.block.sensor.unbind()
+
+
+class SVMClassBlock(SVMLearnerBlock):
+    """One support vector machine per class, whose probabilities are made to sum to one.
+
+    Where all of them are 0, the shares of the classes in training are given instead.
+    """
+
+    def __init__(self, block: SVMBlock, class_weights: npt.NDArray[np.float64]) -> None:
+        super().__init__(block)
+        self.shares = class_weights / class_weights.sum()
+
+    def probabilities(
+        self, rows: SVMRows | None = None, extra: npt.NDArray[Any] | None = None, only: Indices | None = None
+    ) -> Scores:
+        """Give the machines' probabilities, divided by their sum."""
+        scores = super().probabilities(rows, extra, only)
+        sums = scores.sum(axis=1, keepdims=True)
+        return np.divide(scores, sums, out=np.tile(self.shares, (len(scores), 1)), where=sums > 0)
 
 
 class NumberEncoder:

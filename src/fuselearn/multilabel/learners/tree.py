@@ -25,7 +25,15 @@ from fuselearn.engines.tree import (
 )
 from fuselearn.engines.tree.coding import order_rows
 from fuselearn.ensembles.cart import CARTClassifier, count_features, tree_settings
-from fuselearn.multilabel.learners.protocols import Counts, Indices, Labels, Scores, check_sample, refuse_settings
+from fuselearn.multilabel.learners.protocols import (
+    Counts,
+    Indices,
+    Labels,
+    Scores,
+    check_sample,
+    list_classes,
+    refuse_settings,
+)
 from fuselearn.sensors.table import TableCoder, as_frame
 from fuselearn.sensors.tree import select_columns
 
@@ -84,6 +92,29 @@ class TreeLearner:
         trees = _map(grow, n_labels, self.n_threads if within == 1 and work >= THREADED_WORK else 1)
         return TreeBlock(trees, self)
 
+    def train_classes(
+        self,
+        classes: Labels,
+        counts: Counts,
+        seed: int,
+        *,
+        weights: npt.NDArray[np.float64] | None = None,
+        **settings: Any,
+    ) -> TreeClassBlock:
+        """Grow one tree over all classes."""
+        check_sample(classes, counts, self.n_rows)
+        refuse_settings(settings, "The tree learner")
+        rows, numbers = list_classes(classes, counts)
+        columns = self.columns
+        if len(rows) != self.n_rows or (np.diff(rows) == 0).any():
+            codes = columns.codes[rows]
+            columns = columns._replace(codes=codes, order=order_rows(codes))
+        tree = grow_tree(
+            columns, numbers.astype(np.int32), classes.shape[1], counts[rows], self.settings,
+            weights=None if weights is None else weights[rows], seed=seed, n_threads=self.n_threads,
+        )  # fmt: skip
+        return TreeClassBlock([tree], self)
+
     def extend(self, columns: npt.NDArray[np.integer]) -> Self:
         """Give a learner whose coded table has label columns appended."""
         appended = np.hstack([self.appended, columns])
@@ -135,29 +166,35 @@ class TreeBlock:
     ) -> Scores:
         """Give the share of training rows with the label in each row's leaf, tree by tree."""
         if rows is None:
-            return self._bound_probabilities(extra, only)
+            columns = self._bound_columns(extra, only)
+            return np.column_stack([tree.shares()[apply_codes(tree, columns), 1] for tree in self.trees])
+        reached, roots = self._reach(rows, extra, only)
+        return np.concatenate([tree.shares()[:, 1] for tree in self.trees])[reached + roots]
+
+    def _reach(
+        self, rows: Any, extra: npt.NDArray[Any] | None, only: Indices | None
+    ) -> tuple[npt.NDArray[np.integer], npt.NDArray[np.integer]]:
+        """Find each row's leaf in each tree, and where the nodes of each tree begin."""
         rows = rows if only is None else rows[only]
         if self.n_appended:
             assert extra is not None, "rows for an extended learner come with its appended columns"
             rows = np.hstack([rows, extra])
         if self.forest is None:
             self.forest = pack_forest([_move_features(tree, self.places) for tree in self.trees], self.n_categories)
-        reached = apply_forest(self.forest, rows, self.n_threads)
-        shares = np.concatenate([tree.shares()[:, 1] for tree in self.trees])
-        return shares[reached + self.forest.roots]
+        return apply_forest(self.forest, rows, self.n_threads), self.forest.roots
 
-    def _bound_probabilities(self, extra: npt.NDArray[Any] | None, only: Indices | None) -> Scores:
+    def _bound_columns(self, extra: npt.NDArray[Any] | None, only: Indices | None) -> CodedColumns:
+        """Give the coded training rows, or some of them, with what was appended."""
         if self.bound is None:
             raise RuntimeError("The block no longer has its training data; pass the rows.")
         table, appended = self.bound
         if extra is None:
             extra = appended if only is None else appended[only]
         codes = table.codes if only is None else table.codes[only]
-        columns = table._replace(
+        return table._replace(
             codes=np.hstack([codes, extra.astype(codes.dtype)]) if self.n_appended else codes,
             n_codes=np.pad(table.n_codes, (0, self.n_appended), constant_values=2),
         )
-        return np.column_stack([tree.shares()[apply_codes(tree, columns), 1] for tree in self.trees])
 
     def unbind(self) -> None:
         """Let go of the coded table."""
@@ -173,6 +210,20 @@ class TreeBlock:
         vars(self).update(state)
         self.trees = unstack_trees(state["trees"], self.n_categories)
         self.places = np.arange(len(self.n_categories))
+
+
+class TreeClassBlock(TreeBlock):
+    """One tree over several classes."""
+
+    def probabilities(
+        self, rows: Any = None, extra: npt.NDArray[Any] | None = None, only: Indices | None = None
+    ) -> Scores:
+        """Give the class shares in each row's leaf."""
+        (tree,) = self.trees
+        if rows is None:
+            return tree.shares()[apply_codes(tree, self._bound_columns(extra, only))]
+        reached, _ = self._reach(rows, extra, only)
+        return tree.shares()[reached[:, 0]]
 
 
 def append_columns(columns: CodedColumns, labels: npt.NDArray[np.integer]) -> CodedColumns:

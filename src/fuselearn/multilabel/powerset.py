@@ -1,0 +1,194 @@
+"""Label powerset: one multi-class model whose classes are the label sets of training."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fuselearn.multilabel.base import Labels, ReductionClassifier, Scores, Weights, count_all_rows
+from fuselearn.multilabel.learners import Block, Learner
+
+Counts = npt.NDArray[np.int32]
+Indices = npt.NDArray[np.integer]
+
+
+class LabelPowersetClassifier(ReductionClassifier):
+    """One multi-class model whose classes are the distinct label sets of the training rows.
+
+    The probability that row x has label j is that of all sets with the label,
+
+        p_j(x) = sum of P(S | x) over the sets S that contain j,
+
+    so labels that occur together are predicted together.
+
+    Parameters
+    ----------
+    estimator : classifier, "tree" or None, default=None
+        Base learner. None means the SVM engine, with a machine for each set against all others, whose probabilities
+        are divided by their sum; "tree" the CART engine with the settings of ``CARTClassifier()``; any other
+        scikit-learn classifier is trained on the numbers of the sets.
+    C : float, default=1.0
+        Cost of the SVM engine, as are the next four.
+    kernel : {"rbf", "linear"}, default="rbf"
+    gamma : float or None, default=None
+        None means one over the number of columns.
+    probability : {"platt", "logistic", "sign"}, default="platt"
+        Probabilities by Platt's method on cross-validated margins, by a logistic of the margin, or 0 and 1.
+    scaling : {"standard", "minmax"} or None, default="standard"
+        Whether columns are divided by their standard deviation, by their range, or not at all.
+    decision : float, str or rule, default=0.5
+        How probabilities become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`.
+    random_state : int, RandomState or None, default=None
+        Seed of the base learner.
+    n_jobs : int or None, default=None
+        Threads that the engines may use. Results do not depend on it.
+
+    Attributes
+    ----------
+    label_sets_ : array of shape (n_sets, n_labels)
+        The label sets as rows of 0 and 1, in the order in which they appear in training. A scikit-learn classifier
+        knows them by their place here.
+    labels_ : array of shape (n_labels,)
+        Names of the labels: the columns of a frame, otherwise 0, 1, ...
+    n_labels_ : int
+    classes_ : list of arrays
+        For each label its values, 0 and 1, as scikit-learn's tools expect it.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+        If fitted on a frame whose column names are text.
+
+    Notes
+    -----
+    A label is predicted if the sets that contain it are together more probable than the others. This has the smallest
+    expected number of wrong labels; the labels predicted need not be one of the sets, as the most probable set is.
+
+    References
+    ----------
+    Tsoumakas, G. and Katakis, I. (2007). Multi-label classification: an overview. International Journal of Data
+    Warehousing and Mining 3(3), 1-13.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from fuselearn.multilabel import LabelPowersetClassifier
+    >>> X, Y = make_multilabel_classification(n_samples=200, n_classes=4, random_state=0)
+    >>> model = LabelPowersetClassifier("tree").fit(X[:150], Y[:150])
+    >>> model.label_sets_.shape
+    (16, 4)
+    >>> model.predict(X[150:153])
+    array([[0, 0, 0, 0],
+           [1, 0, 0, 1],
+           [1, 0, 1, 0]])
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        C: float = 1.0,
+        kernel: str = "rbf",
+        gamma: float | None = None,
+        probability: str = "platt",
+        scaling: str | None = "standard",
+        decision: Any = 0.5,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.probability = probability
+        self.scaling = scaling
+        self.decision = decision
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
+        counts, weights = count_all_rows(weights, len(Y))
+        self._learner_ = self._bind(X)
+        seed = int(rng.integers(2**31))
+        self._model_ = self._train(self._learner_, Y, counts, seed, weights=weights, **self._settings())
+        self.label_sets_ = self._model_.sets
+        self._model_.unbind()
+        self._learner_.unbind()
+
+    def _train(self, learner: Learner, Y: Labels, counts: Counts, seed: int, **settings: Any) -> SetModel:
+        """Train a model over label sets on the rows drawn."""
+        return train_powerset(learner, Y, counts, seed, **settings)
+
+    def _label_scores(self, X: Any) -> Scores:
+        return self._model_.probabilities(self._learner_.prepare(X))
+
+
+class SetModel:
+    """A trained model over label sets, which answers for their labels."""
+
+    def __init__(self, block: Block, sets: Labels) -> None:
+        self.block = block
+        self.sets = sets
+
+    def probabilities(self, rows: Any = None, *, only: Indices | None = None) -> Scores:
+        """Give the probability of each label.
+
+        Parameters
+        ----------
+        rows : what ``Learner.prepare`` gave, optional
+            By default, the training rows that the learner is bound to.
+        only : int array of shape (n_asked,), optional
+            Which of the rows to answer for; all by default.
+
+        Returns
+        -------
+        array of shape (n_asked, n_labels)
+        """
+        chances = self.block.probabilities(rows, only=only)
+        return np.minimum(chances @ self.sets.astype(np.float64), 1.0)  # a sum may pass 1 by rounding
+
+    def unbind(self) -> None:
+        """Let go of the training rows."""
+        self.block.unbind()
+
+
+def train_powerset(learner: Learner, Y: Labels, counts: Counts, seed: int, **settings: Any) -> SetModel:
+    """Train a model over the label sets of the rows drawn.
+
+    Parameters
+    ----------
+    learner : Learner
+        It stays as it is.
+    Y : array of shape (n_rows, n_labels)
+    counts, seed, settings
+        As in ``Learner.train``; so are ``weights`` among the settings.
+    """
+    sets, numbers = find_label_sets(Y, counts)
+    classes = (numbers[:, None] == np.arange(len(sets))).astype(np.int8)
+    return SetModel(learner.train_classes(classes, counts, seed, **settings), sets)
+
+
+def find_label_sets(Y: Labels, counts: Counts) -> tuple[Labels, npt.NDArray[np.intp]]:
+    """Find the distinct label sets of the rows drawn.
+
+    They are numbered as they appear, so that their order does not depend on that of the labels.
+
+    Returns
+    -------
+    sets : array of shape (n_sets, n_labels)
+    numbers : int array of shape (n_rows,)
+        Number of each row's set, -1 for rows that were not drawn.
+
+    Examples
+    --------
+    >>> Y = np.array([[1, 1], [0, 0], [0, 1], [1, 1]], dtype=np.int8)
+    >>> find_label_sets(Y, np.array([1, 0, 1, 1], dtype=np.int32))
+    (array([[1, 1],
+           [0, 1]], dtype=int8), array([ 0, -1,  1,  0]))
+    """
+    drawn = np.flatnonzero(counts)
+    sets, first, sorted_numbers = np.unique(Y[drawn], axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    numbers = np.full(len(Y), -1)
+    numbers[drawn] = np.argsort(order)[sorted_numbers.ravel()]
+    return sets[order], numbers

@@ -1,0 +1,199 @@
+"""Pruned sets: a label powerset without the label sets that are rare."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fuselearn.ensembles.base import check_whole_number
+from fuselearn.multilabel.base import Labels
+from fuselearn.multilabel.learners import Learner
+from fuselearn.multilabel.powerset import Counts, LabelPowersetClassifier, SetModel, find_label_sets
+
+
+class PrunedSetsClassifier(LabelPowersetClassifier):
+    """A label powerset that learns frequent label sets only, and rare ones as their frequent subsets (PS).
+
+    A set is frequent if at least ``min_count`` rows have it. A row with another set S learns, as a copy each, the first
+    ``n_subsets`` of the frequent sets inside S, larger ones first, and more frequent ones first among equally large
+    ones; a row without any takes no part. The probability that row x has label j is, over the frequent sets,
+
+        p_j(x) = sum of P(S | x) over the sets S that contain j.
+
+    Parameters
+    ----------
+    estimator : classifier, "tree" or None, default=None
+        Base learner. None means the SVM engine, with a machine for each set against all others, whose probabilities
+        are divided by their sum; "tree" the CART engine with the settings of ``CARTClassifier()``; any other
+        scikit-learn classifier is trained on the numbers of the sets.
+    min_count : int, default=2
+        Rows that a set needs to be kept. If no set has as many, the most frequent ones are kept. With 1, the model is
+        a label powerset.
+    n_subsets : int, default=2
+        Most subsets that a row with a rare set stands for; 0 leaves such rows out.
+    C : float, default=1.0
+        Cost of the SVM engine, as are the next four.
+    kernel : {"rbf", "linear"}, default="rbf"
+    gamma : float or None, default=None
+        None means one over the number of columns.
+    probability : {"platt", "logistic", "sign"}, default="platt"
+        Probabilities by Platt's method on cross-validated margins, by a logistic of the margin, or 0 and 1.
+    scaling : {"standard", "minmax"} or None, default="standard"
+        Whether columns are divided by their standard deviation, by their range, or not at all.
+    decision : float, str or rule, default=0.5
+        How probabilities become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`.
+    random_state : int, RandomState or None, default=None
+        Seed of the base learner.
+    n_jobs : int or None, default=None
+        Threads that the engines may use. Results do not depend on it.
+
+    Attributes
+    ----------
+    label_sets_ : array of shape (n_sets, n_labels)
+        The frequent label sets as rows of 0 and 1, in the order in which they appear in training. A scikit-learn
+        classifier knows them by their place here.
+    labels_ : array of shape (n_labels,)
+        Names of the labels: the columns of a frame, otherwise 0, 1, ...
+    n_labels_ : int
+    classes_ : list of arrays
+        For each label its values, 0 and 1, as scikit-learn's tools expect it.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+        If fitted on a frame whose column names are text.
+
+    Notes
+    -----
+    The subsets are those of the authors' option A. The empty set is none of them: a row with labels is no example of a
+    row without. A machine of the SVM engine gets no copies: a row that stands for several sets is a positive example of
+    each. A label that is in no frequent set has the probability 0. If all entries of ``sample_weight`` are whole
+    numbers, they count as so many rows; other weights do not change which sets are frequent, unless they are 0.
+
+    References
+    ----------
+    Read, J., Pfahringer, B. and Holmes, G. (2008). Multi-label classification using ensembles of pruned sets. IEEE
+    International Conference on Data Mining, 995-1000.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from fuselearn.multilabel import PrunedSetsClassifier
+    >>> X, Y = make_multilabel_classification(n_samples=200, n_classes=4, random_state=0)
+    >>> model = PrunedSetsClassifier("tree", min_count=10).fit(X[:150], Y[:150])
+    >>> model.label_sets_.shape
+    (7, 4)
+    >>> model.predict(X[150:153])
+    array([[0, 0, 0, 0],
+           [0, 0, 0, 1],
+           [0, 0, 1, 1]])
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        min_count: int = 2,
+        n_subsets: int = 2,
+        C: float = 1.0,
+        kernel: str = "rbf",
+        gamma: float | None = None,
+        probability: str = "platt",
+        scaling: str | None = "standard",
+        decision: Any = 0.5,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            estimator,
+            C=C,
+            kernel=kernel,
+            gamma=gamma,
+            probability=probability,
+            scaling=scaling,
+            decision=decision,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        self.min_count = min_count
+        self.n_subsets = n_subsets
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_pruning(self.min_count, self.n_subsets)
+
+    def _train(self, learner: Learner, Y: Labels, counts: Counts, seed: int, **settings: Any) -> SetModel:
+        return train_pruned_sets(
+            learner, Y, counts, seed, min_count=self.min_count, n_subsets=self.n_subsets, **settings
+        )
+
+
+def check_pruning(min_count: Any, n_subsets: Any) -> None:
+    """Refuse settings with which no sets can be pruned."""
+    check_whole_number("min_count", min_count, 1)
+    check_whole_number("n_subsets", n_subsets, 0)
+
+
+def train_pruned_sets(
+    learner: Learner, Y: Labels, counts: Counts, seed: int, *, min_count: int, n_subsets: int, **settings: Any
+) -> SetModel:
+    """Train a model over the frequent label sets of the rows drawn.
+
+    Parameters
+    ----------
+    learner : Learner
+        It stays as it is.
+    Y : array of shape (n_rows, n_labels)
+    min_count, n_subsets
+        As in :class:`PrunedSetsClassifier`; copies of a row count.
+    counts, seed, settings
+        As in ``Learner.train``; so are ``weights`` among the settings.
+    """
+    sets, classes = prune_sets(Y, counts, min_count, n_subsets)
+    return SetModel(learner.train_classes(classes, counts, seed, **settings), sets)
+
+
+def prune_sets(Y: Labels, counts: Counts, min_count: int, n_subsets: int) -> tuple[Labels, Labels]:
+    """Find the frequent label sets of the rows drawn, and which of them each row stands for.
+
+    Returns
+    -------
+    sets : array of shape (n_sets, n_labels)
+    classes : array of shape (n_rows, n_sets)
+
+    Examples
+    --------
+    >>> Y = np.array([[1, 0], [1, 1], [1, 0], [0, 1]], dtype=np.int8)
+    >>> prune_sets(Y, np.ones(4, dtype=np.int32), min_count=2, n_subsets=1)
+    (array([[1, 0]], dtype=int8), array([[1],
+           [1],
+           [1],
+           [0]], dtype=int8))
+    """
+    sets, numbers = find_label_sets(Y, counts)
+    drawn = numbers >= 0
+    occurrences = np.bincount(numbers[drawn], counts[drawn])
+    is_frequent = occurrences >= min(min_count, occurrences.max())
+    frequent, frequency = sets[is_frequent], occurrences[is_frequent]
+    stands_for = np.zeros((len(sets), len(frequent)), dtype=np.int8)
+    stands_for[is_frequent] = np.eye(len(frequent))
+    for rare in np.flatnonzero(~is_frequent):
+        stands_for[rare, choose_subsets(sets[rare], frequent, frequency, n_subsets)] = 1
+    return frequent, stands_for[numbers] * drawn[:, None]
+
+
+def choose_subsets(
+    labels: Labels, sets: Labels, frequency: npt.NDArray[np.floating], n_subsets: int
+) -> npt.NDArray[np.intp]:
+    """Choose among sets those inside a set of labels: the largest first, of equally large ones the most frequent.
+
+    Examples
+    --------
+    >>> sets = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 1, 1], [1, 1, 0]], dtype=np.int8)
+    >>> choose_subsets(np.array([1, 1, 0], dtype=np.int8), sets, np.array([9.0, 2.0, 5.0, 7.0, 3.0]), 2)
+    array([4, 2])
+    """
+    sizes = sets.sum(axis=1)
+    inside = np.flatnonzero((sets <= labels).all(axis=1) & (sizes > 0))
+    order = np.lexsort((-frequency[inside], -sizes[inside]))
+    return inside[order[:n_subsets]]
