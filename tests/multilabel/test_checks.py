@@ -16,9 +16,13 @@ from fuselearn.multilabel import (
     EnsembleHOMERClassifier,
     EnsembleOfBinaryRelevanceClassifier,
     EnsembleOfChainsClassifier,
+    EnsembleOfPrunedSetsClassifier,
     HOMERClassifier,
     KFHEHOMERClassifier,
     KFHEMultilabelClassifier,
+    LabelPowersetClassifier,
+    PrunedSetsClassifier,
+    RAkELClassifier,
     ThresholdedClassifier,
 )
 from fuselearn.multilabel.checks import CHECKS, check_multilabel_estimator, yield_checks
@@ -36,11 +40,17 @@ ESTIMATORS = [
     EnsembleOfBinaryRelevanceClassifier(None, 3, probability="logistic", max_features=0.5, vote="probability"),
     EnsembleOfChainsClassifier(TREE, 3, decision="at_least_one"),
     EnsembleOfChainsClassifier(GaussianNB(), 3, max_samples=2.0),
+    EnsembleOfPrunedSetsClassifier(TREE, 3, decision="cardinality"),
     EnsembleHOMERClassifier(TREE, n_estimators=3),
     HOMERClassifier(TREE),
     HOMERClassifier(probability="logistic", n_clusters=2),
     KFHEHOMERClassifier(TREE, n_estimators=3),
     KFHEMultilabelClassifier(BinaryRelevanceClassifier(TREE), n_estimators=3),
+    LabelPowersetClassifier(TREE),
+    LabelPowersetClassifier(probability="logistic"),
+    PrunedSetsClassifier(GaussianNB(), min_count=3),
+    RAkELClassifier(TREE, labelset_size=2),
+    RAkELClassifier(labelset_size=3, overlapping=False, probability="logistic", vote="probability"),
     ThresholdedClassifier(BinaryRelevanceClassifier(TREE)),
 ]
 
@@ -63,7 +73,8 @@ SCALED = "weights do not scale columns, and solvers stop at a tolerance"
 
 def expected_failures(estimator):
     """Name the checks of this library that an estimator is known to fail."""
-    if isinstance(estimator, ChainClassifier | EnsembleOfChainsClassifier):
+    is_disjoint = isinstance(estimator, RAkELClassifier) and not estimator.overlapping
+    if is_disjoint or isinstance(estimator, ChainClassifier | EnsembleOfChainsClassifier):
         return {"check_permuted_labels": ORDER}
     return {}
 
@@ -97,7 +108,7 @@ def expected_failures_of_scikit_learn(estimator):
     return failures
 
 
-@pytest.mark.filterwarnings("ignore:n_clusters")
+@pytest.mark.filterwarnings("ignore:n_clusters", "ignore:labelset_size")
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=name_of)
 def test_checks(estimator, check):
@@ -116,7 +127,7 @@ CHECKS_OF_OTHER_LABELS = [
 ]  # fmt: skip
 
 
-@pytest.mark.filterwarnings("ignore:n_clusters")
+@pytest.mark.filterwarnings("ignore:n_clusters", "ignore:labelset_size")
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures_of_scikit_learn)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
@@ -130,7 +141,7 @@ class AnyTwoLabels:
         return super().fit(X, labels - labels.min() if np.ptp(labels) == 1 else y, sample_weight)
 
 
-@pytest.mark.filterwarnings("ignore:n_clusters")
+@pytest.mark.filterwarnings("ignore:n_clusters", "ignore:labelset_size")
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=name_of)
 def test_scikit_learn_checks_with_other_labels(estimator):
     adapted = type("Adapted", (AnyTwoLabels, type(estimator)), {})(**estimator.get_params(deep=False))

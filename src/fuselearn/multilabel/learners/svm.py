@@ -146,7 +146,7 @@ class SVMClassBlock(SVMLearnerBlock):
         self.shares = class_weights / class_weights.sum()
 
     def probabilities(
-        self, rows: SVMRows | None = None, extra: npt.NDArray[Any] | None = None, only: Indices | None = None
+        self, rows: KernelRows | None = None, extra: npt.NDArray[Any] | None = None, only: Indices | None = None
     ) -> Scores:
         """Give the machines' probabilities, divided by their sum."""
         scores = super().probabilities(rows, extra, only)
