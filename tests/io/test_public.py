@@ -18,7 +18,13 @@ from sklearn.utils import get_tags
 import fuselearn
 from fuselearn import CARTClassifier, codes, combine, multilabel
 from fuselearn.io import load, read_header, save
-from fuselearn.multilabel import BinaryRelevanceClassifier, HOMERClassifier, KFHEHOMERClassifier, PCTForestClassifier
+from fuselearn.multilabel import (
+    BinaryRelevanceClassifier,
+    HOMERClassifier,
+    KFHEHOMERClassifier,
+    LabelPowersetClassifier,
+    PCTForestClassifier,
+)
 
 WINE, CLASSES = load_wine(return_X_y=True)
 ROWS, LABELS = make_multilabel_classification(60, 6, n_classes=5, random_state=0)
@@ -96,7 +102,9 @@ LEARNERS = {
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
-@pytest.mark.parametrize("kind", [BinaryRelevanceClassifier, HOMERClassifier, KFHEHOMERClassifier])
+@pytest.mark.parametrize(
+    "kind", [BinaryRelevanceClassifier, HOMERClassifier, KFHEHOMERClassifier, LabelPowersetClassifier]
+)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_multilabel_models_over_any_learner(kind, learner, tmp_path):
     model = make(kind).set_params(estimator=LEARNERS[learner]).fit(ROWS, LABELS)

@@ -141,7 +141,7 @@ class SVMClassBlock(SVMLearnerBlock):
     Where all of them are 0, the shares of the classes in training are given instead.
     """
 
-    def __init__(self, block: SVMBlock, class_weights: npt.NDArray[np.float64]) -> None:
+    def __init__(self, block: SVMBlock, class_weights: npt.NDArray[Any]) -> None:
         super().__init__(block)
         self.shares = class_weights / class_weights.sum()
 
