@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-slow lint format bench clean-kernels clean help
+.PHONY: demo test test-slow lint format bench audit clean-kernels clean help
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
@@ -29,6 +29,10 @@ format: $(READY)  ## rewrite the code in the project's style
 
 bench: $(READY)  ## measure every claim about speed and memory
 	$(BIN)/python -m benchmarks
+
+audit: $(READY)  ## look for known vulnerabilities in what is installed
+	$(BIN)/python -m pip install --quiet pip-audit
+	$(BIN)/pip-audit --skip-editable
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(f"fuselearn needs Python 3.11 or newer, this is {v[0]}.{v[1]}" if v < (3, 11) else 0)'

@@ -23,6 +23,7 @@ ALL = (
     "model_files",
     "svm",
     "homer",
+    "pct_forest",
 )
 
 

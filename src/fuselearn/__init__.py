@@ -13,6 +13,12 @@ if TYPE_CHECKING:
     )
     from fuselearn.ensembles import BaggedClassifier, BaggedRegressor, CARTClassifier, KFHEClassifier, SAMMEClassifier
     from fuselearn.io import load, save, to_onnx
+    from fuselearn.multilabel import (
+        EnsembleHOMERClassifier,
+        HOMERClassifier,
+        KFHEHOMERClassifier,
+        KFHEMultilabelClassifier,
+    )
 
 __version__ = "0.1.0"
 
@@ -21,8 +27,12 @@ __all__ = [
     "BaggedClassifier",
     "BaggedRegressor",
     "CARTClassifier",
+    "EnsembleHOMERClassifier",
     "FixedCombiner",
+    "HOMERClassifier",
     "KFHEClassifier",
+    "KFHEHOMERClassifier",
+    "KFHEMultilabelClassifier",
     "LinearStackingClassifier",
     "LinearStackingRegressor",
     "SAMMEClassifier",
@@ -43,6 +53,12 @@ _ROOMS = {
     },
     "ensembles": {"BaggedClassifier", "BaggedRegressor", "CARTClassifier", "KFHEClassifier", "SAMMEClassifier"},
     "io": {"load", "save", "to_onnx"},
+    "multilabel": {
+        "EnsembleHOMERClassifier",
+        "HOMERClassifier",
+        "KFHEHOMERClassifier",
+        "KFHEMultilabelClassifier",
+    },
 }
 
 
