@@ -34,13 +34,25 @@ def test_a_label_has_the_probability_of_the_sets_that_contain_it():
     np.testing.assert_array_equal(model.predict([[0.0], [1.0]]), [[1, 0], [0, 1]])
 
 
+def test_the_most_probable_set_need_not_have_the_most_probable_labels():
+    X = np.zeros((10, 1))
+    Y = [[1, 0, 0]] * 4 + [[0, 1, 0]] * 3 + [[0, 1, 1]] * 3
+    model = LabelPowersetClassifier(SMALL_TREE).fit(X, Y)
+    np.testing.assert_allclose(model.predict_proba([[0.0]]), [[0.4, 0.6, 0.3]])
+    np.testing.assert_array_equal(model.predict([[0.0]]), [[1, 0, 0]])
+    np.testing.assert_array_equal(model.with_decision(0.5, X, Y).predict([[0.0]]), [[0, 1, 0]])
+    again = LabelPowersetClassifier(SMALL_TREE, decision="half").fit(X, Y).with_decision("set", X, Y)
+    np.testing.assert_array_equal(again.predict([[0.0]]), [[1, 0, 0]])
+
+
 @pytest.mark.parametrize("estimator", [LogisticRegression(), CARTClassifier(min_samples_split=5)])
 def test_probabilities_are_those_of_a_classifier_of_the_sets(labelled, estimator):
     X, Y = labelled
     sets, numbers = encode(Y)
-    expected = estimator.fit(X, numbers).predict_proba(X) @ sets
+    estimator.fit(X, numbers)
     model = LabelPowersetClassifier(estimator).fit(X, Y)
-    np.testing.assert_allclose(model.predict_proba(X), expected, atol=1e-12)
+    np.testing.assert_allclose(model.predict_proba(X), estimator.predict_proba(X) @ sets, atol=1e-12)
+    np.testing.assert_array_equal(model.predict(X), sets[estimator.predict(X)])
     np.testing.assert_array_equal(model.label_sets_, sets)
 
 
@@ -123,5 +135,9 @@ def test_sets_are_numbered_as_they_appear():
 def test_bad_parameters(labelled):
     with pytest.raises(ValueError, match="C must be"):
         LabelPowersetClassifier(C=-1.0).fit(*labelled)
+    with pytest.raises(ValueError, match="decision must be 'set' or 'half' or"):
+        LabelPowersetClassifier(decision="sets").fit(*labelled)
+    with pytest.raises(ValueError, match="decision must be"):
+        LabelPowersetClassifier(decision=1.5).fit(*labelled)
     with pytest.raises(TypeError, match="estimator must be a classifier"):
         LabelPowersetClassifier("forest").fit(*labelled)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -78,7 +79,7 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
         object
             The fitted classifier itself.
         """
-        rule = make_decision_rule(self.decision, "decision")
+        rule = self._make_rule(self.decision)
         self._rows_at_once_ = 2**31
         self._check_parameters()
         X = validate_rows(self, X, reset=True)
@@ -108,7 +109,7 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
             Fitted.
         """
         check_is_fitted(self)
-        rule = make_decision_rule(decision, "decision")
+        rule = self._make_rule(decision)
         other = copy.copy(self).set_params(decision=decision)
         if rule.needs_scores:
             X, Y = validate_rows(self, X, reset=False), read_labels(y).view(np.int8)
@@ -144,13 +145,21 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
         array of shape (n_rows, n_labels)
             Columns are in the order of ``labels_``; they need not sum to one.
         """
+        return self._answer(X, self._label_scores)
+
+    def _answer(self, X: Any, answer: Callable[[Any], npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        """Check a table of new rows, and let a method answer for it, in parts if it is large."""
         check_is_fitted(self)
         X = validate_rows(self, X, reset=False)
         n_rows, step = X.shape[0], self._rows_at_once_
         if n_rows <= step:
-            return self._label_scores(X)
+            return answer(X)
         parts = (np.arange(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
-        return np.vstack([self._label_scores(take_rows(X, part)) for part in parts])
+        return np.vstack([answer(take_rows(X, part)) for part in parts])
+
+    def _make_rule(self, decision: Any) -> DecisionRule:
+        """Make the rule, not yet fitted, that a ``decision`` stands for."""
+        return make_decision_rule(decision, "decision")
 
     def _check_parameters(self) -> None:
         """Refuse parameters that make no sense, before any work is done."""
@@ -165,7 +174,7 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
 
     def _wants_honest_scores(self) -> bool:
         """Tell whether the decision rule is fitted, and so ``_honest_scores`` will be called after ``_fit_labels``."""
-        return make_decision_rule(self.decision).needs_scores
+        return self._make_rule(self.decision).needs_scores
 
     def _honest_scores(self, X: Any, Y: Labels, weights: Weights | None, seed: int) -> Scores:
         """Score the training rows by models that have not seen them; rows of NaN have no such score.

@@ -6,8 +6,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
 
+from fuselearn.ensembles.base import check_choice
 from fuselearn.multilabel.base import Labels, ReductionClassifier, Scores, Weights, count_all_rows
+from fuselearn.multilabel.decisions import RULES, DecisionRule, FixedThreshold
 from fuselearn.multilabel.learners import Block, Learner
 
 Counts = npt.NDArray[np.int32]
@@ -38,8 +41,9 @@ class LabelPowersetClassifier(ReductionClassifier):
         Probabilities by Platt's method on cross-validated margins, by a logistic of the margin, or 0 and 1.
     scaling : {"standard", "minmax"} or None, default="standard"
         Whether columns are divided by their standard deviation, by their range, or not at all.
-    decision : float, str or rule, default=0.5
-        How probabilities become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`.
+    decision : float, str or rule, default="set"
+        How rows get labels: "set" means those of the most probable set; or probabilities of labels become labels by a
+        threshold or another rule of :mod:`fuselearn.multilabel.decisions`.
     random_state : int, RandomState or None, default=None
         Seed of the base learner.
     n_jobs : int or None, default=None
@@ -61,8 +65,8 @@ class LabelPowersetClassifier(ReductionClassifier):
 
     Notes
     -----
-    A label is predicted if the sets that contain it are together more probable than the others. This has the smallest
-    expected number of wrong labels; the labels predicted need not be one of the sets, as the most probable set is.
+    With ``decision="set"`` as many rows as possible are expected to get exactly their labels; with a threshold of 0.5
+    as few labels as possible are expected to be wrong, and the labels of a row need not be one of the sets.
 
     References
     ----------
@@ -79,7 +83,7 @@ class LabelPowersetClassifier(ReductionClassifier):
     (16, 4)
     >>> model.predict(X[150:153])
     array([[0, 0, 0, 0],
-           [1, 0, 0, 1],
+           [0, 0, 0, 0],
            [1, 0, 1, 0]])
     """
 
@@ -92,7 +96,7 @@ class LabelPowersetClassifier(ReductionClassifier):
         gamma: float | None = None,
         probability: str = "platt",
         scaling: str | None = "standard",
-        decision: Any = 0.5,
+        decision: Any = "set",
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -105,6 +109,28 @@ class LabelPowersetClassifier(ReductionClassifier):
         self.decision = decision
         self.random_state = random_state
         self.n_jobs = n_jobs
+
+    def predict(self, X: Any) -> npt.NDArray[np.int64]:
+        """Predict the labels of each row: those of the most probable set, or by the rule that ``decision`` names.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        array of shape (n_rows, n_labels)
+            1 where the row gets the label, else 0; columns are in the order of ``labels_``.
+        """
+        check_is_fitted(self)
+        if isinstance(self.rule_, MostProbableSet):
+            return self._answer(X, self._likely_labels).astype(np.int64)
+        return super().predict(X)
+
+    def _make_rule(self, decision: Any) -> DecisionRule:
+        if isinstance(decision, str) and check_choice("decision", decision, ("set", *RULES)) == "set":
+            return MostProbableSet()
+        return super()._make_rule(decision)
 
     def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
         counts, weights = count_all_rows(weights, len(Y))
@@ -121,6 +147,13 @@ class LabelPowersetClassifier(ReductionClassifier):
 
     def _label_scores(self, X: Any) -> Scores:
         return self._model_.probabilities(self._learner_.prepare(X))
+
+    def _likely_labels(self, X: Any) -> Scores:
+        return self._model_.labels(self._learner_.prepare(X))
+
+
+class MostProbableSet(FixedThreshold):
+    """The labels of the most probable set; where the sets are not known, labels more probable than not."""
 
 
 class SetModel:
@@ -146,6 +179,10 @@ class SetModel:
         """
         chances = self.block.probabilities(rows, only=only)
         return np.minimum(chances @ self.sets.astype(np.float64), 1.0)  # a sum may pass 1 by rounding
+
+    def labels(self, rows: Any = None, *, only: Indices | None = None) -> Scores:
+        """Give the labels of the most probable set, of equally probable ones the first, for the same rows."""
+        return self.sets[self.block.probabilities(rows, only=only).argmax(axis=1)].astype(np.float64)
 
     def unbind(self) -> None:
         """Let go of the training rows."""

@@ -42,8 +42,9 @@ class PrunedSetsClassifier(LabelPowersetClassifier):
         Probabilities by Platt's method on cross-validated margins, by a logistic of the margin, or 0 and 1.
     scaling : {"standard", "minmax"} or None, default="standard"
         Whether columns are divided by their standard deviation, by their range, or not at all.
-    decision : float, str or rule, default=0.5
-        How probabilities become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`.
+    decision : float, str or rule, default="set"
+        How rows get labels: "set" means those of the most probable set; or probabilities of labels become labels by a
+        threshold or another rule of :mod:`fuselearn.multilabel.decisions`.
     random_state : int, RandomState or None, default=None
         Seed of the base learner.
     n_jobs : int or None, default=None
@@ -100,7 +101,7 @@ class PrunedSetsClassifier(LabelPowersetClassifier):
         gamma: float | None = None,
         probability: str = "platt",
         scaling: str | None = "standard",
-        decision: Any = 0.5,
+        decision: Any = "set",
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:

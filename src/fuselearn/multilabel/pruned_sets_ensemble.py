@@ -49,7 +49,7 @@ class EnsembleOfPrunedSetsClassifier(ResampledClassifier):
     max_features : int, float, "sqrt", "log2" or None, default=None
         Columns that each member sees, as a number, a share, or a root or logarithm of their number; None means all.
     vote : {"class", "probability"}, default="class"
-        Whether members vote with the labels that they choose or with their probabilities.
+        Whether members vote with the labels of their most probable set or with their probabilities.
     C : float, default=1.0
         Cost of the SVM engine, as are the next four.
     kernel : {"rbf", "linear"}, default="rbf"
@@ -92,8 +92,8 @@ class EnsembleOfPrunedSetsClassifier(ResampledClassifier):
     >>> X, Y = make_multilabel_classification(n_samples=200, n_classes=4, random_state=0)
     >>> model = EnsembleOfPrunedSetsClassifier("tree", random_state=0).fit(X[:150], Y[:150])
     >>> model.predict_proba(X[150:152])
-    array([[0.5, 0.4, 0.6, 0.9],
-           [0.3, 0.4, 0.3, 0.6]])
+    array([[0.5, 0.4, 0.5, 0.9],
+           [0.4, 0.2, 0.2, 0.6]])
     """
 
     def __init__(
@@ -132,6 +132,7 @@ class EnsembleOfPrunedSetsClassifier(ResampledClassifier):
         self.n_jobs = n_jobs
 
     _train = staticmethod(train_sampled_sets)
+    _ask_labels = staticmethod(SetModel.labels)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

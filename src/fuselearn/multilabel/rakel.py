@@ -15,7 +15,6 @@ from fuselearn.ensembles.base import check_choice, check_whole_number
 from fuselearn.multilabel.base import Labels, ReductionClassifier, Scores, Weights, count_all_rows
 from fuselearn.multilabel.learners import EstimatorLearner, Learner
 from fuselearn.multilabel.powerset import Counts, Indices, SetModel, train_powerset
-from fuselearn.multilabel.resampling import count_votes
 
 # The numbers of some labels, sorted.
 Choice = tuple[int, ...]
@@ -44,7 +43,7 @@ class RAkELClassifier(ReductionClassifier):
     overlapping : bool, default=True
         Whether models may share labels. If not, the labels are divided at random, and ``n_labelsets`` must be None.
     vote : {"class", "probability"}, default="class"
-        Whether models vote with the labels that they choose or with their probabilities.
+        Whether models vote with the labels of their most probable set or with their probabilities.
     C : float, default=1.0
         Cost of the SVM engine, as are the next four.
     kernel : {"rbf", "linear"}, default="rbf"
@@ -263,4 +262,4 @@ def _train_model(
 
 
 def _ask(model: SetModel, rows: Any, vote: str) -> Scores:
-    return count_votes(model.probabilities(rows), vote)
+    return model.labels(rows) if vote == "class" else model.probabilities(rows)

@@ -50,10 +50,29 @@ class TrainModel(Protocol):
         ...
 
 
+class Ask(Protocol):
+    """How the votes of a model are got."""
+
+    def __call__(self, model: Any, /, rows: Any = None, *, only: Indices | None = None) -> Scores:
+        """Give a model's votes for prepared rows, by default for the bound ones, or for some of them."""
+        ...
+
+
+def ask_probabilities(model: Model, rows: Any = None, *, only: Indices | None = None) -> Scores:
+    """Take a model's probabilities for its votes."""
+    return model.probabilities(rows, only=only)
+
+
+def ask_labels(model: Model, rows: Any = None, *, only: Indices | None = None) -> Scores:
+    """Let a model vote for the labels that are more probable than not."""
+    return count_votes(model.probabilities(rows, only=only), "class")
+
+
 class ResampledClassifier(ReductionClassifier):
     """Equal votes of multi-label models that are trained on random rows and columns.
 
-    Subclasses have the parameters below, and ``_train`` as a function that worker processes can import.
+    Subclasses have the parameters below, and ``_train`` as a function that worker processes can import; so is
+    ``_ask_labels``, where a model has another way to choose labels.
     """
 
     n_estimators: int
@@ -61,6 +80,7 @@ class ResampledClassifier(ReductionClassifier):
     max_features: int | float | str | None
     vote: str
     _train: TrainModel
+    _ask_labels: Ask = staticmethod(ask_labels)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -79,11 +99,10 @@ class ResampledClassifier(ReductionClassifier):
             n_columns,
         )
         wants_votes = self._wants_honest_scores()
+        ask = self._ask() if wants_votes else None
         prefer = "processes" if isinstance(learner, EstimatorLearner) else "threads"
         members = Parallel(n_jobs=self.n_jobs, prefer=prefer)(
-            delayed(_train_member)(
-                type(self)._train, learner, Y, *sampling, self._settings(), self.vote if wants_votes else None, seed
-            )
+            delayed(_train_member)(type(self)._train, learner, Y, *sampling, self._settings(), ask, seed)
             for seed in rng.integers(2**62, size=self.n_estimators)
         )
         if wants_votes:
@@ -100,10 +119,15 @@ class ResampledClassifier(ReductionClassifier):
             )
         return self.oob_decision_function_
 
+    def _ask(self) -> Ask:
+        """Give the way to get the votes of a member."""
+        return ask_probabilities if self.vote == "probability" else type(self)._ask_labels
+
     def _label_scores(self, X: Any) -> Scores:
+        ask = self._ask()
         rows = self._learner_.prepare(X)
         votes: Iterable[Scores] = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
-            delayed(_ask)(member, rows, self.vote) for member in self._members_
+            delayed(ask)(member.model, member.learner.adapt(rows)) for member in self._members_
         )
         total = np.zeros((X.shape[0], self.n_labels_))
         for vote in votes:
@@ -135,7 +159,7 @@ def _train_member(
     n_features: int,
     n_columns: int,
     settings: dict[str, Any],
-    out_of_bag: str | None,
+    ask: Ask | None,
     seed: int,
 ) -> Member:
     """Draw rows and columns, and train one model on them."""
@@ -145,16 +169,12 @@ def _train_member(
     counts = draw_counts(int(rng.integers(2**62)), chances, n_draws)
     model = train(learner, Y, counts, rng, settings)
     left_out, votes = np.flatnonzero(counts == 0), np.empty((0, Y.shape[1]))
-    if out_of_bag is not None and len(left_out):
-        votes = count_votes(model.probabilities(only=left_out), out_of_bag)
+    if ask is not None and len(left_out):
+        votes = ask(model, only=left_out)
     model.unbind()  # or the training data would travel back from a worker process with each model
     if n_features < n_columns:
         learner.unbind()
     return Member(learner, model, left_out, votes)
-
-
-def _ask(member: Member, rows: Any, vote: str) -> Scores:
-    return count_votes(member.model.probabilities(member.learner.adapt(rows)), vote)
 
 
 def count_votes(probabilities: Scores, vote: str) -> Scores:
