@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fuselearn.combine import (
         AveragingRegressor,
+        EnsembleSelection,
         FixedCombiner,
         LinearStackingClassifier,
         LinearStackingRegressor,
@@ -28,6 +29,7 @@ __all__ = [
     "BaggedRegressor",
     "CARTClassifier",
     "EnsembleHOMERClassifier",
+    "EnsembleSelection",
     "FixedCombiner",
     "HOMERClassifier",
     "KFHEClassifier",
@@ -46,6 +48,7 @@ __all__ = [
 _ROOMS = {
     "combine": {
         "AveragingRegressor",
+        "EnsembleSelection",
         "FixedCombiner",
         "LinearStackingClassifier",
         "LinearStackingRegressor",

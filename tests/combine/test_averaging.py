@@ -16,7 +16,7 @@ from sklearn.preprocessing import PolynomialFeatures
 from sklearn.tree import DecisionTreeRegressor
 
 from fuselearn.combine import AveragingRegressor
-from fuselearn.combine.averaging import average_predictions, inverse_error_weights
+from fuselearn.combine.averaging import average_predictions
 
 ROWS = np.arange(2.0)[:, None]
 
@@ -103,13 +103,6 @@ class TestOutputs:
 
 
 class TestPerformance:
-    def test_weights_by_hand(self):
-        np.testing.assert_allclose(inverse_error_weights(np.array([1.0, 2.0, 4.0])), np.array([4, 2, 1]) * 3 / 7)
-
-    def test_perfect_members_share_the_weight(self):
-        assert inverse_error_weights(np.array([0.0, 2.0, 0.0])).tolist() == [1.5, 0.0, 1.5]
-        assert np.isfinite(inverse_error_weights(np.array([1e-320, 1.0]))).all()
-
     def test_of_fitted_members_on_the_rows_given(self, says_numbers):
         y = np.zeros(10)
         rows = np.arange(10.0)[:, None]

@@ -5,7 +5,13 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from fuselearn.combine import AveragingRegressor, FixedCombiner, LinearStackingClassifier, LinearStackingRegressor
+from fuselearn.combine import (
+    AveragingRegressor,
+    EnsembleSelection,
+    FixedCombiner,
+    LinearStackingClassifier,
+    LinearStackingRegressor,
+)
 
 BOTH_ENDS = "trees are sure of what they have seen, and 0 and 1 are probabilities"
 
@@ -45,6 +51,9 @@ def regressors():
         LinearStackingClassifier(trees(), loss="squared_error", constraint=None, shrinkage=0.1),
         LinearStackingRegressor(regressors(), shrinkage="auto"),
         LinearStackingRegressor(regressors(), constraint="non-negative"),
+        EnsembleSelection(classifiers(), n_rounds=5),
+        EnsembleSelection(trees(), n_rounds=5, scoring="accuracy", n_bags=2),
+        EnsembleSelection(regressors(), n_rounds=5),
     ],
     expected_failed_checks=expected_failures,
 )

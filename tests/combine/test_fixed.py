@@ -23,7 +23,6 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from fuselearn.combine import FixedCombiner, combine_scores
-from fuselearn.combine.fixed import performance_weights
 from fuselearn.combine.rules import PROBABILITY_RULES, RULES, TWO_CLASS_RULES, UNWEIGHTED_RULES
 
 ROWS = np.arange(4.0)[:, None]
@@ -304,24 +303,6 @@ class TestSeveralLabels:
 
 
 class TestPerformance:
-    def test_weights_by_hand(self):
-        # With 98 rows the smoothed shares are 0.9, 0.8 and 0.5: log odds of 9, 4 and 1.
-        weights = performance_weights(np.array([89, 79, 49]) / 98, 98, 2)
-        np.testing.assert_allclose(weights, 3 * np.log([9, 4, 1]) / np.log(36))
-
-    def test_more_classes_are_harder_to_guess(self):
-        # Half of the rows right is better than guessing one of three: odds of 1, times 2.
-        weights = performance_weights([0.5, 0.8], 98, 3)
-        np.testing.assert_allclose(weights[0] / weights[1], np.log(2) / (np.log(79.4 / 20.6) + np.log(2)))
-
-    def test_no_better_than_guessing(self):
-        with pytest.warns(UserWarning, match="No member predicts better than a guess"):
-            assert performance_weights([0.5, 0.2], 100, 2).tolist() == [1, 1]
-        assert performance_weights([0.4, 0.9], 100, 2).tolist() == [0, 2]
-
-    def test_perfect_members_have_finite_weights(self):
-        assert np.isfinite(performance_weights([1.0, 0.9], 100, 2)).all()
-
     def test_are_measured_out_of_fold(self):
         """A member that knows the training rows by heart is no better than it is on new rows."""
         rng = np.random.default_rng(0)

@@ -11,9 +11,10 @@ from sklearn.compose import make_column_selector
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
-from sklearn.naive_bayes import GaussianNB
+from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -63,6 +64,8 @@ class TestList:
         model = two().set_params(bayes="drop").fit(X, y)
         assert list(model.named_estimators_) == ["tree"]
         np.testing.assert_array_equal(model.predict(X), model.estimators_[0].predict(X[:, :1]))
+        weighted = two().set_params(bayes="drop", weights=[0.2, 0.8]).fit(X, y)
+        assert weighted.weights_.tolist() == [0.8]
         with pytest.raises(ValueError, match="all members are dropped"):
             two().set_params(bayes="drop", tree="drop").fit(X, y)
 
@@ -255,6 +258,26 @@ class TestFittedMembers:
         frozen = FrozenEstimator(GaussianNB().fit(self.X[::2], self.y[::2]))
         model = FixedCombiner([("nb", frozen)], "mean").fit(self.X, self.y)
         np.testing.assert_allclose(model.predict_proba(self.X), frozen.predict_proba(self.X), rtol=1e-12)
+
+
+class TestTexts:
+    texts = ["good good", "bad", "good day", "bad bad day", "good", "so bad"]
+    y = np.array([1, 0, 1, 0, 1, 0])
+
+    @pytest.mark.parametrize("make", [list, tuple, np.array, pd.Series, pl.Series])
+    def test_reach_pipelines_that_take_them(self, make):
+        members = [("words", make_pipeline(CountVectorizer(), MultinomialNB()))]
+        model = FixedCombiner(members, "mean", weights="performance", cv=2).fit(make(self.texts), self.y)
+        assert model.predict(make(["good", "bad"])).tolist() == [1, 0]
+
+    def test_have_no_columns(self):
+        members = [("words", make_pipeline(CountVectorizer(), MultinomialNB()), [0])]
+        with pytest.raises(ValueError, match="'words' wants columns, but X is a single column of texts"):
+            FixedCombiner(members).fit(self.texts, self.y)
+
+    def test_numbers_are_no_texts(self):
+        with pytest.raises(ValueError, match="Expected 2D"):
+            FixedCombiner([("nb", GaussianNB())]).fit(np.arange(6.0), self.y)
 
 
 class TestTransform:

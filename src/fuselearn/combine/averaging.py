@@ -10,11 +10,11 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn.combine.kinds import RegressorEnsemble
-from fuselearn.combine.members import Member
+from fuselearn.combine.member_weights import check_member_weights, inverse_error_weights
+from fuselearn.combine.members import Member, read_rows
 from fuselearn.combine.order_statistics import mean_of_middle, weighted_median
 from fuselearn.combine.out_of_fold import held_out_answers
-from fuselearn.combine.rules import read_member_weights
-from fuselearn.ensembles.base import check_choice, check_number, fit_whole_or_not, read_weights, validate_rows
+from fuselearn.ensembles.base import check_choice, check_number, fit_whole_or_not, read_weights
 
 AVERAGES = ("mean", "median", "trimmed")
 
@@ -42,9 +42,9 @@ class AveragingRegressor(RegressorEnsemble):
     trim : float, default=0.1
         For "trimmed": the share of the members that is cut off at each end, from 0 to below 0.5.
     weights : array of shape (n_members,), "performance" or None, default=None
-        Weights of the members; "trimmed" takes none. "performance" means 1 / (mean squared error out of fold), scaled
-        to a sum of K: the best weights for a mean of unbiased members with uncorrelated errors. Members without any
-        error share the whole weight.
+        Weights of the members as listed; "trimmed" takes none. "performance" means 1 / (mean squared error out of
+        fold), scaled to a sum of K: the best weights for a mean of unbiased members with uncorrelated errors. Members
+        without any error share the whole weight.
     cv : int, splitter or iterable of splits, default=None
         Where ``weights="performance"`` comes from; None means five folds.
     prefit : bool, default=False
@@ -111,7 +111,7 @@ class AveragingRegressor(RegressorEnsemble):
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n_rows, n_columns)
-            Any table that the members take.
+            Any table that the members take, or a list of texts.
         y : array of shape (n_rows,) or (n_rows, n_outputs)
             Numbers. Members that are fitted already can do without.
         sample_weight : array of shape (n_rows,), optional
@@ -125,16 +125,13 @@ class AveragingRegressor(RegressorEnsemble):
             The fitted ensemble itself.
         """
         members = self._read_regressors()
-        self._check_settings(len(members))
-        X = validate_rows(self, X, reset=True)
+        weights = self._check_settings()
+        X = read_rows(self, X, reset=True)
         target = None if self.prefit and y is None else self._read_numbers(X, y)
         row_weights = read_weights(sample_weight, X, X.shape[0])
-        if self.weights is None:
-            self.weights_ = np.ones(len(members))
-        elif isinstance(self.weights, str):
-            self.weights_ = self._weigh(members, X, target, row_weights, groups)
-        else:
-            self.weights_ = np.array(self.weights, dtype=np.float64)
+        if isinstance(self.weights, str):
+            weights = self._weigh(members, X, target, row_weights, groups)
+        self.weights_ = np.ones(len(members)) if weights is None else weights
         fitted = self._fit_members(members, X, target, row_weights)
         self._count_outputs(fitted[0], X)
         self._adopt(fitted)
@@ -155,17 +152,15 @@ class AveragingRegressor(RegressorEnsemble):
         weights = None if self.weights is None else self.weights_
         return average_predictions(np.stack(self._ask(X)), self.rule, weights=weights, trim=self.trim)
 
-    def _check_settings(self, n_members: int) -> None:
-        """Refuse settings that make no sense, before any work is done."""
+    def _check_settings(self) -> npt.NDArray[np.float64] | None:
+        """Refuse settings that make no sense, before any work is done; give the weights."""
         check_choice("rule", self.rule, AVERAGES)
         if check_number("trim", self.trim, 0) >= 0.5:
             raise ValueError(f"trim must be below 0.5, or nothing is left, not {self.trim!r}.")
-        if self.weights is not None and self.rule == "trimmed":
+        weights = check_member_weights(self.weights, self._kept())
+        if weights is not None and self.rule == "trimmed":
             raise ValueError("rule='trimmed' takes no weights: leave weights=None.")
-        if isinstance(self.weights, str):
-            check_choice("weights", self.weights, ("performance",))
-        elif self.weights is not None:
-            read_member_weights(self.weights, n_members)
+        return weights
 
     def _weigh(
         self,
@@ -223,18 +218,3 @@ def average_predictions(
     else:
         averages = mean_of_middle(cells, (n_members - 1) // 2 if rule == "median" else int(trim * n_members))
     return averages.reshape(predictions.shape[1:])
-
-
-def inverse_error_weights(errors: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Turn mean squared errors into weights in inverse proportion, scaled to a sum of K.
-
-    Examples
-    --------
-    >>> inverse_error_weights(np.array([1.0, 2.0, 4.0]))
-    array([1.71428571, 0.85714286, 0.42857143])
-    >>> inverse_error_weights(np.array([0.0, 1.0]))
-    array([2., 0.])
-    """
-    smallest = errors.min()
-    weights = smallest / errors if smallest > 0 else (errors == 0).astype(np.float64)
-    return weights * (len(weights) / weights.sum())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -13,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from fuselearn.combine.answers import require_method
 from fuselearn.combine.kinds import ClassifierEnsemble
-from fuselearn.combine.members import Member
+from fuselearn.combine.member_weights import accuracy_weights, check_member_weights
+from fuselearn.combine.members import Member, read_rows
 from fuselearn.combine.out_of_fold import held_out_answers
 from fuselearn.combine.rules import (
     CLASS_RULES,
@@ -21,11 +21,11 @@ from fuselearn.combine.rules import (
     TWO_CLASS_RULES,
     as_probabilities,
     check_rule,
-    check_weights,
     combine_scores,
+    refuse_weights,
     votes_needed,
 )
-from fuselearn.ensembles.base import check_choice, fit_whole_or_not, read_weights, validate_rows
+from fuselearn.ensembles.base import fit_whole_or_not, read_weights
 
 
 def _has_probabilities(self: FixedCombiner) -> bool:
@@ -79,7 +79,7 @@ class FixedCombiner(ClassifierEnsemble):
         One of the above. Rules at the level of probabilities need members with ``predict_proba``, "borda" needs
         ``predict_proba`` or ``decision_function``.
     weights : array of shape (n_members,), "performance" or None, default=None
-        Weights of the members; the rules "and", "or", "min" and "max" take none. "performance" means
+        Weights of the members as listed; the rules "and", "or", "min" and "max" take none. "performance" means
         max(0, log(a_k / (1 - a_k)) + log(C - 1)), scaled to a sum of K, where C is the number of classes and a_k is the
         member's share of right predictions out of fold (by the rule of succession, one more right and one more wrong).
         With independent members these weights make the best majority vote.
@@ -174,7 +174,7 @@ class FixedCombiner(ClassifierEnsemble):
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n_rows, n_columns)
-            Any table that the members take.
+            Any table that the members take, or a list of texts.
         y : array of shape (n_rows,) or (n_rows, n_labels)
             Labels of any type, or a table of 0 and 1. Members that are fitted already can do without.
         sample_weight : array of shape (n_rows,), optional
@@ -188,17 +188,14 @@ class FixedCombiner(ClassifierEnsemble):
             The fitted ensemble itself.
         """
         members = self._read_classifiers()
-        self._check_settings(members)
-        X = validate_rows(self, X, reset=True)
+        weights = self._check_settings(members)
+        X = read_rows(self, X, reset=True)
         target = self._read_classes(members, X, y)
         self._positive_ = self._find_positive()
         row_weights = read_weights(sample_weight, X, X.shape[0])
-        if self.weights is None:
-            self.weights_ = np.ones(len(members))
-        elif isinstance(self.weights, str):
-            self.weights_ = self._weigh(members, X, target, row_weights, groups)
-        else:
-            self.weights_ = np.array(self.weights, dtype=np.float64)
+        if isinstance(self.weights, str):
+            weights = self._weigh(members, X, target, row_weights, groups)
+        self.weights_ = np.ones(len(members)) if weights is None else weights
         self._adopt(self._fit_members(members, X, target, row_weights))
         return self
 
@@ -249,19 +246,19 @@ class FixedCombiner(ClassifierEnsemble):
         counts = self._combine(X)
         return counts[..., 1] - counts[..., 0] if counts.shape[-1] == 2 else counts
 
-    def _check_settings(self, members: list[Member]) -> None:
-        """Refuse settings that make no sense, before any work is done."""
+    def _check_settings(self, members: list[Member]) -> npt.NDArray[np.float64] | None:
+        """Refuse settings that make no sense, before any work is done; give the weights."""
         check_rule(self.rule)
-        if isinstance(self.weights, str):
-            check_choice("weights", self.weights, ("performance",))
-        weights = np.ones(len(members)) if isinstance(self.weights, str) else self.weights
-        counted = None if weights is None else check_weights(weights, len(members), self.rule)
+        weights = check_member_weights(self.weights, self._kept())
+        if weights is not None:
+            refuse_weights(self.rule)
         if self.rule in TWO_CLASS_RULES:
-            votes_needed(self.rule, self.k, len(members), counted)
+            votes_needed(self.rule, self.k, len(members), weights)
         if self.rule in PROBABILITY_RULES:
             require_method(members, ("predict_proba",), f"rule={self.rule!r}")
         elif self.rule == "borda":
             require_method(members, ("predict_proba", "decision_function"), "rule='borda'")
+        return weights
 
     def _find_positive(self) -> int:
         """Give the number of the positive class, and refuse more than two classes where a rule needs one."""
@@ -297,7 +294,7 @@ class FixedCombiner(ClassifierEnsemble):
         counts = np.ones(len(truth)) if row_weights is None else row_weights[held_out.rows]
         right = (held_out.answers.argmax(axis=-1) == truth).reshape(len(members), len(truth), -1).mean(axis=2)
         n_rows = int(np.count_nonzero(counts))
-        return performance_weights(right @ counts / counts.sum(), n_rows, len(self._classes_.values))
+        return accuracy_weights(right @ counts / counts.sum(), n_rows, len(self._classes_.values))
 
     def _answer(self, model: Any, X: Any) -> npt.NDArray[np.float64]:
         if self.rule in CLASS_RULES:
@@ -313,26 +310,3 @@ class FixedCombiner(ClassifierEnsemble):
         weights = None if self.weights is None else self.weights_
         combined = combine_scores(cells, self.rule, weights=weights, k=self.k, positive_class=self._positive_)
         return combined.reshape(answers.shape[1:])
-
-
-def performance_weights(accuracies: npt.ArrayLike, n_rows: int, n_classes: int) -> npt.NDArray[np.float64]:
-    """Turn shares of right predictions into weights for votes.
-
-    ::
-
-        a_k = (accuracy_k n + 1) / (n + 2)
-        w_k = max(0, log(a_k / (1 - a_k)) + log(C - 1)),  scaled to a sum of K
-
-    A member that is no better than guessing gets 0. If none is, all get 1, with a warning.
-
-    Examples
-    --------
-    >>> performance_weights([0.9, 0.7, 0.4], n_rows=1000, n_classes=2).round(2)
-    array([2.16, 0.84, 0.  ])
-    """
-    smoothed = (np.asarray(accuracies) * n_rows + 1) / (n_rows + 2)
-    weights = np.maximum(0.0, np.log(smoothed / (1 - smoothed)) + np.log(n_classes - 1))
-    if not weights.any():
-        warnings.warn("No member predicts better than a guess out of fold; all get the same weight.", stacklevel=2)
-        return np.ones(len(weights))
-    return weights * (len(weights) / weights.sum())

@@ -66,7 +66,12 @@ class RegressorEnsemble(RegressorMixin, MemberEnsemble):
         self._n_outputs_ = predicted.shape[1] if predicted.ndim == 2 else None
 
     def _output_endings(self) -> list[str]:
-        return [""] if self._n_outputs_ is None else [f"_{output}" for output in range(self._n_outputs_)]
+        return number_endings(self._n_outputs_)
+
+
+def number_endings(n_outputs: int | None) -> list[str]:
+    """Give endings for the names of outputs: their numbers, or nothing if there is only one."""
+    return [""] if n_outputs is None else [f"_{output}" for output in range(n_outputs)]
 
 
 def read_number_target(y: Any) -> npt.NDArray[np.float64]:

@@ -200,21 +200,24 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
             )
         return [FittedMember(m.name, model, seen) for m, model, seen in zip(members, models, columns, strict=True)]
 
+    def _kept(self) -> npt.NDArray[np.bool_]:
+        """Tell which of the listed members are not dropped."""
+        return np.array([not is_dropped(one) for one in self.estimators])
+
     def _adopt(self, members: list[FittedMember]) -> None:
         """Keep the fitted members."""
         self._members_ = members
         self.estimators_ = [member.model for member in members]
 
-    def _ask(self, X: Any, answer: Answer | None = None) -> list[npt.NDArray[np.float64]]:
+    def _ask(self, X: Any) -> list[npt.NDArray[np.float64]]:
         """Ask each member about new rows."""
         check_is_fitted(self)
-        X = validate_rows(self, X, reset=False)
-        return ask_members(self._members_, X, self._answer if answer is None else answer, self.n_jobs)
+        return ask_members(self._members_, read_rows(self, X, reset=False), self._answer, self.n_jobs)
 
     def _weighted_sum(self, X: Any) -> npt.NDArray[np.float64]:
         """Sum the answers of the members about new rows, each times its weight in ``weights_``."""
         check_is_fitted(self)
-        X = validate_rows(self, X, reset=False)
+        X = read_rows(self, X, reset=False)
         counted = np.flatnonzero(self.weights_) if self.weights_.any() else np.arange(1)
         answers = ask_members([self._members_[k] for k in counted], X, self._answer, self.n_jobs)
         return np.tensordot(self.weights_[counted], np.stack(answers), axes=1)
@@ -235,10 +238,28 @@ def read_members(estimators: Any, reserved: set[str]) -> list[Member]:
         if "__" in name or name in reserved:
             what = "contain two underscores in a row" if "__" in name else "be that of a parameter of the ensemble"
             raise ValueError(f"estimators: the name of a member must not {what}, as in {name!r}.")
-    kept = [Member(*one) for one in estimators if not (isinstance(one[1], str) and one[1] == "drop")]
+    kept = [Member(*one) for one in estimators if not is_dropped(one)]
     if not kept:
         raise ValueError("estimators: all members are dropped; at least one is needed.")
     return kept
+
+
+def is_dropped(entry: tuple[Any, ...]) -> bool:
+    """Tell whether an entry of the list of members says "drop" instead of naming an estimator."""
+    return isinstance(entry[1], str) and entry[1] == "drop"
+
+
+def read_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Check the shape and the names of a table; let a column of texts pass, which some pipelines take."""
+    if _are_texts(X):
+        return np.asarray(X, dtype=object)
+    return validate_rows(estimator, X, reset=reset)
+
+
+def _are_texts(X: Any) -> bool:
+    if isinstance(X, list | tuple):
+        return len(X) > 0 and isinstance(X[0], str)
+    return len(getattr(X, "shape", ())) == 1 and len(X) > 0 and isinstance(np.asarray(X)[0], str)
 
 
 def resolve_columns(member: Member, X: Any) -> Columns:
@@ -256,6 +277,8 @@ def resolve_columns(member: Member, X: Any) -> Columns:
     chosen = member.columns(X) if callable(member.columns) else member.columns
     if chosen is None:
         return None
+    if len(X.shape) == 1:
+        raise ValueError(f"estimators: {member.name!r} wants columns, but X is a single column of texts.")
     n_columns = X.shape[1]
     if isinstance(chosen, slice):
         positions = np.arange(n_columns)[chosen]

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from scipy.stats import rankdata
 
 from fuselearn._kernels import kernel
+from fuselearn.combine.member_weights import read_member_weights
 from fuselearn.combine.order_statistics import ROUNDING, mean_of_middle, weighted_median
 from fuselearn.ensembles.base import check_choice, check_number, check_whole_number
 
@@ -101,7 +102,10 @@ def combine_scores(
     check_rule(rule)
     table = _read_scores(scores)
     n_members, _, n_classes = table.shape
-    member_weights = None if weights is None else check_weights(weights, n_members, rule)
+    member_weights = None
+    if weights is not None:
+        refuse_weights(rule)
+        member_weights = read_member_weights(weights, n_members)
     if rule in TWO_CLASS_RULES:
         if n_classes != 2:
             raise ValueError(f"rule={rule!r} is defined for two classes, but scores has {n_classes}.")
@@ -131,26 +135,10 @@ def check_rule(rule: Any) -> None:
     check_choice("rule", rule, RULES)
 
 
-def check_weights(weights: npt.ArrayLike, n_members: int, rule: str) -> Weights:
-    """Check the weights of members, and that the rule has a use for them."""
+def refuse_weights(rule: str) -> None:
+    """Refuse weights for a rule that has no use for them."""
     if rule in UNWEIGHTED_RULES:
         raise ValueError(f"rule={rule!r} takes no weights: leave weights=None.")
-    return read_member_weights(weights, n_members)
-
-
-def read_member_weights(weights: npt.ArrayLike, n_members: int) -> Weights:
-    """Check that there is a weight for each member, none negative, not all zero."""
-    try:
-        read = np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"weights must be {n_members} numbers, one for each member, not {weights!r}.") from error
-    if read.shape != (n_members,):
-        raise ValueError(f"weights must be {n_members} numbers, one for each member; their shape is {read.shape}.")
-    if not np.isfinite(read).all() or (read < 0).any():
-        raise ValueError(f"weights must be finite numbers of at least 0, not {read.tolist()}.")
-    if not read.any():
-        raise ValueError("weights are all zero; at least one member must count.")
-    return read
 
 
 def votes_needed(rule: str, k: Any, n_members: int, weights: Weights | None) -> float:

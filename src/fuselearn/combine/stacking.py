@@ -18,10 +18,10 @@ from fuselearn.combine.losses import (
     check_shrinkage,
     cross_validate_shrinkage,
 )
-from fuselearn.combine.members import MemberEnsemble
+from fuselearn.combine.members import MemberEnsemble, read_rows
 from fuselearn.combine.out_of_fold import OutOfFold, held_out_answers
 from fuselearn.combine.rules import as_probabilities
-from fuselearn.ensembles.base import check_choice, fit_whole_or_not, read_weights, validate_rows
+from fuselearn.ensembles.base import check_choice, fit_whole_or_not, read_weights
 
 
 class LinearStacking(MemberEnsemble):
@@ -144,7 +144,7 @@ class LinearStackingRegressor(RegressorEnsemble, LinearStacking):
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n_rows, n_columns)
-            Any table that the members take.
+            Any table that the members take, or a list of texts.
         y : array of shape (n_rows,) or (n_rows, n_outputs)
             Numbers.
         sample_weight : array of shape (n_rows,), optional
@@ -159,7 +159,7 @@ class LinearStackingRegressor(RegressorEnsemble, LinearStacking):
         """
         self._check_settings()
         members = self._read_regressors()
-        X = validate_rows(self, X, reset=True)
+        X = read_rows(self, X, reset=True)
         target = self._read_numbers(X, y)
         row_weights = read_weights(sample_weight, X, X.shape[0])
         held_out = held_out_answers(
@@ -290,7 +290,7 @@ class LinearStackingClassifier(ClassifierEnsemble, LinearStacking):
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n_rows, n_columns)
-            Any table that the members take.
+            Any table that the members take, or a list of texts.
         y : array of shape (n_rows,) or (n_rows, n_labels)
             Labels of any type, or a table of 0 and 1.
         sample_weight : array of shape (n_rows,), optional
@@ -309,7 +309,7 @@ class LinearStackingClassifier(ClassifierEnsemble, LinearStacking):
         require_method(members, ("predict_proba",), "stacking")
         if y is None:
             raise ValueError("LinearStackingClassifier requires y to be passed, but the target y is None.")
-        X = validate_rows(self, X, reset=True)
+        X = read_rows(self, X, reset=True)
         target = self._read_classes(members, X, y)
         assert target is not None, "there is a target"
         row_weights = read_weights(sample_weight, X, X.shape[0])

@@ -1,0 +1,54 @@
+"""Fixed rules on (100, 100,000, 10) scores against the mean, and ensemble selection from 200 models on 20,000 rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmarks.timing import best_of_turns, print_limit, seconds
+from fuselearn.combine import combine_scores
+from fuselearn.combine.answers import Classes
+from fuselearn.combine.candidates import candidates_for_classes, candidates_for_numbers
+from fuselearn.combine.selection import select_greedily
+
+
+def time_rules() -> None:
+    rng = np.random.default_rng(0)
+    scores = rng.random((100, 100_000, 10))
+    for rule in ("median", "borda"):
+        combine_scores(scores[:, :10], rule)
+        ours, mean = best_of_turns(lambda: combine_scores(scores, rule), lambda: combine_scores(scores, "mean"), 5)  # noqa: B023
+        print_limit(f"{rule} of (100, 100000, 10), against the mean", ours / mean, 3, "times")
+
+
+def time_selection() -> None:
+    rng = np.random.default_rng(0)
+    n_models, n_rows = 200, 20_000
+    for n_classes, scoring in (
+        (2, "neg_log_loss"),
+        (2, "accuracy"),
+        (2, "f1"),
+        (10, "neg_log_loss"),
+        (10, "accuracy"),
+        (10, "f1_macro"),
+    ):
+        truth = rng.integers(0, n_classes, n_rows)
+        skill = rng.uniform(0.2, 0.8, (n_models, 1, 1))
+        answers = rng.dirichlet(np.ones(n_classes), (n_models, n_rows)) * (1 - skill) + skill * np.eye(n_classes)[truth]
+        classes = Classes(np.arange(n_classes))
+        select_greedily(candidates_for_classes(scoring, answers[:3, :50], truth[:50], classes, None), 5)
+        taken = seconds(lambda: select_greedily(candidates_for_classes(scoring, answers, truth, classes, None), 50))  # noqa: B023
+        print_limit(f"selection, {scoring}, {n_classes} classes, 50 rounds", taken, 2, "s")
+    target = rng.normal(size=n_rows)
+    predictions = target + rng.normal(size=(n_models, n_rows)) * rng.uniform(0.3, 2, (n_models, 1))
+    for scoring in ("neg_mean_squared_error", "neg_mean_absolute_error"):
+        taken = seconds(lambda: select_greedily(candidates_for_numbers(scoring, predictions, target, None), 50))  # noqa: B023
+        print_limit(f"selection, {scoring}, 50 rounds", taken, 2, "s")
+
+
+def main() -> None:
+    time_rules()
+    time_selection()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,393 @@
+"""How good an ensemble would be with one more member: scores of all candidates at once.
+
+Greedy selection asks this thousands of times. For common metrics the answer needs one pass over what the candidates
+say; for any other scikit-learn metric its scorer is asked once per candidate.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.metrics import get_scorer
+
+from fuselearn._kernels import kernel
+from fuselearn.combine.answers import Classes
+
+Array = npt.NDArray[np.float64]
+
+BLOCK = 64
+FACTORS = 16  # so many probabilities of at least 2e-16 have a product above the smallest number
+
+
+class Candidates(Protocol):
+    """Members to choose from, and a metric that is better when larger.
+
+    Attributes
+    ----------
+    values : array of shape (n_members, ...)
+        What is summed up over the chosen members.
+    """
+
+    values: Array
+
+    def scores(self, total: Array, size: int, members: npt.NDArray[np.intp]) -> Array:
+        """Score the mean of ``size`` members whose values sum up to ``total`` and each of some candidates."""
+        ...
+
+
+class LogLossCandidates:
+    """Candidates by their log loss: the mean of log p over rows, p being what the right class gets.
+
+    Parameters
+    ----------
+    given : array of shape (n_members, n_cells)
+        What each member gives to the right class.
+    shares : array of shape (n_cells,) or None
+        What each cell counts; None means the same for all.
+    """
+
+    def __init__(self, given: Array, shares: Array | None) -> None:
+        self.values = np.ascontiguousarray(given)
+        self.shares = None if shares is None else shares / shares.sum()
+
+    def scores(self, total: Array, size: int, members: npt.NDArray[np.intp]) -> Array:
+        """Give minus the log loss with each candidate."""
+        if self.shares is None:
+            return _mean_logarithms(self.values, total, size + 1.0, members)
+        smallest = np.finfo(np.float64).eps
+        mixed = ((total + self.values[k]) / (size + 1) for k in members)
+        return np.array([(self.shares * np.log(np.maximum(p, smallest))).sum() for p in mixed])
+
+
+@kernel
+def _mean_logarithms(values, total, size, members):  # type: ignore[no-untyped-def]
+    """Average log((total + value) / size) over cells, by logarithms of products."""
+    n_cells = len(total)
+    smallest = 2.220446049250313e-16
+    means = np.empty(len(members))
+    products = np.empty(BLOCK)
+    for m in range(len(members)):
+        candidate = values[members[m]]
+        logarithms = 0.0
+        for group in range(0, n_cells, BLOCK * FACTORS):
+            products[:] = 1.0
+            for start in range(group, min(n_cells, group + BLOCK * FACTORS), BLOCK):
+                n_here = min(BLOCK, n_cells - start)
+                so_far, added = total[start : start + n_here], candidate[start : start + n_here]
+                for i in range(n_here):
+                    products[i] *= max(so_far[i] + added[i], smallest * size) / size
+            for i in range(BLOCK):
+                logarithms += np.log(products[i])
+        means[m] = logarithms / n_cells
+    return means
+
+
+class SquaredErrorCandidates:
+    """Candidates by their mean squared error, or by a function of it.
+
+    Parameters
+    ----------
+    residuals : array of shape (n_members, n_cells)
+        Predictions less the target.
+    shares : array of shape (n_cells,)
+        What each cell counts.
+    score : callable
+        Turns mean squared errors into scores.
+    """
+
+    def __init__(self, residuals: Array, shares: Array, score: Callable[[Array], Array]) -> None:
+        self.values = residuals * np.sqrt(shares / shares.sum())
+        self.squares = (self.values**2).sum(axis=1)
+        self.score = score
+
+    def scores(self, total: Array, size: int, members: npt.NDArray[np.intp]) -> Array:
+        """Score each candidate by the square of a sum, of which only the mixed term is new."""
+        errors = (total @ total + 2 * (self.values @ total) + self.squares)[members] / (size + 1) ** 2
+        return self.score(np.maximum(errors, 0.0))
+
+
+class AbsoluteErrorCandidates:
+    """Candidates by their mean absolute error.
+
+    Parameters
+    ----------
+    residuals : array of shape (n_members, n_cells)
+        Predictions less the target.
+    shares : array of shape (n_cells,)
+        What each cell counts.
+    """
+
+    def __init__(self, residuals: Array, shares: Array) -> None:
+        self.values = residuals
+        self.shares = shares / shares.sum()
+
+    def scores(self, total: Array, size: int, members: npt.NDArray[np.intp]) -> Array:
+        """Give minus the mean absolute error with each candidate."""
+        # A sum of products instead of a dot product: that would wake up the threads of BLAS thousands of times.
+        return np.array([-(self.shares * np.abs(total + self.values[k])).sum() / (size + 1) for k in members])
+
+
+class ConfusionCandidates:
+    """Candidates by any function of the table of true against predicted classes.
+
+    Rows whose class no candidate can change, because it leads by more than any of them can turn around, are counted
+    once for all. The more members are chosen, the fewer rows are left in doubt.
+
+    Parameters
+    ----------
+    answers : array of shape (n_members, n_rows, n_classes)
+    truth : array of shape (n_rows,)
+        Class numbers.
+    shares : array of shape (n_rows,)
+        What each row counts.
+    score : callable
+        Turns tables of shape (n_candidates, n_classes, n_classes), true classes in rows, into scores.
+    """
+
+    def __init__(
+        self,
+        answers: Array,
+        truth: npt.NDArray[np.intp],
+        shares: Array,
+        score: Callable[[Array], Array],
+    ) -> None:
+        self.values = np.ascontiguousarray(answers)
+        self.truth = truth
+        self.shares = shares
+        self.score = score
+        self.most_turned = np.ptp(answers, axis=2).max(axis=0)
+
+    def scores(self, total: Array, size: int, members: npt.NDArray[np.intp]) -> Array:
+        """Score the table of each candidate."""
+        leads = np.sort(total, axis=1)[:, -2:]
+        in_doubt = leads[:, 1] - leads[:, 0] <= self.most_turned * (1 + 1e-9)
+        n_classes = total.shape[1]
+        settled = np.zeros((n_classes, n_classes))
+        np.add.at(settled, (self.truth[~in_doubt], total[~in_doubt].argmax(axis=1)), self.shares[~in_doubt])
+        rows = np.flatnonzero(in_doubt).astype(np.uint64)  # unsigned, so that no index counts from the end
+        return self.score(settled + _tally(self.values, total, self.truth, self.shares, rows, members))
+
+
+@kernel
+def _tally(values, total, truth, shares, rows, members):  # type: ignore[no-untyped-def]
+    """Count true against predicted classes in some rows, for the sum with each candidate."""
+    n_classes = total.shape[1]
+    tables = np.zeros((len(members), n_classes, n_classes))
+    for m in range(len(members)):
+        candidate = values[members[m]]
+        for row in rows:
+            best = 0
+            largest = total[row, 0] + candidate[row, 0]
+            for c in range(1, n_classes):
+                score = total[row, c] + candidate[row, c]
+                if score > largest:
+                    best = c
+                    largest = score
+            tables[m, truth[row], best] += shares[row]
+    return tables
+
+
+def accuracy(tables: Array) -> Array:
+    """Give the share of rows predicted rightly."""
+    return np.einsum("kcc->k", tables) / tables.sum(axis=(1, 2))
+
+
+def balanced_accuracy(tables: Array) -> Array:
+    """Give the mean share of rows predicted rightly over the classes that there are."""
+    actual = tables.sum(axis=2)
+    right = np.einsum("kcc->kc", tables)
+    return np.divide(right, actual, out=np.zeros_like(right), where=actual > 0).sum(axis=1) / (actual > 0).sum(axis=1)
+
+
+def f1_by_class(tables: Array) -> Array:
+    """Give F1 of each class, 0 where neither is any row of it nor is it predicted."""
+    right = np.einsum("kcc->kc", tables)
+    either = tables.sum(axis=1) + tables.sum(axis=2)
+    return np.divide(2 * right, either, out=np.zeros_like(right), where=either > 0)
+
+
+def f1_macro(tables: Array) -> Array:
+    """Give the mean F1 of the classes that are there or predicted."""
+    seen = (tables.sum(axis=1) + tables.sum(axis=2)) > 0
+    return f1_by_class(tables).sum(axis=1) / seen.sum(axis=1)
+
+
+def f1_weighted(tables: Array) -> Array:
+    """Give the mean F1 of the classes, each with the weight of its rows."""
+    actual = tables.sum(axis=2)
+    return (f1_by_class(tables) * actual).sum(axis=1) / actual.sum(axis=1)
+
+
+def f1_binary(tables: Array) -> Array:
+    """Give F1 of the second of two classes."""
+    return f1_by_class(tables)[:, 1]
+
+
+TABLE_SCORES: dict[str, Callable[[Array], Array]] = {
+    "accuracy": accuracy,
+    "balanced_accuracy": balanced_accuracy,
+    "f1_macro": f1_macro,
+    "f1_micro": accuracy,  # of one class per row, they are the same
+    "f1_weighted": f1_weighted,
+}
+
+
+class ScorerCandidates:
+    """Candidates by any scikit-learn scorer, asked for one candidate at a time.
+
+    Parameters
+    ----------
+    answers : array of shape (n_members, n_rows, ...)
+    target : array of shape (n_rows, ...)
+        As scorers take it.
+    scorer : callable
+        ``scorer(estimator, X, y)``.
+    classes : Classes or None
+        None for a regression.
+    row_weights : array of shape (n_rows,) or None
+        For scorers that take ``sample_weight``.
+    """
+
+    def __init__(
+        self,
+        answers: Array,
+        target: npt.NDArray[Any],
+        scorer: Callable[..., float],
+        classes: Classes | None,
+        row_weights: Array | None,
+    ) -> None:
+        self.values = answers
+        self.target = target
+        self.scorer = scorer
+        self.classes = classes
+        self.settings = {"sample_weight": row_weights} if row_weights is not None and _takes_weights(scorer) else {}
+
+    def scores(self, total: Array, size: int, members: npt.NDArray[np.intp]) -> Array:
+        """Ask the scorer about the mean with each candidate."""
+        return np.array([self.score((total + self.values[k]) / (size + 1)) for k in members])
+
+    def score(self, mean: Array) -> float:
+        """Ask the scorer about given answers."""
+        rows = np.arange(len(mean))[:, None]
+        speaker = SpeaksNumbers(mean) if self.classes is None else SpeaksClasses(mean, self.classes)
+        return float(self.scorer(speaker, rows, self.target, **self.settings))
+
+
+def _takes_weights(scorer: Callable[..., float]) -> bool:
+    parameters = inspect.signature(scorer).parameters.values()
+    return any(p.name == "sample_weight" or p.kind is p.VAR_KEYWORD for p in parameters)
+
+
+class SpeaksClasses(ClassifierMixin, BaseEstimator):
+    """A fitted classifier that gives known answers, for scorers."""
+
+    def __init__(self, answers: Array, classes: Classes) -> None:
+        self.answers = answers
+        self.classes = classes
+
+    @property
+    def classes_(self) -> Any:
+        """The classes, as scikit-learn expects them."""
+        return self.classes.attribute
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Tell that it needs no fit."""
+        return True
+
+    def predict_proba(self, X: Any) -> Array:
+        """Give the answers as probabilities."""
+        return self.classes.as_table(self.answers)
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Give the classes with the largest answers."""
+        return self.classes.decode(self.answers.argmax(axis=-1))
+
+
+class SpeaksNumbers(RegressorMixin, BaseEstimator):
+    """A fitted regressor that gives known answers, for scorers."""
+
+    def __init__(self, answers: Array) -> None:
+        self.answers = answers
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Tell that it needs no fit."""
+        return True
+
+    def predict(self, X: Any) -> Array:
+        """Give the answers."""
+        return self.answers
+
+
+def candidates_for_classes(
+    scoring: Any, answers: Array, target: npt.NDArray[Any], classes: Classes, row_weights: Array | None
+) -> Candidates:
+    """Make candidates of classifiers.
+
+    Parameters
+    ----------
+    scoring : str, callable or None
+        A scorer or its name; None means minus the log loss, over rows and labels if there are several.
+    answers : array of shape (n_members, n_rows, n_classes) or (n_members, n_rows, n_labels, 2)
+    target : array of shape (n_rows,) or (n_rows, n_labels)
+    classes : Classes
+    row_weights : array of shape (n_rows,) or None
+
+    Returns
+    -------
+    Candidates
+    """
+    truth = classes.encode(target)
+    if scoring is None or (scoring == "neg_log_loss" and classes.n_labels is None):
+        given = np.take_along_axis(answers, truth[None, ..., None], axis=-1).reshape(len(answers), -1)
+        shares = None if row_weights is None else np.repeat(row_weights, given.shape[1] // len(truth))
+        return LogLossCandidates(given, shares)
+    by_table = _table_score(scoring, classes)
+    if by_table is not None:
+        shares = np.ones(len(truth)) if row_weights is None else row_weights
+        return ConfusionCandidates(answers, truth, shares, by_table)
+    return ScorerCandidates(answers, target, get_scorer(scoring), classes, row_weights)
+
+
+def _table_score(scoring: Any, classes: Classes) -> Callable[[Array], Array] | None:
+    if classes.n_labels is not None or not isinstance(scoring, str):
+        return None
+    if scoring == "f1" and len(classes.values) == 2 and classes.values[1] == 1:
+        return f1_binary
+    return TABLE_SCORES.get(scoring)
+
+
+def candidates_for_numbers(
+    scoring: Any, answers: Array, target: npt.NDArray[np.float64], row_weights: Array | None
+) -> Candidates:
+    """Make candidates of regressors.
+
+    Parameters
+    ----------
+    scoring : str, callable or None
+        A scorer or its name; None means minus the mean squared error.
+    answers : array of shape (n_members, n_rows) or (n_members, n_rows, n_outputs)
+    target : array of shape (n_rows,) or (n_rows, n_outputs)
+    row_weights : array of shape (n_rows,) or None
+
+    Returns
+    -------
+    Candidates
+    """
+    residuals = (answers - target).reshape(len(answers), -1)
+    counts = np.ones(len(target)) if row_weights is None else row_weights
+    shares = np.repeat(counts, residuals.shape[1] // len(target))
+    if scoring is None or scoring == "neg_mean_squared_error":
+        return SquaredErrorCandidates(residuals, shares, np.negative)
+    if scoring == "neg_mean_absolute_error":
+        return AbsoluteErrorCandidates(residuals, shares)
+    if scoring == "neg_root_mean_squared_error" and target.ndim == 1:
+        return SquaredErrorCandidates(residuals, shares, lambda errors: -np.sqrt(errors))
+    spread = np.average((target - np.average(target, axis=0, weights=counts)) ** 2, axis=0, weights=counts)
+    if scoring == "r2" and target.ndim == 1 and spread > 0:
+        return SquaredErrorCandidates(residuals, shares, lambda errors: 1 - errors / spread)
+    return ScorerCandidates(answers, target, get_scorer(scoring), None, row_weights)

@@ -1,0 +1,356 @@
+"""Ensemble selection: the members of a library that are good together, chosen one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+from joblib import Parallel, delayed
+from sklearn.base import ClassifierMixin, RegressorMixin, is_classifier, is_regressor
+from sklearn.metrics import get_scorer
+from sklearn.utils import ClassifierTags, RegressorTags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_consistent_length
+
+from fuselearn.combine.answers import Classes, require_method, settle_classes
+from fuselearn.combine.candidates import Candidates, candidates_for_classes, candidates_for_numbers
+from fuselearn.combine.kinds import number_endings, predicted_numbers, read_number_target
+from fuselearn.combine.members import Member, MemberEnsemble, read_rows
+from fuselearn.combine.out_of_fold import held_out_answers
+from fuselearn.ensembles.base import (
+    check_number,
+    check_whole_number,
+    fit_whole_or_not,
+    make_generator,
+    read_weights,
+)
+
+
+class Selection(NamedTuple):
+    """How often each member was chosen up to the best round, and the scores of the first members and of each round."""
+
+    counts: npt.NDArray[np.intp]
+    path: npt.NDArray[np.float64]
+
+
+def select_greedily(
+    candidates: Candidates, n_rounds: int, n_initial: int = 1, library: npt.NDArray[np.intp] | None = None
+) -> Selection:
+    """Start with the best members, and add in each round the one with which the mean of all chosen scores best.
+
+    Parameters
+    ----------
+    candidates : Candidates
+    n_rounds : int
+        Members chosen in the end; one can be chosen several times.
+    n_initial : int, default=1
+        How many of them are simply the best alone.
+    library : array of int, optional
+        The members to choose from; None means all.
+
+    Returns
+    -------
+    Selection
+        The counts are those of the round with the best score, the first of equal ones.
+    """
+    library = np.arange(len(candidates.values)) if library is None else library
+    alone = candidates.scores(np.zeros(candidates.values.shape[1:]), 0, library)
+    first = library[np.argsort(-alone, kind="stable")[:n_initial]]
+    counts = np.bincount(first, minlength=len(candidates.values))
+    total = candidates.values[first[:-1]].sum(axis=0)
+    path = [candidates.scores(total, len(first) - 1, first[-1:])[0]]
+    total += candidates.values[first[-1]]
+    best = counts.copy()
+    for size in range(len(first), n_rounds):
+        scores = candidates.scores(total, size, library)
+        chosen = library[scores.argmax()]
+        total += candidates.values[chosen]
+        counts[chosen] += 1
+        if scores.max() > max(path):
+            best = counts.copy()
+        path.append(scores.max())
+    return Selection(best, np.array(path))
+
+
+def _has_classes(self: EnsembleSelection) -> bool:
+    if self._combines_classifiers():
+        return True
+    raise AttributeError("The members are regressors, which have no probabilities.")
+
+
+class EnsembleSelection(MemberEnsemble):
+    """The mean of the members of a library that are good together, chosen greedily on rows that were held out.
+
+    From the best members on, each round adds the member with which the mean of all chosen so far scores best, until
+    ``n_rounds`` are chosen. A member can be chosen again, which gives it more weight. The ensemble of the best round is
+    kept::
+
+        E_0 = the n_initial best members alone
+        E_t = E_(t-1) + argmax_k  score(mean of E_(t-1) and f_k)
+
+    With ``n_bags``, this is done in several random parts of the library, and the ensembles are averaged, which makes it
+    harder to select by chance. Members are classifiers, of which probabilities are averaged, or regressors.
+
+    Parameters
+    ----------
+    estimators : list of (name, estimator) or (name, estimator, columns)
+        The library. Each member is any classifier or pipeline with ``predict_proba``, or any regressor, and sees all
+        columns or those given: names, positions, a slice, a mask, or a function of the table such as scikit-learn's
+        ``make_column_selector``. ``"drop"`` in place of an estimator leaves a member out.
+    scoring : str, callable or None, default=None
+        The metric: a name or a scorer of scikit-learn. None means minus the log loss (with several labels per row, over
+        all of them) or minus the mean squared error.
+    n_rounds : int, default=50
+        Members chosen in the end, counting each as often as it was chosen.
+    n_initial : int, default=1
+        How many of them are simply the best alone. More make the start less a matter of chance.
+    n_bags : int, default=1
+        Random parts of the library in which members are chosen; 1 means once, in the whole library.
+    bag_share : float, default=0.5
+        The share of the library in each part, if there is more than one.
+    cv : int, splitter or iterable of splits, default=None
+        How rows are held out; None means five folds, stratified by class. Rows that are never held out take no part in
+        the selection.
+    prefit : bool, default=False
+        Whether the members are fitted already. They are then used as they are, and chosen by the rows given to ``fit``,
+        which should be new to them.
+    random_state : int, RandomState or None, default=None
+        Seed of the parts of the library.
+    n_jobs : int or None, default=None
+        Members fitted at the same time, and parts searched.
+
+    Attributes
+    ----------
+    estimators_ : list of estimators
+        The chosen members, fitted on all rows. The others are not fitted again and not kept.
+    named_estimators_ : Bunch
+        The same by name.
+    weights_ : array of shape (n_chosen,)
+        Their weights, of sum 1: the share of rounds in which each was chosen.
+    library_scores_ : dict
+        The held-out score of each member of the library alone.
+    path_ : list of arrays
+        For each part of the library, the score of the first members and after each round.
+    classes_ : array of shape (n_classes,), or a list with 0 and 1 for each label
+        If the members are classifiers.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+        If fitted on a frame whose column names are text.
+
+    Notes
+    -----
+    Log loss, accuracy, balanced accuracy, F1 of one class per row, squared and absolute error and R2 take one pass over
+    the library per round; other metrics take one call of their scorer per round and member.
+
+    References
+    ----------
+    Caruana, R., Niculescu-Mizil, A., Crew, G. and Ksikes, A. (2004). Ensemble selection from libraries of models. In
+    Proceedings of the 21st International Conference on Machine Learning.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from fuselearn import CARTClassifier, EnsembleSelection
+    >>> X, y = load_wine(return_X_y=True)
+    >>> library = [(f"near{k}", KNeighborsClassifier(k)) for k in (1, 3, 5, 9, 15)]
+    >>> library += [(f"tree{d}", CARTClassifier(max_depth=d)) for d in (1, 2, 3)] + [("bayes", GaussianNB())]
+    >>> selection = EnsembleSelection(library, n_rounds=20).fit(X, y)
+    >>> list(selection.named_estimators_)
+    ['tree3', 'bayes']
+    """
+
+    classes_: Any
+
+    def __init__(
+        self,
+        estimators: Sequence[tuple[Any, ...]],
+        *,
+        scoring: Any = None,
+        n_rounds: int = 50,
+        n_initial: int = 1,
+        n_bags: int = 1,
+        bag_share: float = 0.5,
+        cv: Any = None,
+        prefit: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimators = estimators
+        self.scoring = scoring
+        self.n_rounds = n_rounds
+        self.n_initial = n_initial
+        self.n_bags = n_bags
+        self.bag_share = bag_share
+        self.cv = cv
+        self.prefit = prefit
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that this is what its members are, classifiers or regressors."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        if self._combines_classifiers():
+            tags.estimator_type = "classifier"
+            tags.classifier_tags = ClassifierTags(multi_label=tags.target_tags.multi_output)
+        else:
+            tags.estimator_type = "regressor"
+            tags.regressor_tags = RegressorTags()
+        return tags
+
+    def _combines_classifiers(self) -> bool:
+        named = [one[1] for one in self._named() if not isinstance(one[1], str)]
+        return bool(named) and is_classifier(named[0])
+
+    @fit_whole_or_not
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
+        """Choose members by held-out rows, and fit the chosen ones on all rows.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_rows, n_columns)
+            Any table that the members take, or a list of texts.
+        y : array of shape (n_rows,), (n_rows, n_labels) or (n_rows, n_outputs)
+            Labels of any type, a table of 0 and 1, or numbers.
+        sample_weight : array of shape (n_rows,), optional
+            Row weights, for members and metrics that take them.
+        groups : array of shape (n_rows,), optional
+            Groups of rows, if ``cv`` splits by them.
+
+        Returns
+        -------
+        EnsembleSelection
+            The fitted ensemble itself.
+        """
+        self._check_settings()
+        members = self._read_library()
+        if y is None:
+            raise ValueError("EnsembleSelection requires y to be passed, but the target y is None.")
+        X = read_rows(self, X, reset=True)
+        target = self._read_target(members, X, y)
+        row_weights = read_weights(sample_weight, X, X.shape[0])
+        held_out = held_out_answers(
+            members, X, target, self._answer, self.cv, groups, row_weights,
+            classifier=self._classes_ is not None, prefit=self.prefit, n_jobs=self.n_jobs,
+        )  # fmt: skip
+        held_out_weights = None if row_weights is None else row_weights[held_out.rows]
+        truth = target[held_out.rows]
+        if self._classes_ is None:
+            candidates = candidates_for_numbers(self.scoring, held_out.answers, truth, held_out_weights)
+        else:
+            candidates = candidates_for_classes(self.scoring, held_out.answers, truth, self._classes_, held_out_weights)
+        weights = self._select(candidates, [member.name for member in members])
+        chosen = np.flatnonzero(weights)
+        fitted = self._fit_members([members[k] for k in chosen], X, target, row_weights)
+        self.weights_ = weights[chosen]
+        self._n_outputs_ = target.shape[1] if target.ndim == 2 else None
+        self._adopt(fitted)
+        return self
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Predict the class, the labels or the numbers of each row.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        array of shape (n_rows,), (n_rows, n_labels) or (n_rows, n_outputs)
+        """
+        mean = self._weighted_sum(X)
+        return mean if self._classes_ is None else self._classes_.decode(mean.argmax(axis=-1))
+
+    @available_if(_has_classes)
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Predict class probabilities.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+            Rows sum to one. For several labels, of shape (n_rows, n_labels): the probability of each.
+        """
+        mean = self._weighted_sum(X)
+        assert self._classes_ is not None, "the members are classifiers"
+        return self._classes_.as_table(mean)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Give the accuracy of a classifier, or R2 of a regressor, as scikit-learn's estimators do.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_rows, n_columns)
+        y : array of shape (n_rows,), (n_rows, n_labels) or (n_rows, n_outputs)
+        sample_weight : array of shape (n_rows,), optional
+
+        Returns
+        -------
+        float
+        """
+        kind = ClassifierMixin if self._combines_classifiers() else RegressorMixin
+        return float(kind.score(self, X, y, sample_weight))
+
+    def _check_settings(self) -> None:
+        """Refuse settings that make no sense, before any work is done."""
+        check_whole_number("n_rounds", self.n_rounds, 1)
+        check_whole_number("n_bags", self.n_bags, 1)
+        if check_whole_number("n_initial", self.n_initial, 1) > self.n_rounds:
+            raise ValueError(f"n_initial must be at most n_rounds, {self.n_rounds}, not {self.n_initial}.")
+        if not 0 < check_number("bag_share", self.bag_share, 0) <= 1:
+            raise ValueError(f"bag_share must be above 0 and at most 1, not {self.bag_share!r}.")
+        if isinstance(self.scoring, str):
+            get_scorer(self.scoring)
+        elif self.scoring is not None and not callable(self.scoring):
+            raise TypeError(f"scoring must be the name of a scorer, a scorer or None, not {self.scoring!r}.")
+
+    def _read_library(self) -> list[Member]:
+        if not self._combines_classifiers():
+            return self._read_members(kind=is_regressor, noun="regressor, or all members classifiers")
+        members = self._read_members(kind=is_classifier, noun="classifier, or all members regressors")
+        require_method(members, ("predict_proba",), "ensemble selection")
+        return members
+
+    def _read_target(self, members: list[Member], X: Any, y: Any) -> npt.NDArray[Any]:
+        """Set the classes, None for a regression, and give the target as members will see it."""
+        self._classes_: Classes | None = None
+        if self._combines_classifiers():
+            self._classes_, target = settle_classes(members, X, y, prefit=self.prefit)
+            self.classes_ = self._classes_.attribute
+            assert target is not None, "there is a target"
+            return target
+        target = read_number_target(y)
+        check_consistent_length(X, target)
+        return target
+
+    def _select(self, candidates: Candidates, names: list[str]) -> npt.NDArray[np.float64]:
+        """Give each member of the library its weight, most of them 0."""
+        library = np.arange(len(names))
+        alone = candidates.scores(np.zeros(candidates.values.shape[1:]), 0, library)
+        if np.isnan(alone).any():
+            raise ValueError(f"scoring gives NaN for the member {names[int(np.isnan(alone).argmax())]!r}.")
+        self.library_scores_ = dict(zip(names, alone.tolist(), strict=True))
+        bags = [library] if self.n_bags == 1 else self._draw_bags(len(names))
+        selections = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(select_greedily)(candidates, self.n_rounds, self.n_initial, bag) for bag in bags
+        )
+        self.path_ = [selection.path for selection in selections]
+        return np.mean([selection.counts / selection.counts.sum() for selection in selections], axis=0)
+
+    def _draw_bags(self, n_members: int) -> list[npt.NDArray[np.intp]]:
+        rng = make_generator(self.random_state)
+        size = max(1, round(self.bag_share * n_members))
+        return [np.sort(rng.choice(n_members, size, replace=False)) for _ in range(self.n_bags)]
+
+    def _answer(self, model: Any, X: Any) -> npt.NDArray[np.float64]:
+        return predicted_numbers(model, X) if self._classes_ is None else self._classes_.probabilities(model, X)
+
+    def _output_endings(self) -> list[str]:
+        return number_endings(self._n_outputs_) if self._classes_ is None else self._classes_.endings
