@@ -20,6 +20,7 @@ ALL = (
     "scaling",
     "stratification",
     "codes",
+    "combining",
     "model_files",
     "svm",
     "homer",

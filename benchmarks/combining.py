@@ -1,4 +1,4 @@
-"""Fixed rules on (100, 100,000, 10) scores against the mean, and ensemble selection from 200 models on 20,000 rows."""
+"""Rules on (100, 100,000, 10) scores against NumPy's mean, and ensemble selection from 200 models on 20,000 rows."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def time_rules() -> None:
     scores = rng.random((100, 100_000, 10))
     for rule in ("median", "borda"):
         combine_scores(scores[:, :10], rule)
-        ours, mean = best_of_turns(lambda: combine_scores(scores, rule), lambda: combine_scores(scores, "mean"), 5)  # noqa: B023
-        print_limit(f"{rule} of (100, 100000, 10), against the mean", ours / mean, 3, "times")
+        ours, mean = best_of_turns(lambda: combine_scores(scores, rule), lambda: scores.mean(axis=0), 5)  # noqa: B023
+        print_limit(f"{rule} of (100, 100000, 10), against the mean of NumPy", ours / mean, 3, "times")
 
 
 def time_selection() -> None:
@@ -32,7 +32,7 @@ def time_selection() -> None:
         (10, "f1_macro"),
     ):
         truth = rng.integers(0, n_classes, n_rows)
-        skill = rng.uniform(0.2, 0.8, (n_models, 1, 1))
+        skill = rng.uniform(0.0, 0.4, (n_models, 1, 1))
         answers = rng.dirichlet(np.ones(n_classes), (n_models, n_rows)) * (1 - skill) + skill * np.eye(n_classes)[truth]
         classes = Classes(np.arange(n_classes))
         select_greedily(candidates_for_classes(scoring, answers[:3, :50], truth[:50], classes, None), 5)

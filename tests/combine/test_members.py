@@ -10,8 +10,8 @@ from sklearn.base import clone
 from sklearn.compose import make_column_selector
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
-from sklearn.frozen import FrozenEstimator
 from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
@@ -261,19 +261,19 @@ class TestFittedMembers:
 
 
 class TestTexts:
-    texts = ["good good", "bad", "good day", "bad bad day", "good", "so bad"]
+    texts = ("good good", "bad", "good day", "bad bad day", "good", "so bad")
     y = np.array([1, 0, 1, 0, 1, 0])
 
     @pytest.mark.parametrize("make", [list, tuple, np.array, pd.Series, pl.Series])
     def test_reach_pipelines_that_take_them(self, make):
         members = [("words", make_pipeline(CountVectorizer(), MultinomialNB()))]
-        model = FixedCombiner(members, "mean", weights="performance", cv=2).fit(make(self.texts), self.y)
+        model = FixedCombiner(members, "mean", weights="performance", cv=2).fit(make(list(self.texts)), self.y)
         assert model.predict(make(["good", "bad"])).tolist() == [1, 0]
 
     def test_have_no_columns(self):
         members = [("words", make_pipeline(CountVectorizer(), MultinomialNB()), [0])]
         with pytest.raises(ValueError, match="'words' wants columns, but X is a single column of texts"):
-            FixedCombiner(members).fit(self.texts, self.y)
+            FixedCombiner(members).fit(list(self.texts), self.y)
 
     def test_numbers_are_no_texts(self):
         with pytest.raises(ValueError, match="Expected 2D"):

@@ -226,8 +226,8 @@ class FixedCombiner(ClassifierEnsemble):
         array of shape (n_rows, n_classes)
             Rows sum to one. For several labels, of shape (n_rows, n_labels): the probability of each.
         """
-        combined = self._combine(X)
-        return self._classes_.as_table(as_probabilities(combined))
+        probabilities = as_probabilities(self._combine(X))
+        return self._classes_.as_table(probabilities)
 
     @available_if(_has_counts)
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
