@@ -48,6 +48,25 @@ class Graph:
         return name
 
 
+def take(graph: Graph, values: str, columns: npt.NDArray[np.integer]) -> str:
+    """Add a choice of columns."""
+    places = graph.constant("columns", columns.astype(np.int64))
+    return graph.add("Gather", [values, places], graph.name("taken"), axis=1)
+
+
+def add_logistic(graph: Graph, values: str) -> str:
+    """Add 1 / (1 + exp(-values))."""
+    powers = graph.add("Exp", [graph.add("Neg", [values], graph.name("negative"))], graph.name("powers"))
+    one = graph.constant("one", np.array(1.0))
+    return graph.add("Div", [one, graph.add("Add", [one, powers], graph.name("sums"))], graph.name("chances"))
+
+
+def add_is_largest(graph: Graph, scores: str, width: int) -> str:
+    """Mark in each row the largest score, the first of equal ones."""
+    best = graph.add("ArgMax", [scores], graph.name("best"), axis=1, keepdims=1)
+    return graph.add("Equal", [best, graph.constant("places", np.arange(width))], graph.name("is_best"))
+
+
 def finish_model(
     graph: Graph,
     name: str,

@@ -9,20 +9,22 @@ import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper
 
-from fuselearn.ensembles.base import TableClassifier
 from fuselearn.io.onnx_graph import ML, Graph
+from fuselearn.sensors import TableCoder
 
 UNKNOWN = -1.0
 
 
-def add_inputs(graph: Graph, model: TableClassifier, X: Any = None) -> tuple[list[onnx.ValueInfoProto], str]:
+def add_inputs(graph: Graph, model: Any, coder: TableCoder, X: Any = None) -> tuple[list[onnx.ValueInfoProto], str]:
     """Declare the inputs of a model and add what brings them into one matrix of doubles.
 
     Parameters
     ----------
     graph : Graph
-    model : TableClassifier
+    model : estimator
         Fitted.
+    coder : TableCoder
+        What the model codes its tables with.
     X : array, optional
         If it has single precision, the input matrix has, too.
 
@@ -32,8 +34,7 @@ def add_inputs(graph: Graph, model: TableClassifier, X: Any = None) -> tuple[lis
     str
         Name of the matrix.
     """
-    assert model._coder_ is not None, "models of trees have coded their table"
-    categories = model._coder_.categories_
+    categories = coder.categories_
     if any(levels is not None for levels in categories):
         return _add_columns(graph, model, categories)
     name = graph.name("X")
@@ -43,7 +44,7 @@ def add_inputs(graph: Graph, model: TableClassifier, X: Any = None) -> tuple[lis
     return [_declare(name, TensorProto.FLOAT, model.n_features_in_)], matrix
 
 
-def _add_columns(graph: Graph, model: TableClassifier, categories: list[Any]) -> tuple[list[Any], str]:
+def _add_columns(graph: Graph, model: Any, categories: list[Any]) -> tuple[list[Any], str]:
     names = getattr(model, "feature_names_in_", [f"column_{f}" for f in range(len(categories))])
     inputs, columns = [], []
     for name, levels in zip(names, categories, strict=True):

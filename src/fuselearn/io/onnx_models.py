@@ -18,6 +18,7 @@ from fuselearn.ensembles import CARTClassifier, SAMMEClassifier
 from fuselearn.ensembles.base import TableClassifier, check_whole_number
 from fuselearn.ensembles.components import ComponentEnsemble
 from fuselearn.io.onnx_trees import StretchesError, TreeSum, describe_trees
+from fuselearn.multilabel.base import MultilabelClassifier
 from fuselearn.sensors import TreeComponent
 from fuselearn.sensors.tree import tree_values
 
@@ -83,7 +84,10 @@ def to_onnx(model: Any, X: Any = None, *, target_opset: int | None = None) -> on
         from fuselearn.io.onnx_pipelines import convert_pipeline
 
         return convert_pipeline(model, X, target_opset)
-    return _convert_classifier(model, X, _check_opset(target_opset))
+    opset = _check_opset(target_opset)
+    if isinstance(model, MultilabelClassifier):
+        return _convert_labels(model, X, opset)
+    return _convert_classifier(model, X, opset)
 
 
 def read_tree_sum(model: Any) -> TreeSum:
@@ -169,12 +173,31 @@ def _convert_classifier(model: TableClassifier, X: Any, opset: int) -> onnx.Mode
 
     tree_sum = read_tree_sum(model)
     graph = Graph({"label", "probabilities"})
-    inputs, matrix = add_inputs(graph, model, X)
+    assert model._coder_ is not None, "models of trees have coded their table"
+    inputs, matrix = add_inputs(graph, model, model._coder_, X)
     add_classifier(graph, model, tree_sum, matrix, "label", "probabilities")
     label_type = helper.np_dtype_to_tensor_dtype(label_values(model).dtype)
     outputs = [
         helper.make_tensor_value_info("label", label_type, ["n_rows"]),
         helper.make_tensor_value_info("probabilities", TensorProto.FLOAT, ["n_rows", len(model.classes_)]),
+    ]
+    return finish_model(graph, type(model).__name__, inputs, outputs, opset, __version__)
+
+
+def _convert_labels(model: MultilabelClassifier, X: Any, opset: int) -> onnx.ModelProto:
+    from onnx import TensorProto, helper
+
+    from fuselearn.io.onnx_graph import Graph, finish_model
+    from fuselearn.io.onnx_inputs import add_inputs
+    from fuselearn.io.onnx_labels import add_label_model, find_coder
+
+    graph = Graph({"label", "probabilities"})
+    inputs, matrix = add_inputs(graph, model, find_coder(model), X)
+    add_label_model(graph, model, matrix, "label", "probabilities")
+    shape = ["n_rows", model.n_labels_]
+    outputs = [
+        helper.make_tensor_value_info("label", TensorProto.INT64, shape),
+        helper.make_tensor_value_info("probabilities", TensorProto.FLOAT, shape),
     ]
     return finish_model(graph, type(model).__name__, inputs, outputs, opset, __version__)
 

@@ -10,11 +10,27 @@ from sklearn.pipeline import Pipeline
 
 from fuselearn.ensembles import BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier
 from fuselearn.io.onnx_models import add_classifier, label_values, read_tree_sum
+from fuselearn.multilabel import (
+    AdaBoostMHClassifier,
+    EnsembleHOMERClassifier,
+    HOMERClassifier,
+    KFHEHOMERClassifier,
+    PCTForestClassifier,
+)
 
 if TYPE_CHECKING:
     import onnx
 
-CLASSIFIERS = (BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier)
+    from fuselearn.sensors import TableCoder
+
+CLASSIFIERS: tuple[type, ...] = (BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier)
+LABEL_CLASSIFIERS: tuple[type, ...] = (
+    AdaBoostMHClassifier,
+    EnsembleHOMERClassifier,
+    HOMERClassifier,
+    KFHEHOMERClassifier,
+    PCTForestClassifier,
+)
 
 
 def register_converters() -> None:
@@ -29,6 +45,10 @@ def register_converters() -> None:
     for kind in CLASSIFIERS:
         update_registered_converter(
             kind, f"Fuselearn{kind.__name__}", _declare_outputs, _convert, options={"zipmap": [True, False, "columns"]}
+        )
+    for kind in LABEL_CLASSIFIERS:
+        update_registered_converter(
+            kind, f"Fuselearn{kind.__name__}", _declare_tables, _convert_labels, parser=_parse_labels
         )
 
 
@@ -45,15 +65,17 @@ def convert_pipeline(pipeline: Pipeline, X: Any, target_opset: int | None) -> on
             raise ValueError("X must be given, some rows of the frame: a pipeline does not know its columns' types.")
         types = [("X", DoubleTensorType([None, pipeline.n_features_in_]))]
     last = pipeline[-1]
+    options = None
     if isinstance(last, CLASSIFIERS):
         read_tree_sum(last)  # better to refuse before the steps are converted
+        options = {id(last): {"zipmap": False}}
     try:
         return skl2onnx.to_onnx(
             pipeline,
             X if X is None or hasattr(X, "columns") else X[:1],
             initial_types=types,
             target_opset=target_opset,
-            options={id(last): {"zipmap": False}},
+            options=options,
         )
     except (MissingConverter, MissingShapeCalculator) as error:
         raise TypeError(f"A step of the pipeline cannot be written in ONNX. {error}") from error
@@ -87,7 +109,7 @@ class _Container:
 
         name = self.name(wanted)
         kind = helper.np_dtype_to_tensor_dtype(values.dtype)
-        self._container.add_initializer(name, kind, list(values.shape), values.tolist())
+        self._container.add_initializer(name, kind, list(values.shape), values.ravel().tolist())
         return name
 
 
@@ -110,18 +132,50 @@ def _declare_outputs(operator: Any) -> None:
     operator.outputs[1].set_type(FloatTensorType([n_rows, len(labels)]))
 
 
-def _convert(scope: Any, operator: Any, container: Any) -> None:
-    from onnx import TensorProto
+def _parse_labels(scope: Any, model: Any, inputs: Any, custom_parsers: Any = None) -> Any:
+    """Give a multi-label classifier two outputs, both of them tables with a column per label."""
+    from skl2onnx.common.data_types import FloatTensorType, Int64TensorType
+
+    operator = scope.declare_local_operator(f"Fuselearn{type(model).__name__}", model)
+    operator.inputs = inputs
+    operator.outputs.append(scope.declare_local_variable("label", Int64TensorType()))
+    operator.outputs.append(scope.declare_local_variable("probabilities", FloatTensorType()))
+    return operator.outputs
+
+
+def _declare_tables(operator: Any) -> None:
+    n_rows = operator.inputs[0].get_first_dimension()
+    for output in operator.outputs:
+        output.type.shape = [n_rows, operator.raw_operator.n_labels_]
+
+
+def _convert_labels(scope: Any, operator: Any, container: Any) -> None:
+    from fuselearn.io.onnx_labels import add_label_model, find_coder
 
     model = operator.raw_operator
-    if model._coder_.n_categories_.any():
-        raise TypeError(
-            f"{type(model).__name__} with category columns cannot be written in ONNX as a step of a pipeline; export "
-            "it by itself, or encode the columns in the pipeline."
-        )
     graph = _Container(scope, container)
+    doubles = _add_matrix(graph, operator, find_coder(model))
+    label, probabilities = (variable.full_name for variable in operator.outputs)
+    add_label_model(graph, model, doubles, label, probabilities)  # type: ignore[arg-type]
+
+
+def _add_matrix(graph: _Container, operator: Any, coder: TableCoder) -> str:
+    """Add what brings the inputs of a step into one matrix of doubles."""
+    from onnx import TensorProto
+
+    if coder.n_categories_.any():
+        raise TypeError(
+            f"{type(operator.raw_operator).__name__} with category columns cannot be written in ONNX as a step of a "
+            "pipeline; export it by itself, or encode the columns in the pipeline."
+        )
     inputs = [variable.full_name for variable in operator.inputs]
     matrix = inputs[0] if len(inputs) == 1 else graph.add("Concat", inputs, graph.name("columns"), axis=1)
-    doubles = graph.add("Cast", [matrix], graph.name("doubles"), to=TensorProto.DOUBLE)
+    return graph.add("Cast", [matrix], graph.name("doubles"), to=TensorProto.DOUBLE)
+
+
+def _convert(scope: Any, operator: Any, container: Any) -> None:
+    model = operator.raw_operator
+    graph = _Container(scope, container)
+    doubles = _add_matrix(graph, operator, model._coder_)
     label, probabilities = (variable.full_name for variable in operator.outputs)
     add_classifier(graph, model, read_tree_sum(model), doubles, label, probabilities)  # type: ignore[arg-type]

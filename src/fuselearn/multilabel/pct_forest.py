@@ -153,7 +153,7 @@ class PCTForestClassifier(LabelTreesClassifier):
         self._adopt(trees)
 
     def _node_values(self, tree: Tree) -> npt.NDArray[np.float64]:
-        return tree.shares() / len(self._trees_)
+        return tree.shares()
 
     def _honest_scores(self, X: Any, Y: Labels, weights: Weights | None, seed: int) -> Scores:
         if self.bootstrap:
@@ -161,8 +161,9 @@ class PCTForestClassifier(LabelTreesClassifier):
         return super()._honest_scores(X, Y, weights, seed)
 
     def _label_scores(self, X: Any) -> Scores:
-        # The shares are summed in the order of the trees, so that a sum may pass 1 by rounding.
-        return np.minimum(self._sum_trees(X), 1.0)
+        # Trees that are sure add 0 or 1, so that the sum is exact and a mean of one half is one. A sum of other shares
+        # may pass the number of trees by rounding.
+        return np.minimum(self._sum_trees(X) / len(self._trees_), 1.0)
 
 
 Sample = tuple[npt.NDArray[np.int32], Weights | None]

@@ -1,0 +1,151 @@
+"""HOMERs of linear machines in ONNX: one matrix product for all machines of all members, then the ways down.
+
+A row goes down a hierarchy to the groups whose probability is above 0.5, or at least to the most probable one. In a
+graph without jumps, all machines answer for all rows, and at each node, from the last one up to the root,
+
+    score of a label = where the row goes down to the label's group: the score from there, elsewhere the group's chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from onnx import TensorProto
+from scipy import sparse
+
+from fuselearn.io.onnx_graph import Graph, add_is_largest, add_logistic, take
+from fuselearn.multilabel.hierarchy import LEAF
+from fuselearn.multilabel.homer import HOMERBase
+from fuselearn.multilabel.homer_sensor import HOMERComponent
+from fuselearn.multilabel.learners import SVMLearner
+from fuselearn.sensors.svm import SVMBlock
+
+Floats = npt.NDArray[np.float64]
+
+
+class Machines(NamedTuple):
+    """The linear machines of a block: a column per group, those that are constant included."""
+
+    weights: Floats  # (n_columns, n_groups), of scaled columns
+    intercepts: Floats
+    slopes: Floats  # of Platt's sigmoid
+    offsets: Floats
+    constants: Floats  # 0 or 1 for a group without a machine, else NaN
+
+
+def refuse_unless_linear(model: HOMERBase) -> None:
+    """Refuse a HOMER, or an ensemble of them, with a member that is no matrix product."""
+    name, learner = type(model).__name__, model._fused_.sensor.learner  # type: ignore[attr-defined]
+    if not isinstance(learner, SVMLearner):
+        raise TypeError(f"{name} over {model.estimator!r} cannot be written in ONNX; its members must be linear SVMs.")
+    if learner.encoder.coder.n_categories_.any():
+        raise TypeError(f"{name} with category columns cannot be written in ONNX; encode them before.")
+    if any(block.machines is not None and block.kernel.name != "linear" for block in _blocks(model)):
+        raise TypeError(f"{name} with radial kernels cannot be written in ONNX; set kernel or kernels to linear.")
+
+
+def add_hierarchies(graph: Graph, model: HOMERBase, matrix: str) -> str:
+    """Add what turns a matrix of doubles into the weighted sum of the members' label scores."""
+    fused = model._fused_
+    machines = [_read_machines(block) for block in _blocks(model)]
+    chances = _add_machines(graph, model, machines, matrix)
+    total, first, number = "", 0, 0
+    for component, coefficient in zip(fused.components, fused.coefficients, strict=True):
+        starts = []
+        for _ in component.hierarchy:
+            starts.append(first)
+            first += len(machines[number].constants)
+            number += 1
+        scores = _add_ways_down(graph, component, starts, chances)
+        if fused.vote == "class":
+            votes = graph.add("Greater", [scores, graph.constant("half", np.array(0.5))], graph.name("votes"))
+            scores = graph.add("Cast", [votes], graph.name("votes"), to=TensorProto.DOUBLE)
+        part = graph.add("Mul", [scores, graph.constant("coefficient", np.array(coefficient))], graph.name("part"))
+        total = part if not total else graph.add("Add", [total, part], graph.name("total"))
+    return total
+
+
+def _blocks(model: HOMERBase) -> Iterator[SVMBlock]:
+    for component in model._fused_.components:
+        for block in component.blocks:
+            yield block.block
+
+
+def _read_machines(block: SVMBlock) -> Machines:
+    n_groups, sensor, machines = len(block.constants), block.sensor, block.machines
+    read = Machines(
+        np.zeros((sensor.n_columns, n_groups)),
+        np.zeros(n_groups),
+        np.zeros(n_groups),
+        np.zeros(n_groups),
+        np.where(block.is_constant, block.constants, np.nan),
+    )
+    if machines is None:
+        return read
+    weights, intercepts = machines.coefficients.astype(np.float64), machines.intercepts
+    if machines.support is not None:
+        rows = sensor.root.training_rows()[machines.support]
+        rows = rows.toarray() if sparse.issparse(rows) else rows
+        centre = np.zeros(sensor.n_columns) if sensor.centre is None else sensor.centre
+        weights = block.kernel.factor * (weights @ (rows - centre))
+        intercepts = intercepts - weights @ centre
+    has_one = ~block.is_constant
+    read.weights[:, has_one] = weights.T
+    read.intercepts[has_one] = intercepts
+    read.slopes[has_one] = machines.slopes
+    read.offsets[has_one] = machines.offsets
+    return read
+
+
+def _add_machines(graph: Graph, model: HOMERBase, machines: list[Machines], matrix: str) -> str:
+    """Add the chances of all groups of all nodes of all members, side by side."""
+    sensor = model._fused_.sensor.learner.sensor  # type: ignore[attr-defined]
+    weights, intercepts, slopes, offsets, constants = (
+        np.concatenate(parts, axis=-1) for parts in zip(*machines, strict=True)
+    )
+    shift = np.zeros(sensor.n_columns) if sensor.is_sparse else sensor.shift
+    centred = graph.add("Sub", [matrix, graph.constant("shift", shift)], graph.name("centred"))
+    scaled = graph.add("Div", [centred, graph.constant("scale", sensor.scale)], graph.name("scaled"))
+    if not sensor.is_sparse and sensor.n_columns <= sensor.n_rows:  # where the engine has single precision
+        scaled = graph.add("Cast", [scaled], graph.name("scaled"), to=TensorProto.FLOAT)
+        scaled = graph.add("Cast", [scaled], graph.name("scaled"), to=TensorProto.DOUBLE)
+    products = graph.add("MatMul", [scaled, graph.constant("weights", weights)], graph.name("products"))
+    decisions = graph.add("Add", [products, graph.constant("intercepts", intercepts)], graph.name("decisions"))
+    if model.probability == "sign":
+        above = graph.add("Greater", [decisions, graph.constant("zero", np.array(0.0))], graph.name("above"))
+        chances = graph.add("Cast", [above], graph.name("chances"), to=TensorProto.DOUBLE)
+    else:
+        factors, summands = (-slopes, -offsets) if model.probability == "platt" else (np.array(2.0), np.array(0.0))
+        stretched = graph.add("Mul", [decisions, graph.constant("factors", factors)], graph.name("stretched"))
+        moved = graph.add("Add", [stretched, graph.constant("summands", summands)], graph.name("moved"))
+        chances = add_logistic(graph, moved)
+    is_constant = graph.constant("is_constant", ~np.isnan(constants))
+    known = graph.constant("constants", np.nan_to_num(constants))
+    return graph.add("Where", [is_constant, known, chances], graph.name("chances"))
+
+
+def _add_ways_down(graph: Graph, component: HOMERComponent, starts: list[int], chances: str) -> str:
+    """Add the label scores of one member, from its last node up to the root."""
+    scores: dict[int, tuple[str, npt.NDArray[np.int64]]] = {}  # of the labels of a node, in this order
+    for number in reversed(range(len(component.hierarchy))):
+        groups, children = component.hierarchy[number]
+        labels = np.concatenate(groups)
+        group_of = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+        own = take(graph, chances, starts[number] + np.arange(len(groups)))
+        stay = own if len(labels) == len(groups) else take(graph, own, group_of)
+        if all(child == LEAF for child in children):
+            scores[number] = stay, labels
+            continue
+        above = graph.add("Greater", [own, graph.constant("half", np.array(0.5))], graph.name("above"))
+        goes = graph.add("Or", [above, add_is_largest(graph, own, len(groups))], graph.name("goes"))
+        below = [scores.pop(child) for child in children if child != LEAF]
+        joined = graph.add("Concat", [stay, *(name for name, _ in below)], graph.name("joined"), axis=1)
+        place = {label: k for k, label in enumerate(labels)}  # single labels stay as they are
+        place.update({label: len(labels) + k for k, label in enumerate(np.concatenate([order for _, order in below]))})
+        down = take(graph, joined, np.array([place[label] for label in labels]))
+        scores[number] = graph.add("Where", [take(graph, goes, group_of), down, stay], graph.name("scores")), labels
+    name, labels = scores[0]
+    return take(graph, name, np.argsort(labels))

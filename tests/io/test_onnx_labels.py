@@ -1,0 +1,161 @@
+"""Exported multi-label models give the same labels and probabilities, through onnxruntime, as the models themselves."""
+
+import numpy as np
+import onnx
+import onnxruntime
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.datasets import make_multilabel_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from fuselearn import to_onnx
+from fuselearn.io.onnx_labels import split_exactly
+from fuselearn.multilabel import (
+    AdaBoostMHClassifier,
+    BinaryRelevanceClassifier,
+    EnsembleHOMERClassifier,
+    HOMERClassifier,
+    KFHEHOMERClassifier,
+    PCTForestClassifier,
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+RNG = np.random.default_rng(0)
+X, Y = make_multilabel_classification(150, 8, n_classes=7, random_state=0)
+X = X + RNG.normal(size=X.shape)
+ROWS = RNG.normal(5.0, 5.0, size=(10_000, 8))
+LINEAR = {"kernels": ("linear",), "random_state": 0}
+
+MODELS = {
+    "forest": PCTForestClassifier(20, random_state=0),
+    "forest with large leaves": PCTForestClassifier(20, min_samples_leaf=4, random_state=0),
+    "boosting": AdaBoostMHClassifier(20),
+    "homer": HOMERClassifier(kernel="linear", n_clusters=2, random_state=0),
+    "homer, logistic, not scaled": HOMERClassifier(
+        kernel="linear", probability="logistic", scaling=None, random_state=0
+    ),
+    "homer, signs": HOMERClassifier(kernel="linear", probability="sign", scaling="minmax", random_state=0),
+    "filtered homers": KFHEHOMERClassifier(n_estimators=5, **LINEAR),
+    "averaged homers": EnsembleHOMERClassifier(n_estimators=5, **LINEAR),
+}
+
+
+def predict(exported, feed):
+    onnx.checker.check_model(exported, full_check=True)
+    session = onnxruntime.InferenceSession(exported.SerializeToString())
+    return session.run(["label", "probabilities"], feed)
+
+
+def compare(exported, feed, model, rows):
+    label, probabilities = predict(exported, feed)
+    np.testing.assert_array_equal(label, model.predict(rows))
+    np.testing.assert_allclose(probabilities, model.predict_proba(rows), atol=1e-5)
+    assert 0 < label.mean() < 1
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_labels_equal_and_probabilities_close(name):
+    model = MODELS[name].fit(X, Y)
+    compare(to_onnx(model), {"X": ROWS}, model, ROWS)
+
+
+@pytest.mark.parametrize("decision", [0.3, "cardinality", "per_label", "at_least_one"])
+@pytest.mark.parametrize("name", ["forest", "homer"])
+def test_decision_rules(name, decision):
+    model = MODELS[name].set_params(decision=decision).fit(X, Y)
+    compare(to_onnx(model), {"X": ROWS}, model, ROWS)
+    model.set_params(decision=0.5)
+
+
+def test_missing_values_and_categories():
+    def make_frame(n_rows, n_towns, seed):
+        rng = np.random.default_rng(seed)
+        frame = pd.DataFrame(
+            {"size": rng.normal(size=n_rows), "town": rng.choice([f"t{k}" for k in range(n_towns)], n_rows)}
+        )
+        for name in frame:
+            frame.loc[rng.random(n_rows) < 0.1, name] = None
+        return frame
+
+    frame, rows = make_frame(300, 20, 0), make_frame(10_000, 25, 1)
+    labels = np.column_stack([frame["size"] > 0, frame["town"].isin(["t1", "t3", "t8"]), frame["town"].isna()]).astype(
+        int
+    )
+    feed = {"size": rows[["size"]].to_numpy(), "town": rows[["town"]].astype(object).fillna("").to_numpy()}
+    for model in (PCTForestClassifier(20, random_state=0), AdaBoostMHClassifier(20)):
+        compare(to_onnx(model.fit(frame, labels)), feed, model, rows)
+
+
+def test_labels_that_never_or_always_occur():
+    labels = np.column_stack([Y, np.zeros(len(Y), int), np.ones(len(Y), int)])
+    model = HOMERClassifier(kernel="linear", n_clusters=3, random_state=0).fit(X, labels)
+    compare(to_onnx(model), {"X": ROWS}, model, ROWS)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_more_columns_than_rows(kind):
+    """Machines are then kept as support vectors."""
+    rng = np.random.default_rng(0)
+    wide = kind(rng.normal(size=(40, 60)) * (rng.random((40, 60)) < 0.3))
+    model = HOMERClassifier(kernel="linear", random_state=0).fit(wide, Y[:40])
+    rows = rng.normal(size=(10_000, 60))
+    label, probabilities = predict(to_onnx(model), {"X": rows})
+    np.testing.assert_allclose(probabilities, model.predict_proba(rows), atol=1e-5)
+    assert (label != model.predict(rows)).mean() < 1e-4  # kernel values have single precision there
+
+
+def test_sparse_training_rows():
+    model = HOMERClassifier(kernel="linear", random_state=0).fit(sparse.csr_array(np.where(X > 5, X, 0.0)), Y)
+    compare(to_onnx(model), {"X": ROWS}, model, ROWS)
+
+
+def test_a_forest_as_the_last_step():
+    model = make_pipeline(StandardScaler(), PCTForestClassifier(10, random_state=0)).fit(X, Y)
+    compare(to_onnx(model), {"X": ROWS}, model, ROWS)
+
+
+@pytest.mark.parametrize(
+    ("model", "sentence"),
+    [
+        (HOMERClassifier(), "HOMERClassifier with radial kernels cannot"),
+        (KFHEHOMERClassifier(n_estimators=6, random_state=0), "KFHEHOMERClassifier with radial kernels cannot"),
+        (HOMERClassifier(LogisticRegression()), r"HOMERClassifier over LogisticRegression\(\) cannot"),
+        (HOMERClassifier("tree"), "HOMERClassifier over 'tree' cannot"),
+        (BinaryRelevanceClassifier(), "BinaryRelevanceClassifier cannot be written in ONNX"),
+        (
+            PCTForestClassifier(2, decision="expected_f1"),
+            "with the decision rule ExpectedF1 cannot",
+        ),
+    ],
+)
+def test_refusals_are_named(model, sentence):
+    with pytest.raises(TypeError, match=sentence):
+        to_onnx(model.fit(X, Y))
+
+
+def test_categories_of_machines_are_refused():
+    frame = pd.DataFrame({"town": ["Ulm", "Bonn", "Jena"] * 50})
+    model = HOMERClassifier(kernel="linear").fit(frame, Y)
+    with pytest.raises(TypeError, match="HOMERClassifier with category columns"):
+        to_onnx(model)
+
+
+def test_parts_of_numbers_add_up_and_their_sums_need_single_precision_only():
+    values = [RNG.normal(scale=3.0, size=(50, 2)) for _ in range(40)]
+    parts = split_exactly(values)
+    for whole, split in zip(values, parts, strict=True):
+        np.testing.assert_array_equal(split[:, :2] + (split[:, 2:4] + split[:, 4:]), whole)
+    chosen = RNG.integers(50, size=(200, 40))
+    sums = sum(split[chosen[:, t]] for t, split in enumerate(parts))
+    np.testing.assert_array_equal(sums[:, :4], sums[:, :4].astype(np.float32))
+    total = sums[:, :2] + (sums[:, 2:4] + sums[:, 4:].astype(np.float32))
+    np.testing.assert_allclose(total, sum(values[t][chosen[:, t]] for t in range(40)), rtol=1e-14, atol=1e-14)
+
+
+def test_votes_are_not_split():
+    votes = [RNG.integers(0, 2, size=(5, 3)).astype(float) for _ in range(10)]
+    assert split_exactly(votes) is votes
