@@ -135,6 +135,17 @@ def test_types_that_a_file_may_not_hold_are_named(kind, name):
         unflatten(forge([[kind, name, {}]]))
 
 
+def test_keys_that_would_take_ages_to_hash_are_refused():
+    doubled = [["tuple", [k + 1], [k + 1]] for k in range(1, 60)]
+    with pytest.raises(ModelFileError, match="tuples of tuples"):
+        unflatten(forge([["dict", [1], 0], *doubled, ["tuple", 1]]))
+
+
+def test_long_arrays_of_no_numbers_are_refused():
+    with pytest.raises(ModelFileError, match="claims to be long"):
+        unflatten(forge([["array", "<f8", 0, [10**12, 0], "C"]], {"<f8": np.arange(3.0)}))
+
+
 @pytest.mark.parametrize(
     "parts",
     [

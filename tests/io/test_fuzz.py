@@ -1,17 +1,47 @@
-"""Files damaged at random load as the same model, or are refused."""
+"""Files damaged or forged at random load as the same model, or are refused; none hangs, swells or runs anything."""
 
 import contextlib
+import faulthandler
+import json
 import resource
+import sys
 import time
+import warnings
+import zipfile
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
-from sklearn.datasets import load_wine
+import skops.io
+from sklearn.datasets import load_wine, make_multilabel_classification
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from fuselearn import KFHEClassifier
-from fuselearn.io import ModelFileError, load, read_header, save
+from fuselearn import BaggedClassifier, KFHEClassifier, KFHEHOMERClassifier
+from fuselearn.io import ModelFileError, files, load, read_header, save
+from fuselearn.io.flattening import flatten
+from fuselearn.multilabel import PCTForestClassifier
 
 X, y = load_wine(return_X_y=True)
+ROWS, LABELS = make_multilabel_classification(60, 6, n_classes=5, random_state=0)
+FRAME = pd.DataFrame(X[:, :3], columns=list("abc")).assign(town=pd.Categorical(np.resize(["Ulm", "Bonn", "Jena"], 178)))
+
+MODELS = {
+    "trees": lambda: (KFHEClassifier(n_estimators=5, random_state=0).fit(X, y), X),
+    "categories": lambda: (BaggedClassifier(n_estimators=3, random_state=0).fit(FRAME, y), FRAME),
+    "labels": lambda: (PCTForestClassifier(n_estimators=3, random_state=0).fit(ROWS, LABELS), ROWS),
+    "machines": lambda: (KFHEHOMERClassifier(n_estimators=2, random_state=0).fit(ROWS, LABELS), ROWS),
+    "scikit-learn's": lambda: (
+        make_pipeline(StandardScaler(), BaggedClassifier(RandomForestClassifier(2), n_estimators=2)).fit(X, y),
+        X,
+    ),
+}
+
+GIGABYTE = 1 << 30
+LONGEST_SECONDS = 30  # kernels may have to be compiled for another type of number
+STARTS = {"os.system", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "subprocess.Popen", "socket.connect"}
 
 
 def damage(content, rng):
@@ -36,7 +66,113 @@ def damage(content, rng):
     return bytes(data)
 
 
-def run(folder, n_files, seed):
+class Forger:
+    """Change what a model is made of, and write a file whose digest fits."""
+
+    def __init__(self, model, path, rng):
+        save(model, path)
+        with zipfile.ZipFile(path) as archive:
+            self.header = archive.read(files.HEADER)
+        self.flat = flatten(model)
+        self.rng = rng
+
+    def write(self, path):
+        flat = {**self.flat, "parts": json.loads(self.flat["parts"]), "arrays": dict(self.flat["arrays"])}
+        for _ in range(self.rng.integers(1, 4)):
+            (self._change_numbers, self._change_array, self._change_part)[self.rng.choice(3, p=[0.4, 0.1, 0.5])](flat)
+        flat["parts"] = json.dumps(flat["parts"]).encode()
+        content = skops.io.dumps(flat, compression=zipfile.ZIP_DEFLATED)
+        digest = files._digest(self.header, content)
+        files._write_whole(path, {files.HEADER: self.header, files.MODEL: content, files.DIGEST: digest})
+
+    def _change_numbers(self, flat):
+        """Change some numbers: children, columns, cuts, shares, coefficients."""
+        kind = self._pick(list(flat["arrays"]))
+        pool = flat["arrays"][kind].copy()
+        if not len(pool):
+            return
+        places = self.rng.integers(len(pool), size=self.rng.integers(1, 6))
+        if pool.dtype.kind in "iu":
+            limits = np.iinfo(pool.dtype)
+            pool[places] = self._pick([limits.min, limits.max, 0, 1, len(pool) % limits.max, pool[self._place(pool)]])
+        elif pool.dtype.kind == "f":
+            pool[places] = self._pick([np.nan, np.inf, -np.inf, -1.0, 1e30, 0.5, pool[self._place(pool)]])
+        else:
+            pool[places] = pool[self._place(pool)]
+        flat["arrays"][kind] = pool
+
+    def _change_array(self, flat):
+        """Give all numbers of a type another type, another length or another shape."""
+        kind = self._pick(list(flat["arrays"]))
+        pool = flat["arrays"][kind]
+        changes = [
+            lambda: pool[: len(pool) // 2],
+            lambda: np.resize(pool, 2 * len(pool)),
+            lambda: pool[:, None],
+            lambda: pool[::-1],
+            lambda: np.full(len(pool), "text"),
+            lambda: pool.astype(self._pick(["f4", "f8", "i1", "i8", "u8", "?", "S3", "c16"])),
+        ]
+        with contextlib.suppress(ValueError, TypeError), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            flat["arrays"][kind] = self._pick(changes)()
+
+    def _change_part(self, flat):
+        """Change a value in the list of parts: a size, a shape, a place, a name, a reference."""
+        parts = flat["parts"]
+        part, place = parts, self._place(parts)
+        while isinstance(part[place], list) and part[place]:
+            part, place = part[place], self._place(part[place])
+        old = part[place]
+        others = [-1, 0, 1, 2, 1000, 10**6, 10**9, 10**18, 0.5, None, True, "", "list", [0], [self._place(parts)]]
+        if isinstance(old, int) and not isinstance(old, bool):
+            part[place] = self._pick([old + 1, old - 1, -old, 2 * old, *others])
+        elif isinstance(old, str):
+            texts = [value for listed in parts for value in listed if isinstance(value, str)]
+            part[place] = self._pick([self._pick(texts), "os.system", *others])
+        else:
+            part[place] = self._pick(others)
+
+    def _pick(self, values):
+        return values[int(self.rng.integers(len(values)))]
+
+    def _place(self, values):
+        return int(self.rng.integers(len(values)))
+
+
+@pytest.fixture(scope="module")
+def programs():
+    """Give a list of the programs and connections that were started."""
+    seen = []
+
+    def listen(event, arguments):
+        if event in STARTS:
+            seen.append((event, arguments))
+
+    sys.addaudithook(listen)
+    return seen
+
+
+@pytest.fixture
+def bounded():
+    """End the run if something hangs, and let nothing take more than a gigabyte."""
+    faulthandler.dump_traceback_later(600, exit=True)
+    limits = resource.getrlimit(resource.RLIMIT_AS)
+    taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (taken + GIGABYTE, limits[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_AS, limits)
+    faulthandler.cancel_dump_traceback_later()
+
+
+def refuse_hunger(error):
+    """Fail if the reason of an error was that memory ran out."""
+    while error is not None:
+        assert not isinstance(error, MemoryError), "more than a gigabyte was asked for"
+        error = error.__cause__ or error.__context__
+
+
+def run_damaged(folder, n_files, seed):
     """Load damaged copies of a model file; count how many load, and give the slowest time."""
     path = folder / "model.fuse"
     model = KFHEClassifier(n_estimators=10, random_state=0).fit(X, y)
@@ -48,26 +184,79 @@ def run(folder, n_files, seed):
     for _ in range(n_files):
         path.write_bytes(damage(content, rng))
         start = time.perf_counter()
-        with contextlib.suppress(ModelFileError):
+        try:
             loaded = load(path)
             n_loaded += 1
             np.testing.assert_array_equal(loaded.predict_proba(X), expected)
+        except ModelFileError as error:
+            refuse_hunger(error)
         with contextlib.suppress(ModelFileError):
             read_header(path)
         slowest = max(slowest, time.perf_counter() - start)
     return n_loaded, slowest
 
 
-def test_300_damaged_files(tmp_path):
-    n_loaded, slowest = run(tmp_path, 300, seed=1)
+def run_forged(folder, name, n_files, seed):
+    """Load forged copies of a model and let those predict that can; count the three outcomes, give the slowest time."""
+    path = folder / "model.fuse"
+    model, rows = MODELS[name]()
+    forger = Forger(model, path, np.random.default_rng(seed))
+    load(path).predict_proba(rows)
+    outcomes, slowest = {"refused": 0, "failed": 0, "predicted": 0}, 0.0
+    for _ in range(n_files):
+        forger.write(path)
+        start = time.perf_counter()
+        outcomes[predict_if_loaded(path, rows)] += 1
+        slowest = max(slowest, time.perf_counter() - start)
+    return outcomes, slowest
+
+
+def predict_if_loaded(path, rows):
+    try:
+        loaded = load(path)
+    except ModelFileError as error:
+        refuse_hunger(error)
+        return "refused"
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            loaded.predict_proba(rows)
+    except Exception as error:  # a forged model need not predict, but it must not take the process with it
+        refuse_hunger(error)
+        return "failed"
+    return "predicted"
+
+
+def test_300_damaged_files(tmp_path, bounded, programs):
+    n_loaded, slowest = run_damaged(tmp_path, 300, seed=1)
     assert n_loaded < 60
-    assert slowest < 10
+    assert slowest < LONGEST_SECONDS
+    assert not programs
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_60_forged_files(tmp_path, bounded, programs, name):
+    outcomes, slowest = run_forged(tmp_path, name, 60, seed=1)
+    assert outcomes["refused"] > 10
+    assert slowest < LONGEST_SECONDS
+    assert not programs
 
 
 @pytest.mark.slow
-def test_10000_damaged_files(tmp_path):
+def test_10000_damaged_files(tmp_path, bounded, programs):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    n_loaded, slowest = run(tmp_path, 10_000, seed=2)
+    n_loaded, slowest = run_damaged(tmp_path, 10_000, seed=2)
     assert n_loaded < 2000
-    assert slowest < 10
+    assert slowest < LONGEST_SECONDS
+    assert not programs
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # kilobytes
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MODELS)
+def test_10000_forged_files(tmp_path, bounded, programs, name):
+    outcomes, slowest = run_forged(tmp_path, name, 10_000 // len(MODELS), seed=2)
+    print(outcomes, slowest)
+    assert outcomes["refused"] > 0.2 * sum(outcomes.values())
+    assert slowest < LONGEST_SECONDS
+    assert not programs

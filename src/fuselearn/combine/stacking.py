@@ -363,7 +363,9 @@ def squared_error_of_numbers(
     truth = target[held_out.rows]
     counts = _count_rows(held_out, row_weights)
     mean = np.average(truth, axis=0, weights=counts)
-    deviation = np.sqrt(np.average((truth - mean) ** 2, axis=0, weights=counts))
+    largest = np.abs(truth - mean).max(axis=0)
+    largest = np.where(largest > 0, largest, 1.0)  # by which it is divided, so that no square is lost or overflows
+    deviation = largest * np.sqrt(np.average(((truth - mean) / largest) ** 2, axis=0, weights=counts))
     unit = np.where(deviation > 0, deviation, 1.0)
     return SquaredError(_as_columns(held_out.answers / unit), (truth / unit).ravel(), _repeat(counts, truth))
 

@@ -156,7 +156,7 @@ def read_labels(y: Any, n_rows: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.i
     except TypeError as error:
         raise TypeError("y mixes labels of types that have no common order, such as numbers and text.") from error
     if len(classes) < 2:
-        raise ValueError(f"y has one class only ({classes[0]!r}); a classifier needs at least two classes.")
+        raise ValueError(f"y has one class only ({classes.tolist()[0]!r}); a classifier needs at least two classes.")
     return classes, class_numbers.astype(np.int32)
 
 
@@ -175,6 +175,10 @@ def read_weights(sample_weight: Any, X: Any, n_rows: int) -> npt.NDArray[np.floa
     if sample_weight is None:
         return None
     rows = np.empty((n_rows, 1)) if not hasattr(X, "shape") else X
+    try:
+        sample_weight = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sample_weight must be a list of numbers, one per row: {error}.") from error
     weights = check_sample_weight(sample_weight, rows, dtype=np.float64)
     if (weights < 0).any():
         raise ValueError("sample_weight has negative entries; expected weights of at least 0.")

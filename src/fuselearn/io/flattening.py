@@ -30,6 +30,8 @@ from fuselearn.io.trust import find_mapping, find_named_tuple, find_plain_class
 
 Flat = dict[str, Any]
 
+LONGEST_EMPTY = 10_000_000
+
 
 def flatten(model: Any) -> Flat:
     """Take a model apart.
@@ -157,11 +159,13 @@ class _Reader:
     def _fill(self, number: int, made: Any, items: tuple[Any, ...]) -> Any:
         self._built[number] = made
         for key, value in zip(items[::2], items[1::2], strict=True):
-            made[self.read(key)] = self.read(value)
+            made[_check_key(self.read(key))] = self.read(value)
         return made
 
     def _array(self, number: int, kind: str, first: int, shape: list[int], order: Any) -> npt.NDArray[Any]:
         pool = self._arrays[kind]
+        if 0 in shape and max(shape) > LONGEST_EMPTY:  # it takes no memory, but time
+            raise ModelFileError("It holds an array of no numbers that claims to be long.")
         return pool[first : first + math.prod(shape)].reshape(shape, order=order)
 
     def _objects(self, number: int, shape: list[int], *values: Any) -> npt.NDArray[Any]:
@@ -208,6 +212,13 @@ _KINDS = {
 def _is_simple(dtype: np.dtype[Any]) -> bool:
     """Tell whether a type of numbers or text is named in full by a short text."""
     return dtype.kind in "biufcmMSU" and dtype.names is None
+
+
+def _check_key(key: Any) -> Any:
+    """Refuse tuples in tuples: one that holds the same tuple twice, and so on, would take ages to hash."""
+    if isinstance(key, tuple) and any(isinstance(value, tuple) for value in key):
+        raise ModelFileError("It holds a mapping whose keys are tuples of tuples.")
+    return key
 
 
 def _known(kind: Any, name: str) -> Any:

@@ -218,9 +218,10 @@ class KFHEMultilabelClassifier(FilteredClassifier):
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn what the estimator can take."""
         tags = super().__sklearn_tags__()
-        base = get_tags(self._base_estimator())
-        tags.input_tags.allow_nan = base.input_tags.allow_nan
-        tags.input_tags.sparse = base.input_tags.sparse
+        if isinstance(self._base_estimator(), BaseEstimator):  # anything else is refused by fit
+            base = get_tags(self._base_estimator())
+            tags.input_tags.allow_nan = base.input_tags.allow_nan
+            tags.input_tags.sparse = base.input_tags.sparse
         return tags
 
     def _base_estimator(self) -> Any:

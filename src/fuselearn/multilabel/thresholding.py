@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import check_cv
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier
@@ -103,7 +103,8 @@ class ThresholdedClassifier(MultilabelClassifier):
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn what the estimator can take."""
         tags = super().__sklearn_tags__()
-        tags.input_tags = get_tags(self.estimator).input_tags
+        if isinstance(self.estimator, BaseEstimator):  # anything else is refused by fit
+            tags.input_tags = get_tags(self.estimator).input_tags
         return tags
 
     def _check_parameters(self) -> None:
@@ -181,6 +182,8 @@ def _score_fold(
 ) -> Scores:
     inside = np.zeros_like(counts)
     inside[train] = counts[train]
+    if not inside.any():  # all rows with a weight are in the other fold
+        return np.full((len(test), sensor.Y.shape[1]), np.nan)
     return sensor.measure(inside, seed, weights=weights).scores(only=test)
 
 

@@ -90,7 +90,10 @@ class EstimatorComponent:
         if not hasattr(self.model, "predict_proba"):
             return np.eye(len(self.classes))[self._class_numbers(self.model.predict(X))]
         scores = np.zeros((X.shape[0], len(self.classes)))
-        scores[:, self._class_numbers(self.model.classes_)] = self.model.predict_proba(X)
+        given = self.model.predict_proba(X)
+        if not np.isfinite(given).all():
+            raise ValueError(f"{type(self.model).__name__} gives probabilities of NaN, which cannot be combined.")
+        scores[:, self._class_numbers(self.model.classes_)] = given
         return scores
 
     def votes(self, X: Any = None) -> npt.NDArray[np.int32]:

@@ -28,6 +28,11 @@ KERNELS = ("rbf", "linear")
 PROBABILITIES = ("platt", "logistic", "sign")
 SCALINGS = ("standard", "minmax", None)
 
+# Squares of larger values, and of their inverses, are beyond float64; kernel values are kept in float32.
+LARGEST_VALUE = 1e150
+LARGEST_SCALED = 1e15
+LARGEST_COST = 1e15
+
 
 class Kernel(NamedTuple):
     """A kernel by name, and the factor of its products (linear) or of its squared distances (rbf)."""
@@ -155,6 +160,11 @@ class SVMSensor:
             counts[rows].astype(np.float64),
             _deal(counts[rows], n_folds, seed) if probability == "platt" else None,
         )
+        if C * problem.weights.max() > LARGEST_COST:
+            raise ValueError(
+                f"C times the largest sample_weight is {C * problem.weights.max():g}; support vector machines take at "
+                f"most {LARGEST_COST:g}."
+            )
         if self.is_large:
             machines = self._train_on_features(chosen, C, problem, n_threads)
         else:
@@ -283,10 +293,15 @@ class SVMSensor:
         return kernel.name == "linear" and self.n_columns <= self.n_rows
 
     def _scale(self, X: Any) -> Any:
+        """Scale rows; what is farther from the training rows than a kernel value can tell is taken to be that far."""
         if self.is_sparse:
-            return sparse.csr_array(X, dtype=np.float64) @ sparse.diags_array(1.0 / self.scale)
+            rows = sparse.csr_array(X, dtype=np.float64) @ sparse.diags_array(1.0 / self.scale)
+            np.clip(rows.data, -LARGEST_SCALED, LARGEST_SCALED, out=rows.data)
+            return rows
         X = X.toarray() if sparse.issparse(X) else X
-        return np.ascontiguousarray((X - self.shift) / self.scale, dtype=np.float64)
+        with np.errstate(over="ignore"):
+            scaled = np.ascontiguousarray((X - self.shift) / self.scale, dtype=np.float64)
+        return np.clip(scaled, -LARGEST_SCALED, LARGEST_SCALED, out=scaled)
 
     @property
     def centre(self) -> npt.NDArray[np.float64] | None:
@@ -441,13 +456,24 @@ def _measure_columns(X: Any, scaling: str | None) -> tuple[npt.NDArray[np.float6
     """Give the centre and the scale of each column; constant columns keep their scale."""
     if sparse.issparse(X):
         X = sparse.csc_matrix(X, dtype=np.float64)
-        centre = np.asarray(X.mean(axis=0)).ravel()
         low, high = X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
+        _refuse_large_values(low, high, scaling)
+        centre = np.asarray(X.mean(axis=0)).ravel()
         deviation = np.sqrt(np.maximum(np.asarray(X.multiply(X).mean(axis=0)).ravel() - centre**2, 0.0))
     else:
-        centre, deviation = X.mean(axis=0), X.std(axis=0)
         low, high = X.min(axis=0), X.max(axis=0)
+        _refuse_large_values(low, high, scaling)
+        centre, deviation = X.mean(axis=0), X.std(axis=0)
     if scaling is None:
         return centre, np.ones(len(centre))
     scale = np.where(low < high, deviation if scaling == "standard" else high - low, 1.0)
-    return centre, np.where(scale > 0.0, scale, 1.0)
+    return centre, np.where(scale > 1.0 / LARGEST_VALUE, scale, 1.0)
+
+
+def _refuse_large_values(low: npt.NDArray[np.float64], high: npt.NDArray[np.float64], scaling: str | None) -> None:
+    limit = LARGEST_SCALED if scaling is None else LARGEST_VALUE
+    for column in np.flatnonzero(np.maximum(-low, high) > limit):
+        raise ValueError(
+            f"Column {column} of X has values beyond {limit:g}, which are too large for support vector machines with "
+            f"scaling={scaling!r}."
+        )

@@ -98,7 +98,7 @@ class TestForgeries:
         self.refuse(forge(stored, "left", one, int(stored["left"][0])), "out of place|no parent or several")
 
     def test_a_child_of_none(self, stored):
-        self.refuse(forge(stored, "feature", 0, -1), "no parent or several")
+        self.refuse(forge(forge(stored, "feature", 0, -1), "is_category", 0, 0), "no parent or several")
 
     def test_a_column_that_does_not_exist(self, stored):
         self.refuse(forge(stored, "feature", 0, 3), "column that does not exist")
@@ -106,11 +106,19 @@ class TestForgeries:
     def test_numbers_taken_for_categories(self, stored):
         one = first(stored, "is_category", ~stored["is_category"])
         self.refuse(forge(stored, "is_category", one, 1), "numbers for categories")
+        leaf = int(np.flatnonzero(stored["feature"] < 0)[0])  # rows would go on from it, to the node behind it
+        self.refuse(forge(stored, "is_category", leaf, 1), "numbers for categories")
 
     @pytest.mark.parametrize("cut", [-1, 2**30])
     def test_categories_out_of_place(self, stored, cut):
         one = first(stored, "cut", stored["is_category"])
         self.refuse(forge(stored, "cut", one, cut), "categories out of place")
+
+    @pytest.mark.parametrize("threshold", [np.nan, -np.inf])
+    def test_thresholds_that_are_no_numbers(self, stored, threshold):
+        changed = stored["threshold"].astype(np.float64)
+        changed[first(stored, "threshold", ~stored["is_category"])] = threshold
+        self.refuse({**stored, "threshold": changed}, "threshold that is no number")
 
     def test_sizes_that_do_not_add_up(self, stored):
         self.refuse(forge(stored, "n_nodes", 0, 1), "do not fit together")

@@ -23,6 +23,7 @@ FAULTS = (
     "splits a column that does not exist",
     "takes numbers for categories, or categories for numbers",
     "refers to categories out of place",
+    "has a threshold that is no number",
 )
 
 # Node records are put together so many at a time, while they are in the processor's cache.
@@ -118,6 +119,8 @@ def _find_fault(nodes, n_nodes, n_words, n_categories):  # type: ignore[no-untyp
             if k > 0 and not has_parent[first + k]:
                 return 2
             if node.feature < 0:
+                if node.is_category:
+                    return 4
                 continue
             left = np.int64(node.left)
             if left <= k or left + 1 >= n_nodes[t]:
@@ -132,6 +135,8 @@ def _find_fault(nodes, n_nodes, n_words, n_categories):  # type: ignore[no-untyp
                 return 4
             if node.is_category and (node.cut < 0 or node.cut + (categories + 31) // 32 > n_words[t]):
                 return 5
+            if not node.is_category and not node.threshold > -np.inf:  # infinity is above all numbers, not missing ones
+                return 6
         first += n_nodes[t]
     return 0
 
