@@ -200,7 +200,7 @@ def name_columns(names, n_columns, *, text_only):
         "numbers": list(range(10, 10 + n_columns)),
         "numbers and text": [f if f % 2 else f"x{f}" for f in range(n_columns)],
         "the same": ["x"] * n_columns,
-        "odd": ["", " ", "a__b", "x\n", "[1]"][:n_columns],
+        "odd": ["", " ", "a__b", "x\n", "[1]", "<"][:n_columns],
     }[names]
     return [str(name) for name in named] if text_only else named
 

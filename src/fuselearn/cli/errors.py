@@ -30,6 +30,7 @@ def sentences(resume: str = "") -> Iterator[None]:
         What to say after Ctrl-C about going on.
     """
     from fuselearn.datasets import DatasetError
+    from fuselearn.ensembles.base import is_interrupt
     from fuselearn.lab.runner import RunError
     from fuselearn.lab.store import StoreError
 
@@ -45,5 +46,7 @@ def sentences(resume: str = "") -> Iterator[None]:
         leave(str(error), FAILED)
     except sqlite3.Error as error:
         leave(f"The results store cannot be used: {error}.", FAILED)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemError) as error:
+        if not is_interrupt(error):
+            raise
         leave(f"Stopped. {resume}".strip(), INTERRUPTED)

@@ -34,11 +34,21 @@ def fit_whole_or_not(fit: Fit) -> Fit:
             fit(self, X, *args, **kwargs)
             self._n_rows_ = count_rows(X)
             return self
-        except BaseException:
+        except BaseException as error:
             _forget(self)
+            if is_interrupt(error):
+                raise KeyboardInterrupt from None
             raise
 
     return wrapped  # type: ignore[return-value]
+
+
+def is_interrupt(error: BaseException) -> bool:
+    """Tell whether an error is Ctrl-C, also in the disguise that it gets when it arrives in a compiled kernel."""
+    cause: BaseException | None = error
+    while isinstance(cause, SystemError):
+        cause = cause.__cause__
+    return isinstance(cause, KeyboardInterrupt)
 
 
 def _forget(estimator: Any) -> None:
