@@ -1,6 +1,7 @@
 """Binary relevance: one two-class model per label."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.multioutput import MultiOutputClassifier
@@ -53,3 +54,26 @@ def test_settings_of_machines_are_checked_for_machines_only(labelled):
         BinaryRelevanceClassifier(C=-1.0).fit(*labelled)
     with pytest.raises(ValueError, match="kernel must be"):
         BinaryRelevanceClassifier(kernel="poly").fit(*labelled)
+
+
+class TestEstimators:
+    def test_trees_have_names_and_can_be_read(self, labelled):
+        X, Y = labelled
+        frame = pd.DataFrame(X, columns=list("abcde"))
+        model = BinaryRelevanceClassifier("tree").fit(frame, Y)
+        alone = CARTClassifier().fit(frame, Y[:, 0])
+        assert model.estimators_[0].export_text() == alone.export_text()
+        chances = np.column_stack([tree.predict_proba(frame)[:, 1] for tree in model.estimators_])
+        np.testing.assert_array_equal(chances, model.predict_proba(frame))
+
+    def test_classifiers_are_the_clones(self, labelled):
+        X, Y = labelled
+        model = BinaryRelevanceClassifier(LogisticRegression()).fit(X, Y)
+        np.testing.assert_allclose(model.estimators_[1].coef_, LogisticRegression().fit(X, Y[:, 1]).coef_)
+        assert len(model.estimators_) == 4
+
+    def test_machines_are_none(self, labelled):
+        assert not hasattr(BinaryRelevanceClassifier().fit(*labelled), "estimators_")
+
+    def test_nor_are_there_any_before_the_fit(self):
+        assert not hasattr(BinaryRelevanceClassifier("tree"), "estimators_")

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.multioutput import ClassifierChain
 
@@ -119,3 +120,24 @@ class TestOrder:
         X, Y = labelled
         chain, single = (make("tree").fit(X, Y[:, :1]) for make in (ChainClassifier, BinaryRelevanceClassifier))
         np.testing.assert_array_equal(chain.predict_proba(X), single.predict_proba(X))
+
+
+class TestEstimators:
+    @pytest.mark.parametrize("estimator", [CARTClassifier(min_samples_split=4), LogisticRegression()])
+    def test_each_expects_the_labels_before_it(self, labelled, estimator):
+        X, Y = labelled
+        model = ChainClassifier(estimator, order=ORDER).fit(X, Y)
+        for place, (label, single) in enumerate(zip(ORDER, model.estimators_, strict=True)):
+            wide = np.hstack([X, Y[:, ORDER[:place]]])
+            expected = clone(estimator).fit(wide, Y[:, label]).predict_proba(wide)
+            np.testing.assert_allclose(single.predict_proba(wide), expected)
+
+    def test_trees_name_labels(self):
+        frame = pd.DataFrame({"size": np.arange(40.0) % 7, "colour": ["red", "blue"] * 20})
+        coin = np.random.default_rng(0).integers(0, 2, 40)
+        labels = pd.DataFrame({"sad": coin, "glad": 1 - coin})
+        trees = ChainClassifier("tree").fit(frame, labels).estimators_
+        assert trees[1].feature_names_in_.tolist() == ["size", "colour", "label sad"]
+        assert trees[1].export_text().startswith("label sad < 0.5: class 1")
+        wide = frame.assign(**{"label sad": coin})
+        np.testing.assert_array_equal(trees[1].predict(wide), 1 - coin)

@@ -9,8 +9,9 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
-from fuselearn import CARTClassifier
+from fuselearn import CARTClassifier, multilabel
 from fuselearn.multilabel import (
+    AdaBoostMHClassifier,
     BinaryRelevanceClassifier,
     ChainClassifier,
     EnsembleHOMERClassifier,
@@ -23,6 +24,7 @@ from fuselearn.multilabel import (
     LabelPowersetClassifier,
     PrunedSetsClassifier,
     RAkELClassifier,
+    PCTForestClassifier,
     ThresholdedClassifier,
 )
 from fuselearn.multilabel.checks import CHECKS, check_multilabel_estimator, yield_checks
@@ -31,6 +33,7 @@ TREE = CARTClassifier(min_samples_split=6, complexity=0.0)
 
 # Add new classes here, with cheap settings: each is fitted a few hundred times.
 ESTIMATORS = [
+    AdaBoostMHClassifier(n_estimators=4),
     BinaryRelevanceClassifier(TREE),
     BinaryRelevanceClassifier(),
     BinaryRelevanceClassifier(GaussianNB(), decision="per_label"),
@@ -51,8 +54,14 @@ ESTIMATORS = [
     PrunedSetsClassifier(GaussianNB(), min_count=3),
     RAkELClassifier(TREE, labelset_size=2),
     RAkELClassifier(labelset_size=3, overlapping=False, probability="logistic", vote="probability"),
+    PCTForestClassifier(n_estimators=4),
     ThresholdedClassifier(BinaryRelevanceClassifier(TREE)),
 ]
+
+
+def test_no_class_is_forgotten():
+    classes = {name for name in multilabel.__all__ if name.endswith("Classifier")}
+    assert {type(estimator).__name__ for estimator in ESTIMATORS} == classes
 
 
 def name_of(estimator):

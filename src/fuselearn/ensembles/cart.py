@@ -20,6 +20,7 @@ from fuselearn.ensembles.base import (
     make_generator,
     read_weights,
 )
+from fuselearn.sensors.table import TableCoder
 from fuselearn.sensors.tree import PackedTrees, TreeComponent, TreeSensor, restore_components, store_components
 
 
@@ -261,6 +262,24 @@ class CARTClassifier(TableClassifier):
         is_left = (words >> (numbers % 32).astype(np.uint32)) & 1 == 1
         left, right = (", ".join(map(str, levels[side])) for side in (is_left, ~is_left))
         return "{" + left + "}", "{" + right + "}"
+
+
+def wrap_tree(
+    base: CARTClassifier,
+    component: TreeComponent,
+    coder: TableCoder,
+    classes: npt.NDArray[Any],
+    names: npt.NDArray[Any] | None,
+) -> CARTClassifier:
+    """Give a grown tree the face of a classifier, with the parameters of the one that it was grown for."""
+    tree = CARTClassifier(**base.get_params())
+    tree.classes_ = classes
+    tree.n_features_in_ = len(coder.n_categories_)
+    if names is not None:
+        tree.feature_names_in_ = names
+    tree._coder_ = coder
+    tree._adopt(component)
+    return tree
 
 
 def bind_tree(

@@ -12,7 +12,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn.ensembles.base import TableClassifier, are_counts, count_threads, validate_rows
-from fuselearn.ensembles.cart import CARTClassifier, bind_tree
+from fuselearn.ensembles.cart import CARTClassifier, bind_tree, wrap_tree
 from fuselearn.sensors import (
     Component,
     EstimatorSensor,
@@ -86,14 +86,9 @@ class ComponentEnsemble(TableClassifier):
     def _as_estimator(self, component: Any, base: Any) -> Any:
         if not isinstance(component, TreeComponent):
             return component.model
-        tree = CARTClassifier(**base.get_params())
-        tree.classes_ = self.classes_
-        tree.n_features_in_ = self.n_features_in_
-        if hasattr(self, "feature_names_in_"):
-            tree.feature_names_in_ = self.feature_names_in_
-        tree._coder_ = self._coder_
-        tree._adopt(component)
-        return tree
+        assert self._coder_ is not None, "fit has coded the training table"
+        names = getattr(self, "feature_names_in_", None)
+        return wrap_tree(base, component, self._coder_, self.classes_, names)
 
     def _read_rows(self, X: Any) -> Any:
         """Check new rows and bring them into the form that the components take."""

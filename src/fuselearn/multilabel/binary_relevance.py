@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from fuselearn.multilabel.base import Labels, ReductionClassifier, Scores, Weights, count_all_rows
 
@@ -41,6 +42,9 @@ class BinaryRelevanceClassifier(ReductionClassifier):
 
     Attributes
     ----------
+    estimators_ : list of classifiers
+        One for each label, unless they are machines of the SVM engine. A label that was constant has scikit-learn's
+        ``DummyClassifier``, or a tree without splits.
     labels_ : array of shape (n_labels,)
         Names of the labels: the columns of a frame, otherwise 0, 1, ...
     n_labels_ : int
@@ -99,3 +103,9 @@ class BinaryRelevanceClassifier(ReductionClassifier):
 
     def _label_scores(self, X: Any) -> Scores:
         return self._block_.probabilities(self._learner_.prepare(X))
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """The fitted models of the labels, as estimators of their own."""
+        check_is_fitted(self)
+        return self._learner_.estimators(self._block_, getattr(self, "feature_names_in_", None))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
 
 from fuselearn.ensembles.base import check_choice
 from fuselearn.multilabel.base import Labels, ReductionClassifier, Scores, Weights, count_all_rows
@@ -55,6 +56,10 @@ class ChainClassifier(ReductionClassifier):
     ----------
     order_ : array of shape (n_labels,)
         Numbers of the labels in the order of the chain.
+    estimators_ : list of classifiers
+        The models in the order of the chain, unless they are machines of the SVM engine. Each expects the labels before
+        it as further columns. A label that was constant has scikit-learn's ``DummyClassifier``, or a tree without
+        splits.
     labels_ : array of shape (n_labels,)
         Names of the labels: the columns of a frame, otherwise 0, 1, ...
     n_labels_ : int
@@ -141,6 +146,18 @@ class ChainClassifier(ReductionClassifier):
 
     def _label_scores(self, X: Any) -> Scores:
         return self._chain_.probabilities(self._learner_.prepare(X))
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """The fitted models in the order of the chain, as estimators of their own."""
+        check_is_fitted(self)
+        names: list[Any] | None = list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
+        found = []
+        for label, block in zip(self.order_, self._chain_.blocks, strict=True):
+            found += self._learner_.estimators(block, None if names is None else np.array(names, dtype=object))
+            if names is not None:
+                names.append(f"label {self.labels_[label]}")
+        return found
 
 
 class Chain:

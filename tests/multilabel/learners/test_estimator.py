@@ -89,12 +89,12 @@ class Shapes(ClassifierMixin, BaseEstimator):
 def test_frames_stay_frames(frame):
     table = frame({"a": X[:, 0], "label 0": X[:, 1], "c": X[:, 2]})
     learner = bind_learner(Shapes(), table)
-    assert learner.train(Y, COUNTS, 0).models[0].columns_ == ["a", "label 0", "c"]
+    assert learner.estimators(learner.train(Y, COUNTS, 0))[0].columns_ == ["a", "label 0", "c"]
     block = learner.extend(Y).train(Y, COUNTS, 0)
-    assert block.models[0].columns_ == ["a", "label 0", "c", "label 1", "label 2"]
+    assert learner.estimators(block)[0].columns_ == ["a", "label 0", "c", "label 1", "label 2"]
     block.probabilities(table, Y)
     block = learner.restrict(np.array([2, 0])).extend(Y[:, :1]).train(Y, COUNTS, 0)
-    assert block.models[0].columns_ == ["c", "a", "label 1"]
+    assert learner.estimators(block)[0].columns_ == ["c", "a", "label 1"]
     block.probabilities(table, Y[:, :1])
 
 

@@ -124,6 +124,10 @@ class EstimatorLearner:
         """Give rows as they are: components choose their columns."""
         return rows
 
+    def estimators(self, block: EstimatorBlock, names: npt.NDArray[Any] | None = None) -> list[Any]:
+        """Give the clones; a label that was constant has scikit-learn's ``DummyClassifier``."""
+        return [component.model for component in block.components]
+
     def unbind(self) -> None:
         """Let go of the table."""
         del self.X, self.appended
@@ -138,17 +142,14 @@ class EstimatorBlock:
         self.n_threads = learner.n_threads
         self.bound: tuple[Any, npt.NDArray[Any]] | None = (learner.X, learner.appended)
 
-    @property
-    def models(self) -> list[Any]:
-        """The classifiers; a label that was constant has scikit-learn's ``DummyClassifier``."""
-        return [component.model for component in self.components]
-
     def probabilities(
         self, rows: Any = None, extra: npt.NDArray[Any] | None = None, only: Indices | None = None
     ) -> Scores:
         """Give the classifiers' probabilities, or their votes if they have none."""
         rows = self._complete(rows, extra, only)
-        columns = Parallel(n_jobs=self.n_threads)(delayed(_positive)(component, rows) for component in self.components)
+        columns = Parallel(n_jobs=self.n_threads, prefer="threads")(
+            delayed(_positive)(component, rows) for component in self.components
+        )
         return np.column_stack(columns)
 
     def _complete(self, rows: Any, extra: npt.NDArray[Any] | None, only: Indices | None) -> Any:

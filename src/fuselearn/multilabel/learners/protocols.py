@@ -123,6 +123,23 @@ class Learner(Protocol):
         """
         ...
 
+    def estimators(self, block: Any, names: npt.NDArray[Any] | None = None) -> list[Any]:
+        """Give the models of a block as estimators of their own, one per label.
+
+        Parameters
+        ----------
+        block : Block
+            One that this learner, or an extension of it, has trained.
+        names : array of shape (n_columns + n_appended,), optional
+            Names of the columns.
+
+        Raises
+        ------
+        AttributeError
+            If its models are none.
+        """
+        ...
+
     def unbind(self) -> None:
         """Let go of what only training needs.
 

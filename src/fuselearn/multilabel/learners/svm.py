@@ -105,6 +105,10 @@ class SVMLearner:
         root = self.sensor.root
         return rows if root.chosen is None else root.restrict_rows(rows)
 
+    def estimators(self, block: SVMLearnerBlock, names: npt.NDArray[Any] | None = None) -> list[Any]:
+        """Raise an AttributeError: a machine of the engine shares its data with all others."""
+        raise AttributeError("Support vector machines of the engine are no estimators of their own.")
+
     def unbind(self) -> None:
         """Let go of the Gram matrices."""
         self.sensor.unbind()

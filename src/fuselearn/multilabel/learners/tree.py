@@ -24,7 +24,7 @@ from fuselearn.engines.tree import (
     unstack_trees,
 )
 from fuselearn.engines.tree.coding import order_rows
-from fuselearn.ensembles.cart import CARTClassifier, count_features, tree_settings
+from fuselearn.ensembles.cart import CARTClassifier, count_features, tree_settings, wrap_tree
 from fuselearn.multilabel.learners.protocols import (
     Counts,
     Indices,
@@ -35,7 +35,7 @@ from fuselearn.multilabel.learners.protocols import (
     refuse_settings,
 )
 from fuselearn.sensors.table import TableCoder, as_frame
-from fuselearn.sensors.tree import select_columns
+from fuselearn.sensors.tree import TreeComponent, select_columns
 
 # Threads are worth starting from this many (row, column, tree) triples on.
 THREADED_WORK = 100_000
@@ -142,6 +142,15 @@ class TreeLearner:
     def adapt(self, rows: Any) -> Any:
         """Give prepared rows as they are: trees find their columns in them."""
         return rows
+
+    def estimators(self, block: TreeBlock, names: npt.NDArray[Any] | None = None) -> list[Any]:
+        """Give each tree as a classifier of its own."""
+        coder = TableCoder()
+        coder.categories_ = [*self.coder.categories_, *[None] * block.n_appended]
+        coder.n_categories_ = block.n_categories
+        moved = (_move_features(tree, block.places) for tree in block.trees)
+        components = (TreeComponent(tree, block.n_categories) for tree in moved)
+        return [wrap_tree(self.tree, component, coder, np.array([0, 1]), names) for component in components]
 
     def unbind(self) -> None:
         """Let go of the coded table."""

@@ -1,0 +1,118 @@
+"""What the checks of multi-label classifiers are made of: a small table, ways to ask a model, and sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy import sparse
+from sklearn.base import clone
+
+from fuselearn.multilabel.labels import read_probabilities
+
+TOLERANCE = 1e-6
+
+
+class Rows(NamedTuple):
+    """A table and its labels."""
+
+    X: npt.NDArray[np.float64]
+    Y: npt.NDArray[np.int64]
+
+
+def make_rows() -> Rows:
+    """Make sixty rows with five columns and four labels: three follow from the columns, one from the first label."""
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(60, 5)).round(3)
+    Y = (X @ rng.normal(size=(5, 4)) + 0.5 * rng.normal(size=(60, 4)) > [0.0, 0.5, 1.0, 0.0]).astype(np.int64)
+    Y[:, 3] = Y[:, 0] ^ (rng.random(60) < 0.1)
+    return Rows(X, Y)
+
+
+def as_frames(rows: Rows) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Give the rows as frames with names."""
+    return pd.DataFrame(rows.X, columns=[f"column {f}" for f in range(5)]), pd.DataFrame(rows.Y, columns=list("abcd"))
+
+
+def seeded(estimator: Any, seed: int | None = 0) -> Any:
+    """Clone an estimator, with a seed if it takes one."""
+    model = clone(estimator)
+    return model.set_params(random_state=seed) if "random_state" in model.get_params(deep=False) else model
+
+
+def fit(estimator: Any, X: Any, Y: Any, *, seed: int | None = 0) -> Any:
+    """Fit a seeded clone."""
+    return seeded(estimator, seed).fit(X, Y)
+
+
+def predict(model: Any, X: Any) -> npt.NDArray[Any]:
+    """Predict labels, as a dense array."""
+    labels = model.predict(X)
+    return labels.toarray() if sparse.issparse(labels) else np.asarray(labels)
+
+
+def give_scores(model: Any, X: Any) -> npt.NDArray[np.float64]:
+    """Give a model's probabilities in whatever form it has them, or its labels if it has none."""
+    labels = predict(model, X).astype(np.float64)
+    if not hasattr(model, "predict_proba"):
+        return labels
+    output = model.predict_proba(X)
+    if isinstance(output, list):  # scikit-learn's form, with one column only for a label that is constant
+        values = model.classes_
+        full = [np.zeros((len(labels), 2)) for _ in output]
+        for table, part, known in zip(full, output, values, strict=True):
+            table[:, np.asarray(known, dtype=int)] = part
+        output = full
+    output = output.toarray() if sparse.issparse(output) else output
+    return read_probabilities(output, labels.shape[1])
+
+
+def describe(output: Any) -> str:
+    """Say what form an answer has."""
+    shape = getattr(output, "shape", None)
+    return f"{type(output).__name__}" + ("" if shape is None else f" of shape {shape}")
+
+
+def require(fact: bool, estimator: Any, complaint: str) -> None:
+    """Raise an AssertionError with a sentence about the estimator, unless the fact holds."""
+    if not fact:
+        raise AssertionError(f"{type(estimator).__name__} {complaint}.")
+
+
+def require_equal(
+    actual: npt.NDArray[Any], expected: npt.NDArray[Any], estimator: Any, complaint: str, tolerance: float = TOLERANCE
+) -> None:
+    """Raise an AssertionError with a sentence about the estimator, unless two answers are equal."""
+    require(actual.shape == expected.shape, estimator, f"{complaint} (shape {actual.shape}, not {expected.shape})")
+    largest = float(np.abs(actual - expected).max(initial=0.0))
+    require(largest <= tolerance, estimator, f"{complaint} (differences up to {largest:.2g})")
+
+
+@contextmanager
+def expecting(estimator: Any, what: str) -> Iterator[None]:
+    """Turn any error into a sentence about what the estimator must be able to do."""
+    try:
+        yield
+    except Exception as error:
+        raise AssertionError(
+            f"{type(estimator).__name__} must {what}, but it raised {type(error).__name__}: {error}"
+        ) from error
+
+
+@contextmanager
+def refusing(estimator: Any, what: str, errors: type[Exception] | tuple[type[Exception], ...]) -> Iterator[None]:
+    """Ask for an error with a sentence as its message."""
+    try:
+        yield
+    except errors as error:
+        require(len(str(error).split()) >= 3, estimator, f"refuses to {what} without a sentence that says why")
+    except Exception as error:
+        raise AssertionError(
+            f"{type(estimator).__name__} must refuse to {what} with another error than {type(error).__name__}: {error}"
+        ) from error
+    else:
+        raise AssertionError(f"{type(estimator).__name__} must refuse to {what}.")
