@@ -22,9 +22,9 @@ from fuselearn.multilabel import (
     KFHEHOMERClassifier,
     KFHEMultilabelClassifier,
     LabelPowersetClassifier,
+    PCTForestClassifier,
     PrunedSetsClassifier,
     RAkELClassifier,
-    PCTForestClassifier,
     ThresholdedClassifier,
 )
 from fuselearn.multilabel.checks import CHECKS, check_multilabel_estimator, yield_checks
