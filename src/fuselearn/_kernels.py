@@ -1,4 +1,4 @@
-"""The decorators of all kernels, and one instruction.
+"""The decorators of all kernels, and two instructions.
 
 Kernels release the interpreter's lock, are compiled once per machine, and divide as NumPy does: by a check that a
 divisor is not zero, a tight loop would lose a fifth of its speed. A ``vectorised`` kernel may also take sums in any
@@ -16,7 +16,7 @@ kernel = njit(nogil=True, cache=True, error_model="numpy")
 inlined = njit(nogil=True, cache=True, error_model="numpy", inline="always")
 vectorised = njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "reassoc"})
 
-__all__ = ["inlined", "kernel", "larger", "vectorised"]
+__all__ = ["inlined", "kernel", "larger", "lowest_bit", "vectorised"]
 
 
 @intrinsic
@@ -33,3 +33,15 @@ def larger(typing_context: Any, a: Any, b: Any) -> Any:
         return builder.select(exceeds, *args, flags=("nnan", "nsz"))
 
     return a(a, b), generate
+
+
+@intrinsic
+def lowest_bit(typing_context: Any, word: Any) -> Any:
+    """Give the number of the lowest bit that is set in a word of 64 bits, of which one must be set."""
+    if word != types.uint64:
+        return None
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.cttz(args[0], context.get_constant(types.boolean, True))
+
+    return types.uint64(types.uint64), generate

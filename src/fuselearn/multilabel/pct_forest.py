@@ -9,6 +9,7 @@ import numpy.typing as npt
 from joblib import Parallel, delayed
 
 from fuselearn.engines.tree import (
+    ByColumn,
     CodedColumns,
     Tree,
     TreeSettings,
@@ -16,6 +17,7 @@ from fuselearn.engines.tree import (
     code_columns,
     grow_tree,
     labels_target,
+    lay_out_columns,
 )
 from fuselearn.ensembles.base import check_number, check_whole_number, count_threads
 from fuselearn.ensembles.cart import count_features
@@ -142,10 +144,11 @@ class PCTForestClassifier(LabelTreesClassifier):
         self._coder_ = TableCoder()
         matrix = self._coder_.fit_transform(as_table(X))
         columns = code_columns(matrix, self._coder_.n_categories_, None, count_threads(self.n_jobs))
+        by_column = lay_out_columns(columns)
         target = labels_target(Y)
         samples = _samples(self, weights, len(Y), rng)
         trees = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(_grow)(columns, target, Y.shape[1], settings, sample, seed)
+            delayed(_grow)(columns, by_column, target, Y.shape[1], settings, sample, seed)
             for sample, seed in zip(samples, rng.integers(2**62, size=self.n_estimators).tolist(), strict=True)
         )
         if self.bootstrap:
@@ -181,9 +184,17 @@ def _samples(
     return [(draw_counts(int(seed), chances, n_draws), None) for seed in seeds]
 
 
-def _grow(columns: CodedColumns, target: Any, n_labels: int, settings: TreeSettings, sample: Sample, seed: int) -> Tree:
+def _grow(
+    columns: CodedColumns,
+    by_column: ByColumn,
+    target: Any,
+    n_labels: int,
+    settings: TreeSettings,
+    sample: Sample,
+    seed: int,
+) -> Tree:
     counts, weights = sample
-    return grow_tree(columns, target, n_labels, counts, settings, weights=weights, seed=seed)
+    return grow_tree(columns, target, n_labels, counts, settings, weights=weights, seed=seed, by_column=by_column)
 
 
 def _out_of_bag(trees: list[Tree], samples: list[Sample], columns: CodedColumns, shape: tuple[int, ...]) -> Scores:

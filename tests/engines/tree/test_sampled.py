@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fuselearn.engines.tree import TreeSettings, code_columns, grow_tree, labels_target
+from fuselearn.engines.tree import TreeSettings, code_columns, grow_tree, labels_target, lay_out_columns
 from fuselearn.engines.tree.growing import MANY_TIMES, grow_on_few_columns, grow_small
 
 
@@ -39,7 +39,7 @@ def test_trees_are_those_of_sorted_columns(seed, labels, max_features, min_leaf,
     target = labels_target(rng.random((90, 5)) < 0.3) if labels else rng.integers(5, size=90).astype(np.int32)
     chosen = TreeSettings(2, min_leaf, 50, -1.0, max_features, random_cuts)
     arguments = (columns, target, labels, counts, counts, 5, chosen, seed)
-    assert_same(grow_on_few_columns(*arguments), grow_small(*arguments))
+    assert_same(grow_on_few_columns(None, *arguments), grow_small(*arguments))
 
 
 @pytest.mark.parametrize("n_values", [50, 5000])
@@ -50,7 +50,7 @@ def test_large_nodes_are_sorted_by_one_byte_or_by_two(n_values):
     target = (X[:, 3] > n_values / 2).astype(np.int32)
     arguments = (columns, target, False, np.ones(3000, dtype=np.int32), np.ones(3000, dtype=np.int32), 2)
     arguments += (TreeSettings(2, 1, 50, -1.0, 2), 1)
-    assert_same(grow_on_few_columns(*arguments), grow_small(*arguments))
+    assert_same(grow_on_few_columns(None, *arguments), grow_small(*arguments))
 
 
 def test_it_is_chosen_where_few_of_many_columns_are_looked_at(monkeypatch):
@@ -64,3 +64,30 @@ def test_it_is_chosen_where_few_of_many_columns_are_looked_at(monkeypatch):
         target = rng.integers(2, size=90).astype(np.int32)
         grow_tree(columns, target, 2, np.ones(90, dtype=np.int32), TreeSettings(max_features=max_features))
     assert asked == ["grow_on_few_columns", "grow_small"]
+
+
+def test_labels_in_lanes_give_the_trees_of_labels_in_lists():
+    columns, rng = table(0)
+    starts, labels, rows, lanes = labels_target(rng.random((90, 21)) < 0.3)
+    assert lanes.shape == (90, 32)
+    arguments = (True, *[rng.integers(3, size=90).astype(np.int32)] * 2, 21, TreeSettings(2, 1, 50, -1.0, 3), 0)
+    listed = starts, labels, rows, lanes[:, :0].copy()
+    trees = [
+        grow_on_few_columns(None, columns, target, *arguments) for target in ((starts, labels, rows, lanes), listed)
+    ]
+    assert_same(*trees)
+
+
+@pytest.mark.parametrize("n_values", [3, 5000])
+def test_tables_too_large_for_ranks_give_the_same_trees(n_values, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.integers(n_values, size=(300, 8)).astype(float)
+    columns = code_columns(X, np.zeros(8, dtype=np.int32))
+    target = labels_target(rng.random((300, 5)) < 0.3)
+    ones = np.ones(300, dtype=np.int32)
+    ranked = lay_out_columns(columns)
+    monkeypatch.setattr("fuselearn.engines.tree.sampled.RANKED_ROWS", 299)
+    plain = lay_out_columns(columns)
+    assert ranked.ranks.shape == (8, 300) and plain.ranks.shape == (8, 0)
+    arguments = (columns, target, True, ones, ones, 5, TreeSettings(2, 1, 50, -1.0, 2), 1)
+    assert_same(grow_on_few_columns(ranked, *arguments), grow_on_few_columns(plain, *arguments))

@@ -17,10 +17,12 @@ from fuselearn.engines.tree.predicting import (
     sum_leaf_values,
     vote_codes,
 )
+from fuselearn.engines.tree.sampled import ByColumn, lay_out_columns
 from fuselearn.engines.tree.storing import stack_trees, unstack_trees
 from fuselearn.engines.tree.targets import labels_target
 
 __all__ = [
+    "ByColumn",
     "CodedColumns",
     "PackedForest",
     "Tree",
@@ -30,6 +32,7 @@ __all__ = [
     "code_columns",
     "grow_tree",
     "labels_target",
+    "lay_out_columns",
     "leaf_rows",
     "pack_forest",
     "stack_trees",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from fuselearn.engines.tree.nodes import NODE, Limits, Tree
 from fuselearn.engines.tree.predicting import apply_codes
 from fuselearn.engines.tree.presorted import grow_presorted_inlined
 from fuselearn.engines.tree.pruning import collapse, compact
-from fuselearn.engines.tree.sampled import grow_sampled
+from fuselearn.engines.tree.sampled import ByColumn, grow_sampled, lay_out_columns
 from fuselearn.engines.tree.splitting import Growth, make_leaf
 from fuselearn.engines.tree.subsets import category_flag
 from fuselearn.engines.tree.targets import Target, add_row, is_multilabel, risk
@@ -59,6 +60,7 @@ def grow_tree(
     weights: npt.NDArray[np.float64] | None = None,
     seed: int = 0,
     n_threads: int = 1,
+    by_column: ByColumn | None = None,
 ) -> Tree:
     """Grow a tree, prune it, and return it.
 
@@ -78,10 +80,13 @@ def grow_tree(
         Seed of the random choices.
     n_threads : int
         Threads to use on large data. The tree does not depend on it.
+    by_column : ByColumn, optional
+        What ``lay_out_columns`` makes of the columns. Of use where many trees look at few columns in each node: each
+        tree would otherwise make its own.
     """
     multilabel = is_multilabel(target)
     few_columns = settings.max_features * MANY_TIMES <= len(columns.n_codes)
-    grow_whole = grow_on_few_columns if few_columns else grow_small
+    grow_whole = partial(grow_on_few_columns, by_column) if few_columns else grow_small
     if weights is not None:
         whole = np.rint(weights * (WEIGHT_SUM / weights.sum())).astype(np.int64)
         counts = np.where(whole > 0, counts, 0).astype(np.int32)
@@ -182,16 +187,17 @@ def _graft(growth, branch, node):  # type: ignore[no-untyped-def]
     used[1] += n_words
 
 
-def grow_on_few_columns(columns, target, multilabel, weights, counts, n_classes, settings, seed):  # type: ignore[no-untyped-def]
+def grow_on_few_columns(by_column, columns, target, multilabel, weights, counts, n_classes, settings, seed):  # type: ignore[no-untyped-def]
     """Do what `grow_small` does, where few of many columns are looked at in a node."""
-    by_column = np.ascontiguousarray(columns.codes.T)
+    if by_column is None:
+        by_column = lay_out_columns(columns)
     return _grow_on_few_columns(columns, by_column, target, multilabel, weights, counts, n_classes, settings, seed)
 
 
 @kernel
-def _grow_on_few_columns(columns, codes, target, multilabel, weights, counts, n_classes, settings, seed):  # type: ignore[no-untyped-def]
+def _grow_on_few_columns(columns, by_column, target, multilabel, weights, counts, n_classes, settings, seed):  # type: ignore[no-untyped-def]
     growth, rows, limits = _plant(columns, target, multilabel, weights, counts, n_classes, settings)
-    grow_sampled(growth, columns, codes, target, multilabel, weights, counts, rows, np.uint64(seed), limits)
+    grow_sampled(growth, columns, by_column, target, multilabel, weights, counts, rows, np.uint64(seed), limits)
     return _finish(growth, columns.n_codes, multilabel, settings.complexity, limits.min_risk)
 
 

@@ -122,9 +122,13 @@ def place_cut(columns, f, last_left, first_right):  # type: ignore[no-untyped-de
     threshold = 0.5 * below + 0.5 * above
     if not below < threshold:  # neighbouring floating-point numbers have no number between them
         threshold = above
-    cut = last_left
-    while cut + 1 < first_right and columns.upper[start + cut + 1] < threshold:
-        cut += 1
+    cut, above_cut = last_left, first_right
+    while above_cut - cut > 1:
+        middle = (cut + above_cut) // 2
+        if columns.upper[start + middle] < threshold:
+            cut = middle
+        else:
+            above_cut = middle
     if columns.lower[start + cut + 1] < threshold:
         threshold = columns.lower[start + cut + 1]
     return threshold, cut

@@ -1,0 +1,137 @@
+"""Sort the rows of a node by the codes of a column.
+
+A sorted row is a word of 64 bits, ``code * 2**32 + row``. Rows with equal codes come in any order. Nothing here waits
+for a branch that depends on how two codes compare: a wrong guess costs more than the work it saves.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from fuselearn._kernels import inlined, kernel, lowest_bit
+
+CODE_SHIFT = np.uint64(32)
+ROW_MASK = np.uint64(2**32 - 1)
+# Up to this many rows, each is compared with each, a block of them at a time.
+FEW_ROWS = 64
+FEW_BITS = np.uint32(6)
+BLOCK = 16
+
+# Tables of up to this many rows can be ranked. There, ``code * 2**16 + row`` fits into 32 bits.
+RANKED_ROWS = 2**16
+RANKED_SHIFT = np.uint64(16)
+RANKED_MASK = np.uint64(2**16 - 1)
+WORD_SHIFT = np.uint64(6)
+BIT_MASK = np.uint64(63)
+ONE = np.uint64(1)
+
+
+@inlined
+def code_of(key):  # type: ignore[no-untyped-def]
+    """Give the code of a sorted row."""
+    return np.int64(key >> CODE_SHIFT)
+
+
+@inlined
+def row_of(key):  # type: ignore[no-untyped-def]
+    """Give the number of a sorted row."""
+    return key & ROW_MASK
+
+
+@kernel
+def sort_few(codes, f, rows, start, end, keys, places, ordered):  # type: ignore[no-untyped-def]
+    """Sort up to ``FEW_ROWS`` rows, unless all codes are equal; return whether they differ.
+
+    A row's place is the number of smaller keys. The table is read row by row: the few rows of a node stay in the
+    processor's cache from one column to the next.
+    """
+    n_rows = end - start
+    first = codes[rows[start], f]
+    differ = False
+    for k in range(n_rows):
+        code = codes[rows[start + k], f]
+        differ |= code != first
+        keys[k] = (np.uint32(code) << FEW_BITS) | np.uint32(k)
+    if not differ:
+        return False
+    for block in range(0, n_rows, BLOCK):
+        _count_smaller(keys, places, block, n_rows)
+    for k in range(n_rows):
+        i = rows[start + k]
+        ordered[places[k]] = (np.uint64(keys[k] >> FEW_BITS) << CODE_SHIFT) | np.uint64(i)
+    return True
+
+
+@intrinsic
+def _count_smaller(typing_context: Any, keys: Any, places: Any, start: Any, n_keys: Any) -> Any:
+    """Write for each key of the block at ``start`` how many of the first keys are smaller."""
+    number = ir.IntType(32)
+    block = ir.VectorType(number, BLOCK)
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        data = context.make_array(keys)(context, builder, args[0]).data
+        places_data = context.make_array(places)(context, builder, args[1]).data
+        own = builder.load(builder.bitcast(builder.gep(data, [args[2]]), block.as_pointer()), align=4)
+        none = ir.Constant(block, ir.Undefined)
+        smaller = cgutils.alloca_once_value(builder, ir.Constant(block, [0] * BLOCK))
+        with cgutils.for_range(builder, args[3]) as loop:
+            key = builder.load(builder.gep(data, [loop.index]))
+            key = builder.insert_element(none, key, ir.Constant(number, 0))
+            key = builder.shuffle_vector(key, none, ir.Constant(block, [0] * BLOCK))
+            is_smaller = builder.zext(builder.icmp_unsigned("<", key, own), block)
+            builder.store(builder.add(builder.load(smaller), is_smaller), smaller)
+        place = builder.bitcast(builder.gep(places_data, [args[2]]), block.as_pointer())
+        builder.store(builder.load(smaller), place, align=4)
+        return context.get_dummy_value()
+
+    return types.void(keys, places, types.int64, types.int64), generate
+
+
+@kernel
+def sort_by_rank(ranks, table_keys, rows, start, end, marks, ordered):  # type: ignore[no-untyped-def]
+    """Set a bit for the rank of each row, and read off the bits; ``marks`` has none set before and after."""
+    for k in range(start, end):
+        rank = np.uint64(ranks[rows[k]])
+        marks[rank >> WORD_SHIFT] |= ONE << (rank & BIT_MASK)
+    n = 0
+    for word in range(np.uint64(len(marks))):
+        bits = marks[word]
+        if bits == 0:
+            continue
+        marks[word] = 0
+        first = word << WORD_SHIFT
+        while bits != 0:
+            key = np.uint64(table_keys[first + lowest_bit(bits)])
+            ordered[n] = ((key >> RANKED_SHIFT) << CODE_SHIFT) | (key & RANKED_MASK)
+            bits &= bits - ONE
+            n += 1
+
+
+@kernel
+def sort_by_bytes(codes, rows, start, end, aside, ordered):  # type: ignore[no-untyped-def]
+    """Sort rows by counting the two bytes of their codes."""
+    for k in range(end - start):
+        i = rows[start + k]
+        ordered[k] = (np.uint64(codes[i]) << CODE_SHIFT) | np.uint64(i)
+    _sort_byte(ordered, aside, end - start, CODE_SHIFT)
+    _sort_byte(aside, ordered, end - start, CODE_SHIFT + np.uint64(8))
+
+
+@inlined
+def _sort_byte(keys, ordered, n_rows, shift):  # type: ignore[no-untyped-def]
+    """Sort keys by one of their bytes, those with equal bytes in the order in which they come."""
+    starts = np.zeros(257, dtype=np.uint32)
+    for k in range(n_rows):
+        starts[((keys[k] >> shift) & np.uint64(255)) + np.uint64(1)] += 1
+    for b in range(256):
+        starts[b + 1] += starts[b]
+    for k in range(n_rows):
+        byte = (keys[k] >> shift) & np.uint64(255)
+        ordered[starts[byte]] = keys[k]
+        starts[byte] += 1
