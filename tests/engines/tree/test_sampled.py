@@ -88,6 +88,7 @@ def test_tables_too_large_for_ranks_give_the_same_trees(n_values, monkeypatch):
     ranked = lay_out_columns(columns)
     monkeypatch.setattr("fuselearn.engines.tree.sampled.RANKED_ROWS", 299)
     plain = lay_out_columns(columns)
-    assert ranked.ranks.shape == (8, 300) and plain.ranks.shape == (8, 0)
+    assert ranked.ranks.shape == (8, 300)
+    assert plain.ranks.shape == (8, 0)
     arguments = (columns, target, True, ones, ones, 5, TreeSettings(2, 1, 50, -1.0, 2), 1)
     assert_same(grow_on_few_columns(ranked, *arguments), grow_on_few_columns(plain, *arguments))
