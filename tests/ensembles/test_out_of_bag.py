@@ -33,7 +33,7 @@ def mean_error(y_true, y_pred):
     ],
 )
 def test_scores_of_numbers(oob_score, expected):
-    scorer = read_scoring(oob_score, r2_score)
+    scorer = read_scoring(oob_score, "r2")
     assert score_out_of_bag(scorer, VALUES, TRUTH, COVERED) == pytest.approx(expected)
 
 
@@ -48,20 +48,20 @@ def test_scores_of_numbers(oob_score, expected):
     ],
 )
 def test_scores_of_classes(oob_score, expected):
-    scorer = read_scoring(oob_score, r2_score)
+    scorer = read_scoring(oob_score, "r2")
     assert score_out_of_bag(scorer, CLASSES, LABELS, np.ones(4, dtype=bool)) == pytest.approx(expected)
 
 
 def test_no_score():
-    assert read_scoring(False, r2_score) is None
-    assert read_scoring(None, r2_score) is None
+    assert read_scoring(False, "r2") is None
+    assert read_scoring(None, "r2") is None
 
 
 def test_no_row_left_out():
-    assert np.isnan(score_out_of_bag(read_scoring(True, r2_score), VALUES, TRUTH, np.zeros(4, dtype=bool)))
+    assert np.isnan(score_out_of_bag(read_scoring(True, "r2"), VALUES, TRUTH, np.zeros(4, dtype=bool)))
 
 
 @pytest.mark.parametrize("oob_score", ["good", 3, [r2_score]])
 def test_what_is_no_score(oob_score):
     with pytest.raises((TypeError, ValueError), match="oob_score must be True, False, a metric"):
-        read_scoring(oob_score, r2_score)
+        read_scoring(oob_score, "r2")

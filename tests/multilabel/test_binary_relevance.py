@@ -9,7 +9,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from fuselearn import CARTClassifier
 from fuselearn.multilabel import BinaryRelevanceClassifier
-from fuselearn.sensors import SVMSensor
+from fuselearn.sensors.svm import SVMSensor
 
 
 def test_trees_are_those_of_single_labels(labelled):

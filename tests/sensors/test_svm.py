@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from fuselearn.engines.svm import training
-from fuselearn.sensors import SVMSensor
+from fuselearn.sensors.svm import SVMSensor
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(120, 6)) * [1, 10, 0.1, 1, 5, 1] + [0, 100, 0, 3, 0, 0]

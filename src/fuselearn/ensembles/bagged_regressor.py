@@ -9,8 +9,6 @@ import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, RegressorMixin, is_regressor
-from sklearn.metrics import r2_score
-from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
@@ -139,7 +137,7 @@ class BaggedRegressor(RegressorMixin, BaseEstimator):
             The fitted ensemble itself.
         """
         n_estimators = check_whole_number("n_estimators", self.n_estimators, 1)
-        scorer = read_scoring(self.oob_score, r2_score)
+        scorer = read_scoring(self.oob_score, "r2")
         base = self._base_learner()
         if not (hasattr(base, "get_params") and is_regressor(base)):
             raise TypeError(f"estimator must be a regressor or None, not {base!r}.")
@@ -195,7 +193,11 @@ class BaggedRegressor(RegressorMixin, BaseEstimator):
         return list(self._features_)
 
     def _base_learner(self) -> Any:
-        return DecisionTreeRegressor() if self.estimator is None else self.estimator
+        if self.estimator is not None:
+            return self.estimator
+        from sklearn.tree import DecisionTreeRegressor  # takes long to import
+
+        return DecisionTreeRegressor()
 
 
 def _train_one(base: Any, X: Any, y: npt.NDArray[np.float64], plan: BagPlan, out_of_bag: bool, seed: int) -> Trained:

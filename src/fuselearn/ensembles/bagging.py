@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator
-from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn.ensembles.bags import BagPlan, plan_bags
@@ -144,7 +143,7 @@ class BaggedClassifier(ComponentEnsemble):
         """
         n_estimators = check_whole_number("n_estimators", self.n_estimators, 1)
         check_choice("vote", self.vote, ("class", "probability"))
-        scorer = read_scoring(self.oob_score, accuracy_score)
+        scorer = read_scoring(self.oob_score, "accuracy")
         sensor, truth = self._bind(X, y)
         plan = plan_bags(
             X,

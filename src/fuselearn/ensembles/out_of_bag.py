@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.metrics import get_scorer
 
 
 class KnownValues(RegressorMixin, BaseEstimator):
@@ -45,7 +44,7 @@ class KnownClasses(ClassifierMixin, BaseEstimator):
 Scorer = Callable[[Any, npt.NDArray[np.intp], npt.NDArray[Any]], float]
 
 
-def read_scoring(oob_score: Any, default: Callable[..., float]) -> Scorer | None:
+def read_scoring(oob_score: Any, default: str) -> Scorer | None:
     """Make a scorer of the ``oob_score`` parameter; None means that no score is wanted.
 
     Parameters
@@ -53,12 +52,16 @@ def read_scoring(oob_score: Any, default: Callable[..., float]) -> Scorer | None
     oob_score : bool, str or callable
         Whether to score with the default; or the name of a scorer of scikit-learn, or a scorer; or a metric
         ``metric(y_true, y_pred)``.
-    default : callable
-        A metric.
+    default : str
+        The name of a scorer of scikit-learn.
     """
     if oob_score is None or isinstance(oob_score, bool | np.bool_):
-        return _score_by(default) if oob_score else None
+        if not oob_score:
+            return None
+        oob_score = default
     if isinstance(oob_score, str):
+        from sklearn.metrics import get_scorer  # takes long to import, and few ensembles are scored
+
         try:
             return get_scorer(oob_score)
         except ValueError as error:

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from fuselearn.multilabel.learners import bind_learner, check_svm_parameters
 from fuselearn.multilabel.learners.svm import NumberEncoder
-from fuselearn.sensors import SVMSensor
+from fuselearn.sensors.svm import SVMSensor
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(70, 4)) * [1, 10, 0.1, 1]
