@@ -105,7 +105,7 @@ def run_filters(
         errors.append(measured.error)
 
         weights.update(_measure_weights(weighting, weights.state, measured.loss, shares), measured.error)
-        weights.state /= weights.state.sum()
+        weights.state /= np.add.reduce(weights.state)
         if gains[-1] == 0.0:  # the estimate is certain, so no measurement can change it any more
             break
     train_errors.append(error_of(models.state))

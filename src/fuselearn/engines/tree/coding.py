@@ -183,7 +183,7 @@ def _summarise(ascending, most_codes, n_bins, lower, upper):  # type: ignore[no-
 def _encode(values, lower, codes):  # type: ignore[no-untyped-def]
     """Give each value the last code whose lower bound does not exceed it."""
     # Missing values are left alone and so end up with the code after the last one.
-    reached = np.empty(len(values), dtype=np.int32)
+    reached = np.empty(len(values), dtype=np.uint32)
     reached[:] = len(lower) + 1
     count_not_above(values, lower, reached)
     for i in range(len(values)):

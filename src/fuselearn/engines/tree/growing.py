@@ -204,8 +204,9 @@ def _grow_on_few_columns(columns, by_column, target, multilabel, weights, counts
 def _grow_small(columns, target, multilabel, weights, counts, n_classes, settings, seed):  # type: ignore[no-untyped-def]
     """Grow, prune and tidy up in one call, as small data cannot afford more."""
     growth, rows, limits = _plant(columns, target, multilabel, weights, counts, n_classes, settings)
+    root = np.int64(0)  # a literal would let everything that takes a node be compiled twice
     key = np.uint64(seed)
-    grow_presorted_inlined(growth, columns, target, multilabel, weights, counts, rows, 0, 0, key, limits)
+    grow_presorted_inlined(growth, columns, target, multilabel, weights, counts, rows, root, root, key, limits)
     return _finish(growth, columns.n_codes, multilabel, settings.complexity, limits.min_risk)
 
 

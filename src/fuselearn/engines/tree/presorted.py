@@ -74,7 +74,7 @@ def _grow(growth, columns, target, multilabel, weights, counts, rows, root, root
         f = split[FEATURE]
         is_category = category_flag(columns.is_category, f)
         left_weight = 0.0
-        left_count = 0
+        left_count = np.int64(0)
         n_left_rows = 0
         child = used[0]
         sums = values[child]

@@ -81,15 +81,16 @@ def compact(growth, n_codes):  # type: ignore[no-untyped-def]
         if new < 0:
             continue
         kept[new] = nodes[node]
-        values[new] = growth.values[node]
+        for j in range(values.shape[1]):  # an assignment of whole rows would take seconds to compile
+            values[new, j] = growth.values[node, j]
         if nodes[node].feature < 0:
             _clear_split(kept, new)
             continue
         kept[new].left = place[nodes[node].left]
         if nodes[node].is_category:
             size = (n_codes[nodes[node].feature] + 31) // 32
-            start = nodes[node].cut
-            subsets[n_words : n_words + size] = growth.subsets[start : start + size]
+            for word in range(size):
+                subsets[n_words + word] = growth.subsets[nodes[node].cut + word]
             kept[new].cut = n_words
             n_words += size
     return kept, values, subsets
