@@ -23,10 +23,11 @@ from fuselearn.engines.tree.nodes import Tree
 
 MISSING_LEFT, UNKNOWN_LEFT = np.uint8(1), np.uint8(2)
 
-# So many rows go down a tree side by side, and so many before the next tree has its turn: their codes and the nodes of
-# a tree fit the processor's second cache.
+# So many rows are coded at a time. So many of them go down a tree before the next tree has its turn, as their codes
+# and the nodes of a tree fit the processor's second cache, and so many side by side.
+BLOCK_ROWS = 16384
+TURN_ROWS = 4096
 ABREAST = 8
-BLOCK_ROWS = 4096
 # Rows are brought into the form that kernels take so many at a time.
 CHUNK_ROWS = 1 << 17
 # Threads are worth starting from this many (row, tree) pairs on.
@@ -240,12 +241,14 @@ def _sum_rows(forest, leaf_values, X, codes, sums):  # type: ignore[no-untyped-d
     for block in range(0, len(X), BLOCK_ROWS):
         n_rows = min(BLOCK_ROWS, len(X) - block)
         has_special = _code_rows(forest, X, block, n_rows, codes)
-        for t in range(len(forest.roots)):
-            _find_leaves(forest, forest.roots[t], codes, n_rows, has_special, reached)
-            for i in range(n_rows):
-                leaf = forest.leaf[forest.roots[t] + reached[i]]
-                for j in range(sums.shape[1]):
-                    sums[block + i, j] += leaf_values[leaf, j]
+        for start in range(0, n_rows, TURN_ROWS):
+            end = min(start + TURN_ROWS, n_rows)
+            for t in range(len(forest.roots)):
+                _find_leaves(forest, forest.roots[t], codes, start, end, has_special, reached)
+                for i in range(start, end):
+                    leaf = forest.leaf[forest.roots[t] + reached[i]]
+                    for j in range(sums.shape[1]):
+                        sums[block + i, j] += leaf_values[leaf, j]
 
 
 @kernel
@@ -254,10 +257,12 @@ def _apply_rows(forest, X, codes, applied):  # type: ignore[no-untyped-def]
     for block in range(0, len(X), BLOCK_ROWS):
         n_rows = min(BLOCK_ROWS, len(X) - block)
         has_special = _code_rows(forest, X, block, n_rows, codes)
-        for t in range(len(forest.roots)):
-            _find_leaves(forest, forest.roots[t], codes, n_rows, has_special, reached)
-            for i in range(n_rows):
-                applied[block + i, t] = forest.place[forest.roots[t] + reached[i]]
+        for start in range(0, n_rows, TURN_ROWS):
+            end = min(start + TURN_ROWS, n_rows)
+            for t in range(len(forest.roots)):
+                _find_leaves(forest, forest.roots[t], codes, start, end, has_special, reached)
+                for i in range(start, end):
+                    applied[block + i, t] = forest.place[forest.roots[t] + reached[i]]
 
 
 @kernel
@@ -296,9 +301,9 @@ def _special_codes(codes):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _find_leaves(forest, root, codes, n_rows, has_special, reached):  # type: ignore[no-untyped-def]
-    """Write where each row of a block ends in one tree, counted from the tree's root."""
-    for first in range(0, n_rows, ABREAST):
+def _find_leaves(forest, root, codes, start, end, has_special, reached):  # type: ignore[no-untyped-def]
+    """Write where each of some coded rows ends in one tree, counted from the tree's root."""
+    for first in range(start, end, ABREAST):
         if has_special:
             _descend(forest, root, codes, first, reached)
         else:
