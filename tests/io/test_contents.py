@@ -12,7 +12,8 @@ from fuselearn import KFHEClassifier
 from fuselearn.io import ModelFileError, load, save
 from fuselearn.io.contents import check_contents
 from fuselearn.multilabel import HOMERClassifier
-from fuselearn.sensors import SVMSensor, large_svm
+from fuselearn.sensors import large_svm
+from fuselearn.sensors.svm import SVMSensor
 
 X, y = load_wine(return_X_y=True)
 

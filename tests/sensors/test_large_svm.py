@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from fuselearn.sensors import SVMSensor, large_svm
+from fuselearn.sensors import large_svm
+from fuselearn.sensors.svm import SVMSensor
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(400, 5)) * [1, 3, 1, 1, 1]
