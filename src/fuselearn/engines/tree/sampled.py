@@ -164,9 +164,9 @@ def grow_sampled(growth, columns, by_column, target, multilabel, weights, counts
 
 
 @inlined
-def _move_left(
+def _move_left(  # type: ignore[no-untyped-def]
     codes, members, aside, start, end, target, weights, counts, sums, split, sides, missing_code, is_category
-):  # type: ignore[no-untyped-def]
+):
     """Bring the rows that go left to the front, and sum up their classes."""
     for j in range(len(sums)):
         sums[j] = 0
