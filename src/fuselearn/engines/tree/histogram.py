@@ -11,7 +11,7 @@ import numpy as np
 
 from fuselearn._kernels import inlined, kernel
 from fuselearn.engines.tree.presorted import grow_presorted
-from fuselearn.engines.tree.random import draw_into, mix
+from fuselearn.engines.tree.random import mix
 from fuselearn.engines.tree.splitting import (
     FEATURE,
     FIRST_RIGHT,
@@ -19,6 +19,7 @@ from fuselearn.engines.tree.splitting import (
     LAST_LEFT,
     MISSING_LEFT,
     SPLIT_NUMBERS,
+    column_at,
     goes_left,
     is_terminal,
     push,
@@ -180,14 +181,9 @@ def _find_split(columns, starts, histogram, nodes, values, features, left, found
     split[FEATURE] = -1
     n_tried = 0
     for position in range(n_features):
-        f = position
-        if limits.max_features < n_features:
-            if n_tried >= limits.max_features and split[FEATURE] >= 0:
-                break
-            if position == 0:  # start afresh, so that the draw depends on the node alone
-                for g in range(n_features):
-                    features[g] = g
-            f = draw_into(features, position, key)
+        if n_tried >= limits.max_features and split[FEATURE] >= 0:
+            break
+        f = column_at(position, features, key, limits.max_features)
         bins = histogram[starts[f] : starts[f + 1]]
         if category_flag(columns.is_category, f):
             best, is_constant = _try_subsets(

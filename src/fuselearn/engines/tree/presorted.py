@@ -8,7 +8,7 @@ whole numbers, so all sums are exact.
 import numpy as np
 
 from fuselearn._kernels import inlined, kernel
-from fuselearn.engines.tree.random import draw_into, mix, uniform
+from fuselearn.engines.tree.random import mix
 from fuselearn.engines.tree.splitting import (
     FEATURE,
     FIRST_RIGHT,
@@ -16,9 +16,11 @@ from fuselearn.engines.tree.splitting import (
     LAST_LEFT,
     MISSING_LEFT,
     SPLIT_NUMBERS,
+    column_at,
     goes_left,
     is_terminal,
     push,
+    random_cut,
     write_split,
 )
 from fuselearn.engines.tree.subsets import category_flag, make_categories, search_subset
@@ -183,21 +185,16 @@ def _find_split(  # type: ignore[no-untyped-def]
     split[FEATURE] = -1
     n_tried = 0
     for position in range(n_features):
-        f = position
-        if limits.max_features < n_features:
-            if n_tried >= limits.max_features and split[FEATURE] >= 0:
-                break
-            if position == 0:  # start afresh, so that the draw depends on the node alone
-                for g in range(n_features):
-                    features[g] = g
-            f = draw_into(features, position, key)
+        if n_tried >= limits.max_features and split[FEATURE] >= 0:
+            break
+        f = column_at(position, features, key, limits.max_features)
         first_code = np.int64(codes[f, order[f, start]])
         if first_code == codes[f, order[f, end - 1]]:
             continue
         n_tried += 1
         random_key = mix(key, n_features + position) if limits.random_cuts else np.uint64(0)
         if category_flag(columns.is_category, f):
-            best = _try_subsets(
+            best = try_subsets(
                 columns.is_category, found, codes, order, target, multilabel, row_weight, row_count, totals,
                 weight, count, start, end, f, random_key, limits.min_leaf, best / best_below, split, sides,
             )  # fmt: skip
@@ -209,7 +206,7 @@ def _find_split(  # type: ignore[no-untyped-def]
             only_cut = -1
             if limits.random_cuts:
                 last_code = np.int64(codes[f, order[f, stop - 1]])
-                only_cut = _random_cut(columns, f, first_code, last_code, random_key)
+                only_cut = random_cut(columns, f, first_code, last_code, random_key)
             best, best_below = _try_cuts(
                 codes, order, target, row_weight, row_count, totals, squares, weight, count, left,
                 start, stop, end, f, only_cut, limits.min_leaf, best, best_below, split,
@@ -272,7 +269,7 @@ def _try_cuts(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _try_subsets(  # type: ignore[no-untyped-def]
+def try_subsets(  # type: ignore[no-untyped-def]
     is_category, found, codes, order, target, multilabel, row_weight, row_count, totals,
     weight, count, start, end, f, random_key, min_leaf, best, split, sides,
 ):  # fmt: skip
@@ -293,22 +290,6 @@ def _try_subsets(  # type: ignore[no-untyped-def]
     return search_subset(
         is_category, found, c + 1, totals, weight, count, multilabel, random_key, min_leaf, f, best, split, sides
     )
-
-
-@kernel
-def _random_cut(columns, f, first_code, last_code, key):  # type: ignore[no-untyped-def]
-    """Draw a value between the smallest and the largest one, and give the last code that does not exceed it."""
-    start = columns.offsets[f]
-    smallest = columns.lower[start + first_code]
-    value = smallest + uniform(key) * (columns.upper[start + last_code] - smallest)
-    below, above = first_code, last_code
-    while above - below > 1:
-        middle = (below + above) // 2
-        if columns.upper[start + middle] <= value:
-            below = middle
-        else:
-            above = middle
-    return below
 
 
 @inlined

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from fuselearn._kernels import inlined, kernel
 from fuselearn.engines.tree.coding import CodedColumns
 from fuselearn.engines.tree.lanes import LANE_WEIGHT
-from fuselearn.engines.tree.presorted import _random_cut, _try_subsets
+from fuselearn.engines.tree.presorted import try_subsets
 from fuselearn.engines.tree.random import draw_into, mix
 from fuselearn.engines.tree.sorting import (
     FEW_ROWS,
@@ -35,6 +35,7 @@ from fuselearn.engines.tree.splitting import (
     goes_left,
     is_terminal,
     push,
+    random_cut,
     write_split,
 )
 from fuselearn.engines.tree.subsets import category_flag, make_categories
@@ -241,7 +242,7 @@ def _find_split(  # type: ignore[no-untyped-def]
         if category_flag(columns.is_category, f):
             for k in range(n_rows):
                 order[0, k] = row_of(sorted_keys[k])
-            best = _try_subsets(
+            best = try_subsets(
                 columns.is_category, found, codes[f : f + 1], order, target, multilabel, weights, counts, totals,
                 weight, count, 0, n_rows, 0, random_key, limits.min_leaf, best / best_below, split, sides,
             )  # fmt: skip
@@ -255,7 +256,7 @@ def _find_split(  # type: ignore[no-untyped-def]
             only_cut = -1
             if limits.random_cuts:
                 first_code, last_code = code_of(sorted_keys[0]), code_of(sorted_keys[stop - 1])
-                only_cut = _random_cut(columns, f, first_code, last_code, random_key)
+                only_cut = random_cut(columns, f, first_code, last_code, random_key)
             if in_lanes:
                 best, best_below = _try_cuts(
                     sorted_keys, lanes_of(target), facts, squares, weight, count, left_lanes,

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fuselearn._kernels import inlined, kernel
+from fuselearn.engines.tree.random import draw_into, uniform
 from fuselearn.engines.tree.subsets import ABSENT, LEFT, write_subset
 from fuselearn.engines.tree.targets import is_pure, risk
 
@@ -58,6 +59,17 @@ def is_terminal(nodes, values, node, depth, limits, multilabel):  # type: ignore
     if is_pure(values[node], nodes[node].weight):
         return True
     return risk(values[node], nodes[node].weight, multilabel) <= limits.min_risk
+
+
+@inlined
+def column_at(position, features, key, max_features):  # type: ignore[no-untyped-def]
+    """Give the column that is looked at in turn: the next one or, if not all are looked at, a random other one."""
+    if max_features >= len(features):
+        return position
+    if position == 0:  # start afresh, so that the draw depends on the node alone
+        for f in range(len(features)):
+            features[f] = f
+    return draw_into(features, position, key)
 
 
 @inlined
@@ -132,3 +144,19 @@ def place_cut(columns, f, last_left, first_right):  # type: ignore[no-untyped-de
     if columns.lower[start + cut + 1] < threshold:
         threshold = columns.lower[start + cut + 1]
     return threshold, cut
+
+
+@kernel
+def random_cut(columns, f, first_code, last_code, key):  # type: ignore[no-untyped-def]
+    """Draw a value between the smallest and the largest one, and give the last code that does not exceed it."""
+    start = columns.offsets[f]
+    smallest = columns.lower[start + first_code]
+    value = smallest + uniform(key) * (columns.upper[start + last_code] - smallest)
+    below, above = first_code, last_code
+    while above - below > 1:
+        middle = (below + above) // 2
+        if columns.upper[start + middle] <= value:
+            below = middle
+        else:
+            above = middle
+    return below
