@@ -2,8 +2,14 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+OLDEST := .venv-oldest
+# One quick file per room and per package whose versions matter.
+OLDEST_TESTS := tests/ensembles/test_kfhe.py tests/ensembles/test_base.py tests/sensors/test_table.py \
+	tests/combine/test_fixed.py tests/codes/test_classifier.py tests/multilabel/test_homer.py \
+	tests/multilabel/test_pct_forest.py tests/datasets/test_tables.py tests/datasets/test_streaming.py \
+	tests/io/test_files.py tests/io/test_onnx_models.py tests/cli/test_models.py tests/filters
 
-.PHONY: demo test test-slow lint format bench audit clean-kernels clean help
+.PHONY: demo test test-slow test-oldest lint format bench audit clean-kernels clean help
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
@@ -16,6 +22,9 @@ test: $(READY)  ## run the tests and the examples in the docstrings
 
 test-slow: $(READY)  ## run the long tests too
 	$(BIN)/python -m pytest -n auto -m "slow or not slow"
+
+test-oldest: $(OLDEST)/.ready  ## run some tests against the oldest supported versions
+	PYTHONPATH=src NUMBA_CACHE_DIR=$(OLDEST)/kernels $(OLDEST)/bin/python -m pytest -n auto -p no:cacheprovider $(OLDEST_TESTS)
 
 lint: $(READY)  ## style, types and the architecture contract
 	$(BIN)/ruff check src tests benchmarks
@@ -41,9 +50,15 @@ $(READY): pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	touch $(READY)
 
+$(OLDEST)/.ready: pyproject.toml .ci/oldest.txt
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet --constraint .ci/oldest.txt '.[test]'
+	$(OLDEST)/bin/python -m pip uninstall --quiet --yes fuselearn  # the tests are of the sources, not of a copy
+	touch $(OLDEST)/.ready
+
 clean-kernels:  ## forget compiled kernels, after an edit of one that others call
 	find src -name '*.nb[ic]' -delete
 
 clean:  ## remove the environment and everything generated
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build
+	rm -rf $(VENV) $(OLDEST) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -22,6 +22,7 @@ ALL = (
     "codes",
     "combining",
     "model_files",
+    "predict_command",
     "svm",
     "homer",
     "pct_forest",

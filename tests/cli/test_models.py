@@ -68,6 +68,18 @@ def test_predictions_are_those_of_the_model_whatever_the_order_of_columns(folder
     assert answer.columns.tolist() == ["prediction", "p:setosa", "p:versicolor", "p:virginica"]
 
 
+def test_classes_that_need_quotes_and_are_no_text(folder):
+    for classes in (["a,b", 'say "no"', "größer"], [3, 1, 2], [True, False, True]):
+        table = pd.DataFrame({"x": np.arange(60.0), "kind": np.repeat(classes, 20)})
+        table.to_csv(folder / "odd.csv", index=False)
+        model = fuselearn.CARTClassifier().fit(table[["x"]], table["kind"])
+        fuselearn.save(model, folder / "odd.fuse")
+        assert run("predict", folder / "odd.fuse", folder / "odd.csv", "-o", folder / "out.csv").exit_code == 0
+        expected = pd.DataFrame({"prediction": model.predict(table[["x"]])}).to_csv(index=False, lineterminator="\n")
+        assert (folder / "out.csv").read_bytes() == expected.encode()
+        assert run("predict", folder / "odd.fuse", folder / "odd.csv").stdout == expected
+
+
 def test_predictions_go_to_standard_output_without_a_file(folder):
     result = run("predict", folder / "iris.fuse", folder / "iris.csv")
     assert result.exit_code == 0

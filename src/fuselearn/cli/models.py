@@ -258,6 +258,8 @@ def _read_labels(text: str | None) -> Any:
 
 def _write(answers: Iterator[pd.DataFrame], output: Path | None, as_json: bool) -> int:
     """Write predictions to a file or to standard output, and return how many."""
+    from fuselearn.io import format_answers
+
     n_rows = 0
     if output is None:
         for answer in answers:
@@ -265,12 +267,12 @@ def _write(answers: Iterator[pd.DataFrame], output: Path | None, as_json: bool) 
                 for line in answer.to_dict("records"):
                     typer.echo(json.dumps(line))
             else:
-                typer.echo(answer.to_csv(index=False, header=n_rows == 0, lineterminator="\n"), nl=False)
+                typer.echo(format_answers(answer, header=n_rows == 0), nl=False)
             n_rows += len(answer)
         return n_rows
-    with open(output, "w", encoding="utf-8", newline="") as file, _bar("Predicting") as tell:
+    with open(output, "wb") as file, _bar("Predicting") as tell:
         for answer in answers:
-            answer.to_csv(file, index=False, header=n_rows == 0, lineterminator="\n")
+            file.write(format_answers(answer, header=n_rows == 0))
             n_rows += len(answer)
             tell(f"Predicting: {n_rows:,} rows")
     return n_rows

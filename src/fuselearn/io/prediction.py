@@ -17,7 +17,7 @@ from fuselearn.io.header import describe_model
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["open_rows", "predict_blocks"]
+__all__ = ["format_answers", "open_rows", "predict_blocks"]
 
 
 def open_rows(model: Any, path: str | os.PathLike[str], *, block_rows: int | None = None) -> TableStream:
@@ -85,6 +85,40 @@ def predict_blocks(model: Any, rows: TableStream, *, proba: bool = False) -> Ite
         while (block := waiting.result()) is not None:
             waiting = reader.submit(next, blocks, None)
             yield _predict(model, block[list(names)] if names is not None else block.to_numpy(), proba)
+
+
+def format_answers(answers: pd.DataFrame, *, header: bool = False) -> bytes:
+    r"""Write predictions as lines of a CSV file.
+
+    A prediction is one of a few classes, so that the line of each is made once and then looked up. Where there is more
+    in a line than a class, it is left to pandas.
+
+    Parameters
+    ----------
+    answers : DataFrame
+        From `predict_blocks`.
+    header : bool, default=False
+        Whether the first line has the names of the columns.
+
+    Returns
+    -------
+    bytes
+        In UTF-8.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> format_answers(pd.DataFrame({"prediction": ["yes", "no, never", "yes"]}), header=True)
+    b'prediction\nyes\n"no, never"\nyes\n'
+    """
+    import pandas as pd
+
+    if len(answers.columns) > 1 or answers.iloc[:, 0].dtype.kind == "f":
+        return answers.to_csv(index=False, header=header, lineterminator="\n").encode()
+    numbers, classes = pd.factorize(answers.iloc[:, 0], use_na_sentinel=False)
+    lines = [pd.DataFrame([name]).to_csv(index=False, header=False, lineterminator="\n").encode() for name in classes]
+    title = answers.iloc[:0].to_csv(index=False, lineterminator="\n").encode() if header else b""
+    return title + b"".join(np.array(lines, dtype=object)[numbers].tolist())
 
 
 def _predict(model: Any, rows: Any, proba: bool) -> pd.DataFrame:
