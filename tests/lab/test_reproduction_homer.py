@@ -89,7 +89,8 @@ def test_the_command_writes_the_page_and_its_figure(tmp_path, capsys):
     costs = {
         "suite": {"repeats": 2, "folds": 5, "seed": 0},
         "totals": {
-            "results": 1000, "failures": 0, "expected": 1000, "components": 50_000,
+            "results": 1000, "failures": 0, "expected": 1000, "fits": 700, "components": 50_000,
+            "components_by_method": {"KFHE-HOMER": 40_000, "CC": 70, "RF-PCT": 9_930},
             "fit_seconds": 3000.0, "predict_seconds": 60.0, "elapsed_seconds": 2000.0,
         },
         "versions": {"fuselearn": ["0.1.0"]},
@@ -105,6 +106,8 @@ def test_the_command_writes_the_page_and_its_figure(tmp_path, capsys):
     assert (tmp_path / "page-ranks.svg").read_text().lstrip().startswith("<?xml")
     assert "| flags | 0.6862 | 0.6862 | 0.6000 |" in page
     assert "components per second" in page
+    assert "| models trained (fits) | 700 |" in page
+    assert "| of which support vector machines | 40,070 |" in page
     assert write_page(path, tmp_path / "again.md").read_text().count("\n") > 50
 
 

@@ -144,6 +144,18 @@ def test_totals_add_up(store):
     assert total.elapsed_seconds >= 0
 
 
+def test_methods_that_share_a_fit_are_counted_once(tmp_path):
+    methods = ("E-HOMER", "E-HOMER (mean)", "CC")
+    plan = Suite("shared", ["wine"], methods, repeats=1, folds=2, task="multilabel")
+    with ResultStore(tmp_path / "shared.db") as store:
+        store.register(plan, dict.fromkeys(methods, "m"))
+        run = store.start_run("shared", jobs=1, backend=None)
+        store.add("shared", [result("wine", 0.0, fold, method) for fold in range(2) for method in methods], run=run)
+        total = totals(store)
+    assert (total.results, total.fits, total.components, total.fit_seconds) == (6, 4, 40, 20.0)
+    assert total.components_by_method == {"E-HOMER (mean)": 20, "CC": 20}
+
+
 def test_an_unknown_suite_is_refused(store):
     with pytest.raises(StoreError, match="holds no suite 'kfhe'; it holds 'mine'"):
         summarise(store, "kfhe")

@@ -392,7 +392,7 @@ def cost_lines(costs: Mapping[str, Any] | None, parts: str = "trees") -> list[tu
     elapsed, fitting, trees = totals["elapsed_seconds"], totals["fit_seconds"], totals["components"]
     lines = [
         ("time by the clock", format_seconds(elapsed)),
-        ("models trained (fits)", f"{totals['results']:,}"),
+        ("models trained (fits)", f"{totals.get('fits', totals['results']):,}"),
         ("failed fits", f"{totals['failures']:,}"),
         (f"{parts} in them", f"{trees:,}"),
         ("time spent in fit, all processes", format_seconds(fitting)),

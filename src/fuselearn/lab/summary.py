@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from fuselearn.lab.methods import fit_name
 from fuselearn.lab.scoring import SCORES
 from fuselearn.lab.store import ResultStore
 
@@ -37,8 +38,12 @@ class Totals:
         Finished fits, and how many of them are errors.
     expected : int
         Results of the whole suite, of methods that are not installed too.
+    fits : int
+        Trainings; methods that differ only in what is done with the fitted model share one.
     components : int
-        Trees, or models of another kind, that the stored ensembles consist of.
+        Trees, or models of another kind, that the trained ensembles consist of.
+    components_by_method : dict of int
+        The same for each method that was trained.
     fit_seconds, predict_seconds : float
         Summed over all processes.
     elapsed_seconds : float
@@ -48,7 +53,9 @@ class Totals:
     results: int
     failures: int
     expected: int
+    fits: int
     components: int
+    components_by_method: dict[str, int]
     fit_seconds: float
     predict_seconds: float
     elapsed_seconds: float
@@ -180,12 +187,17 @@ def totals(store: ResultStore, suite: str | None = None) -> Totals:
     """
     results, runs = store.results(suite), store.runs(suite)
     plan = store.suite(store.only_suite() if suite is None else suite)
+    trained = [method for method in plan.methods if fit_name(method) == method or fit_name(method) not in plan.methods]
+    fits = results[results["method"].isin(trained)]
+    components = fits.groupby("method")["components"].sum()
     return Totals(
         results=len(results),
         failures=int(results["error"].count()),
         expected=plan.n_results,
-        components=int(results["components"].sum()),
-        fit_seconds=float(results["fit_seconds"].sum()),
+        fits=len(fits),
+        components=int(components.sum()),
+        components_by_method={method: int(components[method]) for method in trained if method in components},
+        fit_seconds=float(fits["fit_seconds"].sum()),
         predict_seconds=float(results["predict_seconds"].sum()),
         elapsed_seconds=float((runs["last_result"] - runs["started"]).dt.total_seconds().sum()),
     )
