@@ -139,3 +139,11 @@ def test_one_s_own_estimator_goes_before_a_method_of_the_same_name():
 def test_what_is_no_classifier_is_refused():
     with pytest.raises(ValueError, match="The method 'Mine' must be a scikit-learn classifier"):
         make_estimators(["Mine"], {"Mine": "CART"})
+
+
+@pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.installed])
+def test_settings_are_the_same_in_every_process(name):
+    """Otherwise a run could not be resumed: the store would take the suite for another one."""
+    (estimator,), (again,) = (make_estimators([name])[0].values() for _ in range(2))
+    assert settings(estimator) == settings(again)
+    assert "0x" not in settings(estimator)

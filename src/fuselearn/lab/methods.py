@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -32,6 +33,7 @@ from fuselearn.multilabel.base import MultilabelClassifier
 
 __all__ = ["METHODS", "Method", "compiles", "count_components", "fit_name", "make_estimators", "seeded", "settings"]
 
+ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 OURS = (KFHEClassifier, SAMMEClassifier, BaggedClassifier)
 
 
@@ -137,6 +139,8 @@ def seeded(estimator: BaseEstimator, seed: int) -> BaseEstimator:
 def settings(estimator: BaseEstimator) -> str:
     """Write an estimator on one line, with the parameters that differ from their defaults.
 
+    The text is the same in every process: an object that prints its address is written without it.
+
     Examples
     --------
     >>> from sklearn.tree import DecisionTreeClassifier
@@ -145,7 +149,7 @@ def settings(estimator: BaseEstimator) -> str:
     'DecisionTreeClassifier(max_depth=3)'
     """
     text = estimator.__repr__(N_CHAR_MAX=10**6) if _prints_itself(estimator) else repr(estimator)
-    return " ".join(text.split())
+    return ADDRESS.sub("", " ".join(text.split()))
 
 
 def _prints_itself(estimator: BaseEstimator) -> bool:
