@@ -98,13 +98,14 @@ def test_the_command_writes_the_page_and_its_figure(tmp_path, capsys):
     path.with_suffix(".json").write_text(json.dumps(costs))
     authors = tmp_path / "authors.csv"
     write_summary(
-        pd.DataFrame([{"dataset": "flags_ml", "noise": 0.0, "method": "KFHE-HOMER (authors)", "score": 0.6}]), authors
+        pd.DataFrame([{"dataset": "flags_ml", "noise": 0.0, "method": "KFHE-HOMER (authors)", "score": 0.6, "n": 5}]),
+        authors,
     )
     assert main([str(path), "-o", str(tmp_path / "page.md"), "--authors", str(authors)]) == 0
     page = (tmp_path / "page.md").read_text()
     assert "page-ranks.svg" in page
     assert (tmp_path / "page-ranks.svg").read_text().lstrip().startswith("<?xml")
-    assert "| flags | 0.6862 | 0.6862 | 0.6000 |" in page
+    assert "| flags | 0.6862 | 0.6862 | 0.6000 | 5 |" in page
     assert "components per second" in page
     assert "| models trained (fits) | 700 |" in page
     assert "| of which support vector machines | 40,070 |" in page

@@ -128,7 +128,7 @@ def make_page(
     authors : DataFrame, optional
         The summary of the suite ``kfhe-homer-authors``.
     source : str, optional
-        The file of the summary, to name it on the page.
+        The files that the page is made from, as one gives them to this module's command.
     figure : str, optional
         The file of the rank plot, relative to the page.
 
@@ -188,11 +188,15 @@ def write_page(
         folds,
         read_costs(summary),
         authors=None if authors is None else read_summary(authors),
-        source=summary.name if summary.is_absolute() else summary.as_posix(),
+        source=" --authors ".join(_short_name(path) for path in (summary, authors) if path is not None),
         figure=figure.name,
     )
     page.write_text(text, encoding="utf-8")
     return page
+
+
+def _short_name(path: str | os.PathLike[str]) -> str:
+    return Path(path).name if Path(path).is_absolute() else Path(path).as_posix()
 
 
 def _as_printed(results: pd.DataFrame) -> pd.DataFrame:
@@ -273,7 +277,7 @@ def _other_lines(run: HomerReproduction) -> list[tuple[str, list[str], str, str]
     ]
 
 
-def _author_lines(run: HomerReproduction, authors: pd.DataFrame | None) -> list[tuple[str, str, str, str]]:
+def _author_lines(run: HomerReproduction, authors: pd.DataFrame | None) -> list[tuple[str, ...]]:
     if authors is None:
         return []
     return [
@@ -282,6 +286,7 @@ def _author_lines(run: HomerReproduction, authors: pd.DataFrame | None) -> list[
             f"{run.paper.loc[row.dataset, CONTROL]:.4f}",
             f"{run.ours.loc[row.dataset, CONTROL]:.4f}",
             f"{row.score:.4f}",
+            str(row.n),
         )
         for row in _as_printed(authors).itertuples()
     ]
