@@ -1,7 +1,7 @@
 """Send rows down trees: coded rows down the tree they grew, or rows of values down a packed forest.
 
 A packed forest answers "is the value below the threshold?" with whole numbers: all thresholds of a column, over all
-trees, are sorted, and a value is coded once by how many of them it reaches. A node then is one 64-bit word, laid out
+trees, are sorted, and a value is coded once by how many of them it reaches. Nodes then are small records, laid out
 level by level, and a leaf points to itself, so that several rows descend side by side, which keeps the processor
 busy while nodes are fetched from memory.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,43 +21,40 @@ from fuselearn.engines.tree.coding import CodedColumns
 from fuselearn.engines.tree.lookup import count_not_above
 from fuselearn.engines.tree.nodes import Tree
 
+PACKED_NODE = np.dtype(
+    [
+        (
+            "cut",
+            np.uint32,
+        ),  # larger codes go right; in a category split, the first word of its subset
+        ("feature", np.uint32),  # 0 in a leaf
+        ("left", np.uint32),  # the right child follows; a leaf points to itself
+        ("leaf", np.int32),  # number of the leaf in the forest, -1 in a split
+    ]
+)
+# Values that are not compared with a threshold have codes from here on: categories, unknown categories, missing.
+SPECIAL = np.uint32(1 << 31)
+UNKNOWN = np.uint32((1 << 32) - 2)
+MISSING = np.uint32((1 << 32) - 1)
 MISSING_LEFT, UNKNOWN_LEFT = np.uint8(1), np.uint8(2)
 
-# So many rows are coded at a time. So many of them go down a tree before the next tree has its turn, as their codes
-# and the nodes of a tree fit the processor's second cache, and so many side by side.
-BLOCK_ROWS = 16384
-TURN_ROWS = 4096
+# So many rows go down a tree side by side, and so many before the next tree has its turn.
 ABREAST = 8
+BLOCK_ROWS = 16384
 # Rows are brought into the form that kernels take so many at a time.
 CHUNK_ROWS = 1 << 17
 # Threads are worth starting from this many (row, tree) pairs on.
 THREADED_WORK = 500_000
 
 
-class WordLayout(NamedTuple):
-    """Where the parts of a node lie in its word: from the lowest bits up the cut, the column and the left child.
-
-    Codes above the cut go right; the cut of a category split is the first word of its subset. Children are neighbours
-    and counted from the root of their tree; a leaf has column 0 and itself as its left child.
-    """
-
-    cut_mask: np.uint64
-    feature_shift: np.uint64
-    feature_mask: np.uint64
-    left_shift: np.uint64
-
-
 class PackedForest(NamedTuple):
     """Several trees laid out for prediction.
 
     ``thresholds[starts[f]:starts[f + 1]]`` are the sorted thresholds of column ``f``; ``n_categories[f]`` is 0 for a
-    numeric column. ``leaf`` numbers the leaves of the forest, and is -1 for splits; ``place`` gives for each node of
-    the forest its node in the tree that it came from.
+    numeric column. ``place`` gives for each node of the forest its node in the tree that it came from.
     """
 
-    nodes: npt.NDArray[np.uint64]
-    layout: WordLayout
-    leaf: npt.NDArray[np.int32]
+    nodes: npt.NDArray[np.void]
     flags: npt.NDArray[np.uint8]
     subsets: npt.NDArray[np.uint32]
     roots: npt.NDArray[np.int64]
@@ -96,17 +93,16 @@ def pack_forest(trees: Sequence[Tree], n_categories: npt.NDArray[np.int32]) -> P
     thresholds, starts, cuts = _sort_thresholds(
         grown["feature"][numeric], grown["threshold"][numeric], len(n_categories)
     )
-    cut = np.zeros(len(grown), dtype=np.int64)
-    cut[numeric] = cuts
-    cut[is_category] = (grown["cut"] + np.repeat(first_words, sizes))[is_category]
-    cut[is_leaf] = cut.max(initial=int(np.diff(starts).max(initial=0)))  # no code is larger
-    left = new_place[np.where(is_leaf, 0, grown["left"]) + shift] - shift
-    left[is_leaf] = (np.arange(len(grown)) - shift)[is_leaf]
-    nodes, layout = _pack_words(cut, np.where(is_leaf, 0, grown["feature"]), left)
+    nodes = np.empty(len(grown), dtype=PACKED_NODE)
+    nodes["cut"] = SPECIAL - 1
+    nodes["cut"][numeric] = cuts
+    nodes["cut"][is_category] = (grown["cut"] + np.repeat(first_words, sizes))[is_category]
+    nodes["feature"] = np.where(is_leaf, 0, grown["feature"])
+    left = np.where(is_leaf, 0, grown["left"]) + shift
+    nodes["left"] = np.where(is_leaf, np.arange(len(grown)), new_place[left])
+    nodes["leaf"] = np.where(is_leaf, np.cumsum(is_leaf) - 1, -1)
     return PackedForest(
         nodes=nodes,
-        layout=layout,
-        leaf=np.where(is_leaf, np.cumsum(is_leaf) - 1, -1).astype(np.int32),
         flags=MISSING_LEFT * grown["missing_left"] + UNKNOWN_LEFT * grown["heavier_left"],
         subsets=np.concatenate([tree.subsets for tree in trees]),
         roots=roots[:-1],
@@ -115,25 +111,6 @@ def pack_forest(trees: Sequence[Tree], n_categories: npt.NDArray[np.int32]) -> P
         n_categories=n_categories,
         place=order.astype(np.int32),
     )
-
-
-def _pack_words(
-    cut: npt.NDArray[np.int64], feature: npt.NDArray[np.int64], left: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.uint64], WordLayout]:
-    """Put the parts of each node into one word, each part as wide as its largest number."""
-    cut_bits, feature_bits, left_bits = (int(part.max()).bit_length() for part in (cut, feature, left))
-    if cut_bits + feature_bits + left_bits > 64:
-        raise ValueError("The trees are too large to be predicted with: a node does not fit 64 bits.")
-    words = left.astype(np.uint64) << np.uint64(cut_bits + feature_bits)
-    words |= feature.astype(np.uint64) << np.uint64(cut_bits)
-    words |= cut.astype(np.uint64)
-    layout = WordLayout(
-        cut_mask=np.uint64((1 << cut_bits) - 1),
-        feature_shift=np.uint64(cut_bits),
-        feature_mask=np.uint64((1 << feature_bits) - 1),
-        left_shift=np.uint64(cut_bits + feature_bits),
-    )
-    return words, layout
 
 
 def leaf_rows(tree: Tree) -> npt.NDArray[np.int64]:
@@ -150,22 +127,16 @@ def sum_leaf_values(
 ) -> npt.NDArray[np.float64]:
     """Give for each row the sum of the values of the leaves that it reaches, one leaf per tree."""
     sums = np.zeros((len(X), leaf_values.shape[1]))
-
-    def work(rows: slice) -> None:
-        _sum_rows(forest, leaf_values, _as_doubles(X[rows]), _make_codes(forest, sums[rows]), sums[rows])
-
-    _over_rows(work, forest, X.shape, n_threads)
+    _over_rows(
+        lambda rows: _sum_rows(forest, leaf_values, _as_doubles(X[rows]), sums[rows]), forest, X.shape, n_threads
+    )
     return sums
 
 
 def apply_forest(forest: PackedForest, X: npt.NDArray[np.floating], n_threads: int = 1) -> npt.NDArray[np.int32]:
     """Give for each row and tree the node of that tree in which the row ends."""
     reached = np.empty((len(X), len(forest.roots)), dtype=np.int32)
-
-    def work(rows: slice) -> None:
-        _apply_rows(forest, _as_doubles(X[rows]), _make_codes(forest, reached[rows]), reached[rows])
-
-    _over_rows(work, forest, X.shape, n_threads)
+    _over_rows(lambda rows: _apply_rows(forest, _as_doubles(X[rows]), reached[rows]), forest, X.shape, n_threads)
     return reached
 
 
@@ -200,16 +171,6 @@ def _as_doubles(X: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
     return np.require(X, dtype=np.float64, requirements=["C", "W"])
 
 
-def _make_codes(forest: PackedForest, rows: npt.NDArray[Any]) -> npt.NDArray[np.unsignedinteger]:
-    """Make room for the codes of a block, filled up to whole groups of rows that descend side by side.
-
-    Codes take two bytes if they can. Those in the upper half are special: categories, unknown categories, missing.
-    """
-    n_rows = -(-min(BLOCK_ROWS, len(rows)) // ABREAST) * ABREAST
-    most = max(np.diff(forest.starts).max(initial=0), forest.n_categories.max(initial=0) + 2)
-    return np.zeros((n_rows, len(forest.n_categories)), dtype=np.uint16 if most < 1 << 15 else np.uint32)
-
-
 def _sort_thresholds(features, thresholds, n_columns):  # type: ignore[no-untyped-def]
     """Sort the distinct thresholds of each column, and give each threshold's rank in its column."""
     order = np.lexsort((thresholds, features))
@@ -236,33 +197,48 @@ def _level_order(nodes):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _sum_rows(forest, leaf_values, X, codes, sums):  # type: ignore[no-untyped-def]
-    reached = np.empty(len(codes), dtype=np.uint32)
+def _sum_rows(forest, leaf_values, X, sums):  # type: ignore[no-untyped-def]
+    nodes, flags, subsets = forest.nodes, forest.flags, forest.subsets
+    codes = _code_buffer(X)
+    reached = np.empty(ABREAST, dtype=np.uint32)
     for block in range(0, len(X), BLOCK_ROWS):
         n_rows = min(BLOCK_ROWS, len(X) - block)
         has_special = _code_rows(forest, X, block, n_rows, codes)
-        for start in range(0, n_rows, TURN_ROWS):
-            end = min(start + TURN_ROWS, n_rows)
-            for t in range(len(forest.roots)):
-                _find_leaves(forest, forest.roots[t], codes, start, end, has_special, reached)
-                for i in range(start, end):
-                    leaf = forest.leaf[forest.roots[t] + reached[i]]
+        for t in range(len(forest.roots)):
+            for first in range(0, n_rows, ABREAST):
+                if has_special:
+                    _descend(nodes, flags, subsets, forest.roots[t], codes, first, reached)
+                else:
+                    _descend_plainly(nodes, flags, subsets, forest.roots[t], codes, first, reached)
+                for r in range(min(ABREAST, n_rows - first)):
+                    leaf = nodes[reached[r]].leaf
                     for j in range(sums.shape[1]):
-                        sums[block + i, j] += leaf_values[leaf, j]
+                        sums[block + first + r, j] += leaf_values[leaf, j]
 
 
 @kernel
-def _apply_rows(forest, X, codes, applied):  # type: ignore[no-untyped-def]
-    reached = np.empty(len(codes), dtype=np.uint32)
+def _apply_rows(forest, X, applied):  # type: ignore[no-untyped-def]
+    nodes, flags, subsets = forest.nodes, forest.flags, forest.subsets
+    codes = _code_buffer(X)
+    reached = np.empty(ABREAST, dtype=np.uint32)
     for block in range(0, len(X), BLOCK_ROWS):
         n_rows = min(BLOCK_ROWS, len(X) - block)
         has_special = _code_rows(forest, X, block, n_rows, codes)
-        for start in range(0, n_rows, TURN_ROWS):
-            end = min(start + TURN_ROWS, n_rows)
-            for t in range(len(forest.roots)):
-                _find_leaves(forest, forest.roots[t], codes, start, end, has_special, reached)
-                for i in range(start, end):
-                    applied[block + i, t] = forest.place[forest.roots[t] + reached[i]]
+        for t in range(len(forest.roots)):
+            for first in range(0, n_rows, ABREAST):
+                if has_special:
+                    _descend(nodes, flags, subsets, forest.roots[t], codes, first, reached)
+                else:
+                    _descend_plainly(nodes, flags, subsets, forest.roots[t], codes, first, reached)
+                for r in range(min(ABREAST, n_rows - first)):
+                    applied[block + first + r, t] = forest.place[reached[r]]
+
+
+@kernel
+def _code_buffer(X):  # type: ignore[no-untyped-def]
+    """Make room for the codes of a block, filled up to whole groups of rows that descend side by side."""
+    n_rows = min(BLOCK_ROWS, len(X))
+    return np.zeros(((n_rows + ABREAST - 1) // ABREAST * ABREAST, X.shape[1]), dtype=np.uint32)
 
 
 @kernel
@@ -271,7 +247,6 @@ def _code_rows(forest, X, block, n_rows, codes):  # type: ignore[no-untyped-def]
 
     Tells whether any code is special, that is not to be compared with a threshold.
     """
-    special, unknown, missing = _special_codes(codes)
     has_special = False
     column = np.empty(n_rows)
     reached = np.empty(n_rows, dtype=np.uint32)
@@ -279,58 +254,38 @@ def _code_rows(forest, X, block, n_rows, codes):  # type: ignore[no-untyped-def]
         n_categories = forest.n_categories[f]
         for i in range(n_rows):
             column[i] = X[block + i, f]
-            reached[i] = missing
+            reached[i] = MISSING
         if n_categories > 0:
             for i in range(n_rows):
                 if column[i] == column[i]:
                     known = 0 <= column[i] < n_categories
-                    reached[i] = special + np.uint32(column[i]) if known else unknown
+                    reached[i] = SPECIAL + np.uint32(column[i]) if known else UNKNOWN
         else:
             count_not_above(column, forest.thresholds[forest.starts[f] : forest.starts[f + 1]], reached)
         for i in range(n_rows):
             codes[i, f] = reached[i]
-            has_special |= reached[i] >= special
+            has_special |= reached[i] >= SPECIAL
     return has_special
-
-
-@inlined
-def _special_codes(codes):  # type: ignore[no-untyped-def]
-    """Give the first special code, that of an unknown category and that of a missing value."""
-    largest = np.uint32((1 << (8 * codes.itemsize)) - 1)
-    return np.uint32(largest // 2 + 1), np.uint32(largest - 1), largest
-
-
-@kernel
-def _find_leaves(forest, root, codes, start, end, has_special, reached):  # type: ignore[no-untyped-def]
-    """Write where each of some coded rows ends in one tree, counted from the tree's root."""
-    for first in range(start, end, ABREAST):
-        if has_special:
-            _descend(forest, root, codes, first, reached)
-        else:
-            _descend_plainly(forest, root, codes, first, reached)
 
 
 def _make_descend(has_special):  # type: ignore[no-untyped-def]
     """Make the innermost loop of prediction, with or without a look at special codes."""
 
     @inlined
-    def descend(forest, root, codes, first, reached):  # type: ignore[no-untyped-def]
+    def descend(nodes, flags, subsets, root, codes, first, reached):  # type: ignore[no-untyped-def]
         """Find the leaves of a few neighbouring rows in one tree."""
-        nodes, layout = forest.nodes, forest.layout
-        special = _special_codes(codes)[0]
-        for r in range(first, first + ABREAST):
-            reached[r] = 0
+        for r in range(ABREAST):
+            reached[r] = root
         moved = np.uint32(1)
         while moved != 0:
             moved = np.uint32(0)
-            for r in range(first, first + ABREAST):
+            for r in range(ABREAST):
                 here = reached[r]
-                node = nodes[root + here]
-                code = codes[r, (node >> layout.feature_shift) & layout.feature_mask]
-                right = np.uint32(code > (node & layout.cut_mask))
-                if has_special and code >= special:
-                    right = np.uint32(not _special_goes_left(forest, root + here, np.uint32(code), codes))
-                there = np.uint32((node >> layout.left_shift) + right)
+                code = codes[first + r, nodes[here].feature]
+                right = np.uint32(code > nodes[here].cut)
+                if has_special and code >= SPECIAL:
+                    right = np.uint32(not _special_goes_left(nodes, flags, subsets, here, code))
+                there = np.uint32(nodes[here].left + right)
                 moved |= there ^ here
                 reached[r] = there
 
@@ -341,17 +296,16 @@ _descend_plainly, _descend = _make_descend(False), _make_descend(True)
 
 
 @kernel
-def _special_goes_left(forest, node, code, codes):  # type: ignore[no-untyped-def]
+def _special_goes_left(nodes, flags, subsets, node, code):  # type: ignore[no-untyped-def]
     """Send a category or a missing value left or right; a leaf keeps it by saying left."""
-    special, unknown, missing = _special_codes(codes)
-    if forest.leaf[node] >= 0:
+    if nodes[node].leaf >= 0:
         return True
-    if code == missing:
-        return forest.flags[node] & MISSING_LEFT != 0
-    if code == unknown:
-        return forest.flags[node] & UNKNOWN_LEFT != 0
-    category = np.int64(code - special)
-    word = forest.subsets[np.int64(forest.nodes[node] & forest.layout.cut_mask) + category // 32]
+    if code == MISSING:
+        return flags[node] & MISSING_LEFT != 0
+    if code == UNKNOWN:
+        return flags[node] & UNKNOWN_LEFT != 0
+    category = np.int64(code - SPECIAL)
+    word = subsets[nodes[node].cut + category // 32]
     return (word >> np.uint32(category % 32)) & np.uint32(1) == 1
 
 
