@@ -317,15 +317,21 @@ def _apply_codes(nodes, subsets, codes, n_codes):  # type: ignore[no-untyped-def
     return leaves
 
 
-@kernel
-def vote_small(nodes, values, subsets, codes, n_codes):  # type: ignore[no-untyped-def]
-    """Do the work of ``vote_codes``, for callers that are kernels themselves."""
-    choices = np.empty(len(nodes), dtype=np.int32)
-    for node in range(len(nodes)):
-        choices[node] = 0
+@inlined
+def choose_classes(values):  # type: ignore[no-untyped-def]
+    """Give the majority class of every node, the first of equal ones."""
+    choices = np.zeros(len(values), dtype=np.int32)
+    for node in range(len(values)):
         for j in range(1, values.shape[1]):
             if values[node, j] > values[node, choices[node]]:
                 choices[node] = j
+    return choices
+
+
+@kernel
+def vote_small(nodes, values, subsets, codes, n_codes):  # type: ignore[no-untyped-def]
+    """Do the work of ``vote_codes``, for callers that are kernels themselves."""
+    choices = choose_classes(values)
     votes = np.empty(len(codes), dtype=np.int32)
     for i in range(len(codes)):
         votes[i] = choices[_leaf_of_codes(nodes, subsets, codes, n_codes, i)]
