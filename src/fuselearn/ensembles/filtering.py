@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from fuselearn._kernels import kernel
 from fuselearn.filters import KalmanFilter
 
 if TYPE_CHECKING:
@@ -104,8 +105,7 @@ def run_filters(
         variances.append(models.variance)
         errors.append(measured.error)
 
-        weights.update(_measure_weights(weighting, weights.state, measured.loss, shares), measured.error)
-        weights.state /= np.add.reduce(weights.state)
+        _pull_weights(weights.state, measured.loss, shares, weighting == "linear", weights.weigh(measured.error))
         if gains[-1] == 0.0:  # the estimate is certain, so no measurement can change it any more
             break
     train_errors.append(error_of(models.state))
@@ -120,18 +120,29 @@ def run_filters(
     )
 
 
-def _measure_weights(weighting: str, weights: Weights, loss: npt.NDArray[Any], shares: Weights) -> Weights:
-    """Measure the row weights: wrong rows should count more.
+@kernel
+def _pull_weights(weights, loss, shares, linear, gain):  # type: ignore[no-untyped-def]
+    """Measure the row weights, in which wrong rows count more, pull them towards that, and let them sum to one.
 
-    Exponential: w_i exp(loss_i + 1/n). Linear: 1/n + w_i loss_i, scaled to sum to one, 1/n being the initial weight.
+    Exponential: w_i exp(loss_i + 1/n). Linear: 1/n + w_i loss_i, scaled to sum to one; 1/n is the initial weight.
     """
-    if weighting == "linear":
-        measured = shares + weights * loss
-        return measured / measured.sum()
+    measured_sum = 1.0
+    if linear:
+        measured_sum = 0.0
+        for i in range(len(weights)):
+            measured_sum += shares[i] + weights[i] * loss[i]
     right_factor = math.exp(1.0 / len(weights))
-    if loss.dtype == np.bool_:
-        return weights * np.where(loss, math.e * right_factor, right_factor)
-    return weights * np.exp(loss) * right_factor
+    total = 0.0
+    for i in range(len(weights)):
+        if linear:
+            measured = (shares[i] + weights[i] * loss[i]) / measured_sum
+        else:
+            factor = 1.0 if loss[i] == 0 else math.e if loss[i] == 1 else math.exp(loss[i])
+            measured = weights[i] * (factor * right_factor)
+        weights[i] += gain * (measured - weights[i])
+        total += weights[i]
+    for i in range(len(weights)):
+        weights[i] /= total
 
 
 def closed_form_coefficients(gains: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -98,11 +98,22 @@ class KalmanFilter:
         measurement = np.ascontiguousarray(measurement, dtype=np.float64)
         if measurement.shape != self.state.shape:
             raise ValueError(f"measurement has shape {measurement.shape}; the state has shape {self.state.shape}.")
+        gain = self.weigh(error)
+        _pull(self.state.ravel(), measurement.ravel(), gain)
+        return gain
+
+    def weigh(self, error: float) -> float:
+        """Do a measurement update but for the state, which is left to the caller; return the gain.
+
+        Parameters
+        ----------
+        error : float
+            R, the measurement's variance.
+        """
         if not 0 <= error < math.inf:
             raise ValueError(f"error must be a finite number of at least 0, not {error!r}.")
         uncertainty = self.variance + error
         self.gain = self.variance / uncertainty if uncertainty > 0 else 0.0
-        _pull(self.state.ravel(), measurement.ravel(), self.gain)
         self.variance -= self.gain * self.variance
         return self.gain
 

@@ -64,14 +64,14 @@ def _blend_votes(estimate, votes, truth, shares):  # type: ignore[no-untyped-def
     vote_error = 0.0
     estimate_error = 0.0
     for i in range(n_rows):
-        best = 0
-        best_before = 0
+        best = best_before = 0
+        top = top_before = -np.inf
         for j in range(n_classes):
-            measurement[i, j] = 0.5 * (estimate[i, j] + (1.0 if votes[i] == j else 0.0))
-            if measurement[i, j] > measurement[i, best]:
-                best = j
-            if estimate[i, j] > estimate[i, best_before]:
-                best_before = j
+            before = estimate[i, j]
+            blended = 0.5 * (before + (1.0 if votes[i] == j else 0.0))
+            measurement[i, j] = blended
+            best, top = (j, blended) if blended > top else (best, top)
+            best_before, top_before = (j, before) if before > top_before else (best_before, top_before)
         wrong[i] = best != truth[i]
         if wrong[i]:
             error += shares[i]
