@@ -1,4 +1,4 @@
-"""The decorators of all kernels, and two instructions.
+"""The decorators of all kernels, and a few instructions.
 
 Kernels release the interpreter's lock, are compiled once per machine, and divide as NumPy does: by a check that a
 divisor is not zero, a tight loop would lose a fifth of its speed. A ``vectorised`` kernel may also take sums in any
@@ -16,7 +16,7 @@ kernel = njit(nogil=True, cache=True, error_model="numpy")
 inlined = njit(nogil=True, cache=True, error_model="numpy", inline="always")
 vectorised = njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "reassoc"})
 
-__all__ = ["inlined", "kernel", "larger", "lowest_bit", "vectorised"]
+__all__ = ["bits_of", "float_of", "inlined", "kernel", "larger", "lowest_bit", "vectorised"]
 
 
 @intrinsic
@@ -33,6 +33,30 @@ def larger(typing_context: Any, a: Any, b: Any) -> Any:
         return builder.select(exceeds, *args, flags=("nnan", "nsz"))
 
     return a(a, b), generate
+
+
+@intrinsic
+def bits_of(typing_context: Any, number: Any) -> Any:
+    """Give the 64 bits of a double-precision number as a whole number."""
+    if number != types.float64:
+        return None
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.bitcast(args[0], context.get_value_type(types.int64))
+
+    return types.int64(types.float64), generate
+
+
+@intrinsic
+def float_of(typing_context: Any, bits: Any) -> Any:
+    """Give the double-precision number that has these 64 bits."""
+    if bits != types.int64:
+        return None
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.bitcast(args[0], context.get_value_type(types.float64))
+
+    return types.float64(types.int64), generate
 
 
 @intrinsic

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from fuselearn.ensembles.filtering import Measurement, closed_form_coefficients, run_filters
+from fuselearn.ensembles.filtering import Measurement, closed_form_coefficients, run_filters, take_in
 
 
 class Scripted:
@@ -21,15 +21,17 @@ class Scripted:
 class Script:
     """Measure what a list says, and remember with which estimate, weights and seed it was asked."""
 
-    def __init__(self, *steps):
+    def __init__(self, *steps, linear=False):
         self.steps = list(steps)
         self.asked = []
+        self.linear = linear
 
-    def __call__(self, estimate, weights, seed):
-        self.asked.append((estimate.copy(), weights.copy(), seed))
+    def __call__(self, models, weights, seed, error_limit):
+        self.asked.append((models.state.copy(), weights.state.copy(), seed))
         scores, loss, error, own_error = self.steps[len(self.asked) - 1]
-        z = (estimate + scores) / 2
-        return Measurement(f"model {len(self.asked)}", z, np.asarray(loss), error, own_error, 0.25)
+        measured = Measurement((models.state + scores) / 2, np.asarray(loss), error, own_error, 0.25)
+        shares = np.full(2, 0.5)
+        return take_in(f"model {len(self.asked)}", measured, models, weights, shares, self.linear, error_limit)
 
 
 def run(script, seeds, **settings):
@@ -75,7 +77,7 @@ def test_right_or_wrong_is_loss_of_nought_or_one():
 
 
 def test_linear_weights_by_hand():
-    result = run(Script((np.zeros((2, 1)), [0.5, 0.0], 1.0, 0.3)), [1], weighting="linear")
+    result = run(Script((np.zeros((2, 1)), [0.5, 0.0], 1.0, 0.3), linear=True), [1])
     measured = np.array([0.75, 0.5]) / 1.25
     expected = 0.5 + 0.5 * (measured - 0.5)
     np.testing.assert_allclose(result.weights, expected / expected.sum())

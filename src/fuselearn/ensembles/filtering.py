@@ -26,9 +26,8 @@ Weights = npt.NDArray[np.float64]
 
 
 class Measurement(NamedTuple):
-    """A trained model, and what it says about the training rows."""
+    """What a trained model says about the training rows."""
 
-    component: Any
     scores: npt.NDArray[np.float64]
     """The measurement z: the mean of the estimate and the model's scores."""
     loss: npt.NDArray[Any]
@@ -39,6 +38,15 @@ class Measurement(NamedTuple):
     """The same for the model alone."""
     estimate_error: float
     """The same for the estimate before the measurement."""
+
+
+class Step(NamedTuple):
+    """A trained model, and the errors of its measurement."""
+
+    component: Any
+    error: float
+    own_error: float
+    estimate_error: float
 
 
 class FilterRun(NamedTuple):
@@ -55,12 +63,11 @@ class FilterRun(NamedTuple):
 
 def run_filters(
     first: Any,
-    measure: Callable[[npt.NDArray[np.float64], Weights, int], Measurement],
+    step: Callable[[KalmanFilter, KalmanFilter, int, float], Step],
     error_of: Callable[[npt.NDArray[np.float64]], float],
     shares: Weights,
     seeds: list[int],
     *,
-    weighting: str = "exponential",
     guessing_error: float | None = None,
     process_noise: float = 0.0,
 ) -> FilterRun:
@@ -70,17 +77,15 @@ def run_filters(
     ----------
     first : Component
         The model trained on all rows; its scores are the first estimate.
-    measure : callable
-        ``measure(estimate, weights, seed)`` trains a model on rows drawn by their weights, and compares it with the
-        truth.
+    step : callable
+        ``step(models, weights, seed, error_limit)`` trains a model on rows drawn by the weight filter, and lets both
+        filters take it in, unless its own error reaches the limit.
     error_of : callable
         Error of an estimate on the training rows.
     shares : array of shape (n_rows,)
         Initial row weights, in all 1.
     seeds : list of int
         One for each measurement.
-    weighting : {"exponential", "linear"}
-        How wrong rows gain weight.
     guessing_error : float, optional
         A model with at least this error is thrown away, once, and replaced by one drawn with the initial weights.
     process_noise : float
@@ -89,24 +94,23 @@ def run_filters(
     components = [first]
     models = KalmanFilter(first.scores(), process_noise=process_noise)
     weights = KalmanFilter(shares, process_noise=process_noise)
+    error_limit = math.inf if guessing_error is None else guessing_error
     gains, variances, errors, train_errors, resets = [], [], [], [], []
     for t, seed in enumerate(seeds, start=1):
         models.predict()
         weights.predict()
-        measured = measure(models.state, weights.state, seed)
-        train_errors.append(measured.estimate_error)
-        if guessing_error is not None and measured.own_error >= guessing_error:
+        taken = step(models, weights, seed, error_limit)
+        train_errors.append(taken.estimate_error)
+        if taken.own_error >= error_limit:
             weights.state[:] = shares
             weights.variance = 1.0
             resets.append(t)
-            measured = measure(models.state, weights.state, seed + 1)
-        components.append(measured.component)
-        gains.append(models.update(measured.scores, measured.error))
+            taken = step(models, weights, seed + 1, math.inf)
+        components.append(taken.component)
+        gains.append(models.gain)
         variances.append(models.variance)
-        errors.append(measured.error)
-
-        _pull_weights(weights.state, measured.loss, shares, weighting == "linear", weights.weigh(measured.error))
-        if gains[-1] == 0.0:  # the estimate is certain, so no measurement can change it any more
+        errors.append(taken.error)
+        if models.gain == 0.0:  # the estimate is certain, so no measurement can change it any more
             break
     train_errors.append(error_of(models.state))
     return FilterRun(
@@ -120,8 +124,24 @@ def run_filters(
     )
 
 
+def take_in(
+    component: Any,
+    measured: Measurement,
+    models: KalmanFilter,
+    weights: KalmanFilter,
+    shares: Weights,
+    linear: bool,
+    error_limit: float,
+) -> Step:
+    """Let both filters take in what a model says, unless its own error reaches the limit."""
+    if measured.own_error < error_limit:
+        models.update(measured.scores, measured.error)
+        pull_weights(weights.state, measured.loss, shares, linear, weights.weigh(measured.error))
+    return Step(component, measured.error, measured.own_error, measured.estimate_error)
+
+
 @kernel
-def _pull_weights(weights, loss, shares, linear, gain):  # type: ignore[no-untyped-def]
+def pull_weights(weights, loss, shares, linear, gain):  # type: ignore[no-untyped-def]
     """Measure the row weights, in which wrong rows count more, pull them towards that, and let them sum to one.
 
     Exponential: w_i exp(loss_i + 1/n). Linear: 1/n + w_i loss_i, scaled to sum to one; 1/n is the initial weight.

@@ -18,13 +18,12 @@ from fuselearn.ensembles.base import (
     make_generator,
     read_weights,
 )
+from fuselearn.ensembles.blending import blend_scores, fuse_votes
 from fuselearn.ensembles.cart import CARTClassifier
 from fuselearn.ensembles.components import ComponentEnsemble, measure_all_rows
-from fuselearn.ensembles.filtering import FilterTrace, Measurement, closed_form_coefficients, run_filters
+from fuselearn.ensembles.filtering import FilterTrace, Step, closed_form_coefficients, run_filters, take_in
+from fuselearn.filters import KalmanFilter
 from fuselearn.sensors.fusion import component_scores
-from fuselearn.sensors.votes import blend_scores, blend_votes
-
-Weights = npt.NDArray[np.float64]
 
 
 class KFHEClassifier(FilterTrace, ComponentEnsemble):
@@ -158,22 +157,25 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble):
             shares = sample_weight / sample_weight.sum()
         seeds = rng.integers(2**62, size=n_estimators + 1).tolist()
 
-        def measure(estimate: npt.NDArray[np.float64], weights: Weights, seed: int) -> Measurement:
-            component = sensor.measure_sample(weights, seed, cover=True)
+        linear = self.weighting == "linear"
+
+        def step(models: KalmanFilter, weights: KalmanFilter, seed: int, error_limit: float) -> Step:
+            component = sensor.measure_sample(weights.state, seed, cover=True)
             if self.vote == "class":
-                return Measurement(component, *blend_votes(estimate, component.votes(), truth, shares))
-            return Measurement(component, *blend_scores(estimate, component.scores(), truth, shares))
+                errors = fuse_votes(models, weights, component.votes(), truth, shares, linear, error_limit)
+                return Step(component, *errors)
+            measured = blend_scores(models.state, component.scores(), truth, shares)
+            return take_in(component, measured, models, weights, shares, linear, error_limit)
 
         def error_of(estimate: npt.NDArray[np.float64]) -> float:
             return float(shares @ (estimate.argmax(axis=1) != truth))
 
         run = run_filters(
             measure_all_rows(sensor, sample_weight, seeds[0]),
-            measure,
+            step,
             error_of,
             shares,
             seeds[1:],
-            weighting=self.weighting,
             guessing_error=error_of_guessing(sensor.n_classes) if self.reset else None,
             process_noise=self.process_noise,
         )

@@ -1,5 +1,5 @@
 """Filters: Kalman arithmetic on arrays, knowing nothing about classifiers."""
 
-from fuselearn.filters.kalman import KalmanFilter
+from fuselearn.filters.kalman import KalmanFilter, gain_of
 
-__all__ = ["KalmanFilter"]
+__all__ = ["KalmanFilter", "gain_of"]

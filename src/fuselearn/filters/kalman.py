@@ -7,7 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn._kernels import kernel
+from fuselearn._kernels import inlined, kernel
 
 
 class KalmanFilter:
@@ -112,10 +112,18 @@ class KalmanFilter:
         """
         if not 0 <= error < math.inf:
             raise ValueError(f"error must be a finite number of at least 0, not {error!r}.")
-        uncertainty = self.variance + error
-        self.gain = self.variance / uncertainty if uncertainty > 0 else 0.0
+        self.gain = _gain(self.variance, error)
         self.variance -= self.gain * self.variance
         return self.gain
+
+
+def _gain(variance, error):  # type: ignore[no-untyped-def]
+    """Give the gain K = P / (P + R), 0 if both are 0."""
+    uncertainty = variance + error
+    return variance / uncertainty if uncertainty > 0 else 0.0
+
+
+gain_of = inlined(_gain)
 
 
 @kernel

@@ -13,7 +13,15 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn.ensembles.base import check_choice, check_number, check_whole_number, validate_rows
-from fuselearn.ensembles.filtering import FilterTrace, Measurement, closed_form_coefficients, run_filters
+from fuselearn.ensembles.filtering import (
+    FilterTrace,
+    Measurement,
+    Step,
+    closed_form_coefficients,
+    run_filters,
+    take_in,
+)
+from fuselearn.filters import KalmanFilter
 from fuselearn.multilabel.base import Labels, Scores, Weights, count_all_rows
 from fuselearn.multilabel.estimator_sensor import EstimatorLabelSensor
 from fuselearn.multilabel.fusion import FusedClassifier, LabelComponent, LabelSum
@@ -66,20 +74,20 @@ class FilteredClassifier(FilterTrace, FusedClassifier):
         n_draws = count_draws(self.max_samples, n_rows)
         truth = Y > 0
 
-        def measure(estimate: Scores, chances: Weights, seed: int) -> Measurement:
-            component = self._train_next(sensor, draw_counts(seed, chances, n_draws), seed)
-            return Measurement(component, *blend_label_scores(estimate, component.scores(), truth, shares))
+        def step(models: KalmanFilter, chances: KalmanFilter, seed: int, error_limit: float) -> Step:
+            component = self._train_next(sensor, draw_counts(seed, chances.state, n_draws), seed)
+            measured = blend_label_scores(models.state, component.scores(), truth, shares)
+            return take_in(component, measured, models, chances, shares, self.weighting == "linear", error_limit)
 
         def error_of(estimate: Scores) -> float:
             return float(shares @ hamming_losses(estimate, truth))
 
         run = run_filters(
             self._train_first(sensor, *count_all_rows(weights, n_rows), seeds[0]),
-            measure,
+            step,
             error_of,
             shares,
             seeds[1:],
-            weighting=self.weighting,
             guessing_error=GUESSING_LOSS if self.reset else None,
             process_noise=self.process_noise,
         )
@@ -249,23 +257,12 @@ class KFHEMultilabelClassifier(FilteredClassifier):
         return [component.model for component in self._fused_.components]
 
 
-def blend_label_scores(
-    estimate: Scores, scores: Scores, truth: npt.NDArray[np.bool_], shares: Weights
-) -> tuple[Scores, Weights, float, float, float]:
-    """Average an estimate with a component's scores, and compare it with the truth.
-
-    Returns
-    -------
-    measurement : array of shape (n_rows, n_labels)
-    losses : array of shape (n_rows,)
-        Share of the labels that are wrong in the measurement.
-    error, own_error, estimate_error : float
-        Weighted mean of the losses of the measurement, of the component and of the estimate.
-    """
+def blend_label_scores(estimate: Scores, scores: Scores, truth: npt.NDArray[np.bool_], shares: Weights) -> Measurement:
+    """Average an estimate with a component's scores; the loss of a row is its share of wrong labels."""
     measurement = 0.5 * (estimate + scores)
     losses = hamming_losses(measurement, truth)
     own_error, estimate_error = (float(shares @ hamming_losses(of, truth)) for of in (scores, estimate))
-    return measurement, losses, float(shares @ losses), own_error, estimate_error
+    return Measurement(measurement, losses, float(shares @ losses), own_error, estimate_error)
 
 
 def hamming_losses(scores: Scores, truth: npt.NDArray[np.bool_]) -> Weights:

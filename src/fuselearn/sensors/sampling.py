@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fuselearn._kernels import kernel
-from fuselearn.engines.tree.random import mix, uniform
+from fuselearn.engines.tree.random import exponential, mix
 
 MOST_TRIES = 100
 
@@ -53,10 +53,15 @@ def draw_covering_counts(
 @kernel
 def draw(key, weights, n_draws):  # type: ignore[no-untyped-def]
     """Do the work of ``draw_counts``, for callers that are kernels themselves."""
+    # In two loops, since only the second one can be made of vector instructions.
+    keys = np.empty(n_draws + 1, dtype=np.uint64)
+    for k in range(n_draws + 1):
+        keys[k] = mix(key, k)
     spacings = np.empty(n_draws + 1)
+    for k in range(n_draws + 1):
+        spacings[k] = exponential(keys[k])
     total_spacing = 0.0
     for k in range(n_draws + 1):
-        spacings[k] = -np.log1p(-uniform(mix(key, k)))
         total_spacing += spacings[k]
     total_weight = 0.0
     last = 0

@@ -108,7 +108,7 @@ def grow_abreast(growth, columns, table, counts, limits):  # type: ignore[no-unt
                 entries[block], start, end, totals, np.int64(squares), np.int64(weight),
                 limits.min_leaf, best, best_below, scores, belows, places,
             )  # fmt: skip
-            for lane in range(LANES):
+            for lane in range(min(LANES, n_features - block * LANES)):
                 if places[lane] >= 0 and scores[lane] * best_below > best * belows[lane]:
                     best, best_below = scores[lane], belows[lane]
                     f = block * LANES + lane
@@ -142,7 +142,7 @@ def grow_abreast(growth, columns, table, counts, limits):  # type: ignore[no-unt
         grow_right = not is_terminal(nodes, values, child + 1, depth + 1, limits, False)
         middle = last_left + 1
         if grow_left and grow_right:
-            _deal_out(entries, n_features, start, end, is_left, aside)
+            _deal_out(entries, n_features, f, start, end, is_left, aside)
         elif grow_left or grow_right:  # at most one child goes on, so the other one's entries may be overwritten
             _keep_side(entries, n_features, start, end, is_left, np.uint8(grow_left))
             if grow_right:
@@ -236,9 +236,11 @@ def _keep_side(entries, n_features, start, end, is_left, side):  # type: ignore[
 
 
 @inlined
-def _deal_out(entries, n_features, start, end, is_left, aside):  # type: ignore[no-untyped-def]
+def _deal_out(entries, n_features, split_feature, start, end, is_left, aside):  # type: ignore[no-untyped-def]
     """Reorder every column's entries so that the left ones come first, each side still sorted."""
     for f in range(n_features):
+        if f == split_feature:  # its order is the right one already
+            continue
         block, lane = f // LANES, f % LANES
         n_left = np.uint64(start)
         # Both places are written and one of them is kept: a wrong guess at a branch would cost more.

@@ -10,7 +10,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 LANES = 16
-# An entry of a sorted column is one word; from the lowest bit on: its row, how often that was drawn, its class, its code.
+# An entry of a sorted column is one word: from the lowest bit on its row, how often it was drawn, its class, its code.
 ROW_BITS, COUNT_BITS, CLASS_BITS = 11, 6, 4
 COUNT_SHIFT = ROW_BITS
 CLASS_SHIFT = COUNT_SHIFT + COUNT_BITS
