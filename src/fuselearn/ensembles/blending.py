@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn._kernels import kernel
+from fuselearn._kernels import kernel, larger
 from fuselearn.ensembles.filtering import Measurement, pull_weights
 from fuselearn.filters import KalmanFilter, gain_of
 
@@ -81,6 +81,7 @@ def fuse_votes(
 def _fuse_votes(estimate, variance, weights, weight_variance, votes, truth, shares, linear, error_limit):  # type: ignore[no-untyped-def]
     n_rows, n_classes = estimate.shape
     wrong = np.empty(n_rows, dtype=np.bool_)
+    voted = np.empty(n_rows)
     error = 0.0
     vote_error = 0.0
     estimate_error = 0.0
@@ -88,22 +89,27 @@ def _fuse_votes(estimate, variance, weights, weight_variance, votes, truth, shar
         # Nothing here depends on a branch, which would often be guessed wrong. The true class has the largest score
         # (the first of equal ones) if it exceeds all earlier ones and no later one exceeds it.
         vote, true = votes[i], truth[i]
-        own_before = estimate[i, true]
-        own = 0.5 * (own_before + (vote == true))
-        right = right_before = True
+        own = estimate[i, true]
+        earlier = later = -np.inf
         for j in range(n_classes):
-            before = estimate[i, j]
-            blended = 0.5 * (before + (vote == j))
-            right &= (own > blended) | ((own == blended) & (true <= j))
-            right_before &= (own_before > before) | ((own_before == before) & (true <= j))
-        wrong[i] = not right
+            earlier = larger(earlier, estimate[i, j] if j < true else -np.inf)
+            later = larger(later, estimate[i, j] if j > true else -np.inf)
+        right_before = (own > earlier) & (own >= later)
+        # In the measurement, twice of which is compared, the class of the vote has a score that is larger by one.
+        voted[i] = estimate[i, vote]
+        raised = voted[i] + 1.0
+        right_if_true = (raised > earlier) & (raised >= later)
+        right_if_other = right_before & ((own > raised) | ((own == raised) & (true < vote)))
+        wrong[i] = not (right_if_true if vote == true else right_if_other)
         error += shares[i] * wrong[i]
         vote_error += shares[i] * (vote != true)
         estimate_error += shares[i] * (not right_before)
     if vote_error < error_limit:
         gain = gain_of(variance, error)
+        scores = estimate.ravel()
+        for k in range(len(scores)):
+            scores[k] += gain * (0.5 * scores[k] - scores[k])
         for i in range(n_rows):
-            for j in range(n_classes):
-                estimate[i, j] += gain * (0.5 * (estimate[i, j] + (votes[i] == j)) - estimate[i, j])
+            estimate[i, votes[i]] = voted[i] + gain * (0.5 * (voted[i] + 1.0) - voted[i])
         pull_weights(weights, wrong, shares, linear, gain_of(weight_variance, error))
     return error, vote_error, estimate_error
