@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fuselearn.datasets import segments
 from fuselearn.datasets.dataset import DatasetError
 from fuselearn.datasets.storage import exact_floats
 from fuselearn.datasets.tables import MISSING, file_kind, read_columns, read_frame, separator, text_encoding
@@ -86,14 +88,14 @@ class TableStream:
         if not self.path.is_file():
             raise FileNotFoundError(f"There is no file {self.path}.")
         self.kind = file_kind(self.path)
-        columns = read_columns(self.path)
-        missing = [name for name in wanted.names if name not in columns]
+        self.columns = read_columns(self.path)
+        missing = [name for name in wanted.names if name not in self.columns]
         if missing:
             raise DatasetError(
                 f"{self.path} lacks {'the column' if len(missing) == 1 else 'the columns'} {name_columns(missing)}, "
                 "which the model was trained on."
             )
-        self.ignored = [name for name in columns if name not in set(wanted.names)]
+        self.ignored = [name for name in self.columns if name not in set(wanted.names)]
 
     def __iter__(self) -> Iterator[pd.DataFrame]:
         """Yield the blocks, each with the wanted columns in the order in which they were asked for."""
@@ -107,8 +109,6 @@ class TableStream:
                 yield self._tidy(frame.iloc[start : start + self.block_rows])
 
     def _csv_blocks(self) -> Iterator[pd.DataFrame]:
-        import pandas as pd
-
         options: dict[str, Any] = {
             "sep": separator(self.path),
             # All columns are read, since pandas checks the number of cells in a line only then.
@@ -119,12 +119,44 @@ class TableStream:
             "keep_default_na": False,
             "na_values": list(MISSING),
             "encoding": text_encoding("utf-8"),
+            "low_memory": False,
             **exact_floats(),
         }
+        n_rows = 0
+        if self.path.stat().st_size > segments.SEGMENT_BYTES:
+            try:
+                for block in self._segment_blocks(options):
+                    yield block
+                    n_rows += len(block)
+                return
+            except segments.NotCutError:
+                pass
+        yield from self._blocks_in_one_go(options, n_rows)
+
+    def _segment_blocks(self, options: dict[str, Any]) -> Iterator[pd.DataFrame]:
+        from joblib import cpu_count
+
+        parser = segments.SegmentParser(
+            self.columns, self.wanted.names, len(self.wanted.numbers) == len(self.wanted.names), options
+        )
+        # Where pandas has to be asked for exact floats, it holds the interpreter's lock for each of them.
+        n_threads = 1 if exact_floats() else cpu_count()
+        with closing(segments.read_segments(self.path, parser, n_threads=n_threads)) as frames:
+            for frame in frames:
+                for start in range(0, len(frame), self.block_rows):
+                    yield frame.iloc[start : start + self.block_rows]
+
+    def _blocks_in_one_go(self, options: dict[str, Any], n_given: int) -> Iterator[pd.DataFrame]:
+        """Read from the beginning of the file, and yield what comes after the rows that have been given already."""
+        import pandas as pd
+
+        n_rows = 0
         try:
             with pd.read_csv(self.path, chunksize=self.block_rows, **options) as blocks:
                 for block in blocks:
-                    yield block[self.wanted.names]
+                    n_rows += len(block)
+                    if n_rows > n_given or not n_given:
+                        yield block[self.wanted.names].iloc[max(n_given - n_rows, -len(block)) :]
         except pd.errors.ParserError as error:
             reason = str(error).removeprefix("Error tokenizing data. C error: ").strip()
             raise DatasetError(f"{self.path} is not a well-formed table: {reason}.") from error

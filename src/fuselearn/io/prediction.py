@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, nullcontext
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
+from joblib import effective_n_jobs, parallel_config
 
 from fuselearn.datasets import DatasetError, TableStream, Wanted
 from fuselearn.datasets.tables import read_columns
@@ -61,7 +66,7 @@ def open_rows(model: Any, path: str | os.PathLike[str], *, block_rows: int | Non
 
 
 def predict_blocks(model: Any, rows: TableStream, *, proba: bool = False) -> Iterator[pd.DataFrame]:
-    """Predict for one block of rows after the other, while the next one is being read.
+    """Predict for one block of rows after the other, while the next ones are being read.
 
     Parameters
     ----------
@@ -79,12 +84,19 @@ def predict_blocks(model: Any, rows: TableStream, *, proba: bool = False) -> Ite
         probability of each class or label.
     """
     names = getattr(model, "feature_names_in_", None)
-    blocks = iter(rows)
-    with ThreadPoolExecutor(1) as reader:
-        waiting = reader.submit(next, blocks, None)
-        while (block := waiting.result()) is not None:
-            waiting = reader.submit(next, blocks, None)
-            yield _predict(model, block[list(names)] if names is not None else block.to_numpy(), proba)
+    n_threads = effective_n_jobs(_attribute(model, "n_jobs", None))
+    waiting: deque[Future[pd.DataFrame]] = deque()
+    pool = ThreadPoolExecutor(n_threads)
+    try:
+        with closing(iter(rows)) as blocks:
+            for block in blocks:
+                waiting.append(pool.submit(_predict, model, _arrange(block, names), proba, n_threads > 1))
+                if len(waiting) > n_threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def format_answers(answers: pd.DataFrame, *, header: bool = False) -> bytes:
@@ -115,26 +127,62 @@ def format_answers(answers: pd.DataFrame, *, header: bool = False) -> bytes:
 
     if len(answers.columns) > 1 or answers.iloc[:, 0].dtype.kind == "f":
         return answers.to_csv(index=False, header=header, lineterminator="\n").encode()
-    numbers, classes = pd.factorize(answers.iloc[:, 0], use_na_sentinel=False)
-    lines = [pd.DataFrame([name]).to_csv(index=False, header=False, lineterminator="\n").encode() for name in classes]
-    title = answers.iloc[:0].to_csv(index=False, lineterminator="\n").encode() if header else b""
-    return title + b"".join(np.array(lines, dtype=object)[numbers].tolist())
+    predicted = answers.iloc[:, 0]
+    if isinstance(predicted.dtype, pd.CategoricalDtype):
+        numbers, classes = predicted.cat.codes.to_numpy(), predicted.cat.categories
+    else:
+        numbers, classes = pd.factorize(predicted, use_na_sentinel=False)
+    lines = np.array([_format_line(name) for name in classes], dtype=object)
+    title = _format_line(predicted.name) if header else b""
+    return title + b"".join(lines[numbers].tolist())
 
 
-def _predict(model: Any, rows: Any, proba: bool) -> pd.DataFrame:
+@lru_cache(maxsize=10_000, typed=True)
+def _format_line(cell: Any) -> bytes:
+    """Let pandas write a line of one cell, which takes it as long as thousands of them."""
     import pandas as pd
 
-    predicted = np.asarray(model.predict(rows))
+    line: str = pd.DataFrame([cell]).to_csv(index=False, header=False, lineterminator="\n")
+    return line.encode()
+
+
+def _arrange(block: pd.DataFrame, names: Any) -> Any:
+    """Give the rows as the model takes them: with its columns in their order, or without names if it knows none."""
+    if names is None:
+        return block.to_numpy()
+    return block if list(block.columns) == list(names) else block[list(names)]
+
+
+def _predict(model: Any, rows: Any, proba: bool, alone: bool) -> pd.DataFrame:
+    """Predict for a block, with a single thread if other blocks have the others."""
+    with parallel_config("sequential") if alone else nullcontext():
+        predicted = np.asarray(model.predict(rows))
+        chances = model.predict_proba(rows) if proba else None
+    return _tabulate(model, predicted, chances)
+
+
+def _tabulate(model: Any, predicted: npt.NDArray[Any], chances: Any) -> pd.DataFrame:
+    import pandas as pd
+
     if predicted.ndim == 2:
         names = [str(name) for name in _attribute(model, "labels_", range(predicted.shape[1]))]
         answer = pd.DataFrame(predicted, columns=names)
     else:
         names = [str(name) for name in _attribute(model, "classes_", ())]
-        answer = pd.DataFrame({"prediction": predicted})
-    if proba:
-        chances = pd.DataFrame(model.predict_proba(rows), columns=[f"p:{name}" for name in names])
-        answer = pd.concat([answer, chances], axis=1)
+        answer = pd.DataFrame({"prediction": _as_categories(predicted, _attribute(model, "classes_", None))})
+    if chances is not None:
+        answer = pd.concat([answer, pd.DataFrame(chances, columns=[f"p:{name}" for name in names])], axis=1)
     return answer
+
+
+def _as_categories(predicted: Any, classes: Any) -> Any:
+    """Give classes that are text by their numbers, since pandas takes long to look at each text."""
+    import pandas as pd
+
+    if predicted.dtype.kind != "U" or classes is None:
+        return predicted
+    numbers = np.searchsorted(classes, predicted)
+    return pd.Categorical.from_codes(numbers, classes)
 
 
 def _attribute(model: Any, name: str, otherwise: Any) -> Any:
