@@ -7,7 +7,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -144,7 +144,8 @@ def predict(
             typer.echo(f"Ignored: {_listed(rows.ignored)}, which the model does not know.", err=True)
         if output is not None:
             _refuse_folder(output)
-        n_rows = _write(predict_blocks(fitted, rows, proba=proba), output, as_json)
+        with closing(predict_blocks(fitted, rows, proba=proba)) as answers:
+            n_rows = _write(answers, output, as_json)
     if output is not None:
         said = {"rows": n_rows, "file": str(output), "ignored": rows.ignored}
         typer.echo(json.dumps(said) if as_json else f"Predicted {n_rows} rows. The predictions lie in {output}")
@@ -259,6 +260,7 @@ def _read_labels(text: str | None) -> Any:
 def _write(answers: Iterator[pd.DataFrame], output: Path | None, as_json: bool) -> int:
     """Write predictions to a file or to standard output, and return how many."""
     from fuselearn.io import format_answers
+    from fuselearn.io.replacing import replacing
 
     n_rows = 0
     if output is None:
@@ -270,7 +272,7 @@ def _write(answers: Iterator[pd.DataFrame], output: Path | None, as_json: bool) 
                 typer.echo(format_answers(answer, header=n_rows == 0), nl=False)
             n_rows += len(answer)
         return n_rows
-    with open(output, "wb") as file, _bar("Predicting") as tell:
+    with replacing(output) as file, _bar("Predicting") as tell:
         for answer in answers:
             file.write(format_answers(answer, header=n_rows == 0))
             n_rows += len(answer)

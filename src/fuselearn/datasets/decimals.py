@@ -2,14 +2,14 @@
 
 A general reader of CSV files looks at each character several times: for quotes, for cells, for missing values, for
 numbers. Where all columns that matter hold numbers, one pass is enough. It knows plain text only: cells of the form
-``-12.5e-3``, missing values, cells to skip; lines that have one cell per column. For all else it gives up, and a general
-reader has to look.
+``-12.5e-3``, missing values, cells to skip; lines that have one cell per column. For all else it gives up, and a
+general reader has to look.
 
 A cell w·10^q with a whole number w is turned into the nearest float as follows. If w < 2^53 and abs(q) <= 22, then
-w and 10^abs(q) are floats, and one multiplication or division rounds once. Else the upper 64 bits U of the product of
-w and the upper 64 bits of 10^q bound the value: U <= value < U + 2 in units of U's last bit. Of these bits a float takes
-53, and unless the others lie right below one half, both bounds round to the same float. The few cells left in doubt, about
-one of a thousand with 17 digits, are left to Python, whose ``float`` is exact [1]_.
+w and 10^abs(q) are floats, and one multiplication or division rounds once [1]_. Else the upper 64 bits U of the product
+of w and the upper 64 bits of 10^q bound the value: U <= value < U + 2, in units of U's last bit. A float takes 53 of
+these bits, and unless the others lie right below one half, both bounds round to the same float. The cells left in
+doubt, about one of a thousand with 17 digits, are left to Python, whose ``float`` is exact.
 
 References
 ----------
@@ -123,7 +123,7 @@ _POWERS = 10.0 ** np.arange(23)
 
 
 @kernel
-def _count_lines(text):
+def _count_lines(text):  # type: ignore[no-untyped-def]
     n_lines = 0
     for character in text:
         n_lines += character == _NEWLINE
@@ -131,11 +131,11 @@ def _count_lines(text):
 
 
 @kernel
-def _read_rows(text, separator, places, missing, scales, exponents, powers, numbers, bits, doubts):
+def _read_rows(text, separator, places, missing, scales, exponents, powers, numbers, bits, doubts):  # type: ignore[no-untyped-def]
     """Fill `numbers`, of which `bits` is another view; give the number of rows, or -1, and of cells left in doubt."""
     row, n_doubts, here = 0, 0, 0
     while here < len(text):
-        if text[here] == _NEWLINE:  # a blank line is no row
+        if text[here] == _NEWLINE or text[here] == _RETURN:  # a blank line is no row
             here += 1
             continue
         for column in range(len(places)):
@@ -154,7 +154,7 @@ def _read_rows(text, separator, places, missing, scales, exponents, powers, numb
                     numbers[row, place] = -value if negative else value
                 else:
                     nearest = np.uint64(0)
-                    if n_digits <= MOST_DIGITS and abs(exponent) <= LARGEST_EXPONENT:
+                    if digits > 0 and n_digits <= MOST_DIGITS and abs(exponent) <= LARGEST_EXPONENT:
                         q = exponent + LARGEST_EXPONENT
                         nearest = _round(digits, scales[q], exponents[q])
                     bits[row, place] = nearest | np.uint64(negative) << np.uint64(63)
@@ -174,7 +174,7 @@ def _read_rows(text, separator, places, missing, scales, exponents, powers, numb
 
 
 @inlined
-def _scan_number(text, here):
+def _scan_number(text, here):  # type: ignore[no-untyped-def]
     """Give where a number ends, its digits, its power of ten, how many digits there are, and whether it is negative."""
     negative = text[here] == _MINUS
     if negative:
@@ -214,13 +214,13 @@ def _scan_number(text, here):
 
 
 @inlined
-def _are_digits(word):
+def _are_digits(word):  # type: ignore[no-untyped-def]
     """Tell whether all eight bytes are at most 9: neither they nor they plus 6 reach into the upper four bits."""
     return ((word | (word + np.uint64(0x0606060606060606))) & np.uint64(0xF0F0F0F0F0F0F0F0)) == 0
 
 
 @inlined
-def _join_digits(word):
+def _join_digits(word):  # type: ignore[no-untyped-def]
     """Join eight digits, of which the lowest byte is the first, to one number: to pairs, to fours, to all."""
     pairs = (word * np.uint64(10) + (word >> np.uint64(8))) & np.uint64(0x00FF00FF00FF00FF)
     fours = (pairs * np.uint64(100) + (pairs >> np.uint64(16))) & np.uint64(0x0000FFFF0000FFFF)
@@ -228,7 +228,7 @@ def _join_digits(word):
 
 
 @inlined
-def _round(digits, scale, exponent):
+def _round(digits, scale, exponent):  # type: ignore[no-untyped-def]
     """Give the bits of the float nearest to digits·scale·2^exponent, or 0 if that is in doubt."""
     shift = leading_zeros(digits)
     product = high_product(digits << shift, scale)
@@ -243,7 +243,7 @@ def _round(digits, scale, exponent):
 
 
 @kernel
-def _missing_end(text, separator, here, missing):
+def _missing_end(text, separator, here, missing):  # type: ignore[no-untyped-def]
     """Give where a cell that is a missing value ends, or -1."""
     word, length = np.uint64(0), np.uint64(0)
     while not (text[here] == separator or text[here] == _NEWLINE or text[here] == _RETURN):
@@ -260,7 +260,7 @@ def _missing_end(text, separator, here, missing):
 
 
 @kernel
-def _skip(text, separator, here):
+def _skip(text, separator, here):  # type: ignore[no-untyped-def]
     """Give where a cell ends, or -1 if it has a quote, which might hide its end."""
     while not (text[here] == separator or text[here] == _NEWLINE or text[here] == _RETURN):
         if text[here] == _QUOTE:
@@ -270,7 +270,7 @@ def _skip(text, separator, here):
 
 
 @inlined
-def _ends_cell(text, separator, here, last):
+def _ends_cell(text, separator, here, last):  # type: ignore[no-untyped-def]
     if not last:
         return text[here] == separator
     return text[here] == _NEWLINE or (text[here] == _RETURN and text[here + 1] == _NEWLINE)

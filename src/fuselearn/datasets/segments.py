@@ -1,10 +1,10 @@
 """Reading a large CSV file in segments that several threads parse at once.
 
 A file is cut into segments of some megabytes, each of which ends where a line does. A line may end inside of a quoted
-cell, which is not the end of a row; but then the parser of that segment meets the segment's end inside of quotes and fails.
-So if one segment after the other can be parsed, each has begun with a row, and their rows are those of the file. At the
-first failure the reader stops: whether the cut was wrong or the file is, only a parser that reads it from the beginning
-can tell, and name the line.
+cell, which is not the end of a row; but then the parser of that segment meets the segment's end inside of quotes and
+fails. So if one segment after the other can be parsed, each has begun with a row, and their rows are those of the file.
+At the first failure the reader stops: whether the cut was wrong or the file is, only a parser that reads it from the
+beginning can tell, and name the line.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import gzip
 import io
 import zlib
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,9 +84,7 @@ class SegmentParser:
         return read_numbers(segment, self.options["sep"], len(self.columns), wanted, self.options["na_values"])
 
 
-def read_segments(
-    path: Path, parser: SegmentParser, *, n_threads: int, segment_bytes: int = SEGMENT_BYTES
-) -> Iterator[pd.DataFrame]:
+def read_segments(path: Path, parser: SegmentParser, n_threads: int, segment_bytes: int) -> Generator[pd.DataFrame]:
     """Yield the rows of a CSV file, a segment at a time.
 
     Parameters
@@ -157,7 +155,8 @@ def cut_rows(file: io.BufferedIOBase, n_bytes: int) -> Iterator[bytearray]:
     while True:
         segment = bytearray(n_bytes)
         del segment[file.readinto(segment) :]
-        n_quotes, line = segment.count(b'"'), b""
+        n_quotes = segment.count(b'"') if b'"' in segment else 0  # to count takes ten times as long as to look
+        line = b""
         while len(segment) <= 2 * n_bytes and (line := file.readline(n_bytes)):
             segment += line
             n_quotes += line.count(b'"')

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any
 from fuselearn.datasets import segments
 from fuselearn.datasets.dataset import DatasetError
 from fuselearn.datasets.storage import exact_floats
-from fuselearn.datasets.tables import MISSING, file_kind, read_columns, read_frame, separator, text_encoding
+from fuselearn.datasets.tables import (
+    MISSING,
+    file_kind,
+    malformed,
+    read_columns,
+    read_frame,
+    separator,
+    text_encoding,
+)
 from fuselearn.datasets.targets import name_columns
 
 if TYPE_CHECKING:
@@ -97,7 +105,7 @@ class TableStream:
             )
         self.ignored = [name for name in self.columns if name not in set(wanted.names)]
 
-    def __iter__(self) -> Iterator[pd.DataFrame]:
+    def __iter__(self) -> Generator[pd.DataFrame]:
         """Yield the blocks, each with the wanted columns in the order in which they were asked for."""
         if self.kind in (".csv", ".tsv"):
             yield from self._csv_blocks()
@@ -128,7 +136,8 @@ class TableStream:
                 for block in self._segment_blocks(options):
                     yield block
                     n_rows += len(block)
-                return
+                if n_rows:
+                    return
             except segments.NotCutError:
                 pass
         yield from self._blocks_in_one_go(options, n_rows)
@@ -141,7 +150,7 @@ class TableStream:
         )
         # Where pandas has to be asked for exact floats, it holds the interpreter's lock for each of them.
         n_threads = 1 if exact_floats() else cpu_count()
-        with closing(segments.read_segments(self.path, parser, n_threads=n_threads)) as frames:
+        with closing(segments.read_segments(self.path, parser, n_threads, segments.SEGMENT_BYTES)) as frames:
             for frame in frames:
                 for start in range(0, len(frame), self.block_rows):
                     yield frame.iloc[start : start + self.block_rows]
@@ -152,18 +161,25 @@ class TableStream:
 
         n_rows = 0
         try:
+            first = pd.read_csv(self.path, nrows=1, **{**options, "dtype": str})
+            if not isinstance(first.index, pd.RangeIndex):  # pandas takes surplus cells of the first row for an index
+                raise DatasetError(
+                    f"{self.path} is not a well-formed table: its first row has more cells than there are column names."
+                )
             with pd.read_csv(self.path, chunksize=self.block_rows, **options) as blocks:
                 for block in blocks:
                     n_rows += len(block)
                     if n_rows > n_given or not n_given:
                         yield block[self.wanted.names].iloc[max(n_given - n_rows, -len(block)) :]
         except pd.errors.ParserError as error:
-            reason = str(error).removeprefix("Error tokenizing data. C error: ").strip()
-            raise DatasetError(f"{self.path} is not a well-formed table: {reason}.") from error
+            raise malformed(self.path, error) from error
         except UnicodeDecodeError as error:
             raise DatasetError(f"{self.path} cannot be read as UTF-8 text ({error}).") from error
+        except DatasetError:
+            raise
         except ValueError as error:
-            raise DatasetError(f"{self.path}: {_name_culprit(self.path, self.wanted.numbers, options)}") from error
+            culprit = _name_culprit(self.path, self.wanted.numbers, options, self.block_rows)
+            raise DatasetError(f"{self.path}: {culprit}") from error
 
     def _parquet_blocks(self) -> Iterator[pd.DataFrame]:
         from pyarrow.parquet import ParquetFile
@@ -184,17 +200,16 @@ class TableStream:
         return block
 
 
-def _name_culprit(path: Path, numbers: Sequence[str], options: dict[str, Any]) -> str:
-    """Find the column of numbers that has a cell which is none."""
+def _name_culprit(path: Path, numbers: Sequence[str], options: dict[str, Any], block_rows: int) -> str:
+    """Find the first block of a file with a cell that is no number, and name the cell."""
     import pandas as pd
 
-    for name in numbers:
-        column = {**options, "usecols": [name], "dtype": str}
-        with pd.read_csv(path, chunksize=BLOCK_ROWS, **column) as blocks:
-            for number, block in enumerate(blocks):
+    with pd.read_csv(path, chunksize=block_rows, **{**options, "usecols": list(numbers), "dtype": str}) as blocks:
+        for block in blocks:
+            for name in numbers:
                 cells = block[name].dropna()
                 bad = cells[pd.to_numeric(cells, errors="coerce").isna()]
                 if len(bad):
-                    line = number * BLOCK_ROWS + int(bad.index[0]) % BLOCK_ROWS + 2
+                    line = bad.index[0] + 2
                     return f"column {name!r} holds {bad.iloc[0]!r} in line {line}, where the model expects a number."
     return "a cell cannot be read as a number."

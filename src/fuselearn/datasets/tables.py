@@ -143,6 +143,12 @@ def text_encoding(encoding: str) -> str:
     return "utf-8-sig" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
 
 
+def malformed(path: Path, error: ValueError) -> DatasetError:
+    """Say in a sentence what pandas found in a file that is no table."""
+    reason = str(error).removeprefix("Error tokenizing data. C error: ").strip()
+    return DatasetError(f"{path} is not a well-formed table: {reason}.")
+
+
 def read_columns(path: Path) -> list[str]:
     """Return the names of a file's columns, without reading its rows where the format allows it."""
     kind = file_kind(path)
@@ -153,6 +159,10 @@ def read_columns(path: Path) -> list[str]:
             head = pd.read_csv(path, sep=_SEPARATORS[kind], nrows=0, dtype=str, encoding=text_encoding("utf-8"))
         except pd.errors.EmptyDataError as error:
             raise DatasetError(f"{path} is empty.") from error
+        except pd.errors.ParserError as error:
+            raise malformed(path, error) from error
+        except UnicodeDecodeError as error:
+            raise DatasetError(f"{path} cannot be read as UTF-8 text ({error}).") from error
         return [str(name) for name in head.columns]
     if kind == ".parquet":
         return _parquet_columns(path)
@@ -195,8 +205,7 @@ def _read_csv(path: Path, sep: str, missing: Sequence[str], encoding: str) -> pd
     except pd.errors.EmptyDataError as error:
         raise DatasetError(f"{path} is empty.") from error
     except pd.errors.ParserError as error:
-        reason = str(error).removeprefix("Error tokenizing data. C error: ").strip()
-        raise DatasetError(f"{path} is not a well-formed table: {reason}.") from error
+        raise malformed(path, error) from error
 
 
 def _refuse_bad_names(names: list[str], sep: str, path: Path) -> None:

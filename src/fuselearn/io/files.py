@@ -13,7 +13,6 @@ import hashlib
 import io
 import json
 import os
-import secrets
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,6 +24,7 @@ from fuselearn.io.contents import check_contents
 from fuselearn.io.errors import ModelFileError
 from fuselearn.io.flattening import flatten, unflatten
 from fuselearn.io.header import FORMAT, describe_model
+from fuselearn.io.replacing import replacing
 from fuselearn.io.trust import refuse_untrusted
 
 HEADER, MODEL, DIGEST = "header.json", "model.skops", "digest.txt"
@@ -70,7 +70,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         _trusted_types(skops, content)  # better to refuse now than when the model is needed
     header = json.dumps(describe_model(model), indent=1, default=str).encode()
     entries = {HEADER: header, MODEL: content, DIGEST: _digest(header, content)}
-    _write_whole(Path(os.path.realpath(path)), entries)
+    _write_whole(Path(path), entries)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -183,15 +183,6 @@ def _digest(header: bytes, content: bytes) -> bytes:
 
 def _write_whole(path: Path, entries: dict[str, bytes]) -> None:
     """Write an archive beside the old file and put it in its place."""
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        with open(beside, "xb") as file:
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-                for name, content in entries.items():
-                    archive.writestr(name, content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
+    with replacing(path, durable=True) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for name, content in entries.items():
+            archive.writestr(name, content)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Generator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, nullcontext
 from functools import lru_cache
@@ -65,7 +65,7 @@ def open_rows(model: Any, path: str | os.PathLike[str], *, block_rows: int | Non
     return TableStream(path, Wanted(kinds["number"], kinds["category"], kinds[""]), **options)
 
 
-def predict_blocks(model: Any, rows: TableStream, *, proba: bool = False) -> Iterator[pd.DataFrame]:
+def predict_blocks(model: Any, rows: TableStream, *, proba: bool = False) -> Generator[pd.DataFrame]:
     """Predict for one block of rows after the other, while the next ones are being read.
 
     Parameters
@@ -175,14 +175,19 @@ def _tabulate(model: Any, predicted: npt.NDArray[Any], chances: Any) -> pd.DataF
     return answer
 
 
-def _as_categories(predicted: Any, classes: Any) -> Any:
-    """Give classes that are text by their numbers, since pandas takes long to look at each text."""
+def _as_categories(predicted: npt.NDArray[Any], classes: npt.NDArray[Any] | None) -> Any:
+    """Give classes that are text as categories, since pandas takes long to look at each text."""
     import pandas as pd
 
-    if predicted.dtype.kind != "U" or classes is None:
-        return predicted
-    numbers = np.searchsorted(classes, predicted)
-    return pd.Categorical.from_codes(numbers, classes)
+    if predicted.dtype.kind == "U" and classes is not None:
+        numbers = np.searchsorted(classes, predicted)
+        if np.array_equal(classes.take(numbers, mode="clip"), predicted):
+            return pd.Categorical.from_codes(numbers, classes)
+    if predicted.dtype.kind == "O":
+        numbers, found = pd.factorize(predicted)
+        if (numbers >= 0).all():
+            return pd.Categorical.from_codes(numbers, found)
+    return predicted
 
 
 def _attribute(model: Any, name: str, otherwise: Any) -> Any:

@@ -1,0 +1,47 @@
+"""Writing a file so that a reader sees all of it or the old one."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+__all__ = ["replacing"]
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str], *, durable: bool = False) -> Iterator[BinaryIO]:
+    """Open a new file beside the old one; it takes the old one's place at the end, or is removed after an error.
+
+    What is no regular file, such as a pipe or ``/dev/stdout``, cannot be replaced and is written to.
+
+    Parameters
+    ----------
+    path : str or path
+        If it is a link, then the file that it points to is replaced.
+    durable : bool, default=False
+        Whether to wait until the content is on the disk, so that even a loss of power leaves a whole file.
+
+    Yields
+    ------
+    binary file
+    """
+    path = Path(os.path.realpath(path))
+    if path.exists() and not path.is_file():
+        with open(path, "wb") as file:
+            yield file
+        return
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        with open(beside, "xb") as file:
+            yield file
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
+        os.replace(beside, path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
