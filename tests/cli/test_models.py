@@ -1,6 +1,7 @@
 """From a table to a served model, by commands; every mistake gets a sentence and an exit code."""
 
 import json
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ from typer.testing import CliRunner
 
 import fuselearn
 from fuselearn.cli.main import app
-from fuselearn.datasets import make_digit_pairs
+from fuselearn.datasets import make_digit_pairs, segments
 
 runner = CliRunner()
 
@@ -88,6 +89,18 @@ def test_predictions_go_to_standard_output_without_a_file(folder):
     assert len(lines) == 151
     first = json.loads(run("predict", folder / "iris.fuse", folder / "iris.csv", "--json").stdout.splitlines()[0])
     assert first == {"prediction": "setosa"}
+
+
+def test_an_error_on_the_way_leaves_the_old_predictions(folder, tmp_path):
+    rows = (folder / "iris.csv").read_text()
+    (tmp_path / "broken.csv").write_text(rows + rows.splitlines()[1].replace("5.1", "long") + "\n")
+    (tmp_path / "out.csv").write_text("old")
+    with mock.patch.object(segments, "SEGMENT_BYTES", 1000):
+        result = run("predict", folder / "iris.fuse", tmp_path / "broken.csv", "-o", tmp_path / "out.csv")
+    assert result.exit_code == 2
+    assert "holds 'long' in line 152" in result.output
+    assert (tmp_path / "out.csv").read_text() == "old"
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["broken.csv", "out.csv"]
 
 
 def test_labels_are_columns(folder):
