@@ -131,15 +131,19 @@ def test_few_segments_are_in_memory_at_once(many_rows):
     assert n_given > 50
 
 
-def test_the_wrong_cell_is_named_with_its_line_in_the_file(many_rows):
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("1.5,wide", "column 'b' holds 'wide' in line 2503, where the model expects a number"),
+        ("1.5,2.5,3.5", "Expected 2 fields in line 2503, saw 3"),
+    ],
+)
+def test_a_mistake_is_named_with_its_line_in_the_file(many_rows, line, sentence):
     path, _ = many_rows
     lines = path.read_text().splitlines()
-    lines[2500] = "1.5,wide"
+    lines[2502] = line
     path.write_text("\n".join(lines))
-    assert "column 'b' holds 'wide' in line 2501, where" in read(path, Wanted(["a", "b"]), 1000)
-    lines[2500] = "1.5,2.5,3.5"
-    path.write_text("\n".join(lines))
-    assert "Expected 2 fields in line 2501, saw 3" in read(path, Wanted(["a", "b"]), 1000)
+    assert sentence in read(path, Wanted(["a", "b"]), 1000)
 
 
 def test_rows_before_an_error_are_given_once(many_rows):

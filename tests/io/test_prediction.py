@@ -27,7 +27,7 @@ def path(table, tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("n_jobs", [1, 2, 6])
 @pytest.mark.parametrize("as_text", [str, object])
 def test_blocks_are_predicted_as_the_whole_is(table, path, n_jobs, as_text):
     X, y = table

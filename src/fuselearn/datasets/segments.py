@@ -70,10 +70,10 @@ class SegmentParser:
         if self.numbers and (matrix := self._read_numbers(segment)) is not None:
             return pd.DataFrame(matrix, columns=list(self.wanted), copy=False)
         if segment.startswith(codecs.BOM_UTF8):
-            raise NotCutError  # pandas drops this mark at the beginning of a file only
+            raise NotCutError  # pandas would drop this mark, which it must do at the beginning of the file only
         frame = pd.read_csv(io.BytesIO(segment), header=None, names=list(self.columns), **self.options)
         if not isinstance(frame.index, pd.RangeIndex):
-            raise NotCutError  # pandas takes surplus cells of the first line for an index
+            raise NotCutError  # pandas has taken surplus cells of the first line for an index
         return frame[list(self.wanted)]
 
     def _read_numbers(self, segment: bytearray) -> Any:
@@ -106,7 +106,8 @@ def read_segments(path: Path, parser: SegmentParser, n_threads: int, segment_byt
     Raises
     ------
     NotCutError
-        If the next row cannot be parsed, or is not known to be one. All rows before it have been given.
+        If there are rows that cannot be parsed, or are not known to be some. What has been given before are the first
+        rows of the file, and each is whole.
     """
     waiting: deque[Future[pd.DataFrame]] = deque()
     pool = ThreadPoolExecutor(n_threads)

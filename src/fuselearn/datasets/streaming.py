@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 BLOCK_ROWS = 50_000
+MOST_THREADS = 8  # each holds a segment in memory, and a few read as fast as a disk can
 
 
 @dataclass(frozen=True)
@@ -139,17 +140,16 @@ class TableStream:
                 if n_rows:
                     return
             except segments.NotCutError:
-                pass
+                pass  # and see what a reader from the beginning makes of it
         yield from self._blocks_in_one_go(options, n_rows)
 
     def _segment_blocks(self, options: dict[str, Any]) -> Iterator[pd.DataFrame]:
         from joblib import cpu_count
 
-        parser = segments.SegmentParser(
-            self.columns, self.wanted.names, len(self.wanted.numbers) == len(self.wanted.names), options
-        )
+        only_numbers = not (self.wanted.texts or self.wanted.others)
+        parser = segments.SegmentParser(self.columns, self.wanted.names, only_numbers, options)
         # Where pandas has to be asked for exact floats, it holds the interpreter's lock for each of them.
-        n_threads = 1 if exact_floats() else cpu_count()
+        n_threads = 1 if exact_floats() else min(cpu_count(), MOST_THREADS)
         with closing(segments.read_segments(self.path, parser, n_threads, segments.SEGMENT_BYTES)) as frames:
             for frame in frames:
                 for start in range(0, len(frame), self.block_rows):

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["format_answers", "open_rows", "predict_blocks"]
 
+MOST_BLOCKS = 4  # in memory at once; where there are more threads, they share one
+
 
 def open_rows(model: Any, path: str | os.PathLike[str], *, block_rows: int | None = None) -> TableStream:
     """Open a file of new rows for a model.
@@ -80,18 +82,19 @@ def predict_blocks(model: Any, rows: TableStream, *, proba: bool = False) -> Gen
     Yields
     ------
     DataFrame
-        The column ``prediction``, or one column of 0 and 1 per label; and, if asked for, a column ``p:NAME`` with the
-        probability of each class or label.
+        The column ``prediction``, of categories where classes are text, or one column of 0 and 1 per label; and, if
+        asked for, a column ``p:NAME`` with the probability of each class or label.
     """
-    names = getattr(model, "feature_names_in_", None)
     n_threads = effective_n_jobs(_attribute(model, "n_jobs", None))
+    each_alone = 1 < n_threads <= MOST_BLOCKS
+    n_blocks = n_threads if each_alone else 1
     waiting: deque[Future[pd.DataFrame]] = deque()
-    pool = ThreadPoolExecutor(n_threads)
+    pool = ThreadPoolExecutor(n_blocks)
     try:
         with closing(iter(rows)) as blocks:
             for block in blocks:
-                waiting.append(pool.submit(_predict, model, _arrange(block, names), proba, n_threads > 1))
-                if len(waiting) > n_threads:
+                waiting.append(pool.submit(_predict, model, block, proba, each_alone))
+                if len(waiting) > n_blocks:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
@@ -146,19 +149,20 @@ def _format_line(cell: Any) -> bytes:
     return line.encode()
 
 
+def _predict(model: Any, block: pd.DataFrame, proba: bool, alone: bool) -> pd.DataFrame:
+    """Predict for a block, with a single thread if the others have blocks of their own."""
+    rows = _arrange(block, getattr(model, "feature_names_in_", None))
+    with parallel_config("sequential") if alone else nullcontext():
+        predicted = np.asarray(model.predict(rows))
+        chances = model.predict_proba(rows) if proba else None
+    return _tabulate(model, predicted, chances)
+
+
 def _arrange(block: pd.DataFrame, names: Any) -> Any:
     """Give the rows as the model takes them: with its columns in their order, or without names if it knows none."""
     if names is None:
         return block.to_numpy()
     return block if list(block.columns) == list(names) else block[list(names)]
-
-
-def _predict(model: Any, rows: Any, proba: bool, alone: bool) -> pd.DataFrame:
-    """Predict for a block, with a single thread if other blocks have the others."""
-    with parallel_config("sequential") if alone else nullcontext():
-        predicted = np.asarray(model.predict(rows))
-        chances = model.predict_proba(rows) if proba else None
-    return _tabulate(model, predicted, chances)
 
 
 def _tabulate(model: Any, predicted: npt.NDArray[Any], chances: Any) -> pd.DataFrame:
