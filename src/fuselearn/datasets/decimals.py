@@ -23,7 +23,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn._kernels import eight_bytes, high_product, inlined, kernel, leading_zeros
+from fuselearn._kernels import eight_bytes, float_of, high_product, inlined, kernel, leading_zeros
 
 __all__ = ["read_numbers"]
 
@@ -79,7 +79,7 @@ def read_numbers(
     codes = np.array([_pack(word) for word in missing], dtype=np.uint64)
     n_rows, n_doubts = _read_rows(
         characters, np.uint8(ord(separator)), places, codes, _SCALES, _EXPONENTS, _POWERS,
-        numbers, numbers.view(np.uint64), doubts,
+        numbers, doubts,
     )  # fmt: skip
     if n_rows < 0:
         return None
@@ -131,8 +131,8 @@ def _count_lines(text):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _read_rows(text, separator, places, missing, scales, exponents, powers, numbers, bits, doubts):  # type: ignore[no-untyped-def]
-    """Fill `numbers`, of which `bits` is another view; give the number of rows, or -1, and of cells left in doubt."""
+def _read_rows(text, separator, places, missing, scales, exponents, powers, numbers, doubts):  # type: ignore[no-untyped-def]
+    """Fill in numbers; give how many rows there are, or -1, and how many cells are in doubt."""
     row, n_doubts, here = 0, 0, 0
     while here < len(text):
         if text[here] == _NEWLINE or text[here] == _RETURN:  # a blank line is no row
@@ -157,7 +157,7 @@ def _read_rows(text, separator, places, missing, scales, exponents, powers, numb
                     if digits > 0 and n_digits <= MOST_DIGITS and abs(exponent) <= LARGEST_EXPONENT:
                         q = exponent + LARGEST_EXPONENT
                         nearest = _round(digits, scales[q], exponents[q])
-                    bits[row, place] = nearest | np.uint64(negative) << np.uint64(63)
+                    numbers[row, place] = float_of(np.int64(nearest | np.uint64(negative) << np.uint64(63)))
                     if nearest == 0:
                         if n_doubts == len(doubts):
                             return -1, 0
