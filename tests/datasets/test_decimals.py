@@ -94,7 +94,12 @@ def test_what_is_not_plain_is_left_alone(text):
     assert read(text, 2) is None
 
 
-@pytest.mark.parametrize("cell", [b'"', b'a"b', b"\xff", b"a\rb"])
+def test_cells_to_skip_may_be_quoted():
+    text = b'1,"a, b",2\n3,"two\r\n\nlines",4\r\n5,"say ""no""",6\n7,"",8\n9,"""",10\n'
+    assert read(text, 3, [0, 2]).tolist() == [[1, 2], [3, 4], [5, 6], [7, 8], [9, 10]]
+
+
+@pytest.mark.parametrize("cell", [b'"', b'a"b', b'"a"b', b'"""', b'"a" ', b"\xff", b"a\rb"])
 def test_cells_to_skip_must_be_harmless(cell):
     assert read(b"1," + cell + b",2\n", 3, [0, 2]) is None
 

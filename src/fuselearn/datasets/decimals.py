@@ -56,8 +56,8 @@ def read_numbers(
     Returns
     -------
     ndarray of shape (n_rows, len(wanted)) or None
-        None if anything is unusual: quotes, a line that is too short or too long, a cell that is neither a plain number
-        nor missing, text that is no UTF-8.
+        None if anything is unusual: a line that is too short or too long, a cell that is neither a plain number nor
+        missing, a cell to skip with a quote but not around it, text that is no UTF-8.
 
     Examples
     --------
@@ -261,7 +261,16 @@ def _missing_end(text, separator, here, missing):  # type: ignore[no-untyped-def
 
 @kernel
 def _skip(text, separator, here):  # type: ignore[no-untyped-def]
-    """Give where a cell ends, or -1 if it has a quote, which might hide its end."""
+    """Give where a cell ends, with or without quotes around it, or -1 if that is not plain to see."""
+    if text[here] == _QUOTE:
+        here += 1
+        while here < len(text):
+            if text[here] == _QUOTE:
+                here += 1
+                if text[here] != _QUOTE:  # two of them are a quote inside of the cell
+                    return here
+            here += 1
+        return -1
     while not (text[here] == separator or text[here] == _NEWLINE or text[here] == _RETURN):
         if text[here] == _QUOTE:
             return -1

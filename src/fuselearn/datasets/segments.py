@@ -1,10 +1,13 @@
-"""Reading a large CSV file in segments that several threads parse at once.
+"""Reading numbers from a large CSV file, in segments that several threads parse at once.
 
 A file is cut into segments of some megabytes, each of which ends where a line does. A line may end inside of a quoted
 cell, which is not the end of a row; but then the parser of that segment meets the segment's end inside of quotes and
 fails. So if one segment after the other can be parsed, each has begun with a row, and their rows are those of the file.
 At the first failure the reader stops: whether the cut was wrong or the file is, only a parser that reads it from the
 beginning can tell, and name the line.
+
+Segments of plain numbers are parsed by :mod:`fuselearn.datasets.decimals`, others by pandas. Files with columns of text
+are better left to pandas as a whole, which holds the interpreter's lock while it makes texts.
 """
 
 from __future__ import annotations
@@ -42,15 +45,12 @@ class SegmentParser:
         The names of all columns of the file.
     wanted : sequence of str
         Those to keep.
-    numbers : bool
-        Whether the columns to keep are columns of numbers, all of them.
     options : dict
         For ``pandas.read_csv``.
     """
 
     columns: Sequence[str]
     wanted: Sequence[str]
-    numbers: bool
     options: dict[str, Any]
 
     def is_header(self, line: bytes) -> bool:
@@ -67,7 +67,7 @@ class SegmentParser:
         """Parse whole rows; a ValueError or a NotCutError says that they are none, or not without what came before."""
         import pandas as pd
 
-        if self.numbers and (matrix := self._read_numbers(segment)) is not None:
+        if (matrix := self._read_numbers(segment)) is not None:
             return pd.DataFrame(matrix, columns=list(self.wanted), copy=False)
         if segment.startswith(codecs.BOM_UTF8):
             raise NotCutError  # pandas would drop this mark, which it must do at the beginning of the file only

@@ -132,7 +132,7 @@ class TableStream:
             **exact_floats(),
         }
         n_rows = 0
-        if self.path.stat().st_size > segments.SEGMENT_BYTES:
+        if not self.wanted.texts and self.path.stat().st_size > segments.SEGMENT_BYTES:
             try:
                 for block in self._segment_blocks(options):
                     yield block
@@ -146,8 +146,7 @@ class TableStream:
     def _segment_blocks(self, options: dict[str, Any]) -> Iterator[pd.DataFrame]:
         from joblib import cpu_count
 
-        only_numbers = not (self.wanted.texts or self.wanted.others)
-        parser = segments.SegmentParser(self.columns, self.wanted.names, only_numbers, options)
+        parser = segments.SegmentParser(self.columns, self.wanted.names, options)
         # Where pandas has to be asked for exact floats, it holds the interpreter's lock for each of them.
         n_threads = 1 if exact_floats() else min(cpu_count(), MOST_THREADS)
         with closing(segments.read_segments(self.path, parser, n_threads, segments.SEGMENT_BYTES)) as frames:
