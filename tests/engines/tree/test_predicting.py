@@ -104,13 +104,31 @@ def test_values_missing_or_unknown_at_prediction_only_go_with_the_heavier_child(
         assert tree.shares()[apply_forest(forest, np.array([[unknown]]))[0, 0]].tolist() == [0.0, 1.0]
 
 
-def test_leaf_values_are_summed_over_the_trees():
-    X, _, trees = forest_of(1)
+@pytest.mark.parametrize("n_rows", [150, 2 * predicting.ARRANGED_ROWS + 3, predicting.BLOCK_ROWS + 1_500])
+def test_leaf_values_are_summed_over_the_trees(n_rows):
+    _, _, trees = forest_of(1, n_trees=predicting.ARRANGED_TREES)
+    X = mixed_table(np.random.default_rng(0), n_rows)
     forest = pack_forest(trees, N_CATEGORIES)
     values = np.concatenate([(t + 1) * tree.shares()[leaf_rows(tree)] for t, tree in enumerate(trees)])
     applied = apply_forest(forest, X)
     expected = sum((t + 1) * tree.shares()[applied[:, t]] for t, tree in enumerate(trees))
     np.testing.assert_allclose(sum_leaf_values(forest, values, X), expected, rtol=1e-12)
+
+
+def test_rows_without_categories_are_summed_in_any_order_of_theirs():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2 * predicting.ARRANGED_ROWS, 3))
+    columns = code_columns(X)
+    y = (X[:, 0] * X[:, 1] > 0).astype(np.int32)
+    trees = [
+        grow_tree(columns, y, 2, rng.poisson(1.0, len(X)).astype(np.int32), TreeSettings(complexity=-1.0))
+        for _ in range(predicting.ARRANGED_TREES)
+    ]
+    forest = pack_forest(trees, np.zeros(3, dtype=np.int32))
+    values = np.concatenate([tree.shares()[leaf_rows(tree)] for tree in trees])
+    together = sum_leaf_values(forest, values, X)
+    alone = np.concatenate([sum_leaf_values(forest, values, X[k : k + 1]) for k in range(0, len(X), 97)])
+    np.testing.assert_array_equal(together[::97], alone)
 
 
 def test_leaves_are_listed_once_each():
@@ -131,8 +149,8 @@ def test_any_number_of_rows(n_rows):
 
 
 def test_threads_do_not_change_the_sums(monkeypatch):
-    _, _, trees = forest_of(4)
-    X = mixed_table(np.random.default_rng(0), 1_003)
+    _, _, trees = forest_of(4, n_trees=predicting.ARRANGED_TREES)
+    X = mixed_table(np.random.default_rng(0), 3 * predicting.ARRANGED_ROWS - 1)
     forest = pack_forest(trees, N_CATEGORIES)
     values = np.concatenate([tree.shares()[leaf_rows(tree)] for tree in trees])
     alone = sum_leaf_values(forest, values, X), apply_forest(forest, X)

@@ -43,6 +43,8 @@ ABREAST = 8
 BLOCK_ROWS = 16384
 # Rows are brought into the form that kernels take so many at a time.
 CHUNK_ROWS = 1 << 17
+# Rows are brought into a better order if there are at least so many, for at least so many trees.
+ARRANGED_ROWS, ARRANGED_TREES = 1024, 8
 # Threads are worth starting from this many (row, tree) pairs on.
 THREADED_WORK = 500_000
 
@@ -199,21 +201,67 @@ def _level_order(nodes):  # type: ignore[no-untyped-def]
 @kernel
 def _sum_rows(forest, leaf_values, X, sums):  # type: ignore[no-untyped-def]
     nodes, flags, subsets = forest.nodes, forest.flags, forest.subsets
+    n_values = leaf_values.shape[1]
     codes = _code_buffer(X)
+    arrange = len(X) >= ARRANGED_ROWS and len(forest.roots) >= ARRANGED_TREES
+    arranged = _code_buffer(X) if arrange else codes
+    order = np.arange(len(codes)).astype(np.uint32)
+    block_sums = np.empty((len(codes), n_values))
     reached = np.empty(ABREAST, dtype=np.uint32)
     for block in range(0, len(X), BLOCK_ROWS):
         n_rows = min(BLOCK_ROWS, len(X) - block)
         has_special = _code_rows(forest, X, block, n_rows, codes)
+        if arrange:
+            _sort_by_leaf(forest, codes, has_special, n_rows, order)
+            for i in range(n_rows):
+                for f in range(codes.shape[1]):
+                    arranged[i, f] = codes[order[i], f]
+        for i in range(len(block_sums)):
+            for j in range(n_values):
+                block_sums[i, j] = 0.0
         for t in range(len(forest.roots)):
             for first in range(0, n_rows, ABREAST):
                 if has_special:
-                    _descend(nodes, flags, subsets, forest.roots[t], codes, first, reached)
+                    _descend(nodes, flags, subsets, forest.roots[t], arranged, first, reached)
                 else:
-                    _descend_plainly(nodes, flags, subsets, forest.roots[t], codes, first, reached)
-                for r in range(min(ABREAST, n_rows - first)):
+                    _descend_plainly(nodes, flags, subsets, forest.roots[t], arranged, first, reached)
+                for r in range(ABREAST):
                     leaf = nodes[reached[r]].leaf
-                    for j in range(sums.shape[1]):
-                        sums[block + first + r, j] += leaf_values[leaf, j]
+                    for j in range(n_values):
+                        block_sums[first + r, j] += leaf_values[leaf, j]
+        for i in range(n_rows):
+            for j in range(n_values):
+                sums[block + order[i], j] = block_sums[i, j]
+
+
+@kernel
+def _sort_by_leaf(forest, codes, has_special, n_rows, order):  # type: ignore[no-untyped-def]
+    """Order rows by their leaf in the first tree.
+
+    Neighbours then take similar ways through the other trees, too, so that few of those that descend side by side wait
+    for the last one.
+    """
+    n_leaves = np.int64(0)
+    end = forest.roots[1] if len(forest.roots) > 1 else len(forest.nodes)
+    for node in range(end):
+        n_leaves = max(n_leaves, forest.nodes[node].leaf + 1)
+    places = np.zeros(n_leaves + 1, dtype=np.int64)
+    leaves = np.empty(len(codes), dtype=np.uint32)
+    reached = np.empty(ABREAST, dtype=np.uint32)
+    for first in range(0, n_rows, ABREAST):
+        if has_special:
+            _descend(forest.nodes, forest.flags, forest.subsets, forest.roots[0], codes, first, reached)
+        else:
+            _descend_plainly(forest.nodes, forest.flags, forest.subsets, forest.roots[0], codes, first, reached)
+        for r in range(ABREAST):
+            leaves[first + r] = forest.nodes[reached[r]].leaf
+    for i in range(n_rows):
+        places[leaves[i] + 1] += 1
+    for leaf in range(n_leaves):
+        places[leaf + 1] += places[leaf]
+    for i in range(n_rows):
+        order[places[leaves[i]]] = i
+        places[leaves[i]] += 1
 
 
 @kernel
