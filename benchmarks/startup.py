@@ -21,9 +21,9 @@ print(time.perf_counter() - start)
 
 
 def _run(program: str, **environment: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=os.environ | environment
-    )
+    # As for any user, Python keeps the bytecode of what it has once imported.
+    environment = os.environ | {"PYTHONDONTWRITEBYTECODE": ""} | environment
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment)
     return done.stdout
 
 
