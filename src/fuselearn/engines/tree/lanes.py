@@ -16,9 +16,12 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from fuselearn.engines.vectors import INDEX, Variable, Vector, at, open_arrays, whole
+
 Lanes = npt.NDArray[np.uint16]
 
 LANES = 16
+LOWER_HALF = 2**16 - 1
 LANE_WEIGHT = 2**15 - 1  # twice such a sum fits into a lane
 # Lists are better where a row has many more blocks of lanes than labels.
 MORE_BLOCKS = 4
@@ -39,34 +42,22 @@ def make_lanes(has_label: npt.NDArray[np.bool_]) -> Lanes:
 @intrinsic
 def add_lanes(typing_context: Any, lanes: Any, row: Any, weight: Any, sums: Any) -> Any:
     """Add a whole weight to the sums of a row's labels; return the sums of these labels before plus after that."""
-    word, pair, lane = ir.IntType(64), ir.IntType(32), ir.IntType(16)
-    block, pairs = ir.VectorType(lane, LANES), ir.VectorType(pair, LANES // 2)
-
-    def constant(number: int) -> Any:
-        return ir.Constant(pairs, [number] * (LANES // 2))
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        table = context.make_array(lanes)(context, builder, args[0])
+        table, row, weight, sums = open_arrays(context, builder, signature, args)
         width = builder.extract_value(table.shape, 1)
-        labels = builder.gep(table.data, [builder.mul(args[1], width)])
-        sums_data = context.make_array(sums)(context, builder, args[3]).data
-        none = ir.Constant(block, ir.Undefined)
-        first = builder.insert_element(none, builder.trunc(args[2], lane), ir.Constant(pair, 0))
-        weights = builder.shuffle_vector(first, none, ir.Constant(ir.VectorType(pair, LANES), [0] * LANES))
-        both = cgutils.alloca_once_value(builder, constant(0))
-        with cgutils.for_range(builder, builder.udiv(width, ir.Constant(word, LANES))) as loop:
-            start = builder.mul(loop.index, ir.Constant(word, LANES))
-            has_label = builder.load(builder.bitcast(builder.gep(labels, [start]), block.as_pointer()), align=2)
-            place = builder.bitcast(builder.gep(sums_data, [start]), block.as_pointer())
-            before = builder.load(place, align=2)
-            after = builder.add(before, builder.and_(weights, has_label))
-            builder.store(after, place, align=2)
-            own = builder.bitcast(builder.and_(builder.add(before, after), has_label), pairs)
-            halves = builder.add(builder.and_(own, constant(2**16 - 1)), builder.lshr(own, constant(16)))
-            builder.store(builder.add(builder.load(both), halves), both)
-        add_up = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(pair, [pairs]), f"llvm.vector.reduce.add.v{LANES // 2}i32"
-        )
-        return builder.zext(builder.call(add_up, [builder.load(both)]), word)
+        labels = at(builder, table.data, builder.mul(row, width))
+        weights = Vector.spread(builder, builder.trunc(weight, whole(16)), LANES)
+        both = Variable(Vector.constant(builder, whole(32), [0] * (LANES // 2)))
+        n_lanes = ir.Constant(INDEX, LANES)
+        with cgutils.for_range(builder, builder.udiv(width, n_lanes)) as blocks:
+            start = builder.mul(blocks.index, n_lanes)
+            has_label = Vector.load(builder, at(builder, labels, start), LANES, align=2)
+            before = Vector.load(builder, at(builder, sums.data, start), LANES, align=2)
+            after = before + (weights & has_label)
+            after.store(at(builder, sums.data, start), align=2)
+            own = ((before + after) & has_label).recast(32)
+            both.set(both.get() + (own & LOWER_HALF) + (own >> 16))
+        return builder.zext(both.get().total(), INDEX)
 
     return types.int64(lanes, types.int64, types.int64, sums), generate

@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
 from fuselearn._kernels import inlined, kernel, lowest_bit
+from fuselearn.engines.vectors import Variable, Vector, at, open_arrays, whole
 
 CODE_SHIFT = np.uint64(32)
 ROW_MASK = np.uint64(2**32 - 1)
@@ -71,23 +71,15 @@ def sort_few(codes, f, rows, start, end, keys, places, ordered):  # type: ignore
 @intrinsic
 def _count_smaller(typing_context: Any, keys: Any, places: Any, start: Any, n_keys: Any) -> Any:
     """Write for each key of the block at ``start`` how many of the first keys are smaller."""
-    number = ir.IntType(32)
-    block = ir.VectorType(number, BLOCK)
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        data = context.make_array(keys)(context, builder, args[0]).data
-        places_data = context.make_array(places)(context, builder, args[1]).data
-        own = builder.load(builder.bitcast(builder.gep(data, [args[2]]), block.as_pointer()), align=4)
-        none = ir.Constant(block, ir.Undefined)
-        smaller = cgutils.alloca_once_value(builder, ir.Constant(block, [0] * BLOCK))
-        with cgutils.for_range(builder, args[3]) as loop:
-            key = builder.load(builder.gep(data, [loop.index]))
-            key = builder.insert_element(none, key, ir.Constant(number, 0))
-            key = builder.shuffle_vector(key, none, ir.Constant(block, [0] * BLOCK))
-            is_smaller = builder.zext(builder.icmp_unsigned("<", key, own), block)
-            builder.store(builder.add(builder.load(smaller), is_smaller), smaller)
-        place = builder.bitcast(builder.gep(places_data, [args[2]]), block.as_pointer())
-        builder.store(builder.load(smaller), place, align=4)
+        keys, places, start, n_keys = open_arrays(context, builder, signature, args)
+        own = Vector.load(builder, at(builder, keys.data, start), BLOCK, align=4)
+        n_smaller = Variable(Vector.constant(builder, whole(32), [0] * BLOCK))
+        with cgutils.for_range(builder, n_keys) as loop:
+            key = Vector.spread(builder, builder.load(at(builder, keys.data, loop.index)), BLOCK)
+            n_smaller.set(n_smaller.get() + own.exceeds_unsigned(key).count(32))
+        n_smaller.get().store(at(builder, places.data, start), align=4)
         return context.get_dummy_value()
 
     return types.void(keys, places, types.int64, types.int64), generate
