@@ -110,6 +110,7 @@ def test_the_command_writes_the_page_and_its_figure(tmp_path, capsys):
     assert "| models trained (fits) | 700 |" in page
     assert "| of which support vector machines | 40,070 |" in page
     assert write_page(path, tmp_path / "again.md").read_text().count("\n") > 50
+    assert (tmp_path / "again-ranks.svg").read_text() == (tmp_path / "page-ranks.svg").read_text()
 
 
 def test_the_command_refuses_other_files(tmp_path, capsys):

@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import matplotlib as mpl
 import pandas as pd
 
 from fuselearn.lab.figures import critical_difference
@@ -182,7 +183,8 @@ def write_page(
     means, folds = read_summary(summary), pd.read_csv(folds_path(summary), dtype={"dataset": str, "method": str})
     page.parent.mkdir(parents=True, exist_ok=True)
     figure = page.with_name(f"{page.stem}-ranks.svg")
-    critical_difference(HomerReproduction(means, folds).pairs).savefig(figure, metadata={"Date": None})
+    with mpl.rc_context({"svg.hashsalt": "fuselearn"}):  # the same text each time
+        critical_difference(HomerReproduction(means, folds).pairs).savefig(figure, metadata={"Date": None})
     text = make_page(
         means,
         folds,

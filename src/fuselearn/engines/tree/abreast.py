@@ -69,7 +69,8 @@ def grow_abreast(growth, columns, table, counts, limits):  # type: ignore[no-unt
     nodes, values, _, used = growth
     n_rows = len(counts)
     leaves = np.zeros(n_rows, dtype=np.int32)
-    if is_terminal(nodes, values, 0, 0, limits, False):
+    root = np.int64(0)  # a literal would let what takes a node be compiled twice
+    if is_terminal(nodes, values, root, root, limits, False):
         return leaves
     n_features, n_classes = len(table), values.shape[1]
     entries = _draw_entries(table, counts)
@@ -88,7 +89,7 @@ def grow_abreast(growth, columns, table, counts, limits):  # type: ignore[no-unt
     sides = np.empty(0, dtype=np.uint8)
     # A node waits on the stack as (node, depth, first entry, entry after the last, first row, row after the last).
     stack = np.empty((min(limits.max_depth, n_rows) + 2, 6), dtype=np.int64)
-    _push(stack, 0, 0, 0, 0, n_entries, 0, n_rows)
+    _push(stack, 0, root, 0, 0, n_entries, 0, n_rows)
     n_waiting = 1
     while n_waiting > 0:
         n_waiting -= 1
@@ -207,7 +208,7 @@ def _draw_entries(table, counts):  # type: ignore[no-untyped-def]
     return entries
 
 
-@inlined
+@kernel
 def _deal_out_rows(rows, start, end, codes, f, cut, is_left, aside):  # type: ignore[no-untyped-def]
     """Reorder all rows of a node, drawn or not, so that the left ones come first; give the first right one's place."""
     n_left = start
@@ -223,7 +224,7 @@ def _deal_out_rows(rows, start, end, codes, f, cut, is_left, aside):  # type: ig
     return np.int64(n_left)
 
 
-@inlined
+@kernel
 def _keep_side(entries, n_features, start, end, is_left, side):  # type: ignore[no-untyped-def]
     """Move the entries of one side to the front in every column, still sorted."""
     for f in range(n_features):
@@ -235,7 +236,7 @@ def _keep_side(entries, n_features, start, end, is_left, side):  # type: ignore[
             n_kept += np.uint64(is_left[entry & ROW_MASK] == side)
 
 
-@inlined
+@kernel
 def _deal_out(entries, n_features, split_feature, start, end, is_left, aside):  # type: ignore[no-untyped-def]
     """Reorder every column's entries so that the left ones come first, each side still sorted."""
     for f in range(n_features):

@@ -200,93 +200,76 @@ def _level_order(nodes):  # type: ignore[no-untyped-def]
 
 @kernel
 def _sum_rows(forest, leaf_values, X, sums):  # type: ignore[no-untyped-def]
-    nodes, flags, subsets = forest.nodes, forest.flags, forest.subsets
     n_values = leaf_values.shape[1]
-    codes = _code_buffer(X)
+    codes, reached = _make_buffers(X)
     arrange = len(X) >= ARRANGED_ROWS and len(forest.roots) >= ARRANGED_TREES
-    arranged = _code_buffer(X) if arrange else codes
-    order = np.arange(len(codes)).astype(np.uint32)
+    arranged = np.zeros(codes.shape, dtype=np.uint32) if arrange else codes
+    order = np.empty(len(codes), dtype=np.uint32)
+    for i in range(len(codes)):
+        order[i] = i
+    first_tree = np.int64(0)  # a literal would let the descent be compiled twice
     block_sums = np.empty((len(codes), n_values))
-    reached = np.empty(ABREAST, dtype=np.uint32)
     for block in range(0, len(X), BLOCK_ROWS):
         n_rows = min(BLOCK_ROWS, len(X) - block)
         has_special = _code_rows(forest, X, block, n_rows, codes)
         if arrange:
-            _sort_by_leaf(forest, codes, has_special, n_rows, order)
+            _descend(forest, first_tree, codes, n_rows, has_special, reached)
+            _sort_by_leaf(forest, reached, n_rows, order)
             for i in range(n_rows):
                 for f in range(codes.shape[1]):
                     arranged[i, f] = codes[order[i], f]
-        for i in range(len(block_sums)):
+        for i in range(n_rows):
             for j in range(n_values):
                 block_sums[i, j] = 0.0
         for t in range(len(forest.roots)):
-            for first in range(0, n_rows, ABREAST):
-                if has_special:
-                    _descend(nodes, flags, subsets, forest.roots[t], arranged, first, reached)
-                else:
-                    _descend_plainly(nodes, flags, subsets, forest.roots[t], arranged, first, reached)
-                for r in range(ABREAST):
-                    leaf = nodes[reached[r]].leaf
-                    for j in range(n_values):
-                        block_sums[first + r, j] += leaf_values[leaf, j]
+            _descend(forest, t, arranged, n_rows, has_special, reached)
+            for i in range(n_rows):
+                leaf = forest.nodes[reached[i]].leaf
+                for j in range(n_values):
+                    block_sums[i, j] += leaf_values[leaf, j]
         for i in range(n_rows):
             for j in range(n_values):
                 sums[block + order[i], j] = block_sums[i, j]
 
 
 @kernel
-def _sort_by_leaf(forest, codes, has_special, n_rows, order):  # type: ignore[no-untyped-def]
-    """Order rows by their leaf in the first tree.
-
-    Neighbours then take similar ways through the other trees, too, so that few of those that descend side by side wait
-    for the last one.
-    """
-    n_leaves = np.int64(0)
-    end = forest.roots[1] if len(forest.roots) > 1 else len(forest.nodes)
-    for node in range(end):
-        n_leaves = max(n_leaves, forest.nodes[node].leaf + 1)
-    places = np.zeros(n_leaves + 1, dtype=np.int64)
-    leaves = np.empty(len(codes), dtype=np.uint32)
-    reached = np.empty(ABREAST, dtype=np.uint32)
-    for first in range(0, n_rows, ABREAST):
-        if has_special:
-            _descend(forest.nodes, forest.flags, forest.subsets, forest.roots[0], codes, first, reached)
-        else:
-            _descend_plainly(forest.nodes, forest.flags, forest.subsets, forest.roots[0], codes, first, reached)
-        for r in range(ABREAST):
-            leaves[first + r] = forest.nodes[reached[r]].leaf
-    for i in range(n_rows):
-        places[leaves[i] + 1] += 1
-    for leaf in range(n_leaves):
-        places[leaf + 1] += places[leaf]
-    for i in range(n_rows):
-        order[places[leaves[i]]] = i
-        places[leaves[i]] += 1
-
-
-@kernel
 def _apply_rows(forest, X, applied):  # type: ignore[no-untyped-def]
-    nodes, flags, subsets = forest.nodes, forest.flags, forest.subsets
-    codes = _code_buffer(X)
-    reached = np.empty(ABREAST, dtype=np.uint32)
+    codes, reached = _make_buffers(X)
     for block in range(0, len(X), BLOCK_ROWS):
         n_rows = min(BLOCK_ROWS, len(X) - block)
         has_special = _code_rows(forest, X, block, n_rows, codes)
         for t in range(len(forest.roots)):
-            for first in range(0, n_rows, ABREAST):
-                if has_special:
-                    _descend(nodes, flags, subsets, forest.roots[t], codes, first, reached)
-                else:
-                    _descend_plainly(nodes, flags, subsets, forest.roots[t], codes, first, reached)
-                for r in range(min(ABREAST, n_rows - first)):
-                    applied[block + first + r, t] = forest.place[reached[r]]
+            _descend(forest, t, codes, n_rows, has_special, reached)
+            for i in range(n_rows):
+                applied[block + i, t] = forest.place[reached[i]]
 
 
 @kernel
-def _code_buffer(X):  # type: ignore[no-untyped-def]
-    """Make room for the codes of a block, filled up to whole groups of rows that descend side by side."""
-    n_rows = min(BLOCK_ROWS, len(X))
-    return np.zeros(((n_rows + ABREAST - 1) // ABREAST * ABREAST, X.shape[1]), dtype=np.uint32)
+def _sort_by_leaf(forest, reached, n_rows, order):  # type: ignore[no-untyped-def]
+    """Order rows by the leaf that they have reached in the first tree.
+
+    Neighbours then take similar ways through the other trees, too, so that few of those that descend side by side wait
+    for the last one.
+    """
+    n_leaves = 0
+    for i in range(n_rows):
+        n_leaves = max(n_leaves, forest.nodes[reached[i]].leaf + 1)
+    places = np.zeros(n_leaves + 1, dtype=np.int64)
+    for i in range(n_rows):
+        places[forest.nodes[reached[i]].leaf + 1] += 1
+    for leaf in range(n_leaves):
+        places[leaf + 1] += places[leaf]
+    for i in range(n_rows):
+        leaf = forest.nodes[reached[i]].leaf
+        order[places[leaf]] = i
+        places[leaf] += 1
+
+
+@kernel
+def _make_buffers(X):  # type: ignore[no-untyped-def]
+    """Make room for a block's codes and nodes reached, filled up to whole groups of rows that descend side by side."""
+    n_rows = (min(BLOCK_ROWS, len(X)) + ABREAST - 1) // ABREAST * ABREAST
+    return np.zeros((n_rows, X.shape[1]), dtype=np.uint32), np.empty(n_rows, dtype=np.uint32)
 
 
 @kernel
@@ -322,14 +305,14 @@ def _make_descend(has_special):  # type: ignore[no-untyped-def]
     @inlined
     def descend(nodes, flags, subsets, root, codes, first, reached):  # type: ignore[no-untyped-def]
         """Find the leaves of a few neighbouring rows in one tree."""
-        for r in range(ABREAST):
+        for r in range(first, first + ABREAST):
             reached[r] = root
         moved = np.uint32(1)
         while moved != 0:
             moved = np.uint32(0)
-            for r in range(ABREAST):
+            for r in range(first, first + ABREAST):
                 here = reached[r]
-                code = codes[first + r, nodes[here].feature]
+                code = codes[r, nodes[here].feature]
                 right = np.uint32(code > nodes[here].cut)
                 if has_special and code >= SPECIAL:
                     right = np.uint32(not _special_goes_left(nodes, flags, subsets, here, code))
@@ -340,7 +323,18 @@ def _make_descend(has_special):  # type: ignore[no-untyped-def]
     return descend
 
 
-_descend_plainly, _descend = _make_descend(False), _make_descend(True)
+_descend_plainly, _descend_specially = _make_descend(False), _make_descend(True)
+
+
+@kernel
+def _descend(forest, t, codes, n_rows, has_special, reached):  # type: ignore[no-untyped-def]
+    """Find the leaves of all rows of a block in one tree."""
+    nodes, flags, subsets, root = forest.nodes, forest.flags, forest.subsets, forest.roots[t]
+    for first in range(0, n_rows, ABREAST):
+        if has_special:
+            _descend_specially(nodes, flags, subsets, root, codes, first, reached)
+        else:
+            _descend_plainly(nodes, flags, subsets, root, codes, first, reached)
 
 
 @kernel

@@ -18,7 +18,8 @@ from fuselearn._kernels import kernel
 EXHAUSTIVE_CATEGORIES = 10
 POWER_STEPS = 30
 
-RIGHT, LEFT, ABSENT = np.uint8(0), np.uint8(1), np.uint8(2)
+# Where a category goes if it does not go right, which is 0.
+LEFT, ABSENT = np.uint8(1), np.uint8(2)
 
 
 class Categories(NamedTuple):
