@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_wine
 
-from fuselearn.engines.tree import TreeSettings
+from fuselearn.engines.tree import TreeSettings, grow_tree, vote_codes
+from fuselearn.engines.tree.abreast import MOST_WEIGHT
 from fuselearn.sensors import TreeSensor, draw_covering_counts
 from fuselearn.sensors.tree import PackedTrees
 
@@ -37,6 +38,26 @@ def test_scores_are_the_class_shares_of_the_drawn_rows(sensor, counts):
         rows = (scores == leaf).all(axis=1)
         drawn = np.bincount(y[rows], weights=counts[rows], minlength=3)
         np.testing.assert_allclose(drawn / drawn.sum(), leaf)
+
+
+@pytest.mark.parametrize("times", [1, 40])
+def test_small_tables_of_numbers_give_the_trees_of_the_engine(sensor, counts, times):
+    """Side by side, or, where rows were drawn more often than that can count, column by column."""
+    assert (times * counts.sum() > MOST_WEIGHT) == (times > 1)
+    component = sensor.measure(times * counts, 1)
+    tree = grow_tree(sensor.columns, sensor.target, 3, times * counts, sensor.settings)
+    np.testing.assert_array_equal(component.tree.nodes, tree.nodes)
+    np.testing.assert_array_equal(component.tree.values, tree.values)
+    np.testing.assert_array_equal(component.votes(), vote_codes(tree, sensor.columns))
+
+
+def test_classes_in_two_groups_are_another_target_on_the_same_table(sensor, counts):
+    sensor.measure(counts, 1)
+    groups = np.array([0, 1, 0], dtype=np.int8)
+    grouped = sensor.regroup(groups).measure(counts, 1)
+    fresh = TreeSensor(X, NUMERIC, groups[y].astype(np.int32), 2, sensor.settings).measure(counts, 1)
+    np.testing.assert_array_equal(grouped.tree.values, fresh.tree.values)
+    np.testing.assert_array_equal(grouped.votes(), fresh.votes())
 
 
 def test_a_component_without_its_training_data_answers_for_passed_rows_only(sensor, counts):

@@ -131,13 +131,14 @@ class TreeSensor:
         """Give what a tree with columns side by side grows on, or nothing if it has to be another one."""
         if self._abreast is None:
             columns, settings = self.columns, self.settings
-            self._abreast = ()
             if can_grow_abreast(columns, self.n_classes, settings.max_features, settings.random_cuts):
                 self._abreast = (
                     columns.codes, columns.n_codes, columns.offsets, columns.lower, columns.upper,
                     sort_entries(columns, self.target), self.target, self.n_classes,
                     settings.min_split, settings.min_leaf, settings.max_depth, settings.complexity,
                 )  # fmt: skip
+            else:
+                self._abreast = ()
         return self._abreast
 
 

@@ -7,6 +7,8 @@ how often it was drawn in one word, sixteen columns abreast: one vector instruct
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
@@ -36,10 +38,18 @@ MOST_WEIGHT = 2_000
 MOST_CLASSES = 1 << CLASS_BITS
 ROW_MASK = np.uint32((1 << ROW_BITS) - 1)
 CLASS_MASK = np.uint32((1 << CLASS_BITS) - 1)
-_ZERO = np.uint64(0)
 MOST_COUNT = (1 << COUNT_BITS) - 1
 
 Entries = npt.NDArray[np.uint32]
+
+
+class Room(NamedTuple):
+    """Arrays for passing use, made once per tree: see `find_cuts`."""
+
+    totals: npt.NDArray[np.int32]
+    scores: npt.NDArray[np.float64]
+    belows: npt.NDArray[np.float64]
+    places: npt.NDArray[np.int32]
 
 
 def can_grow_abreast(columns: CodedColumns, n_classes: int, max_features: int, random_cuts: bool) -> bool:
@@ -74,12 +84,14 @@ def grow_abreast(growth, columns, table, counts, limits):  # type: ignore[no-unt
         return leaves
     n_features, n_classes = len(table), values.shape[1]
     entries = _draw_entries(table, counts)
-    n_blocks, n_entries = entries.shape[0], entries.shape[1] - 1
+    n_entries = entries.shape[1] - 1
 
-    totals = np.empty((n_classes + 1) // 2, dtype=np.int32)
-    scores = np.empty(LANES)
-    belows = np.empty(LANES)
-    places = np.empty(LANES, dtype=np.int32)
+    room = Room(
+        np.empty((n_classes + 1) // 2, dtype=np.int32),
+        np.empty(LANES),
+        np.empty(LANES),
+        np.empty(LANES, dtype=np.int32),
+    )
     is_left = np.empty(n_rows, dtype=np.uint8)
     rows = np.empty(n_rows, dtype=np.uint32)
     aside = np.empty(max(n_rows, n_entries) + 1, dtype=np.uint32)
@@ -95,28 +107,11 @@ def grow_abreast(growth, columns, table, counts, limits):  # type: ignore[no-unt
         n_waiting -= 1
         node, depth, start, end = stack[n_waiting, 0], stack[n_waiting, 1], stack[n_waiting, 2], stack[n_waiting, 3]
         first_row, last_row = stack[n_waiting, 4], stack[n_waiting, 5]
-        weight = nodes[node].weight
-        squares = 0.0
-        totals[:] = 0
-        for j in range(n_classes):
-            totals[j // 2] += np.int32(values[node, j]) << (16 * (j % 2))
-            squares += values[node, j] * values[node, j]
-        best, best_below = squares + limits.min_gain * weight, weight
-        f = -1
-        last_left = 0
-        for block in range(n_blocks):
-            find_cuts(
-                entries[block], start, end, totals, np.int64(squares), np.int64(weight),
-                limits.min_leaf, best, best_below, scores, belows, places,
-            )  # fmt: skip
-            for lane in range(min(LANES, n_features - block * LANES)):
-                if places[lane] >= 0 and scores[lane] * best_below > best * belows[lane]:
-                    best, best_below = scores[lane], belows[lane]
-                    f = block * LANES + lane
-                    last_left = places[lane]
+        f, last_left, gain = _find_split(
+            entries, n_features, nodes[node].weight, values[node], start, end, limits, room
+        )
         if f < 0:
-            for k in range(first_row, last_row):
-                leaves[rows[k]] = node
+            _settle(leaves, rows, first_row, last_row, node)
             continue
 
         # The first unused node becomes the left child; its class weights are summed up here.
@@ -132,7 +127,6 @@ def grow_abreast(growth, columns, table, counts, limits):  # type: ignore[no-unt
         split[FEATURE] = f
         split[LAST_LEFT] = entries[f // LANES, last_left, f % LANES] >> CODE_SHIFT
         split[FIRST_RIGHT] = entries[f // LANES, last_left + 1, f % LANES] >> CODE_SHIFT
-        gain = best / best_below - squares / weight
         write_split(growth, columns, False, node, split, sides, gain, left_weight, np.int64(left_weight))
 
         first_right = _deal_out_rows(
@@ -152,19 +146,49 @@ def grow_abreast(growth, columns, table, counts, limits):  # type: ignore[no-unt
             _push(stack, n_waiting, child, depth + 1, start, middle, first_row, first_right)
             n_waiting += 1
         else:
-            for k in range(first_row, first_right):
-                leaves[rows[k]] = child
+            _settle(leaves, rows, first_row, first_right, child)
         if grow_right:
             _push(stack, n_waiting, child + 1, depth + 1, middle, end, first_right, last_row)
             n_waiting += 1
         else:
-            for k in range(first_right, last_row):
-                leaves[rows[k]] = child + 1
+            _settle(leaves, rows, first_right, last_row, child + 1)
     return leaves
 
 
 @inlined
+def _find_split(entries, n_features, weight, sums, start, end, limits, room):  # type: ignore[no-untyped-def]
+    """Search all columns of a node; give the best split's column, or -1, the last entry on its left, and its gain."""
+    squares = 0.0
+    room.totals[:] = 0
+    for j in range(len(sums)):
+        room.totals[j // 2] += np.int32(sums[j]) << (16 * (j % 2))
+        squares += sums[j] * sums[j]
+    best, best_below = squares + limits.min_gain * weight, weight
+    f = -1
+    last_left = 0
+    for block in range(len(entries)):
+        find_cuts(
+            entries[block], start, end, room.totals, np.int64(squares), np.int64(weight),
+            limits.min_leaf, best, best_below, room.scores, room.belows, room.places,
+        )  # fmt: skip
+        for lane in range(min(LANES, n_features - block * LANES)):
+            if room.places[lane] >= 0 and room.scores[lane] * best_below > best * room.belows[lane]:
+                best, best_below = room.scores[lane], room.belows[lane]
+                f = block * LANES + lane
+                last_left = room.places[lane]
+    return f, last_left, best / best_below - squares / weight
+
+
+@inlined
+def _settle(leaves, rows, start, end, leaf):  # type: ignore[no-untyped-def]
+    """Note the leaf of some rows."""
+    for k in range(start, end):
+        leaves[rows[k]] = leaf
+
+
+@inlined
 def _push(stack, place, node, depth, start, end, first_row, last_row):  # type: ignore[no-untyped-def]
+    """Let a node wait for its split."""
     stack[place, 0] = node
     stack[place, 1] = depth
     stack[place, 2] = start
@@ -184,14 +208,14 @@ def _draw_entries(table, counts):  # type: ignore[no-untyped-def]
         n_entries += (counts[i] + MOST_COUNT - 1) // MOST_COUNT
         most = max(most, counts[i])
         shifted[i] = np.uint32(counts[i]) << COUNT_SHIFT
-    # With a place to spare.
+    # With a place to spare, and with the first entry where vector instructions expect it.
     n_blocks = (n_features + LANES - 1) // LANES
     memory = np.zeros((n_blocks * (n_entries + 1) + 1) * LANES, dtype=np.uint32)
     shift = (-memory.ctypes.data // 4) % LANES
     entries = memory[shift : len(memory) - LANES + shift].reshape((n_blocks, n_entries + 1, LANES))
     for f in range(n_features):
         block, lane = f // LANES, f % LANES
-        place = _ZERO  # an index known not to be negative saves a check
+        place = np.uint64(0)  # an index known not to be negative saves a check
         for k in range(table.shape[1]):
             entry = table[f, k]
             if most <= MOST_COUNT:
