@@ -47,8 +47,12 @@ def count_not_above(numbers, ascending, counts):  # type: ignore[no-untyped-def]
         elif number >= largest:
             counts[i] = n_ascending
         else:
-            s = _stretch(number, smallest, scale, n_stretches)
-            counts[i] = _search(number, ascending, first[s], first[s + 1])
+            s = np.uint64(_stretch(number, smallest, scale, n_stretches))
+            start, end = first[s], first[s + np.uint64(1)]
+            if end - start > 1:
+                counts[i] = _search(number, ascending, start, end)
+            else:  # most stretches have one sorted number or none, and no branch is needed to tell which
+                counts[i] = start + ((end > start) & (ascending[np.uint64(start)] <= number))
 
 
 @inlined

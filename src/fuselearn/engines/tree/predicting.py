@@ -41,6 +41,8 @@ MISSING_LEFT, UNKNOWN_LEFT = np.uint8(1), np.uint8(2)
 # So many rows go down a tree side by side, and so many before the next tree has its turn.
 ABREAST = 8
 BLOCK_ROWS = 16384
+# So many columns are coded together.
+NEIGHBOURS = 8
 # Rows are brought into the form that kernels take so many at a time.
 CHUNK_ROWS = 1 << 17
 # Rows are brought into a better order if there are at least so many, for at least so many trees.
@@ -279,23 +281,30 @@ def _code_rows(forest, X, block, n_rows, codes):  # type: ignore[no-untyped-def]
     Tells whether any code is special, that is not to be compared with a threshold.
     """
     has_special = False
-    column = np.empty(n_rows)
-    reached = np.empty(n_rows, dtype=np.uint32)
-    for f in range(X.shape[1]):
-        n_categories = forest.n_categories[f]
+    n_columns = X.shape[1]
+    # A few neighbouring columns at a time, so that each line of memory is fetched once.
+    values = np.empty((NEIGHBOURS, n_rows))
+    reached = np.empty((NEIGHBOURS, n_rows), dtype=np.uint32)
+    for start in range(0, n_columns, NEIGHBOURS):
+        width = min(NEIGHBOURS, n_columns - start)
         for i in range(n_rows):
-            column[i] = X[block + i, f]
-            reached[i] = MISSING
-        if n_categories > 0:
-            for i in range(n_rows):
-                if column[i] == column[i]:
-                    known = 0 <= column[i] < n_categories
-                    reached[i] = SPECIAL + np.uint32(column[i]) if known else UNKNOWN
-        else:
-            count_not_above(column, forest.thresholds[forest.starts[f] : forest.starts[f + 1]], reached)
+            for k in range(width):
+                values[k, i] = X[block + i, start + k]
+                reached[k, i] = MISSING
+        for k in range(width):
+            n_categories = forest.n_categories[start + k]
+            if n_categories > 0:
+                for i in range(n_rows):
+                    if values[k, i] == values[k, i]:
+                        known = 0 <= values[k, i] < n_categories
+                        reached[k, i] = SPECIAL + np.uint32(values[k, i]) if known else UNKNOWN
+            else:
+                first, last = forest.starts[start + k], forest.starts[start + k + 1]
+                count_not_above(values[k], forest.thresholds[first:last], reached[k])
         for i in range(n_rows):
-            codes[i, f] = reached[i]
-            has_special |= reached[i] >= SPECIAL
+            for k in range(width):
+                codes[i, start + k] = reached[k, i]
+                has_special |= reached[k, i] >= SPECIAL
     return has_special
 
 
