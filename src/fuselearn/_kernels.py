@@ -50,25 +50,24 @@ def larger(typing_context: Any, a: Any, b: Any) -> Any:
 @intrinsic
 def bits_of(typing_context: Any, number: Any) -> Any:
     """Give the 64 bits of a double-precision number as a whole number."""
-    if number != types.float64:
-        return None
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.bitcast(args[0], context.get_value_type(types.int64))
-
-    return types.int64(types.float64), generate
+    return _recast(number, types.float64, types.int64)
 
 
 @intrinsic
 def float_of(typing_context: Any, bits: Any) -> Any:
     """Give the double-precision number that has these 64 bits."""
-    if bits != types.int64:
+    return _recast(bits, types.int64, types.float64)
+
+
+def _recast(given: Any, expected: Any, wanted: Any) -> Any:
+    """Make an intrinsic of taking the same bits for another type."""
+    if given != expected:
         return None
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.bitcast(args[0], context.get_value_type(types.float64))
+        return builder.bitcast(args[0], context.get_value_type(wanted))
 
-    return types.float64(types.int64), generate
+    return wanted(expected), generate
 
 
 @intrinsic
