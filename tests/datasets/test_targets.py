@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -53,6 +55,18 @@ def test_unusable_features_are_named(column, sentence):
 def test_a_table_of_the_target_alone_is_refused():
     with pytest.raises(DatasetError, match="t has no feature columns"):
         split_classes(pd.DataFrame({"y": ["a", "b"]}), "y", "t")
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("zzz", "t has no column 'zzz' to use as the target. The columns are 'size', 'kind'."),
+        ("knd", "t has no column 'knd' to use as the target; did you mean 'kind'? The columns are 'size', 'kind'."),
+    ],
+)
+def test_a_column_that_is_not_there_is_named_in_whole_sentences(name, sentence):
+    with pytest.raises(DatasetError, match=f"^{re.escape(sentence)}$"):
+        split_classes(pd.DataFrame({"size": [1], "kind": ["a"]}), name, "t")
 
 
 def test_whole_floats_are_classes_and_fractions_are_not():

@@ -41,7 +41,7 @@ def require_columns(frame: pd.DataFrame, wanted: Sequence[str], where: str, role
         if name in frame.columns:
             continue
         near = difflib.get_close_matches(str(name), [str(c) for c in frame.columns], n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
+        hint = f"; did you mean {near[0]!r}?" if near else "."
         raise DatasetError(
             f"{where} has no column {name!r} to use as the {role}{hint} The columns are {name_columns(frame.columns)}."
         )
