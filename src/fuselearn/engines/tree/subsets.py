@@ -14,6 +14,7 @@ from numba import types
 from numba.extending import overload
 
 from fuselearn._kernels import kernel
+from fuselearn.engines.tree.random import mix
 
 EXHAUSTIVE_CATEGORIES = 10
 POWER_STEPS = 30
@@ -64,7 +65,7 @@ def best_subset(found, n_present, totals, weight, count, min_leaf, multilabel, r
 
     Writes 1 (left) or 0 (right) into ``found.sides`` and returns the score, that is sum(left**2)/left_weight +
     sum(right**2)/right_weight, or -1 if no subset leaves ``min_leaf`` rows on both sides. A ``random_key`` above zero
-    makes the choice random: each category goes left or right by a bit.
+    makes the choice random: each category goes left or right by a bit that the key and its code decide.
     """
     if n_present < 2:
         return -1.0
@@ -157,7 +158,7 @@ def _random_subset(found, n_present, totals, weight, count, min_leaf, random_key
     left_weight = 0.0
     left_count = 0
     for c in range(n_present):
-        found.sides[c] = (random_key >> np.uint64(c % 61)) & np.uint64(1)
+        found.sides[c] = mix(random_key, found.codes[c]) & np.uint64(1)
         if found.sides[c] == 1:
             for j in range(len(totals)):
                 left[j] += found.sums[c, j]
