@@ -131,6 +131,45 @@ def test_rows_without_categories_are_summed_in_any_order_of_theirs():
     np.testing.assert_array_equal(together[::97], alone)
 
 
+def test_missing_values_of_one_block_do_not_reach_the_next():
+    """The samples that fill up the last group of a block keep the codes of the block before."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 5)), rng.integers(0, 3, 200).astype(np.int32)
+    control = TreeSettings(min_split=2, min_leaf=1, complexity=-1.0)
+    counts = rng.poisson(1.0, (predicting.ARRANGED_TREES, 200)).astype(np.int32)
+    trees = [grow_tree(code_columns(X), y, 3, drawn, control) for drawn in counts]
+    forest = pack_forest(trees, np.zeros(5, dtype=np.int32))
+    new = rng.normal(size=(predicting.BLOCK_ROWS + 3, 5))
+    new[: predicting.BLOCK_ROWS] = np.nan
+    applied = apply_forest(forest, new)
+    np.testing.assert_array_equal(applied[:-3], np.tile([leaf_by_hand(t, new[0]) for t in trees], (len(new) - 3, 1)))
+    assert applied[-3:].tolist() == [[leaf_by_hand(tree, x) for tree in trees] for x in new[-3:]]
+    values = np.concatenate([tree.shares()[leaf_rows(tree)] for tree in trees])
+    expected = sum(tree.shares()[applied[:, t]] for t, tree in enumerate(trees))
+    np.testing.assert_allclose(sum_leaf_values(forest, values, new), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("has_special", [False, True])
+def test_no_code_leads_out_of_the_forest(has_special):
+    """Whatever the codes are, a descent ends in a leaf of its tree."""
+    _, _, trees = forest_of(9)
+    forest = pack_forest(trees, N_CATEGORIES)
+    rng = np.random.default_rng(0)
+    small, any_code, few = (rng.integers(0, bound, (4_000, 4)) for bound in (50, 2**32, 9))
+    special = int(predicting.SPECIAL) + small
+    codes = np.choose(rng.integers(0, 4, (4_000, 4)), [small, any_code, special, 2**32 - 1 - few])
+    for t, tree in enumerate(trees):
+        reached = np.empty(4_000, dtype=np.uint32)
+        predicting._descend(forest, t, codes.astype(np.uint32), 4_000, has_special, reached)
+        assert np.isin(reached, forest.roots[t] + np.arange(len(tree.nodes))).all()
+        assert (forest.nodes["leaf"][reached] >= 0).all()
+
+
+def test_trees_without_a_split_need_no_column():
+    (tree,) = forest_of(5, n_trees=1, min_split=10**6)[2]
+    assert apply_forest(pack_forest([tree], np.zeros(0, dtype=np.int32)), np.empty((3, 0))).tolist() == [[0]] * 3
+
+
 def test_leaves_are_listed_once_each():
     _, _, trees = forest_of(2)
     for tree in trees:

@@ -4,6 +4,10 @@ A packed forest answers "is the value below the threshold?" with whole numbers: 
 trees, are sorted, and a value is coded once by how many of them it reaches. Nodes then are small records, laid out
 level by level, and a leaf points to itself, so that several rows descend side by side, which keeps the processor
 busy while nodes are fetched from memory.
+
+No code leads out of the forest, so that a descent is safe whatever is in its buffers, such as the codes of an earlier
+block: at a leaf no code is larger than the cut, a split has both children, and words of subsets are looked up inside of
+their array only.
 """
 
 from __future__ import annotations
@@ -23,10 +27,8 @@ from fuselearn.engines.tree.nodes import Tree
 
 PACKED_NODE = np.dtype(
     [
-        (
-            "cut",
-            np.uint32,
-        ),  # larger codes go right; in a category split, the first word of its subset
+        # larger codes go right, none in a leaf; in a category split, the first word of its subset
+        ("cut", np.uint32),
         ("feature", np.uint32),  # 0 in a leaf
         ("left", np.uint32),  # the right child follows; a leaf points to itself
         ("leaf", np.int32),  # number of the leaf in the forest, -1 in a split
@@ -98,7 +100,7 @@ def pack_forest(trees: Sequence[Tree], n_categories: npt.NDArray[np.int32]) -> P
         grown["feature"][numeric], grown["threshold"][numeric], len(n_categories)
     )
     nodes = np.empty(len(grown), dtype=PACKED_NODE)
-    nodes["cut"] = SPECIAL - 1
+    nodes["cut"] = np.iinfo(np.uint32).max
     nodes["cut"][numeric] = cuts
     nodes["cut"][is_category] = (grown["cut"] + np.repeat(first_words, sizes))[is_category]
     nodes["feature"] = np.where(is_leaf, 0, grown["feature"])
@@ -269,9 +271,12 @@ def _sort_by_leaf(forest, reached, n_rows, order):  # type: ignore[no-untyped-de
 
 @kernel
 def _make_buffers(X):  # type: ignore[no-untyped-def]
-    """Make room for a block's codes and nodes reached, filled up to whole groups of rows that descend side by side."""
+    """Make buffers for a block's codes and nodes reached, filled up to whole groups of samples that descend abreast.
+
+    There is at least one column, because the descent reads one at a leaf as well.
+    """
     n_rows = (min(BLOCK_ROWS, len(X)) + ABREAST - 1) // ABREAST * ABREAST
-    return np.zeros((n_rows, X.shape[1]), dtype=np.uint32), np.empty(n_rows, dtype=np.uint32)
+    return np.zeros((n_rows, max(1, X.shape[1])), dtype=np.uint32), np.empty(n_rows, dtype=np.uint32)
 
 
 @kernel
@@ -353,11 +358,11 @@ def _special_goes_left(nodes, flags, subsets, node, code):  # type: ignore[no-un
         return True
     if code == MISSING:
         return flags[node] & MISSING_LEFT != 0
-    if code == UNKNOWN:
-        return flags[node] & UNKNOWN_LEFT != 0
     category = np.int64(code - SPECIAL)
-    word = subsets[nodes[node].cut + category // 32]
-    return (word >> np.uint32(category % 32)) & np.uint32(1) == 1
+    place = np.int64(nodes[node].cut) + category // 32
+    if code == UNKNOWN or place >= len(subsets):
+        return flags[node] & UNKNOWN_LEFT != 0
+    return (subsets[place] >> np.uint32(category % 32)) & np.uint32(1) == 1
 
 
 @kernel
