@@ -12,7 +12,16 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import get_tags
 
 from fuselearn import CARTClassifier
-from fuselearn.multilabel import BinaryRelevanceClassifier, CardinalityThreshold, PerLabelThresholds
+from fuselearn.multilabel import (
+    BinaryRelevanceClassifier,
+    CardinalityThreshold,
+    EnsembleHOMERClassifier,
+    EnsembleOfBinaryRelevanceClassifier,
+    EnsembleOfChainsClassifier,
+    EnsembleOfPrunedSetsClassifier,
+    KFHEHOMERClassifier,
+    PerLabelThresholds,
+)
 from fuselearn.multilabel.base import MultilabelClassifier
 from fuselearn.multilabel.stratification import IterativeStratifiedKFold
 
@@ -181,6 +190,86 @@ class TestDecisions:
         X, Y = labelled
         with pytest.raises((ValueError, TypeError), match="decision must be"):
             relevance(decision=decision).fit(X, Y)
+
+
+ENSEMBLES = [
+    EnsembleOfChainsClassifier,
+    EnsembleOfBinaryRelevanceClassifier,
+    EnsembleOfPrunedSetsClassifier,
+    EnsembleHOMERClassifier,
+    KFHEHOMERClassifier,
+]
+
+
+class TestWithDecision:
+    """A rule chosen after training decides as one that was chosen before."""
+
+    weights = np.random.default_rng(2).choice([0.2, 1.0, 5.0], 80)
+
+    def test_a_threshold_needs_no_data(self, labelled):
+        X, Y = labelled
+        model = relevance().fit(X, Y)
+        np.testing.assert_array_equal(model.with_decision(0.3).predict(X), model.predict_proba(X) > 0.3)
+        assert model.with_decision("at_least_one").predict(X).any(axis=1).all()
+        with pytest.raises(ValueError, match="decision='per_label' learns thresholds from the training data; pass X"):
+            model.with_decision("per_label")
+        assert (model.decision, model.rule_.threshold) == (0.5, 0.5)
+
+    @pytest.mark.parametrize("weighted", [False, True])
+    @pytest.mark.parametrize("decision", ["cardinality", PerLabelThresholds(0)])
+    def test_thresholds_are_those_of_fit(self, labelled, decision, weighted):
+        X, Y = labelled
+        weights = self.weights if weighted else None
+        before = relevance(decision=decision).fit(X, Y, weights)
+        after = relevance().fit(X, Y, weights).with_decision(decision, X, Y, weights)
+        name = "threshold_" if decision == "cardinality" else "thresholds_"
+        np.testing.assert_array_equal(getattr(after.rule_, name), getattr(before.rule_, name))
+
+    def test_weights_reach_the_rule(self, labelled):
+        X, Y = labelled
+        model = relevance().fit(X, Y, self.weights)
+        thresholds = [
+            model.with_decision(PerLabelThresholds(0), X, Y, w).rule_.thresholds_ for w in (None, self.weights)
+        ]
+        assert not np.array_equal(*thresholds)
+
+    @pytest.mark.parametrize("make", ENSEMBLES)
+    def test_folds_are_used_where_no_out_of_bag_scores_were_kept(self, labelled, make):
+        X, Y = labelled
+        model = make("tree", n_estimators=3, random_state=0).fit(X, Y)
+        changed = model.with_decision(PerLabelThresholds(0), X, Y)
+        scores = np.empty(Y.shape)
+        folds = IterativeStratifiedKFold(5, random_state=model._fold_seed_)
+        for inside, outside in folds.split(X, Y):
+            fold = make("tree", n_estimators=3, random_state=model._fold_seed_).fit(X[inside], Y[inside])
+            scores[outside] = fold.predict_proba(X[outside])
+        np.testing.assert_array_equal(changed.rule_.thresholds_, PerLabelThresholds(0).fit(scores, Y).thresholds_)
+        np.testing.assert_array_equal(changed.predict_proba(X), model.predict_proba(X))
+
+    @pytest.mark.parametrize("make", ENSEMBLES)
+    def test_out_of_bag_scores_are_used_where_they_were_kept(self, labelled, make):
+        X, Y = labelled
+        model = make("tree", n_estimators=8, decision="cardinality", random_state=0).fit(X, Y, self.weights)
+        expected = PerLabelThresholds(0).fit(model.oob_decision_function_, Y, self.weights)
+        changed = model.with_decision(PerLabelThresholds(0), X, Y, self.weights)
+        np.testing.assert_array_equal(changed.rule_.thresholds_, expected.thresholds_)
+        with pytest.raises(ValueError, match="X has 79 samples, but the model was fitted on 80"):
+            model.with_decision("per_label", X[:79], Y[:79])
+
+    def test_a_member_of_an_ensemble_can_change_its_rule(self, labelled):
+        X, Y = labelled
+        member = EnsembleHOMERClassifier("tree", n_estimators=2, random_state=0).fit(X, Y).estimators_[1]
+        assert member.with_decision("per_label", X, Y).rule_.thresholds_.shape == (4,)
+
+    def test_other_tables_get_a_sentence(self, labelled):
+        X, Y = labelled
+        model = relevance().fit(X, Y)
+        with pytest.raises(ValueError, match=r"y has 3 label\(s\), but the model was fitted on 4"):
+            model.with_decision("per_label", X, Y[:, :3])
+        with pytest.raises(ValueError, match="inconsistent numbers of samples: 80 and 79"):
+            model.with_decision("per_label", X, Y[1:])
+        with pytest.raises(NotFittedError):
+            relevance().with_decision(0.3)
 
 
 class TestWeights:

@@ -79,7 +79,7 @@ def test_a_rule_that_learns_does_not_change_the_votes(labelled, make):
 @both
 def test_rows_in_every_sample_leave_nothing_to_learn_from(labelled, make):
     X, Y = labelled
-    with pytest.raises(ValueError, match="every member has seen all rows"):
+    with pytest.raises(ValueError, match="every member has seen all samples"):
         small(make, n_estimators=1, max_samples=100.0, decision="cardinality").fit(X[:5], Y[:5])
 
 

@@ -148,6 +148,17 @@ class TestHonestScores:
         assert calls == [150]
         assert (model.predict(X).sum(axis=1) > 0).any()
 
+    def test_another_rule_learns_from_kept_bags_and_otherwise_from_folds(self):
+        kept = ThresholdedClassifier(forest(), "cardinality", cv="oob").fit(X, Y)
+        expected = PerLabelThresholds().fit(forest(oob_score=True).fit(X, Y).oob_decision_function_[:, 1, :], Y)
+        np.testing.assert_allclose(kept.with_decision("per_label", X, Y).rule_.thresholds_, expected.thresholds_)
+        plain = ThresholdedClassifier(forest(), 0.5, cv="oob", random_state=0).fit(X, Y)
+        folds = ThresholdedClassifier(forest(), 0.5, cv=5, random_state=0).fit(X, Y)
+        np.testing.assert_array_equal(
+            plain.with_decision("per_label", X, Y).rule_.thresholds_,
+            folds.with_decision("per_label", X, Y).rule_.thresholds_,
+        )
+
     def test_the_estimator_is_fitted_on_all_rows(self):
         model = ThresholdedClassifier(forest(), decision=0.5).fit(X, Y)
         np.testing.assert_array_equal(model.predict(X), forest().fit(X, Y).predict(X))

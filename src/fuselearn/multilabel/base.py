@@ -50,6 +50,7 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
     n_labels_: int
     classes_: list[npt.NDArray[np.int64]]
     rule_: DecisionRule
+    oob_decision_function_: Scores
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn what the estimator can take."""
@@ -87,34 +88,39 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
         weights = read_weights(sample_weight, X, X.shape[0])
         rng = make_generator(self.random_state)
         self._fit_labels(X, Y, weights, rng)
-        if rule.needs_scores:
-            rule.fit(self._honest_scores(X, Y, weights, int(rng.integers(2**31))), Y, weights)
-        self.rule_ = rule
+        self._fold_seed_ = int(rng.integers(2**31))
+        self.rule_ = self._fit_rule(rule, X, Y, weights)
         return self
 
-    def with_decision(self, decision: Any, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Give a copy that decides by another rule; what was trained stays as it is.
+    def with_decision(self, decision: Any, X: Any = None, y: Any = None, sample_weight: Any = None) -> Self:
+        """Return a copy that decides by another rule; what was trained stays as it is.
 
         Parameters
         ----------
         decision : float, str or rule
             As the parameter of that name.
         X, y, sample_weight
-            The training data, from which a rule that is learned gets its honest scores: out-of-bag ones if they were
-            kept in training, otherwise those of models trained on parts of the rows.
+            The training data, for a rule that learns thresholds; other rules, such as a number, need none. The rule
+            learns from out-of-bag scores if ``fit`` kept them, which it does if its own rule learned from them.
+            Otherwise it learns from out-of-fold scores, for which models are trained on parts of the samples.
 
         Returns
         -------
         object
-            Fitted.
+            Fitted. It decides as if ``decision`` had been given to ``fit``, unless ``fit`` would have used out-of-bag
+            scores that now come from folds.
         """
         check_is_fitted(self)
         rule = self._make_rule(decision)
         other = copy.copy(self).set_params(decision=decision)
         if rule.needs_scores:
-            X, Y = validate_rows(self, X, reset=False), read_labels(y).view(np.int8)
-            seed = int(make_generator(self.random_state).integers(2**31))
-            rule.fit(other._honest_scores(X, Y, read_weights(sample_weight, X, len(Y)), seed), Y)
+            if X is None or y is None:
+                raise ValueError(f"decision={decision!r} learns thresholds from the training data; pass X and y too.")
+            X = validate_rows(self, X, reset=False)
+            Y = read_training_labels(y, X.shape[0])
+            if Y.shape[1] != self.n_labels_:
+                raise ValueError(f"y has {Y.shape[1]} label(s), but the model was fitted on {self.n_labels_}.")
+            rule = other._fit_rule(rule, X, Y, read_weights(sample_weight, X, len(Y)))
         other.rule_ = rule
         return other
 
@@ -145,7 +151,8 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
         array of shape (n_rows, n_labels)
             Columns are in the order of ``labels_``; they need not sum to one.
         """
-        return self._answer(X, self._label_scores)
+        # Sums of weighted probabilities may leave the interval by a rounding error, which log loss punishes with NaN.
+        return np.clip(self._answer(X, self._label_scores), 0.0, 1.0)
 
     def _answer(self, X: Any, answer: Callable[[Any], npt.NDArray[Any]]) -> npt.NDArray[Any]:
         """Check a table of new rows, and let a method answer for it, in parts if it is large."""
@@ -176,11 +183,32 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
         """Tell whether the decision rule is fitted, and so ``_honest_scores`` will be called after ``_fit_labels``."""
         return self._make_rule(self.decision).needs_scores
 
-    def _honest_scores(self, X: Any, Y: Labels, weights: Weights | None, seed: int) -> Scores:
-        """Score the training rows by models that have not seen them; rows of NaN have no such score.
+    def _fit_rule(self, rule: DecisionRule, X: Any, Y: Labels, weights: Weights | None) -> DecisionRule:
+        """Let a rule learn from honest scores, if it learns at all."""
+        return rule.fit(self._honest_scores(X, Y, weights), Y, weights) if rule.needs_scores else rule
 
-        Here, clones are trained on all folds but one. Ensembles that leave rows out anyway do without.
+    def _honest_scores(self, X: Any, Y: Labels, weights: Weights | None) -> Scores:
+        """Score the training samples by models that have not seen them; samples of NaN have no such score.
+
+        Ensembles that leave samples out anyway keep ``oob_decision_function_``; for others, folds are left out in turn.
         """
+        if not hasattr(self, "oob_decision_function_"):
+            return self._out_of_fold_scores(X, Y, weights, self._fold_seed_)
+        kept = self.oob_decision_function_
+        if len(kept) != len(Y):
+            raise ValueError(
+                f"X has {len(Y)} samples, but the model was fitted on {len(kept)}; decision={self.decision!r} learns "
+                "from the training data."
+            )
+        if np.isnan(kept).all():
+            raise ValueError(
+                f"decision={self.decision!r} learns from out-of-bag scores, but every member has seen all samples "
+                f"(n_samples = {len(Y)}); draw fewer samples or train more members."
+            )
+        return kept
+
+    def _out_of_fold_scores(self, X: Any, Y: Labels, weights: Weights | None, seed: int) -> Scores:
+        """Score the samples of each fold by a clone that is trained on the other folds."""
         rows = np.arange(len(Y)) if weights is None else np.flatnonzero(weights)
         if len(rows) < 2:
             raise ValueError(
@@ -199,9 +227,7 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
         """Check the labels, set their names and number, and give them as an array of 0 and 1."""
         if Y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        labels = read_labels(Y).view(np.int8)
-        if len(labels) != n_rows:
-            raise ValueError(f"X and Y have inconsistent numbers of samples: {n_rows} and {len(labels)}.")
+        labels = read_training_labels(Y, n_rows)
         names = label_names(Y)
         self.n_labels_ = labels.shape[1]
         self.labels_ = np.arange(self.n_labels_) if names is None else names
@@ -250,6 +276,14 @@ class ReductionClassifier(MultilabelClassifier):
         if self.estimator is not None:
             return {}
         return {"C": self.C, "kernel": self.kernel, "gamma": self.gamma, "probability": self.probability}
+
+
+def read_training_labels(Y: Any, n_samples: int) -> Labels:
+    """Check a table of labels and its number of samples, and return it as an array of 0 and 1."""
+    labels = read_labels(Y).view(np.int8)
+    if len(labels) != n_samples:
+        raise ValueError(f"X and Y have inconsistent numbers of samples: {n_samples} and {len(labels)}.")
+    return labels
 
 
 def count_all_rows(weights: Weights | None, n_rows: int) -> tuple[npt.NDArray[np.int32], Weights | None]:

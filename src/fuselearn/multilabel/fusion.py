@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
 
-from fuselearn.multilabel.base import Labels, MultilabelClassifier, Scores, Weights
+from fuselearn.multilabel.base import MultilabelClassifier, Scores, Weights
 from fuselearn.multilabel.resampling import count_votes
 
 Indices = npt.NDArray[np.int64]
@@ -91,7 +91,8 @@ class LabelSum:
             rows = component.left_out
             total[rows] += coefficient * count_votes(component.scores(None, rows), self.vote)
             weights[rows] += coefficient
-        return total / np.where(weights > 0.0, weights, np.nan)[:, None]
+        # The quotient may leave the interval from 0 to 1 by a rounding error.
+        return np.clip(total / np.where(weights > 0.0, weights, np.nan)[:, None], 0.0, 1.0)
 
 
 class FusedClassifier(MultilabelClassifier):
@@ -102,7 +103,6 @@ class FusedClassifier(MultilabelClassifier):
     """
 
     n_jobs: int | None
-    oob_decision_function_: Scores
     _fused_: LabelSum
 
     def _keep_left_out(self, fused: LabelSum, shape: tuple[int, ...]) -> None:
@@ -119,8 +119,3 @@ class FusedClassifier(MultilabelClassifier):
 
     def _label_scores(self, X: Any) -> Scores:
         return self._fused_.scores(X, self.n_jobs)
-
-    def _honest_scores(self, X: Any, Y: Labels, weights: Weights | None, seed: int) -> Scores:
-        if hasattr(self, "oob_decision_function_"):
-            return self.oob_decision_function_
-        return super()._honest_scores(X, Y, weights, seed)

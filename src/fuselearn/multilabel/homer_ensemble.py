@@ -84,7 +84,9 @@ class HOMEREnsemble(HOMERBase):
         homer = HOMERClassifier(
             self.estimator, clustering=clustering, n_clusters=n_clusters, scaling=self.scaling, **learner
         )
-        shared = ("labels_", "n_labels_", "classes_", "n_features_in_", "feature_names_in_", "_rows_at_once_")
+        shared = (
+            "labels_", "n_labels_", "classes_", "n_features_in_", "feature_names_in_", "_rows_at_once_", "_fold_seed_",
+        )  # fmt: skip
         for name in shared:
             if hasattr(self, name):
                 setattr(homer, name, getattr(self, name))

@@ -113,7 +113,8 @@ class FilteredClassifier(FilterTrace, FusedClassifier):
         estimate = next(answers)
         yield estimate
         for gain, scores in zip(self.gains_, answers, strict=True):
-            estimate = (1.0 - gain / 2) * estimate + gain / 2 * scores
+            # The sum may leave the interval from 0 to 1 by a rounding error.
+            estimate = np.clip((1.0 - gain / 2) * estimate + gain / 2 * scores, 0.0, 1.0)
             yield estimate
 
 

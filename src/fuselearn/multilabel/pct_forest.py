@@ -158,11 +158,6 @@ class PCTForestClassifier(LabelTreesClassifier):
     def _node_values(self, tree: Tree) -> npt.NDArray[np.float64]:
         return tree.shares()
 
-    def _honest_scores(self, X: Any, Y: Labels, weights: Weights | None, seed: int) -> Scores:
-        if self.bootstrap:
-            return self.oob_decision_function_
-        return super()._honest_scores(X, Y, weights, seed)
-
     def _label_scores(self, X: Any) -> Scores:
         # Trees that are sure add 0 or 1, so that the sum is exact and a mean of one half is one. A sum of other shares
         # may pass the number of trees by rounding.

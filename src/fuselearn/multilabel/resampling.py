@@ -111,14 +111,6 @@ class ResampledClassifier(ReductionClassifier):
         self._learner_ = learner
         self._members_ = [member._replace(left_out=np.empty(0, np.intp), votes=np.empty((0, 0))) for member in members]
 
-    def _honest_scores(self, X: Any, Y: Labels, weights: Weights | None, seed: int) -> Scores:
-        if np.isnan(self.oob_decision_function_).all():
-            raise ValueError(
-                f"decision={self.decision!r} is learned from out-of-bag votes, but every member has seen all rows "
-                f"(n_samples = {len(Y)}); draw fewer rows or train more members."
-            )
-        return self.oob_decision_function_
-
     def _ask(self) -> Ask:
         """Give the way to get the votes of a member."""
         return ask_probabilities if self.vote == "probability" else type(self)._ask_labels

@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from fuselearn.ensembles.base import check_whole_number
-from fuselearn.multilabel.base import Labels, MultilabelClassifier, Scores, Weights, count_all_rows
+from fuselearn.multilabel.base import N_FOLDS, Labels, MultilabelClassifier, Scores, Weights, count_all_rows
 from fuselearn.multilabel.estimator_sensor import EstimatorLabelSensor
 from fuselearn.multilabel.stratification import IterativeStratifiedKFold
 
@@ -56,6 +56,8 @@ class ThresholdedClassifier(MultilabelClassifier):
         are.
     rule_ : DecisionRule
         Fitted, if it learns: ``rule_.thresholds_`` for ``"per_label"``, ``rule_.threshold_`` for ``"cardinality"``.
+    oob_decision_function_ : array of shape (n_samples, n_labels)
+        Out-of-bag probabilities, NaN for samples without any; with ``cv="oob"`` and a rule that learns.
     labels_ : array of shape (n_labels,)
         Names of the labels: the columns of a frame, otherwise 0, 1, ...
     n_labels_ : int
@@ -133,13 +135,13 @@ class ThresholdedClassifier(MultilabelClassifier):
         self._component_ = sensor.measure(counts, int(rng.integers(2**31)), weights=weights)
         self._component_.unbind()
         self.estimator_ = self._component_.model
+        if self._wants_honest_scores() and self._uses_bags:
+            self.oob_decision_function_ = self._out_of_bag_scores(len(Y), counts)
 
     def _label_scores(self, X: Any) -> Scores:
         return self._component_.scores(X)
 
-    def _honest_scores(self, X: Any, Y: Labels, weights: Weights | None, seed: int) -> Scores:
-        if self._uses_bags:
-            return self._out_of_bag_scores(Y, weights)
+    def _out_of_fold_scores(self, X: Any, Y: Labels, weights: Weights | None, seed: int) -> Scores:
         sensor = EstimatorLabelSensor(X, Y, self.estimator, keep_seeds=True)
         counts, weights = count_all_rows(weights, len(Y))
         folds = list(self._folds(len(Y), seed).split(X, Y))
@@ -152,12 +154,11 @@ class ThresholdedClassifier(MultilabelClassifier):
             n_answers[test] += 1
         return np.divide(total, n_answers, out=np.full(Y.shape, np.nan), where=n_answers > 0)
 
-    def _out_of_bag_scores(self, Y: Labels, weights: Weights | None) -> Scores:
-        if self.estimator_ is None:
-            return np.tile(self._component_.constants, (len(Y), 1))
-        scores = np.full(Y.shape, np.nan)
-        rows = slice(None) if weights is None else weights > 0
-        scores[rows] = self._component_.complete(_find_out_of_bag(self.estimator_))
+    def _out_of_bag_scores(self, n_samples: int, counts: npt.NDArray[np.int32]) -> Scores:
+        scores = np.tile(self._component_.constants, (n_samples, 1))
+        if self.estimator_ is not None:
+            scores[counts == 0] = np.nan
+            scores[counts > 0] = self._component_.complete(_find_out_of_bag(self.estimator_))
         return scores
 
     @property
@@ -165,6 +166,8 @@ class ThresholdedClassifier(MultilabelClassifier):
         return isinstance(self.cv, str)
 
     def _folds(self, n_rows: int, seed: int) -> Any:
+        if isinstance(self.cv, str):  # a rule chosen after a fit that kept no out-of-bag probabilities
+            return IterativeStratifiedKFold(min(N_FOLDS, n_rows), random_state=seed)
         if not isinstance(self.cv, int):
             return check_cv(self.cv)
         if n_rows < self.cv:
