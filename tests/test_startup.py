@@ -1,9 +1,12 @@
 """An import loads no more than is needed, since every start of a program waits for it."""
 
+import pkgutil
 import subprocess
 import sys
 
 import pytest
+
+import fuselearn
 
 
 def loaded_by(statement):
@@ -26,3 +29,22 @@ def loaded_by(statement):
 )
 def test_imports_stay_small(statement, absent):
     assert not absent & loaded_by(statement)
+
+
+@pytest.mark.parametrize(
+    "room", ["codes", "combine", "datasets", "diagnosis", "ensembles", "filters", "io", "lab", "multilabel"]
+)
+def test_sub_packages_need_no_import_of_their_own(room):
+    loaded = loaded_by(f"import fuselearn\nassert '{room}' in dir(fuselearn)\nfuselearn.{room}.__doc__")
+    assert f"fuselearn.{room}" in loaded
+    assert "fuselearn.cli" not in loaded
+
+
+def test_every_public_package_is_at_hand():
+    packages = {found.name for found in pkgutil.iter_modules(fuselearn.__path__) if found.ispkg}
+    assert packages - set(dir(fuselearn)) == {"cli", "engines", "sensors"}, "these are for the library itself"
+
+
+def test_other_names_are_not_there():
+    with pytest.raises(AttributeError, match="module 'fuselearn' has no attribute 'nothing'"):
+        fuselearn.nothing  # noqa: B018

@@ -45,7 +45,8 @@ __all__ = [
     "to_onnx",
 ]
 
-_ROOMS = {
+_ROOMS: dict[str, set[str]] = {
+    "codes": set(),
     "combine": {
         "AveragingRegressor",
         "EnsembleSelection",
@@ -54,8 +55,12 @@ _ROOMS = {
         "LinearStackingRegressor",
         "combine_scores",
     },
+    "datasets": set(),
+    "diagnosis": set(),
     "ensembles": {"BaggedClassifier", "BaggedRegressor", "CARTClassifier", "KFHEClassifier", "SAMMEClassifier"},
+    "filters": set(),
     "io": {"load", "save", "to_onnx"},
+    "lab": set(),
     "multilabel": {
         "EnsembleHOMERClassifier",
         "HOMERClassifier",
@@ -66,7 +71,9 @@ _ROOMS = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import the estimators when they are asked for: the command line's help should not wait for numba."""
+    """Import what is asked for, and only that: the command line's help should not wait for numba."""
+    if name in _ROOMS:
+        return import_module(f"{__name__}.{name}")
     for room, names in _ROOMS.items():
         if name in names:
             return getattr(import_module(f"{__name__}.{room}"), name)
@@ -74,4 +81,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted({*__all__, *_ROOMS})
