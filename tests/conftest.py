@@ -6,10 +6,12 @@ import pkgutil
 
 import pytest
 from hypothesis import settings
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_regressor
+from sklearn.datasets import load_wine, make_multilabel_classification
 from sklearn.linear_model import LinearRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeRegressor
+from sklearn.utils import get_tags
 
 import fuselearn
 from fuselearn import multilabel
@@ -55,6 +57,20 @@ def make_small():
         return kind(**given)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def data_for():
+    """Give a function that gives a small table, and a target of the kind that an estimator learns."""
+    rows, classes = load_wine(return_X_y=True)
+    labelled = make_multilabel_classification(60, 6, n_classes=5, random_state=0)
+
+    def choose(model):
+        if is_regressor(model):
+            return rows[:, 1:], rows[:, 0]
+        return (rows, classes) if get_tags(model).target_tags.single_output else labelled
+
+    return choose
 
 
 @pytest.fixture(scope="session")

@@ -6,11 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import is_regressor
-from sklearn.datasets import load_wine, make_multilabel_classification
+from sklearn.datasets import make_multilabel_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import get_tags
 
 from fuselearn import CARTClassifier
 from fuselearn.io import load, read_header, save
@@ -21,14 +20,7 @@ from fuselearn.multilabel import (
     LabelPowersetClassifier,
 )
 
-WINE, CLASSES = load_wine(return_X_y=True)
 ROWS, LABELS = make_multilabel_classification(60, 6, n_classes=5, random_state=0)
-
-
-def data_for(model):
-    if is_regressor(model):
-        return WINE[:, 1:], WINE[:, 0]
-    return (WINE, CLASSES) if get_tags(model).target_tags.single_output else (ROWS, LABELS)
 
 
 def answers(model, X):
@@ -37,7 +29,7 @@ def answers(model, X):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 class TestEveryEstimator:
-    def test_comes_back_from_a_file(self, public_estimator, make_small, tmp_path):
+    def test_comes_back_from_a_file(self, public_estimator, make_small, data_for, tmp_path):
         model = make_small(public_estimator)
         X, y = data_for(model)
         model.fit(X, y)
@@ -51,14 +43,14 @@ class TestEveryEstimator:
         assert header["training_shape"] == list(X.shape)
         assert ("classes" in header) + ("labels" in header) + is_regressor(model) == 1
 
-    def test_comes_back_from_a_file_as_a_step(self, public_estimator, make_small, tmp_path):
+    def test_comes_back_from_a_file_as_a_step(self, public_estimator, make_small, data_for, tmp_path):
         model = make_small(public_estimator)
         X, y = data_for(model)
         model = make_pipeline(StandardScaler(), model).fit(X, y)
         save(model, tmp_path / "model.fuse")
         np.testing.assert_array_equal(answers(load(tmp_path / "model.fuse"), X), answers(model, X))
 
-    def test_comes_back_from_a_pickle(self, public_estimator, make_small):
+    def test_comes_back_from_a_pickle(self, public_estimator, make_small, data_for):
         model = make_small(public_estimator)
         X, y = data_for(model)
         model.fit(X, y)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import numbers
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -56,7 +57,17 @@ def _forget(estimator: Any) -> None:
         delattr(estimator, name)
 
 
-class TableClassifier(ClassifierMixin, BaseEstimator):
+class DerivedAttributes:
+    """Keep attributes that are made of others, each a ``cached_property``, until the next fit, but not in copies."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy or a file keeps: nothing that can be made again."""
+        state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
+        kind = type(self)
+        return {name: v for name, v in state.items() if not isinstance(getattr(kind, name, None), cached_property)}
+
+
+class TableClassifier(DerivedAttributes, ClassifierMixin, BaseEstimator):
     """A classifier of rows of a table; the common part of every public estimator."""
 
     classes_: npt.NDArray[Any]
@@ -101,24 +112,19 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         """Choose the class with the largest score, the first of equal ones."""
         return scores.argmax(axis=1)
 
-    def _read_training_table(self, X: Any) -> npt.NDArray[np.floating]:
-        """Check a training table and code it for the tree engine."""
+    def _read_training_table(self, X: Any) -> tuple[npt.NDArray[np.floating], npt.NDArray[np.int32]]:
+        """Check a training table and code it for the tree engine; return it and its columns' numbers of categories."""
         X = self._validate_table(X, reset=True)
         coder = TableCoder()
         matrix = coder.fit_transform(X)
         self._coder_ = coder
-        return matrix
+        return matrix, coder.n_categories_
 
     def _read_table(self, X: Any) -> npt.NDArray[np.floating]:
         """Check a table of new rows and code it for the tree engine."""
         check_is_fitted(self)
         assert self._coder_ is not None, "fit has coded the training table"
         return self._coder_.transform(self._validate_table(X, reset=False))
-
-    @property
-    def _n_categories(self) -> npt.NDArray[np.int32]:
-        assert self._coder_ is not None, "fit has coded the training table"
-        return self._coder_.n_categories_
 
     def _validate_table(self, X: Any, *, reset: bool) -> Any:
         if as_frame(X) is None:

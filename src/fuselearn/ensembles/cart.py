@@ -20,8 +20,9 @@ from fuselearn.ensembles.base import (
     make_generator,
     read_weights,
 )
+from fuselearn.sensors.fusion import WeightedSum
 from fuselearn.sensors.table import TableCoder
-from fuselearn.sensors.tree import PackedTrees, TreeComponent, TreeSensor, restore_components, store_components
+from fuselearn.sensors.tree import TreeComponent, TreeSensor
 
 
 class CARTClassifier(TableClassifier):
@@ -133,10 +134,10 @@ class CARTClassifier(TableClassifier):
         CARTClassifier
             The fitted tree itself.
         """
-        matrix = self._read_training_table(X)
+        matrix, n_categories = self._read_training_table(X)
         target = self._read_target(y, len(matrix))
         weights = read_weights(sample_weight, matrix, len(matrix))
-        sensor = bind_tree(self, matrix, self._n_categories, target, len(self.classes_), self.n_jobs)
+        sensor = bind_tree(self, matrix, n_categories, target, len(self.classes_), self.n_jobs)
         counts = np.ones(len(matrix), dtype=np.int32)
         if weights is not None:
             counts = (weights if are_counts(weights) else weights > 0).astype(np.int32)
@@ -151,23 +152,14 @@ class CARTClassifier(TableClassifier):
 
     def _adopt(self, component: TreeComponent) -> None:
         """Become the face of a grown tree."""
-        self.tree_: Tree = component.tree
-        self._packed_ = PackedTrees([component], np.ones(1), np.zeros(1, dtype=bool))
+        self._fused_ = WeightedSum([component], np.ones(1), np.zeros(1, dtype=bool), len(self.classes_))
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Give what a copy or a file keeps: the tree in a compact form, but not laid out for prediction."""
-        state = dict(super().__getstate__())
-        if state.pop("_packed_", None) is not None:
-            state["tree_"] = store_components([TreeComponent(self.tree_, self._n_categories)])
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Become the tree of a copy or a file."""
-        stored = state.get("tree_")
-        super().__setstate__(state)
-        if stored is not None:
-            (component,) = restore_components(stored)
-            self._adopt(component)
+    @property
+    def tree_(self) -> Tree:
+        """Nodes, class weights and category subsets as arrays."""
+        check_is_fitted(self)
+        (component,) = self._fused_.components
+        return component.tree  # type: ignore[attr-defined]
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Predict class probabilities: the class shares in each row's leaf.
@@ -181,7 +173,7 @@ class CARTClassifier(TableClassifier):
         array of shape (n_rows, n_classes)
         """
         rows = self._read_table(X)
-        return self._packed_.scores(rows, count_threads(self.n_jobs))
+        return self._fused_.scores(rows, count_threads(self.n_jobs))
 
     def apply(self, X: Any) -> npt.NDArray[np.int32]:
         """Give the number of the leaf that each row ends in.
@@ -195,7 +187,7 @@ class CARTClassifier(TableClassifier):
         array of shape (n_rows,)
         """
         rows = self._read_table(X)
-        return self._packed_.leaves(rows, count_threads(self.n_jobs))[:, 0]
+        return self._fused_.leaves(rows, count_threads(self.n_jobs))[:, 0]
 
     def get_depth(self) -> int:
         """Give the number of splits on the longest path."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -50,9 +51,9 @@ class ComponentEnsemble(TableClassifier):
         """Check the data and bind it to the base learner; give the sensor and the class numbers."""
         base = self._default_estimator() if self.estimator is None else self.estimator
         if isinstance(base, CARTClassifier):
-            matrix = self._read_training_table(X)
+            matrix, n_categories = self._read_training_table(X)
             target = self._read_target(y, len(matrix))
-            return bind_tree(base, matrix, self._n_categories, target, len(self.classes_), self.n_jobs), target
+            return bind_tree(base, matrix, n_categories, target, len(self.classes_), self.n_jobs), target
         if not (hasattr(base, "get_params") and is_classifier(base)):
             raise TypeError(f"estimator must be a classifier or None, not {base!r}.")
         X = validate_rows(self, X, reset=True)
@@ -76,7 +77,7 @@ class ComponentEnsemble(TableClassifier):
     def _components_(self) -> Sequence[Component]:
         return self._fused_.components
 
-    @property
+    @cached_property
     def estimators_(self) -> list[Any]:
         """The fitted components, as estimators of their own."""
         check_is_fitted(self)

@@ -92,34 +92,32 @@ def to_onnx(model: Any, X: Any = None, *, target_opset: int | None = None) -> on
 
 def read_tree_sum(model: Any) -> TreeSum:
     """Give a fitted classifier as a sum of trees whose targets are its classes in the order of ``class_order``."""
-    if isinstance(model, CARTClassifier):
-        tree_sum = TreeSum([model.tree_], [model.tree_.shares()], model._n_categories)
-    elif isinstance(model, ComponentEnsemble):
-        tree_sum = _read_ensemble(model)
-    else:
+    if not isinstance(model, CARTClassifier | ComponentEnsemble):
         raise TypeError(f"{type(model).__name__} cannot be written in ONNX by fuselearn.")
-    order = class_order(model)
-    return tree_sum._replace(values=[values[:, order] for values in tree_sum.values])
-
-
-def _read_ensemble(model: ComponentEnsemble) -> TreeSum:
-    components = [component for component in model._components_ if isinstance(component, TreeComponent)]
-    if len(components) < len(model._components_):
-        raise TypeError(
-            f"{type(model).__name__} over {type(model.estimator).__name__} cannot be written in ONNX; the base learner "
-            "must be CARTClassifier."
-        )
-    coefficients = model.coefficients_
+    components = _read_trees(model)
+    coefficients = model._fused_.coefficients
     if isinstance(model, SAMMEClassifier):
         coefficients = coefficients / coefficients.sum()
+    order = class_order(model)
     return TreeSum(
         [component.tree for component in components],
         [
-            tree_values(component.tree, coefficient, votes)
+            tree_values(component.tree, coefficient, votes)[:, order]
             for component, coefficient, votes in zip(components, coefficients, model._fused_.by_class, strict=True)
         ],
         components[0].n_categories,
     )
+
+
+def _read_trees(model: CARTClassifier | ComponentEnsemble) -> list[TreeComponent]:
+    """Return the trees of a model, or refuse one with other components."""
+    components = [component for component in model._fused_.components if isinstance(component, TreeComponent)]
+    if len(components) < len(model._fused_.components):
+        raise TypeError(
+            f"{type(model).__name__} over {type(model.estimator).__name__} cannot be written in ONNX; the base learner "
+            "must be CARTClassifier."
+        )
+    return components
 
 
 def class_order(model: TableClassifier) -> npt.NDArray[np.intp]:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._compat import take_rows
 from fuselearn.ensembles.base import (
+    DerivedAttributes,
     are_counts,
     count_threads,
     fit_whole_or_not,
@@ -36,7 +37,7 @@ N_FOLDS = 5
 KERNEL_VALUES = 2**26
 
 
-class MultilabelClassifier(ClassifierMixin, BaseEstimator):
+class MultilabelClassifier(DerivedAttributes, ClassifierMixin, BaseEstimator):
     """A classifier that gives each row any number of labels; the common part of every public estimator.
 
     Subclasses write ``_fit_labels`` and ``_label_scores``, and ``_check_parameters`` if they have some of their own.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -104,7 +105,7 @@ class BinaryRelevanceClassifier(ReductionClassifier):
     def _label_scores(self, X: Any) -> Scores:
         return self._block_.probabilities(self._learner_.prepare(X))
 
-    @property
+    @cached_property
     def estimators_(self) -> list[Any]:
         """The fitted models of the labels, as estimators of their own."""
         check_is_fitted(self)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -147,7 +148,7 @@ class ChainClassifier(ReductionClassifier):
     def _label_scores(self, X: Any) -> Scores:
         return self._chain_.probabilities(self._learner_.prepare(X))
 
-    @property
+    @cached_property
     def estimators_(self) -> list[Any]:
         """The fitted models in the order of the chain, as estimators of their own."""
         check_is_fitted(self)

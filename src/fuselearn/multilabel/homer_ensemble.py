@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from math import isqrt
 from typing import Any, NamedTuple
 
@@ -73,7 +74,7 @@ class HOMEREnsemble(HOMERBase):
     def _gamma_of(self, kernel: str) -> float | None:
         return self.gamma.get(kernel) if isinstance(self.gamma, Mapping) else self.gamma
 
-    @property
+    @cached_property
     def estimators_(self) -> list[HOMERClassifier]:
         """The fitted HOMERs, as estimators of their own."""
         check_is_fitted(self)

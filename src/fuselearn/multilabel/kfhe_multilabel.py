@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -251,7 +252,7 @@ class KFHEMultilabelClassifier(FilteredClassifier):
     def _train_next(self, sensor: Any, counts: Counts, seed: int) -> LabelComponent:
         return sensor.measure(counts, seed)
 
-    @property
+    @cached_property
     def estimators_(self) -> list[Any]:
         """The fitted classifiers; None for one whose sample had constant labels only."""
         check_is_fitted(self)

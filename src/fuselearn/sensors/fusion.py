@@ -65,13 +65,20 @@ class WeightedSum(StoredComponents):
     def scores(self, X: Any, n_threads: int = 1) -> npt.NDArray[np.float64]:
         """Give the sum for each row of ``X``."""
         if self._all_trees():
-            if self.packed is None:  # packing waits for the first prediction
-                self.packed = PackedTrees(self.components, self.coefficients, self.by_class)  # type: ignore[arg-type]
-            return self.packed.scores(X, n_threads)
+            return self._pack().scores(X, n_threads)
         total = np.zeros((X.shape[0], self.n_classes))
         for component, coefficient, by_class in zip(self.components, self.coefficients, self.by_class, strict=True):
             total += coefficient * component_scores(component, by_class, self.n_classes, X)
         return total
+
+    def leaves(self, X: Any, n_threads: int = 1) -> npt.NDArray[np.int32]:
+        """Give the leaf that each row of ``X`` ends in, tree by tree, if all components are trees."""
+        return self._pack().leaves(X, n_threads)
+
+    def _pack(self) -> PackedTrees:
+        if self.packed is None:  # packing waits for the first prediction
+            self.packed = PackedTrees(self.components, self.coefficients, self.by_class)  # type: ignore[arg-type]
+        return self.packed
 
 
 def component_scores(component: Component, by_class: bool, n_classes: int, X: Any = None) -> npt.NDArray[np.float64]:

@@ -1,0 +1,128 @@
+"""What scikit-learn and its users do with any estimator: look at it, copy it, and put others around it."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_wine, make_multilabel_classification
+from sklearn.exceptions import NotFittedError
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from fuselearn import BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier, load, save
+from fuselearn.codes import ErrorCorrectingCodeClassifier
+from fuselearn.multilabel import BinaryRelevanceClassifier, ChainClassifier, EnsembleHOMERClassifier
+
+WINE, CLASSES = load_wine(return_X_y=True)
+ROWS, LABELS = make_multilabel_classification(60, 6, n_classes=5, random_state=0)
+
+
+def every_name(model):
+    """List the names of a class and of an object, also those that ``dir`` hides because they are not available."""
+    return sorted({name for kind in type(model).__mro__ for name in vars(kind)} | set(vars(model)))
+
+
+def touch_everything(model):
+    for name in every_name(model):
+        try:
+            getattr(model, name)
+        except AttributeError:
+            pass  # NotFittedError is one
+        except Exception as error:
+            raise AssertionError(f"{type(model).__name__}.{name} raises {error!r}") from error
+    assert "fit" in dir(model)
+    assert type(model).__name__ in model._repr_html_()
+    assert type(model).__name__ in repr(model)
+
+
+class TestLookingAtAnEstimator:
+    def test_before_and_after_fit(self, public_estimator, make_small, data_for):
+        model = make_small(public_estimator)
+        touch_everything(model)
+        touch_everything(model.fit(*data_for(model)))
+
+    @pytest.mark.parametrize(
+        "kind",
+        [KFHEClassifier, SAMMEClassifier, BaggedClassifier, ErrorCorrectingCodeClassifier],
+        ids=lambda k: k.__name__,
+    )
+    def test_over_another_base_learner(self, kind, make_small):
+        model = make_small(kind, estimator=GaussianNB()).fit(WINE, CLASSES)
+        touch_everything(model)
+        assert kind.__name__ in make_pipeline(StandardScaler(), model)._repr_html_()
+
+
+MADE_OF_TREES = {
+    "kfhe": (KFHEClassifier(n_estimators=4, random_state=0), WINE, CLASSES),
+    "samme": (SAMMEClassifier(n_estimators=4, random_state=0), WINE, CLASSES),
+    "bagging": (BaggedClassifier(n_estimators=4, random_state=0), WINE, CLASSES),
+    "codes": (ErrorCorrectingCodeClassifier(random_state=0), WINE, CLASSES),
+    "binary relevance": (BinaryRelevanceClassifier("tree", random_state=0), ROWS, LABELS),
+    "chain": (ChainClassifier("tree", random_state=0), ROWS, LABELS),
+    "e-homer": (EnsembleHOMERClassifier("tree", n_estimators=4, random_state=0), ROWS, LABELS),
+}
+
+
+@pytest.fixture(params=MADE_OF_TREES)
+def made_of_trees(request):
+    model, X, y = MADE_OF_TREES[request.param]
+    return clone(model).fit(X, y), X, y
+
+
+class TestMembersOfAnEnsemble:
+    def test_are_the_same_at_each_access(self, made_of_trees):
+        model, X, _ = made_of_trees
+        before = model.estimators_
+        model.predict(X)
+        assert model.estimators_[0] is before[0]
+
+    def test_are_new_after_another_fit(self, made_of_trees):
+        model, X, y = made_of_trees
+        before = model.estimators_
+        assert model.fit(X, y).estimators_[0] is not before[0]
+
+    def test_are_not_laid_out_for_prediction_before_they_predict(self):
+        """Packing takes longer than growing, and few of them are ever asked."""
+        model = BaggedClassifier(n_estimators=4, random_state=0).fit(WINE, CLASSES)
+        first, second, *_ = model.estimators_
+        assert first._fused_.packed is None
+        first.predict(WINE)
+        assert first._fused_.packed is not None
+        assert second._fused_.packed is None
+
+    def test_share_their_trees_with_the_ensemble(self):
+        model = BaggedClassifier(n_estimators=2, random_state=0).fit(WINE, CLASSES)
+        assert model.estimators_[1].tree_ is model._components_[1].tree
+
+    def test_are_made_again_in_copies_and_files(self, made_of_trees, tmp_path):
+        model, X, _ = made_of_trees
+        size = len(pickle.dumps(model))
+        expected = model.estimators_[0].predict(X)
+        assert len(pickle.dumps(model)) == size, "a copy keeps nothing that can be made again"
+        save(model, tmp_path / "model.fuse")
+        copies = [
+            pickle.loads(pickle.dumps(model)),
+            copy.copy(model),
+            copy.deepcopy(model),
+            load(tmp_path / "model.fuse"),
+        ]
+        for other in copies:
+            assert other.estimators_[0] is other.estimators_[0]
+            assert other.estimators_[0] is not model.estimators_[0]
+            np.testing.assert_array_equal(other.estimators_[0].predict(X), expected)
+
+    def test_are_not_there_before_fit(self, made_of_trees):
+        model, _, _ = made_of_trees
+        with pytest.raises(NotFittedError):
+            clone(model).estimators_  # noqa: B018
+
+    def test_can_be_saved_on_their_own(self, tmp_path):
+        tree = BaggedClassifier(n_estimators=2, random_state=0).fit(WINE, CLASSES).estimators_[1]
+        save(tree, tmp_path / "tree.fuse")
+        for other in (load(tmp_path / "tree.fuse"), pickle.loads(pickle.dumps(tree))):
+            assert isinstance(other, CARTClassifier)
+            assert other.export_text() == tree.export_text()
+            np.testing.assert_array_equal(other.predict_proba(WINE), tree.predict_proba(WINE))
