@@ -1,5 +1,7 @@
 """What all multi-label classifiers share: reading labels, decision rules, weights, prediction in parts."""
 
+import inspect
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -11,7 +13,7 @@ from sklearn.metrics import get_scorer
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import get_tags
 
-from fuselearn import CARTClassifier
+from fuselearn import CARTClassifier, multilabel
 from fuselearn.multilabel import (
     BinaryRelevanceClassifier,
     CardinalityThreshold,
@@ -23,7 +25,9 @@ from fuselearn.multilabel import (
     PerLabelThresholds,
 )
 from fuselearn.multilabel.base import MultilabelClassifier
+from fuselearn.multilabel.kfhe_multilabel import FilteredClassifier
 from fuselearn.multilabel.stratification import IterativeStratifiedKFold
+from fuselearn.sensors import draw_counts
 
 
 def relevance(**kwargs):
@@ -270,6 +274,57 @@ class TestWithDecision:
             model.with_decision("per_label", X, Y[1:])
         with pytest.raises(NotFittedError):
             relevance().with_decision(0.3)
+
+
+def classes_with(parameter):
+    classes = [getattr(multilabel, name) for name in multilabel.__all__ if name.endswith("Classifier")]
+    return [one for one in classes if parameter in inspect.signature(one).parameters]
+
+
+def list_bad_settings(make):
+    """List settings that no support vector machine can have."""
+    settings = [{"C": value} for value in (-5, 0, np.nan, np.inf, "1", None, True)]
+    settings += [{"gamma": value} for value in (-0.1, np.nan, np.inf, "scale")]
+    settings += [{"probability": value} for value in ("Platt", None, 0.5)]
+    settings += [{"scaling": value} for value in ("Standard", "none", False)]
+    if make in classes_with("kernels"):
+        settings += [{"kernels": value} for value in (("RBF",), ("rbf", "nonsense"), (), "rbf", None)]
+        settings += [{"gamma": value} for value in ({"rfb": 0.1}, {"linear": -0.1})]
+    else:
+        settings += [{"kernel": value} for value in ("RBF", "nonsense", ["rbf"], None)]
+    return settings
+
+
+class TestParameters:
+    @pytest.mark.parametrize("estimator", [None, "tree"])
+    @pytest.mark.parametrize("make", classes_with("C"))
+    def test_settings_of_machines_are_checked_before_the_data_is_read(self, make, estimator):
+        for setting in list_bad_settings(make):
+            [name] = setting
+            with pytest.raises((ValueError, TypeError), match=rf"\b{name} must be"):
+                make(estimator, **setting).fit("no table", "no labels")
+
+    @pytest.mark.parametrize("make", classes_with("max_samples"))
+    def test_max_samples_is_a_number_of_draws_or_a_share(self, make):
+        for value in (0, -1, 0.0, -0.5, np.inf, np.nan, None, True, "all"):
+            with pytest.raises((ValueError, TypeError), match=r"max_samples .*must be"):
+                make(max_samples=value).fit("no table", "no labels")
+
+    @pytest.mark.parametrize(("value", "n_draws"), [(2, 2), (200, 200), (0.5, 40), (2.5, 200)])
+    @pytest.mark.parametrize("make", classes_with("max_samples"))
+    def test_every_ensemble_draws_as_many_samples(self, labelled, make, value, n_draws, monkeypatch):
+        X, Y = labelled
+        drawn = []
+
+        def spy(seed, weights, n_draws):
+            drawn.append(n_draws)
+            return draw_counts(seed, weights, n_draws)
+
+        module = FilteredClassifier.__module__ if issubclass(make, FilteredClassifier) else make._fit_labels.__module__
+        monkeypatch.setattr(f"{module}.draw_counts", spy)
+        base = {"estimator": "tree"} if "vote" in inspect.signature(make).parameters else {}
+        make(**base, n_estimators=2, max_samples=value, random_state=0).fit(X, Y)
+        assert drawn == [n_draws] * 2
 
 
 class TestWeights:

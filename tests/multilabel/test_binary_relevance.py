@@ -48,14 +48,6 @@ def test_random_learners_follow_the_seed(labelled):
     assert (fit(1) != fit(2)).any()
 
 
-def test_settings_of_machines_are_checked_for_machines_only(labelled):
-    BinaryRelevanceClassifier("tree", C=-1.0).fit(*labelled)
-    with pytest.raises(ValueError, match="C must be"):
-        BinaryRelevanceClassifier(C=-1.0).fit(*labelled)
-    with pytest.raises(ValueError, match="kernel must be"):
-        BinaryRelevanceClassifier(kernel="poly").fit(*labelled)
-
-
 class TestEstimators:
     def test_trees_have_names_and_can_be_read(self, labelled):
         X, Y = labelled

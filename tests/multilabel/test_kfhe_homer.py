@@ -95,8 +95,8 @@ def test_fitted_rules_use_rows_left_out():
 @pytest.mark.parametrize(
     ("parameters", "error", "sentence"),
     [
-        ({"clusterings": ()}, TypeError, "clusterings must be a sequence"),
-        ({"clusterings": "random"}, TypeError, "clusterings must be a sequence"),
+        ({"clusterings": ()}, TypeError, "clusterings must be a list or tuple"),
+        ({"clusterings": "random"}, TypeError, "clusterings must be a list or tuple"),
         ({"clusterings": ("random", "ward")}, ValueError, "Each of clusterings must be .*, not 'ward'"),
         ({"kernels": ("cubic",)}, ValueError, "Each of kernels must be 'rbf' or 'linear', not 'cubic'"),
         ({"C": 0}, ValueError, "C must be above 0"),

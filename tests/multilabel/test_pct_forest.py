@@ -84,11 +84,12 @@ def test_weights_are_chances_to_be_drawn(pairs):
     ("parameters", "sentence"),
     [
         ({"n_estimators": 0}, "n_estimators must be at least 1"),
-        ({"max_samples": 0.0}, "max_samples must be above 0"),
         ({"max_features": 0.0}, "max_features as a share must be above 0"),
         ({"max_depth": 0}, "max_depth must be at least 1"),
+        ({"bootstrap": "no"}, "bootstrap must be True or False, not 'no'"),
+        ({"bootstrap": False, "max_samples": 0.5}, "max_samples=0.5 has no effect with bootstrap=False"),
     ],
 )
 def test_bad_parameters_get_a_sentence(parameters, sentence):
-    with pytest.raises(ValueError, match=sentence):
+    with pytest.raises((ValueError, TypeError), match=sentence):
         PCTForestClassifier(**parameters).fit([[0.0], [1.0]], [[0, 1], [1, 0]])

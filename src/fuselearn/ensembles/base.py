@@ -228,9 +228,16 @@ def check_number(name: str, value: Any, smallest: float) -> float:
     return float(value)
 
 
+def check_flag(name: str, value: Any) -> bool:
+    """Check a parameter that is True or False; text such as "no" would count as True."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, not {value!r}.")
+    return bool(value)
+
+
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
     """Check a parameter that names one of a few ways."""
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         listed = " or ".join(repr(choice) for choice in choices)
         raise ValueError(f"{name} must be {listed}, not {value!r}.")
     return str(value)

@@ -262,8 +262,7 @@ class ReductionClassifier(MultilabelClassifier):
         return tags
 
     def _check_parameters(self) -> None:
-        if self.estimator is None:
-            check_svm_parameters(self.C, self.kernel, self.gamma, self.probability, self.scaling)
+        check_svm_parameters(self.C, self.kernel, self.gamma, self.probability, self.scaling)
 
     def _bind(self, X: Any, *, n_threads: int | None = None) -> Learner:
         """Bind a checked table to the base learner."""

@@ -58,10 +58,12 @@ class HOMEREnsemble(HOMERBase):
 
     def _check_parameters(self) -> None:
         _check_choices("clusterings", self.clusterings, tuple(CLUSTERINGS))
-        if self.estimator is None:
-            _check_choices("kernels", self.kernels, KERNELS)
-            for kernel in self.kernels:
-                check_svm_parameters(self.C, kernel, self._gamma_of(kernel), self.probability, self.scaling)
+        _check_choices("kernels", self.kernels, KERNELS)
+        if isinstance(self.gamma, Mapping):
+            for kernel in self.gamma:
+                check_choice("Each key of gamma", kernel, KERNELS)
+        for kernel in self.kernels:
+            check_svm_parameters(self.C, kernel, self._gamma_of(kernel), self.probability, self.scaling)
 
     def _variety(self) -> HOMERVariety:
         """Give the settings to choose from; only the SVM engine has some of its own."""
@@ -99,6 +101,6 @@ class HOMEREnsemble(HOMERBase):
 def _check_choices(name: str, chosen: Any, choices: Sequence[str]) -> None:
     """Check a parameter that lists ways of which one is chosen at random."""
     if isinstance(chosen, str) or not isinstance(chosen, Sequence) or not chosen:
-        raise TypeError(f"{name} must be a sequence such as {tuple(choices)!r}, not {chosen!r}.")
+        raise TypeError(f"{name} must be a list or tuple of at least one of {tuple(choices)!r}, not {chosen!r}.")
     for choice in chosen:
         check_choice(f"Each of {name}", choice, choices)

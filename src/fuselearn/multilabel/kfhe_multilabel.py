@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from fuselearn.ensembles.base import check_choice, check_number, check_whole_number, validate_rows
+from fuselearn.ensembles.base import check_choice, check_flag, check_number, check_whole_number, validate_rows
 from fuselearn.ensembles.filtering import (
     FilterTrace,
     Measurement,
@@ -53,6 +53,7 @@ class FilteredClassifier(FilterTrace, FusedClassifier):
         check_whole_number("n_estimators", self.n_estimators, 1)
         count_draws(self.max_samples, 1)
         check_choice("weighting", self.weighting, ("exponential", "linear"))
+        check_flag("reset", self.reset)
         check_number("process_noise", self.process_noise, 0.0)
 
     def _bind_sensor(self, X: Any, Y: Labels) -> Any:

@@ -19,11 +19,12 @@ from fuselearn.engines.tree import (
     labels_target,
     lay_out_columns,
 )
-from fuselearn.ensembles.base import check_number, check_whole_number, count_threads
+from fuselearn.ensembles.base import check_flag, check_whole_number, count_threads
 from fuselearn.ensembles.cart import count_features
 from fuselearn.multilabel.base import Labels, Scores, Weights, count_all_rows
 from fuselearn.multilabel.label_trees import LabelTreesClassifier
 from fuselearn.multilabel.learners.tree import as_table
+from fuselearn.multilabel.resampling import count_draws
 from fuselearn.sensors import TableCoder, draw_counts
 
 
@@ -51,8 +52,9 @@ class PCTForestClassifier(LabelTreesClassifier):
         Most splits on a path; None means no limit.
     bootstrap : bool, default=True
         Whether a tree is grown on rows drawn with replacement, or on all of them.
-    max_samples : float, default=1.0
-        Rows to draw for a tree, as a share of all of them; may exceed 1.
+    max_samples : int or float, default=1.0
+        Samples to draw for each tree: an int is a number of draws, a float a share of all samples, which may exceed 1.
+        Only with ``bootstrap``.
     decision : float, str or rule, default=0.5
         How probabilities become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`. Rules
         that are learned use out-of-bag probabilities.
@@ -98,7 +100,7 @@ class PCTForestClassifier(LabelTreesClassifier):
         min_samples_leaf: int = 1,
         max_depth: int | None = None,
         bootstrap: bool = True,
-        max_samples: float = 1.0,
+        max_samples: int | float = 1.0,
         decision: Any = 0.5,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -127,8 +129,10 @@ class PCTForestClassifier(LabelTreesClassifier):
         check_whole_number("min_samples_leaf", self.min_samples_leaf, 1)
         if self.max_depth is not None:
             check_whole_number("max_depth", self.max_depth, 1)
-        if check_number("max_samples", self.max_samples, 0.0) == 0.0:
-            raise ValueError("max_samples must be above 0.")
+        count_features(self.max_features, 1)
+        count_draws(self.max_samples, 1)
+        if not check_flag("bootstrap", self.bootstrap) and self.max_samples != 1.0:
+            raise ValueError(f"max_samples={self.max_samples!r} has no effect with bootstrap=False; leave it at 1.0.")
 
     def _settings(self) -> TreeSettings:
         return TreeSettings(
@@ -174,7 +178,7 @@ def _samples(
     if not forest.bootstrap:
         return [count_all_rows(weights, n_rows)] * forest.n_estimators
     chances = np.ones(n_rows) if weights is None else weights
-    n_draws = max(1, round(forest.max_samples * n_rows))
+    n_draws = count_draws(forest.max_samples, n_rows)
     seeds = rng.integers(2**62, size=forest.n_estimators)
     return [(draw_counts(int(seed), chances, n_draws), None) for seed in seeds]
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
-from fuselearn.ensembles.base import check_choice, check_whole_number
+from fuselearn.ensembles.base import check_choice, check_flag, check_whole_number
 from fuselearn.multilabel.base import Labels, ReductionClassifier, Scores, Weights, count_all_rows
 from fuselearn.multilabel.learners import EstimatorLearner, Learner
 from fuselearn.multilabel.powerset import Counts, Indices, SetModel, train_powerset
@@ -136,8 +136,7 @@ class RAkELClassifier(ReductionClassifier):
         super()._check_parameters()
         check_choice("vote", self.vote, ("class", "probability"))
         check_whole_number("labelset_size", self.labelset_size, 1)
-        if not isinstance(self.overlapping, bool | np.bool_):
-            raise TypeError(f"overlapping must be True or False, not {self.overlapping!r}.")
+        check_flag("overlapping", self.overlapping)
         if self.n_labelsets is not None:
             check_whole_number("n_labelsets", self.n_labelsets, 1)
             if not self.overlapping:

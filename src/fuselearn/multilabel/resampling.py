@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterable
 from typing import Any, NamedTuple, Protocol
 
@@ -128,7 +129,9 @@ class ResampledClassifier(ReductionClassifier):
 
 
 def count_draws(max_samples: Any, n_rows: int) -> int:
-    """Turn a ``max_samples`` parameter into a number of draws with replacement, which may exceed that of the rows.
+    """Turn a ``max_samples`` parameter into a number of draws with replacement: an int is one, a float a share.
+
+    Both may exceed the number of samples.
 
     Examples
     --------
@@ -139,6 +142,10 @@ def count_draws(max_samples: Any, n_rows: int) -> int:
         if not 0 < max_samples < np.inf:
             raise ValueError(f"max_samples as a share must be a finite number above 0, not {max_samples!r}.")
         return max(1, round(max_samples * n_rows))
+    if not isinstance(max_samples, numbers.Integral) or isinstance(max_samples, bool):
+        raise TypeError(
+            f"max_samples must be a number of samples (int) or a share of all of them (float), not {max_samples!r}."
+        )
     return check_whole_number("max_samples", max_samples, 1)
 
 

@@ -17,7 +17,7 @@ from sklearn.utils import check_consistent_length, indexable
 
 from fuselearn._compat import take_rows
 from fuselearn._kernels import kernel
-from fuselearn.ensembles.base import check_whole_number, make_generator
+from fuselearn.ensembles.base import check_flag, check_whole_number, make_generator
 from fuselearn.multilabel.labels import read_sparse_labels
 
 __all__ = ["IterativeStratifiedKFold", "RepeatedIterativeStratifiedKFold", "deal_rows", "iterative_train_test_split"]
@@ -80,11 +80,9 @@ class IterativeStratifiedKFold(BaseCrossValidator):
 
     def __init__(self, n_splits: int = 5, *, shuffle: bool = True, random_state: Any = None) -> None:
         self.n_splits = check_whole_number("n_splits", n_splits, 2)
-        if not isinstance(shuffle, bool):
-            raise TypeError(f"shuffle must be True or False, not {shuffle!r}.")
+        self.shuffle = check_flag("shuffle", shuffle)
         if not shuffle and random_state is not None:
             raise ValueError("random_state has no effect with shuffle=False; leave it at None or set shuffle=True.")
-        self.shuffle = shuffle
         self.random_state = random_state
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Split]:
