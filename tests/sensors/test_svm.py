@@ -35,6 +35,16 @@ def test_votes_are_those_of_a_machine_trained_on_copies(sensor, kernel):
         np.testing.assert_array_equal(votes[sure, label], other.predict(Z)[sure])
 
 
+@pytest.mark.parametrize("probability", ["platt", "logistic"])
+def test_weights_are_costs_and_their_scale_is_that_of_the_cost(sensor, probability):
+    weights = rng.random(120)
+    one, other = (
+        sensor.train(Y, None, weights / unit, C=2.0 * unit, probability=probability).probabilities()
+        for unit in (1.0, 120.0)
+    )
+    np.testing.assert_allclose(one, other, atol=1e-3)
+
+
 @pytest.mark.parametrize("probability", ["platt", "logistic", "sign"])
 def test_constant_labels_have_certain_probabilities(sensor, probability):
     chances = sensor.train(Y, None, COUNTS, probability=probability).probabilities()

@@ -180,6 +180,10 @@ class MultilabelClassifier(DerivedAttributes, ClassifierMixin, BaseEstimator):
         """Give the probabilities of the labels for a checked table of new rows."""
         raise TypeError("Estimators define this.")
 
+    def _count_rows(self, weights: Weights | None, n_rows: int) -> tuple[npt.NDArray[np.int32], Weights | None]:
+        """Turn sample weights into what models are trained on: how often each sample is there, and weights."""
+        return count_all_rows(weights, n_rows)
+
     def _wants_honest_scores(self) -> bool:
         """Tell whether the decision rule is fitted, and so ``_honest_scores`` will be called after ``_fit_labels``."""
         return self._make_rule(self.decision).needs_scores
@@ -270,6 +274,13 @@ class ReductionClassifier(MultilabelClassifier):
             self._rows_at_once_ = max(1, KERNEL_VALUES // X.shape[0])
         n_threads = count_threads(self.n_jobs) if n_threads is None else n_threads
         return bind_learner(self.estimator, X, n_threads=n_threads, scaling=self.scaling)
+
+    def _count_rows(self, weights: Weights | None, n_rows: int) -> tuple[npt.NDArray[np.int32], Weights | None]:
+        if self.estimator is None and weights is not None:
+            # The SVM engine deals copies of a sample to several folds, which then know each other's labels. That is
+            # made for drawn samples; weights of the user are weights, whole numbers or not.
+            return (weights > 0).astype(np.int32), weights
+        return super()._count_rows(weights, n_rows)
 
     def _settings(self) -> dict[str, Any]:
         """Give the settings of the SVM engine; the other learners have theirs in the estimator."""

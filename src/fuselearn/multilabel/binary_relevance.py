@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from fuselearn.multilabel.base import Labels, ReductionClassifier, Scores, Weights, count_all_rows
+from fuselearn.multilabel.base import Labels, ReductionClassifier, Scores, Weights
 
 
 class BinaryRelevanceClassifier(ReductionClassifier):
@@ -96,7 +96,7 @@ class BinaryRelevanceClassifier(ReductionClassifier):
         self.n_jobs = n_jobs
 
     def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
-        counts, weights = count_all_rows(weights, len(Y))
+        counts, weights = self._count_rows(weights, len(Y))
         self._learner_ = self._bind(X)
         self._block_ = self._learner_.train(Y, counts, int(rng.integers(2**31)), weights=weights, **self._settings())
         self._block_.unbind()

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn.ensembles.base import check_choice
-from fuselearn.multilabel.base import Labels, ReductionClassifier, Scores, Weights, count_all_rows
+from fuselearn.multilabel.base import Labels, ReductionClassifier, Scores, Weights
 from fuselearn.multilabel.learners import Block, Learner
 
 Counts = npt.NDArray[np.int32]
@@ -125,7 +125,7 @@ class ChainClassifier(ReductionClassifier):
 
     def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
         self.order_ = self._read_order(rng)
-        counts, weights = count_all_rows(weights, len(Y))
+        counts, weights = self._count_rows(weights, len(Y))
         self._learner_ = self._bind(X)
         seed = int(rng.integers(2**31))
         self._chain_ = train_chain(self._learner_, Y, self.order_, counts, seed, weights=weights, **self._settings())

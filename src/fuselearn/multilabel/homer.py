@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fuselearn.ensembles.base import check_choice, check_whole_number, count_threads
 from fuselearn.ensembles.cart import CARTClassifier
-from fuselearn.multilabel.base import Labels, ReductionClassifier, Weights, count_all_rows
+from fuselearn.multilabel.base import Labels, ReductionClassifier, Weights
 from fuselearn.multilabel.fusion import FusedClassifier, LabelSum
 from fuselearn.multilabel.hierarchy import describe_hierarchy, draw_hierarchy
 from fuselearn.multilabel.homer_sensor import HOMERSensor, HOMERSettings
@@ -152,7 +152,7 @@ class HOMERClassifier(HOMERBase):
                 "of its own, as in binary relevance.",
                 stacklevel=4,
             )
-        counts, weights = count_all_rows(weights, len(Y))
+        counts, weights = self._count_rows(weights, len(Y))
         sensor = self._bind_homer(X, Y)
         settings = HOMERSettings(self.clustering, self.n_clusters, self._settings())
         component = sensor.measure(counts, int(rng.integers(2**62)), settings, weights=weights)

@@ -23,7 +23,7 @@ from fuselearn.ensembles.filtering import (
     take_in,
 )
 from fuselearn.filters import KalmanFilter
-from fuselearn.multilabel.base import Labels, Scores, Weights, count_all_rows
+from fuselearn.multilabel.base import Labels, Scores, Weights
 from fuselearn.multilabel.estimator_sensor import EstimatorLabelSensor
 from fuselearn.multilabel.fusion import FusedClassifier, LabelComponent, LabelSum
 from fuselearn.multilabel.resampling import count_draws
@@ -85,7 +85,7 @@ class FilteredClassifier(FilterTrace, FusedClassifier):
             return float(shares @ hamming_losses(estimate, truth))
 
         run = run_filters(
-            self._train_first(sensor, *count_all_rows(weights, n_rows), seeds[0]),
+            self._train_first(sensor, *self._count_rows(weights, n_rows), seeds[0]),
             step,
             error_of,
             shares,

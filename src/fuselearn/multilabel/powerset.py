@@ -9,7 +9,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn.ensembles.base import check_choice
-from fuselearn.multilabel.base import Labels, ReductionClassifier, Scores, Weights, count_all_rows
+from fuselearn.multilabel.base import Labels, ReductionClassifier, Scores, Weights
 from fuselearn.multilabel.decisions import RULES, DecisionRule, FixedThreshold
 from fuselearn.multilabel.learners import Block, Learner
 
@@ -133,7 +133,7 @@ class LabelPowersetClassifier(ReductionClassifier):
         return super()._make_rule(decision)
 
     def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
-        counts, weights = count_all_rows(weights, len(Y))
+        counts, weights = self._count_rows(weights, len(Y))
         self._learner_ = self._bind(X)
         seed = int(rng.integers(2**31))
         self._model_ = self._train(self._learner_, Y, counts, seed, weights=weights, **self._settings())

@@ -11,8 +11,13 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
+<<<<<<< HEAD
 from fuselearn.ensembles.base import check_choice, check_flag, check_whole_number
 from fuselearn.multilabel.base import Labels, ReductionClassifier, Scores, Weights, count_all_rows
+=======
+from fuselearn.ensembles.base import check_choice, check_whole_number
+from fuselearn.multilabel.base import Labels, ReductionClassifier, Scores, Weights
+>>>>>>> 01f4cb4 (Weights of the SVM engine are weights, whole numbers or not: copies leaked between Platt's folds)
 from fuselearn.multilabel.learners import EstimatorLearner, Learner
 from fuselearn.multilabel.powerset import Counts, Indices, SetModel, train_powerset
 
@@ -147,7 +152,7 @@ class RAkELClassifier(ReductionClassifier):
 
     def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
         self.labelsets_ = self._choose_labels(rng)
-        counts, weights = count_all_rows(weights, len(Y))
+        counts, weights = self._count_rows(weights, len(Y))
         learner = self._bind(X, n_threads=1)  # models are trained side by side instead
         prefer = "processes" if isinstance(learner, EstimatorLearner) else "threads"
         settings = self._settings()

@@ -125,11 +125,12 @@ class SVMSensor:
         rows : int array, optional
             The rows to train on; by default those with a positive count.
         counts : array of shape (n_rows,)
-            How often each row was drawn. Floats are taken as weights.
+            How often each row was drawn, or, as floats, weights. The cross-validation for Platt's sigmoid is over drawn
+            copies, as if they had been written out; a row with a weight is in one fold.
         kernel : {"rbf", "linear"}
             exp(-gamma |x - z|^2) or gamma x.z.
         C : float
-            The cost of one drawn copy.
+            The cost of one drawn copy, or of a row of weight 1.
         gamma : float, optional
             By default one over the number of columns, appended ones not counted.
         probability : {"platt", "logistic", "sign"}
@@ -154,17 +155,22 @@ class SVMSensor:
         if is_constant.all():
             return SVMBlock(self, chosen, probability, constants, is_constant, None)
 
+        counts = counts[rows]
+        if C * counts.max() > LARGEST_COST:
+            raise ValueError(
+                f"C times the largest sample_weight is {C * counts.max():g}; support vector machines take at most "
+                f"{LARGEST_COST:g}."
+            )
+        if counts.dtype.kind == "f":
+            # Platt's targets depend on the number of rows, which weights do not tell. Costs stay as they are.
+            unit = counts.mean()
+            counts, C = counts / unit, C * unit
         problem = Problem(
             rows,
             np.where(labels[:, ~is_constant].T, 1.0, -1.0),
-            counts[rows].astype(np.float64),
-            _deal(counts[rows], n_folds, seed) if probability == "platt" else None,
+            counts.astype(np.float64),
+            _deal(counts, n_folds, seed) if probability == "platt" else None,
         )
-        if C * problem.weights.max() > LARGEST_COST:
-            raise ValueError(
-                f"C times the largest sample_weight is {C * problem.weights.max():g}; support vector machines take at "
-                f"most {LARGEST_COST:g}."
-            )
         if self.is_large:
             machines = self._train_on_features(chosen, C, problem, n_threads)
         else:
