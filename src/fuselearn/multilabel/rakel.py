@@ -11,13 +11,8 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
-<<<<<<< HEAD
 from fuselearn.ensembles.base import check_choice, check_flag, check_whole_number
-from fuselearn.multilabel.base import Labels, ReductionClassifier, Scores, Weights, count_all_rows
-=======
-from fuselearn.ensembles.base import check_choice, check_whole_number
 from fuselearn.multilabel.base import Labels, ReductionClassifier, Scores, Weights
->>>>>>> 01f4cb4 (Weights of the SVM engine are weights, whole numbers or not: copies leaked between Platt's folds)
 from fuselearn.multilabel.learners import EstimatorLearner, Learner
 from fuselearn.multilabel.powerset import Counts, Indices, SetModel, train_powerset
 
