@@ -39,6 +39,33 @@ class TestLabels:
         assert label_names(pl.DataFrame(Y, schema=["a", "b", "c"])).tolist() == ["a", "b", "c"]
 
 
+NAMES = [{"sad", "calm"}, {"calm"}, set()]
+
+
+@pytest.mark.parametrize(
+    "Y",
+    [
+        NAMES,
+        [frozenset(names) for names in NAMES],
+        [list(names) for names in NAMES],
+        [tuple(names) for names in NAMES],
+        [["sad", "calm"], ["calm", "glad"]],
+        [["sad"], ["calm"]],
+        [[0, 2], [1], []],
+        pd.Series(NAMES),
+        pd.Series([list(names) for names in NAMES]),
+        pl.Series([list(names) for names in NAMES]),
+        pd.DataFrame({"moods": NAMES}),
+        np.array([*NAMES, None], dtype=object),
+    ],
+    ids=lambda Y: type(Y).__name__,
+)
+def test_sets_of_labels_are_pointed_to_the_tool_that_makes_a_table(Y):
+    with pytest.raises(ValueError, match=r"sklearn\.preprocessing\.MultiLabelBinarizer") as caught:
+        read_labels(Y)
+    assert "StratifiedKFold" not in str(caught.value)
+
+
 class TestProbabilities:
     @pytest.mark.parametrize(
         "estimator",

@@ -289,9 +289,18 @@ class TestScikitLearn:
             repr(IterativeStratifiedKFold(3)) == "IterativeStratifiedKFold(n_splits=3, random_state=None, shuffle=True)"
         )
 
-    def test_groups_are_ignored_with_a_warning(self):
-        with pytest.warns(UserWarning, match="groups is ignored by IterativeStratifiedKFold"):
-            next(IterativeStratifiedKFold(3).split(self.X, self.Y, groups=np.zeros(60)))
+    @pytest.mark.parametrize("make", [IterativeStratifiedKFold, RepeatedIterativeStratifiedKFold])
+    def test_groups_are_ignored_with_a_warning_at_once(self, make):
+        """As in scikit-learn's StratifiedKFold, the call itself warns, not the first fold."""
+        sentence = rf"groups is ignored by {make.__name__}: samples of one group may be in both"
+        with pytest.warns(UserWarning, match=sentence) as caught:
+            folds = make(3).split(self.X, self.Y, groups=np.zeros(60))
+        assert caught[0].filename == __file__
+        assert len(next(folds)) == 2
+
+    def test_bad_labels_are_refused_at_once(self):
+        with pytest.raises(ValueError, match="y has 1 dimension"):
+            IterativeStratifiedKFold(3).split(self.X, self.Y[:, 0])
 
 
 class TestBadInput:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,9 @@ from scipy import sparse
 from fuselearn.sensors.table import as_frame
 
 LabelTable = npt.NDArray[np.uint8]
+
+TABLE = "a table of 0 and 1 with one column per label"
+BINARIZER = "sklearn.preprocessing.MultiLabelBinarizer makes such a table from sets or lists of labels."
 
 
 def read_labels(Y: Any, name: str = "y") -> LabelTable:
@@ -117,14 +120,18 @@ def read_probabilities(output: Any, n_labels: int) -> npt.NDArray[np.float64]:
 
 def _as_array(Y: Any, name: str) -> npt.NDArray[Any]:
     if Y is None:
-        raise ValueError(f"{name} is None; expected a table of 0 and 1 with one column per label.")
+        raise ValueError(f"{name} is None; expected {TABLE}.")
     try:
-        return np.asarray(Y)
+        table = np.asarray(Y)
     except ValueError as error:
-        raise ValueError(
-            f"{name} has rows of different lengths; expected a table of 0 and 1 with one column per label. "
-            "scikit-learn's MultiLabelBinarizer makes one from sets of labels."
-        ) from error
+        raise ValueError(f"{name} has rows of different lengths; expected {TABLE}. {BINARIZER}") from error
+    if table.ndim == 1 and table.dtype == object and any(map(_is_collection, table)):
+        raise ValueError(f"{name} holds sets or lists of labels; expected {TABLE}. {BINARIZER}")
+    return table
+
+
+def _is_collection(value: Any) -> bool:
+    return isinstance(value, Collection) and not isinstance(value, str | bytes)
 
 
 def _check_shape(shape: tuple[int, ...], name: str) -> None:
@@ -144,7 +151,7 @@ def _binary(values: npt.NDArray[Any], name: str) -> LabelTable:
         try:
             values = values.astype(np.float64)
         except (TypeError, ValueError) as error:
-            raise ValueError(f"{name} must hold 0 and 1, not values of type {values.dtype}.") from error
+            raise ValueError(f"{name} must hold 0 and 1, not values of type {values.dtype}. {BINARIZER}") from error
     wrong = (values != 0) & (values != 1)
     if wrong.any():
         first = tuple(np.argwhere(wrong)[0])

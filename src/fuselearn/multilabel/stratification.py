@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -95,7 +95,8 @@ class IterativeStratifiedKFold(BaseCrossValidator):
         y : array, sparse matrix or frame of shape (n_rows, n_labels)
             Zeros and ones.
         groups : object
-            Ignored, with a warning.
+            Ignored, with a warning, as scikit-learn's ``StratifiedKFold`` does: samples of one group may be in both
+            training and test.
 
         Yields
         ------
@@ -103,7 +104,7 @@ class IterativeStratifiedKFold(BaseCrossValidator):
             In ascending order.
         """
         labels = _read(X, y, groups, self)
-        yield from _split(labels, self.n_splits, make_generator(self.random_state) if self.shuffle else None)
+        return _split(labels, self.n_splits, [make_generator(self.random_state) if self.shuffle else None])
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Give the number of folds; the arguments are ignored."""
@@ -150,7 +151,8 @@ class RepeatedIterativeStratifiedKFold(BaseCrossValidator):
         y : array, sparse matrix or frame of shape (n_rows, n_labels)
             Zeros and ones.
         groups : object
-            Ignored, with a warning.
+            Ignored, with a warning, as scikit-learn's ``StratifiedKFold`` does: samples of one group may be in both
+            training and test.
 
         Yields
         ------
@@ -158,9 +160,7 @@ class RepeatedIterativeStratifiedKFold(BaseCrossValidator):
             In ascending order.
         """
         labels = _read(X, y, groups, self)
-        rng = make_generator(self.random_state)
-        for _ in range(self.n_repeats):
-            yield from _split(labels, self.n_splits, rng)
+        return _split(labels, self.n_splits, [make_generator(self.random_state)] * self.n_repeats)
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Give the number of folds in all repeats; the arguments are ignored."""
@@ -270,7 +270,12 @@ def deal_rows(
 
 def _read(X: Any, y: Any, groups: Any, splitter: Any) -> sparse.csr_array:
     if groups is not None:
-        warnings.warn(f"groups is ignored by {type(splitter).__name__}.", UserWarning, stacklevel=3)
+        warnings.warn(
+            f"groups is ignored by {type(splitter).__name__}: samples of one group may be in both training and test. "
+            "scikit-learn's GroupKFold keeps groups together.",
+            UserWarning,
+            stacklevel=3,
+        )
     labels = read_sparse_labels(y)
     check_consistent_length(X, labels)
     if splitter.n_splits > labels.shape[0]:
@@ -278,13 +283,15 @@ def _read(X: Any, y: Any, groups: Any, splitter: Any) -> sparse.csr_array:
     return labels
 
 
-def _split(labels: sparse.csr_array, n_splits: int, rng: np.random.Generator | None) -> Iterator[Split]:
+def _split(labels: sparse.csr_array, n_splits: int, repeats: Sequence[np.random.Generator | None]) -> Iterator[Split]:
+    """Deal the rows once per repeat, and yield the folds of each."""
     sizes = np.full(n_splits, labels.shape[0] // n_splits)
     sizes[: labels.shape[0] % n_splits] += 1
-    # Folds that are larger by one row must not wish for more of each label: they would get all the rare ones.
-    folds = deal_rows(labels, sizes, rng, shares=np.ones(n_splits))
-    for fold in range(n_splits):
-        yield np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+    for rng in repeats:
+        # Folds that are larger by one row must not wish for more of each label: they would get all the rare ones.
+        folds = deal_rows(labels, sizes, rng, shares=np.ones(n_splits))
+        for fold in range(n_splits):
+            yield np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
 
 
 @kernel
