@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from fuselearn.ensembles import CARTClassifier, KFHEClassifier
-from fuselearn.lab.methods import METHODS, count_components, make_estimators, seeded, settings
+from fuselearn.lab.methods import METHODS, count_components, make_contenders, seeded, settings
 
 INSTALLED = [name for name, method in METHODS.items() if method.installed and method.task == "multiclass"]
 FOR_LABELS = [name for name, method in METHODS.items() if method.task == "multilabel"]
@@ -130,20 +130,32 @@ def test_settings_are_one_line_with_what_is_not_a_default():
 
 
 def test_one_s_own_estimator_goes_before_a_method_of_the_same_name():
-    estimators, missing = make_estimators(["CART", "KFHE"], {"KFHE": KFHEClassifier(reset=False)})
-    assert list(estimators) == ["CART", "KFHE"]
-    assert estimators["KFHE"].reset is False
+    contenders, missing = make_contenders(["CART", "KFHE"], {"KFHE": KFHEClassifier(reset=False)})
+    assert list(contenders) == ["CART", "KFHE"]
+    assert contenders["KFHE"].estimator.reset is False
     assert missing == {}
+
+
+def test_only_methods_of_the_library_share_a_fit():
+    mine = DecisionTreeClassifier()
+    names = ["E-HOMER", "E-HOMER (mean)"]
+    shared, _ = make_contenders(names)
+    assert {contender.fit_name for contender in shared.values()} == {"E-HOMER (mean)"}
+    for own in names:
+        contenders, _ = make_contenders(names, {own: mine})
+        assert [contender.fit_name for contender in contenders.values()] == names
+        assert all(contender.adapt is None for contender in contenders.values())
+        assert [name for name in names if isinstance(contenders[name].trained, DecisionTreeClassifier)] == [own]
 
 
 def test_what_is_no_classifier_is_refused():
     with pytest.raises(ValueError, match="The method 'Mine' must be a scikit-learn classifier"):
-        make_estimators(["Mine"], {"Mine": "CART"})
+        make_contenders(["Mine"], {"Mine": "CART"})
 
 
 @pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.installed])
 def test_settings_are_the_same_in_every_process(name):
     """Otherwise a run could not be resumed: the store would take the suite for another one."""
-    (estimator,), (again,) = (make_estimators([name])[0].values() for _ in range(2))
+    estimator, again = (make_contenders([name])[0][name].estimator for _ in range(2))
     assert settings(estimator) == settings(again)
     assert "0x" not in settings(estimator)

@@ -1,6 +1,5 @@
 """Every method sees the same folds and the same noise, and is scored on clean labels."""
 
-import dataclasses
 import threading
 import warnings
 
@@ -16,8 +15,8 @@ from sklearn.naive_bayes import GaussianNB
 from fuselearn.datasets import Dataset, load, make_digit_pairs
 from fuselearn.ensembles import BaggedClassifier
 from fuselearn.lab import protocol
-from fuselearn.lab.methods import make_estimators
-from fuselearn.lab.protocol import corrupted, deal_folds, fold_tasks, quietly, run_fold
+from fuselearn.lab.methods import make_contenders
+from fuselearn.lab.protocol import corrupted, deal_folds, fit_tasks, quietly, run_fit
 from fuselearn.lab.store import Cell
 from fuselearn.lab.suites import Suite, derive_seed
 
@@ -59,9 +58,10 @@ def numbered(y):
     return Dataset(pd.DataFrame({"row": np.arange(len(y))}), y, "numbered", "", "")
 
 
-def tasks_of(suite, estimators, finished=frozenset(), **more):
-    data = {name: load(name) for name in suite.datasets}
-    return list(fold_tasks(suite, data, estimators, finished, **more))
+def tasks_of(suite, estimators, finished=frozenset(), *, data=None, **more):
+    data = data or {name: load(name) for name in suite.datasets}
+    contenders, _ = make_contenders(estimators, estimators)
+    return list(fit_tasks(suite, data, contenders, finished, **more))
 
 
 def test_folds_are_stratified_and_cover_every_row_once():
@@ -101,15 +101,13 @@ def test_tasks_cover_the_suite_and_share_folds_and_noise():
     assert {(task.noise, task.repeat, task.fold) for task in tasks} == {
         (noise, repeat, fold) for noise in (0, 0.2) for repeat in (0, 1) for fold in range(5)
     }
-    assert len(tasks) == 20
+    assert len(tasks) == 40
     for task in tasks:
-        assert set(task.estimators) == {"Bayes", "Guess"}
+        (method,) = task.contenders
         fold = deal_folds(SUITE, "iris", task.truth, task.repeat)[task.fold]
         assert np.array_equal(task.test, fold)
         assert np.array_equal(task.labels, corrupted(SUITE, "iris", task.truth, task.noise, task.repeat))
-        assert task.seeds == {
-            method: derive_seed(0, "iris", task.noise, task.repeat, task.fold, method) for method in ("Bayes", "Guess")
-        }
+        assert task.seed == derive_seed(0, "iris", task.noise, task.repeat, task.fold, method)
 
 
 def test_finished_cells_are_left_out():
@@ -117,9 +115,9 @@ def test_finished_cells_are_left_out():
     finished = {Cell("iris", 0.2, 1, fold, method) for fold in range(5) for method in estimators}
     finished.remove(Cell("iris", 0.2, 1, 3, "Guess"))
     tasks = tasks_of(SUITE, estimators, finished)
-    assert len(tasks) == 16
-    [partial] = [task for task in tasks if (task.noise, task.repeat) == (0.2, 1)]
-    assert (partial.fold, list(partial.estimators)) == (3, ["Guess"])
+    assert len(tasks) == 31
+    [left] = [task for task in tasks if (task.noise, task.repeat) == (0.2, 1)]
+    assert (left.fold, list(left.contenders)) == (3, ["Guess"])
 
 
 def test_costly_datasets_come_first():
@@ -130,8 +128,8 @@ def test_costly_datasets_come_first():
 
 def test_training_sees_corrupted_labels_of_other_rows_and_scoring_clean_ones():
     suite = Suite("mine", ["numbered"], ["Memory"], noise=[0.2], repeats=1, folds=5)
-    [task, *_] = fold_tasks(suite, {"numbered": numbered(Y)}, {"Memory": Memoriser(otherwise=1)})
-    [result] = run_fold(task)
+    [task, *_] = tasks_of(suite, {"Memory": Memoriser(otherwise=1)}, data={"numbered": numbered(Y)})
+    [result] = run_fit(task)
     # A row of the training part would be remembered, with a wrong label in a fifth of the cases.
     truth = Y[task.test]
     assert result.scores.accuracy == np.mean(truth == 1)
@@ -147,8 +145,8 @@ def test_methods_train_on_the_corrupted_labels():
             seen.append((X["row"].to_numpy(), np.array(y)))
             return super().fit(X, y)
 
-    for task in fold_tasks(suite, {"numbered": numbered(Y)}, {"Memory": Spy()}):
-        run_fold(task)
+    for task in tasks_of(suite, {"Memory": Spy()}, data={"numbered": numbered(Y)}):
+        run_fit(task)
         rows, labels = seen.pop()
         assert not set(rows) & set(task.test)
         assert len(rows) + len(task.test) == len(Y)
@@ -156,29 +154,27 @@ def test_methods_train_on_the_corrupted_labels():
         assert (labels != Y[rows]).any()
 
 
-def test_a_failing_method_is_recorded_and_the_others_go_on():
-    [task, *_] = tasks_of(SUITE, {"Bad": Failing(), "Bayes": GaussianNB()})
-    bad, good = run_fold(task)
+def test_what_a_method_raises_is_its_result():
+    [task, *_] = tasks_of(SUITE, {"Bad": Failing()})
+    [bad] = run_fit(task)
     assert bad.cell.method == "Bad"
     assert bad.error.startswith("RuntimeError: no luck xxx")
     assert len(bad.error) == 2000
     assert bad.scores is None
-    assert good.error is None
-    assert good.scores.accuracy > 0.8
 
 
 def test_a_prediction_that_is_no_class_is_a_failure():
     suite = Suite("mine", ["numbered"], ["Memory"], repeats=1, folds=5)
     for nonsense in (99, -1, "class 1"):
         estimators = {"Memory": Memoriser(otherwise=nonsense)}
-        [task, *_] = fold_tasks(suite, {"numbered": numbered(Y)}, estimators)
-        [result] = run_fold(task)
+        [task, *_] = tasks_of(suite, estimators, data={"numbered": numbered(Y)})
+        [result] = run_fit(task)
         assert result.error is not None
 
 
 def test_results_carry_times_seeds_versions_and_predictions():
     [task, *_] = tasks_of(SUITE, {"Bayes": GaussianNB()}, keep_predictions=True)
-    [result] = run_fold(task)
+    [result] = run_fit(task)
     assert result.fit_seconds > 0
     assert result.predict_seconds > 0
     assert result.seed == derive_seed(0, "iris", 0.0, 0, 0, "Bayes")
@@ -187,13 +183,13 @@ def test_results_carry_times_seeds_versions_and_predictions():
     hits = load("iris").y.to_numpy()[task.test] == np.array(result.predictions.predicted)
     assert hits.mean() == pytest.approx(result.scores.accuracy)
     [plain, *_] = tasks_of(SUITE, {"Bayes": GaussianNB()})
-    assert run_fold(plain)[0].predictions is None
+    assert run_fit(plain)[0].predictions is None
 
 
 def test_the_first_fit_in_a_process_is_warmed_up_outside_its_time(monkeypatch):
     suite = Suite("mine", ["numbered"], ["Bag"], repeats=1, folds=5)
     model = BaggedClassifier(n_estimators=9)
-    tasks = list(fold_tasks(suite, {"numbered": numbered(Y)}, {"Bag": model}))
+    tasks = tasks_of(suite, {"Bag": model}, data={"numbered": numbered(Y)})
     sizes = []
     fit = BaggedClassifier.fit
 
@@ -204,13 +200,12 @@ def test_the_first_fit_in_a_process_is_warmed_up_outside_its_time(monkeypatch):
     monkeypatch.setattr(BaggedClassifier, "fit", spy)
     monkeypatch.setattr(protocol, "_WARM", set())
     for task in tasks[:2]:
-        assert run_fold(task)[0].error is None
+        assert run_fit(task)[0].error is None
     assert sizes == [2, 9, 9]
 
 
 def test_log_loss_needs_probabilities():
-    [task, *_] = tasks_of(SUITE, {"Ridge": RidgeClassifier(), "Bayes": GaussianNB()})
-    ridge, bayes = run_fold(task)
+    [[ridge], [bayes]] = map(run_fit, tasks_of(SUITE, {"Ridge": RidgeClassifier(), "Bayes": GaussianNB()})[:2])
     assert ridge.scores.log_loss is None
     assert 0 < bayes.scores.log_loss < 1
 
@@ -219,9 +214,9 @@ def test_a_class_that_training_never_saw_gets_probability_zero():
     y = np.repeat([0, 1, 2], [10, 1, 10])
     suite = Suite("mine", ["numbered"], ["Bayes"], repeats=1, folds=2)
     with quietly():
-        tasks = list(fold_tasks(suite, {"numbered": numbered(y)}, {"Bayes": GaussianNB()}))
+        tasks = tasks_of(suite, {"Bayes": GaussianNB()}, data={"numbered": numbered(y)})
     [task] = [task for task in tasks if 10 in task.test]
-    [result] = run_fold(task)
+    [result] = run_fit(task)
     assert result.error is None
     assert result.scores.log_loss >= 36 / len(task.test)
 
@@ -229,12 +224,12 @@ def test_a_class_that_training_never_saw_gets_probability_zero():
 def test_the_same_task_gives_the_same_result():
     estimators = {"Guess": DummyClassifier(strategy="stratified")}
     first, second = (tasks_of(SUITE, estimators) for _ in range(2))
-    assert [run_fold(task)[0].scores for task in first] == [run_fold(task)[0].scores for task in reversed(second)][::-1]
+    assert [run_fit(task)[0].scores for task in first] == [run_fit(task)[0].scores for task in reversed(second)][::-1]
 
 
 def test_the_seed_of_a_result_repeats_it():
     [task, *_] = tasks_of(SUITE, {"Guess": DummyClassifier(strategy="stratified")}, keep_predictions=True)
-    [result] = run_fold(task)
+    [result] = run_fit(task)
     train = np.delete(np.arange(150), task.test)
     again = DummyClassifier(strategy="stratified", random_state=result.seed)
     again.fit(task.X.iloc[train], task.labels[train])
@@ -245,8 +240,8 @@ def test_the_seed_of_a_result_repeats_it():
 def test_warnings_are_dropped_and_filters_restored(recwarn):
     [task, *_] = tasks_of(SUITE, {"Nervous": Nervous()})
     filters = list(warnings.filters)
-    assert run_fold(task)[0].error is None
-    thread = threading.Thread(target=run_fold, args=(task,))
+    assert run_fit(task)[0].error is None
+    thread = threading.Thread(target=run_fit, args=(task,))
     with quietly():
         thread.start()
         thread.join()
@@ -264,9 +259,9 @@ class TestLabels:
         pairs = make_digit_pairs(120, random_state=0)
         return {"pairs": Dataset(pairs.X, pairs.y, "pairs", "", "")}
 
-    @staticmethod
-    def forests():
-        return make_estimators(["RF", "RF (cardinality)"])[0]
+    def tasks(self, names=("RF", "RF (cardinality)"), own=None, **more):
+        contenders, _ = make_contenders(names, own)
+        return list(fit_tasks(self.SUITE, self.data(), contenders, **more))
 
     def test_folds_spread_every_label(self):
         Y = self.data()["pairs"].y.to_numpy()
@@ -276,8 +271,8 @@ class TestLabels:
         assert np.ptp(counts, axis=0).mean() <= 2
 
     def test_a_fold_is_scored_by_labels(self):
-        task = next(fold_tasks(self.SUITE, self.data(), self.forests(), keep_predictions=True))
-        plain, matched = run_fold(task)
+        [task, *_] = self.tasks(keep_predictions=True)
+        plain, matched = run_fit(task)
         assert plain.error is None
         assert matched.error is None
         assert 0 < plain.scores.hamming_loss < 0.3
@@ -289,12 +284,34 @@ class TestLabels:
         fits = []
         fit = RandomForestClassifier.fit
         monkeypatch.setattr(RandomForestClassifier, "fit", lambda self, *a, **k: fits.append(1) or fit(self, *a, **k))
-        plain, matched = run_fold(next(fold_tasks(self.SUITE, self.data(), self.forests())))
+        [task, *_] = self.tasks()
+        plain, matched = run_fit(task)
         assert len(fits) == 1
         assert plain.seed == matched.seed
         assert matched.fit_seconds > plain.fit_seconds
 
     def test_a_shared_fit_gives_what_a_fit_of_its_own_gives(self):
-        task = next(fold_tasks(self.SUITE, self.data(), self.forests()))
-        alone = dataclasses.replace(task, estimators={"RF (cardinality)": task.estimators["RF (cardinality)"]})
-        assert run_fold(alone)[0].scores == run_fold(task)[1].scores
+        shared, alone = self.tasks()[0], self.tasks(["RF (cardinality)"])[0]
+        assert run_fit(alone)[0].scores == run_fit(shared)[1].scores
+
+    def test_a_fit_that_fails_fails_for_all_that_share_it(self, monkeypatch):
+        monkeypatch.setattr(RandomForestClassifier, "fit", Failing.fit)
+        plain, matched = run_fit(self.tasks()[0])
+        assert plain.error == matched.error
+        assert (plain.cell.method, matched.cell.method) == ("RF", "RF (cardinality)")
+
+    @pytest.mark.parametrize("name", ["RF", "RF (label thresholds)", "E-HOMER"])
+    def test_one_s_own_estimator_runs_though_a_method_has_its_name(self, name):
+        everything = DummyClassifier(strategy="constant", constant=np.ones(10, dtype=int))
+        [task, *_] = self.tasks([name], {name: everything}, keep_predictions=True)
+        [result] = run_fit(task)
+        assert all(set(labels) == set(task.classes) for labels in result.predictions.predicted)
+        assert result.components is None
+
+    def test_a_method_does_not_share_the_fit_of_one_s_own_estimator(self):
+        nothing = DummyClassifier(strategy="constant", constant=np.zeros(10, dtype=int))
+        names = ["RF (label thresholds)", "RF"]
+        guess, forest, *_ = self.tasks(names, {"RF (label thresholds)": nothing}, keep_predictions=True)
+        assert (list(guess.contenders), list(forest.contenders)) == (names[:1], names[1:])
+        assert not any(run_fit(guess)[0].predictions.predicted)
+        assert any(run_fit(forest)[0].predictions.predicted)

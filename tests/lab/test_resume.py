@@ -36,6 +36,36 @@ if __name__ == "__main__":
     )
     print("added", outcome.added, "kept", outcome.kept, flush=True)
 """
+SLOW_SCRIPT = """
+import pathlib, sys, time
+from sklearn.dummy import DummyClassifier
+from fuselearn.lab.runner import run_suite
+from fuselearn.lab.suites import Suite
+
+FOLDER = pathlib.Path(__file__).parent
+
+class Logged(DummyClassifier):
+    def fit(self, X, y):
+        with open(FOLDER / "fits", "a") as log:
+            log.write(type(self).__name__ + "\\n")
+        return super().fit(X, y)
+
+class Slow(Logged):
+    def fit(self, X, y):
+        deadline = time.monotonic() + 30
+        while not (FOLDER / "go").exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return super().fit(X, y)
+
+if __name__ == "__main__":
+    path, backend = sys.argv[1:]
+    outcome = run_suite(
+        Suite("slow", ["iris"], ["Quick", "Slow", "Last"], repeats=1, folds=2), path, backend=backend, n_jobs=1,
+        estimators={"Quick": Logged(), "Slow": Slow(), "Last": Logged()},
+        progress=lambda progress: print(progress.done, flush=True),
+    )
+    print("added", outcome.added, "kept", outcome.kept, flush=True)
+"""
 MEASURED = ["fit_seconds", "predict_seconds", "finished"]
 
 
@@ -120,6 +150,20 @@ def test_a_killed_run_goes_on_and_ends_as_if_it_had_never_been_killed(tmp_path, 
     assert same_rows(survived, ended)
     assert ended.drop(columns=MEASURED).equals(undisturbed)
     assert sound(store)
+
+
+def test_a_result_is_written_before_the_next_method_of_its_fold_ends(tmp_path):
+    script, store = tmp_path / "slow.py", tmp_path / "results.db"
+    script.write_text(SLOW_SCRIPT)
+    with started(script, store) as process:
+        assert wait_for(process, 1) == 1
+        process.kill()
+        process.wait()
+    assert results(store)["method"].tolist() == ["Quick"]
+    (tmp_path / "go").touch()
+    assert finish(script, store) == (5, 1)
+    assert (tmp_path / "fits").read_text().split() == ["Logged", "Slow", "Logged"] * 2
+    assert sorted(results(store)["method"]) == ["Last", "Last", "Quick", "Quick", "Slow", "Slow"]
 
 
 def test_two_runs_at_once_share_a_store(tmp_path, script, undisturbed):

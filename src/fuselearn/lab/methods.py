@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -31,7 +31,7 @@ from fuselearn import multilabel
 from fuselearn.ensembles import BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier
 from fuselearn.multilabel.base import MultilabelClassifier
 
-__all__ = ["METHODS", "Method", "compiles", "count_components", "fit_name", "make_estimators", "seeded", "settings"]
+__all__ = ["METHODS", "Contender", "Method", "compiles", "count_components", "make_contenders", "seeded", "settings"]
 
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 OURS = (KFHEClassifier, SAMMEClassifier, BaggedClassifier)
@@ -73,60 +73,89 @@ class Method:
         return not self.requires or importlib.util.find_spec(self.requires) is not None
 
 
-def make_estimators(
-    names: Iterable[str], extra: Mapping[str, BaseEstimator] | None = None
-) -> tuple[dict[str, BaseEstimator], dict[str, str]]:
-    """Make the estimators of a suite.
+@dataclass(frozen=True)
+class Contender:
+    """A method as it takes part in one run.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Unfitted.
+    fit_name : str
+        The name of its fit; contenders with the same one share the fit and its seed.
+    trained : estimator
+        What is fitted: `estimator`, or that of the method whose fit it shares.
+    adapt : callable, optional
+        Makes the fitted estimator from the fitted `trained` and its training data, as for `Method`.
+    """
+
+    estimator: BaseEstimator
+    fit_name: str
+    trained: BaseEstimator
+    adapt: Callable[[Any, Any, Any], Any] | None = None
+
+
+def make_contenders(
+    names: Iterable[str], own: Mapping[str, BaseEstimator] | None = None
+) -> tuple[dict[str, Contender], dict[str, str]]:
+    """Make the contenders of a suite.
 
     Parameters
     ----------
     names : iterable of str
-        Keys of `METHODS` or of `extra`.
-    extra : mapping of str to estimator, optional
-        Estimators of one's own; they go before methods of the same name.
+        Keys of `METHODS` or of `own`.
+    own : mapping of str to estimator, optional
+        Estimators of one's own; they replace methods of the same name.
 
     Returns
     -------
-    estimators : dict of estimators
-        Unfitted, by name, in the order of `names`.
+    contenders : dict of Contender
+        By name, in the order of `names`.
     missing : dict of str
         The methods that cannot run here, and the package that each needs.
 
     Raises
     ------
     ValueError
-        If a name is unknown, or something of `extra` is no classifier.
+        If a name is unknown, or something of `own` is no classifier.
 
     Examples
     --------
     >>> from sklearn.dummy import DummyClassifier
-    >>> from fuselearn.lab.methods import make_estimators
-    >>> estimators, missing = make_estimators(["CART", "Guess"], {"Guess": DummyClassifier()})
-    >>> list(estimators), missing
+    >>> from fuselearn.lab.methods import make_contenders
+    >>> contenders, missing = make_contenders(["CART", "Guess"], {"Guess": DummyClassifier()})
+    >>> list(contenders), missing
     (['CART', 'Guess'], {})
     """
-    extra = extra or {}
-    for name, estimator in extra.items():
+    own = own or {}
+    for name, estimator in own.items():
         if not all(hasattr(estimator, part) for part in ("fit", "predict", "get_params")):
             raise ValueError(f"The method {name!r} must be a scikit-learn classifier; got {estimator!r}.")
-    estimators: dict[str, BaseEstimator] = {}
+    contenders: dict[str, Contender] = {}
     missing: dict[str, str] = {}
     for name in names:
-        if name in extra:
-            estimators[name] = clone(extra[name])
+        if name in own:
+            contenders[name] = _alone(name, clone(own[name]))
         elif name not in METHODS:
             known = ", ".join(map(repr, METHODS))
-            raise ValueError(f"methods must be among {known}, or handed over; got {name!r}.")
+            raise ValueError(f"methods must be among {known}, or passed as estimators; got {name!r}.")
         elif METHODS[name].installed:
-            estimators[name] = METHODS[name].make()
+            contenders[name] = _built_in(METHODS[name], own)
         else:
             missing[name] = METHODS[name].requires
-    return estimators, missing
+    return contenders, missing
 
 
-def fit_name(method: str) -> str:
-    """Return the method whose fit and whose seed a method uses: most often its own."""
-    return (METHODS[method].fits_like if method in METHODS else "") or method
+def _alone(name: str, estimator: BaseEstimator) -> Contender:
+    return Contender(estimator, name, estimator)
+
+
+def _built_in(method: Method, own: Container[str]) -> Contender:
+    """Let a method share the fit of another, unless an estimator of the user's has the other's name."""
+    lead = method.fits_like
+    if not lead or lead in own:
+        return _alone(method.name, method.make())
+    return Contender(method.make(), lead, METHODS[lead].make(), method.adapt)
 
 
 def seeded(estimator: BaseEstimator, seed: int) -> BaseEstimator:
@@ -246,6 +275,10 @@ def _decide(decision: Any, fitted: Any, X: Any, Y: Any) -> Any:
     return fitted.with_decision(decision, X, Y)
 
 
+def _by_majority(fitted: Any, _X: Any, _Y: Any) -> Any:
+    return fitted.with_vote("class")
+
+
 _MULTILABEL_METHODS = (
     Method(
         "KFHE-HOMER",
@@ -267,7 +300,7 @@ _MULTILABEL_METHODS = (
         "the majority vote of 100 HOMERs on samples of twice the rows",
         task="multilabel",
         fits_like="E-HOMER (mean)",
-        adapt=lambda fitted, _X, _Y: fitted.with_vote("class"),
+        adapt=_by_majority,
     ),
     Method(
         "E-HOMER (mean)",

@@ -1,11 +1,11 @@
-"""The experiment itself: how data are dealt out and corrupted, and what one fold does.
+"""The experiment itself: how data are dealt out and corrupted, and how one fit is scored.
 
 The protocol is that of the KFHE papers. For each repeat the rows are dealt into stratified folds
 (iteratively stratified ones, where rows have labels); for each repeat and level of noise a fraction
 of all labels is corrupted once. Every method trains on the corrupted labels of the same training
 rows and is scored on the clean labels of the same test rows.
 
-A `FoldTask` carries its data, so that the process that runs it needs no file, no environment
+A `FitTask` carries its data, so that the process that runs it needs no file, no environment
 variable and no memory of earlier tasks; pickling a table takes about a millisecond.
 """
 
@@ -15,6 +15,7 @@ import platform
 import threading
 import time
 import warnings
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -31,14 +32,14 @@ from sklearn.model_selection import StratifiedKFold
 
 import fuselearn
 from fuselearn.datasets import Dataset, corrupt_labels
-from fuselearn.lab.methods import METHODS, compiles, count_components, fit_name, seeded
+from fuselearn.lab.methods import Contender, compiles, count_components, seeded
 from fuselearn.lab.scoring import Scores, score_fold, score_labels
 from fuselearn.lab.store import Cell, Predictions, Result
 from fuselearn.lab.suites import Suite, derive_seed
 from fuselearn.multilabel import IterativeStratifiedKFold
 from fuselearn.multilabel.labels import read_probabilities
 
-__all__ = ["FoldTask", "corrupted", "deal_folds", "fit_cost", "fold_tasks", "quietly", "run_fold"]
+__all__ = ["FitTask", "corrupted", "deal_folds", "fit_cost", "fit_tasks", "quietly", "run_fit"]
 
 Codes = npt.NDArray[np.intp]
 
@@ -50,8 +51,8 @@ _WARM: set[tuple[str, str]] = set()
 
 
 @dataclass(frozen=True, eq=False)
-class FoldTask:
-    """Some methods, most often all, on one fold.
+class FitTask:
+    """One fit on one fold, and the methods that share it: most often one.
 
     Parameters
     ----------
@@ -65,10 +66,10 @@ class FoldTask:
         The names of the classes or labels.
     test : array of int
         The rows to score on; the others train.
-    estimators : mapping of str to estimator
-        By method.
-    seeds : mapping of str to int
-        By method.
+    contenders : mapping of str to Contender
+        By method; all have the same fit.
+    seed : int
+        The random state of the fit.
     keep_predictions : bool
         Whether the results carry their predictions.
     """
@@ -82,8 +83,8 @@ class FoldTask:
     labels: Codes
     classes: npt.NDArray[Any]
     test: Codes
-    estimators: Mapping[str, BaseEstimator]
-    seeds: Mapping[str, int]
+    contenders: Mapping[str, Contender]
+    seed: int
     keep_predictions: bool = False
 
     def cell(self, method: str) -> Cell:
@@ -143,14 +144,14 @@ def corrupted(suite: Suite, dataset: str, y: npt.ArrayLike, noise: float, repeat
     return corrupt_labels(np.asarray(y), noise, suite.noise_kind, random_state=seed)
 
 
-def fold_tasks(
+def fit_tasks(
     suite: Suite,
     data: Mapping[str, Dataset],
-    estimators: Mapping[str, BaseEstimator],
+    contenders: Mapping[str, Contender],
     finished: Set[Cell] = frozenset(),
     *,
     keep_predictions: bool = False,
-) -> Iterator[FoldTask]:
+) -> Iterator[FitTask]:
     """Yield what remains to be done, the costly datasets first.
 
     Parameters
@@ -159,7 +160,7 @@ def fold_tasks(
         What to run.
     data : mapping of str to Dataset
         The datasets that are not finished.
-    estimators : mapping of str to estimator
+    contenders : mapping of str to Contender
         The methods that can run here.
     finished : set of Cell
         What is done already.
@@ -173,19 +174,15 @@ def fold_tasks(
             for noise in suite.noise:
                 labels = corrupted(suite, name, truth, noise, repeat)
                 for fold, test in enumerate(folds):
-                    missing = {
-                        method: estimator
-                        for method, estimator in estimators.items()
-                        if Cell(name, noise, repeat, fold, method) not in finished
-                    }
-                    seeds = {
-                        method: derive_seed(suite.seed, name, noise, repeat, fold, fit_name(method))
-                        for method in missing
-                    }
-                    if missing:
-                        yield FoldTask(
+                    fits: dict[str, dict[str, Contender]] = defaultdict(dict)
+                    for method, contender in contenders.items():
+                        if Cell(name, noise, repeat, fold, method) not in finished:
+                            fits[contender.fit_name][method] = contender
+                    for fit_name, sharing in fits.items():
+                        seed = derive_seed(suite.seed, name, noise, repeat, fold, fit_name)
+                        yield FitTask(
                             name, noise, repeat, fold, dataset.X, truth, labels, classes, test,
-                            missing, seeds, keep_predictions,
+                            sharing, seed, keep_predictions,
                         )  # fmt: skip
 
 
@@ -196,23 +193,29 @@ def _number(dataset: Dataset) -> tuple[npt.NDArray[Any], Codes]:
     return np.unique(np.asarray(dataset.y, dtype=str), return_inverse=True)
 
 
-def run_fold(task: FoldTask) -> list[Result]:
-    """Fit and score every method of a task; one that fails is reported, the others go on.
+def run_fit(task: FitTask) -> list[Result]:
+    """Fit once, and score every method that shares the fit.
+
+    A suite runs for hours on estimators of any origin: whatever one raises is its result.
 
     Parameters
     ----------
-    task : FoldTask
+    task : FitTask
 
     Returns
     -------
     results : list of Result
+        One per method, in the order of the task.
     """
     train = np.ones(len(task.truth), dtype=bool)
     train[task.test] = False
-    X_train, X_test = task.X[train], task.X.iloc[task.test]
-    fits: dict[str, Fit] = {}
+    X, labels = task.X[train], task.labels[train]
     with quietly():
-        return [_run_method(task, method, train, X_train, X_test, fits) for method in task.estimators]
+        try:
+            fit = _fit(task, X, labels)
+        except Exception as error:
+            return [_failure(task, method, error) for method in task.contenders]
+        return [_run_method(task, method, fit, X, labels) for method in task.contenders]
 
 
 class Fit(NamedTuple):
@@ -222,29 +225,30 @@ class Fit(NamedTuple):
     seconds: float
 
 
-def _run_method(
-    task: FoldTask,
-    method: str,
-    train: npt.NDArray[np.bool_],
-    X_train: pd.DataFrame,
-    X_test: pd.DataFrame,
-    fits: dict[str, Fit],
-) -> Result:
-    cell, seed = task.cell(method), task.seeds[method]
-    # A suite runs for hours on estimators of any origin: whatever one raises is its result.
+def _fit(task: FitTask, X: pd.DataFrame, labels: Codes) -> Fit:
+    contender = next(iter(task.contenders.values()))
+    estimator = seeded(contender.trained, task.seed)
+    if compiles(estimator):
+        _warm_up(estimator, X, labels, (contender.fit_name, task.dataset))
+    start = time.perf_counter()
+    estimator.fit(X, labels)
+    return Fit(estimator, time.perf_counter() - start)
+
+
+def _run_method(task: FitTask, method: str, shared: Fit, X: pd.DataFrame, labels: Codes) -> Result:
+    X_test = task.X.iloc[task.test]
     try:
-        fit = _fit(task, method, X_train, task.labels[train], fits)
+        fit = _adapt(task.contenders[method], shared, X, labels)
         start = time.perf_counter()
         predicted = np.asarray(fit.estimator.predict(X_test))
         predict_seconds = time.perf_counter() - start
-        scores = _score(task, fit.estimator, X_test, task.labels[train], predicted)
+        scores = _score(task, fit.estimator, X_test, labels, predicted)
         components = count_components(fit.estimator)
     except Exception as error:
-        text = f"{type(error).__name__}: {error}"[:LONGEST_ERROR]
-        return Result(cell, seed, error=text, versions=_versions())
+        return _failure(task, method, error)
     return Result(
-        cell,
-        seed,
+        task.cell(method),
+        task.seed,
         scores,
         fit_seconds=fit.seconds,
         predict_seconds=predict_seconds,
@@ -254,25 +258,20 @@ def _run_method(
     )
 
 
-def _fit(task: FoldTask, method: str, X: pd.DataFrame, labels: Codes, fits: dict[str, Fit]) -> Fit:
-    """Fit a method, or make it from the fit of another that it shares."""
-    lead = fit_name(method)
-    if lead not in fits:
-        estimator = seeded(task.estimators[method] if lead == method else METHODS[lead].make(), task.seeds[method])
-        if compiles(estimator):
-            _warm_up(estimator, X, labels, (lead, task.dataset))
-        start = time.perf_counter()
-        estimator.fit(X, labels)
-        fits[lead] = Fit(estimator, time.perf_counter() - start)
-    adapt = METHODS[method].adapt if lead != method else None
-    if adapt is None:
-        return fits[lead]
+def _adapt(contender: Contender, shared: Fit, X: pd.DataFrame, labels: Codes) -> Fit:
+    if contender.adapt is None:
+        return shared
     start = time.perf_counter()
-    adapted = adapt(fits[lead].estimator, X, labels)
-    return Fit(adapted, fits[lead].seconds + time.perf_counter() - start)
+    adapted = contender.adapt(shared.estimator, X, labels)
+    return Fit(adapted, shared.seconds + time.perf_counter() - start)
 
 
-def _score(task: FoldTask, estimator: Any, X: pd.DataFrame, labels: Codes, predicted: npt.NDArray[Any]) -> Scores:
+def _failure(task: FitTask, method: str, error: Exception) -> Result:
+    text = f"{type(error).__name__}: {error}"[:LONGEST_ERROR]
+    return Result(task.cell(method), task.seed, error=text, versions=_versions())
+
+
+def _score(task: FitTask, estimator: Any, X: pd.DataFrame, labels: Codes, predicted: npt.NDArray[Any]) -> Scores:
     truth = task.truth[task.test]
     if truth.ndim == 2:
         scores = read_probabilities(estimator.predict_proba(X), truth.shape[1]) if _has_scores(estimator) else None
@@ -285,7 +284,7 @@ def _has_scores(estimator: Any) -> bool:
     return hasattr(estimator, "predict_proba")
 
 
-def _keep(task: FoldTask, predicted: npt.NDArray[Any]) -> Predictions:
+def _keep(task: FitTask, predicted: npt.NDArray[Any]) -> Predictions:
     if predicted.ndim == 1:
         return Predictions(task.test.tolist(), task.classes[predicted].tolist())
     return Predictions(task.test.tolist(), [task.classes[row == 1].tolist() for row in predicted])

@@ -1,5 +1,6 @@
 """Running a suite: spread what is missing over processes, write each result as it arrives.
 
+A task is one fit, so that a run that is killed loses the fits that were under way and no other.
 The loop is short because the rest has its own place: `fuselearn.lab.protocol` says what a task
 is, joblib spreads the tasks, `fuselearn.lab.store` keeps the results.
 """
@@ -20,9 +21,9 @@ from typing import Any, Literal
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 from sklearn.base import BaseEstimator
 
-from fuselearn.lab.methods import make_estimators, settings
+from fuselearn.lab.methods import make_contenders, settings
 from fuselearn.lab.progress import Progress, ProgressCallback, progress_bar
-from fuselearn.lab.protocol import FoldTask, fit_cost, fold_tasks, quietly, run_fold
+from fuselearn.lab.protocol import FitTask, fit_cost, fit_tasks, quietly, run_fit
 from fuselearn.lab.store import Cell, Result, ResultStore
 from fuselearn.lab.suites import Suite
 
@@ -92,8 +93,9 @@ def run_suite(
         The address of a Dask scheduler, such as ``"tcp://10.0.0.1:8786"``. Without one,
         ``backend="dask"`` starts a cluster on this machine.
     estimators : mapping of str to estimator, optional
-        Classifiers of one's own for names in ``suite.methods``. Their ``random_state``, if they
-        have one, is set for every fit.
+        Classifiers of one's own for names in ``suite.methods``; one that has the name of a method
+        that comes with the library replaces it. Their ``random_state``, if they have one, is set
+        for every fit.
     keep_predictions : bool, default=False
         Whether the predicted classes are stored too; not for results that are there already.
     retry_failures : bool, default=False
@@ -132,24 +134,25 @@ def run_suite(
         raise ValueError(f"scheduler needs backend='dask'; got backend={backend!r}.")
     if backend == "multiprocessing":
         raise ValueError("backend='multiprocessing' cannot hand over results one by one; use 'loky'.")
-    models, missing = make_estimators(suite.methods, estimators)
+    contenders, missing = make_contenders(suite.methods, estimators)
     with ExitStack() as stack:
         stack.enter_context(_joblib_backend(n_jobs, backend, scheduler))
         if not isinstance(store, ResultStore):
             store = stack.enter_context(ResultStore(store))
-        store.register(suite, {name: settings(model) for name, model in models.items()})
+        store.register(suite, {name: settings(contender.estimator) for name, contender in contenders.items()})
         if retry_failures:
             store.forget_failures(suite.name)
         finished = store.finished(suite.name)
-        counts = _count_missing(suite, models, finished)
+        counts = _count_missing(suite, contenders, finished)
         data = {name: suite.load(name) for name in counts}
-        tasks = fold_tasks(suite, data, models, finished, keep_predictions=keep_predictions)
+        tasks = fit_tasks(suite, data, contenders, finished, keep_predictions=keep_predictions)
         tracker = _Tracker(counts, {name: fit_cost(data[name].X) for name in counts})
         tell = progress
         if tell == "bar":
             tell = stack.enter_context(progress_bar(suite.name))
         stack.enter_context(quietly())
-        parallel = Parallel(return_as="generator_unordered")
+        # In a batch, finished results would wait for slower ones.
+        parallel = Parallel(return_as="generator_unordered", batch_size=1)
         jobs = effective_n_jobs(parallel.n_jobs)
         run = store.start_run(suite.name, jobs=jobs, backend=backend)
         for results in _spread(parallel, tasks):
@@ -195,9 +198,9 @@ def _count_missing(suite: Suite, methods: Iterable[str], finished: Set[Cell]) ->
     return Counter(cell[0] for cell in cells if cell not in finished)
 
 
-def _spread(parallel: Parallel, tasks: Iterator[FoldTask]) -> Iterator[list[Result]]:
+def _spread(parallel: Parallel, tasks: Iterator[FitTask]) -> Iterator[list[Result]]:
     """Yield the results of each task as soon as it is done."""
-    arriving = parallel(delayed(run_fold)(task) for task in tasks)
+    arriving = parallel(delayed(run_fit)(task) for task in tasks)
     try:
         yield from arriving
     except BrokenExecutor as error:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from fuselearn.lab.methods import fit_name
+from fuselearn.lab.methods import METHODS
 from fuselearn.lab.scoring import SCORES
 from fuselearn.lab.store import ResultStore
 
@@ -187,8 +187,7 @@ def totals(store: ResultStore, suite: str | None = None) -> Totals:
     """
     results, runs = store.results(suite), store.runs(suite)
     plan = store.suite(store.only_suite() if suite is None else suite)
-    trained = [method for method in plan.methods if fit_name(method) == method or fit_name(method) not in plan.methods]
-    fits = results[results["method"].isin(trained)]
+    fits = _one_per_fit(results)
     components = fits.groupby("method")["components"].sum()
     return Totals(
         results=len(results),
@@ -196,11 +195,22 @@ def totals(store: ResultStore, suite: str | None = None) -> Totals:
         expected=plan.n_results,
         fits=len(fits),
         components=int(components.sum()),
-        components_by_method={method: int(components[method]) for method in trained if method in components},
+        components_by_method={method: int(components[method]) for method in plan.methods if method in components},
         fit_seconds=float(fits["fit_seconds"].sum()),
         predict_seconds=float(results["predict_seconds"].sum()),
         elapsed_seconds=float((runs["last_result"] - runs["started"]).dt.total_seconds().sum()),
     )
+
+
+def _one_per_fit(results: pd.DataFrame) -> pd.DataFrame:
+    """Keep one row of those that share a fit: of the method that leads, where it took part.
+
+    Methods share a fit if one is made from the other and both have the seed of the fit; an estimator of the user's
+    with the name of such a method has another seed.
+    """
+    lead = results["method"].map(lambda name: METHODS[name].fits_like or name if name in METHODS else name)
+    leaders_first = results.assign(lead=lead, follows=lead != results["method"]).sort_values("follows", kind="stable")
+    return leaders_first.drop_duplicates(["dataset", "noise", "repeat", "fold", "lead", "seed"])
 
 
 def write_summary(summary: pd.DataFrame, path: str | os.PathLike[str]) -> None:
