@@ -1,19 +1,32 @@
 """What scikit-learn and its users do with any estimator: look at it, copy it, and put others around it."""
 
 import copy
+import inspect
+import itertools
 import pickle
 
 import numpy as np
 import pytest
-from sklearn.base import clone
-from sklearn.datasets import load_wine, make_multilabel_classification
+from sklearn.base import clone, is_regressor
+from sklearn.datasets import load_breast_cancer, load_wine, make_multilabel_classification
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics import get_scorer
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from fuselearn import BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier, load, save
+from fuselearn import (
+    BaggedClassifier,
+    CARTClassifier,
+    FixedCombiner,
+    KFHEClassifier,
+    LinearStackingClassifier,
+    SAMMEClassifier,
+    load,
+    save,
+)
 from fuselearn.codes import ErrorCorrectingCodeClassifier
+from fuselearn.codes.decoding import class_probabilities
 from fuselearn.multilabel import BinaryRelevanceClassifier, ChainClassifier, EnsembleHOMERClassifier
 
 WINE, CLASSES = load_wine(return_X_y=True)
@@ -53,6 +66,68 @@ class TestLookingAtAnEstimator:
         model = make_small(kind, estimator=GaussianNB()).fit(WINE, CLASSES)
         touch_everything(model)
         assert kind.__name__ in make_pipeline(StandardScaler(), model)._repr_html_()
+
+
+def check_probabilities(scores, *, sum_to_one):
+    assert scores.min() >= 0
+    assert scores.max() <= 1
+    if sum_to_one:
+        np.testing.assert_allclose(scores.sum(axis=-1), 1, atol=1e-14)
+
+
+class TestProbabilities:
+    """Values above 1, be it by 2e-16, make scikit-learn's log loss and Brier score NaN."""
+
+    def test_of_every_estimator(self, public_estimator, make_small, data_for):
+        parameters = inspect.signature(public_estimator).parameters
+        votes = ("class", "probability") if "vote" in parameters else (None,)
+        sizes = (5, 20) if "n_estimators" in parameters else (5,)
+        for n_estimators, vote in itertools.product(sizes, votes):
+            model = make_small(public_estimator, n_estimators, vote=vote)
+            X, y = data_for(model)
+            model.fit(X, y)
+            if is_regressor(model):
+                assert not hasattr(model, "predict_proba")
+                continue
+            check_probabilities(model.predict_proba(X), sum_to_one=np.ndim(y) == 1)
+            for stage in getattr(model, "staged_predict_proba", lambda X: ())(X):
+                check_probabilities(stage, sum_to_one=np.ndim(y) == 1)
+
+    @pytest.mark.parametrize(
+        "model",
+        [
+            KFHEClassifier(n_estimators=20, random_state=0),
+            SAMMEClassifier(n_estimators=30, random_state=0),
+            BaggedClassifier(n_estimators=20, random_state=0),
+            BaggedClassifier(GaussianNB(), n_estimators=20, random_state=0),
+        ],
+        ids=["KFHE", "SAMME", "bagging", "bagging of others"],
+    )
+    def test_can_be_scored_by_log_loss(self, model, tmp_path):
+        X, y = load_breast_cancer(return_X_y=True)
+        model = clone(model).fit(X, y)
+        probabilities = model.predict_proba(X)
+        check_probabilities(probabilities, sum_to_one=True)
+        assert probabilities.max() == 1.0, "the sum of all weights, which was above 1"
+        save(model, tmp_path / "model.fuse")
+        check_probabilities(load(tmp_path / "model.fuse").predict_proba(X), sum_to_one=True)
+        for scoring in ("neg_log_loss", "neg_brier_score"):
+            assert np.isfinite(get_scorer(scoring)(model, X, y))
+
+    def test_of_single_bits_by_a_learner_that_rounds(self):
+        distances = np.array([[-2e-16, 1.0000000000000002]])
+        np.testing.assert_array_equal(class_probabilities(distances, 1), [[1.0, 0.0]])
+
+    def test_of_members_that_round(self):
+        class Rounding(GaussianNB):
+            def predict_proba(self, X):
+                return np.tile([1.0000000000000002, -2e-16, 0.0], (len(X), 1))
+
+        members = [("a", Rounding()), ("b", Rounding())]
+        for model in (FixedCombiner(members, "mean"), FixedCombiner(members, "max"), LinearStackingClassifier(members)):
+            check_probabilities(model.fit(WINE, CLASSES).predict_proba(WINE), sum_to_one=True)
+        model = KFHEClassifier(Rounding(), n_estimators=3, vote="probability", random_state=0).fit(WINE, CLASSES)
+        check_probabilities(model.predict_proba(WINE), sum_to_one=True)
 
 
 MADE_OF_TREES = {

@@ -44,6 +44,8 @@ def compare(exported, feed, model, rows):
     np.testing.assert_array_equal(label, model.predict(rows))
     np.testing.assert_allclose(probabilities, expected, atol=1e-5)
     assert probabilities.dtype == np.float32
+    assert probabilities.min() >= 0
+    assert probabilities.max() <= 1
     assert len(np.unique(label)) > 1
 
 

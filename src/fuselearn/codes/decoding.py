@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fuselearn.codes.codebook import CodeBook
+from fuselearn.ensembles.base import clip_probabilities
 
 DECODINGS = ("l1", "hamming", "loss")
 
@@ -92,7 +93,7 @@ def class_probabilities(distances: Floats, n_bits: int, decoding: str = "l1") ->
            [0.33, 0.33, 0.33]])
     """
     if decoding != "loss" and n_bits == 1:
-        return 1.0 - distances
+        return clip_probabilities(1.0 - distances)
     nearest = distances.min(axis=1, keepdims=True)
     exponents = nearest - distances
     if decoding != "loss":

@@ -16,7 +16,7 @@ from scipy.stats import rankdata
 from fuselearn._kernels import kernel
 from fuselearn.combine.member_weights import read_member_weights
 from fuselearn.combine.order_statistics import ROUNDING, mean_of_middle, weighted_median
-from fuselearn.ensembles.base import check_choice, check_number, check_whole_number
+from fuselearn.ensembles.base import check_choice, check_number, check_whole_number, clip_probabilities
 
 Scores = npt.NDArray[np.floating]
 Weights = npt.NDArray[np.float64]
@@ -127,7 +127,7 @@ def as_probabilities(combined: npt.NDArray[np.float64]) -> npt.NDArray[np.float6
     """
     sums = combined.sum(axis=-1, keepdims=True)
     equal = np.full_like(combined, 1 / combined.shape[-1])
-    return np.divide(combined, sums, out=equal, where=sums > 0)
+    return clip_probabilities(np.divide(combined, sums, out=equal, where=sums > 0))
 
 
 def check_rule(rule: Any) -> None:

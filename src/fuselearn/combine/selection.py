@@ -22,6 +22,7 @@ from fuselearn.combine.out_of_fold import held_out_answers
 from fuselearn.ensembles.base import (
     check_number,
     check_whole_number,
+    clip_probabilities,
     fit_whole_or_not,
     make_generator,
     read_weights,
@@ -278,7 +279,7 @@ class EnsembleSelection(MemberEnsemble):
         array of shape (n_rows, n_classes)
             Rows sum to one. For several labels, of shape (n_rows, n_labels): the probability of each.
         """
-        mean = self._weighted_sum(X)
+        mean = clip_probabilities(self._weighted_sum(X))
         assert self._classes_ is not None, "the members are classifiers"
         return self._classes_.as_table(mean)
 

@@ -12,7 +12,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn.ensembles.bags import BagPlan, plan_bags
-from fuselearn.ensembles.base import check_choice, check_whole_number, fit_whole_or_not, make_generator
+from fuselearn.ensembles.base import (
+    check_choice,
+    check_whole_number,
+    clip_probabilities,
+    fit_whole_or_not,
+    make_generator,
+)
 from fuselearn.ensembles.components import ComponentEnsemble
 from fuselearn.ensembles.out_of_bag import KnownClasses, read_scoring, score_out_of_bag
 from fuselearn.ensembles.samme import choose_frequent, frequent_first
@@ -205,7 +211,7 @@ class BaggedClassifier(ComponentEnsemble):
         -------
         array of shape (n_rows, n_classes)
         """
-        return self._fused_scores(X)
+        return clip_probabilities(self._fused_scores(X))
 
     def _choose(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:
         return choose_frequent(scores, self.class_order_)

@@ -243,6 +243,14 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
     return str(value)
 
 
+def clip_probabilities(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Bring back, in place, what rounding has moved out of [0, 1]: weights may sum to one but for their last digits.
+
+    Metrics such as the log loss refuse a probability above 1, be it by 2e-16.
+    """
+    return np.clip(scores, 0.0, 1.0, out=scores)
+
+
 def error_of_guessing(n_classes: int) -> float:
     """Give the error from which a classifier is no better than guessing, less what rounding may take from a sum."""
     return 1.0 - 1.0 / n_classes - 1e-12

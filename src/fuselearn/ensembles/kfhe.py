@@ -13,6 +13,7 @@ from fuselearn.ensembles.base import (
     check_choice,
     check_number,
     check_whole_number,
+    clip_probabilities,
     error_of_guessing,
     fit_whole_or_not,
     make_generator,
@@ -197,7 +198,7 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble):
         array of shape (n_rows, n_classes)
             Rows sum to one; columns are in the order of ``classes_``.
         """
-        return self._fused_scores(X)
+        return clip_probabilities(self._fused_scores(X))
 
     def staged_predict_proba(self, X: Any) -> Iterator[npt.NDArray[np.float64]]:
         """Predict class scores after the first classifier and after each measurement.
@@ -213,11 +214,11 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble):
         """
         rows = self._read_rows(X)
         n_classes = len(self.classes_)
-        estimate = self._components_[0].scores(rows)
+        estimate = clip_probabilities(self._components_[0].scores(rows))
         yield estimate
         for component, gain in zip(self._components_[1:], self.gains_, strict=True):
             h = component_scores(component, self.vote == "class", n_classes, rows)
-            estimate = (1.0 - gain / 2) * estimate + gain / 2 * h
+            estimate = clip_probabilities((1.0 - gain / 2) * estimate + gain / 2 * h)
             yield estimate
 
     def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:

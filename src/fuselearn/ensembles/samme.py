@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fuselearn.ensembles.base import (
     check_whole_number,
+    clip_probabilities,
     error_of_guessing,
     fit_whole_or_not,
     make_generator,
@@ -156,8 +157,7 @@ class SAMMEClassifier(ComponentEnsemble):
         -------
         array of shape (n_rows, n_classes)
         """
-        scores = self._fused_scores(X)
-        return scores / self.coefficients_.sum()
+        return clip_probabilities(self._fused_scores(X) / self.coefficients_.sum())
 
     def _choose(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:
         return choose_frequent(scores, self.class_order_)
