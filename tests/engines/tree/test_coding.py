@@ -57,6 +57,16 @@ def test_bins_are_about_equally_full():
     np.testing.assert_array_equal(sizes, 500)
 
 
+@pytest.mark.parametrize("max_bins", [14, 21, 255])
+def test_rounding_adds_no_bin(max_bins):
+    """With the bounds of bins in floating point, 36 values made 15 of 14 bins, one more than there was room for."""
+    for n_values in range(max_bins + 1, max_bins + 60):
+        columns = code_columns(np.arange(float(n_values))[:, None], max_bins=max_bins)
+        sizes = np.bincount(columns.codes[:, 0])
+        assert len(sizes) == columns.n_codes[0] == max_bins
+        assert np.ptp(sizes) <= 1
+
+
 def test_a_value_that_fills_several_bins_takes_them_at_once():
     x = np.concatenate([np.zeros(500), np.arange(1.0, 501.0)])
     columns = code_columns(x[:, None], max_bins=10)
@@ -102,6 +112,17 @@ def test_categories_are_codes_already():
     assert columns.n_codes.tolist() == [4, 1]
     assert columns.is_category.tolist() == [True, False]
     assert code_columns(X).is_category is None
+
+
+def test_codes_stay_in_range_whatever_the_numbers_are():
+    """Kernels use codes as indices. Such numbers are refused before they get here."""
+    numbers = np.array([-np.inf, -7.0, -0.5, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 9.0, 1e300, np.inf, np.nan])
+    X = np.tile(numbers, 10)[:, None]
+    for table, n_categories in ((X, 5), (X, 0), (np.full((4, 1), np.inf), 0), (np.full((4, 1), -np.inf), 3)):
+        columns = code_columns(table, np.array([n_categories], dtype=np.int32))
+        is_missing = np.isnan(table)
+        assert (columns.codes[is_missing] == columns.n_codes[0]).all()
+        assert (columns.codes[~is_missing] < columns.n_codes[0]).all()
 
 
 def test_categories_are_not_binned():

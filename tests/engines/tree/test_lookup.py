@@ -61,6 +61,20 @@ def test_infinity_among_the_sorted_numbers_stays_inside_the_table():
     check(around(ascending), ascending, count_not_above.py_func)
 
 
+@pytest.mark.parametrize("n_finite", [0, 5, 20])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_infinite_numbers(n_finite, compiled):
+    """Infinity among the sorted numbers is the threshold that sends all numbers left, infinity included."""
+    lookup = count_not_above if compiled else count_not_above.py_func
+    looked_up = np.tile([-np.inf, -1.0, 3.5, 1e308, np.inf], 30)
+    for first, last in (([], []), ([-np.inf], []), ([], [np.inf]), ([-np.inf], [np.inf])):
+        ascending = np.concatenate([first, np.arange(float(n_finite)), last])
+        counts = np.empty(len(looked_up), dtype=np.int32)
+        lookup(looked_up, ascending, counts)
+        expected = np.searchsorted(ascending[ascending < np.inf], looked_up, side="right")
+        np.testing.assert_array_equal(counts, expected)
+
+
 def test_missing_numbers_are_left_alone():
     looked_up = np.full(100, np.nan)
     looked_up[::3] = 2.0

@@ -99,7 +99,8 @@ def grow_abreast(growth, columns, table, counts, limits):  # type: ignore[no-unt
         rows[i] = i
     split = np.zeros(SPLIT_NUMBERS, dtype=np.int64)
     sides = np.empty(0, dtype=np.uint8)
-    # A node waits on the stack as (node, depth, first entry, entry after the last, first row, row after the last).
+    # A node waits on the stack as (node, depth, first entry, entry after the last, first row, row after the last). For
+    # each split above it at most one node waits, and each of these splits has cut off at least one row.
     stack = np.empty((min(limits.max_depth, n_rows) + 2, 6), dtype=np.int64)
     _push(stack, 0, root, 0, 0, n_entries, 0, n_rows)
     n_waiting = 1

@@ -132,6 +132,7 @@ def _code_block(values, sorted_values, n_categories, most_codes, n_bins, codes):
     """Code a few columns, given column by column; return their code counts and bounds."""
     n_columns, n_rows = values.shape
     n_codes = np.empty(n_columns, dtype=np.int32)
+    # A numeric column has at most as many codes as values, as most_codes or as n_bins; a category column has its own.
     width = max(1, min(n_rows, max(most_codes, n_bins)))
     for f in range(n_columns):
         width = max(width, n_categories[f])
@@ -164,27 +165,32 @@ def _summarise(ascending, most_codes, n_bins, lower, upper):  # type: ignore[no-
         if ascending[i] != ascending[i - 1]:
             n_distinct += 1
 
-    width = 1 if n_distinct <= most_codes else n_present / n_bins
+    # Each code begins in a later bin than the one before, and so there are at most n_bins of them. In whole numbers:
+    # rounded bounds of bins once let a bin begin twice.
     n_codes = 0
     lower[0] = ascending[0]
-    next_cut = width
+    last_bin = 0
     for i in range(1, n_present):
-        if ascending[i] != ascending[i - 1] and (n_distinct <= most_codes or i >= next_cut):
-            upper[n_codes] = ascending[i - 1]
-            n_codes += 1
-            lower[n_codes] = ascending[i]
-            # A value that fills several bins takes them all at once.
-            next_cut = (np.floor(i / width) + 1) * width
+        if ascending[i] != ascending[i - 1]:
+            this_bin = i if n_distinct <= most_codes else i * n_bins // n_present
+            if this_bin > last_bin:
+                upper[n_codes] = ascending[i - 1]
+                n_codes += 1
+                lower[n_codes] = ascending[i]
+                last_bin = this_bin
     upper[n_codes] = ascending[n_present - 1]
     return n_codes + 1
 
 
 @kernel
 def _encode(values, lower, codes):  # type: ignore[no-untyped-def]
-    """Give each value the last code whose lower bound does not exceed it."""
+    """Give each value the last code whose lower bound does not exceed it, or the first one if there is none.
+
+    Codes are used as indices, so they stay in range even for a number that is no category.
+    """
     # Missing values are left alone and so end up with the code after the last one.
     reached = np.empty(len(values), dtype=np.uint32)
     reached[:] = len(lower) + 1
     count_not_above(values, lower, reached)
     for i in range(len(values)):
-        codes[i] = reached[i] - 1
+        codes[i] = max(reached[i], 1) - 1

@@ -153,7 +153,7 @@ def _grow_in_branches(
 @kernel
 def _cut_out(growth, node, n_rows):  # type: ignore[no-untyped-def]
     """Make a growth of its own whose root is a copy of a leaf."""
-    n_nodes = max(1, 2 * n_rows - 1)
+    n_nodes = max(1, 2 * n_rows - 1)  # every leaf has at least one row
     n_words = len(growth.subsets) // max(1, len(growth.nodes) // 2)
     branch = Growth(
         np.empty(n_nodes, dtype=NODE),
@@ -239,6 +239,8 @@ def _plant(columns, target, multilabel, weights, counts, n_classes, settings):  
         n_rows += counts[i] > 0
         count += counts[i]
     min_leaf = max(1, settings.min_leaf)
+    # Every leaf but a lone root has at least one row and at least min_leaf copies, and n leaves make 2 n - 1 nodes. Of
+    # these n - 1 are splits, each with at most n_words.
     n_nodes = max(1, 2 * min(n_rows, count // min_leaf) - 1)
     n_words = 0
     for f in range(len(columns.n_codes)):

@@ -48,7 +48,9 @@ def grow_histogram(  # type: ignore[no-untyped-def]
     first row, row after the last, depth) and an array of their keys.
     """
     nodes, values, _, used = growth
-    branches = np.empty((len(rows) // limits.min_leaf + 1 if branch_size else 0, 4), dtype=np.int64)
+    # Branches are leaves of a tree that has room in nodes, so they are at most as many as its leaves. Rows per leaf say
+    # nothing about that: min_leaf counts copies.
+    branches = np.empty((len(nodes) // 2 + 1 if branch_size else 0, 4), dtype=np.int64)
     branch_keys = np.empty(len(branches), dtype=np.uint64)
     n_branches = 0
     if is_terminal(nodes, values, root, root_depth, limits, False):

@@ -15,11 +15,14 @@ TABLE_PAYS_FROM = 2
 
 @kernel
 def count_not_above(numbers, ascending, counts):  # type: ignore[no-untyped-def]
-    """Write for each finite number how many of the ascending ones do not exceed it; leave NaN's entries alone."""
+    """Write for each number how many of the ascending ones do not exceed it; leave NaN's entries alone.
+
+    Infinity among the ascending ones is above every number, infinity included.
+    """
     n_ascending = len(ascending)
-    while n_ascending > 0 and ascending[n_ascending - 1] == np.inf:  # above every number
+    while n_ascending > 0 and ascending[n_ascending - 1] == np.inf:
         n_ascending -= 1
-    if len(numbers) < TABLE_PAYS_FROM * n_ascending or n_ascending < 8:
+    if len(numbers) < TABLE_PAYS_FROM * n_ascending or n_ascending < 8 or ascending[0] == -np.inf:
         for i in range(len(numbers)):
             if numbers[i] == numbers[i]:
                 counts[i] = _search(numbers[i], ascending, 0, n_ascending)

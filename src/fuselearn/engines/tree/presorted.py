@@ -53,7 +53,8 @@ def _grow(growth, columns, target, multilabel, weights, counts, rows, root, root
     split = np.empty(SPLIT_NUMBERS, dtype=np.int64)
     sides = np.empty(most_codes + 1, dtype=np.uint8)
 
-    # A node waits on the stack as (node, first row, row after the last, depth).
+    # A node waits on the stack as (node, first row, row after the last, depth). For each split above it at most one
+    # node waits, and each of these splits has cut off at least one row.
     stack = np.empty((min(limits.max_depth - root_depth, n_rows) + 2, 4), dtype=np.int64)
     keys = np.empty(len(stack), dtype=np.uint64)
     push(stack, 0, root, 0, n_rows, root_depth)

@@ -115,7 +115,8 @@ def grow_sampled(growth, columns, by_column, target, multilabel, weights, counts
     sides = np.empty(most_codes + 1, dtype=np.uint8)
     best_sides = np.empty(most_codes + 1, dtype=np.uint8)
 
-    # A node waits on the stack as (node, first row, row after the last, depth).
+    # A node waits on the stack as (node, first row, row after the last, depth). For each split above it at most one
+    # node waits, and each of these splits has cut off at least one row.
     stack = np.empty((min(limits.max_depth, n_rows) + 2, 4), dtype=np.int64)
     keys = np.empty(len(stack), dtype=np.uint64)
     push(stack, 0, 0, 0, n_rows, 0)
