@@ -12,13 +12,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fuselearn.lab.report import collect, render, write_report
+from fuselearn.lab.report import collect, render, suggest_command, write_report
 from fuselearn.lab.report_figures import inline_svg, train_traces
 from fuselearn.lab.report_findings import find
 from fuselearn.lab.report_text import answer, count, describe_pairs, join, noise_levels, signed
 from fuselearn.lab.scoring import Scores
 from fuselearn.lab.store import Cell, Result, ResultStore, StoreError
-from fuselearn.lab.suites import Suite, get_suite
+from fuselearn.lab.suites import SUITES, Suite, get_suite, table_suite
 
 VERSIONS = {"fuselearn": "0.1.0", "numpy": "2.0.0", "scikit_learn": "1.6.0", "python": "3.11.0"}
 METHODS = ["KFHE", "Bagging", "CART"]
@@ -269,11 +269,43 @@ def test_how_to_run_it_again(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "command"), [("demo", "fuselearn demo"), ("kfhe-quick", "fuselearn reproduce kfhe --quick")]
+    ("name", "command"),
+    [
+        ("demo", "fuselearn demo"),
+        ("robust", "fuselearn reproduce robust"),
+        ("kfhe", "fuselearn reproduce kfhe"),
+        ("kfhe-quick", "fuselearn reproduce kfhe --quick"),
+        ("kfhe-homer", "fuselearn reproduce kfhe-homer"),
+        ("kfhe-homer-quick", "fuselearn reproduce kfhe-homer --quick"),
+        ("kfhe-homer-authors", "fuselearn reproduce kfhe-homer-authors"),
+    ],
 )
-def test_known_suites_know_their_command(tmp_path, name, command):
-    suite = dataclasses.replace(get_suite(name), datasets=["iris"], repeats=1, folds=2, methods=METHODS)
-    assert collect(make_store(tmp_path / "results.db", suite)).command == command
+def test_every_suite_of_the_library_has_its_command(name, command):
+    assert suggest_command(Suite.from_definition(get_suite(name).definition())) == command
+
+
+def test_no_suite_of_the_library_lacks_a_command():
+    assert all(map(suggest_command, SUITES.values()))
+
+
+def test_the_command_says_what_differs_from_the_suite_of_the_library(tmp_path):
+    suite = dataclasses.replace(get_suite("kfhe-homer"), datasets=["flags_ml", "birds"], repeats=1)
+    path = make_store(tmp_path / "results.db", suite, truth=lambda *_: 0.5)
+    assert collect(path).command == "fuselearn reproduce kfhe-homer --repeats 1 --datasets flags_ml,birds"
+    # No option of a command changes the methods of a suite.
+    assert suggest_command(dataclasses.replace(suite, methods=["CC"])) == ""
+    assert suggest_command(dataclasses.replace(get_suite("demo"), repeats=1)) == ""
+
+
+def test_the_command_of_a_table_has_its_options(tmp_path):
+    path = tmp_path / "my fruit.csv"
+    path.write_text("weight,kind\n" + "150,apple\n" * 9 + "120,pear\n" * 9)
+    assert suggest_command(table_suite(path, "kind")) == "fuselearn compare 'my fruit.csv' --target kind --noise 0"
+    suite = table_suite(path, "kind", methods=["KFHE", "CART"], noise=[0, 0.2], repeats=1, folds=3, seed=7)
+    assert suggest_command(suite) == (
+        "fuselearn compare 'my fruit.csv' --target kind --noise 0,0.2 "
+        "--methods KFHE,CART --repeats 1 --folds 3 --seed 7"
+    )
 
 
 def test_every_shape_of_results_can_be_drawn(tmp_path):

@@ -54,7 +54,7 @@ def test_the_paper_agrees_with_itself():
     page = plain(make_page(summary_of()))
     assert "With unpruned trees, all 10 conclusions checked below come out as in the paper." in page
     assert "With pruned trees, all 10 conclusions checked below come out as in the paper." in page
-    assert "Of 475 cells, 0 are off by more than 0.05" in page
+    assert "Of 475 cells, none is off by more than 0.05." in page
     assert "KFHE 0.0000, KFHE (pruned) 0.0000, AdaBoost 0.0000, Bagging 0.0000 and CART 0.0000" in page
     assert section(page, "Cells off by more than 0.05").strip().startswith("None.")
 
@@ -83,6 +83,17 @@ def test_a_conclusion_that_fails_is_said_plainly():
     assert "With unpruned trees, ours differs from the paper here: KFHE has the best average rank at 10 % noise" in page
     assert "KFHE is significantly better than CART at 10 % noise (paper <0.0001, ours " in page
     assert "With pruned trees, every conclusion is the paper's." in page
+
+
+def test_one_dataset_has_no_tests_and_no_conclusions():
+    summary = summary_of()
+    page = plain(make_page(summary[summary["dataset"] == "iris"], COSTS))
+    assert "The run: 1 dataset, noise 0 %, 5 %" in page
+    assert "one dataset has neither" in section(page, "The same conclusions?")
+    assert "| paper, the same 1 dataset | 2.000 |" in section(page, "Average ranks")
+    assert "conclusions checked below" not in page
+    assert "P-values" not in page
+    assert page.count("\n| iris |") == 5
 
 
 def test_being_significantly_worse_is_no_success():

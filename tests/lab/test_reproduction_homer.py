@@ -68,6 +68,19 @@ def test_marks_follow_wilcoxons_test_over_folds():
     assert "∗∗∗" in make_page(summary, folds)
 
 
+def test_one_dataset_has_scores_and_no_tests_over_datasets(tmp_path):
+    summary, folds = files_of()
+    path = tmp_path / "summary.csv"
+    write_summary(summary[summary["dataset"] == "flags_ml"], path)
+    folds[folds["dataset"] == "flags_ml"].to_csv(folds_path(path), index=False)
+    page = write_page(path, tmp_path / "page.md").read_text(encoding="utf-8")
+    assert "| flags | 0.6862 (0.0000) | 0.6710" in page
+    assert "Figure 2 and Table 4 compare the methods over datasets, which takes at least two." in page
+    assert "## Table 4" not in page
+    assert "svg" not in page
+    assert not list(tmp_path.glob("*.svg"))
+
+
 def test_a_missing_method_is_named():
     summary, folds = files_of()
     with pytest.raises(ValueError, match="ECC not found"):

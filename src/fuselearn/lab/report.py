@@ -10,7 +10,7 @@ import os
 import shlex
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from fuselearn.lab.published import load_published
 from fuselearn.lab.report_figures import Picture, draw, train_traces
 from fuselearn.lab.report_findings import DIGITS, Comparison, Findings, find
 from fuselearn.lab.store import PACKAGES, ResultStore
-from fuselearn.lab.suites import PAPER_METHODS, Suite
+from fuselearn.lab.suites import PAPER_METHODS, RIVALS, SUITES, Suite
 from fuselearn.lab.summary import KEYS, Totals, summarise_results, totals
 
 __all__ = ["Material", "collect", "render", "write_report"]
@@ -158,17 +158,36 @@ def _in_order(results: pd.DataFrame, suite: Suite) -> pd.DataFrame:
 def suggest_command(suite: Suite) -> str:
     """Write the command that runs a suite, or nothing where no command does."""
     if suite.tables:
-        table = suite.tables[0]
-        target = f" --target {shlex.quote(table.target)}" if table.target else ""
-        levels = ",".join(f"{level:g}" for level in suite.noise)
-        return f"fuselearn compare {shlex.quote(Path(table.path).name or table.name)}{target} --noise {levels}"
-    commands = {
-        "demo": "fuselearn demo",
-        "kfhe": "fuselearn reproduce kfhe",
-        "kfhe-quick": "fuselearn reproduce kfhe --quick",
-        "robust": "fuselearn reproduce robust",
-    }
-    return commands.get(suite.name, "")
+        return _compare_command(suite)
+    known = SUITES.get(suite.name)
+    if known is None:
+        return ""
+    if suite.name == "demo":
+        return "fuselearn demo" if suite.definition() == known.definition() else ""
+    if replace(suite, datasets=known.datasets, repeats=known.repeats).definition() != known.definition():
+        return ""
+    words = ["fuselearn", "reproduce", suite.name.removesuffix("-quick")]
+    if suite.name.endswith("-quick"):
+        words.append("--quick")
+    if suite.repeats != known.repeats:
+        words += ["--repeats", str(suite.repeats)]
+    if suite.datasets != known.datasets:
+        words += ["--datasets", ",".join(suite.datasets)]
+    return " ".join(words)
+
+
+def _compare_command(suite: Suite) -> str:
+    table = suite.tables[0]
+    words = ["fuselearn", "compare", Path(table.path).name or table.name]
+    if table.target:
+        words += ["--target", table.target]
+    words += ["--noise", ",".join(f"{level:g}" for level in suite.noise)]
+    if suite.methods != (*PAPER_METHODS, *RIVALS):
+        words += ["--methods", ",".join(suite.methods)]
+    for option, usual in (("repeats", 3), ("folds", 5), ("seed", 0)):
+        if getattr(suite, option) != usual:
+            words += [f"--{option}", str(getattr(suite, option))]
+    return shlex.join(words)
 
 
 def render(material: Material, *, traces: bool = True) -> str:

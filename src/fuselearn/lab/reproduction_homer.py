@@ -93,8 +93,10 @@ class HomerReproduction:
         return average_ranks(self.paper, digits=DIGITS)
 
     @cached_property
-    def pairs(self) -> PostHoc:
-        """The paper's Table 4 for our scores: all pairs of the eight, with Finner's correction."""
+    def pairs(self) -> PostHoc | None:
+        """The paper's Table 4 for our scores: all pairs of the eight, with Finner's correction; needs two datasets."""
+        if len(self.datasets) < 2:
+            return None
         return friedman_posthoc(self.ours[list(PAPER_EIGHT)], digits=DIGITS)
 
     @cached_property
@@ -182,16 +184,18 @@ def write_page(
     summary, page = Path(summary), Path(page)
     means, folds = read_summary(summary), pd.read_csv(folds_path(summary), dtype={"dataset": str, "method": str})
     page.parent.mkdir(parents=True, exist_ok=True)
+    pairs = HomerReproduction(means, folds).pairs
     figure = page.with_name(f"{page.stem}-ranks.svg")
-    with mpl.rc_context({"svg.hashsalt": "fuselearn"}):  # the same text each time
-        critical_difference(HomerReproduction(means, folds).pairs).savefig(figure, metadata={"Date": None})
+    if pairs is not None:
+        with mpl.rc_context({"svg.hashsalt": "fuselearn"}):  # the same text each time
+            critical_difference(pairs).savefig(figure, metadata={"Date": None})
     text = make_page(
         means,
         folds,
         read_costs(summary),
         authors=None if authors is None else read_summary(authors),
         source=" --authors ".join(_short_name(path) for path in (summary, authors) if path is not None),
-        figure=figure.name,
+        figure="" if pairs is None else figure.name,
     )
     page.write_text(text, encoding="utf-8")
     return page
@@ -251,6 +255,8 @@ def _mark(p_value: float) -> str:
 
 
 def _pair_lines(run: HomerReproduction) -> list[dict[str, Any]]:
+    if run.pairs is None:
+        return []
     printed = {
         frozenset((row.method, row.versus)): row.p_value for row in load_published("kfhe_homer_p_values").itertuples()
     }
@@ -320,7 +326,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (OSError, ValueError, KeyError) as error:
         print(f"{chosen.summary} cannot be used: {error}", file=sys.stderr)
         return 2
-    print(f"The page lies in {page}")
+    print(f"Page written to {page}")
     return 0
 
 
