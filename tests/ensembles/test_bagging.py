@@ -10,7 +10,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from fuselearn import BaggedClassifier, CARTClassifier
+from fuselearn import BaggedClassifier, BaggedRegressor, CARTClassifier
 
 X, y = load_wine(return_X_y=True)
 
@@ -123,6 +123,15 @@ class TestSamples:
         drawn = self.samples(scripted, 60, weights, max_samples=20, bootstrap=bootstrap).sum(axis=0)
         assert (drawn[:50] == 0).all()
         assert drawn[125:].sum() / drawn[50:125].sum() == pytest.approx(3, rel=0.2)
+
+    @pytest.mark.parametrize(
+        "model", [BaggedClassifier(GaussianNB()), BaggedRegressor()], ids=["classifier", "regressor"]
+    )
+    def test_a_bad_cell_is_refused_also_where_no_sample_is_drawn(self, model):
+        table = X.astype(object)
+        table[3, 2] = {"a": "dict"}
+        with pytest.raises(TypeError, match="Column 2 of X has a cell of type dict"):
+            model.fit(table, y, sample_weight=np.arange(len(y)) != 3)
 
     def test_more_rows_than_there_are_cannot_be_drawn_without_replacement(self):
         with pytest.raises(ValueError, match="max_samples"):

@@ -58,7 +58,7 @@ def small(make, **kwargs):
         BaggedClassifier(n_estimators=5, max_features=0.5, vote="probability"),
         KFHEClassifier(GaussianNB(), n_estimators=3),
         SAMMEClassifier(GaussianNB(), n_estimators=3),
-        BaggedClassifier(GaussianNB(), n_estimators=3, random_state=0),
+        BaggedClassifier(GaussianNB(), n_estimators=3),
     ],
     expected_failed_checks=expected_failures,
 )

@@ -1,11 +1,14 @@
 """Tables of any kind become one float matrix."""
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 
 from fuselearn.sensors import TableCoder
+from fuselearn.sensors.table import refuse_odd_cells
 
 LIBRARIES = [pytest.param(pd.DataFrame, id="pandas"), pytest.param(pl.DataFrame, id="polars")]
 nan = np.nan
@@ -150,3 +153,27 @@ def test_mixed_types_are_refused_with_the_name_of_the_column():
 def test_too_many_categories_are_refused_with_the_name_of_the_column():
     with pytest.raises(ValueError, match=r"'id' has 65,536 categories"):
         TableCoder().fit_transform(pd.DataFrame({"id": np.arange(65_536).astype(str)}))
+
+
+class TestOddCells:
+    @pytest.mark.parametrize("cell", [{"a": 1}, [1], (1,), np.ones(2), object(), print], ids=lambda c: type(c).__name__)
+    def test_a_cell_unlike_the_others_is_refused(self, cell):
+        column = np.array([1.0, None, 2.0], dtype=object)
+        column[1] = cell
+        for table, name in ((np.column_stack([[1, 2, 3], column]), "1"), (pd.DataFrame({"a": column}), "'a'")):
+            message = f"Column {name} of X has a cell of type {type(cell).__name__}; .* table of strings and numbers"
+            with pytest.raises(TypeError, match=message):
+                refuse_odd_cells(table)
+
+    @pytest.mark.parametrize(
+        "cell", [None, nan, pd.NA, True, "text", b"bytes", 7, np.float32(1), pd.Timestamp(0), Decimal("1.5")], ids=repr
+    )
+    def test_numbers_text_times_and_gaps_may_be_mixed(self, cell):
+        table = np.array([[1.0, "a"], [2, cell]], dtype=object)
+        refuse_odd_cells(table)
+        refuse_odd_cells(pd.DataFrame(table))
+
+    def test_a_whole_column_of_others_is_for_the_learner_to_judge(self):
+        """Such as lists of words, which a pipeline may count."""
+        refuse_odd_cells(pd.DataFrame({"words": [["a", "b"], ["c"]], "n": [1, 2]}))
+        refuse_odd_cells(pl.DataFrame({"words": [["a", "b"], ["c"]], "n": [1, 2]}))

@@ -17,7 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from fuselearn._compat import check_sample_weight, count_rows
-from fuselearn.sensors.table import TableCoder, as_frame
+from fuselearn.sensors.table import TableCoder, as_frame, refuse_odd_cells
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
@@ -140,12 +140,16 @@ class TableClassifier(DerivedAttributes, ClassifierMixin, BaseEstimator):
 
 
 def validate_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Check the shape and the names of a table; its content is for the base learner to judge."""
+    """Check the shape and the names of a table, and its objects once; the rest is for the base learner to judge."""
     if as_frame(X) is not None:
-        return _validate_frame(estimator, X, reset=reset)
-    return validate_data(
-        estimator, X, reset=reset, dtype=None, accept_sparse="csr", ensure_all_finite=False, ensure_min_samples=1
-    )
+        X = _validate_frame(estimator, X, reset=reset)
+    else:
+        X = validate_data(
+            estimator, X, reset=reset, dtype=None, accept_sparse="csr", ensure_all_finite=False, ensure_min_samples=1
+        )
+    if reset:
+        refuse_odd_cells(X)
+    return X
 
 
 def _validate_frame(estimator: Any, X: Any, *, reset: bool) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import narwhals as nw
@@ -87,6 +88,31 @@ def as_frame(X: Any) -> nw.DataFrame[Any] | None:
     except nw.exceptions.DuplicateError as error:
         raise ValueError(f"Column names must differ from each other. {error}") from error
     return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def refuse_odd_cells(X: Any) -> None:
+    """Refuse an object column that mixes numbers, text or missing values with a cell of another kind, such as a list.
+
+    A learner of any kind would refuse the cell, but it sees only the samples that are drawn for it.
+    """
+    for name, cells in _object_columns(X):
+        import pandas as pd  # takes long to import, and most tables have no such column
+
+        kinds = {type(cell): cell for cell in cells}
+        odd = [kind.__name__ for kind, cell in kinds.items() if not pd.api.types.is_scalar(cell)]
+        if odd and len(kinds) > 1:
+            raise TypeError(
+                f"Column {name!r} of X has a cell of type {odd[0]}; "
+                "the argument must be a table of strings and numbers."
+            )
+
+
+def _object_columns(X: Any) -> Iterator[tuple[Any, Any]]:
+    frame = as_frame(X)
+    if frame is not None:
+        yield from ((column.name, column.to_list()) for column in frame.iter_columns() if column.dtype == nw.Object)
+    elif X.dtype == object:
+        yield from enumerate(X.T)
 
 
 def _categories(column: nw.Series[Any]) -> npt.NDArray[Any] | None:
