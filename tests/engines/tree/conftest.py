@@ -1,4 +1,4 @@
-"""An exact CART in plain Python, which judges the engine's trees split by split."""
+"""An exact CART in plain Python, which judges the engine's trees split by split, and a plain descent."""
 
 from fractions import Fraction
 from itertools import combinations
@@ -9,6 +9,34 @@ import pytest
 from fuselearn.engines.tree import TreeSettings, code_columns, grow_tree, labels_target
 
 UNLIMITED = TreeSettings(min_split=2, min_leaf=1, max_depth=2**31 - 1, complexity=-1.0)
+
+
+def goes_left(tree, node, values, n_categories):
+    """Tell which values of its column a node sends left, as its fields say."""
+    record = tree.nodes[node]
+    if record["is_category"]:
+        known = (values >= 0) & (values < n_categories)
+        category = np.where(known, values, 0).astype(np.int64)
+        in_subset = tree.subsets[record["cut"] + category // 32] >> (category % 32).astype(np.uint32) & 1 == 1
+        left = np.where(known, in_subset, record["heavier_left"])
+    else:
+        left = (values < record["threshold"]) | (record["threshold"] == np.inf)
+    return np.where(np.isnan(values), record["missing_left"], left)
+
+
+def find_leaves(tree, X, n_categories):
+    """Send rows of values down a tree, node by node."""
+    leaves = np.empty(len(X), dtype=np.int64)
+    waiting = [(0, np.arange(len(X)))]
+    while waiting:
+        node, rows = waiting.pop()
+        feature, child = tree.nodes["feature"][node], tree.nodes["left"][node]
+        if feature < 0:
+            leaves[rows] = node
+            continue
+        left = goes_left(tree, node, X[rows, feature], n_categories[feature])
+        waiting += [(child, rows[left]), (child + 1, rows[~left])]
+    return leaves
 
 
 class Judge:
@@ -40,7 +68,8 @@ class Judge:
             leaves[rows] = node
             assert best is None, f"node {node} could have been split"
             return
-        left = np.array([self._goes_left(record, row) for row in rows])
+        f = record["feature"]
+        left = goes_left(self.tree, node, self.X[rows, f], self.n_categories[f])
         assert best is not None, f"node {node} should be a leaf"
         drawn_left = left[self.counts[rows] > 0]
         score, feature, first_left = best
@@ -58,17 +87,6 @@ class Judge:
         count = self.counts[rows].sum()
         is_pure = all(s in (0, count) for s in self._sums(rows))
         return count >= max(2, self.settings.min_split) and depth < self.settings.max_depth and not is_pure
-
-    def _goes_left(self, record, row):
-        value = self.X[row, record["feature"]]
-        if np.isnan(value):
-            return bool(record["missing_left"])
-        if not record["is_category"]:
-            return bool(value < record["threshold"])
-        if not 0 <= value < self.n_categories[record["feature"]]:
-            return bool(record["heavier_left"])
-        word = int(self.tree.subsets[record["cut"] + int(value) // 32])
-        return bool(word >> (int(value) % 32) & 1)
 
     def _score(self, rows, left):
         total = Fraction(0)
@@ -104,6 +122,12 @@ class Judge:
             for with_missing in (False, True) if missing.any() else (False,):
                 for cut in present:
                     yield f, (values <= cut) | (missing & with_missing)
+
+
+@pytest.fixture(scope="session")
+def leaves_by_hand():
+    """Give the plain descent that every other one must agree with."""
+    return find_leaves
 
 
 @pytest.fixture(scope="session")
