@@ -48,6 +48,7 @@ ESTIMATORS = [
     HOMERClassifier(TREE),
     HOMERClassifier(probability="logistic", n_clusters=2),
     KFHEHOMERClassifier(TREE, n_estimators=3),
+    KFHEMultilabelClassifier(n_estimators=3),
     KFHEMultilabelClassifier(BinaryRelevanceClassifier(TREE), n_estimators=3),
     LabelPowersetClassifier(TREE),
     LabelPowersetClassifier(probability="logistic"),
@@ -67,10 +68,11 @@ def test_no_class_is_forgotten():
 def name_of(estimator):
     """Give a short name for a test."""
     base = getattr(estimator, "estimator", None)
-    return f"{type(estimator).__name__}-{'svm' if base is None else type(base).__name__}"
+    return f"{type(estimator).__name__}-{'default' if base is None else type(base).__name__}"
 
 
 ORDER = "the order of the labels, or a random one, is part of the model"
+NUMBERS = "scikit-learn's naive Bayes takes numbers only"
 TABLE = "the check sends labels in one dimension or expects them so; here they are a table"
 ZERO_OR_ONE = "the check sends the labels 1 and 2"
 CERTAIN = "the check does not allow probabilities of exactly 0 and 1"
@@ -82,10 +84,13 @@ SCALED = "weights do not scale columns, and solvers stop at a tolerance"
 
 def expected_failures(estimator):
     """Name the checks of this library that an estimator is known to fail."""
+    failures = {}
     is_disjoint = isinstance(estimator, RAkELClassifier) and not estimator.overlapping
     if is_disjoint or isinstance(estimator, ChainClassifier | EnsembleOfChainsClassifier):
-        return {"check_permuted_labels": ORDER}
-    return {}
+        failures["check_permuted_labels"] = ORDER
+    if isinstance(getattr(estimator, "estimator", None), GaussianNB):
+        failures["check_categories"] = NUMBERS
+    return failures
 
 
 def expected_failures_of_scikit_learn(estimator):
@@ -338,6 +343,40 @@ class ForgetsLabelNames(Sound):
         return self
 
 
+class RefusesCategories(Sound):
+    def fit(self, X, y, sample_weight=None):
+        if isinstance(X, pd.DataFrame):
+            X.astype(float)
+        return super().fit(X, y, sample_weight)
+
+
+class IgnoresCategories(Sound):
+    def fit(self, X, y, sample_weight=None):
+        return super().fit(X.assign(colour=0.0) if "colour" in X else X, y, sample_weight)
+
+    def predict_proba(self, X):
+        return super().predict_proba(X.assign(colour=0.0) if "colour" in X else X)
+
+
+class NeedsKnownCategories(Sound):
+    def predict(self, X):
+        if "colour" in X and (X["colour"] == "violet").any():
+            raise KeyError("violet")
+        return super().predict(X)
+
+
+class RefusesMissingValues(Sound):
+    def fit(self, X, y, sample_weight=None):
+        if isinstance(X, np.ndarray) and np.isnan(X).any():
+            raise ValueError("Input X contains NaN.")
+        return super().fit(X, y, sample_weight)
+
+
+class FillsFramesWithZeros(Sound):
+    def fit(self, X, y, sample_weight=None):
+        return super().fit(X.fillna(0.0) if isinstance(X, pd.DataFrame) else X, y, sample_weight)
+
+
 class CountsAllRows(Sound):
     def fit(self, X, y, sample_weight=None):
         return super().fit(X, y, None if sample_weight is None else np.ones(len(sample_weight)))
@@ -411,6 +450,11 @@ BROKEN = {
     ForgetsItsSeed: ("check_seeds_and_jobs", "from the same seed"),
     IgnoresNames: ("check_frames", "does not keep the names of the columns"),
     ForgetsLabelNames: ("check_label_names", "must keep the names of the labels"),
+    RefusesCategories: ("check_categories", "must learn from columns of categories and of text, but it raised"),
+    IgnoresCategories: ("check_categories", "does not learn from a column of categories"),
+    NeedsKnownCategories: ("check_categories", "must predict for samples of the category 'violet'"),
+    RefusesMissingValues: ("check_missing_values", "must learn from missing values, as its tags say"),
+    FillsFramesWithZeros: ("check_missing_values", "something else from missing values of frames than of arrays"),
     CountsAllRows: ("check_sample_weight", "learns from rows of weight 0"),
     DoublesWeights: ("check_sample_weight", "from weights that are all 1"),
     TakesAnyNumbers: ("check_bad_labels", "must refuse to learn from labels of 0, 1 and 2"),
@@ -431,8 +475,24 @@ def test_broken_classifiers_are_found_out(broken):
     [check] = (check for check in CHECKS if check.__name__ == name)
     with pytest.raises(AssertionError, match=f"^{broken.__name__} .*{complaint}"):
         check(broken())
-    with pytest.raises(AssertionError, match=f"^{broken.__name__} "):
-        check_multilabel_estimator(broken())
+
+
+class Twice(RefusesCategories, PredictsFloats):
+    """Broken in two ways."""
+
+
+def test_all_failures_are_reported():
+    with pytest.raises(AssertionError) as caught:
+        check_multilabel_estimator(Twice())
+    first, *sentences = str(caught.value).splitlines()
+    assert first == f"Twice fails 2 of {len(CHECKS)} checks:"
+    assert sentences[0] == "- check_labels_are_zero_or_one: Twice predicts float64 instead of whole numbers."
+    assert sentences[1].startswith("- check_categories: Twice must learn from columns of categories and of text")
+    assert [str(error) for error in caught.value.__cause__.exceptions] == [
+        sentence.split(": ", 1)[1] for sentence in sentences
+    ]
+    with pytest.raises(AssertionError, match=r"^Twice fails 1 of 22 checks"):
+        check_multilabel_estimator(Twice(), {"check_categories": "it takes numbers only"})
 
 
 @pytest.mark.parametrize("name", ["check_pipeline", "check_grid_search"])
@@ -455,6 +515,7 @@ def test_classifiers_of_scikit_learn_can_be_checked():
         "check_label_names": "names of labels are not kept",
         "check_bad_labels": "each column may have any classes",
         "check_sample_weight": "rows are drawn at random",
+        "check_categories": "it takes numbers only",
     }
     check_multilabel_estimator(RandomForestClassifier(n_estimators=4), known)
     del known["check_probabilities"]

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -26,6 +27,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
 from fuselearn.multilabel.check_tools import (
+    Rows,
     as_frames,
     describe,
     expecting,
@@ -67,30 +69,40 @@ def _as_check(function: Check) -> Check:
 def check_multilabel_estimator(estimator: Any, expected_failed_checks: Mapping[str, str] | None = None) -> None:
     """Check that a multi-label classifier keeps its promises.
 
-    It must leave the caller's tables alone, give one (n_rows, n_labels) array of probabilities, learn labels that are
-    constant or have a single row, and rows without labels, treat sparse tables and frames like arrays, give the same
-    result for the same seed and any number of jobs, work in pipelines and grid searches, and refuse bad input with a
-    sentence.
+    It must leave the caller's tables alone, return one (n_samples, n_labels) array of probabilities, learn labels that
+    are constant or have a single positive sample, and samples without labels, treat sparse tables and frames like
+    arrays, learn from category columns and, if its tags say so, missing values, give the same result for the same seed
+    and any number of jobs, work in pipelines and grid searches, and refuse bad input with a sentence.
 
     Parameters
     ----------
     estimator : classifier
-        Only clones of it are fitted. Choose cheap settings: it is fitted about fifty times, on sixty rows or fewer.
+        Only clones of it are fitted. Choose cheap settings: it is fitted about fifty times, on sixty samples or fewer.
     expected_failed_checks : dict, optional
         For each check that the estimator is known to fail, by name, the reason. Such a check is not run.
 
     Raises
     ------
     AssertionError
-        At the first check that fails, with a sentence that says how.
+        After all checks, with a sentence for each that failed. Its cause is a group of their errors.
 
     Examples
     --------
     >>> from fuselearn.multilabel import BinaryRelevanceClassifier
     >>> check_multilabel_estimator(BinaryRelevanceClassifier("tree"))
     """
-    for check in yield_checks(expected_failed_checks):
-        check(estimator)
+    checks = list(yield_checks(expected_failed_checks))
+    failures = []
+    for check in checks:
+        try:
+            check(estimator)
+        except AssertionError as failure:
+            failures.append((check.__name__, failure))
+    if failures:
+        sentences = "".join(f"\n- {name}: {failure}" for name, failure in failures)
+        raise AssertionError(
+            f"{type(estimator).__name__} fails {len(failures)} of {len(checks)} checks:{sentences}"
+        ) from ExceptionGroup("failed checks", [failure for _, failure in failures])
 
 
 def yield_checks(expected_failed_checks: Mapping[str, str] | None = None) -> Iterator[Check]:
@@ -345,6 +357,41 @@ def check_frames(estimator: Any) -> None:
     require(names == list(X.columns), estimator, "does not keep the names of the columns in feature_names_in_")
     with refusing(estimator, "predict for columns in another order", ValueError):
         model.predict(X[X.columns[::-1]])
+
+
+@_as_check
+def check_categories(estimator: Any) -> None:
+    """Check that category columns of a frame are learned from, and that new and missing categories are no obstacle."""
+    rows = make_rows()
+    X, Y = as_frames(rows)
+    colours = np.array(["red", "green", "blue"])[np.arange(len(X)) % 3]
+    X["shape"] = np.repeat(["round", "square", None], 20)
+    X["colour"] = pd.Categorical(colours)
+    X.loc[7, "colour"] = None
+    Y["a"] = (colours == "red").astype(int)
+    with expecting(estimator, "learn from columns of categories and of text"):
+        model = fit(estimator, X, Y)
+    scores = []
+    for colour in ("red", "blue", "violet"):
+        with expecting(estimator, f"predict for samples of the category {colour!r}"):
+            scores.append(give_scores(model, X.assign(colour=pd.Categorical([colour] * len(X))))[:, 0])
+    require(scores[0].mean() > scores[1].mean(), estimator, "does not learn from a column of categories")
+
+
+@_as_check
+def check_missing_values(estimator: Any) -> None:
+    """Check that missing values are learned from, if the estimator's tags allow them, in arrays as in frames."""
+    if not get_tags(estimator).input_tags.allow_nan:
+        return
+    X, Y = make_rows()
+    X[::7, 0] = np.nan
+    X[3] = np.nan
+    with expecting(estimator, "learn from missing values, as its tags say"):
+        scores = give_scores(fit(estimator, X, Y), X)
+    frame, _ = as_frames(Rows(X, Y))
+    with expecting(estimator, "learn from frames with missing values"):
+        others = give_scores(fit(estimator, frame, Y), frame)
+    require_equal(others, scores, estimator, "learns something else from missing values of frames than of arrays")
 
 
 @_as_check

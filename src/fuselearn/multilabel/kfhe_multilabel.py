@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
-from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,6 +25,7 @@ from fuselearn.filters import KalmanFilter
 from fuselearn.multilabel.base import Labels, Scores, Weights
 from fuselearn.multilabel.estimator_sensor import EstimatorLabelSensor
 from fuselearn.multilabel.fusion import FusedClassifier, LabelComponent, LabelSum
+from fuselearn.multilabel.pct_forest import PCTForestClassifier
 from fuselearn.multilabel.resampling import count_draws
 from fuselearn.sensors.sampling import draw_counts
 
@@ -136,8 +136,9 @@ class KFHEMultilabelClassifier(FilteredClassifier):
     ----------
     estimator : classifier or None, default=None
         Any multi-label classifier with ``fit`` and ``predict_proba``: chains, label powersets, trees and forests of
-        scikit-learn, ``MultiOutputClassifier``. None means a multi-output tree,
-        ``DecisionTreeClassifier(min_samples_split=20)``.
+        scikit-learn, ``MultiOutputClassifier``. None means a tree that splits for all labels at once and takes category
+        columns and missing values,
+        ``PCTForestClassifier(1, bootstrap=False, max_features=None, min_samples_split=20)``.
     n_estimators : int, default=100
         Most classifiers to train after the first one, which is trained on all rows.
     max_samples : int or float, default=2.0
@@ -236,7 +237,9 @@ class KFHEMultilabelClassifier(FilteredClassifier):
         return tags
 
     def _base_estimator(self) -> Any:
-        return DecisionTreeClassifier(min_samples_split=20) if self.estimator is None else self.estimator
+        if self.estimator is not None:
+            return self.estimator
+        return PCTForestClassifier(1, bootstrap=False, max_features=None, min_samples_split=20)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
