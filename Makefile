@@ -9,7 +9,7 @@ OLDEST_TESTS := tests/ensembles/test_kfhe.py tests/ensembles/test_base.py tests/
 	tests/multilabel/test_pct_forest.py tests/datasets/test_tables.py tests/datasets/test_streaming.py \
 	tests/io/test_files.py tests/io/test_onnx_models.py tests/cli/test_models.py tests/filters
 
-.PHONY: demo test test-slow test-oldest lint format bench audit clean-kernels clean help
+.PHONY: demo test test-slow test-oldest lint format bench audit clean help
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
@@ -55,9 +55,6 @@ $(OLDEST)/.ready: pyproject.toml .ci/oldest.txt
 	$(OLDEST)/bin/python -m pip install --quiet --constraint .ci/oldest.txt '.[test]'
 	$(OLDEST)/bin/python -m pip uninstall --quiet --yes fuselearn  # the tests are of the sources, not of a copy
 	touch $(OLDEST)/.ready
-
-clean-kernels:  ## forget compiled kernels, after an edit of one that others call
-	find src -name '*.nb[ic]' -delete
 
 clean:  ## remove the environment and everything generated
 	rm -rf $(VENV) $(OLDEST) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build

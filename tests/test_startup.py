@@ -48,3 +48,9 @@ def test_every_public_package_is_at_hand():
 def test_other_names_are_not_there():
     with pytest.raises(AttributeError, match="module 'fuselearn' has no attribute 'nothing'"):
         fuselearn.nothing  # noqa: B018
+
+
+def test_an_import_prints_nothing_and_warns_of_nothing():
+    program = "from fuselearn import KFHEClassifier, KFHEHOMERClassifier"
+    done = subprocess.run([sys.executable, "-W", "always::UserWarning", "-c", program], capture_output=True, check=True)
+    assert done.stdout + done.stderr == b""

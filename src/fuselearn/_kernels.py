@@ -7,15 +7,15 @@ order, without which the compiler cannot turn a sum of floats into vector instru
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
-kernel = njit(nogil=True, cache=True, error_model="numpy")
-inlined = njit(nogil=True, cache=True, error_model="numpy", inline="always")
-vectorised = njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "reassoc"})
+from fuselearn._compile_notice import announce_compilation
+from fuselearn._kernel_cache import KernelCache
 
 __all__ = [
     "bits_of",
@@ -29,6 +29,23 @@ __all__ = [
     "lowest_bit",
     "vectorised",
 ]
+
+
+def _decorator(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    def decorate(function: Callable[..., Any]) -> Any:
+        compiled: Any = njit(nogil=True, error_model="numpy", **options)(function)
+        if compiled is not function:  # as it is if NUMBA_DISABLE_JIT is set
+            compiled._cache = KernelCache(function)  # what cache=True sets to numba's own
+        return compiled
+
+    return decorate
+
+
+kernel = _decorator()
+inlined = _decorator(inline="always")
+vectorised = _decorator(fastmath={"contract", "reassoc"})
+
+announce_compilation()
 
 
 @intrinsic
