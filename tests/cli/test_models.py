@@ -1,6 +1,7 @@
 """From a table to a served model, by commands; every mistake gets a sentence and an exit code."""
 
 import json
+import sys
 from unittest import mock
 
 import numpy as np
@@ -52,6 +53,13 @@ def test_training_says_what_it_did(folder):
     assert "Trained CARTClassifier on 150 rows, 5 columns and 3 classes" in result.output
     result = run("train", folder / "iris.csv", "-t", "kind", "-m", "cart", "-o", folder / "cart.fuse", "--json")
     assert json.loads(result.stdout)["classes"] == 3
+
+
+def test_without_skops_nothing_is_trained_in_vain(folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "skops.io", None)
+    monkeypatch.setattr(fuselearn.KFHEClassifier, "fit", None)
+    result = run("train", folder / "iris.csv", "-t", "kind", "-o", folder / "never.fuse")
+    assert (result.exit_code, "fuselearn[skops]" in result.output) == (1, True)
 
 
 def test_predictions_are_those_of_the_model_whatever_the_order_of_columns(folder):

@@ -82,9 +82,10 @@ def train(
     - `fuselearn train customers.csv -t churned -m bagging --set n_estimators=500 -o churn.fuse`
     """
     from fuselearn.datasets import read_table
-    from fuselearn.io import save
+    from fuselearn.io.files import import_skops, save
 
     with _sentences(), _wrong_use():
+        import_skops()  # better to refuse now than when the model is trained
         data = read_table(file, target, _read_labels(labels))
         for_labels = data.task == "multilabel"
         method = method or (MethodName.KFHE_HOMER if for_labels else MethodName.KFHE)

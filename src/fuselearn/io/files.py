@@ -61,7 +61,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     >>> bool((same_model.predict(X) == model.predict(X)).all())
     True
     """
-    skops = _import_skops()
+    skops = import_skops()
     with _refusing(f"{type(model).__name__} cannot be saved."):
         flat = flatten(model)
         content = skops.dumps(flat)
@@ -90,7 +90,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         If the file is damaged, is no model file, was written by a newer version, or names a type outside of fuselearn,
         NumPy, SciPy and scikit-learn.
     """
-    skops = _import_skops()
+    skops = import_skops()
     data = Path(path).read_bytes()
     with _refusing(f"{os.fspath(path)} cannot be loaded."), zipfile.ZipFile(io.BytesIO(data)) as file:
         header, content = _read_stored(file, HEADER), _read_stored(file, MODEL)
@@ -122,7 +122,8 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
         return _parse_header(_read_stored(archive, HEADER))
 
 
-def _import_skops() -> ModuleType:
+def import_skops() -> ModuleType:
+    """Import what model files are written and read with, or say how to install it."""
     try:
         import skops.io
     except ImportError as error:

@@ -40,16 +40,40 @@ def describe_model(model: Any) -> dict[str, Any]:
             **{package: version(package) for package in ("numpy", "scipy", "scikit-learn", "skops")},
         },
     }
-    n_columns = getattr(model, "n_features_in_", None)
-    if n_columns is not None:
-        header["columns"] = _describe_columns(model, int(n_columns))
+    columns = describe_columns(model)
+    if columns is not None:
+        header["columns"] = columns
     name = "labels" if hasattr(last, "labels_") else "classes"
     if hasattr(last, f"{name}_"):
         header[name] = np.asarray(getattr(last, f"{name}_")).tolist()
     n_rows = getattr(last, "_n_rows_", None)
-    if n_rows is not None and n_columns is not None:
-        header["training_shape"] = [int(n_rows), int(n_columns)]
+    if n_rows is not None and columns is not None:
+        header["training_shape"] = [int(n_rows), len(columns)]
     return header
+
+
+def describe_columns(model: Any) -> list[dict[str, Any]] | None:
+    """Describe the columns of the tables that a fitted model takes, or return None if it does not know them.
+
+    Returns
+    -------
+    list of dict
+        Each with ``name``, and, where the trees take the columns as they are, ``type`` and ``categories``.
+    """
+    if not hasattr(model, "n_features_in_"):
+        return None
+    names = getattr(model, "feature_names_in_", None)
+    coder = _find_coder(model)
+    columns = []
+    for f in range(int(model.n_features_in_)):
+        column: dict[str, Any] = {"name": f if names is None else names[f]}
+        if coder is not None:
+            n_categories = int(coder.n_categories_[f])
+            column["type"] = "category" if n_categories else "number"
+            if n_categories:
+                column["categories"] = n_categories
+        columns.append(column)
+    return columns
 
 
 def _last_step(model: Any) -> Any:
@@ -74,18 +98,3 @@ def _find_coder(model: Any) -> TableCoder | None:
     if hasattr(model, "steps"):
         return None
     return next((part for part in walk_parts(model) if isinstance(part, TableCoder)), None)
-
-
-def _describe_columns(model: Any, n_columns: int) -> list[dict[str, Any]]:
-    names = getattr(model, "feature_names_in_", None)
-    coder = _find_coder(model)
-    columns = []
-    for f in range(n_columns):
-        column: dict[str, Any] = {"name": f if names is None else names[f]}
-        if coder is not None:
-            n_categories = int(coder.n_categories_[f])
-            column["type"] = "category" if n_categories else "number"
-            if n_categories:
-                column["categories"] = n_categories
-        columns.append(column)
-    return columns

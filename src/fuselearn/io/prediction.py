@@ -17,7 +17,7 @@ from joblib import effective_n_jobs, parallel_config
 
 from fuselearn.datasets import DatasetError, TableStream, Wanted
 from fuselearn.datasets.tables import read_columns
-from fuselearn.io.header import describe_model
+from fuselearn.io.header import describe_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,7 +51,7 @@ def open_rows(model: Any, path: str | os.PathLike[str], *, block_rows: int | Non
         If columns are missing; they are named.
     """
     options = {} if block_rows is None else {"block_rows": block_rows}
-    columns = describe_model(model).get("columns")
+    columns = describe_columns(model)
     if columns is None:
         raise DatasetError(f"{type(model).__name__} does not say which columns it takes.")
     if not hasattr(model, "feature_names_in_"):
