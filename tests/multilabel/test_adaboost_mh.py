@@ -13,12 +13,17 @@ def pairs():
     return X.to_numpy(), Y.to_numpy()
 
 
-def plain_votes(X, Y, n_rounds):
-    """Boost stumps the long way: every threshold of every column, every pair of row and label a line."""
+def boost_plainly(X, Y, n_rounds):
+    """Boost stumps the long way: every threshold of every column, every pair of row and label a line.
+
+    Return the votes, and what each column takes from the exponential loss of each label beyond constant votes.
+    """
     n_labels = Y.shape[1]
-    weights, total = np.full(Y.shape, 1 / Y.size), np.zeros(Y.shape)
+    losses, total = np.full(Y.shape, 1 / Y.size), np.zeros(Y.shape)
+    gains = np.zeros((n_labels, X.shape[1]))
     for _ in range(n_rounds):
-        best = (np.inf, None)
+        weights = losses / losses.sum()
+        best = (np.inf, None, None)
         for f in range(X.shape[1]):
             for low, high in zip(np.unique(X[:, f])[:-1], np.unique(X[:, f])[1:], strict=True):
                 left = X[:, f] < (low + high) / 2
@@ -28,23 +33,29 @@ def plain_votes(X, Y, n_rounds):
                         mine, has = weights[side, label], Y[side, label] == 1
                         z += np.sqrt(mine[has].sum() * mine[~has].sum())
                 if z < best[0] - 1e-15:
-                    best = (z, left)
-        for side in (best[1], ~best[1]):
+                    best = (z, left, f)
+        _, left, f = best
+        for label in range(n_labels):
+            for side, sign in ((left | ~left, 1), (left, -1), (~left, -1)):
+                mine, has = losses[side, label], Y[side, label] == 1
+                gains[label, f] += sign * 2 * np.sqrt(mine[has].sum() * mine[~has].sum())
+        for side in (left, ~left):
             for label in range(n_labels):
                 mine, has = weights[side, label], Y[side, label] == 1
                 vote = 0.5 * np.log((mine[has].sum() + 1 / Y.size) / (mine[~has].sum() + 1 / Y.size))
                 total[side, label] += vote
-                weights[side, label] *= np.exp(np.where(has, -vote, vote))
-        weights /= weights.sum()
-    return total
+                losses[side, label] *= np.exp(np.where(has, -vote, vote))
+    return total, gains
 
 
 def test_it_is_the_plain_algorithm():
     rng = np.random.default_rng(0)
     X = rng.integers(6, size=(30, 3)).astype(float)
     Y = (rng.random((30, 3)) < 0.4).astype(int)
-    scores = AdaBoostMHClassifier(8).fit(X, Y).predict_proba(X)
-    np.testing.assert_allclose(scores, 1 / (1 + np.exp(-2 * plain_votes(X, Y, 8))), rtol=1e-9)
+    model = AdaBoostMHClassifier(8).fit(X, Y)
+    votes, gains = boost_plainly(X, Y, 8)
+    np.testing.assert_allclose(model.predict_proba(X), 1 / (1 + np.exp(-2 * votes)), rtol=1e-9)
+    np.testing.assert_allclose(model.feature_importances_, gains / gains.sum(axis=1, keepdims=True), rtol=1e-9)
 
 
 def test_one_round_by_hand():
@@ -57,6 +68,13 @@ def test_one_round_by_hand():
     expected = 1 / (1 + np.exp(-2 * np.array([left, left, right, right])))
     np.testing.assert_allclose(model.predict_proba(X), expected)
     np.testing.assert_array_equal(model.predict(X), [[1, 0], [1, 0], [0, 0], [0, 0]])
+
+
+def test_importances_by_hand():
+    """The stump on column 1 parts label 0 as well as can be; label 1 is constant."""
+    X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    Y = np.array([[1, 0], [1, 0], [0, 0], [0, 0]])
+    np.testing.assert_array_equal(AdaBoostMHClassifier(1).fit(X, Y).feature_importances_, [[0, 1], [0, 0]])
 
 
 def test_wrong_pairs_are_at_most_the_product_of_the_sums(pairs):
@@ -93,6 +111,7 @@ def test_rows_that_are_all_alike_get_the_shares_of_the_labels():
     Y[:10] = [0, 1]
     model = AdaBoostMHClassifier(5).fit(X, Y)
     assert model.n_iter_ == 0
+    assert not model.feature_importances_.any()
     np.testing.assert_array_equal(model.predict(X[:1]), [[1, 0]])
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.tree import DecisionTreeClassifier
@@ -46,6 +47,23 @@ def test_random_learners_follow_the_seed(labelled):
 
     np.testing.assert_array_equal(fit(1), fit(1))
     assert (fit(1) != fit(2)).any()
+
+
+class TestImportances:
+    @pytest.mark.parametrize("estimator", [CARTClassifier(min_samples_split=5), DecisionTreeClassifier(max_depth=2)])
+    def test_each_label_has_those_of_its_model(self, labelled, estimator):
+        X, Y = labelled
+        model = BinaryRelevanceClassifier(estimator).fit(X, np.column_stack([Y, np.ones(80, int)]))
+        assert model.feature_importances_.shape == (5, 5)
+        for label in range(3):  # the fourth has equally good cuts
+            alone = clone(estimator).fit(X, Y[:, label])
+            np.testing.assert_allclose(model.feature_importances_[label], alone.feature_importances_)
+        assert not model.feature_importances_[4].any()
+
+    def test_a_base_learner_without_importances_gives_none(self, labelled):
+        assert not hasattr(BinaryRelevanceClassifier().fit(*labelled), "feature_importances_")
+        assert not hasattr(BinaryRelevanceClassifier(LogisticRegression()).fit(*labelled), "feature_importances_")
+        assert not hasattr(BinaryRelevanceClassifier("tree"), "feature_importances_")
 
 
 class TestEstimators:

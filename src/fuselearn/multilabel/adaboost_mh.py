@@ -13,7 +13,7 @@ from fuselearn.engines.tree import Tree, code_columns
 from fuselearn.engines.tree.pair_stumps import PairTable, Stump, find_stump, left_rows, make_pair_table, make_tree
 from fuselearn.ensembles.base import check_number, check_whole_number, count_threads
 from fuselearn.multilabel.base import Labels, Scores, Weights
-from fuselearn.multilabel.label_trees import LabelTreesClassifier
+from fuselearn.multilabel.label_trees import LabelTreesClassifier, scale_rows
 from fuselearn.multilabel.learners.tree import as_table
 from fuselearn.sensors import TableCoder
 
@@ -60,10 +60,19 @@ class AdaBoostMHClassifier(LabelTreesClassifier):
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features_in_,)
         If fitted on a frame whose column names are text.
+    feature_importances_ : array of shape (n_labels, n_features_in_)
+        How much splits on a feature lower the exponential loss of a label; see below.
     n_iter_ : int
         Rounds made; fewer than ``n_estimators`` once no split lowers the bound any more.
     normalizers_ : array of shape (n_iter_,)
         The sum of the weights after each round, before they are divided by it.
+
+    Notes
+    -----
+    Without a split, the best constant votes leave 2 sqrt(W+(l) W-(l)) of the weight of label l; the two sides together
+    leave less. The difference, times the product of the sums of all rounds before, is what the round's feature takes
+    from the label's exponential loss. ``feature_importances_`` holds the sums over the rounds, each row divided by its
+    own sum; the row of a label that no split tells anything about is 0.
 
     References
     ----------
@@ -118,24 +127,28 @@ class AdaBoostMHClassifier(LabelTreesClassifier):
         smoothing = 1.0 / Y.size
 
         trees, normalizers = [], []
-        self._constant_votes_ = _votes(pairs, has_label, smoothing)
+        gains, loss = np.zeros((Y.shape[1], len(table.codes))), 1.0
+        self._constant_votes_ = _vote(_weigh(pairs, has_label), smoothing)
         for _ in range(self.n_estimators):
             stump = _best_stump(table, pairs * has_label, pairs * ~has_label, n_threads)
             if stump.feature < 0:
                 break
             is_left = left_rows(table, stump)
-            votes = np.array([_votes(pairs[side], has_label[side], smoothing) for side in (is_left, ~is_left)])
-            votes *= self.learning_rate
+            sides = [_weigh(pairs[side], has_label[side]) for side in (is_left, ~is_left)]
+            votes = self.learning_rate * np.array([_vote(side, smoothing) for side in sides])
             own = votes[np.where(is_left, 0, 1)]
             pairs *= np.exp(np.where(has_label, -own, own))
             normalizer = float(pairs.sum())
             if normalizer >= 1.0:
                 break
             pairs /= normalizer
+            gains[:, stump.feature] += loss * (_rest(sides[0] + sides[1]) - _rest(sides[0]) - _rest(sides[1]))
+            loss *= normalizer
             normalizers.append(normalizer)
             trees.append(make_tree(table, stump, is_left, votes))
         self.n_iter_ = len(trees)
         self.normalizers_ = np.array(normalizers)
+        self.feature_importances_ = scale_rows(np.maximum(gains, 0.0))  # only rounding makes a gain negative
         self._adopt(trees)
 
     def _node_values(self, tree: Tree) -> npt.NDArray[np.float64]:
@@ -149,11 +162,20 @@ class AdaBoostMHClassifier(LabelTreesClassifier):
         return 1.0 / (1.0 + np.exp(-2.0 * votes))
 
 
-def _votes(pairs: Scores, has_label: npt.NDArray[np.bool_], smoothing: float) -> npt.NDArray[np.float64]:
-    """Weigh the rows with a label against those without."""
-    for_label = np.where(has_label, pairs, 0.0).sum(axis=0)
-    against = np.where(has_label, 0.0, pairs).sum(axis=0)
-    return 0.5 * np.log((for_label + smoothing) / (against + smoothing))
+def _weigh(pairs: Scores, has_label: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
+    """Sum the weights of the pairs with each label, and of those without."""
+    return np.array([np.where(has_label, pairs, 0.0).sum(axis=0), np.where(has_label, 0.0, pairs).sum(axis=0)])
+
+
+def _vote(weights: npt.NDArray[np.float64], smoothing: float) -> npt.NDArray[np.float64]:
+    """Weigh the pairs with a label against those without."""
+    with_label, without = weights + smoothing
+    return 0.5 * np.log(with_label / without)
+
+
+def _rest(weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Give the weight that the best vote leaves to each label."""
+    return 2.0 * np.sqrt(weights[0] * weights[1])
 
 
 def _best_stump(table: PairTable, positive: Scores, negative: Scores, n_threads: int) -> Stump:

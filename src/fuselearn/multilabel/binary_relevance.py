@@ -6,6 +6,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn.multilabel.base import Labels, ReductionClassifier, Scores, Weights
@@ -46,6 +48,8 @@ class BinaryRelevanceClassifier(ReductionClassifier):
     estimators_ : list of classifiers
         One for each label, unless they are machines of the SVM engine. A label that was constant has scikit-learn's
         ``DummyClassifier``, or a tree without splits.
+    feature_importances_ : array of shape (n_labels, n_features_in_)
+        The importances of each label's model, if the base learner has some, as trees and forests do.
     labels_ : array of shape (n_labels,)
         Names of the labels: the columns of a frame, otherwise 0, 1, ...
     n_labels_ : int
@@ -110,3 +114,12 @@ class BinaryRelevanceClassifier(ReductionClassifier):
         """The fitted models of the labels, as estimators of their own."""
         check_is_fitted(self)
         return self._learner_.estimators(self._block_, getattr(self, "feature_names_in_", None))
+
+    @cached_property
+    def feature_importances_(self) -> npt.NDArray[np.float64]:
+        """The feature importances of the labels' models; a label that was constant has zeros."""
+        check_is_fitted(self)
+        nothing = np.zeros(self.n_features_in_)
+        return np.array(
+            [nothing if isinstance(one, DummyClassifier) else one.feature_importances_ for one in self.estimators_]
+        )

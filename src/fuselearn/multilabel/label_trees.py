@@ -51,3 +51,53 @@ class LabelTreesClassifier(MultilabelClassifier):
         super().__setstate__(state)
         if state.get("_trees_"):
             self._adopt(unstack_trees(state["_trees_"], self._coder_.n_categories_))
+
+
+def sum_impurity_decreases(tree: Tree, n_features: int) -> npt.NDArray[np.float64]:
+    """Sum for each label and feature how far the splits on the feature lower the label's Gini impurity.
+
+    With w the weight of the samples in a node and v that of those with the label, its impurity times its weight is
+    2 v (w - v) / w. A split lowers it by what its two children have less than their parent.
+
+    Parameters
+    ----------
+    tree : Tree
+        Its ``values`` are the weights of the labels in each node.
+    n_features : int
+
+    Returns
+    -------
+    array of shape (n_labels, n_features)
+
+    Examples
+    --------
+    Of four samples two have the label; a split on the second of three features separates them.
+
+    >>> from fuselearn.engines.tree.nodes import NODE
+    >>> nodes = np.zeros(3, dtype=NODE)
+    >>> nodes["feature"], nodes["left"], nodes["weight"] = (1, -1, -1), (1, -1, -1), (4, 2, 2)
+    >>> sum_impurity_decreases(Tree(nodes, np.array([[2.0], [2.0], [0.0]]), np.empty(0, np.uint32)), 3)
+    array([[0., 2., 0.]])
+    """
+    weight = tree.nodes["weight"][:, None]
+    impurity = 2 * tree.values * (weight - tree.values) / np.where(weight > 0, weight, 1.0)
+    splits = np.flatnonzero(tree.nodes["feature"] >= 0)
+    left = tree.nodes["left"][splits]
+    # Gini impurity is concave, so that only rounding can make a decrease negative.
+    decreases = np.maximum(impurity[splits] - impurity[left] - impurity[left + 1], 0.0)
+    sums = np.zeros((n_features, tree.values.shape[1]))
+    np.add.at(sums, tree.nodes["feature"][splits], decreases)
+    return np.ascontiguousarray(sums.T)
+
+
+def scale_rows(importances: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Divide each row by its sum; rows of zeros stay as they are.
+
+    Examples
+    --------
+    >>> scale_rows(np.array([[1.0, 3.0], [0.0, 0.0]]))
+    array([[0.25, 0.75],
+           [0.  , 0.  ]])
+    """
+    sums = importances.sum(axis=1, keepdims=True)
+    return importances / np.where(sums > 0, sums, 1.0)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted
 
 from fuselearn.engines.tree import (
     ByColumn,
@@ -22,7 +24,7 @@ from fuselearn.engines.tree import (
 from fuselearn.ensembles.base import check_flag, check_whole_number, count_threads
 from fuselearn.ensembles.cart import count_features
 from fuselearn.multilabel.base import Labels, Scores, Weights, count_all_rows
-from fuselearn.multilabel.label_trees import LabelTreesClassifier
+from fuselearn.multilabel.label_trees import LabelTreesClassifier, scale_rows, sum_impurity_decreases
 from fuselearn.multilabel.learners.tree import as_table
 from fuselearn.multilabel.resampling import count_draws
 from fuselearn.sensors import TableCoder, draw_counts
@@ -73,8 +75,22 @@ class PCTForestClassifier(LabelTreesClassifier):
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features_in_,)
         If fitted on a frame whose column names are text.
+    feature_importances_ : array of shape (n_labels, n_features_in_)
+        How much splits on a feature lower the Gini impurity of a label; see below.
     oob_decision_function_ : array of shape (n_rows, n_labels)
         Mean probabilities by the trees that have not seen the row, NaN where all have; with ``bootstrap`` only.
+
+    Notes
+    -----
+    A split of a node with |N| samples into sides with |L| and |R| lowers the impurity of label j by
+
+        |N| g_j(N) - |L| g_j(L) - |R| g_j(R),         g_j = 2 p_j (1 - p_j),
+
+    p_j being the share of samples with the label. For ``feature_importances_``, the sums over a feature's splits in a
+    tree are divided by their sum over the features, averaged over the trees, and divided by their sum again, so that
+    each row sums to 1; the row of a label that is constant is 0. With one label, these are the importances of
+    scikit-learn's random forest. Like those, they favour features with many different values, which
+    ``sklearn.inspection.permutation_importance`` does not.
 
     References
     ----------
@@ -158,6 +174,15 @@ class PCTForestClassifier(LabelTreesClassifier):
         if self.bootstrap:
             self.oob_decision_function_ = _out_of_bag(trees, samples, columns, Y.shape)
         self._adopt(trees)
+
+    @cached_property
+    def feature_importances_(self) -> npt.NDArray[np.float64]:
+        """How much splits on a feature lower the Gini impurity of a label; the shares of the features sum to 1."""
+        check_is_fitted(self)
+        total = np.zeros((self.n_labels_, self.n_features_in_))
+        for tree in self._trees_:
+            total += scale_rows(sum_impurity_decreases(tree, self.n_features_in_))
+        return scale_rows(total)
 
     def _node_values(self, tree: Tree) -> npt.NDArray[np.float64]:
         return tree.shares()
