@@ -75,6 +75,14 @@ class TestProbabilities:
         probabilities = class_probabilities(distances, 3)
         assert probabilities[0, 3] < probabilities[0, 0] < 0.5
 
+    @pytest.mark.parametrize("decoding", ["l1", "loss"])
+    def test_distances_that_differ_by_rounding_are_equal(self, decoding):
+        """Sums of the same numbers in another order."""
+        distances = np.array([[0.3 + 1e-15, 0.1 + 0.2, 0.3, 0.4], [5e-16, 0.0, 1.0, 1e-9]])
+        probabilities = class_probabilities(distances, 7, decoding)
+        assert probabilities[0, 0] == probabilities[0, 1] == probabilities[0, 2] > probabilities[0, 3]
+        assert probabilities[1, 0] == probabilities[1, 1] > probabilities[1, 3]
+
 
 CODES = (
     exhaustive_code(4),

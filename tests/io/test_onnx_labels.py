@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from fuselearn import to_onnx
-from fuselearn.io.onnx_labels import split_exactly
+from fuselearn.io.onnx_sums import split_exactly
 from fuselearn.multilabel import (
     AdaBoostMHClassifier,
     BinaryRelevanceClassifier,
@@ -88,6 +88,15 @@ def test_missing_values_and_categories():
     feed = {"size": rows[["size"]].to_numpy(), "town": rows[["town"]].astype(object).fillna("").to_numpy()}
     for model in (PCTForestClassifier(20, random_state=0), AdaBoostMHClassifier(20)):
         compare(to_onnx(model.fit(frame, labels)), feed, model, rows)
+
+
+def test_categories_in_too_many_stretches(monkeypatch):
+    monkeypatch.setattr("fuselearn.io.onnx_trees.LONGEST_CHAIN", 3)
+    frame = pd.DataFrame({"town": [f"t{k}" for k in RNG.integers(40, size=300)]})
+    labels = np.column_stack([frame["town"].str.slice(1).astype(int) % k == 0 for k in (2, 3)]).astype(int)
+    model = PCTForestClassifier(3, random_state=0).fit(frame, labels)
+    with pytest.raises(TypeError, match="PCTForestClassifier cannot be written in ONNX: column 'town' has too many"):
+        to_onnx(model)
 
 
 def test_labels_that_never_or_always_occur():

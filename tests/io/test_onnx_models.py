@@ -8,7 +8,7 @@ import onnxruntime
 import pandas as pd
 import pytest
 from sklearn.compose import make_column_transformer
-from sklearn.datasets import load_wine, make_classification
+from sklearn.datasets import load_digits, load_wine, make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
@@ -16,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 from fuselearn import BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier, to_onnx
+from fuselearn.codes import ErrorCorrectingCodeClassifier, search_code
 from fuselearn.io import register_converters
 
 N_ROWS = 10_000
@@ -29,6 +30,10 @@ MODELS = {
     "bagging, probabilities of some columns": BaggedClassifier(
         n_estimators=30, vote="probability", max_features=0.5, random_state=0
     ),
+    "code": ErrorCorrectingCodeClassifier(random_state=0),
+    "code, bits rounded": ErrorCorrectingCodeClassifier(decoding="hamming", random_state=0),
+    "code, log loss": ErrorCorrectingCodeClassifier(CARTClassifier(complexity=-1.0), decoding="loss", random_state=0),
+    "code of few bits": ErrorCorrectingCodeClassifier(code="random", n_bits=2, random_state=0),
 }
 
 
@@ -108,6 +113,21 @@ class TestNumbers:
         model = BaggedClassifier(CARTClassifier(max_depth=1), n_estimators=4, random_state=0).fit(X, y)
         shares = np.sort(model.predict_proba(rows), axis=1)
         assert (shares[:, -1] == shares[:, -2]).any()
+        compare(to_onnx(model), {"X": rows}, model, rows)
+
+    @pytest.mark.parametrize("decoding", ["l1", "hamming", "loss"])
+    def test_two_classes_and_a_single_bit(self, decoding):
+        X, y, rows = make_numbers(False)
+        model = ErrorCorrectingCodeClassifier(code=[[0], [1]], decoding=decoding).fit(X, y > 1)
+        compare(to_onnx(model), {"X": rows}, model, rows)
+
+    @pytest.mark.parametrize("decoding", ["l1", "hamming", "loss"])
+    @pytest.mark.parametrize("code", ["random", "hamming", "made by hand"])
+    def test_codes_and_decodings(self, code, decoding):
+        X, y = load_digits(return_X_y=True)
+        rows = np.random.default_rng(0).permuted(X, axis=0)
+        book = search_code(10, 12, random_state=0) if code == "made by hand" else code
+        model = ErrorCorrectingCodeClassifier(code=book, n_bits=12, decoding=decoding, random_state=0).fit(X, y)
         compare(to_onnx(model), {"X": rows}, model, rows)
 
     def test_one_row_and_none(self):
@@ -237,6 +257,11 @@ class TestPipelines:
         with pytest.raises(ValueError, match="X must be given"):
             to_onnx(model)
 
+    def test_of_codes(self):
+        X, y, rows = make_numbers(True)
+        model = make_pipeline(StandardScaler(), MODELS["code"]).fit(X, y)
+        compare(to_onnx(model), {"X": rows}, model, rows)
+
     def test_through_skl2onnx_itself(self):
         import skl2onnx
 
@@ -262,10 +287,10 @@ class TestPipelines:
 class TestRefusals:
     X, y = load_wine(return_X_y=True)
 
-    @pytest.mark.parametrize("kind", [KFHEClassifier, SAMMEClassifier, BaggedClassifier])
-    def test_other_base_learners_are_named(self, kind):
+    @pytest.mark.parametrize("kind", [KFHEClassifier, SAMMEClassifier, BaggedClassifier, ErrorCorrectingCodeClassifier])
+    def test_other_base_learners_are_named(self, kind, make_small):
         base = make_pipeline(StandardScaler(), LogisticRegression())
-        model = kind(base, n_estimators=2, random_state=0).fit(self.X, self.y)
+        model = make_small(kind, n_estimators=2, estimator=base).fit(self.X, self.y)
         with pytest.raises(TypeError, match=f"{kind.__name__} over Pipeline cannot be written in ONNX"):
             to_onnx(model)
         with pytest.raises(TypeError, match=f"{kind.__name__} over Pipeline cannot be written in ONNX"):
@@ -289,6 +314,11 @@ class TestRefusals:
         exported = to_onnx(model, target_opset=13)
         assert {o.domain: o.version for o in exported.opset_import} == {"": 13, "ai.onnx.ml": 3}
         np.testing.assert_array_equal(predict(exported, {"X": self.X})[0], model.predict(self.X))
+
+    @pytest.mark.parametrize("opset", [13, 21])
+    def test_codes_with_other_opsets(self, opset):
+        model = ErrorCorrectingCodeClassifier(random_state=0).fit(self.X, self.y)
+        compare(to_onnx(model, target_opset=opset), {"X": self.X}, model, self.X)
 
     def test_without_onnx_a_sentence_says_what_to_install(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "onnx", None)

@@ -6,7 +6,7 @@ Three ways to measure how far a row's predicted bits p_b are from the codeword W
     hamming    the same, after rounding each p_b to 0 or 1,           the number of wrong bits
     loss       - sum_b log(p_b if W_cb is 1, else 1 - p_b),           the log loss of the bits
 
-The class with the least distance is predicted.
+The class with the least distance is predicted; of equally near ones, the first.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from fuselearn.codes.codebook import CodeBook
 from fuselearn.ensembles.base import clip_probabilities
 
 DECODINGS = ("l1", "hamming", "loss")
+# Distances are sums in an order that depends on the processor; what differs by less than this share is equal.
+ROUNDING = 1e-12
 
 Floats = npt.NDArray[np.float64]
 
@@ -96,6 +98,7 @@ def class_probabilities(distances: Floats, n_bits: int, decoding: str = "l1") ->
         return clip_probabilities(1.0 - distances)
     nearest = distances.min(axis=1, keepdims=True)
     exponents = nearest - distances
+    exponents[exponents >= -ROUNDING * (1.0 + nearest)] = 0.0
     if decoding != "loss":
         # Above one half, which codes with few bits can reach, the nearest codeword would be the least likely one.
         error = np.minimum((nearest + 0.5) / (n_bits + 1), n_bits / (2 * n_bits + 2))

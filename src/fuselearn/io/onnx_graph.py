@@ -48,6 +48,12 @@ class Graph:
         return name
 
 
+def apply(graph: Graph, operator: str, *operands: str | float | npt.NDArray[Any], **attributes: Any) -> str:
+    """Add an operator on values by name and on constants, and return the name of its output."""
+    inputs = [one if isinstance(one, str) else graph.constant("constant", np.asarray(one)) for one in operands]
+    return graph.add(operator, inputs, graph.name(operator.lower()), **attributes)
+
+
 def take(graph: Graph, values: str, columns: npt.NDArray[np.integer]) -> str:
     """Add a choice of columns."""
     places = graph.constant("columns", columns.astype(np.int64))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from onnx import TensorProto
 
-from fuselearn.io.onnx_graph import ML, Graph, add_is_largest, add_logistic, take
+from fuselearn.io.onnx_graph import Graph, add_is_largest, add_logistic
 from fuselearn.io.onnx_hierarchies import add_hierarchies, refuse_unless_linear
-from fuselearn.io.onnx_trees import TreeSum, describe_trees
+from fuselearn.io.onnx_sums import add_exact_sums
+from fuselearn.io.onnx_trees import TreeSum
 from fuselearn.multilabel import AdaBoostMHClassifier, PCTForestClassifier
 from fuselearn.multilabel.base import MultilabelClassifier
 from fuselearn.multilabel.decisions import (
@@ -50,53 +50,17 @@ def add_label_model(graph: Graph, model: MultilabelClassifier, matrix: str, labe
 
 
 def _add_trees(graph: Graph, model: Any, matrix: str) -> str:
-    """Add the sums of the leaves' values, exact to double precision, and what makes probabilities of them.
+    """Add the sums of the leaves' values, and what makes probabilities of them.
 
-    Learned thresholds often lie next to a probability, so that single precision, which the operator's output has, would
-    not do.
+    Learned thresholds often lie next to a probability, so that single precision would not do.
     """
-    parts = split_exactly([model._node_values(tree) for tree in model._trees_])
-    tree_sum = TreeSum(model._trees_, parts, model._coder_.n_categories_)
-    summed = graph.add("TreeEnsembleRegressor", [matrix], graph.name("sums"), domain=ML, **describe_trees(tree_sum))
-    doubles = graph.add("Cast", [summed], graph.name("sums"), to=TensorProto.DOUBLE)
-    total = ""
-    for first in range(0, parts[0].shape[1], model.n_labels_):
-        part = take(graph, doubles, first + np.arange(model.n_labels_))
-        total = part if not total else graph.add("Add", [total, part], graph.name("total"))
+    values = [model._node_values(tree) for tree in model._trees_]
+    total = add_exact_sums(graph, model, TreeSum(model._trees_, values, model._coder_.n_categories_), matrix)
     if isinstance(model, AdaBoostMHClassifier):
         return add_logistic(graph, graph.add("Add", [total, total], graph.name("twice")))
     n_trees = graph.constant("n_trees", np.array(float(len(model._trees_))))
     means = graph.add("Div", [total, n_trees], graph.name("means"))
     return graph.add("Min", [means, graph.constant("one", np.array(1.0))], graph.name("means"))
-
-
-def split_exactly(values: list[npt.NDArray[np.float64]]) -> list[npt.NDArray[np.float64]]:
-    """Split numbers into parts whose sums over all arrays lose nothing in single precision.
-
-    The first part of each number is a multiple of a power of two, which is so large that no sum of such multiples has
-    more than 24 binary digits. The second part is a multiple of a smaller one, and the third is what remains.
-
-    Parameters
-    ----------
-    values : list of arrays of shape (n_nodes, n_labels)
-
-    Returns
-    -------
-    list of arrays of shape (n_nodes, n_parts n_labels)
-        The arrays as they are if the first parts are all there is.
-    """
-    rests, parts = values, []
-    for _ in range(2):
-        bound = max(sum(np.abs(rest).max() for rest in rests), np.finfo(np.float64).tiny)
-        unit = 2.0 ** (np.ceil(np.log2(bound)) - 23)
-        parts.append([np.rint(rest / unit) * unit for rest in rests])
-        rests = [rest - part for rest, part in zip(rests, parts[-1], strict=True)]
-        if not any(rest.any() for rest in rests):
-            break
-    parts.append(rests)
-    if not any(rest.any() for part in parts[1:] for rest in part):
-        return values
-    return [np.hstack(columns) for columns in zip(*parts, strict=True)]
 
 
 def _add_rule(graph: Graph, model: MultilabelClassifier, rule: DecisionRule, scores: str) -> str:

@@ -14,10 +14,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn import __version__
+from fuselearn.codes import ErrorCorrectingCodeClassifier
 from fuselearn.ensembles import CARTClassifier, SAMMEClassifier
 from fuselearn.ensembles.base import TableClassifier, check_whole_number
 from fuselearn.ensembles.components import ComponentEnsemble
-from fuselearn.io.onnx_trees import StretchesError, TreeSum, describe_trees
+from fuselearn.io.onnx_trees import TreeSum
 from fuselearn.multilabel.base import MultilabelClassifier
 from fuselearn.sensors import TreeComponent
 from fuselearn.sensors.tree import tree_values
@@ -39,8 +40,9 @@ def to_onnx(model: Any, X: Any = None, *, target_opset: int | None = None) -> on
     Parameters
     ----------
     model : estimator
-        A ``CARTClassifier``; a ``KFHEClassifier``, ``SAMMEClassifier`` or ``BaggedClassifier`` of trees; or a
-        scikit-learn pipeline that ends in one, which skl2onnx then converts.
+        A ``CARTClassifier``; a ``KFHEClassifier``, ``SAMMEClassifier``, ``BaggedClassifier`` or
+        ``ErrorCorrectingCodeClassifier`` of trees; a ``PCTForestClassifier``, ``AdaBoostMHClassifier`` or HOMER of
+        linear machines; or a scikit-learn pipeline that ends in one, which skl2onnx then converts.
     X : array or frame, optional
         Some rows like those to predict for; only their types matter. An array of single-precision numbers makes a
         model that takes such. Pipelines that were fitted on frames need it.
@@ -90,11 +92,21 @@ def to_onnx(model: Any, X: Any = None, *, target_opset: int | None = None) -> on
     return _convert_classifier(model, X, opset)
 
 
-def read_tree_sum(model: Any) -> TreeSum:
-    """Give a fitted classifier as a sum of trees whose targets are its classes in the order of ``class_order``."""
+def read_trees(model: Any) -> list[TreeComponent]:
+    """Return the trees of a fitted classifier, or refuse one that ONNX cannot hold."""
     if not isinstance(model, CARTClassifier | ComponentEnsemble):
         raise TypeError(f"{type(model).__name__} cannot be written in ONNX by fuselearn.")
-    components = _read_trees(model)
+    components = [component for component in model._fused_.components if isinstance(component, TreeComponent)]
+    if len(components) < len(model._fused_.components):
+        raise TypeError(
+            f"{type(model).__name__} over {type(model.estimator).__name__} cannot be written in ONNX; the base learner "
+            "must be CARTClassifier."
+        )
+    return components
+
+
+def _sum_trees(model: Any, components: list[TreeComponent]) -> TreeSum:
+    """Return a fitted classifier as a sum of trees whose targets are its classes in the order of ``class_order``."""
     coefficients = model._fused_.coefficients
     if isinstance(model, SAMMEClassifier):
         coefficients = coefficients / coefficients.sum()
@@ -107,17 +119,6 @@ def read_tree_sum(model: Any) -> TreeSum:
         ],
         components[0].n_categories,
     )
-
-
-def _read_trees(model: CARTClassifier | ComponentEnsemble) -> list[TreeComponent]:
-    """Return the trees of a model, or refuse one with other components."""
-    components = [component for component in model._fused_.components if isinstance(component, TreeComponent)]
-    if len(components) < len(model._fused_.components):
-        raise TypeError(
-            f"{type(model).__name__} over {type(model.estimator).__name__} cannot be written in ONNX; the base learner "
-            "must be CARTClassifier."
-        )
-    return components
 
 
 def class_order(model: TableClassifier) -> npt.NDArray[np.intp]:
@@ -140,24 +141,19 @@ def label_values(model: TableClassifier) -> npt.NDArray[Any]:
     raise TypeError(f"{type(model).__name__} with classes of type {kind} cannot be written in ONNX.")
 
 
-def add_classifier(
-    graph: Graph, model: TableClassifier, tree_sum: TreeSum, matrix: str, label: str, probabilities: str
-) -> None:
+def add_classifier(graph: Graph, model: TableClassifier, matrix: str, label: str, probabilities: str) -> None:
     """Add the nodes that turn a matrix of doubles into labels and probabilities."""
-    from fuselearn.io.onnx_graph import ML
+    from onnx import TensorProto
 
-    order, labels = class_order(model), label_values(model)
-    try:
-        trees = describe_trees(tree_sum)
-    except StretchesError as error:
-        column = getattr(model, "feature_names_in_", range(model.n_features_in_))[error.column]
-        raise TypeError(
-            f"{type(model).__name__} cannot be written in ONNX: column {column!r} has too many categories."
-        ) from error
-    is_sorted = bool((order == np.arange(len(order))).all())
-    scores = probabilities if is_sorted else graph.name("scores")
-    graph.add("TreeEnsembleRegressor", [matrix], scores, domain=ML, **trees)
-    if not is_sorted:
+    from fuselearn.io.onnx_codes import add_codewords
+    from fuselearn.io.onnx_sums import add_sums
+
+    order, labels, components = class_order(model), label_values(model), read_trees(model)
+    if isinstance(model, ErrorCorrectingCodeClassifier):
+        scores = add_codewords(graph, model, components, matrix)
+        graph.add("Cast", [scores], probabilities, to=TensorProto.FLOAT)
+    else:
+        scores = add_sums(graph, model, _sum_trees(model, components), matrix)
         graph.add("Gather", [scores, graph.constant("class_places", np.argsort(order))], probabilities, axis=1)
     best = graph.add("ArgMax", [scores], graph.name("best"), axis=1, keepdims=0)
     graph.add("Gather", [graph.constant("classes", labels[order]), best], label, axis=0)
@@ -169,11 +165,11 @@ def _convert_classifier(model: TableClassifier, X: Any, opset: int) -> onnx.Mode
     from fuselearn.io.onnx_graph import Graph, finish_model
     from fuselearn.io.onnx_inputs import add_inputs
 
-    tree_sum = read_tree_sum(model)
+    read_trees(model)  # better to refuse before anything is written
     graph = Graph({"label", "probabilities"})
     assert model._coder_ is not None, "models of trees have coded their table"
     inputs, matrix = add_inputs(graph, model, model._coder_, X)
-    add_classifier(graph, model, tree_sum, matrix, "label", "probabilities")
+    add_classifier(graph, model, matrix, "label", "probabilities")
     label_type = helper.np_dtype_to_tensor_dtype(label_values(model).dtype)
     outputs = [
         helper.make_tensor_value_info("label", label_type, ["n_rows"]),

@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.pipeline import Pipeline
 
+from fuselearn.codes import ErrorCorrectingCodeClassifier
 from fuselearn.ensembles import BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier
-from fuselearn.io.onnx_models import add_classifier, label_values, read_tree_sum
+from fuselearn.io.onnx_models import add_classifier, label_values, read_trees
 from fuselearn.multilabel import (
     AdaBoostMHClassifier,
     EnsembleHOMERClassifier,
@@ -23,7 +24,13 @@ if TYPE_CHECKING:
 
     from fuselearn.sensors import TableCoder
 
-CLASSIFIERS: tuple[type, ...] = (BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier)
+CLASSIFIERS: tuple[type, ...] = (
+    BaggedClassifier,
+    CARTClassifier,
+    ErrorCorrectingCodeClassifier,
+    KFHEClassifier,
+    SAMMEClassifier,
+)
 LABEL_CLASSIFIERS: tuple[type, ...] = (
     AdaBoostMHClassifier,
     EnsembleHOMERClassifier,
@@ -67,7 +74,7 @@ def convert_pipeline(pipeline: Pipeline, X: Any, target_opset: int | None) -> on
     last = pipeline[-1]
     options = None
     if isinstance(last, CLASSIFIERS):
-        read_tree_sum(last)  # better to refuse before the steps are converted
+        read_trees(last)  # better to refuse before the steps are converted
         options = {id(last): {"zipmap": False}}
     try:
         return skl2onnx.to_onnx(
@@ -178,4 +185,4 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     graph = _Container(scope, container)
     doubles = _add_matrix(graph, operator, model._coder_)
     label, probabilities = (variable.full_name for variable in operator.outputs)
-    add_classifier(graph, model, read_tree_sum(model), doubles, label, probabilities)  # type: ignore[arg-type]
+    add_classifier(graph, model, doubles, label, probabilities)  # type: ignore[arg-type]

@@ -27,14 +27,25 @@ class StretchesError(ValueError):
 
 
 class TreeSum(NamedTuple):
-    """A sum of trees: for each row, the sum over trees of the values of the node in which it ends.
+    """Sums of trees: for each sample and target, the sum over trees of the values of the leaf in which it ends.
 
-    ``values[t]`` has one row per node of tree ``t`` and one column per target; rows of splits do not matter.
+    ``values[t]`` has one row per node of tree ``t``, of which those of splits do not matter, and one column for each of
+    the targets ``columns[t]`` that the tree adds to; without ``columns``, each tree adds to all.
     """
 
     trees: Sequence[Tree]
     values: Sequence[npt.NDArray[np.float64]]
     n_categories: npt.NDArray[np.int32]
+    columns: Sequence[npt.NDArray[np.intp]] | None = None
+
+    def targets(self) -> Sequence[npt.NDArray[np.intp]]:
+        """Return the targets that each tree adds to."""
+        return [np.arange(values.shape[1]) for values in self.values] if self.columns is None else self.columns
+
+    @property
+    def n_targets(self) -> int:
+        """Number of sums."""
+        return 1 + max(int(targets.max()) for targets in self.targets())
 
 
 def describe_trees(tree_sum: TreeSum) -> dict[str, npt.NDArray[Any] | int]:
@@ -57,15 +68,16 @@ def describe_trees(tree_sum: TreeSum) -> dict[str, npt.NDArray[Any] | int]:
     described["nodes_treeids"] = np.repeat(np.arange(len(nodes)), [len(part.nodes_featureids) for part in nodes])
 
     targets = []
-    for tree, values in zip(tree_sum.trees, tree_sum.values, strict=True):
+    for tree, values, columns in zip(tree_sum.trees, tree_sum.values, tree_sum.targets(), strict=True):
         is_weight = (values != 0.0) & (tree.nodes["feature"] < 0)[:, None]
         is_weight[:, 0] |= tree.nodes["feature"] < 0  # a leaf needs a weight, be it zero
-        targets.append((*np.nonzero(is_weight), values[is_weight]))
+        nodes_of_weights, places = np.nonzero(is_weight)
+        targets.append((nodes_of_weights, columns[places], values[is_weight]))
     described["target_treeids"] = np.repeat(np.arange(len(targets)), [len(part[0]) for part in targets])
     described["target_nodeids"] = np.concatenate([part[0] for part in targets])
     described["target_ids"] = np.concatenate([part[1] for part in targets])
     described["target_weights_as_tensor"] = np.concatenate([part[2] for part in targets])
-    described["n_targets"] = tree_sum.values[0].shape[1]
+    described["n_targets"] = tree_sum.n_targets
     return described
 
 
