@@ -6,9 +6,13 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from fuselearn.engines.tree import TreeSettings, code_columns, grow_tree, labels_target
+from fuselearn.engines.tree import TreeSettings, code_columns, grow_tree, growing, labels_target
+from fuselearn.engines.tree.random import draw_into, mix
+from fuselearn.engines.tree.splitting import random_cut
 
 UNLIMITED = TreeSettings(min_split=2, min_leaf=1, max_depth=2**31 - 1, complexity=-1.0)
+# Up to here the engine compares the fractions that are scores exactly.
+EXACT_WEIGHT = 2_000
 
 
 def goes_left(tree, node, values, n_categories):
@@ -43,85 +47,113 @@ class Judge:
     """Check a tree against every split that its nodes could have had.
 
     Scores are fractions, so that ties are ties: a split scores sum(L^2) / |L| + sum(R^2) / |R|, with L and R the
-    class counts on its two sides. In tables of numbers, the first of equally good splits is expected: by column, then
-    with missing values on the right, then by cut.
+    class weights on its two sides. In tables of numbers, the first of equally good splits is expected: by column, then
+    with missing values on the right, then by cut. Where weights are too large for the engine to compare fractions
+    exactly, any split is accepted that is as good as the best but for rounding.
     """
 
-    def __init__(self, tree, X, Y, counts, settings, n_categories=None):
-        self.tree, self.X, self.Y, self.counts, self.settings = tree, X, Y, counts, settings
-        self.n_categories = np.zeros(X.shape[1], int) if n_categories is None else n_categories
+    def __init__(self, tree, X, Y, counts, settings, n_categories=None, weights=None, seed=0):
+        self.tree, self.X, self.Y, self.settings, self.seed = tree, X, Y, settings, seed
+        self.n_categories = np.zeros(X.shape[1], np.int32) if n_categories is None else n_categories
+        self.columns = code_columns(X, self.n_categories)
+        # The engine rounds weights to whole numbers and leaves out the rows that this leaves without any.
+        self.given = counts if weights is None else weights
+        self.weights = (
+            counts if weights is None else np.rint(weights * (growing.WEIGHT_SUM / weights.sum())).astype(int)
+        )
+        self.counts = np.where(self.weights > 0, counts, 0)
+        total = int(self.weights[self.counts > 0].sum())
+        self.slack = 0 if total * Y.shape[1] <= EXACT_WEIGHT else Fraction(1e-8) * total
+        self.min_gain = Fraction(1e-10 * total)
 
     def check(self):
         """Check the tree from the root on; give the rows' leaves as the thresholds and subsets send them."""
         leaves = np.zeros(len(self.X), dtype=int)
-        self._check_node(0, np.arange(len(self.X)), 0, leaves)
+        self._check_node(0, np.arange(len(self.X)), 0, np.uint64(self.seed), leaves)
         return leaves
 
-    def _check_node(self, node, rows, depth, leaves):
+    def _check_node(self, node, rows, depth, key, leaves):
         record = self.tree.nodes[node]
-        sums = self._sums(rows)
-        assert record["count"] == self.counts[rows].sum()
-        assert self.tree.values[node].tolist() == [float(s) for s in sums]
         drawn = rows[self.counts[rows] > 0]
-        best = self._first_best(drawn) if self._may_split(drawn, depth) else None
+        assert record["count"] == self.counts[drawn].sum()
+        np.testing.assert_allclose(self.tree.values[node], self.given[drawn] @ self.Y[drawn], rtol=1e-12)
+        np.testing.assert_allclose(record["weight"], self.given[drawn].sum(), rtol=1e-12)
+        best = self._first_best(drawn, key) if self._may_split(drawn, depth) else None
         if record["feature"] < 0:
             leaves[rows] = node
-            assert best is None, f"node {node} could have been split"
+            assert best is None or best[0] <= self._unsplit(drawn) + self.slack, f"node {node} could have been split"
             return
+        assert best is not None, f"node {node} should be a leaf"
         f = record["feature"]
         left = goes_left(self.tree, node, self.X[rows, f], self.n_categories[f])
-        assert best is not None, f"node {node} should be a leaf"
         drawn_left = left[self.counts[rows] > 0]
         score, feature, first_left = best
-        assert self._score(drawn, drawn_left) == score
-        if not any(self.n_categories):
+        assert self._score(drawn, drawn_left) >= score - self.slack
+        if not self.slack and not any(self.n_categories):
             assert record["feature"] == feature
             assert drawn_left.tolist() == first_left.tolist()
         for side, members in enumerate((rows[left], rows[~left])):
-            self._check_node(record["left"] + side, members, depth + 1, leaves)
-
-    def _sums(self, rows):
-        return [sum(int(self.counts[i]) for i in rows if self.Y[i, j]) for j in range(self.Y.shape[1])]
+            self._check_node(record["left"] + side, members, depth + 1, np.uint64(mix(key, side)), leaves)
 
     def _may_split(self, rows, depth):
-        count = self.counts[rows].sum()
-        is_pure = all(s in (0, count) for s in self._sums(rows))
-        return count >= max(2, self.settings.min_split) and depth < self.settings.max_depth and not is_pure
+        sums, weight = self.weights[rows] @ self.Y[rows], self.weights[rows].sum()
+        is_pure = np.isin(sums, (0, weight)).all()
+        enough = self.counts[rows].sum() >= max(2, self.settings.min_split)
+        return enough and depth < self.settings.max_depth and not is_pure
+
+    def _unsplit(self, rows):
+        sums = (self.weights[rows] @ self.Y[rows]).tolist()
+        return Fraction(sum(s * s for s in sums), int(self.weights[rows].sum()))
 
     def _score(self, rows, left):
-        total = Fraction(0)
-        for side in (left, ~left):
-            members = rows[side]
-            count = int(self.counts[members].sum())
-            if count < max(1, self.settings.min_leaf):
-                return None
-            total += Fraction(sum(s * s for s in self._sums(members)), count)
-        return total
+        sides = [rows[left], rows[~left]]
+        if min(self.counts[side].sum() for side in sides) < max(1, self.settings.min_leaf):
+            return None
+        return sum(map(self._unsplit, sides))
 
-    def _first_best(self, rows):
-        """Give the first of the best splits of some rows, or None if none is better than no split."""
-        best = None
-        best_score = Fraction(sum(s * s for s in self._sums(rows)), int(self.counts[rows].sum()))
-        for f, left in self._all_splits(rows):
-            score = self._score(rows, left)
-            if score is not None and score > best_score:
-                best, best_score = (score, f, left), score
+    def _first_best(self, rows, key):
+        """Give the first of the best splits of some rows, or None if none is better than no split.
+
+        Where only some columns are looked at, the node's key decides which; constant ones do not count.
+        """
+        best, best_score = None, self._unsplit(rows) + self.min_gain
+        n_tried, features = 0, np.arange(self.X.shape[1])
+        for position in range(len(features)):
+            if n_tried >= self.settings.max_features and best is not None:
+                break
+            draws = self.settings.max_features < len(features)
+            f = int(draw_into(features, position, key)) if draws else position
+            if len(np.unique(self.X[rows, f])) < 2:
+                continue
+            n_tried += 1
+            for left in self._splits(rows, f, np.uint64(mix(key, len(features) + position))):
+                score = self._score(rows, left)
+                if score is not None and score > best_score:
+                    best, best_score = (score, f, left), score
         return best
 
-    def _all_splits(self, rows):
-        for f in range(self.X.shape[1]):
-            values = self.X[rows, f]
-            missing = np.isnan(values)
-            present = np.unique(values[~missing])
-            if self.n_categories[f]:
-                levels = [*present, np.nan] if missing.any() else present
-                for size in range(1, len(levels)):
-                    for chosen in combinations(levels, size):
-                        yield f, np.isin(values, chosen) | (missing & np.isnan(chosen).any())
-                continue
-            for with_missing in (False, True) if missing.any() else (False,):
-                for cut in present:
-                    yield f, (values <= cut) | (missing & with_missing)
+    def _splits(self, rows, f, key):
+        values = self.X[rows, f]
+        missing = np.isnan(values)
+        present = np.unique(values[~missing])
+        if self.n_categories[f]:
+            levels = [*present, np.nan] if missing.any() else present
+            for size in range(1, len(levels)):
+                for chosen in combinations(levels, size):
+                    yield np.isin(values, chosen) | (missing & np.isnan(chosen).any())
+            return
+        if self.settings.random_cuts:
+            present = self._random_cut(rows, f, key)
+        for with_missing in (False, True) if missing.any() else (False,):
+            for cut in present:
+                yield (values <= cut) | (missing & with_missing)
+
+    def _random_cut(self, rows, f, key):
+        """Give the last value below the one cut that the key allows."""
+        codes, last = self.columns.codes[rows, f].astype(int), self.columns.n_codes[f]
+        present = np.unique(codes[codes < last])
+        cut = random_cut.py_func(self.columns, f, present[0], present[-1], key)
+        return [self.columns.lower[self.columns.offsets[f] + present[present <= cut][-1]]]
 
 
 @pytest.fixture(scope="session")
@@ -158,10 +190,10 @@ def grow():
 def judge():
     """Check a tree against every split that its nodes could have had, and give the rows' leaves."""
 
-    def judge(tree, X, y, counts=None, settings=UNLIMITED, n_categories=None):
+    def judge(tree, X, y, counts=None, settings=UNLIMITED, n_categories=None, **kwargs):
         Y = y if y.ndim == 2 else np.eye(tree.values.shape[1], dtype=int)[y]
         counts = np.ones(len(X), dtype=int) if counts is None else counts
-        return Judge(tree, X, Y, counts, settings, n_categories).check()
+        return Judge(tree, X, Y, counts, settings, n_categories, **kwargs).check()
 
     return judge
 

@@ -1,0 +1,179 @@
+"""Every grower against the plainest one, and the plainest one against an exact search in plain Python."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fuselearn.engines.tree import Tree, TreeSettings, apply_codes, code_columns, grow_tree, growing, labels_target
+from fuselearn.engines.tree.abreast import MOST_WEIGHT, can_grow_abreast, sort_entries
+
+ALL = 2**31 - 1
+
+
+class Problem(NamedTuple):
+    """A table, what is to be learned from it, and how."""
+
+    X: np.ndarray
+    n_categories: np.ndarray
+    y: np.ndarray
+    n_classes: int
+    counts: np.ndarray
+    settings: TreeSettings
+    seed: int
+
+    @property
+    def has_labels(self):
+        return self.y.ndim == 2
+
+    def arguments(self, columns):
+        target = labels_target(self.y) if self.has_labels else self.y
+        return columns, target, self.has_labels, self.counts, self.counts, self.n_classes, self.settings, self.seed
+
+
+@st.composite
+def problems(draw, widths, may_have_categories):
+    """Draw small tables with ties, gaps, constant and empty columns, and samples with few and many copies."""
+    seed, n_rows, n_columns = draw(st.integers(0, 10_000)), draw(st.integers(1, 40)), draw(st.sampled_from(widths))
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, draw(st.sampled_from([2, 5, 100])), (n_rows, n_columns)) / 4
+    n_categories = np.zeros(n_columns, dtype=np.int32)
+    if may_have_categories and draw(st.booleans()):
+        n_categories[::2] = 6
+        X[:, ::2] = rng.integers(0, 6, X[:, ::2].shape)
+    X[rng.random(X.shape) < draw(st.sampled_from([0.0, 0.3]))] = np.nan
+    for value in (1.0, np.nan):
+        X[:, rng.random(n_columns) < draw(st.sampled_from([0.0, 0.3]))] = value
+    n_classes = draw(st.sampled_from([1, 2, 3, 17]))
+    has_labels = draw(st.booleans())
+    y = rng.random((n_rows, n_classes)) < 0.3 if has_labels else rng.integers(0, n_classes, n_rows)
+    copies = draw(st.sampled_from([1, 1, 40, 100_000]))
+    chosen = TreeSettings(
+        min_split=draw(st.sampled_from([2, 5, 5 * copies])),
+        min_leaf=draw(st.sampled_from([1, 3, 2 * copies])),
+        max_depth=draw(st.sampled_from([1, 3, ALL])),
+        complexity=-1.0,
+        max_features=draw(st.sampled_from([1, 2, ALL])),
+        random_cuts=draw(st.booleans()),
+    )
+    counts = copies * rng.integers(0, 4, n_rows)
+    return Problem(X, n_categories, y.astype(np.int32), n_classes, counts.astype(np.int32), chosen, seed)
+
+
+def grow_plainly(problem):
+    """Grow a tree on sorted columns, one after the other."""
+    columns = code_columns(problem.X, problem.n_categories)
+    return columns, Tree(*growing.grow_small(*problem.arguments(columns)))
+
+
+def grow_otherwise(problem):
+    """Grow the same tree in all other ways that are for a problem like this."""
+    columns = code_columns(problem.X, problem.n_categories)
+    arguments = problem.arguments(columns)
+    _, target, _, _, counts, n_classes, chosen, seed = arguments
+    if chosen.max_features < len(columns.n_codes):
+        yield "sampled", Tree(*growing.grow_on_few_columns(None, *arguments))
+    if not problem.has_labels and not chosen.random_cuts:
+        # As other tests have them compiled: codes of two bytes, unless there are categories.
+        own = columns if columns.is_category is not None else columns._replace(codes=columns.codes.astype(np.uint16))
+        for name, limits in (
+            ("histogram", {"BRANCHES": 1, "SMALL_NODE": 1}),
+            ("histogram above sorted columns", {"BRANCHES": 1, "SMALL_NODE": 6}),
+            ("branches", {"BRANCHES": 5, "SMALL_NODE": 1}),
+        ):
+            with pytest.MonkeyPatch.context() as patch:
+                for constant, value in ({"BRANCH_ROWS": 1, "ROWS_PER_CODE": 0.0} | limits).items():
+                    patch.setattr(growing, constant, value)
+                yield name, growing._grow_in_branches(own, target, n_classes, counts, chosen, seed, 1)
+    if (
+        not problem.has_labels
+        and counts.sum() <= MOST_WEIGHT
+        and can_grow_abreast(columns, n_classes, chosen.max_features, chosen.random_cuts)
+    ):
+        table = sort_entries(columns, target)
+        *tree, leaves = growing.grow_small_abreast(columns, table, target, counts, n_classes, chosen)
+        np.testing.assert_array_equal(leaves, apply_codes(Tree(*tree), columns))
+        yield "abreast", Tree(*tree)
+
+
+def list_nodes(tree, n_codes, node=0):
+    """List nodes from the root on, left before right: growers make them in different orders."""
+    record = tree.nodes[node]
+    split = tuple(record[name] for name in ("feature", "threshold", "missing_left", "heavier_left", "count", "weight"))
+    words = []
+    if record["is_category"]:
+        words = tree.subsets[record["cut"] : record["cut"] + (n_codes[record["feature"]] + 31) // 32].tolist()
+    listed = [(*split, words, tree.values[node].tolist())]
+    if record["feature"] >= 0:
+        for child in (record["left"], record["left"] + 1):
+            listed += list_nodes(tree, n_codes, child)
+    return listed
+
+
+def check_growers(problem):
+    columns, expected = grow_plainly(problem)
+    listed = list_nodes(expected, columns.n_codes)
+    for name, tree in grow_otherwise(problem):
+        assert list_nodes(tree, columns.n_codes) == listed, name
+
+
+def check_plain_grower(judge, problem):
+    columns, tree = grow_plainly(problem)
+    leaves = judge(tree, problem.X, problem.y, problem.counts, problem.settings, seed=problem.seed)
+    np.testing.assert_array_equal(apply_codes(tree, columns), leaves)
+
+
+def check_weights(judge, problem, scale):
+    """Weights need not be counts, or anywhere near them."""
+    weights = scale * np.random.default_rng(problem.seed).exponential(size=len(problem.X)).round(1) + 1e-300
+    columns, target, *_ = problem.arguments(code_columns(problem.X))
+    tree = grow_tree(
+        columns, target, problem.n_classes, problem.counts, problem.settings, weights=weights, seed=problem.seed
+    )
+    judge(tree, problem.X, problem.y, problem.counts, problem.settings, weights=weights, seed=problem.seed)
+
+
+narrow = problems(range(1, 6), False)
+wide = problems([1, 2, 5, 15, 16, 17, 33], True)
+scales = st.sampled_from([1e-6, 1.0, 1e9])
+
+
+@settings(max_examples=60)
+@given(narrow)
+def test_the_plain_grower_finds_the_best_splits(judge, problem):
+    check_plain_grower(judge, problem)
+
+
+@settings(max_examples=80)
+@given(wide)
+def test_all_growers_grow_the_plain_tree(problem):
+    check_growers(problem)
+
+
+@settings(max_examples=40)
+@given(narrow.filter(lambda problem: not problem.has_labels), scales)
+def test_weighted_samples_are_split_best(judge, problem, scale):
+    check_weights(judge, problem, scale)
+
+
+@pytest.mark.slow
+@settings(max_examples=1_000)
+@given(narrow)
+def test_the_plain_grower_finds_the_best_splits_of_many_tables(judge, problem):
+    check_plain_grower(judge, problem)
+
+
+@pytest.mark.slow
+@settings(max_examples=1_000)
+@given(wide)
+def test_all_growers_grow_the_plain_tree_on_many_tables(problem):
+    check_growers(problem)
+
+
+@pytest.mark.slow
+@settings(max_examples=500)
+@given(narrow, scales)
+def test_weighted_samples_of_many_tables_are_split_best(judge, problem, scale):
+    check_weights(judge, problem, scale)
