@@ -1,10 +1,12 @@
 """A model comes back from its file as it was, or not at all."""
 
+import importlib
 import json
 import os
 import sys
 import zipfile
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -207,12 +209,36 @@ class TestWriting:
             save(CARTClassifier(), path.parent / "nowhere" / "model.fuse")
 
 
+FOREIGN = """
+from collections import OrderedDict
+from sklearn.naive_bayes import GaussianNB
+
+class Booster(GaussianNB):
+    def fit(self, X, y, sample_weight=None):
+        self.options_ = OrderedDict(rounds=3)
+        return super().fit(X, y, sample_weight)
+"""
+
+
 class TestRefusals:
     def test_a_function_of_ones_own_is_refused_before_writing(self, path):
         model = make_pipeline(FunctionTransformer(lambda rows: rows), CARTClassifier()).fit(X, y)
         with pytest.raises(ModelFileError, match=r"Pipeline cannot be saved\. It holds .*<lambda>"):
             save(model, path)
         assert not path.exists()
+
+    def test_estimators_of_other_packages_are_named_not_what_is_in_them(self, path, monkeypatch):
+        (path.parent / "boosters.py").write_text(FOREIGN)
+        monkeypatch.syspath_prepend(path.parent)
+        booster = importlib.import_module("boosters").Booster()
+        for model in (booster, KFHEClassifier(booster, 2), make_pipeline(StandardScaler(), booster)):
+            with pytest.raises(ModelFileError) as refused:
+                save(model.fit(X, y), path)
+            assert f"{type(model).__name__} cannot be saved. It holds boosters.Booster, and" in str(refused.value)
+            assert "joblib.dump keeps any model" in str(refused.value)
+            copied = path.parent / "model.joblib"
+            joblib.dump(model, copied)
+            np.testing.assert_array_equal(joblib.load(copied).predict(X), model.predict(X))
 
     def test_a_class_of_ones_own_is_refused_by_name(self, path):
         class Own(CARTClassifier):

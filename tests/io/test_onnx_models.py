@@ -7,10 +7,13 @@ import onnx
 import onnxruntime
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_digits, load_wine, make_classification
 from sklearn.exceptions import NotFittedError
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV, RandomizedSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
@@ -18,6 +21,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 from fuselearn import BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier, to_onnx
 from fuselearn.codes import ErrorCorrectingCodeClassifier, search_code
 from fuselearn.io import register_converters
+from fuselearn.multilabel import PCTForestClassifier
 
 N_ROWS = 10_000
 
@@ -281,6 +285,42 @@ class TestPipelines:
         X, y, _ = make_numbers(False)
         model = make_pipeline(FunctionTransformer(np.tanh), CARTClassifier()).fit(X, y)
         with pytest.raises((TypeError, RuntimeError), match="FunctionTransformer"):
+            to_onnx(model)
+
+
+class TestSearches:
+    X, y, rows = make_numbers(False)
+
+    @pytest.mark.parametrize(
+        "search",
+        [
+            GridSearchCV(MODELS["kfhe"], {"n_estimators": [2, 3]}, cv=2),
+            RandomizedSearchCV(MODELS["bagging"], {"n_estimators": [2, 3]}, n_iter=1, cv=2, random_state=0),
+            HalvingGridSearchCV(MODELS["samme"], {"n_estimators": [2, 3]}, cv=2, random_state=0),
+            GridSearchCV(make_pipeline(StandardScaler(), MODELS["cart"]), {"cartclassifier__max_depth": [2, 3]}, cv=2),
+            GridSearchCV(GridSearchCV(MODELS["cart"], {"max_depth": [3]}, cv=2), {"cv": [2]}, cv=2),
+        ],
+        ids=["grid", "random", "halving", "over a pipeline", "over a search"],
+    )
+    @pytest.mark.parametrize("is_last_step", [False, True])
+    def test_the_best_estimator_is_taken(self, search, is_last_step):
+        model = make_pipeline(StandardScaler(), clone(search)) if is_last_step else clone(search)
+        model.fit(self.X, self.y)
+        compare(to_onnx(model), {"X": self.rows}, model, self.rows)
+
+    def test_of_several_labels(self):
+        labels = np.column_stack([self.y > 0, self.y % 2]).astype(int)
+        model = GridSearchCV(PCTForestClassifier(4, random_state=0), {"max_depth": [2, 3]}, cv=2).fit(self.X, labels)
+        np.testing.assert_array_equal(predict(to_onnx(model), {"X": self.rows})[0], model.predict(self.rows))
+
+    def test_without_a_best_estimator(self):
+        model = GridSearchCV(MODELS["cart"], {"max_depth": [3]}, cv=2, refit=False).fit(self.X, self.y)
+        with pytest.raises(TypeError, match="GridSearchCV has not kept its best estimator, so set refit=True"):
+            to_onnx(model)
+
+    def test_estimators_of_others_are_named(self):
+        model = GridSearchCV(GaussianNB(), {"var_smoothing": [1e-9]}, cv=2).fit(self.X, self.y)
+        with pytest.raises(TypeError, match="GaussianNB cannot be written in ONNX by fuselearn"):
             to_onnx(model)
 
 

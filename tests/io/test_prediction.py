@@ -6,12 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import make_classification
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from fuselearn import CARTClassifier, KFHEClassifier
 from fuselearn.datasets import DatasetError
 from fuselearn.io import format_answers, open_rows, predict_blocks
+from fuselearn.multilabel import PCTForestClassifier
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +47,17 @@ def test_a_pipeline_and_classes_that_are_numbers(table, path):
     model = make_pipeline(StandardScaler(), CARTClassifier(n_jobs=2)).fit(X, np.unique(y, return_inverse=True)[1])
     (answer,) = predict_blocks(model, open_rows(model, path))
     assert answer["prediction"].tolist() == model.predict(X).tolist()
+
+
+def test_a_search_over_models_of_several_labels(table, path):
+    X, y = table
+    labels = pd.DataFrame({"is low": y == "low", "is high": y == "high"}).astype(int)
+    model = make_pipeline(
+        StandardScaler(), GridSearchCV(PCTForestClassifier(2, random_state=0), {"max_depth": [2]}, cv=2)
+    )
+    (answer,) = predict_blocks(model.fit(X, labels), open_rows(model, path), proba=True)
+    assert answer.columns.tolist() == ["is low", "is high", "p:is low", "p:is high"]
+    np.testing.assert_array_equal(answer.iloc[:, :2], model.predict(X))
 
 
 def test_a_model_without_names_takes_the_columns_in_their_order(table, path):

@@ -11,7 +11,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from fuselearn import CARTClassifier, KFHEClassifier
 from fuselearn.io import ModelFileError, load, save
-from fuselearn.io.trust import is_trusted
+from fuselearn.io.trust import is_trusted, refuse_untrusted
 
 X, y = load_wine(return_X_y=True)
 
@@ -136,3 +136,10 @@ def test_ufuncs_are_arithmetic(tmp_path):
 def test_other_functions_are_refused_by_name(function, tmp_path):
     with pytest.raises(ModelFileError, match=function.__name__):
         save(FunctionTransformer(function), tmp_path / "model.fuse")
+
+
+def test_what_the_user_has_put_there_is_named_first():
+    with pytest.raises(ModelFileError, match=r"It holds boosters\.Booster, and"):
+        refuse_untrusted(["collections.OrderedDict", "boosters.Booster", "types.SimpleNamespace"])
+    with pytest.raises(ModelFileError, match=r"It holds collections\.OrderedDict, and"):
+        refuse_untrusted(["sklearn.tree._tree.Tree", "collections.OrderedDict"])

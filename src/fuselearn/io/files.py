@@ -25,7 +25,7 @@ from fuselearn.io.errors import ModelFileError
 from fuselearn.io.flattening import flatten, unflatten
 from fuselearn.io.header import FORMAT, describe_model
 from fuselearn.io.replacing import replacing
-from fuselearn.io.trust import refuse_untrusted
+from fuselearn.io.trust import refuse_foreign_estimators, refuse_untrusted
 
 HEADER, MODEL, DIGEST = "header.json", "model.skops", "digest.txt"
 
@@ -45,7 +45,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     ModelFileError
-        If the model holds something that :func:`load` would refuse, such as a function of one's own.
+        If the model holds something that :func:`load` would refuse, such as a function of one's own, or an estimator of
+        another package.
 
     Examples
     --------
@@ -63,6 +64,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     """
     skops = import_skops()
     with _refusing(f"{type(model).__name__} cannot be saved."):
+        refuse_foreign_estimators(model)
         flat = flatten(model)
         content = skops.dumps(flat)
         if len(content) <= DEFLATED_BYTES:

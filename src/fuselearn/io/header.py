@@ -29,7 +29,7 @@ def describe_model(model: Any) -> dict[str, Any]:
         ``format``, ``fuselearn``, ``model``, ``date`` and ``versions`` always; ``columns``, ``classes`` or ``labels``,
         and ``training_shape`` as far as the fitted model knows them.
     """
-    last = _last_step(model)
+    last = find_predictor(model)
     header: dict[str, Any] = {
         "format": FORMAT,
         "fuselearn": __version__,
@@ -76,12 +76,12 @@ def describe_columns(model: Any) -> list[dict[str, Any]] | None:
     return columns
 
 
-def _last_step(model: Any) -> Any:
-    """Give the estimator that predicts: the last step of a pipeline, the best one of a search."""
+def find_predictor(model: Any) -> Any:
+    """Return the estimator that predicts: the last step of a pipeline, the best one of a search."""
     if hasattr(model, "best_estimator_"):
-        return _last_step(model.best_estimator_)
+        return find_predictor(model.best_estimator_)
     if hasattr(model, "steps"):
-        return _last_step(model.steps[-1][1])
+        return find_predictor(model.steps[-1][1])
     return model
 
 

@@ -42,7 +42,8 @@ def to_onnx(model: Any, X: Any = None, *, target_opset: int | None = None) -> on
     model : estimator
         A ``CARTClassifier``; a ``KFHEClassifier``, ``SAMMEClassifier``, ``BaggedClassifier`` or
         ``ErrorCorrectingCodeClassifier`` of trees; a ``PCTForestClassifier``, ``AdaBoostMHClassifier`` or HOMER of
-        linear machines; or a scikit-learn pipeline that ends in one, which skl2onnx then converts.
+        linear machines; or a scikit-learn pipeline that ends in one, which skl2onnx then converts. Of a search such as
+        ``GridSearchCV``, the best estimator is taken.
     X : array or frame, optional
         Some rows like those to predict for; only their types matter. An array of single-precision numbers makes a
         model that takes such. Pipelines that were fitted on frames need it.
@@ -82,6 +83,7 @@ def to_onnx(model: Any, X: Any = None, *, target_opset: int | None = None) -> on
     """
     _import_onnx()
     check_is_fitted(model)
+    model = take_best(model)
     if isinstance(model, Pipeline):
         from fuselearn.io.onnx_pipelines import convert_pipeline
 
@@ -90,6 +92,19 @@ def to_onnx(model: Any, X: Any = None, *, target_opset: int | None = None) -> on
     if isinstance(model, MultilabelClassifier):
         return _convert_labels(model, X, opset)
     return _convert_classifier(model, X, opset)
+
+
+def take_best(model: Any) -> Any:
+    """Return the best estimator of a fitted search, also where the search is the last step of a pipeline."""
+    if isinstance(model, Pipeline):
+        *others, (name, last) = model.steps
+        best = take_best(last)
+        if best is last:
+            return model
+        return Pipeline([*others, *(best.steps if isinstance(best, Pipeline) else [(name, best)])])
+    if hasattr(model, "best_params_") and not hasattr(model, "best_estimator_"):
+        raise TypeError(f"{type(model).__name__} has not kept its best estimator, so set refit=True.")
+    return take_best(model.best_estimator_) if hasattr(model, "best_estimator_") else model
 
 
 def read_trees(model: Any) -> list[TreeComponent]:

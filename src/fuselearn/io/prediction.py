@@ -17,7 +17,7 @@ from joblib import effective_n_jobs, parallel_config
 
 from fuselearn.datasets import DatasetError, TableStream, Wanted
 from fuselearn.datasets.tables import read_columns
-from fuselearn.io.header import describe_columns
+from fuselearn.io.header import describe_columns, find_predictor
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,7 +85,7 @@ def predict_blocks(model: Any, rows: TableStream, *, proba: bool = False) -> Gen
         The column ``prediction``, of categories where classes are text, or one column of 0 and 1 per label; and, if
         asked for, a column ``p:NAME`` with the probability of each class or label.
     """
-    n_threads = effective_n_jobs(_attribute(model, "n_jobs", None))
+    n_threads = effective_n_jobs(getattr(find_predictor(model), "n_jobs", None))
     each_alone = 1 < n_threads <= MOST_BLOCKS
     n_blocks = n_threads if each_alone else 1
     waiting: deque[Future[pd.DataFrame]] = deque()
@@ -168,12 +168,14 @@ def _arrange(block: pd.DataFrame, names: Any) -> Any:
 def _tabulate(model: Any, predicted: npt.NDArray[Any], chances: Any) -> pd.DataFrame:
     import pandas as pd
 
+    predictor = find_predictor(model)
     if predicted.ndim == 2:
-        names = [str(name) for name in _attribute(model, "labels_", range(predicted.shape[1]))]
+        names = [str(name) for name in getattr(predictor, "labels_", range(predicted.shape[1]))]
         answer = pd.DataFrame(predicted, columns=names)
     else:
-        names = [str(name) for name in _attribute(model, "classes_", ())]
-        answer = pd.DataFrame({"prediction": _as_categories(predicted, _attribute(model, "classes_", None))})
+        classes = getattr(predictor, "classes_", None)
+        names = [] if classes is None else [str(name) for name in classes]
+        answer = pd.DataFrame({"prediction": _as_categories(predicted, classes)})
     if chances is not None:
         answer = pd.concat([answer, pd.DataFrame(chances, columns=[f"p:{name}" for name in names])], axis=1)
     return answer
@@ -192,8 +194,3 @@ def _as_categories(predicted: npt.NDArray[Any], classes: npt.NDArray[Any] | None
         if (numbers >= 0).all():
             return pd.Categorical.from_codes(numbers, found)
     return predicted
-
-
-def _attribute(model: Any, name: str, otherwise: Any) -> Any:
-    steps = getattr(model, "steps", None)
-    return getattr(steps[-1][1] if steps else model, name, otherwise)

@@ -16,6 +16,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
+from fuselearn.io.contents import walk_parts
 from fuselearn.io.errors import ModelFileError
 
 # Rooms whose classes hold fitted values. The engines are no such room: their kernels trust the arrays that they are
@@ -58,6 +59,8 @@ PARTS = frozenset(
     }
 )
 
+MAY_HOLD = "a model file may hold only estimators and values of fuselearn, NumPy, SciPy and scikit-learn."
+
 # Modules of scikit-learn whose public functions compute numbers from arrays and do nothing else.
 ARITHMETIC = ("sklearn.feature_selection", "sklearn.metrics", "sklearn.metrics.pairwise")
 
@@ -70,11 +73,21 @@ def refuse_untrusted(names: Iterable[str]) -> None:
     names : iterable of str
         Full names, as ``skops.io.get_untrusted_types`` lists them.
     """
-    for name in names:
-        if not is_trusted(name):
+    untrusted = [name for name in names if not is_trusted(name)]
+    if untrusted:  # what Python itself brings is hardly what the user has put there
+        named = min(untrusted, key=lambda name: name.partition(".")[0] in sys.stdlib_module_names)
+        raise ModelFileError(f"It holds {named}, and {MAY_HOLD}")
+
+
+def refuse_foreign_estimators(model: Any) -> None:
+    """Refuse a model with an estimator of another package in it, before its parts are looked at one by one."""
+    for part in walk_parts(model):
+        kind = type(part)
+        package = kind.__module__.partition(".")[0]
+        if hasattr(kind, "get_params") and hasattr(kind, "fit") and package not in ("fuselearn", "sklearn"):
             raise ModelFileError(
-                f"It holds {name}, and a model file may hold only estimators and values of fuselearn, NumPy, SciPy and "
-                "scikit-learn."
+                f"It holds {kind.__module__}.{kind.__qualname__}, and {MAY_HOLD} joblib.dump keeps any model, but "
+                f"load its files only if you trust their source. Or use the format of {package}, if it has one."
             )
 
 
