@@ -1,9 +1,14 @@
 import gzip
+import tracemalloc
 
 import numpy as np
+import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
 
-from fuselearn.datasets import DatasetError
+from fuselearn.datasets import DatasetError, read_table
 from fuselearn.datasets.arff import meka_label_count, read_arff, read_mulan_labels
 
 
@@ -18,7 +23,7 @@ def arff(tmp_path):
 
 
 def test_dense_rows_with_everything_the_format_allows(arff):
-    relation, frame = arff(
+    table = arff(
         "\ufeff% a comment\n"
         "@RELATION 'my data'\n\n"
         "@Attribute 'two words' REAL   % a comment behind\n"
@@ -32,7 +37,8 @@ def test_dense_rows_with_everything_the_format_allows(arff):
         "?,3,'light blue',?\n"
         '-1e3 , 4 , "50%, about" , don\'t   % behind\n'
     )
-    assert relation == "my data"
+    frame = table.frame()
+    assert table.relation == "my data"
     assert list(frame) == ["two words", "it's", "colour", "note"]
     assert frame["two words"].tolist()[::2] == [1.5, -1000.0]
     assert np.isnan(frame["two words"][1])
@@ -44,7 +50,7 @@ def test_dense_rows_with_everything_the_format_allows(arff):
 
 
 def test_a_quoted_question_mark_is_a_value(arff):
-    frame = arff("@relation r\n@attribute a {'?', x}\n@data\n'?'\n?\nx\n").frame
+    frame = arff("@relation r\n@attribute a {'?', x}\n@data\n'?'\n?\nx\n").frame()
     assert frame["a"].isna().tolist() == [False, True, False]
 
 
@@ -52,7 +58,7 @@ def test_sparse_rows_mean_zero_or_the_first_value(arff):
     frame = arff(
         "@relation r\n@attribute a real\n@attribute b {no, yes}\n@attribute c {x, 'y z'}\n@data\n"
         "{0 2.5, 2 'y z'}\n{}\n{1 yes}\n{ 0 ? , 1 ? }\n1,yes,x\n"
-    ).frame
+    ).frame()
     assert frame["a"].tolist()[:3] == [2.5, 0.0, 0.0]
     assert np.isnan(frame["a"][3])
     assert frame["b"].tolist()[:3] == ["no", "no", "yes"]
@@ -61,13 +67,13 @@ def test_sparse_rows_mean_zero_or_the_first_value(arff):
 
 
 def test_an_unquoted_backslash_is_itself(arff):
-    assert arff("@relation r\n@attribute a string\n@data\nC:\\new\n").frame["a"][0] == "C:\\new"
+    assert arff("@relation r\n@attribute a string\n@data\nC:\\new\n").frame()["a"][0] == "C:\\new"
 
 
 def test_gzipped_files_are_read(tmp_path):
     path = tmp_path / "a.arff.gz"
     path.write_bytes(gzip.compress(b"@relation r\n@attribute a real\n@data\n1\n2\n"))
-    assert read_arff(path).frame["a"].tolist() == [1.0, 2.0]
+    assert read_arff(path).frame()["a"].tolist() == [1.0, 2.0]
 
 
 HEADER = "@relation r\n@attribute a real\n@attribute b {x,y}\n@data\n"
@@ -100,7 +106,7 @@ HEADER = "@relation r\n@attribute a real\n@attribute b {x,y}\n@data\n"
 )
 def test_what_is_wrong_is_named_with_its_line(arff, text, sentence):
     with pytest.raises(DatasetError, match=sentence):
-        arff(text)
+        arff(text).frame()
 
 
 @pytest.mark.parametrize(
@@ -136,3 +142,79 @@ def test_a_bad_label_file_is_named(tmp_path, text, sentence):
     path.write_text(text)
     with pytest.raises(DatasetError, match=rf"a\.xml .*{sentence}"):
         read_mulan_labels(path)
+
+
+def sparse_file(n_features, rows, kind="numeric"):
+    """Write samples, each a dict of values by index, the last index being that of the class."""
+    lines = [f"@attribute w{place} {kind}" for place in range(n_features)] + ["@attribute class {a,b}"]
+    cells = ["{" + ", ".join(f"{place} {value}" for place, value in sorted(row.items())) + "}" for row in rows]
+    return "\n".join(["@relation r", *lines, "@data", *cells]) + "\n"
+
+
+cells = st.one_of(st.floats(allow_nan=False, allow_infinity=False), st.just("?"), st.just(0))
+sparse_rows = st.lists(st.dictionaries(st.integers(0, 149), cells, max_size=6), min_size=1, max_size=8)
+
+
+@settings(max_examples=50)
+@given(sparse_rows)
+def test_sparse_samples_mean_the_same_as_a_matrix_and_as_a_frame(tmp_path_factory, rows):
+    path = tmp_path_factory.mktemp("sparse") / "a.arff"
+    for number, row in enumerate(rows):
+        row[150] = "ab"[number % 2]
+    path.write_text(sparse_file(150, rows))
+    X, y = read_table(path)
+    assert sparse.issparse(X)
+    assert X.format == "csr"
+    assert X.nnz == sum(value == "?" or value != 0 for row in rows for value in row.values()) - len(rows)
+    assert y.tolist() == [row[150] for row in rows]
+    frame = read_arff(path).frame()
+    np.testing.assert_array_equal(X.toarray(), frame.drop(columns="class").to_numpy())
+    dataset = read_table(path).dense()
+    assert list(dataset.X) == dataset.feature_names == [f"w{place}" for place in range(150)]
+    np.testing.assert_array_equal(dataset.X.to_numpy(), X.toarray())
+
+
+def test_narrow_tables_and_categories_are_frames(tmp_path):
+    path = tmp_path / "a.arff"
+    rows = [{0: 1, 3: 1}, {1: 1}]
+    path.write_text(sparse_file(100, rows))
+    assert isinstance(read_table(path).X, pd.DataFrame)
+    path.write_text(sparse_file(101, rows))
+    assert read_table(path).is_sparse
+    path.write_text(sparse_file(101, rows, "{0,1}"))  # as Mulan declares binary features
+    assert read_table(path).X.toarray().sum() == 3
+    path.write_text(sparse_file(101, rows, "{0,1,2}"))
+    assert read_table(path).X.dtypes.astype(str).unique().tolist() == ["category"]
+    path.write_text(sparse_file(101, rows) + ",".join(["0"] * 101 + ["a"]) + "\n")
+    assert isinstance(read_table(path).X, pd.DataFrame)
+
+
+def test_a_wide_sparse_table_is_never_made_dense(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [dict.fromkeys(rng.choice(20_000, 20, replace=False).tolist(), 1.5) for _ in range(200)]
+    path = tmp_path / "a.arff"
+    path.write_text(sparse_file(20_000, [{**row, 20_000: "b"} for row in rows]))
+    tracemalloc.start()
+    data = read_table(path)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert (data.X.shape, data.X.nnz) == ((200, 20_000), 4_000)
+    assert len(data.feature_names) == 20_000
+    assert most < 8 * 200 * 20_000
+
+
+@pytest.mark.parametrize(
+    ("row", "sentence"),
+    [
+        ({0: 1, 7: "many"}, "Line 155 of .* has 'many' for 'w7', which is not a number"),
+        ({151: 1}, "uses the index 151; the last attribute is 150"),
+    ],
+)
+def test_what_is_wrong_in_a_sparse_matrix_is_named_with_its_line(tmp_path, row, sentence):
+    path = tmp_path / "a.arff"
+    path.write_text(sparse_file(150, [{0: 1}, row]))
+    with pytest.raises(DatasetError, match=sentence):
+        read_table(path)
+    path.write_text(sparse_file(150, [{0: 1}, {9: 2}], "{0,1}"))
+    with pytest.raises(DatasetError, match=r"Line 155 of .* has '2' for 'w9', which is not among its declared values"):
+        read_table(path)

@@ -2,12 +2,17 @@
 
 - `load` finds one of the papers' datasets by name; `available` and `registry` list them.
 - `read_table` reads a CSV, Parquet or ARFF file of one's own.
+- `TableCleaner` makes feature values of raw columns, dates and text among them; `SparseColumns` of sparse ones.
 - `TableStream` reads new rows of such a file block by block.
 - `make_digit_pairs` makes a real multi-label dataset without a download.
 - `corrupt_labels` adds an exact amount of label noise.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from fuselearn.datasets.dataset import Dataset, DatasetError
+from fuselearn.datasets.delimited import TextFormat
 from fuselearn.datasets.digit_pairs import make_digit_pairs
 from fuselearn.datasets.loading import Listing, available, load
 from fuselearn.datasets.noise import corrupt_labels
@@ -15,13 +20,20 @@ from fuselearn.datasets.registry import DatasetInfo, OpenMLCopy, registry
 from fuselearn.datasets.streaming import TableStream, Wanted
 from fuselearn.datasets.tables import read_table
 
+if TYPE_CHECKING:
+    from fuselearn.datasets.cleaning import TableCleaner
+    from fuselearn.datasets.sparse_columns import SparseColumns
+
 __all__ = [
     "Dataset",
     "DatasetError",
     "DatasetInfo",
     "Listing",
     "OpenMLCopy",
+    "SparseColumns",
+    "TableCleaner",
     "TableStream",
+    "TextFormat",
     "Wanted",
     "available",
     "corrupt_labels",
@@ -30,3 +42,12 @@ __all__ = [
     "read_table",
     "registry",
 ]
+
+_TRANSFORMERS = {"SparseColumns": "sparse_columns", "TableCleaner": "cleaning"}
+
+
+def __getattr__(name: str) -> Any:
+    """Import the transformers when they are asked for: a list of datasets should not wait for scikit-learn."""
+    if name in _TRANSFORMERS:
+        return getattr(import_module(f"{__name__}.{_TRANSFORMERS[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

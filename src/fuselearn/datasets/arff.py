@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import gzip
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 import numpy as np
+import numpy.typing as npt
 
 from fuselearn.datasets.dataset import DatasetError
 
 if TYPE_CHECKING:
     import pandas as pd
+    from scipy import sparse
 
 _QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 _ATTRIBUTE = re.compile(rf"@attribute\s+({_QUOTED}|[^\s{{'\"]+)\s*(.*)", re.IGNORECASE)
@@ -32,13 +34,8 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 _MEKA_LABELS = re.compile(r"(?:^|\s)-C\s+(-?\d+)")
 
 Cell = str | None
-
-
-class ArffTable(NamedTuple):
-    """A table with the name of its relation."""
-
-    relation: str
-    frame: pd.DataFrame
+Row = list[Cell] | dict[int, Cell]
+Places = Sequence[int] | npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -51,6 +48,135 @@ class _Attribute:
     def sparse_default(self) -> str:
         """What a sparse row means by leaving the attribute out."""
         return {"nominal": self.values[0] if self.values else "", "string": ""}.get(self.kind, "0")
+
+    @property
+    def is_number(self) -> bool:
+        """Whether a matrix can hold the attribute; Mulan declares binary features as nominal ones."""
+        return self.kind in ("numeric", "integer") or self.values == ("0", "1")
+
+
+class ArffTable:
+    """The content of an ARFF file, from which frames and sparse matrices of chosen attributes are made.
+
+    Attributes
+    ----------
+    relation : str
+        The name of the relation.
+    columns : list of str
+        The names of the attributes.
+    n_rows : int
+        How many samples there are.
+    is_sparse : bool
+        Whether all samples are written as pairs of an index and a value.
+    """
+
+    def __init__(self, path: Path, relation: str, attributes: list[_Attribute], rows: list[Row], lines: list[int]):
+        self.relation = relation
+        self.columns = [attribute.name for attribute in attributes]
+        self.n_rows = len(rows)
+        self.is_sparse = self.n_rows > 0 and all(isinstance(row, dict) for row in rows)
+        self._path = path
+        self._attributes = dict(zip(self.columns, attributes, strict=True))
+        self._places = {name: place for place, name in enumerate(self.columns)}
+        self._lines = lines
+        self._rows = rows
+        self._entries = _Entries(rows, len(attributes)) if self.is_sparse else None
+
+    def frame(self, names: Sequence[str] | None = None) -> pd.DataFrame:
+        """Return attributes, by default all, as numbers, categories with the declared values, or text."""
+        import pandas as pd
+
+        columns = {name: self._column(name) for name in (self.columns if names is None else names)}
+        return pd.DataFrame(columns, index=pd.RangeIndex(self.n_rows))
+
+    def fits_matrix(self, names: Sequence[str]) -> bool:
+        """Whether samples are sparse and the named attributes are numbers, or 0 and 1."""
+        return self.is_sparse and all(self._attributes[name].is_number for name in names)
+
+    def matrix(self, names: Sequence[str]) -> sparse.csr_array:
+        """Return attributes of sparse samples as a sparse matrix; `fits_matrix` says whether they can be."""
+        from scipy import sparse
+
+        assert self._entries is not None
+        rows, cells, ends = self._entries.gather([self._places[name] for name in names])
+        for place, name in enumerate(names):
+            attribute, span = self._attributes[name], slice(ends[place], ends[place + 1])
+            if attribute.kind == "nominal":
+                self._refuse_undeclared(attribute, cells[span], rows[span])
+        numbers = self._to_numbers(np.repeat(names, np.diff(ends)), cells, rows)
+        matrix = sparse.csc_array((numbers, rows, ends), shape=(self.n_rows, len(names)))
+        matrix.eliminate_zeros()
+        return matrix.tocsr()
+
+    def _column(self, name: str) -> Any:
+        import pandas as pd
+
+        attribute, place = self._attributes[name], self._places[name]
+        cells, rows = self._cells(place, attribute.sparse_default)
+        if attribute.kind == "nominal":
+            self._refuse_undeclared(attribute, cells, rows)
+            return pd.Categorical(cells, categories=list(attribute.values))
+        if attribute.kind == "string":
+            return pd.Series(cells, dtype="object")
+        column = self._to_numbers([name] * len(cells), cells, rows)
+        whole = attribute.kind == "integer" and np.equal(np.mod(column, 1), 0).all()
+        return column.astype(np.int64) if whole else column
+
+    def _cells(self, place: int, default: str) -> tuple[list[Cell], Places]:
+        """Return all cells of an attribute, and the samples that they belong to."""
+        if self._entries is None:
+            cells = [row.get(place, default) if isinstance(row, dict) else row[place] for row in self._rows]
+            return cells, range(self.n_rows)
+        cells = [default] * self.n_rows
+        rows, found, _ = self._entries.gather([place])
+        for row, cell in zip(rows.tolist(), found, strict=True):
+            cells[row] = cell
+        return cells, range(self.n_rows)
+
+    def _refuse_undeclared(self, attribute: _Attribute, cells: list[Cell], rows: Places) -> None:
+        undeclared = set(cells) - set(attribute.values) - {None}
+        if undeclared:
+            first = next(i for i, cell in enumerate(cells) if cell in undeclared)
+            raise DatasetError(
+                f"{self._where(rows[first])} has {cells[first]!r} for {attribute.name!r}, which is not among its "
+                "declared values."
+            )
+
+    def _to_numbers(self, names: Any, cells: list[Cell], rows: Places) -> npt.NDArray[np.float64]:
+        """Return cells as numbers; `names` and `rows` say where each stands."""
+        try:
+            return np.array([np.nan if cell is None else float(cell) for cell in cells], dtype=np.float64)
+        except ValueError as error:
+            bad = next(i for i, cell in enumerate(cells) if cell is not None and not _is_number(cell))
+            raise DatasetError(
+                f"{self._where(rows[bad])} has {cells[bad]!r} for {str(names[bad])!r}, which is not a number."
+            ) from error
+
+    def _where(self, row: int) -> str:
+        return f"Line {self._lines[row]} of {self._path}"
+
+
+class _Entries:
+    """The pairs of an index and a value in sparse samples, by index."""
+
+    def __init__(self, rows: list[Any], n_columns: int) -> None:
+        lengths = [len(row) for row in rows]
+        columns = np.fromiter((place for row in rows for place in row), dtype=np.intp, count=sum(lengths))
+        order = np.argsort(columns, kind="stable")
+        cells = [cell for row in rows for cell in row.values()]
+        self._rows = np.repeat(np.arange(len(rows)), lengths)[order]
+        self._cells = [cells[place] for place in order.tolist()]
+        self._starts = np.searchsorted(columns[order], np.arange(n_columns + 1)).tolist()
+
+    def gather(self, places: Sequence[int]) -> tuple[npt.NDArray[np.intp], list[Cell], npt.NDArray[np.intp]]:
+        """Return the samples that have a value for attributes, one attribute after the other, and the values.
+
+        The third array has the place of the first value of each attribute, and of the end.
+        """
+        spans = [slice(self._starts[place], self._starts[place + 1]) for place in places]
+        rows = np.concatenate([self._rows[span] for span in spans])
+        cells = [cell for span in spans for cell in self._cells[span]]
+        return rows, cells, np.cumsum([0, *(span.stop - span.start for span in spans)])
 
 
 def read_arff(path: Path, encoding: str = "utf-8") -> ArffTable:
@@ -66,19 +192,24 @@ def read_arff(path: Path, encoding: str = "utf-8") -> ArffTable:
     >>> _ = path.write_text(
     ...     "@relation small\n@attribute 'a b' real\n@attribute c {x, y}\n@data\n1.5,x\n{1 y}\n"
     ... )
-    >>> print(read_arff(path).frame)
+    >>> print(read_arff(path).frame())
        a b  c
     0  1.5  x
     1  0.0  y
     """
     lines = _numbered_lines(path, encoding)
     relation, attributes = _read_header(lines, path)
-    rows: list[list[Cell]] = []
+    rows: list[Row] = []
     numbers: list[int] = []
     for number, text in lines:
-        rows.append(_read_row(text, attributes, f"Line {number} of {path}"))
+        rows.append(_read_row(text, len(attributes), f"Line {number} of {path}"))
         numbers.append(number)
-    return ArffTable(relation, _to_frame(attributes, rows, numbers, path))
+    return ArffTable(path, relation, attributes, rows, numbers)
+
+
+def read_attribute_names(path: Path, encoding: str = "utf-8") -> list[str]:
+    """Return the names of a file's attributes, without reading its samples."""
+    return [attribute.name for attribute in _read_header(_numbered_lines(path, encoding), path)[1]]
 
 
 def meka_label_count(relation: str) -> int | None:
@@ -164,37 +295,39 @@ def _read_attribute(text: str, where: str) -> _Attribute:
     )
 
 
-def _read_row(text: str, attributes: list[_Attribute], where: str) -> list[Cell]:
+def _read_row(text: str, n_attributes: int, where: str) -> Row:
     if _WEIGHT.search(text):
         raise DatasetError(f"{where} ends with an instance weight, which is not supported.")
     if text.startswith("{"):
-        return _read_sparse_row(text, attributes, where)
+        return _read_sparse_row(text, n_attributes, where)
     cells = _cells(text, where)
-    if len(cells) != len(attributes):
-        raise DatasetError(f"{where} has {len(cells)} values for {len(attributes)} attributes.")
+    if len(cells) != n_attributes:
+        raise DatasetError(f"{where} has {len(cells)} values for {n_attributes} attributes.")
     return cells
 
 
-def _read_sparse_row(text: str, attributes: list[_Attribute], where: str) -> list[Cell]:
+def _read_sparse_row(text: str, n_attributes: int, where: str) -> dict[int, Cell]:
     if not text.endswith("}"):
         raise DatasetError(f"{where} opens a sparse row but does not close it.")
-    row: list[Cell] = [attribute.sparse_default for attribute in attributes]
-    inside, position, seen = text[1:-1].strip(), 0, set()
-    while position < len(inside):
-        match = _SPARSE_CELL.match(inside, position)
-        if not match:
-            found = inside[position : position + 30]
-            raise DatasetError(f"{where} should hold 'index value' pairs, but has {found!r}.")
-        index = int(match.group(1))
-        if index >= len(attributes):
-            last = len(attributes) - 1
-            raise DatasetError(f"{where} uses the index {index}; the last attribute is {last}.")
-        if index in seen:
+    row: dict[int, Cell] = {}
+    for index, value in _sparse_cells(text[1:-1].strip(), where):
+        if index >= n_attributes:
+            raise DatasetError(f"{where} uses the index {index}; the last attribute is {n_attributes - 1}.")
+        if index in row:
             raise DatasetError(f"{where} gives the index {index} twice.")
-        seen.add(index)
-        row[index] = _value(match.group(2))
-        position = match.end()
+        row[index] = value
     return row
+
+
+def _sparse_cells(text: str, where: str) -> Iterator[tuple[int, Cell]]:
+    position = 0
+    while position < len(text):
+        match = _SPARSE_CELL.match(text, position)
+        if not match:
+            found = text[position : position + 30]
+            raise DatasetError(f"{where} should hold 'index value' pairs, but has {found!r}.")
+        yield int(match.group(1)), _value(match.group(2))
+        position = match.end()
 
 
 def _cells(text: str, where: str) -> list[Cell]:
@@ -230,40 +363,9 @@ def _unquote(raw: str) -> str:
     return re.sub(r"\\(.)", lambda match: _ESCAPES.get(match[1], match[1]), raw[1:-1])
 
 
-def _to_frame(attributes: list[_Attribute], rows: list[list[Cell]], numbers: list[int], path: Path) -> pd.DataFrame:
-    import pandas as pd
-
-    columns = {}
-    for index, attribute in enumerate(attributes):
-        cells = [row[index] for row in rows]
-        if attribute.kind == "nominal":
-            _refuse_undeclared(attribute, cells, numbers, path)
-            columns[attribute.name] = pd.Categorical(cells, categories=list(attribute.values))
-        elif attribute.kind == "string":
-            columns[attribute.name] = pd.Series(cells, dtype="object")
-        else:
-            columns[attribute.name] = _to_numbers(attribute, cells, numbers, path)
-    return pd.DataFrame(columns)
-
-
-def _refuse_undeclared(attribute: _Attribute, cells: list[Cell], numbers: list[int], path: Path) -> None:
-    undeclared = set(cells) - set(attribute.values) - {None}
-    if undeclared:
-        row = next(i for i, cell in enumerate(cells) if cell in undeclared)
-        raise DatasetError(
-            f"Line {numbers[row]} of {path} has {cells[row]!r} for {attribute.name!r}, which is "
-            "not among its declared values."
-        )
-
-
-def _to_numbers(attribute: _Attribute, cells: list[Cell], numbers: list[int], path: Path) -> np.ndarray:
-    column = np.empty(len(cells))
-    for row, cell in enumerate(cells):
-        try:
-            column[row] = np.nan if cell is None else float(cell)
-        except ValueError as error:
-            raise DatasetError(
-                f"Line {numbers[row]} of {path} has {cell!r} for {attribute.name!r}, which is not a number."
-            ) from error
-    whole = attribute.kind == "integer" and np.equal(np.mod(column, 1), 0).all()
-    return column.astype(np.int64) if whole else column
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True

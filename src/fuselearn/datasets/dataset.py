@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import dataclasses
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import pandas as pd
+    from scipy import sparse
 
 
 class DatasetError(ValueError):
@@ -22,7 +24,7 @@ class Dataset:
 
     Parameters
     ----------
-    X : DataFrame
+    X : DataFrame or sparse array
         The features. Columns that are not numeric have pandas' category dtype.
     y : Series or DataFrame
         Multi-class: a Series of class names. Multi-label: a DataFrame with one column of 0 and 1
@@ -33,6 +35,8 @@ class Dataset:
         What the table is about, in a sentence or two.
     source : str
         Where this copy came from.
+    feature_names : sequence of str, optional
+        The names of the features. A frame has them itself; a sparse array does not.
 
     Examples
     --------
@@ -43,11 +47,30 @@ class Dataset:
     >>> X, y = iris
     """
 
-    X: pd.DataFrame
+    X: pd.DataFrame | sparse.csr_array
     y: pd.Series | pd.DataFrame
     name: str
     description: str
     source: str
+    feature_names: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        """Take the names of a frame."""
+        if not self.is_sparse:
+            object.__setattr__(self, "feature_names", [str(name) for name in self.X.columns])
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether X is a sparse array."""
+        return not hasattr(self.X, "columns")
+
+    def dense(self) -> Dataset:
+        """Return the same dataset with a frame for X, whatever that takes."""
+        if not self.is_sparse:
+            return self
+        import pandas as pd
+
+        return dataclasses.replace(self, X=pd.DataFrame(self.X.toarray(), columns=list(self.feature_names)))
 
     @property
     def task(self) -> str:
@@ -59,7 +82,7 @@ class Dataset:
         """How many classes, or how many labels, there are."""
         return int(self.y.shape[1] if self.y.ndim == 2 else self.y.nunique())
 
-    def __iter__(self) -> Iterator[pd.DataFrame | pd.Series]:
+    def __iter__(self) -> Iterator[pd.DataFrame | pd.Series | sparse.csr_array]:
         """Yield X, then y."""
         yield self.X
         yield self.y

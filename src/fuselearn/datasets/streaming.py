@@ -10,18 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fuselearn.datasets import segments
+from fuselearn.datasets.arff import ArffTable
 from fuselearn.datasets.dataset import DatasetError
+from fuselearn.datasets.delimited import TextFormat, use_points
 from fuselearn.datasets.storage import exact_floats
-from fuselearn.datasets.tables import (
-    MISSING,
-    file_kind,
-    malformed,
-    read_columns,
-    read_frame,
-    separator,
-    text_encoding,
-)
-from fuselearn.datasets.targets import name_columns
+from fuselearn.datasets.tables import csv_options, file_kind, read_columns, read_whole, reading_errors
+from fuselearn.datasets.targets import name_columns, require_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,15 +36,21 @@ class Wanted:
         Columns of categories; their cells are read as text.
     others : sequence of str, default=()
         Columns of a kind that is not known: numbers where all cells of a block are, else text.
+    index : str, optional
+        The column that names the samples; it becomes the index of the blocks.
+    sparse : bool, default=False
+        Whether the model takes sparse arrays, if the samples of an ARFF file are sparse. Then all columns are numbers.
     """
 
     numbers: Sequence[str] = ()
     texts: Sequence[str] = ()
     others: Sequence[str] = ()
+    index: str | None = None
+    sparse: bool = False
 
     @property
     def names(self) -> list[str]:
-        """All of them."""
+        """All of them but the index."""
         return [*self.numbers, *self.texts, *self.others]
 
 
@@ -65,6 +65,8 @@ class TableStream:
         The columns to read, which may stand in any order and among others.
     block_rows : int, default=50_000
         Most rows in a block.
+    form : TextFormat, optional
+        How the text of CSV and ARFF files is read.
 
     Attributes
     ----------
@@ -90,49 +92,77 @@ class TableStream:
     {'weight': [120.0], 'colour': ['red']}
     """
 
-    def __init__(self, path: str | os.PathLike[str], wanted: Wanted, *, block_rows: int = BLOCK_ROWS) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        wanted: Wanted,
+        *,
+        block_rows: int = BLOCK_ROWS,
+        form: TextFormat | None = None,
+    ) -> None:
         self.path = Path(path)
         self.wanted = wanted
         self.block_rows = block_rows
-        if not self.path.is_file():
-            raise FileNotFoundError(f"There is no file {self.path}.")
+        self.form = form or TextFormat()
+        self.columns = read_columns(self.path, self.form)
         self.kind = file_kind(self.path)
-        self.columns = read_columns(self.path)
-        missing = [name for name in wanted.names if name not in self.columns]
+        if wanted.index is not None:
+            require_columns(self.columns, [wanted.index], str(self.path), "use as the index")
+        known = set(self.columns)
+        missing = [name for name in wanted.names if name not in known]
         if missing:
             raise DatasetError(
                 f"{self.path} lacks {'the column' if len(missing) == 1 else 'the columns'} {name_columns(missing)}, "
                 "which the model was trained on."
             )
-        self.ignored = [name for name in self.columns if name not in set(wanted.names)]
+        used = {*wanted.names, wanted.index}
+        self.ignored = [name for name in self.columns if name not in used]
 
-    def __iter__(self) -> Generator[pd.DataFrame]:
-        """Yield the blocks, each with the wanted columns in the order in which they were asked for."""
+    def __iter__(self) -> Generator[Any]:
+        """Yield the blocks, each with the wanted columns in the order in which they were asked for.
+
+        Blocks are frames, or sparse arrays if those are wanted and the file has sparse samples. A file without samples
+        is one block without samples.
+        """
+        n_blocks = 0
+        for block in self._blocks():
+            yield block
+            n_blocks += 1
+        if n_blocks == 0:
+            import pandas as pd
+
+            yield self._tidy(pd.DataFrame(columns=self.columns))
+
+    def _blocks(self) -> Iterator[Any]:
         if self.kind in (".csv", ".tsv"):
-            yield from self._csv_blocks()
-        elif self.kind == ".parquet":
-            yield from self._parquet_blocks()
+            return self._csv_blocks()
+        return self._parquet_blocks() if self.kind == ".parquet" else self._arff_blocks()
+
+    def _arff_blocks(self) -> Iterator[Any]:
+        table = read_whole(self.path, self.form)
+        starts = range(0, table.n_rows, self.block_rows)
+        as_matrix = self.wanted.sparse and self.wanted.index is None
+        if as_matrix and isinstance(table, ArffTable) and table.fits_matrix(self.wanted.names):
+            matrix = table.matrix(self.wanted.names)
+            yield from (matrix[start : start + self.block_rows] for start in starts)
         else:
-            frame = read_frame(self.path)
-            for start in range(0, len(frame), self.block_rows):
-                yield self._tidy(frame.iloc[start : start + self.block_rows])
+            frame = table.frame(self._read_names())
+            yield from (self._tidy(frame.iloc[start : start + self.block_rows]) for start in starts)
+
+    def _read_names(self) -> list[str]:
+        """Return the columns to read; one may be both a feature and the index."""
+        return list(dict.fromkeys([*self.wanted.names, *([] if self.wanted.index is None else [self.wanted.index])]))
 
     def _csv_blocks(self) -> Iterator[pd.DataFrame]:
-        options: dict[str, Any] = {
-            "sep": separator(self.path),
-            # All columns are read, since pandas checks the number of cells in a line only then.
-            "dtype": {
-                **dict.fromkeys(self.wanted.numbers, "float64"),
-                **dict.fromkeys([*self.wanted.texts, *self.ignored], "str"),
-            },
-            "keep_default_na": False,
-            "na_values": list(MISSING),
-            "encoding": text_encoding("utf-8"),
-            "low_memory": False,
-            **exact_floats(),
+        options = csv_options(self.path, self.form)
+        index = [] if self.wanted.index is None else [self.wanted.index]
+        # All columns are read, since pandas checks the number of cells in a line only then.
+        options["dtype"] = {
+            **dict.fromkeys([*self.wanted.texts, *index, *self.ignored], "str"),
+            **dict.fromkeys(self.wanted.numbers, "float64"),
         }
         n_rows = 0
-        if not self.wanted.texts and self.path.stat().st_size > segments.SEGMENT_BYTES:
+        if not self.wanted.texts and not index and self.form.is_plain and self._is_large():
             try:
                 for block in self._segment_blocks(options):
                     yield block
@@ -141,7 +171,11 @@ class TableStream:
                     return
             except segments.NotCutError:
                 pass  # and see what a reader from the beginning makes of it
-        yield from self._blocks_in_one_go(options, n_rows)
+        with reading_errors(self.path, self.form):
+            yield from self._blocks_in_one_go(options, n_rows)
+
+    def _is_large(self) -> bool:
+        return self.path.stat().st_size > segments.SEGMENT_BYTES
 
     def _segment_blocks(self, options: dict[str, Any]) -> Iterator[pd.DataFrame]:
         from joblib import cpu_count
@@ -160,21 +194,13 @@ class TableStream:
 
         n_rows = 0
         try:
-            first = pd.read_csv(self.path, nrows=1, **{**options, "dtype": str})
-            if not isinstance(first.index, pd.RangeIndex):  # pandas takes surplus cells of the first row for an index
-                raise DatasetError(
-                    f"{self.path} is not a well-formed table: its first row has more cells than there are column names."
-                )
             with pd.read_csv(self.path, chunksize=self.block_rows, **options) as blocks:
                 for block in blocks:
                     n_rows += len(block)
                     if n_rows > n_given or not n_given:
-                        yield block[self.wanted.names].iloc[max(n_given - n_rows, -len(block)) :]
-        except pd.errors.ParserError as error:
-            raise malformed(self.path, error) from error
-        except UnicodeDecodeError as error:
-            raise DatasetError(f"{self.path} cannot be read as UTF-8 text ({error}).") from error
-        except DatasetError:
+                        rest = block.iloc[max(n_given - n_rows, -len(block)) :]
+                        yield self._arrange(use_points(rest, self.form.decimal))
+        except (DatasetError, UnicodeError, pd.errors.ParserError):
             raise
         except ValueError as error:
             culprit = _name_culprit(self.path, self.wanted.numbers, options, self.block_rows)
@@ -184,11 +210,17 @@ class TableStream:
         from pyarrow.parquet import ParquetFile
 
         with ParquetFile(self.path) as file:
-            for batch in file.iter_batches(self.block_rows, columns=self.wanted.names):
+            for batch in file.iter_batches(self.block_rows, columns=self._read_names()):
                 yield self._tidy(batch.to_pandas())
 
+    def _arrange(self, block: pd.DataFrame) -> pd.DataFrame:
+        """Put the columns into order, and name the samples."""
+        if self.wanted.index is not None:
+            block = block.set_index(self.wanted.index, drop=False)
+        return block[self.wanted.names]
+
     def _tidy(self, block: pd.DataFrame) -> pd.DataFrame:
-        block = block[self.wanted.names].reset_index(drop=True)
+        block = self._arrange(block.reset_index(drop=True))
         for name in self.wanted.numbers:
             try:
                 block[name] = block[name].astype("float64")
@@ -206,9 +238,10 @@ def _name_culprit(path: Path, numbers: Sequence[str], options: dict[str, Any], b
     with pd.read_csv(path, chunksize=block_rows, **{**options, "usecols": list(numbers), "dtype": str}) as blocks:
         for block in blocks:
             for name in numbers:
-                cells = block[name].dropna()
+                cells = use_points(block[[name]].dropna(), options["decimal"])[name]
                 bad = cells[pd.to_numeric(cells, errors="coerce").isna()]
                 if len(bad):
-                    line = bad.index[0] + 2
-                    return f"column {name!r} holds {bad.iloc[0]!r} in line {line}, where the model expects a number."
+                    line, cell = bad.index[0] + 2, bad.iloc[0]
+                    hint = " Is the comma the decimal mark?" if "," in cell and options["decimal"] == "." else ""
+                    return f"column {name!r} holds {cell!r} in line {line}, where the model expects a number.{hint}"
     return "a cell cannot be read as a number."

@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
-import codecs
 import os
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fuselearn.datasets.arff import meka_label_count, read_arff, read_mulan_labels
+from fuselearn.datasets.arff import ArffTable, meka_label_count, read_arff, read_attribute_names, read_mulan_labels
 from fuselearn.datasets.dataset import Dataset, DatasetError
-from fuselearn.datasets.storage import exact_floats
+from fuselearn.datasets.delimited import MISSING, TextFormat, malformed, read_delimited, read_names
 from fuselearn.datasets.targets import (
     CLASS_COLUMN,
     LABEL_PREFIX,
+    class_names,
+    code_labels,
     name_columns,
-    split_classes,
-    split_labels,
+    require_columns,
+    tidy_features,
 )
 
 if TYPE_CHECKING:
     import pandas as pd
 
-MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
+    from fuselearn.datasets.cleaning import TableCleaner
 
-_SEPARATORS = {".csv": ",", ".tsv": "\t"}
+SEPARATORS = {".csv": None, ".tsv": "\t"}
+
+FRAME_FEATURES = 100
+"""A sparse ARFF file with more numeric features than this becomes a sparse array."""
 
 
 class _Labels(NamedTuple):
@@ -42,6 +46,8 @@ def read_table(
     sep: str | None = None,
     missing: Sequence[str] = MISSING,
     encoding: str = "utf-8",
+    decimal: str = ".",
+    cleaner: TableCleaner | None = None,
 ) -> Dataset:
     r"""Read a table with classes or labels from a file.
 
@@ -57,17 +63,24 @@ def read_table(
         prefix that all of them share, and which is cut off; a number n for the first n columns,
         negative for the last n; or Mulan's XML file (a path that ends with ``.xml``).
     sep : str, optional
-        What separates the cells of a CSV file. By default a comma, and a tab for TSV.
+        What separates the cells of a CSV file. By default the comma, semicolon, tab or bar that cuts the first lines
+        into the most cells, and a tab for TSV.
     missing : sequence of str
         The cells of a CSV file that are read as missing. "None" is not among them by default,
         since it is often the name of a category.
     encoding : str, default="utf-8"
         Of CSV and ARFF files.
+    decimal : str, default="."
+        The decimal mark in CSV files.
+    cleaner : TableCleaner, optional
+        What decides about each feature; it is fitted. By default, numeric columns stay numbers and all others become
+        categories.
 
     Returns
     -------
     Dataset
-        It unpacks into ``X, y``. Numeric columns stay numbers, all others become categories.
+        It unpacks into ``X, y``. X is a frame, or a sparse array if an ARFF file has sparse samples with more than 100
+        features, all of them numbers.
 
     Notes
     -----
@@ -88,37 +101,74 @@ def read_table(
     path = Path(path)
     if target is not None and labels is not None:
         raise DatasetError("Name either a target (one class per row) or labels, not both.")
-    if not path.is_file():
-        raise FileNotFoundError(f"There is no file {path}.")
-    _refuse_unknown_encoding(encoding)
-    try:
-        frame, relation = _read(path, sep, missing, encoding)
-    except UnicodeDecodeError as error:
-        raise DatasetError(f"{path} cannot be read as {encoding} text ({error}); pass the right encoding.") from error
-    except (EOFError, zlib.error, OSError) as error:
-        raise DatasetError(f"{path} cannot be read: {error}.") from error
-    if len(frame) == 0:
+    table = read_whole(path, TextFormat(sep, encoding, decimal, missing))
+    if table.n_rows == 0:
         raise DatasetError(f"{path} has column names but no rows.")
     where, name = str(path), path.name.split(".")[0]
-    found = None if target is not None else _find_labels(frame, labels, relation, path)
+    found = None if target is not None else _find_labels(table, labels, path)
     if found is not None:
-        X, Y = split_labels(frame, found.columns, where)
-        Y = Y.rename(columns=lambda column: str(column).removeprefix(found.prefix))
-        return Dataset(X, Y, name, f"The table {path.name}.", where)
-    if target is None and CLASS_COLUMN not in frame.columns:
+        require_columns(table.columns, found.columns, where, "use as a label")
+        y = code_labels(table.frame(found.columns), where)
+        y = y.rename(columns=lambda column: str(column).removeprefix(found.prefix))
+    elif target is None and CLASS_COLUMN not in table.columns:
         raise DatasetError(
-            f"{path} does not say what to predict: pass target='...' for one class per row or "
-            f"labels=[...] for several labels. The columns are {name_columns(frame.columns)}."
+            f"{path} does not say what to predict: name the target, a column with one class per row, or the columns "
+            f"of several labels. The columns are {name_columns(table.columns)}."
         )
-    X, y = split_classes(frame, CLASS_COLUMN if target is None else target, where)
-    return Dataset(X, y, name, f"The table {path.name}.", where)
+    else:
+        found = _Labels([CLASS_COLUMN if target is None else target])
+        require_columns(table.columns, found.columns, where, "use as the target")
+        y = class_names(table.frame(found.columns)[found.columns[0]], where)
+    features = [column for column in table.columns if column not in set(found.columns)]
+    X, names = _read_features(table, features, cleaner, where)
+    return Dataset(X, y, name, f"The table {path.name}.", where, names)
 
 
-def _refuse_unknown_encoding(encoding: str) -> None:
-    try:
-        codecs.lookup(encoding)
-    except LookupError as error:
-        raise DatasetError(f"There is no encoding called {encoding!r}.") from error
+def _read_features(
+    table: FrameTable | ArffTable, names: list[str], cleaner: TableCleaner | None, where: str
+) -> tuple[Any, list[str]]:
+    """Return the features and their names."""
+    if not names:
+        raise DatasetError(f"{where} has no feature columns besides the target.")
+    chosen = names if cleaner is None else cleaner.choose(names, where)
+    if isinstance(table, ArffTable) and len(chosen) > FRAME_FEATURES and table.fits_matrix(chosen):
+        return table.matrix(chosen), chosen
+    frame = table.frame(names)
+    X = tidy_features(frame, where) if cleaner is None else cleaner.fit_transform(frame)
+    return X, list(X.columns)
+
+
+class FrameTable(NamedTuple):
+    """A table that is read as a frame."""
+
+    content: pd.DataFrame
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return [str(name) for name in self.content.columns]
+
+    @property
+    def n_rows(self) -> int:
+        """How many samples there are."""
+        return len(self.content)
+
+    def frame(self, names: Sequence[str]) -> pd.DataFrame:
+        """Return some of the columns."""
+        return self.content[list(names)]
+
+
+def read_whole(path: Path, form: TextFormat) -> FrameTable | ArffTable:
+    """Read all columns of a file, whatever they mean."""
+    if not path.is_file():
+        raise FileNotFoundError(f"There is no file {path}.")
+    kind = file_kind(path)
+    with reading_errors(path, form):
+        if kind in SEPARATORS:
+            return FrameTable(read_delimited(path, csv_options(path, form)))
+        if kind == ".parquet":
+            return FrameTable(_read_parquet(path))
+        return read_arff(path, form.encoding)
 
 
 def file_kind(path: Path) -> str:
@@ -126,98 +176,49 @@ def file_kind(path: Path) -> str:
     suffixes = [suffix.lower() for suffix in path.suffixes]
     kind = suffixes[-2] if suffixes[-1:] == [".gz"] and len(suffixes) > 1 else (suffixes or [""])[-1]
     kind = {".pq": ".parquet"}.get(kind, kind)
-    if kind not in (*_SEPARATORS, ".arff", ".parquet"):
+    if kind not in (*SEPARATORS, ".arff", ".parquet"):
         raise DatasetError(
             f"{path} has an unknown ending; .csv, .tsv and .arff (each also with .gz) and .parquet can be read."
         )
     return kind
 
 
-def separator(path: Path) -> str:
-    """Return what separates the cells of a CSV or TSV file."""
-    return _SEPARATORS[file_kind(path)]
+def csv_options(path: Path, form: TextFormat) -> dict[str, Any]:
+    """Return the options by which pandas reads a CSV or TSV file."""
+    return form.options(path, SEPARATORS[file_kind(path)])
 
 
-def text_encoding(encoding: str) -> str:
-    """Return an encoding that skips a byte order mark, which Excel writes, and which would become part of a name."""
-    return "utf-8-sig" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
-
-
-def malformed(path: Path, error: ValueError) -> DatasetError:
-    """Say in a sentence what pandas found in a file that is no table."""
-    reason = str(error).removeprefix("Error tokenizing data. C error: ").strip()
-    return DatasetError(f"{path} is not a well-formed table: {reason}.")
-
-
-def read_columns(path: Path) -> list[str]:
-    """Return the names of a file's columns, without reading its rows where the format allows it."""
+def read_columns(path: Path, form: TextFormat) -> list[str]:
+    """Return the names of a file's columns without reading its samples."""
+    if not path.is_file():
+        raise FileNotFoundError(f"There is no file {path}.")
     kind = file_kind(path)
-    if kind in _SEPARATORS:
-        import pandas as pd
-
-        try:
-            head = pd.read_csv(path, sep=_SEPARATORS[kind], nrows=0, dtype=str, encoding=text_encoding("utf-8"))
-        except pd.errors.EmptyDataError as error:
-            raise DatasetError(f"{path} is empty.") from error
-        except pd.errors.ParserError as error:
-            raise malformed(path, error) from error
-        except UnicodeDecodeError as error:
-            raise DatasetError(f"{path} cannot be read as UTF-8 text ({error}).") from error
-        return [str(name) for name in head.columns]
-    if kind == ".parquet":
-        return _parquet_columns(path)
-    return [str(name) for name in read_frame(path).columns]
+    with reading_errors(path, form):
+        if kind in SEPARATORS:
+            return read_names(path, csv_options(path, form))
+        if kind == ".parquet":
+            return _parquet_columns(path)
+        return read_attribute_names(path, form.encoding)
 
 
-def read_frame(path: Path) -> pd.DataFrame:
-    """Read all columns of a file, whatever they mean."""
-    return _read(path, None, MISSING, "utf-8")[0]
-
-
-def _read(path: Path, sep: str | None, missing: Sequence[str], encoding: str) -> tuple[pd.DataFrame, str]:
-    """Read any format; the second value is the relation of an ARFF file, or nothing."""
-    kind = file_kind(path)
-    if kind in _SEPARATORS:
-        return _read_csv(path, sep or _SEPARATORS[kind], missing, encoding), ""
-    if kind == ".parquet":
-        return _read_parquet(path), ""
-    table = read_arff(path, encoding)
-    return table.frame, table.relation
-
-
-def _read_csv(path: Path, sep: str, missing: Sequence[str], encoding: str) -> pd.DataFrame:
+@contextmanager
+def reading_errors(path: Path, form: TextFormat) -> Iterator[None]:
+    """Turn what a reader raises about a file into a sentence."""
     import pandas as pd
 
-    encoding = text_encoding(encoding)
     try:
-        # Two lines, since pandas would take surplus cells of the second one for an index.
-        head = pd.read_csv(path, sep=sep, header=None, nrows=2, dtype=str, encoding=encoding, na_filter=False)
-        _refuse_bad_names(head.iloc[0].tolist(), sep, path)
-        return pd.read_csv(
-            path,
-            sep=sep,
-            keep_default_na=False,
-            na_values=list(missing),
-            encoding=encoding,
-            low_memory=False,
-            **exact_floats(),
-        )
+        yield
     except pd.errors.EmptyDataError as error:
         raise DatasetError(f"{path} is empty.") from error
     except pd.errors.ParserError as error:
         raise malformed(path, error) from error
-
-
-def _refuse_bad_names(names: list[str], sep: str, path: Path) -> None:
-    for position, name in enumerate(names, start=1):
-        if not name.strip():
-            raise DatasetError(f"Column {position} of {path} has no name in the first line.")
-        if name in names[: position - 1]:
-            raise DatasetError(f"{path} has two columns named {name!r}.")
-    if len(names) == 1:
-        other = next((mark for mark in ";\t|," if mark != sep and mark in names[0]), None)
-        hint = f"; are the cells separated by {other!r}? Then pass sep={other!r}" if other else ""
-        raise DatasetError(f"{path} has only one column{hint}.")
+    except UnicodeError as error:
+        raise DatasetError(
+            f"{path} cannot be read as {form.encoding} text ({error}). Pass its encoding (--encoding on the command "
+            "line), often latin-1, cp1252 or utf-16."
+        ) from error
+    except (EOFError, zlib.error, OSError) as error:
+        raise DatasetError(f"{path} cannot be read: {error}.") from error
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:
@@ -247,15 +248,12 @@ def _parquet_errors(path: Path) -> Iterator[None]:
 
 
 def _find_labels(
-    frame: pd.DataFrame,
-    labels: Sequence[str] | str | int | os.PathLike[str] | None,
-    relation: str,
-    path: Path,
+    table: FrameTable | ArffTable, labels: Sequence[str] | str | int | os.PathLike[str] | None, path: Path
 ) -> _Labels | None:
     """Tell which columns are labels, from the argument or from the file itself."""
-    columns = [str(column) for column in frame.columns]
+    columns = table.columns
     if labels is None:
-        count, xml = meka_label_count(relation), _mulan_file(path)
+        count, xml = meka_label_count(table.relation) if isinstance(table, ArffTable) else None, mulan_file(path)
         if count is not None:
             return _Labels(_label_end(columns, count, path))
         if xml.is_file():
@@ -275,10 +273,13 @@ def _find_labels(
         if not found:
             raise DatasetError(f"No column of {path} starts with {labels!r}. The columns are {name_columns(columns)}.")
         return _Labels(found, prefix=labels)
+    if not labels:
+        raise DatasetError(f"No label column was named for {path}.")
     return _Labels(list(labels))
 
 
-def _mulan_file(path: Path) -> Path:
+def mulan_file(path: Path) -> Path:
+    """Return where the label file of an ARFF file would lie."""
     stem = path.with_suffix("") if path.suffix == ".gz" else path
     # Only an ARFF file has a label file beside it; any other XML file is a stranger.
     return stem.with_suffix(".xml") if stem.suffix.lower() == ".arff" else Path(os.devnull)

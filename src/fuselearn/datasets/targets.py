@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 LABEL_PREFIX = "label:"
 CLASS_COLUMN = "class"
 
+FEW_CLASSES, MANY_CLASSES = 10, 50
+
 _LABEL_WORDS = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1, "no": 0, "yes": 1}
 
 
@@ -35,21 +37,22 @@ def name_columns(columns: Iterable[Hashable], limit: int = 8) -> str:
     return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
 
 
-def require_columns(frame: pd.DataFrame, wanted: Sequence[str], where: str, role: str) -> None:
+def require_columns(columns: Iterable[Hashable], wanted: Sequence[str], where: str, purpose: str) -> None:
     """Refuse names that the table does not have, and suggest the nearest one."""
+    columns = list(columns)
     for name in wanted:
-        if name in frame.columns:
+        if name in columns:
             continue
-        near = difflib.get_close_matches(str(name), [str(c) for c in frame.columns], n=1)
+        near = difflib.get_close_matches(str(name), [str(column) for column in columns], n=1)
         hint = f"; did you mean {near[0]!r}?" if near else "."
         raise DatasetError(
-            f"{where} has no column {name!r} to use as the {role}{hint} The columns are {name_columns(frame.columns)}."
+            f"{where} has no column {name!r} to {purpose}{hint} The columns are {name_columns(columns)}."
         )
 
 
 def split_classes(frame: pd.DataFrame, target: str, where: str) -> tuple[pd.DataFrame, pd.Series]:
     """Split off one column of classes."""
-    require_columns(frame, [target], where, "target")
+    require_columns(frame.columns, [target], where, "use as the target")
     features = tidy_features(frame.drop(columns=[target]), where)
     return features, class_names(frame[target], where)
 
@@ -58,7 +61,7 @@ def split_labels(frame: pd.DataFrame, labels: Sequence[str], where: str) -> tupl
     """Split off several columns of labels."""
     if not labels:
         raise DatasetError(f"No label column was named for {where}.")
-    require_columns(frame, labels, where, "label")
+    require_columns(frame.columns, labels, where, "use as the label")
     features = tidy_features(frame.drop(columns=list(labels)), where)
     return features, code_labels(frame[list(labels)], where)
 
@@ -114,6 +117,30 @@ def class_names(column: pd.Series, where: str) -> pd.Series:
             )
         return column.astype("int64")
     return column.copy()
+
+
+def doubt_classes(classes: pd.Series) -> str | None:
+    """Say why the values of a target look like measurements or free text rather than classes, or return None.
+
+    Numbers are doubted if there are more than 50 different ones, or fewer than five samples of each on average; text if
+    there are fewer than two. Up to ten classes are never doubted.
+
+    >>> import pandas as pd
+    >>> doubt_classes(pd.Series(range(30)))
+    'has 30 different numbers in 30 samples, which look like measurements'
+    >>> doubt_classes(pd.Series(["a", "b", "c"]))
+    """
+    from pandas.api.types import is_numeric_dtype
+
+    n_samples, n_classes = len(classes), classes.nunique()
+    if n_classes <= FEW_CLASSES:
+        return None
+    if is_numeric_dtype(classes.dtype):
+        if n_classes > MANY_CLASSES or n_samples < 5 * n_classes:
+            return f"has {n_classes} different numbers in {n_samples} samples, which look like measurements"
+    elif n_samples < 2 * n_classes:
+        return f"has {n_classes} different values in {n_samples} samples, which look like names or free text"
+    return None
 
 
 def code_labels(frame: pd.DataFrame, where: str) -> pd.DataFrame:

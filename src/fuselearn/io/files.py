@@ -118,7 +118,9 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
         ``format`` (version of the file format), ``fuselearn`` (version that wrote it), ``model`` (name of the class, or
         of the steps of a pipeline), ``date`` (ISO 8601, UTC), ``versions`` (of Python and other packages), and, as far
         as the model knows them, ``columns`` (each a dict with ``name``, and ``type`` and ``categories`` where the trees
-        take the columns as they are), ``classes`` or ``labels``, and ``training_shape`` (rows and columns).
+        take the columns as they are, ``format`` and ``words`` where text is read as dates and numbers), ``left_out``
+        (columns of the training table that are no features), ``classes`` or ``labels``, and ``training_shape`` (rows
+        and columns).
     """
     with open(path, "rb") as file, _refusing(f"{os.fspath(path)} cannot be read."), zipfile.ZipFile(file) as archive:
         return _parse_header(_read_stored(archive, HEADER))

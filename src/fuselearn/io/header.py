@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from fuselearn import __version__
+from fuselearn.datasets import SparseColumns, TableCleaner
+from fuselearn.datasets.cleaning import first_step
 from fuselearn.io.contents import walk_parts
 from fuselearn.sensors import TableCoder
 
@@ -43,6 +45,8 @@ def describe_model(model: Any) -> dict[str, Any]:
     columns = describe_columns(model)
     if columns is not None:
         header["columns"] = columns
+    if isinstance(reader := first_step(model), TableCleaner):
+        header["left_out"] = [column.name for column in reader.columns_ if not column.is_feature]
     name = "labels" if hasattr(last, "labels_") else "classes"
     if hasattr(last, f"{name}_"):
         header[name] = np.asarray(getattr(last, f"{name}_")).tolist()
@@ -58,10 +62,13 @@ def describe_columns(model: Any) -> list[dict[str, Any]] | None:
     Returns
     -------
     list of dict
-        Each with ``name``, and, where the trees take the columns as they are, ``type`` and ``categories``.
+        Each with ``name``, and, where the trees take the columns as they are, ``type`` and ``categories``; where text
+        is read as dates and numbers, ``format`` and ``words``.
     """
     if not hasattr(model, "n_features_in_"):
         return None
+    if isinstance(reader := first_step(model), TableCleaner | SparseColumns):
+        return reader.describe_columns()
     names = getattr(model, "feature_names_in_", None)
     coder = _find_coder(model)
     columns = []

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from joblib import effective_n_jobs, parallel_config
 
-from fuselearn.datasets import DatasetError, TableStream, Wanted
+from fuselearn.datasets import DatasetError, SparseColumns, TableStream, TextFormat, Wanted
+from fuselearn.datasets.cleaning import first_step
 from fuselearn.datasets.tables import read_columns
 from fuselearn.io.header import describe_columns, find_predictor
 
@@ -27,7 +28,14 @@ __all__ = ["format_answers", "open_rows", "predict_blocks"]
 MOST_BLOCKS = 4  # in memory at once; where there are more threads, they share one
 
 
-def open_rows(model: Any, path: str | os.PathLike[str], *, block_rows: int | None = None) -> TableStream:
+def open_rows(
+    model: Any,
+    path: str | os.PathLike[str],
+    *,
+    block_rows: int | None = None,
+    form: TextFormat | None = None,
+    index: str | None = None,
+) -> TableStream:
     """Open a file of new rows for a model.
 
     Parameters
@@ -39,32 +47,45 @@ def open_rows(model: Any, path: str | os.PathLike[str], *, block_rows: int | Non
         names takes all columns in their order.
     block_rows : int, optional
         Most rows in memory at once.
+    form : TextFormat, optional
+        How the text of the file is read.
+    index : str, optional
+        A column that names the samples, to be given beside the predictions.
 
     Returns
     -------
     TableStream
-        For `predict_blocks`; its ``ignored`` lists the columns that the model does not know.
+        For `predict_blocks`; its ``ignored`` lists the columns that the model does not use.
 
     Raises
     ------
     DatasetError
         If columns are missing; they are named.
     """
-    options = {} if block_rows is None else {"block_rows": block_rows}
+    form = form or TextFormat()
+    options: dict[str, Any] = {"form": form} | ({} if block_rows is None else {"block_rows": block_rows})
     columns = describe_columns(model)
     if columns is None:
         raise DatasetError(f"{type(model).__name__} does not say which columns it takes.")
     if not hasattr(model, "feature_names_in_"):
-        names = read_columns(Path(path))
+        names = [name for name in read_columns(Path(path), form) if name != index]
         if len(names) != len(columns):
             raise DatasetError(
                 f"{os.fspath(path)} has {len(names)} columns; the model was trained on {len(columns)}, without names."
             )
-        return TableStream(path, Wanted(others=names), **options)
-    kinds: dict[str, list[str]] = {"number": [], "category": [], "": []}
+        return TableStream(path, Wanted(others=names, index=index), **options)
+    wanted: dict[str, list[str]] = {"numbers": [], "texts": [], "others": []}
     for column in columns:
-        kinds[column.get("type", "")].append(column["name"])
-    return TableStream(path, Wanted(kinds["number"], kinds["category"], kinds[""]), **options)
+        wanted[_reading(column)].append(column["name"])
+    is_sparse = isinstance(first_step(model), SparseColumns)
+    return TableStream(path, Wanted(**wanted, index=index, sparse=is_sparse), **options)
+
+
+def _reading(column: dict[str, Any]) -> str:
+    """Tell how the cells of a column are read: dates, truth values and words among numbers are text in a file."""
+    if "type" not in column:
+        return "others"
+    return "numbers" if column["type"] == "number" and not column.get("words") else "texts"
 
 
 def predict_blocks(model: Any, rows: TableStream, *, proba: bool = False) -> Generator[pd.DataFrame]:
@@ -83,7 +104,8 @@ def predict_blocks(model: Any, rows: TableStream, *, proba: bool = False) -> Gen
     ------
     DataFrame
         The column ``prediction``, of categories where classes are text, or one column of 0 and 1 per label; and, if
-        asked for, a column ``p:NAME`` with the probability of each class or label.
+        asked for, a column ``p:NAME`` with the probability of each class or label. The index of the rows, if there is
+        one, comes first. A file without samples gives one frame without samples.
     """
     n_threads = effective_n_jobs(getattr(find_predictor(model), "n_jobs", None))
     each_alone = 1 < n_threads <= MOST_BLOCKS
@@ -151,17 +173,35 @@ def _format_line(cell: Any) -> bytes:
 
 def _predict(model: Any, block: pd.DataFrame, proba: bool, alone: bool) -> pd.DataFrame:
     """Predict for a block, with a single thread if the others have blocks of their own."""
-    rows = _arrange(block, getattr(model, "feature_names_in_", None))
-    with parallel_config("sequential") if alone else nullcontext():
-        predicted = np.asarray(model.predict(rows))
-        chances = model.predict_proba(rows) if proba else None
-    return _tabulate(model, predicted, chances)
+    if block.shape[0] == 0:
+        answer = _tabulate(model, *_no_predictions(model, proba))
+    else:
+        rows = _arrange(block, getattr(model, "feature_names_in_", None))
+        with parallel_config("sequential") if alone else nullcontext():
+            predicted = np.asarray(model.predict(rows))
+            chances = model.predict_proba(rows) if proba else None
+        answer = _tabulate(model, predicted, chances)
+    if getattr(block, "index", None) is not None and block.index.name is not None:
+        if block.index.name in answer.columns:
+            raise DatasetError(f"The index {block.index.name!r} has the name of a column of the predictions.")
+        answer.insert(0, block.index.name, block.index)
+    return answer
 
 
-def _arrange(block: pd.DataFrame, names: Any) -> Any:
+def _no_predictions(model: Any, proba: bool) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64] | None]:
+    """Return predictions and probabilities for no samples, which models refuse to be asked for."""
+    labels, classes = _attribute(model, "labels_", None), _attribute(model, "classes_", ())
+    names = classes if labels is None else labels
+    predicted = np.asarray(classes)[:0] if labels is None else np.empty((0, len(labels)), dtype=np.int64)
+    return predicted, np.empty((0, len(names))) if proba else None
+
+
+def _arrange(block: Any, names: Any) -> Any:
     """Give the rows as the model takes them: with its columns in their order, or without names if it knows none."""
     if names is None:
         return block.to_numpy()
+    if not hasattr(block, "columns"):  # a sparse array was read in the right order
+        return block
     return block if list(block.columns) == list(names) else block[list(names)]
 
 

@@ -25,6 +25,9 @@ ROOMS = ("codes", "combine", "ensembles", "filters", "multilabel", "sensors")
 
 PARTS = frozenset(
     {
+        "fuselearn.datasets.cleaning.TableCleaner",
+        "fuselearn.datasets.recognition.Column",
+        "fuselearn.datasets.sparse_columns.SparseColumns",
         "fuselearn.engines.tree.growing.TreeSettings",
         "numpy.dtype",
         "scipy.sparse._bsr.bsr_array",

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fuselearn.datasets import Dataset, DatasetError, load, read_table, registry
+from fuselearn.datasets import Dataset, DatasetError, TableCleaner, load, read_table, registry
 from fuselearn.datasets.noise import KINDS
 
 __all__ = ["SUITES", "Suite", "Table", "derive_seed", "get_suite", "table_suite"]
@@ -67,12 +67,22 @@ class Table:
         The column of classes.
     sha256 : str
         The digest of the file's bytes, by which a changed file is noticed.
+    reading : mapping, default={}
+        Options of `fuselearn.datasets.read_table`: separator, encoding, decimal mark.
+    cleaning : mapping, default={}
+        Options of `fuselearn.datasets.TableCleaner`, which decides about the columns.
     """
 
     name: str
     path: str
     target: str | None
     sha256: str
+    reading: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    cleaning: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    def read(self) -> Dataset:
+        """Read the file as a frame of features and their classes."""
+        return read_table(self.path, self.target, cleaner=TableCleaner(**self.cleaning), **self.reading).dense()
 
 
 @dataclass(frozen=True)
@@ -184,7 +194,11 @@ class Suite:
                 "was made for; make the suite again from the file as it is now."
             )
         else:
-            data = read_table(table.path, table.target)
+            data = table.read()
+        self._refuse_unfit(dataset, data)
+        return data
+
+    def _refuse_unfit(self, dataset: str, data: Dataset) -> None:
         if data.task != self.task:
             needs = "one class per row" if self.task == "multiclass" else "label columns"
             raise DatasetError(f"{dataset!r} is a {data.task} table; the suite {self.name!r} needs {needs}.")
@@ -192,7 +206,6 @@ class Suite:
             self._refuse_few_classes(dataset, data)
         elif len(data.X) < self.folds:
             raise DatasetError(f"{dataset!r} has {len(data.X)} rows, too few for {self.folds} folds.")
-        return data
 
     def _refuse_few_classes(self, dataset: str, data: Dataset) -> None:
         sizes = data.y.value_counts()
@@ -240,6 +253,8 @@ def table_suite(
     folds: int = 5,
     seed: int = 0,
     name: str | None = None,
+    reading: Mapping[str, Any] | None = None,
+    cleaning: Mapping[str, Any] | None = None,
 ) -> Suite:
     r"""Make the suite that compares methods on a table of one's own.
 
@@ -253,6 +268,8 @@ def table_suite(
         As for `Suite`.
     name : str, optional
         Of the suite; by default ``compare-`` and the name of the file without its ending.
+    reading, cleaning : mapping, optional
+        As for `Table`.
 
     Returns
     -------
@@ -273,8 +290,9 @@ def table_suite(
     >>> suite.name, suite.datasets, suite.n_results
     ('compare-fruit', ('fruit',), 60)
     """
-    data = read_table(path, target)
-    table = Table(data.name, str(Path(path).resolve()), target, _digest(path))
+    table = Table("", os.fspath(path), target, "", reading or {}, cleaning or {})
+    data = table.read()
+    table = dataclasses.replace(table, name=data.name, path=str(Path(path).resolve()), sha256=_digest(path))
     suite = Suite(
         name=name or f"compare-{data.name}",
         datasets=(data.name,),
@@ -287,7 +305,7 @@ def table_suite(
         tables=(table,),
         description=f"The table {Path(path).name}, {len(data.X)} rows.",
     )
-    suite.load(data.name)
+    suite._refuse_unfit(data.name, data)
     return suite
 
 

@@ -1,0 +1,173 @@
+"""The text of CSV and TSV files: separators, encodings, decimal marks, and the names in the first line."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from fuselearn.datasets.dataset import DatasetError
+from fuselearn.datasets.storage import exact_floats
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
+
+UNNAMED = "Unnamed: 0"
+"""What pandas calls the first column if it has no name, as in a frame that was written with its index."""
+
+_MARKS = ",;\t|"
+
+
+@dataclass(frozen=True)
+class TextFormat:
+    """How the text of a table is read.
+
+    Parameters
+    ----------
+    sep : str, optional
+        The separator of a CSV file. By default the comma, semicolon, tab or bar that cuts the first two lines into the
+        most cells, and a tab for TSV.
+    encoding : str, default="utf-8"
+        Of CSV, TSV and ARFF files.
+    decimal : str, default="."
+        The decimal mark in CSV and TSV files.
+    missing : sequence of str
+        Cells of CSV and TSV files that are read as missing.
+    """
+
+    sep: str | None = None
+    encoding: str = "utf-8"
+    decimal: str = "."
+    missing: Sequence[str] = MISSING
+
+    def __post_init__(self) -> None:
+        """Refuse values that no file can be read with."""
+        try:
+            codecs.lookup(self.encoding)
+        except LookupError as error:
+            raise DatasetError(f"There is no encoding called {self.encoding!r}.") from error
+        if self.sep is not None and len(self.sep) != 1:
+            raise DatasetError(f"The separator must be a single character, such as ';' or a tab; got {self.sep!r}.")
+        if len(self.decimal) != 1:
+            raise DatasetError(f"The decimal mark must be a single character, such as ','; got {self.decimal!r}.")
+        if self.sep == self.decimal:
+            raise DatasetError(f"The separator and the decimal mark must differ; both are {self.sep!r}.")
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether numbers are written in UTF-8 and with a point."""
+        return codecs.lookup(self.encoding).name == "utf-8" and self.decimal == "."
+
+    def options(self, path: Path, separator: str | None = None) -> dict[str, Any]:
+        """Return the options by which pandas reads a file.
+
+        Parameters
+        ----------
+        path : Path
+            The separator is found from its first lines.
+        separator : str, optional
+            What separates cells by the file's ending, if that settles it.
+        """
+        return {
+            "sep": self.sep or separator or find_separator(path, self),
+            "decimal": self.decimal,
+            "keep_default_na": False,
+            "na_values": list(self.missing),
+            "encoding": text_encoding(self.encoding),
+            "skipinitialspace": True,
+            "low_memory": False,
+            **exact_floats(),
+        }
+
+
+def text_encoding(encoding: str) -> str:
+    """Return an encoding that skips a byte order mark, which Excel writes, and which would become part of a name."""
+    return "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
+
+
+def find_separator(path: Path, form: TextFormat) -> str:
+    r"""Find the mark that cuts the first line of a CSV file into most cells, and the second one into as many.
+
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "prices.csv")
+    >>> _ = path.write_text('item;"price, net";kind\nnail;0,05;small\n')
+    >>> find_separator(path, TextFormat())
+    ';'
+    """
+    marks = [mark for mark in _MARKS if mark != form.decimal]
+    n_cells = [_count_cells(path, mark, form.encoding) for mark in marks]
+    return marks[n_cells.index(max(n_cells))] if max(n_cells) > 1 else marks[0]
+
+
+def _count_cells(path: Path, mark: str, encoding: str) -> int:
+    try:
+        with _open(path, encoding) as file:
+            lines = csv.reader(file, delimiter=mark, skipinitialspace=True, strict=True)
+            first = next(lines, [])
+            second = next(lines, first)
+    except (csv.Error, UnicodeDecodeError, OSError, EOFError):
+        return 0  # pandas reads the file next, and says what is wrong
+    return len(first) if len(second) == len(first) else 0
+
+
+def _open(path: Path, encoding: str) -> IO[str]:
+    opener: Any = gzip.open if path.suffix.lower() == ".gz" else open
+    file: IO[str] = opener(path, "rt", encoding=text_encoding(encoding), newline="")
+    return file
+
+
+def read_names(path: Path, options: dict[str, Any]) -> list[str]:
+    """Read the names in the first line of a file, and refuse names that do not tell columns apart."""
+    import pandas as pd
+
+    # Two lines, since pandas would take surplus cells of the second one for an index.
+    head = pd.read_csv(path, **{**options, "header": None, "nrows": 2, "dtype": str, "na_filter": False})
+    names: list[str] = head.iloc[0].tolist()
+    for position, name in enumerate(names, start=1):
+        if not name.strip() and position > 1:
+            raise DatasetError(f"Column {position} of {path} has no name in the first line.")
+        if name in names[: position - 1]:
+            raise DatasetError(f"{path} has two columns named {name!r}.")
+    return names if names[0].strip() else [UNNAMED, *names[1:]]
+
+
+def read_delimited(path: Path, options: dict[str, Any]) -> pd.DataFrame:
+    """Read a whole file; cells are numbers where all of a column are, else text."""
+    import pandas as pd
+
+    names = read_names(path, options)
+    if len(names) == 1:
+        other = next((mark for mark in _MARKS if mark != options["sep"] and mark in names[0]), None)
+        hint = f"; are the cells separated by {other!r}" if other else ""
+        raise DatasetError(f"{path} has only one column{hint}{'?' if hint else '.'}")
+    frame = pd.read_csv(path, **options)
+    return use_points(frame.set_axis(names, axis=1), options["decimal"])
+
+
+def use_points(frame: pd.DataFrame, decimal: str) -> pd.DataFrame:
+    r"""Write decimals with points in columns that stayed text, because not all of their cells are numbers.
+
+    >>> import pandas as pd
+    >>> use_points(pd.DataFrame({"size": ["1,5", "unknown", "2"]}), ",")["size"].tolist()
+    ['1.5', 'unknown', '2']
+    """
+    if decimal == ".":
+        return frame
+    from pandas.api.types import infer_dtype
+
+    number = re.compile(rf"^(\s*[-+]?\d*){re.escape(decimal)}(\d+(?:[eE][-+]?\d+)?\s*)$")
+    texts = [name for name in frame.columns if infer_dtype(frame[name], skipna=True) == "string"]
+    return frame.assign(**{name: frame[name].str.replace(number, r"\1.\2", regex=True) for name in texts})
+
+
+def malformed(path: Path, error: ValueError) -> DatasetError:
+    """Say in a sentence what pandas found in a file that is no table."""
+    reason = str(error).removeprefix("Error tokenizing data. C error: ").strip()
+    return DatasetError(f"{path} is not a well-formed table: {reason}.")
