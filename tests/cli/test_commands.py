@@ -239,7 +239,7 @@ def test_datasets_says_where_each_would_come_from(tmp_path):
         (["compare", "fruit.csv", "-t", "kind", "--folds", "40"], "Ask for fewer folds"),
         (["datasets", "--task", "regression"], "--task"),
         (["demo", "--out", "fruit.csv"], "fruit.csv"),
-        (["report", "absent.db", "-o", "."], "There is no results store"),
+        (["report", "absent.db", "-o", "."], ". is a folder; the report needs the name of a file"),
     ],
 )
 @pytest.mark.usefixtures("fruit")

@@ -102,12 +102,12 @@ def test_predictions_go_to_standard_output_without_a_file(folder):
 def test_an_error_on_the_way_leaves_the_old_predictions(folder, tmp_path):
     rows = (folder / "iris.csv").read_text()
     (tmp_path / "broken.csv").write_text(rows + rows.splitlines()[1].replace("5.1", "long") + "\n")
-    (tmp_path / "out.csv").write_text("old")
+    (tmp_path / "out.csv").write_text("prediction\nold\n")
     with mock.patch.object(segments, "SEGMENT_BYTES", 1000):
         result = run("predict", folder / "iris.fuse", tmp_path / "broken.csv", "-o", tmp_path / "out.csv")
     assert result.exit_code == 2
     assert "holds 'long' in line 152" in result.output
-    assert (tmp_path / "out.csv").read_text() == "old"
+    assert (tmp_path / "out.csv").read_text() == "prediction\nold\n"
     assert sorted(file.name for file in tmp_path.iterdir()) == ["broken.csv", "out.csv"]
 
 
@@ -162,7 +162,7 @@ def test_export_writes_a_model_that_onnxruntime_runs(folder):
     [
         (["train", "nowhere.csv", "-o", "m.fuse"], "There is no file nowhere.csv"),
         (["train", "{f}/iris.csv", "-t", "colour", "-o", "{f}/m.fuse"], "colour"),
-        (["train", "{f}/iris.csv", "-t", "kind", "-o", "{f}"], "is a folder; --output must be a file"),
+        (["train", "{f}/iris.csv", "-t", "kind", "-o", "{f}"], "is a folder; the model file needs the name of a file"),
         (["train", "{f}/iris.csv", "-t", "kind", "-o", "{f}/no/m.fuse"], "There is no folder"),
         (["train", "{f}/iris.csv", "-t", "kind", "-m", "ecc", "-o", "{f}/m.fuse"], "one class per row; --method must"),
         (["train", "{f}/digits.csv", "--labels", "label:", "-m", "kfhe", "-o", "{f}/m.fuse"], "several labels per row"),

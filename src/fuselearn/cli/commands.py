@@ -13,7 +13,21 @@ from typing import Annotated
 
 import typer
 
-from fuselearn.cli.errors import WRONG_USE, leave, sentences
+from fuselearn.cli.errors import WRONG_USE, leave, sentences, wrong_use
+from fuselearn.cli.outputs import Force, Kind, Output, check_output, page_outputs
+from fuselearn.cli.reading import (
+    Decimal,
+    Drop,
+    Encoding,
+    Index,
+    Keep,
+    Only,
+    Reading,
+    Sep,
+    TrustClasses,
+    explain,
+    refuse_measurements,
+)
 from fuselearn.cli.running import Place, is_finished, run, wide_console
 
 __all__ = ["compare", "datasets", "demo", "report", "reproduce"]
@@ -58,6 +72,7 @@ def demo(
     out: Annotated[Path, typer.Option("--out", help="Folder for the report and the results.")] = Path("fuselearn-demo"),
     jobs: Jobs = -1,
     resume: Resume = True,
+    force: Force = False,
 ) -> None:
     """Compare four ensembles on bundled data with clean and with noisy labels.
 
@@ -78,7 +93,7 @@ def demo(
     with sentences():
         fresh = not resume or is_finished(place.store, "demo")
     _compile_kernels()  # once, before several processes would each do it
-    run(get_suite("demo"), place, command=command, jobs=_checked(jobs), fresh=fresh)
+    run(get_suite("demo"), place, command=command, jobs=_checked(jobs), fresh=fresh, force=force)
 
 
 def reproduce(
@@ -111,6 +126,7 @@ def reproduce(
     page: Annotated[
         Path | None, typer.Option("--page", help="Also write the comparison with the paper as Markdown.")
     ] = None,
+    force: Force = False,
 ) -> None:
     """Repeat the experiments of a paper; stop and resume at any moment.
 
@@ -158,6 +174,9 @@ def reproduce(
         "quick": quick, "data_dir": data_dir, "store": store, "out": out, "repeats": repeats,
         "datasets": datasets, "backend": backend, "scheduler": scheduler, "page": page,
     }  # fmt: skip
+    with sentences():
+        for output in page_outputs(page, multilabel=suite.task == "multilabel") if page is not None else ():
+            check_output(output, force=force)
     with _data_from(data_dir):
         place = Place(folder, store or folder / "results.db")
         run(
@@ -168,6 +187,7 @@ def reproduce(
             backend="dask" if scheduler else backend,
             scheduler=scheduler,
             fresh=not resume,
+            force=force,
         )
     if page is not None:
         from fuselearn.lab import reproduction, reproduction_homer
@@ -189,14 +209,25 @@ def compare(
     ] = None,
     repeats: Annotated[int, typer.Option("--repeats", min=1, help="Repeats of the cross-validation.")] = 3,
     folds: Annotated[int, typer.Option("--folds", min=2, help="Folds of the cross-validation.")] = 5,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="From which all chance follows.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed for all random choices.")] = 0,
     jobs: Jobs = -1,
     resume: Resume = True,
     out: Annotated[
         Path | None, typer.Option("--out", help="Folder for the report and the results; fuselearn-FILE by default.")
     ] = None,
+    force: Force = False,
+    drop: Drop = None,
+    only: Only = None,
+    keep: Keep = None,
+    index: Index = None,
+    sep: Sep = None,
+    encoding: Encoding = "utf-8",
+    decimal: Decimal = ".",
+    classes: TrustClasses = False,
 ) -> None:
     """Compare the methods on a table of your own, and get the same report.
+
+    Columns are read as by `fuselearn train`: dates become numbers, identifiers and free text are left out.
 
     **Examples**
 
@@ -205,7 +236,11 @@ def compare(
     - `fuselearn compare patients.parquet --target diagnosis --noise 0,0.1,0.2`
 
     - `fuselearn compare churn.arff --methods KFHE,RandomForest --repeats 10 --folds 10`
+
+    - `fuselearn compare patients.csv --target diagnosis --drop ward,bed --sep ';' --decimal ,`
     """
+    from fuselearn.datasets import TableCleaner, read_table
+    from fuselearn.datasets.targets import MANY_CLASSES
     from fuselearn.lab.methods import METHODS
     from fuselearn.lab.suites import table_suite
 
@@ -215,8 +250,21 @@ def compare(
     if unknown:
         leave(f"--methods must be among {', '.join(known)}; got {unknown[0]!r}.", WRONG_USE)
     levels = _fractions(noise)
-    with sentences(), _wrong_use():
-        suite = table_suite(file, target, methods=names, noise=levels, repeats=repeats, folds=folds, seed=seed)
+    reading = Reading(sep, encoding, decimal, drop, only, keep, index)
+    with sentences(), wrong_use():
+        cleaning = reading.cleaner_options(file)
+        cleaner = TableCleaner(**cleaning)
+        data = read_table(file, target, cleaner=cleaner, **reading.text_options)
+        refuse_measurements(data, file, trusted=classes)
+        suite = table_suite(
+            file, target, methods=names, noise=levels, repeats=repeats, folds=folds, seed=seed,
+            reading=reading.text_options, cleaning=cleaning,
+        )  # fmt: skip
+    explain(data, cleaner)
+    if data.n_classes > MANY_CLASSES:
+        typer.echo(
+            f"{data.n_classes} classes take most methods long; --methods, --repeats and --folds make it less.", err=True
+        )
     folder = out or Path(f"fuselearn-{suite.datasets[0]}")
     words = {
         "target": target,
@@ -226,9 +274,12 @@ def compare(
         "folds": folds if folds != 5 else None,
         "seed": seed or None,
         "out": out,
+        "classes": classes,
+        **reading.words(),
     }
     command = _spell("compare", file, **words)
-    run(suite, Place(folder, folder / "results.db"), command=command, jobs=_checked(jobs), fresh=not resume)
+    place = Place(folder, folder / "results.db")
+    run(suite, place, command=command, jobs=_checked(jobs), fresh=not resume, inputs=[file], force=force)
 
 
 def report(
@@ -239,6 +290,7 @@ def report(
         bool, typer.Option(help="Train KFHE once more per dataset that is at hand, to draw how the filter settles.")
     ] = True,
     data_dir: DataDir = None,
+    force: Force = False,
 ) -> None:
     """Make the page of a results store, finished or not.
 
@@ -250,7 +302,8 @@ def report(
     """
     from fuselearn.lab.report import write_report
 
-    with sentences(), _wrong_use(), _data_from(data_dir):
+    with sentences(), wrong_use(), _data_from(data_dir):
+        check_output(Output(output, Kind.REPORT), [store], force=force)
         path = write_report(store, output, suite=suite, traces=traces)
     typer.echo(f"The report lies in {path.resolve()}")
 
@@ -293,9 +346,10 @@ def _spell(*words: object, **options: object) -> str:
     for name, value in options.items():
         if value is None or value is False:
             continue
-        parts.append(f"--{name.replace('_', '-')}")
-        if value is not True:
-            parts.append(str(value))
+        for each in value if isinstance(value, list) else [value]:
+            parts.append(f"--{name.replace('_', '-')}")
+            if each is not True:
+                parts.append(str(each))
     return shlex.join(parts)
 
 
@@ -320,15 +374,6 @@ def _compile_kernels() -> None:
 
     X, y = load_iris(return_X_y=True)
     KFHEClassifier(n_estimators=2, random_state=0).fit(X, y).predict(X)
-
-
-@contextmanager
-def _wrong_use() -> Iterator[None]:
-    """Treat a ValueError as wrong use: for calls that check what the user gave, and do no more."""
-    try:
-        yield
-    except ValueError as error:
-        leave(str(error), WRONG_USE)
 
 
 @contextmanager

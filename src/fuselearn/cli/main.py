@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from fuselearn.cli import commands, models
+from fuselearn.cli import commands, information, models
 
 __all__ = ["app"]
 
@@ -28,7 +28,7 @@ app.command()(commands.report)
 app.command()(commands.datasets)
 app.command()(models.train)
 app.command()(models.predict)
-app.command()(models.info)
+app.command()(information.info)
 app.command()(models.export)
 
 

@@ -1,4 +1,4 @@
-"""Commands for a model's life outside of a notebook: train, predict, info, export."""
+"""Commands for a model's life outside of a notebook: train, predict, export."""
 
 from __future__ import annotations
 
@@ -14,12 +14,29 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fuselearn.cli.errors import FAILED, WRONG_USE, leave, sentences
+from fuselearn.cli.errors import WRONG_USE, leave, sentences, wrong_use
+from fuselearn.cli.outputs import Force, Kind, Output, check_output, prediction_columns
+from fuselearn.cli.reading import (
+    Decimal,
+    Drop,
+    Encoding,
+    Index,
+    Keep,
+    Only,
+    Reading,
+    Sep,
+    TrustClasses,
+    explain,
+    listed,
+    refuse_measurements,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["export", "info", "predict", "train"]
+    from fuselearn.datasets import Dataset, TableCleaner
+
+__all__ = ["Json", "export", "predict", "train"]
 
 
 class MethodName(StrEnum):
@@ -65,13 +82,24 @@ def train(
         list[str] | None,
         typer.Option("--set", help="A parameter of the method, such as n_estimators=200; may be given several times."),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="From which all chance follows.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed for all random choices.")] = 0,
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="Threads; -1 for one per processor.")] = -1,
+    drop: Drop = None,
+    only: Only = None,
+    keep: Keep = None,
+    index: Index = None,
+    sep: Sep = None,
+    encoding: Encoding = "utf-8",
+    decimal: Decimal = ".",
+    classes: TrustClasses = False,
+    force: Force = False,
     as_json: Json = False,
 ) -> None:
     """Train an ensemble on a table of your own and save it.
 
-    Columns of text become categories; empty cells, ? and NA are missing values.
+    Columns of text become categories and dates become numbers; empty cells, ? and NA are missing values, and so are a
+    few words, such as unknown, in a column of numbers. Identifiers and free text, whose values are nearly all
+    different, are left out. The model file remembers what was done, so that new samples are read alike.
 
     **Examples**
 
@@ -80,13 +108,19 @@ def train(
     - `fuselearn train songs.arff --labels songs.xml --method kfhe-homer -o songs.fuse`
 
     - `fuselearn train customers.csv -t churned -m bagging --set n_estimators=500 -o churn.fuse`
+
+    - `fuselearn train kunden.csv -t storno --drop name,ort --sep ';' --decimal , --encoding latin-1 -o storno.fuse`
     """
-    from fuselearn.datasets import read_table
+    from fuselearn.datasets import TableCleaner, read_table
     from fuselearn.io.files import import_skops, save
 
-    with _sentences(), _wrong_use():
+    reading = Reading(sep, encoding, decimal, drop, only, keep, index)
+    with sentences(), wrong_use((ValueError, TypeError)):
         import_skops()  # better to refuse now than when the model is trained
-        data = read_table(file, target, _read_labels(labels))
+        check_output(Output(output, Kind.MODEL), _inputs(file, labels), force=force)
+        cleaner = TableCleaner(**reading.cleaner_options(file))
+        data = read_table(file, target, _read_labels(labels), cleaner=cleaner, **reading.text_options)
+        refuse_measurements(data, file, trusted=classes)
         for_labels = data.task == "multilabel"
         method = method or (MethodName.KFHE_HOMER if for_labels else MethodName.KFHE)
         if for_labels != (method in FOR_LABELS):
@@ -94,25 +128,28 @@ def train(
             fitting = [str(name) for name in MethodName if (name in FOR_LABELS) == for_labels]
             leave(f"{file} has {kind}; --method must then be one of {', '.join(fitting)}, not {method}.", WRONG_USE)
         model = _make(method, setting or [], seed, jobs)
-        _refuse_folder(output)
+        if not as_json:
+            explain(data, cleaner)
         start = time.perf_counter()
         with _bar(f"Training {type(model).__name__}"):
-            model.fit(data.X, data.y)
+            fitted = _fit(model, data, cleaner)
         seconds = time.perf_counter() - start
-        save(model, output)
+        save(fitted, output)
+    n_samples, n_features = data.X.shape
     said = {
         "model": type(model).__name__,
         "file": str(output),
-        "rows": len(data.X),
-        "columns": data.X.shape[1],
+        "rows": n_samples,
+        "columns": n_features,
         "labels" if for_labels else "classes": data.n_classes,
         "seconds": round(seconds, 3),
+        "left_out": [] if data.is_sparse else [column.name for column in cleaner.columns_ if not column.is_feature],
     }
     if as_json:
         typer.echo(json.dumps(said))
         return
     typer.echo(
-        f"Trained {said['model']} on {len(data.X)} rows, {data.X.shape[1]} columns and {data.n_classes} "
+        f"Trained {said['model']} on {n_samples} rows, {n_features} columns and {data.n_classes} "
         f"{'labels' if for_labels else 'classes'} in {seconds:.1f} s. The model lies in {output}"
     )
 
@@ -124,27 +161,40 @@ def predict(
         Path | None, typer.Option("--output", "-o", help="A CSV file; by default the predictions are printed.")
     ] = None,
     proba: Annotated[bool, typer.Option("--proba", help="Also give the probability of each class or label.")] = False,
+    index: Annotated[
+        str | None, typer.Option("--index", help="A column that names the samples, to stand before the predictions.")
+    ] = None,
+    sep: Sep = None,
+    encoding: Encoding = "utf-8",
+    decimal: Decimal = ".",
+    force: Force = False,
     as_json: Json = False,
 ) -> None:
     """Predict for the rows of a file, in blocks, so that it may be larger than memory.
 
-    Columns are found by their names; those that the model does not know are ignored with a note.
+    Columns are found by their names and read as in training; those that the model does not know are ignored with a
+    note.
 
     **Examples**
 
     - `fuselearn predict churn.fuse new.csv`
 
     - `fuselearn predict churn.fuse new.csv --proba -o predicted.csv`
-    """
-    from fuselearn.io import load, open_rows, predict_blocks
 
-    with _sentences(), _wrong_use():
-        fitted = load(model)
-        rows = open_rows(fitted, file)
-        if rows.ignored and not as_json:
-            typer.echo(f"Ignored: {_listed(rows.ignored)}, which the model does not know.", err=True)
+    - `fuselearn predict churn.fuse new.csv --index customer -o predicted.csv`
+    """
+    from fuselearn.io import load, open_rows, predict_blocks, read_header
+
+    with sentences(), wrong_use((ValueError, TypeError)):
+        header = read_header(model)
         if output is not None:
-            _refuse_folder(output)
+            predictions = Output(output, Kind.PREDICTIONS, prediction_columns(header))
+            check_output(predictions, [model, file], force=force)
+        fitted = load(model)
+        rows = open_rows(fitted, file, form=Reading(sep, encoding, decimal).form(), index=index)
+        unknown = [name for name in rows.ignored if name not in header.get("left_out", ())]
+        if unknown and not as_json:
+            typer.echo(f"Ignored: {listed(unknown)}, which the model does not know.", err=True)
         with closing(predict_blocks(fitted, rows, proba=proba)) as answers:
             n_rows = _write(answers, output, as_json)
     if output is not None:
@@ -152,42 +202,10 @@ def predict(
         typer.echo(json.dumps(said) if as_json else f"Predicted {n_rows} rows. The predictions lie in {output}")
 
 
-def info(model: Model, as_json: Json = False) -> None:
-    """Say what is in a model file, without loading the model.
-
-    **Examples**
-
-    - `fuselearn info churn.fuse`
-
-    - `fuselearn info churn.fuse --json`
-    """
-    from fuselearn.io import read_header
-
-    with _sentences(), _wrong_use():
-        header = read_header(model)
-    if as_json:
-        typer.echo(json.dumps(header))
-        return
-    shape = header.get("training_shape")
-    lines = {
-        "model": header.get("model"),
-        "trained on": f"{shape[0]} rows, {shape[1]} columns" if shape else None,
-        "saved": header.get("date"),
-        "by": f"fuselearn {header.get('fuselearn')}, "
-        + ", ".join(f"{name} {version}" for name, version in header.get("versions", {}).items()),
-        "classes": _listed(map(str, header["classes"])) if "classes" in header else None,
-        "labels": _listed(map(str, header["labels"])) if "labels" in header else None,
-        "columns": _listed(_describe(column) for column in header.get("columns", [])),
-        "file format": header.get("format"),
-    }
-    for name, text in lines.items():
-        if text is not None:
-            typer.echo(f"{name:12} {text}")
-
-
 def export(
     model: Model,
     output: Annotated[Path, typer.Option("--output", "-o", help="The ONNX file to write.")],
+    force: Force = False,
     as_json: Json = False,
 ) -> None:
     """Write a model in the ONNX format, which other programs serve without Python.
@@ -196,12 +214,24 @@ def export(
 
     - `fuselearn export churn.fuse -o churn.onnx`
     """
+    from fuselearn.datasets import SparseColumns, TableCleaner
+    from fuselearn.datasets.cleaning import first_step
     from fuselearn.io import load, to_onnx
+    from fuselearn.io.replacing import replacing
 
-    with _sentences(), _wrong_use():
-        exported = to_onnx(load(model))
-        _refuse_folder(output)
-        output.write_bytes(exported.SerializeToString())
+    with sentences(), wrong_use((ValueError, TypeError)):
+        check_output(Output(output, Kind.ONNX), [model], force=force)
+        fitted = load(model)
+        reader = first_step(fitted)
+        if isinstance(reader, TableCleaner | SparseColumns):
+            exported = to_onnx(fitted[-1])
+            made = [name for name in reader.feature_names_in_ if name in _converted(reader)]
+            if made and not as_json:
+                typer.echo(f"The ONNX model takes numbers for {listed(made)}, as `fuselearn info` describes.", err=True)
+        else:
+            exported = to_onnx(fitted)
+        with replacing(output) as file:
+            file.write(exported.SerializeToString())
     said = {
         "file": str(output),
         "bytes": output.stat().st_size,
@@ -211,7 +241,40 @@ def export(
     if as_json:
         typer.echo(json.dumps(said))
     else:
-        typer.echo(f"The ONNX model lies in {output}: {_listed(said['inputs'])} in, {_listed(said['outputs'])} out.")
+        typer.echo(f"The ONNX model lies in {output}: {listed(said['inputs'])} in, {listed(said['outputs'])} out.")
+
+
+def _converted(reader: Any) -> set[str]:
+    """Return the features that are numbers to the model, but not in a table."""
+    return {
+        column["name"]
+        for column in reader.describe_columns()
+        if column["type"] in ("date", "boolean") or column.get("words")
+    }
+
+
+def _fit(model: Any, data: Dataset, cleaner: TableCleaner) -> Any:
+    """Fit a model, and put before it what reads new samples as the training table was read."""
+    from sklearn.pipeline import Pipeline
+    from sklearn.utils import get_tags
+
+    from fuselearn.datasets import SparseColumns
+
+    if data.is_sparse:
+        if not get_tags(model).input_tags.sparse:
+            dense = data.dense()
+            return model.fit(dense.X, dense.y)
+        return Pipeline([("columns", SparseColumns(list(data.feature_names))), ("model", model.fit(data.X, data.y))])
+    model.fit(data.X, data.y)
+    return model if cleaner.is_idle else Pipeline([("columns", cleaner), ("model", model)])
+
+
+def _inputs(file: Path, labels: str | None) -> list[Path]:
+    """List the files that training reads: the table and, for Mulan's, the labels."""
+    from fuselearn.datasets.tables import mulan_file
+
+    named = Path(labels) if labels is not None and labels.lower().endswith(".xml") else mulan_file(file)
+    return [file, named]
 
 
 def _make(method: MethodName, settings: list[str], seed: int, jobs: int) -> Any:
@@ -291,45 +354,3 @@ def _bar(text: str) -> Iterator[Callable[[str], None]]:
 
     with Console(stderr=True).status(text) as status:
         yield lambda said: status.update(said)
-
-
-def _listed(names: Any, most: int = 12) -> str:
-    names = list(names)
-    shown = ", ".join(names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
-
-
-def _describe(column: dict[str, Any]) -> str:
-    if column.get("type") == "category":
-        return f"{column['name']} ({column['categories']} categories)"
-    return str(column["name"])
-
-
-def _refuse_folder(path: Path) -> None:
-    if path.is_dir():
-        leave(f"{path} is a folder; --output must be a file.", WRONG_USE)
-    if not path.parent.is_dir():
-        leave(f"There is no folder {path.parent} for {path.name}.", WRONG_USE)
-
-
-@contextmanager
-def _sentences() -> Iterator[None]:
-    """Turn what a missing package means into a sentence, too."""
-    try:
-        with sentences():
-            yield
-    except ImportError as error:
-        leave(str(error), FAILED)
-
-
-@contextmanager
-def _wrong_use() -> Iterator[None]:
-    """Treat values and types that the library refuses as wrong use."""
-    from fuselearn.datasets import DatasetError
-
-    try:
-        yield
-    except DatasetError:
-        raise
-    except (ValueError, TypeError) as error:
-        leave(str(error), WRONG_USE)

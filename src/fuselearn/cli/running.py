@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from fuselearn.cli.errors import FAILED, WRONG_USE, leave, sentences
+from fuselearn.cli.outputs import check_output, run_outputs
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -58,6 +60,8 @@ def run(
     backend: str | None = None,
     scheduler: str | None = None,
     fresh: bool = False,
+    inputs: Iterable[Path] = (),
+    force: bool = False,
 ) -> None:
     """Run what is missing of a suite, then print and write what it says.
 
@@ -75,6 +79,10 @@ def run(
         As for `fuselearn.lab.runner.run_suite`.
     fresh : bool, default=False
         Whether results of an earlier run are thrown away.
+    inputs : iterable of Path
+        Files of the user that are read, and so never written to.
+    force : bool, default=False
+        Whether files of other kinds in the folder may be replaced.
     """
     from fuselearn.lab.report import collect, render
     from fuselearn.lab.reproduction_homer import folds_path
@@ -84,6 +92,8 @@ def run(
 
     resume = f"Finished results are kept in {place.store}; go on with: {command}"
     with sentences(resume):
+        for output in run_outputs(place, multilabel=suite.task == "multilabel"):
+            check_output(output, inputs, force=force)
         if fresh:
             forget(place.store)
         place.folder.mkdir(parents=True, exist_ok=True)

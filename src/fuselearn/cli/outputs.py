@@ -1,0 +1,184 @@
+"""Where a command may write: never onto an input, and over a file of another kind only with ``--force``."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Sequence
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+
+from fuselearn.cli.errors import WRONG_USE, leave
+
+if TYPE_CHECKING:
+    from fuselearn.cli.running import Place
+
+__all__ = ["Force", "Kind", "Output", "check_output", "page_outputs", "prediction_columns", "run_outputs"]
+
+Force = Annotated[bool, typer.Option("--force", help="Replace an existing output that this command did not write.")]
+
+HEAD_BYTES = 4096
+
+
+class Kind(Enum):
+    """What a command writes, in the words of a sentence."""
+
+    MODEL = "model file"
+    PREDICTIONS = "table of predictions"
+    ONNX = "ONNX file of a model"
+    REPORT = "report"
+    SUMMARY = "summary of a run"
+    COSTS = "list of a run's costs"
+    FOLDS = "table of fold scores"
+    PAGE = "comparison with a paper"
+    FIGURE = "figure"
+
+
+class Output(NamedTuple):
+    """A file that a command is going to write.
+
+    Parameters
+    ----------
+    path : Path
+    kind : Kind
+    columns : sequence of str, optional
+        Of a table of predictions, without probabilities.
+    """
+
+    path: Path
+    kind: Kind
+    columns: Sequence[str] = ()
+
+
+def check_output(output: Output, inputs: Iterable[Path] = (), *, force: bool = False) -> None:
+    """Leave with a sentence if writing an output would cost the user another file.
+
+    Parameters
+    ----------
+    output : Output
+        What is going to be written.
+    inputs : iterable of Path
+        The files that the command reads. None is ever written to, however the paths are spelled.
+    force : bool, default=False
+        Whether an existing file of another kind may be replaced.
+    """
+    path = output.path
+    if path.is_dir():
+        leave(f"{path} is a folder; the {output.kind.value} needs the name of a file.", WRONG_USE)
+    if output.kind in _BESIDE and not path.parent.is_dir():
+        leave(f"There is no folder {path.parent} for {path.name}.", WRONG_USE)
+    for source in inputs:
+        if _is_same_file(path, source):
+            leave(
+                f"{path} is the input {source}, and writing the {output.kind.value} would destroy it; "
+                "choose another name for the output.",
+                WRONG_USE,
+            )
+    # Pipes and devices hold nothing, and neither does an empty file.
+    if not force and path.is_file() and path.stat().st_size and not _RECOGNISE[output.kind](output):
+        leave(f"{path} exists and is no {output.kind.value}; --force replaces it.", WRONG_USE)
+
+
+def run_outputs(place: Place, *, multilabel: bool) -> list[Output]:
+    """List the files that a run writes beside its results store, which looks after itself."""
+    from fuselearn.lab.reproduction_homer import folds_path
+
+    outputs = [
+        Output(place.report, Kind.REPORT),
+        Output(place.summary, Kind.SUMMARY),
+        Output(place.summary.with_suffix(".json"), Kind.COSTS),
+    ]
+    return [*outputs, Output(folds_path(place.summary), Kind.FOLDS)] if multilabel else outputs
+
+
+def page_outputs(page: Path, *, multilabel: bool) -> list[Output]:
+    """List the files of a comparison with a paper."""
+    figure = Output(page.with_name(f"{page.stem}-ranks.svg"), Kind.FIGURE)
+    return [Output(page, Kind.PAGE), figure] if multilabel else [Output(page, Kind.PAGE)]
+
+
+def prediction_columns(header: dict[str, list[str]]) -> list[str]:
+    """Return the columns of a model's predictions, from the header of its file."""
+    return [str(name) for name in header["labels"]] if "labels" in header else ["prediction"]
+
+
+def _is_same_file(first: Path, second: Path) -> bool:
+    try:
+        return os.path.samefile(first, second)
+    except OSError:  # one of them does not exist
+        return False
+
+
+def _head(path: Path) -> str:
+    with open(path, "rb") as file:
+        return file.read(HEAD_BYTES).decode("utf-8", errors="replace")
+
+
+def _is_model(output: Output) -> bool:
+    from fuselearn.io import ModelFileError, read_header
+
+    try:
+        read_header(output.path)
+    except ModelFileError:
+        return False
+    return True
+
+
+def _is_predictions(output: Output) -> bool:
+    """Tell predictions by their columns: those of the model, perhaps one of names before them, and probabilities."""
+    import pandas as pd
+
+    try:
+        names = pd.read_csv(output.path, nrows=0, dtype=str).columns.tolist()
+    except ValueError:
+        return False
+    plain = [name for name in names if not name.startswith("p:")]
+    wanted = list(output.columns)
+    return plain[-len(wanted) :] == wanted and len(plain) <= len(wanted) + 1
+
+
+def _is_onnx(output: Output) -> bool:
+    from google.protobuf.message import DecodeError
+    from onnx import ModelProto
+
+    model = ModelProto()
+    try:
+        model.ParseFromString(output.path.read_bytes())
+    except DecodeError:
+        return False
+    return model.producer_name in ("fuselearn", "skl2onnx")
+
+
+def _is_costs(output: Output) -> bool:
+    try:
+        costs = json.loads(output.path.read_text(encoding="utf-8"))
+    except ValueError:
+        return False
+    return isinstance(costs, dict) and {"suite", "totals"} <= set(costs)
+
+
+def _starts(*words: str) -> Callable[[Output], bool]:
+    return lambda output: _head(output.path).startswith(words)
+
+
+def _holds(word: str) -> Callable[[Output], bool]:
+    return lambda output: word in _head(output.path)
+
+
+_BESIDE = (Kind.MODEL, Kind.PREDICTIONS, Kind.ONNX)
+"""Kinds that go into a folder that exists; for the others folders are made."""
+
+_RECOGNISE: dict[Kind, Callable[[Output], bool]] = {
+    Kind.MODEL: _is_model,
+    Kind.PREDICTIONS: _is_predictions,
+    Kind.ONNX: _is_onnx,
+    Kind.REPORT: _holds("fuselearn</title>"),
+    Kind.SUMMARY: _starts("dataset,noise,method,"),
+    Kind.COSTS: _is_costs,
+    Kind.FOLDS: _starts("dataset,method,repeat,fold,"),
+    Kind.PAGE: _starts("# The KFHE paper, reproduced", "# The KFHE-HOMER paper, reproduced"),
+    Kind.FIGURE: _holds("Matplotlib"),
+}

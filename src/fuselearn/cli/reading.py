@@ -1,0 +1,171 @@
+"""How commands read a table of the user: their options, and what they say about its columns."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fuselearn.cli.errors import WRONG_USE, leave
+
+if TYPE_CHECKING:
+    from fuselearn.datasets import Dataset, TableCleaner, TextFormat
+    from fuselearn.datasets.recognition import Column
+
+__all__ = [
+    "Decimal",
+    "Drop",
+    "Encoding",
+    "Index",
+    "Keep",
+    "Only",
+    "Reading",
+    "Sep",
+    "TrustClasses",
+    "describe",
+    "explain",
+    "listed",
+    "refuse_measurements",
+]
+
+Sep = Annotated[
+    str | None,
+    typer.Option("--sep", help="What separates the cells of a CSV file, such as ';' or tab; found by itself."),
+]
+Encoding = Annotated[str, typer.Option("--encoding", help="Of CSV and ARFF files, such as latin-1 or utf-16.")]
+Decimal = Annotated[str, typer.Option("--decimal", help="The decimal mark in CSV files, such as ','.")]
+Drop = Annotated[
+    list[str] | None,
+    typer.Option("--drop", help="Columns to leave out, separated by commas; may be given several times."),
+]
+Only = Annotated[
+    list[str] | None,
+    typer.Option("--only", help="The only columns to use as features, separated by commas."),
+]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option("--keep", help="Columns to use even if they look like identifiers or free text."),
+]
+Index = Annotated[str | None, typer.Option("--index", help="The column that names the samples; it is no feature.")]
+TrustClasses = Annotated[
+    bool,
+    typer.Option("--classes", help="Take each value of the target as a class, even if they look like measurements."),
+]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The options that say how a table is read.
+
+    Parameters
+    ----------
+    sep, encoding, decimal, drop, only, keep, index
+        As the options of the same names.
+    """
+
+    sep: str | None = None
+    encoding: str = "utf-8"
+    decimal: str = "."
+    drop: Sequence[str] | None = None
+    only: Sequence[str] | None = None
+    keep: Sequence[str] | None = None
+    index: str | None = None
+
+    @property
+    def text_options(self) -> dict[str, str]:
+        """What `read_table` and `TextFormat` take, where it is not the default."""
+        named = {"tab": "\t", r"\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "bar": "|", "pipe": "|"}
+        options = {"sep": named.get(self.sep, self.sep)} if self.sep is not None else {}
+        given = {"encoding": (self.encoding, "utf-8"), "decimal": (self.decimal, ".")}
+        return options | {name: value for name, (value, default) in given.items() if value != default}
+
+    def form(self) -> TextFormat:
+        """Return how the text of files is read."""
+        from fuselearn.datasets import TextFormat
+
+        return TextFormat(**self.text_options)
+
+    def cleaner_options(self, file: Path) -> dict[str, list[str]]:
+        """Return what a `TableCleaner` for the table takes, where it is not the default."""
+        from fuselearn.datasets.tables import read_columns
+
+        columns = set(read_columns(file, self.form()))
+        index = [] if self.index is None else [self.index]
+        names = {"drop": [*(self.drop or []), *index], "only": self.only or [], "keep": self.keep or []}
+        return {option: _split(given, columns) for option, given in names.items() if given}
+
+    def words(self) -> dict[str, object]:
+        """Return the options as they would be typed again."""
+        columns = {"drop": self.drop, "only": self.only, "keep": self.keep, "index": self.index}
+        return {**self.text_options, **columns}
+
+
+def _split(names: Sequence[str], columns: set[str]) -> list[str]:
+    """Split names at commas, unless a column has that name."""
+    parts = ([text] if text in columns else [part.strip() for part in text.split(",")] for text in names)
+    return [name for group in parts for name in group]
+
+
+def explain(data: Dataset, cleaner: TableCleaner) -> None:
+    """Say on standard error what is done with each column that is not used as it stands."""
+    for column in [] if data.is_sparse else cleaner.columns_:
+        said = describe(column, len(data.y))
+        if said is not None:
+            typer.echo(f"{column.name}: {said}.", err=True)
+
+
+def describe(column: Column, n_samples: int) -> str | None:
+    """Say what is done with a column, if it is not used as it stands."""
+    if column.kind in ("identifier", "text"):
+        looks = "an identifier" if column.kind == "identifier" else "free text"
+        return (
+            f"left out; it looks like {looks}, with {column.n_values} different values in {n_samples} samples "
+            f"(--keep {shlex.quote(column.name)} uses it)"
+        )
+    missing = f", with {_quoted(column.words)} read as missing" if column.words else ""
+    if column.kind == "date":
+        form = f" ({_spell_out(column.format)})" if column.format not in ("", "ISO8601") else ""
+        return f"dates such as {column.example!r}{form}, used as days since 1970-01-01{missing}"
+    return f"numbers{missing}" if missing else None
+
+
+def listed(names: Any, most: int = 12) -> str:
+    """List names for a sentence, the first of them if there are many."""
+    names = list(names)
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def refuse_measurements(data: Dataset, file: Path, trusted: bool) -> None:
+    """Leave with a sentence if the target looks like measurements, unless the user says that it holds classes."""
+    from fuselearn.datasets.targets import doubt_classes
+
+    doubt = None if trusted or data.task == "multilabel" else doubt_classes(data.y)
+    if doubt is not None:
+        leave(
+            f"The target {data.y.name!r} of {file} {doubt}. Methods of this program predict classes. If each value is "
+            "one, say so with --classes; otherwise group the values, or name another target.",
+            WRONG_USE,
+        )
+
+
+def _quoted(words: Sequence[str], most: int = 3) -> str:
+    shown = ", ".join(repr(word) for word in words[:most])
+    return shown if len(words) <= most else f"{shown} and {len(words) - most} more"
+
+
+def _spell_out(form: str) -> str:
+    """Write a date format in words.
+
+    >>> _spell_out("%d.%m.%Y %H:%M")
+    'day.month.year hour:minute'
+    """
+    parts = {"%Y": "year", "%y": "year", "%m": "month", "%b": "month", "%B": "month", "%d": "day"}
+    clock = {"%H": "hour", "%I": "hour", "%M": "minute", "%S": "second", "%p": "am/pm"}
+    for code, word in {**parts, **clock}.items():
+        form = form.replace(code, word)
+    return form
