@@ -44,6 +44,23 @@ def test_books_are_useful_and_better_than_random_ones(n_classes, n_bits, seed):
     assert max(drawn) <= min_distance(code) <= distance_bound(n_classes, n_bits)
 
 
+@settings(max_examples=15)
+@given(st.integers(3, 9), st.integers(4, 8), st.integers(0, 100))
+def test_no_single_flip_makes_a_book_better(n_classes, n_bits, seed):
+    n_bits = min(n_bits, exhaustive_code(n_classes).shape[1])
+    code = search_code(n_classes, n_bits, n_restarts=1, random_state=seed)
+
+    def price(book):
+        distances = (book[:, None] != book[None]).sum(axis=2)[np.triu_indices(n_classes, 1)]
+        return np.exp2(-distances.astype(float)).sum()
+
+    for c, b in np.ndindex(code.shape):
+        flipped = code.copy()
+        flipped[c, b] ^= 1
+        if has_useful_columns(flipped):
+            assert price(flipped) >= price(code)
+
+
 def test_fifty_classes_and_a_hundred_bits():
     assert min_distance(search_code(50, 100, n_restarts=20, random_state=0)) >= 47
 

@@ -4,8 +4,16 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from fuselearn.ensembles.filtering import Measurement, closed_form_coefficients, run_filters, take_in
+from fuselearn.ensembles.filtering import (
+    Measurement,
+    closed_form_coefficients,
+    pull_weights,
+    run_filters,
+    take_in,
+)
 
 
 class Scripted:
@@ -81,6 +89,18 @@ def test_linear_weights_by_hand():
     measured = np.array([0.75, 0.5]) / 1.25
     expected = 0.5 + 0.5 * (measured - 0.5)
     np.testing.assert_allclose(result.weights, expected / expected.sum())
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 10_000), st.integers(1, 30), st.booleans(), st.sampled_from([0.0, 0.3, 1.0]), st.booleans())
+def test_weights_are_those_of_the_formulas(seed, n_rows, linear, gain, right_or_wrong):
+    rng = np.random.default_rng(seed)
+    weights, shares, loss = rng.dirichlet(np.ones(n_rows)), rng.dirichlet(np.ones(n_rows)), rng.random(n_rows)
+    loss = loss < 0.5 if right_or_wrong else loss
+    measured = shares + weights * loss if linear else weights * np.exp(loss + 1 / n_rows)
+    expected = weights + gain * (measured / (measured.sum() if linear else 1.0) - weights)
+    pull_weights(weights, loss, shares, linear, gain)
+    np.testing.assert_allclose(weights, expected / expected.sum(), rtol=1e-12)
 
 
 def test_a_model_no_better_than_guessing_is_measured_again_with_fresh_weights():

@@ -8,6 +8,7 @@ from sklearn.cluster import KMeans
 
 from fuselearn.multilabel.label_clustering import (
     CLUSTERINGS,
+    MOST_ROUNDS,
     balanced_kmeans,
     count_co_occurrences,
     deal,
@@ -92,6 +93,41 @@ def test_the_farthest_label_leaves_a_full_cluster():
         # Four labels are near 0 and three may stay: the one at 1 has to go.
         assert clusters[0] == clusters[1] == clusters[2]
         assert clusters[3] == clusters[4] == clusters[5] != clusters[0]
+
+
+def cluster_plainly(Y, weights, n_clusters, rng):
+    """Run balanced k-means with explicit means: labels ask for the nearest cluster, full ones keep the nearest."""
+    points, capacity = Y.T.astype(float), -(-Y.shape[1] // n_clusters)
+    clusters = np.full(len(points), -1)
+    clusters[rng.choice(len(points), n_clusters, replace=False)] = np.arange(n_clusters)
+    for _ in range(MOST_ROUNDS):
+        asked = np.full((len(points), n_clusters), np.inf)
+        for c in np.unique(clusters[clusters >= 0]):
+            asked[:, c] = ((points - points[clusters == c].mean(axis=0)) ** 2) @ weights
+        distances, renewed = asked.copy(), np.full(len(points), -1)
+        while (renewed < 0).any():
+            renewed[renewed < 0] = asked[renewed < 0].argmin(axis=1)
+            for c in range(n_clusters):
+                own = np.flatnonzero(renewed == c)
+                refused = own[np.argsort(distances[own, c])][capacity:]
+                renewed[refused], asked[refused, c] = -1, np.inf
+        if (renewed == clusters).all():
+            break
+        clusters = renewed
+    return clusters
+
+
+@given(Y=label_tables, n_clusters=st.integers(2, 6), seed=seeds)
+@settings(max_examples=60, deadline=None)
+def test_balanced_clusters_are_those_of_explicit_means(Y, n_clusters, seed):
+    if n_clusters >= Y.shape[1]:
+        return
+    # Distinct columns and weights of no pattern: no two distances are equal by more than chance.
+    Y = np.vstack([Y, np.eye(Y.shape[1], dtype=np.int8)])
+    weights = np.random.default_rng(seed).uniform(0.5, 2.0, len(Y))
+    ours = balanced_kmeans(count_co_occurrences(Y, weights), n_clusters, np.random.default_rng(seed))
+    plain = cluster_plainly(Y, weights, n_clusters, np.random.default_rng(seed))
+    np.testing.assert_array_equal(ours, plain)
 
 
 @given(Y=label_tables, n_clusters=st.integers(2, 5), seed=seeds)

@@ -1,5 +1,7 @@
 """Iterative stratification: rows dealt by hand, sizes, shares of labels, and scikit-learn's interface."""
 
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -44,7 +46,46 @@ def unevenness(folds, Y):
     return np.abs(counts - counts.mean(axis=0)).mean()
 
 
+def deal_plainly(Y, sizes, rng):
+    """Deal rows as Sechidis et al. (2011) describe it, with fractions and lists."""
+    n_rows, n_labels = Y.shape
+    order, label_order, draws = np.arange(n_rows), np.arange(n_labels), np.zeros(n_rows)
+    if rng is not None:
+        order, label_order, draws = rng.permutation(n_rows), rng.permutation(n_labels), rng.random(n_rows)
+    Y, room, folds = Y[order], list(sizes), [None] * n_rows
+    wishes = [[Fraction(int(n) * int(size), n_rows) for size in sizes] for n in Y.sum(axis=0)]
+
+    def put(row, wished):
+        neediest = max((wished[f], room[f]) for f in range(len(room)) if room[f] > 0)
+        equal = [f for f in range(len(room)) if (wished[f], room[f]) == neediest]
+        fold = folds[row] = equal[int(draws[row] * len(equal))]
+        room[fold] -= 1
+        for label in np.flatnonzero(Y[row]):
+            wishes[label][fold] -= 1
+
+    while True:
+        left = {label: [r for r in range(n_rows) if folds[r] is None and Y[r, label]] for label in label_order}
+        if not any(left.values()):
+            break
+        rarest = min((label for label in label_order if left[label]), key=lambda label: len(left[label]))
+        for row in left[rarest]:
+            put(row, wishes[rarest])
+    for row in range(n_rows):
+        if folds[row] is None:
+            put(row, room)
+    dealt = np.empty(n_rows, dtype=int)
+    dealt[order] = folds
+    return dealt
+
+
 class TestDealing:
+    @given(label_tables, st.integers(2, 4), st.one_of(st.none(), st.integers(0, 5)))
+    def test_rows_are_dealt_as_the_paper_describes_it(self, Y, n_folds, seed):
+        sizes = np.bincount(np.random.default_rng(1).integers(n_folds, size=len(Y)), minlength=n_folds)
+        one, other = (None if seed is None else np.random.default_rng(seed) for _ in range(2))
+        folds = deal_rows(read_sparse_labels(Y), sizes, one)
+        np.testing.assert_array_equal(folds, deal_plainly(Y.astype(int), sizes, other))
+
     def test_by_hand(self):
         """Label b has two rows, a four. With two folds of four rows:
 

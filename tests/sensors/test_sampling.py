@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fuselearn.engines.tree.random import mix, uniform
 from fuselearn.sensors import draw_counts, draw_covering_counts
 
 weight_lists = st.lists(st.sampled_from([0.0, 1e-9, 0.5, 1.0, 3.0]), min_size=1, max_size=30).filter(any)
@@ -20,6 +21,18 @@ def test_as_many_rows_as_asked_for_and_none_without_weight(seed, weights, n_draw
     assert counts.sum() == n_draws
     assert (counts >= 0).all()
     assert (counts[weights == 0] == 0).all()
+
+
+@settings(max_examples=60)
+@given(seeds, st.integers(1, 40), st.integers(0, 50), st.floats(0, 0.9))
+def test_draws_are_sorted_uniform_numbers_among_sums_of_weights(seed, n_rows, n_draws, zeros):
+    rng = np.random.default_rng(seed)
+    weights = rng.exponential(size=n_rows) * (rng.random(n_rows) >= zeros)
+    weights[rng.integers(n_rows)] = 1.0
+    uniforms = np.array([uniform(np.uint64(mix(np.uint64(seed), k))) for k in range(n_draws + 1)])
+    positions = np.cumsum(-np.log1p(-uniforms))
+    rows = np.searchsorted(weights.cumsum(), positions[:-1] * weights.sum() / positions[-1])
+    np.testing.assert_array_equal(draw_counts(seed, weights, n_draws), np.bincount(rows, minlength=n_rows))
 
 
 @settings(max_examples=30)

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.datasets import load_wine
 
 from fuselearn.engines.tree import TreeSettings, grow_tree, vote_codes
@@ -49,6 +51,24 @@ def test_small_tables_of_numbers_give_the_trees_of_the_engine(sensor, counts, ti
     np.testing.assert_array_equal(component.tree.nodes, tree.nodes)
     np.testing.assert_array_equal(component.tree.values, tree.values)
     np.testing.assert_array_equal(component.votes(), vote_codes(tree, sensor.columns))
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 10_000), st.integers(1, 40), st.booleans(), st.sampled_from([0.0, 0.3, 1.0]), st.integers(1, 3))
+def test_small_tables_of_any_kind_give_the_trees_of_the_engine(seed, n_rows, has_categories, missing, max_features):
+    rng = np.random.default_rng(seed)
+    table = rng.integers(0, 4, (n_rows, 3)).astype(float)
+    table[rng.random(table.shape) < missing] = np.nan
+    n_categories = np.array([4 * has_categories, 0, 0], dtype=np.int32)
+    target, counts = rng.integers(0, 3, n_rows).astype(np.int32), rng.integers(0, 4, n_rows).astype(np.int32)
+    chosen = TreeSettings(min_split=2, min_leaf=1, max_features=max_features, complexity=rng.choice([-1.0, 0.1]))
+    sensor = TreeSensor(table, n_categories, target, 3, chosen)
+    component = sensor.measure(counts, seed)
+    tree = grow_tree(sensor.columns, target, 3, counts, chosen, seed=seed)
+    for part, expected in zip(component.tree, tree, strict=True):
+        np.testing.assert_array_equal(part, expected)
+    np.testing.assert_array_equal(component.votes(), vote_codes(tree, sensor.columns))
+    np.testing.assert_array_equal(component.votes(table), component.votes())
 
 
 def test_classes_in_two_groups_are_another_target_on_the_same_table(sensor, counts):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.svm import SVC
 
-from fuselearn.engines.svm import compute_gram, solve, take_block
+from fuselearn.engines.svm import compute_gram, smo, solve, take_block
 
 STEPS = 10_000_000
 
@@ -146,6 +146,17 @@ def test_a_problem_where_most_rows_settle_early():
     assert converged
     assert objective(gram, signs, coefficients) == pytest.approx(objective(gram, signs, expected), rel=1e-5)
     np.testing.assert_allclose(signs - residuals + intercept, decisions, atol=2e-3)
+
+
+@pytest.mark.parametrize("n", [smo._CHUNK - 1, smo._CHUNK, smo._CHUNK + 1, 2 * smo._CHUNK + 1])
+def test_problems_around_the_size_of_a_chunk(n):
+    for seed in range(4):
+        gram, signs, weights = draw_problem(seed, n)
+        coefficients, residuals, _, converged = solve(gram, signs, weights, STEPS, 1e-4)
+        assert converged
+        expected, _ = solve_with_libsvm(gram, signs, weights, 1.0)
+        assert objective(gram, signs, coefficients) == pytest.approx(objective(gram, signs, expected), rel=1e-5)
+        np.testing.assert_allclose(residuals, signs - gram.astype(float) @ coefficients, atol=1e-6)
 
 
 @given(

@@ -8,16 +8,18 @@ from hypothesis import strategies as st
 from fuselearn.engines.tree import apply_forest, code_columns, pack_forest
 from fuselearn.engines.tree.pair_stumps import find_stump, left_rows, make_pair_table, make_tree
 
-N_ROWS, N_COLUMNS, N_LABELS = 25, 4, 3
+N_COLUMNS, N_LABELS = 4, 3
+seeds, sizes, shares = st.integers(0, 10_000), st.integers(1, 25), st.sampled_from([0.0, 0.15, 0.9])
 
 
-def problem(seed):
+def problem(seed, n_rows=25, missing=0.15):
     """Make a table with ties and gaps whose first column holds categories, and weights of pairs."""
     rng = np.random.default_rng(seed)
-    X = rng.integers(5, size=(N_ROWS, N_COLUMNS)).astype(float)
-    X[rng.random(X.shape) < 0.15] = np.nan
+    X = rng.integers(5, size=(n_rows, N_COLUMNS)).astype(float)
+    X[rng.random(X.shape) < missing] = np.nan
+    X[:, rng.random(N_COLUMNS) < 0.2] = 2.0
     n_categories = np.array([5, 0, 0, 0], dtype=np.int32)
-    pairs = rng.random((N_ROWS, N_LABELS))
+    pairs = rng.random((n_rows, N_LABELS))
     has_label = rng.random(pairs.shape) < 0.4
     return X, n_categories, pairs * has_label, pairs * ~has_label
 
@@ -43,23 +45,28 @@ def score(left, positive, negative):
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.integers(0, 10_000))
-def test_no_other_split_is_better(seed):
-    X, n_categories, positive, negative = problem(seed)
+@given(seeds, sizes, shares)
+def test_no_other_split_is_better(seed, n_rows, missing):
+    X, n_categories, positive, negative = problem(seed, n_rows, missing)
     table = make_pair_table(code_columns(X, n_categories))
     stump = find_stump(table, positive, negative, range(N_COLUMNS))
+    scores = [score(side, positive, negative) for side in all_sides(X, n_categories) if 0 < side.sum() < n_rows]
+    if not scores:
+        assert stump.feature == -1
+        return
     left = left_rows(table, stump)
-    scores = [score(side, positive, negative) for side in all_sides(X, n_categories) if 0 < side.sum() < N_ROWS]
     assert stump.score == pytest.approx(min(scores))
     assert score(left, positive, negative) == pytest.approx(min(scores))
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.integers(0, 10_000))
-def test_the_tree_sends_rows_where_the_stump_does(seed):
-    X, n_categories, positive, negative = problem(seed)
+@given(seeds, sizes, shares)
+def test_the_tree_sends_rows_where_the_stump_does(seed, n_rows, missing):
+    X, n_categories, positive, negative = problem(seed, n_rows, missing)
     table = make_pair_table(code_columns(X, n_categories))
     stump = find_stump(table, positive, negative, range(N_COLUMNS))
+    if stump.feature < 0:
+        return
     left = left_rows(table, stump)
     tree = make_tree(table, stump, left, np.zeros((2, N_LABELS)))
     reached = apply_forest(pack_forest([tree], n_categories), X)[:, 0]
