@@ -6,6 +6,7 @@ import onnxruntime
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.datasets import make_multilabel_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -41,6 +42,7 @@ MODELS = {
     "homer, signs": HOMERClassifier(kernel="linear", probability="sign", scaling="minmax", random_state=0),
     "filtered homers": KFHEHOMERClassifier(n_estimators=5, **LINEAR),
     "averaged homers": EnsembleHOMERClassifier(n_estimators=5, **LINEAR),
+    "voting homers": EnsembleHOMERClassifier(n_estimators=5, vote="class", **LINEAR),
 }
 
 
@@ -63,12 +65,11 @@ def test_labels_equal_and_probabilities_close(name):
     compare(to_onnx(model), {"X": ROWS}, model, ROWS)
 
 
-@pytest.mark.parametrize("decision", [0.3, "cardinality", "per_label", "at_least_one"])
+@pytest.mark.parametrize("decision", [0.3, 0.5, "cardinality", "per_label", "at_least_one"])
 @pytest.mark.parametrize("name", ["forest", "homer"])
 def test_decision_rules(name, decision):
-    model = MODELS[name].set_params(decision=decision).fit(X, Y)
+    model = clone(MODELS[name]).set_params(decision=decision).fit(X, Y)
     compare(to_onnx(model), {"X": ROWS}, model, ROWS)
-    model.set_params(decision=0.5)
 
 
 def test_missing_values_and_categories():
@@ -99,9 +100,21 @@ def test_categories_in_too_many_stretches(monkeypatch):
         to_onnx(model)
 
 
-def test_labels_that_never_or_always_occur():
+@pytest.mark.parametrize("name", ["homer", "filtered homers", "voting homers", "boosting", "forest"])
+def test_labels_that_never_or_always_occur(name):
     labels = np.column_stack([Y, np.zeros(len(Y), int), np.ones(len(Y), int)])
-    model = HOMERClassifier(kernel="linear", n_clusters=3, random_state=0).fit(X, labels)
+    model = clone(MODELS[name]).fit(X, labels)
+    exported = to_onnx(model)
+    compare(exported, {"X": ROWS}, model, ROWS)
+    np.testing.assert_array_equal(predict(exported, {"X": ROWS})[1][:, -2:], np.tile([0.0, 1.0], (len(ROWS), 1)))
+
+
+@pytest.mark.parametrize("n_clusters", [2, 7])
+def test_samples_that_all_have_labels(n_clusters):
+    """Then no machine tells samples with labels from those without."""
+    labelled = Y.any(axis=1)
+    assert not labelled.all()
+    model = HOMERClassifier(kernel="linear", n_clusters=n_clusters, random_state=0).fit(X[labelled], Y[labelled])
     compare(to_onnx(model), {"X": ROWS}, model, ROWS)
 
 

@@ -17,6 +17,9 @@ def test_probabilities_are_averaged():
     model = EnsembleHOMERClassifier(n_estimators=7, random_state=0).fit(X, Y)
     mean = np.mean([homer.predict_proba(NEW) for homer in model.estimators_], axis=0)
     np.testing.assert_allclose(model.predict_proba(NEW), mean)
+    scores = np.mean([homer._deciding_scores(NEW) for homer in model.estimators_], axis=0)
+    np.testing.assert_array_equal(model.predict(NEW), scores > 0.5)
+    np.testing.assert_array_equal(model.with_decision(0.5).predict(NEW), mean > 0.5)
 
 
 def test_votes_are_counted():
@@ -35,7 +38,8 @@ def test_out_of_bag_scores_leave_out_who_has_seen_the_row(vote):
 
     class Spied(EnsembleHOMERClassifier):
         def _adopt(self, fused):
-            samples.extend((part.left_out, part.scores()) for part in fused.components)
+            ask = "scores" if vote == "class" else "probabilities"
+            samples.extend((part.left_out, getattr(part, ask)()) for part in fused.components)
             original(self, fused)
 
     Spied(**model.get_params()).fit(X, Y)

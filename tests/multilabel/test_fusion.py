@@ -16,6 +16,9 @@ class Fixed:
     def scores(self, rows=None, only=None):
         return np.tile(self.fixed, (len(only), 1)) + (0 if rows is None else rows[only])
 
+    def probabilities(self, rows=None, only=None):
+        return self.scores(rows, only) / 2
+
 
 class Doubling:
     """A sensor that prepares rows by doubling them."""
@@ -27,8 +30,9 @@ class Doubling:
 def test_scores_of_prepared_rows_are_weighted():
     fused = LabelSum([Fixed([0.1, 0.2]), Fixed([0.3, 0.0])], np.array([0.25, 0.75]), Doubling())
     X = np.array([[0.0], [0.1]])
-    np.testing.assert_allclose(fused.scores(X), [[0.25, 0.05], [0.45, 0.25]])
+    np.testing.assert_allclose(fused.scores(X), [[0.125, 0.025], [0.225, 0.125]])
     np.testing.assert_allclose(fused.scores(X, n_jobs=2), fused.scores(X))
+    np.testing.assert_allclose(fused.voting("score").scores(X), [[0.25, 0.05], [0.45, 0.25]])
 
 
 def test_votes_are_scores_above_one_half():
@@ -36,7 +40,9 @@ def test_votes_are_scores_above_one_half():
     np.testing.assert_allclose(fused.scores(np.zeros((1, 1))), [[0.6, 1.0]])
 
 
-@pytest.mark.parametrize(("vote", "expected"), [("probability", [0.2, 0.5]), ("class", [0.0, 0.25])])
+@pytest.mark.parametrize(
+    ("vote", "expected"), [("probability", [0.1, 0.25]), ("score", [0.2, 0.5]), ("class", [0.0, 0.25])]
+)
 def test_rows_left_out_are_scored_by_those_who_left_them_out(vote, expected):
     components = [Fixed([0.2], [0, 3]), Fixed([0.6], [1]), Fixed([0.4667], [1])]
     fused = LabelSum(components, np.array([0.2, 0.2, 0.6]), Doubling(), vote)

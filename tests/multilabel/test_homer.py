@@ -19,18 +19,33 @@ Y = (X @ rng.normal(size=(5, 8)) + rng.normal(size=(120, 8)) > 1.5).astype(np.in
 NEW = rng.normal(size=(60, 5)).round(2)
 
 
-def plain_homer(hierarchy, model, X, Y, new, number=0):
-    """Train one node and all below it, and give what it says about new rows, one row after the other."""
-    groups, children = hierarchy[number]
+def plain_chances(model, X, values, new):
+    """Train one model, and give the probability of 1 for new rows."""
+    if values.min() == values.max():
+        return np.full(len(new), float(values[0]))
+    return clone(model).fit(X, values).predict_proba(new)[:, 1]
+
+
+def plain_node(groups, model, X, Y, new):
+    """Train the models of one node on the rows that have any of its labels."""
     meta = np.column_stack([Y[:, group].max(axis=1) for group in groups])
     inside = meta.any(axis=1)
-    chances = np.empty((len(new), len(groups)))
-    for g in range(len(groups)):
-        values = meta[inside, g]
-        if values.min() == values.max():
-            chances[:, g] = values[0]
-        else:
-            chances[:, g] = clone(model).fit(X[inside], values).predict_proba(new)[:, 1]
+    return np.column_stack([plain_chances(model, X[inside], values, new) for values in meta[inside].T])
+
+
+def plain_probabilities(hierarchy, model, X, Y, new):
+    """Multiply the probabilities of all groups around each label, and that of having any label."""
+    probabilities = np.tile(plain_chances(model, X, Y.max(axis=1), new)[:, None], (1, Y.shape[1]))
+    for groups, _ in hierarchy:
+        for group, column in zip(groups, plain_node(groups, model, X, Y, new).T, strict=True):
+            probabilities[:, group] *= column[:, None]
+    return probabilities
+
+
+def plain_homer(hierarchy, model, X, Y, new, number=0):
+    """Train one node and all below it, and give the scores by which they choose labels, one row after the other."""
+    groups, children = hierarchy[number]
+    chances = plain_node(groups, model, X, Y, new)
     scores = np.full((len(new), Y.shape[1]), np.nan)
     for i in range(len(new)):
         has = chances[i] > 0.5
@@ -47,10 +62,15 @@ def plain_homer(hierarchy, model, X, Y, new, number=0):
 
 
 @pytest.mark.parametrize("clustering", ["balanced", "kmeans", "random"])
-def test_probabilities_are_those_of_a_plain_program(clustering):
+def test_probabilities_and_labels_are_those_of_a_plain_program(clustering):
     model = HOMERClassifier(GaussianNB(), clustering=clustering, n_clusters=2, random_state=3).fit(X, Y)
-    expected = plain_homer(model._hierarchy(), GaussianNB(), X, Y, NEW[:25])
-    np.testing.assert_allclose(model.predict_proba(NEW[:25]), expected)
+    assert not Y.any(axis=1).all()
+    expected = plain_probabilities(model._hierarchy(), GaussianNB(), X, Y, NEW)
+    np.testing.assert_allclose(model.predict_proba(NEW), expected)
+    np.testing.assert_array_equal(model.with_decision(0.5).predict(NEW), expected > 0.5)
+    scores = plain_homer(model._hierarchy(), GaussianNB(), X, Y, NEW[:25])
+    np.testing.assert_allclose(model._deciding_scores(NEW[:25]), scores)
+    np.testing.assert_array_equal(model.predict(NEW[:25]), scores > 0.5)
 
 
 def test_rows_go_down_to_the_most_probable_group_if_none_is_probable():
@@ -58,7 +78,7 @@ def test_rows_go_down_to_the_most_probable_group_if_none_is_probable():
     model = HOMERClassifier(LogisticRegression(), n_clusters=2, random_state=0).fit(X, Y)
     far = -20.0 * np.ones((1, 5))
     expected = plain_homer(model._hierarchy(), LogisticRegression(), X, Y, far)
-    np.testing.assert_allclose(model.predict_proba(far), expected)
+    np.testing.assert_allclose(model._deciding_scores(far), expected)
 
 
 def test_a_label_that_every_row_of_a_node_has_is_certain():
@@ -67,11 +87,16 @@ def test_a_label_that_every_row_of_a_node_has_is_certain():
     assert (model.predict_proba(NEW)[:, 0] == 1.0).all()
 
 
-def test_labels_that_no_row_has_are_impossible():
+@pytest.mark.parametrize("estimator", [None, "tree"])
+@pytest.mark.parametrize("clustering", ["balanced", "random"])
+def test_labels_that_no_row_has_are_impossible(estimator, clustering):
     labels = Y.copy()
     labels[:, [1, 4, 5, 6]] = 0
-    probabilities = HOMERClassifier("tree", n_clusters=2, random_state=0).fit(X, labels).predict_proba(NEW)
-    assert (probabilities[:, [1, 4, 5, 6]] == 0.0).all()
+    model = HOMERClassifier(estimator, clustering=clustering, n_clusters=2, random_state=0).fit(X, labels)
+    (component,) = model._fused_.components
+    raw = component.probabilities(model._fused_.sensor.prepare(NEW), np.arange(60))
+    assert (raw[:, [1, 4, 5, 6]] == 0.0).all()
+    assert (model.predict(NEW)[:, [1, 4, 5, 6]] == 0).all()
     assert (HOMERClassifier(random_state=0).fit(X, 0 * Y).predict_proba(NEW) == 0.0).all()
 
 
@@ -88,7 +113,10 @@ def test_with_a_group_per_label_it_is_binary_relevance_on_the_rows_with_labels()
     assert not labelled.all()
     homer = HOMERClassifier(GaussianNB(), n_clusters=8).fit(X, Y)
     relevance = BinaryRelevanceClassifier(GaussianNB()).fit(X[labelled], Y[labelled])
-    np.testing.assert_array_equal(homer.predict_proba(NEW), relevance.predict_proba(NEW))
+    any_label = plain_chances(GaussianNB(), X, labelled.astype(int), NEW)
+    np.testing.assert_allclose(homer.predict_proba(NEW), any_label[:, None] * relevance.predict_proba(NEW))
+    np.testing.assert_array_equal(homer.predict(NEW), relevance.predict(NEW))
+    assert homer.n_models_ == 9
 
 
 def test_more_clusters_than_labels_get_a_sentence():

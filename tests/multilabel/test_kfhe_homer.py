@@ -109,21 +109,26 @@ def test_it_is_the_recursion_written_out(settings, weighted):
     np.testing.assert_array_equal(model.resets_, np.flatnonzero(trace["is_reset"]) + 1)
     assert trace["is_reset"].any() == (isinstance(model.estimator, Contrary) and model.reset)
     np.testing.assert_allclose(model.weights_, weights)
-    np.testing.assert_allclose(model.predict_proba(X), estimate, atol=1e-6)
+    np.testing.assert_allclose(model._deciding_scores(X), estimate, atol=1e-6)
 
     rows = sensor.prepare(NEW)
-    scores = [component.scores(rows, np.arange(len(NEW))) for component in components]
-    np.testing.assert_allclose(model.predict_proba(NEW), np.tensordot(model.coefficients_, scores, 1), atol=1e-12)
+    scores, chances = (
+        [answer(rows, np.arange(len(NEW))) for answer in answers]
+        for answers in zip(*((component.scores, component.probabilities) for component in components), strict=True)
+    )
+    blended = np.tensordot(model.coefficients_, scores, 1)
+    np.testing.assert_array_equal(model.with_decision("path").predict(NEW), blended > 0.5)
+    np.testing.assert_allclose(model.predict_proba(NEW), np.tensordot(model.coefficients_, chances, 1), atol=1e-12)
     stages = list(model.staged_predict_proba(NEW))
-    expected = scores[0]
-    for stage, gain, own in zip(stages, [0.0, *trace["gain"]], scores, strict=True):
+    expected = chances[0]
+    for stage, gain, own in zip(stages, [0.0, *trace["gain"]], chances, strict=True):
         expected = (1 - gain / 2) * expected + gain / 2 * own
         np.testing.assert_allclose(stage, expected, atol=1e-12)
 
     total, known = np.zeros(Y.shape), np.zeros((120, 1))
     for component, coefficient in zip(components[1:], model.coefficients_[1:], strict=True):
         left_out = (component.counts == 0)[:, None]
-        total += coefficient * component.scores() * left_out
+        total += coefficient * component.probabilities() * left_out
         known += coefficient * left_out
     expected = np.divide(total, known, out=np.full(Y.shape, np.nan), where=known > 0)
     np.testing.assert_allclose(model.oob_decision_function_, expected, atol=1e-12)

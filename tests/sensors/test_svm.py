@@ -54,6 +54,18 @@ def test_constant_labels_have_certain_probabilities(sensor, probability):
     assert (chances[:, 4] == 1).all()
 
 
+def test_rows_left_out_get_probabilities_from_those_who_have_not_seen_them(sensor):
+    block = sensor.train(Y, None, COUNTS, keep_left_out=True)
+    rows, weights, chances = block.left_out
+    np.testing.assert_array_equal(np.bincount(rows, weights, 120), COUNTS)
+    assert (chances[:, 3:] == [0.0, 1.0]).all()
+    seen = block.probabilities()[rows]
+    errors = [abs(of[:, :3] - Y[rows, :3]).mean() for of in (seen, chances)]
+    assert errors[0] < errors[1] < 0.5
+    assert sensor.train(Y, None, COUNTS).left_out is None
+    assert sensor.train(Y, None, COUNTS, probability="sign", keep_left_out=True).left_out is None
+
+
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
 def test_prediction_of_new_rows_needs_no_gram_matrix(kernel):
     sensor = SVMSensor(X)

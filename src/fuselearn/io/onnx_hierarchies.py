@@ -1,14 +1,16 @@
-"""HOMERs of linear machines in ONNX: one matrix product for all machines of all members, then the ways down.
+"""HOMERs of linear machines in ONNX: one matrix product for all machines of all members, then products and ways down.
 
-A row goes down a hierarchy to the groups whose probability is above 0.5, or at least to the most probable one. In a
-graph without jumps, all machines answer for all rows, and at each node, from the last one up to the root,
+The probability of a label is the product of the chances of all groups around it. For HOMER's own decision, a row goes
+down a hierarchy to the groups whose chance is above 0.5, or at least to the most probable one. In a graph without
+jumps, all machines answer for all rows, and at each node, from the last one up to the root,
 
     score of a label = where the row goes down to the label's group: the score from there, elsewhere the group's chance.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import zip_longest
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +19,7 @@ from onnx import TensorProto
 from scipy import sparse
 
 from fuselearn.io.onnx_graph import Graph, add_is_largest, add_logistic, take
+from fuselearn.multilabel.decisions import OwnDecision
 from fuselearn.multilabel.hierarchy import LEAF
 from fuselearn.multilabel.homer import HOMERBase
 from fuselearn.multilabel.homer_sensor import HOMERComponent
@@ -24,6 +27,14 @@ from fuselearn.multilabel.learners import SVMLearner
 from fuselearn.sensors.svm import SVMBlock
 
 Floats = npt.NDArray[np.float64]
+
+
+class Member(NamedTuple):
+    """A hierarchy, and where its machines are among those of all members."""
+
+    component: HOMERComponent
+    starts: npt.NDArray[np.int64]  # the first column of chances of each block
+    certain: int  # the column of a chance of 1
 
 
 class Machines(NamedTuple):
@@ -47,23 +58,38 @@ def refuse_unless_linear(model: HOMERBase) -> None:
         raise TypeError(f"{name} with radial kernels cannot be written in ONNX; set kernel or kernels to linear.")
 
 
-def add_hierarchies(graph: Graph, model: HOMERBase, matrix: str) -> str:
-    """Add what turns a matrix of doubles into the weighted sum of the members' label scores."""
+def add_hierarchies(graph: Graph, model: HOMERBase, matrix: str) -> tuple[str, str]:
+    """Add what turns a matrix of doubles into probabilities of the labels, and into the scores to decide by."""
     fused = model._fused_
     machines = [_read_machines(block) for block in _blocks(model)]
-    chances = _add_machines(graph, model, machines, matrix)
-    total, first, number = "", 0, 0
-    for component, coefficient in zip(fused.components, fused.coefficients, strict=True):
-        starts = []
-        for _ in component.hierarchy:
-            starts.append(first)
-            first += len(machines[number].constants)
-            number += 1
-        scores = _add_ways_down(graph, component, starts, chances)
-        if fused.vote == "class":
-            votes = graph.add("Greater", [scores, graph.constant("half", np.array(0.5))], graph.name("votes"))
-            scores = graph.add("Cast", [votes], graph.name("votes"), to=TensorProto.DOUBLE)
-        part = graph.add("Mul", [scores, graph.constant("coefficient", np.array(coefficient))], graph.name("part"))
+    chances = _add_machines(graph, model, [*machines, _certain(len(machines[0].weights))], matrix)
+    starts = np.cumsum([0, *(len(part.constants) for part in machines)])
+    members, first = [], 0
+    for component in fused.components:
+        members.append(Member(component, starts[first : first + len(component.blocks)], int(starts[-1])))
+        first += len(component.blocks)
+    if fused.vote == "class":
+        votes = (_add_votes(graph, _add_ways_down(graph, member, chances)) for member in members)
+        shares = _add_sum(graph, votes, fused.coefficients)
+        return shares, shares
+    products = (_add_products(graph, member, chances) for member in members)
+    probabilities = _add_sum(graph, products, fused.coefficients)
+    if not isinstance(model.rule_, OwnDecision):
+        return probabilities, probabilities
+    scores = (_add_ways_down(graph, member, chances) for member in members)
+    return probabilities, _add_sum(graph, scores, fused.coefficients)
+
+
+def _add_votes(graph: Graph, scores: str) -> str:
+    votes = graph.add("Greater", [scores, graph.constant("half", np.array(0.5))], graph.name("votes"))
+    return graph.add("Cast", [votes], graph.name("votes"), to=TensorProto.DOUBLE)
+
+
+def _add_sum(graph: Graph, answers: Iterable[str], coefficients: Floats) -> str:
+    """Add the weighted sum of the members' answers."""
+    total = ""
+    for answer, coefficient in zip(answers, coefficients, strict=True):
+        part = graph.add("Mul", [answer, graph.constant("coefficient", np.array(coefficient))], graph.name("part"))
         total = part if not total else graph.add("Add", [total, part], graph.name("total"))
     return total
 
@@ -74,15 +100,19 @@ def _blocks(model: HOMERBase) -> Iterator[SVMBlock]:
             yield block.block
 
 
+def _constant_machines(n_columns: int, constants: Floats) -> Machines:
+    intercepts, slopes, offsets = np.zeros((3, len(constants)))
+    return Machines(np.zeros((n_columns, len(constants))), intercepts, slopes, offsets, constants)
+
+
+def _certain(n_columns: int) -> Machines:
+    """Return a machine that gives 1, by which products of different lengths become equally long."""
+    return _constant_machines(n_columns, np.ones(1))
+
+
 def _read_machines(block: SVMBlock) -> Machines:
-    n_groups, sensor, machines = len(block.constants), block.sensor, block.machines
-    read = Machines(
-        np.zeros((sensor.n_columns, n_groups)),
-        np.zeros(n_groups),
-        np.zeros(n_groups),
-        np.zeros(n_groups),
-        np.where(block.is_constant, block.constants, np.nan),
-    )
+    sensor, machines = block.sensor, block.machines
+    read = _constant_machines(sensor.n_columns, np.where(block.is_constant, block.constants, np.nan))
     if machines is None:
         return read
     weights, intercepts = machines.coefficients.astype(np.float64), machines.intercepts
@@ -127,11 +157,29 @@ def _add_machines(graph: Graph, model: HOMERBase, machines: list[Machines], matr
     return graph.add("Where", [is_constant, known, chances], graph.name("chances"))
 
 
-def _add_ways_down(graph: Graph, component: HOMERComponent, starts: list[int], chances: str) -> str:
-    """Add the label scores of one member, from its last node up to the root."""
+def _add_products(graph: Graph, member: Member, chances: str) -> str:
+    """Add the label probabilities of one member: of each label's groups, one factor after the other."""
+    hierarchy, starts = member.component.hierarchy, member.starts
+    around: list[list[int]] = [[] for _ in range(member.component.n_labels)]  # the columns of each label's groups
+    for number, node in enumerate(hierarchy):
+        for g, group in enumerate(node.groups):
+            for label in group:
+                around[label].append(starts[number] + g)
+    if member.component.labelled is not None:
+        around = [[starts[-1], *columns] for columns in around]
+    product = ""
+    for factors in zip_longest(*around, fillvalue=member.certain):
+        part = take(graph, chances, np.array(factors))
+        product = part if not product else graph.add("Mul", [product, part], graph.name("product"))
+    return product
+
+
+def _add_ways_down(graph: Graph, member: Member, chances: str) -> str:
+    """Add the scores by which one member chooses labels, from its last node up to the root."""
+    hierarchy, starts = member.component.hierarchy, member.starts
     scores: dict[int, tuple[str, npt.NDArray[np.int64]]] = {}  # of the labels of a node, in this order
-    for number in reversed(range(len(component.hierarchy))):
-        groups, children = component.hierarchy[number]
+    for number in reversed(range(len(hierarchy))):
+        groups, children = hierarchy[number]
         labels = np.concatenate(groups)
         group_of = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
         own = take(graph, chances, starts[number] + np.arange(len(groups)))

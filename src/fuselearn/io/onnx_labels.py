@@ -41,12 +41,22 @@ def find_coder(model: MultilabelClassifier) -> TableCoder:
 def add_label_model(graph: Graph, model: MultilabelClassifier, matrix: str, label: str, probabilities: str) -> None:
     """Add the nodes that turn a matrix of doubles into labels and probabilities."""
     if isinstance(model, HOMERBase):
-        scores = add_hierarchies(graph, model, matrix)
+        scores, deciding = (_add_constants(graph, model, name) for name in add_hierarchies(graph, model, matrix))
     else:
-        scores = _add_trees(graph, model, matrix)
+        scores = deciding = _add_constants(graph, model, _add_trees(graph, model, matrix))
     graph.add("Cast", [scores], probabilities, to=TensorProto.FLOAT)
-    decided = _add_rule(graph, model, model.rule_, scores)
+    decided = _add_rule(graph, model, model.rule_, deciding)
     graph.add("Cast", [decided], label, to=TensorProto.INT64)
+
+
+def _add_constants(graph: Graph, model: MultilabelClassifier, scores: str) -> str:
+    """Set the scores of labels that were constant in training."""
+    constants = model._constants_
+    if np.isnan(constants).all():
+        return scores
+    is_constant = graph.constant("is_constant", ~np.isnan(constants))
+    known = graph.constant("constants", np.nan_to_num(constants))
+    return graph.add("Where", [is_constant, known, scores], graph.name("scores"))
 
 
 def _add_trees(graph: Graph, model: Any, matrix: str) -> str:

@@ -16,6 +16,7 @@ from fuselearn._compat import take_rows
 from fuselearn.ensembles.base import (
     DerivedAttributes,
     are_counts,
+    check_choice,
     count_threads,
     fit_whole_or_not,
     make_generator,
@@ -23,7 +24,7 @@ from fuselearn.ensembles.base import (
     validate_rows,
 )
 from fuselearn.ensembles.cart import CARTClassifier
-from fuselearn.multilabel.decisions import DecisionRule, make_decision_rule
+from fuselearn.multilabel.decisions import RULES, DecisionRule, OwnDecision, make_decision_rule
 from fuselearn.multilabel.labels import label_names, read_labels
 from fuselearn.multilabel.learners import Learner, bind_learner, check_svm_parameters
 from fuselearn.multilabel.stratification import IterativeStratifiedKFold
@@ -52,6 +53,8 @@ class MultilabelClassifier(DerivedAttributes, ClassifierMixin, BaseEstimator):
     classes_: list[npt.NDArray[np.int64]]
     rule_: DecisionRule
     oob_decision_function_: Scores
+    _own_decision: str | None = None  # what ``decision`` calls the choice that the model makes by itself
+    _constants_: npt.NDArray[np.float64]  # 0 or 1 for labels that are constant in training, else NaN
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn what the estimator can take."""
@@ -87,6 +90,7 @@ class MultilabelClassifier(DerivedAttributes, ClassifierMixin, BaseEstimator):
         X = validate_rows(self, X, reset=True)
         Y = self._read_labels(y, X.shape[0])
         weights = read_weights(sample_weight, X, X.shape[0])
+        self._constants_ = find_constants(Y if weights is None else Y[weights > 0])
         rng = make_generator(self.random_state)
         self._fit_labels(X, Y, weights, rng)
         self._fold_seed_ = int(rng.integers(2**31))
@@ -137,8 +141,10 @@ class MultilabelClassifier(DerivedAttributes, ClassifierMixin, BaseEstimator):
         array of shape (n_rows, n_labels)
             1 where the row gets the label, else 0; columns are in the order of ``labels_``.
         """
-        scores = self.predict_proba(X)
-        return self.rule_.apply(scores)
+        check_is_fitted(self)
+        if isinstance(self.rule_, OwnDecision):
+            return self.rule_.apply(self._answer(X, self._deciding_scores))
+        return self.rule_.apply(self.predict_proba(X))
 
     def predict_proba(self, X: Any) -> Scores:
         """Predict the probability that a row has a label.
@@ -150,10 +156,14 @@ class MultilabelClassifier(DerivedAttributes, ClassifierMixin, BaseEstimator):
         Returns
         -------
         array of shape (n_rows, n_labels)
-            Columns are in the order of ``labels_``; they need not sum to one.
+            Columns are in the order of ``labels_``; they need not sum to one. A label that no training sample has
+            gets exactly 0, one that all have exactly 1.
         """
-        # Sums of weighted probabilities may leave the interval by a rounding error, which log loss punishes with NaN.
-        return np.clip(self._answer(X, self._label_scores), 0.0, 1.0)
+        return self._bound_scores(self._answer(X, self._label_scores))
+
+    def _bound_scores(self, scores: Scores) -> Scores:
+        """Set the probabilities of constant labels, and undo rounding errors of sums, for which log loss gives NaN."""
+        return np.where(np.isnan(self._constants_), np.clip(scores, 0.0, 1.0), self._constants_)
 
     def _answer(self, X: Any, answer: Callable[[Any], npt.NDArray[Any]]) -> npt.NDArray[Any]:
         """Check a table of new rows, and let a method answer for it, in parts if it is large."""
@@ -167,6 +177,9 @@ class MultilabelClassifier(DerivedAttributes, ClassifierMixin, BaseEstimator):
 
     def _make_rule(self, decision: Any) -> DecisionRule:
         """Make the rule, not yet fitted, that a ``decision`` stands for."""
+        own = self._own_decision
+        if own is not None and isinstance(decision, str) and check_choice("decision", decision, (own, *RULES)) == own:
+            return OwnDecision()
         return make_decision_rule(decision, "decision")
 
     def _check_parameters(self) -> None:
@@ -179,6 +192,10 @@ class MultilabelClassifier(DerivedAttributes, ClassifierMixin, BaseEstimator):
     def _label_scores(self, X: Any) -> Scores:
         """Give the probabilities of the labels for a checked table of new rows."""
         raise TypeError("Estimators define this.")
+
+    def _deciding_scores(self, X: Any) -> Scores:
+        """Return scores that are above 0.5 for the labels that the model chooses by itself, if it does."""
+        raise TypeError("Estimators with a decision of their own define this.")
 
     def _count_rows(self, weights: Weights | None, n_rows: int) -> tuple[npt.NDArray[np.int32], Weights | None]:
         """Turn sample weights into what models are trained on: how often each sample is there, and weights."""
@@ -295,6 +312,17 @@ def read_training_labels(Y: Any, n_samples: int) -> Labels:
     if len(labels) != n_samples:
         raise ValueError(f"X and Y have inconsistent numbers of samples: {n_samples} and {len(labels)}.")
     return labels
+
+
+def find_constants(Y: Labels) -> npt.NDArray[np.float64]:
+    """Return the value of each label that all samples share, NaN for others.
+
+    Examples
+    --------
+    >>> find_constants(np.array([[0, 1, 1], [0, 1, 0]], dtype=np.int8))
+    array([ 0.,  1., nan])
+    """
+    return np.where(Y.min(axis=0) == Y.max(axis=0), Y[0], np.nan)
 
 
 def count_all_rows(weights: Weights | None, n_rows: int) -> tuple[npt.NDArray[np.int32], Weights | None]:

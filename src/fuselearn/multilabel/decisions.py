@@ -138,6 +138,10 @@ class FixedThreshold(DecisionRule):
         return scores > _check_share("threshold", self.threshold)
 
 
+class OwnDecision(FixedThreshold):
+    """The labels that a model chooses by itself; applied to probabilities alone, those above 0.5."""
+
+
 class CardinalityThreshold(DecisionRule):
     """One threshold for all labels, with which rows have on average as many labels as the training rows.
 

@@ -23,9 +23,11 @@ class EnsembleHOMERClassifier(HOMEREnsemble):
     """Equal votes of HOMERs of random shape, each trained on a bootstrap sample of the rows.
 
     Each HOMER chooses its clustering, its number of clusters, from 2 to the root of the number of labels, and its
-    kernel at random. With h_t(x) the label probabilities of the t-th HOMER,
+    kernel at random. The probability of a label is the mean of the HOMERs' probabilities, or the share of HOMERs that
+    choose it. With s_t(x) the scores of the t-th HOMER, above 0.5 for the labels that it chooses (see
+    :class:`HOMERClassifier`), a row gets the labels with
 
-        p(x) = mean over t of h_t(x),         or with votes of       [h_t(x) > 0.5].
+        mean over t of s_t(x) > 0.5,         or with votes        mean over t of [s_t(x) > 0.5] > 0.5.
 
     Parameters
     ----------
@@ -51,9 +53,10 @@ class EnsembleHOMERClassifier(HOMEREnsemble):
         How columns are brought to the same scale.
     max_samples : int or float, default=2.0
         Rows drawn for each HOMER, as a number or as a multiple of all rows.
-    decision : float, str or rule, default=0.5
-        How probabilities become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`. Rules
-        that are fitted use out-of-bag scores.
+    decision : float, str or rule, default="path"
+        How rows get labels: "path" means those whose mean score, or share of votes, is above 0.5; or probabilities
+        become labels by a threshold or another rule of :mod:`fuselearn.multilabel.decisions`. Rules that are fitted use
+        out-of-bag probabilities.
     random_state : int, RandomState or None, default=None
         Seed of the samples, the random choices and the base learners.
     n_jobs : int or None, default=None
@@ -70,8 +73,8 @@ class EnsembleHOMERClassifier(HOMEREnsemble):
     feature_names_in_ : array of shape (n_features_in_,)
         If fitted on a frame whose column names are text.
     oob_decision_function_ : array of shape (n_rows, n_labels)
-        Scores of the training rows by the HOMERs that have not seen them, NaN if all have; if ``decision`` is a rule
-        that is fitted.
+        Probabilities of the training rows by the HOMERs that have not seen them, NaN if all have; if ``decision`` is a
+        rule that is fitted.
     estimators_ : list of HOMERClassifier
 
     References
@@ -102,7 +105,7 @@ class EnsembleHOMERClassifier(HOMEREnsemble):
         probability: str = "platt",
         scaling: str | None = "standard",
         max_samples: int | float = 2.0,
-        decision: Any = 0.5,
+        decision: Any = "path",
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -159,6 +162,5 @@ class EnsembleHOMERClassifier(HOMEREnsemble):
         check_is_fitted(self)
         check_choice("vote", vote, ("class", "probability"))
         other = copy.copy(self).set_params(vote=vote)
-        fused = self._fused_
-        other._fused_ = LabelSum(fused.components, fused.coefficients, fused.sensor, vote)
+        other._fused_ = self._fused_.voting(vote)
         return other

@@ -115,6 +115,10 @@ class EstimatorLabelComponent:
             return self.complete(self.model.predict_proba(rows))
         return self.complete(self.model.predict(rows))
 
+    def probabilities(self, rows: Any = None, only: npt.NDArray[np.int64] | None = None) -> Scores:
+        """Return the scores, which are probabilities already."""
+        return self.scores(rows, only)
+
     def complete(self, answer: Any) -> Scores:
         """Turn an answer of the model, of any of the forms of ``predict_proba``, into scores of all labels."""
         known = read_probabilities(answer, max(2, len(self.columns)))

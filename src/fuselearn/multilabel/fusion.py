@@ -19,7 +19,14 @@ class LabelComponent(Protocol):
     """A trained multi-label model."""
 
     def scores(self, rows: Any = None, only: Indices | None = None) -> Scores:
-        """Give label scores: of the training rows, or of new ones that the sensor has prepared."""
+        """Return what filters blend: scores above 0.5 for the labels that the model chooses.
+
+        They are those of the training samples, or of new ones that the sensor has prepared.
+        """
+        ...
+
+    def probabilities(self, rows: Any = None, only: Indices | None = None) -> Scores:
+        """Return the probabilities of the labels, for the same samples."""
         ...
 
     @property
@@ -53,8 +60,9 @@ class LabelSum:
     coefficients : array of shape (n_components,)
     sensor : LabelSensor
         What the components come from.
-    vote : {"probability", "class"}
-        Whether a component counts with its scores, or with 1 for each score above 0.5 and 0 for others.
+    vote : {"probability", "score", "class"}
+        Whether a component counts with its probabilities, with its scores, or with 1 for each score above 0.5 and 0 for
+        others.
     """
 
     def __init__(
@@ -64,6 +72,10 @@ class LabelSum:
         self.coefficients = coefficients
         self.sensor = sensor
         self.vote = vote
+
+    def voting(self, vote: str) -> LabelSum:
+        """Return the sum of the same components with another kind of vote."""
+        return LabelSum(self.components, self.coefficients, self.sensor, vote)
 
     def scores(self, X: Any, n_jobs: int | None = None) -> Scores:
         """Give the sum for each row of a checked table."""
@@ -77,9 +89,14 @@ class LabelSum:
         """Give what one component after the other says about the rows of a checked table."""
         rows, only = self.sensor.prepare(X), np.arange(X.shape[0])
         answers: Iterator[Scores] = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
-            delayed(component.scores)(rows, only) for component in self.components
+            delayed(self._ask)(component, rows, only) for component in self.components
         )
-        return (count_votes(scores, self.vote) for scores in answers)
+        return answers
+
+    def _ask(self, component: LabelComponent, rows: Any, only: Indices) -> Scores:
+        if self.vote == "probability":
+            return component.probabilities(rows, only)
+        return count_votes(component.scores(rows, only), self.vote)
 
     def left_out_scores(self, shape: tuple[int, ...]) -> Scores:
         """Sum up for each training row what the components say that have not seen it; NaN if all have.
@@ -89,7 +106,7 @@ class LabelSum:
         total, weights = np.zeros(shape), np.zeros(shape[0])
         for component, coefficient in zip(self.components, self.coefficients, strict=True):
             rows = component.left_out
-            total[rows] += coefficient * count_votes(component.scores(None, rows), self.vote)
+            total[rows] += coefficient * self._ask(component, None, rows)
             weights[rows] += coefficient
         # The quotient may leave the interval from 0 to 1 by a rounding error.
         return np.clip(total / np.where(weights > 0.0, weights, np.nan)[:, None], 0.0, 1.0)

@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn.ensembles.base import check_choice
-from fuselearn.multilabel.decisions import make_decision_rule
 from fuselearn.multilabel.fusion import LabelSum
 from fuselearn.multilabel.homer import HOMERBase, HOMERClassifier
 from fuselearn.multilabel.homer_sensor import HOMERComponent, HOMERSettings
@@ -89,11 +88,12 @@ class HOMEREnsemble(HOMERBase):
         )
         shared = (
             "labels_", "n_labels_", "classes_", "n_features_in_", "feature_names_in_", "_rows_at_once_", "_fold_seed_",
+            "_constants_",
         )  # fmt: skip
         for name in shared:
             if hasattr(self, name):
                 setattr(homer, name, getattr(self, name))
-        homer.rule_ = make_decision_rule(homer.decision)
+        homer.rule_ = homer._make_rule(homer.decision)
         homer._fused_ = LabelSum([component], np.ones(1), self._fused_.sensor)
         return homer
 

@@ -54,8 +54,9 @@ class HOMERSensor:
     ) -> HOMERComponent:
         """Train a hierarchy on the rows drawn.
 
-        A node is trained on the rows that have at least one of its meta-labels. Only if they leave the root nothing to
-        learn, as with a single label, rows without labels are used too.
+        A node is trained on the rows that have at least one of its meta-labels. If rows without any label were drawn, a
+        model of its own tells them from the others. Only if the others leave the root nothing to learn, as with a
+        single label, the root is trained on all of them instead.
 
         Parameters
         ----------
@@ -75,19 +76,24 @@ class HOMERSensor:
             rng,
         )
         marked = mark_meta_labels(hierarchy, self.columns)
-        seeds = rng.integers(2**31, size=len(hierarchy)).tolist()
+        samples = [counts * marks.max(axis=0) for marks in marked]
+        if are_constant(marked[0][:, samples[0] > 0]):
+            samples[0] = counts
+        if (samples[0] < counts).any():
+            marked.append(marked[0].max(axis=0, keepdims=True))
+            samples.append(counts)
+        seeds = rng.integers(2**31, size=len(samples)).tolist()
 
-        def train(node: int) -> Block:
-            inside = counts * marked[node].max(axis=0)
-            if node == 0 and are_constant(marked[0][:, inside > 0]):
-                inside = counts
-            return self.learner.train(marked[node].T, inside, seeds[node], weights=weights, **settings.learner)
+        def train(number: int) -> Block:
+            return self.learner.train(
+                marked[number].T, samples[number], seeds[number], weights=weights, **settings.learner
+            )
 
-        if self.n_threads > 1 and len(hierarchy) > 1:
+        if self.n_threads > 1 and len(samples) > 1:
             with ThreadPoolExecutor(self.n_threads) as pool:
-                blocks = list(pool.map(train, range(len(hierarchy))))
+                blocks = list(pool.map(train, range(len(samples))))
         else:
-            blocks = [train(node) for node in range(len(hierarchy))]
+            blocks = [train(number) for number in range(len(samples))]
         return HOMERComponent(hierarchy, blocks, settings, counts)
 
     def prepare(self, X: Any) -> Any:
@@ -119,9 +125,16 @@ def are_constant(columns: npt.NDArray[np.int8]) -> bool:
 class HOMERComponent:
     """A hierarchy of labels with a block of models at each node.
 
-    At each node a row gets a probability for every meta-label. Those above 0.5, or at least the most probable one, are
-    taken as its meta-labels, and the row goes down to their nodes. The probability of a label is that of the deepest
-    meta-label around it that the row has been asked about.
+    A node gives every meta-label its probability among the rows that have any of the node's labels.
+
+    Parameters
+    ----------
+    hierarchy : list of Node
+    blocks : list of Block
+        One for each node, and one more for whether a row has any label, if there were rows without.
+    settings : HOMERSettings
+    counts : int32 array of shape (n_rows,)
+        The sample of the bound rows.
     """
 
     def __init__(self, hierarchy: Hierarchy, blocks: list[Block], settings: HOMERSettings, counts: Counts) -> None:
@@ -131,8 +144,13 @@ class HOMERComponent:
         self.n_labels = sum(len(group) for group in hierarchy[0].groups)
         self.counts: Counts | None = counts
 
-    def scores(self, rows: Any = None, only: Indices | None = None) -> Scores:
-        """Give the probabilities of the labels.
+    @property
+    def labelled(self) -> Block | None:
+        """The model of whether a row has any label; without it, all have."""
+        return self.blocks[-1] if len(self.blocks) > len(self.hierarchy) else None
+
+    def probabilities(self, rows: Any = None, only: Indices | None = None) -> Scores:
+        """Return the probabilities of the labels: the product of what the nodes on the way to each label say.
 
         Parameters
         ----------
@@ -140,6 +158,36 @@ class HOMERComponent:
             By default, the rows that the sensor is bound to.
         only : int array, optional
             Which of the rows to answer for, needed with ``rows``.
+
+        Returns
+        -------
+        array of shape (n_asked, n_labels)
+        """
+        if only is None:
+            only = np.arange(len(self._sample))
+        labelled = self.labelled
+        reached = {0: np.ones((len(only), 1)) if labelled is None else labelled.probabilities(rows, only=only)}
+        probabilities = np.empty((len(only), self.n_labels))
+        for number, (groups, children) in enumerate(self.hierarchy):
+            chances = reached.pop(number) * self.blocks[number].probabilities(rows, only=only)
+            for g, (group, child) in enumerate(zip(groups, children, strict=True)):
+                if child == LEAF:
+                    probabilities[:, group[0]] = chances[:, g]
+                else:
+                    reached[child] = chances[:, [g]]
+        return probabilities
+
+    def scores(self, rows: Any = None, only: Indices | None = None) -> Scores:
+        """Return the scores by which HOMER chooses labels: above 0.5 for those that it chooses.
+
+        A row goes down from the root to the groups whose probability is above 0.5, at each node at least to the most
+        probable one. The score of a label is the probability of the smallest group around it that the row has been
+        asked about, given the groups around that one.
+
+        Parameters
+        ----------
+        rows, only
+            As for ``probabilities``.
 
         Returns
         -------
@@ -167,8 +215,8 @@ class HOMERComponent:
 
     @property
     def n_models(self) -> int:
-        """Number of two-class models: one for each meta-label of each node."""
-        return sum(len(node.groups) for node in self.hierarchy)
+        """Number of two-class models: one for each meta-label of each node, and that of rows with any label."""
+        return sum(len(node.groups) for node in self.hierarchy) + (self.labelled is not None)
 
     @property
     def left_out(self) -> Indices:

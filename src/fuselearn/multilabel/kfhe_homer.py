@@ -19,7 +19,8 @@ Counts = npt.NDArray[np.int32]
 class KFHEHOMERClassifier(FilteredClassifier, HOMEREnsemble):
     """An ensemble in which a Kalman filter fuses HOMERs of random shape, each a noisy measurement of the ideal one.
 
-    With y the estimate of the training rows' label scores, P its variance and h_t the t-th HOMER,
+    With y the estimate of the training rows' label scores, P its variance and h_t the t-th HOMER, whose scores are
+    above 0.5 for the labels that it chooses (see :class:`HOMERClassifier`),
 
         measurement     z = (y + h_t) / 2,         with error   R = Hamming loss of z > 0.5
         gain            K = P / (P + R)
@@ -29,7 +30,8 @@ class KFHEHOMERClassifier(FilteredClassifier, HOMEREnsemble):
     drawn with row weights w that a second filter estimates in the same way, from measurements in which a row with the
     share l_i of wrong labels weighs w_i exp(l_i + 1/n). Its clustering, its number of clusters, from 2 to the root of
     the number of labels, and its kernel are chosen at random. Since the estimate is linear in the HOMERs, the trained
-    ensemble is a weighted sum of them, with ``coefficients_``.
+    ensemble is a weighted sum of them, with ``coefficients_``. ``predict`` sums up the scores that the filter blends,
+    and takes those above 0.5; ``predict_proba`` sums up probabilities with the same coefficients.
 
     Parameters
     ----------
@@ -60,9 +62,10 @@ class KFHEHOMERClassifier(FilteredClassifier, HOMEREnsemble):
         drawn with the initial weights.
     process_noise : float, default=0.0
         Variance added to both filters before each measurement.
-    decision : float, str or rule, default=0.5
-        How probabilities become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`. Rules
-        that are fitted use out-of-bag scores.
+    decision : float, str or rule, default="path"
+        How rows get labels: "path" means those whose blended score is above 0.5, as in the paper; or probabilities
+        become labels by a threshold or another rule of :mod:`fuselearn.multilabel.decisions`. Rules that are fitted use
+        out-of-bag probabilities.
     random_state : int, RandomState or None, default=None
         Seed of the samples, the random choices and the base learners.
     n_jobs : int or None, default=None
@@ -79,8 +82,8 @@ class KFHEHOMERClassifier(FilteredClassifier, HOMEREnsemble):
     feature_names_in_ : array of shape (n_features_in_,)
         If fitted on a frame whose column names are text.
     oob_decision_function_ : array of shape (n_rows, n_labels)
-        Scores of the training rows by the HOMERs that have not seen them, NaN if all have; if ``decision`` is a rule
-        that is fitted.
+        Probabilities of the training rows by the HOMERs that have not seen them, NaN if all have; if ``decision`` is a
+        rule that is fitted.
     estimators_ : list of HOMERClassifier
         The first one and ``n_iter_`` others.
     n_iter_ : int
@@ -136,7 +139,7 @@ class KFHEHOMERClassifier(FilteredClassifier, HOMEREnsemble):
         weighting: str = "exponential",
         reset: bool = True,
         process_noise: float = 0.0,
-        decision: Any = 0.5,
+        decision: Any = "path",
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:

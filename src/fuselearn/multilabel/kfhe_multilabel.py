@@ -112,11 +112,10 @@ class FilteredClassifier(FilterTrace, FusedClassifier):
         """
         check_is_fitted(self)
         answers = self._fused_.answers(validate_rows(self, X, reset=False), self.n_jobs)
-        estimate = next(answers)
+        estimate = self._bound_scores(next(answers))
         yield estimate
         for gain, scores in zip(self.gains_, answers, strict=True):
-            # The sum may leave the interval from 0 to 1 by a rounding error.
-            estimate = np.clip((1.0 - gain / 2) * estimate + gain / 2 * scores, 0.0, 1.0)
+            estimate = self._bound_scores((1.0 - gain / 2) * estimate + gain / 2 * scores)
             yield estimate
 
 

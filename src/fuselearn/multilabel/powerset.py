@@ -6,11 +6,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_is_fitted
 
-from fuselearn.ensembles.base import check_choice
 from fuselearn.multilabel.base import Labels, ReductionClassifier, Scores, Weights
-from fuselearn.multilabel.decisions import RULES, DecisionRule, FixedThreshold
 from fuselearn.multilabel.learners import Block, Learner
 
 Counts = npt.NDArray[np.int32]
@@ -30,7 +27,7 @@ class LabelPowersetClassifier(ReductionClassifier):
     ----------
     estimator : classifier, "tree" or None, default=None
         Base learner. None means the SVM engine, with a machine for each set against all others, whose probabilities
-        are divided by their sum; "tree" the CART engine with the settings of ``CARTClassifier()``; any other
+        are coupled; "tree" the CART engine with the settings of ``CARTClassifier()``; any other
         scikit-learn classifier is trained on the numbers of the sets.
     C : float, default=1.0
         Cost of the SVM engine, as are the next four.
@@ -65,6 +62,14 @@ class LabelPowersetClassifier(ReductionClassifier):
 
     Notes
     -----
+    Machines are coupled so that the probabilities of the labels fit samples left out of training: with p_S the
+    probability by the machine of set S, calibrated on its own, and n_S the number of samples with that set,
+
+        P(S | x) is in proportion to p_S^a n_S^b,
+
+    where a and b are found by cross-validation, together with Platt's sigmoids. Other values of ``probability`` than
+    "platt" mean a = 1 and b = 0.
+
     With ``decision="set"`` as many rows as possible are expected to get exactly their labels; with a threshold of 0.5
     as few labels as possible are expected to be wrong, and the labels of a row need not be one of the sets.
 
@@ -110,27 +115,7 @@ class LabelPowersetClassifier(ReductionClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def predict(self, X: Any) -> npt.NDArray[np.int64]:
-        """Predict the labels of each row: those of the most probable set, or by the rule that ``decision`` names.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or frame of shape (n_rows, n_columns)
-
-        Returns
-        -------
-        array of shape (n_rows, n_labels)
-            1 where the row gets the label, else 0; columns are in the order of ``labels_``.
-        """
-        check_is_fitted(self)
-        if isinstance(self.rule_, MostProbableSet):
-            return self._answer(X, self._likely_labels).astype(np.int64)
-        return super().predict(X)
-
-    def _make_rule(self, decision: Any) -> DecisionRule:
-        if isinstance(decision, str) and check_choice("decision", decision, ("set", *RULES)) == "set":
-            return MostProbableSet()
-        return super()._make_rule(decision)
+    _own_decision = "set"
 
     def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
         counts, weights = self._count_rows(weights, len(Y))
@@ -148,12 +133,8 @@ class LabelPowersetClassifier(ReductionClassifier):
     def _label_scores(self, X: Any) -> Scores:
         return self._model_.probabilities(self._learner_.prepare(X))
 
-    def _likely_labels(self, X: Any) -> Scores:
+    def _deciding_scores(self, X: Any) -> Scores:
         return self._model_.labels(self._learner_.prepare(X))
-
-
-class MostProbableSet(FixedThreshold):
-    """The labels of the most probable set; where the sets are not known, labels more probable than not."""
 
 
 class SetModel:
@@ -202,7 +183,7 @@ def train_powerset(learner: Learner, Y: Labels, counts: Counts, seed: int, **set
     """
     sets, numbers = find_label_sets(Y, counts)
     classes = (numbers[:, None] == np.arange(len(sets))).astype(np.int8)
-    return SetModel(learner.train_classes(classes, counts, seed, **settings), sets)
+    return SetModel(learner.train_classes(classes, counts, seed, labels=sets, **settings), sets)
 
 
 def find_label_sets(Y: Labels, counts: Counts) -> tuple[Labels, npt.NDArray[np.intp]]:

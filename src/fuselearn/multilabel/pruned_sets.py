@@ -26,7 +26,7 @@ class PrunedSetsClassifier(LabelPowersetClassifier):
     ----------
     estimator : classifier, "tree" or None, default=None
         Base learner. None means the SVM engine, with a machine for each set against all others, whose probabilities
-        are divided by their sum; "tree" the CART engine with the settings of ``CARTClassifier()``; any other
+        are coupled; "tree" the CART engine with the settings of ``CARTClassifier()``; any other
         scikit-learn classifier is trained on the numbers of the sets.
     min_count : int, default=2
         Rows that a set needs to be kept. If no set has as many, the most frequent ones are kept. With 1, the model is
@@ -151,7 +151,7 @@ def train_pruned_sets(
         As in ``Learner.train``; so are ``weights`` among the settings.
     """
     sets, classes = prune_sets(Y, counts, min_count, n_subsets)
-    return SetModel(learner.train_classes(classes, counts, seed, **settings), sets)
+    return SetModel(learner.train_classes(classes, counts, seed, labels=sets, **settings), sets)
 
 
 def prune_sets(Y: Labels, counts: Counts, min_count: int, n_subsets: int) -> tuple[Labels, Labels]:

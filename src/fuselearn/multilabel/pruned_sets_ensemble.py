@@ -35,7 +35,7 @@ class EnsembleOfPrunedSetsClassifier(ResampledClassifier):
     ----------
     estimator : classifier, "tree" or None, default=None
         Base learner. None means the SVM engine, with a machine for each set against all others, whose probabilities
-        are divided by their sum; "tree" the CART engine with the settings of ``CARTClassifier()``; any other
+        are coupled; "tree" the CART engine with the settings of ``CARTClassifier()``; any other
         scikit-learn classifier is trained on the numbers of the sets.
     n_estimators : int, default=10
         Number of members.

@@ -33,7 +33,7 @@ class RAkELClassifier(ReductionClassifier):
     ----------
     estimator : classifier, "tree" or None, default=None
         Base learner. None means the SVM engine, with a machine for each set against all others, whose probabilities
-        are divided by their sum; "tree" the CART engine with the settings of ``CARTClassifier()``; any other
+        are coupled; "tree" the CART engine with the settings of ``CARTClassifier()``; any other
         scikit-learn classifier is cloned for each model and trained on the numbers of its sets.
     labelset_size : int, default=3
         Labels that a model knows.

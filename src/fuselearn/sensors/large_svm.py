@@ -45,18 +45,20 @@ def train_linear(
     The coefficients are those of the features.
     """
 
-    def train(column: int) -> tuple[npt.NDArray[np.float64], float, float, float, bool]:
+    def train(column: int) -> tuple[Any, ...]:
         own = signs[column]
         coefficients, intercept, converged = _solve(features, own, weights, C)
         slope = offset = 0.0
+        left_out_values = np.empty(0)
         if folds is not None:
             values, left_out = np.empty(folds.shape), folds > 0
             for fold, left in enumerate(folds):
                 fold_coefficients, fold_intercept, _ = _solve(features, own, weights - left, C)
                 values[fold] = features @ fold_coefficients + fold_intercept
             every = np.broadcast_to(own, folds.shape)
-            slope, offset = fit_sigmoid(values[left_out], every[left_out], folds[left_out])
-        return coefficients, intercept, slope, offset, converged
+            left_out_values = values[left_out]
+            slope, offset = fit_sigmoid(left_out_values, every[left_out], folds[left_out])
+        return coefficients, intercept, slope, offset, converged, left_out_values
 
     with ThreadPoolExecutor(n_threads) as pool:
         trained = list(pool.map(train, range(len(signs))))

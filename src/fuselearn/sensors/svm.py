@@ -62,6 +62,14 @@ class Machines(NamedTuple):
     converged: npt.NDArray[np.bool_]
 
 
+class LeftOut(NamedTuple):
+    """What the machines of a block say about rows that were left out of their training, for calibration."""
+
+    rows: npt.NDArray[np.integer]  # (n,)
+    weights: npt.NDArray[np.float64]  # (n,)
+    chances: npt.NDArray[np.float64]  # (n, n_labels)
+
+
 class SVMSensor:
     """Scale a table once, and train any number of support vector machines on slices of its Gram matrices.
 
@@ -115,6 +123,7 @@ class SVMSensor:
         seed: int = 0,
         max_steps: int | None = None,
         n_threads: int = 1,
+        keep_left_out: bool = False,
     ) -> SVMBlock:
         """Train one support vector machine per label column, all on the same rows.
 
@@ -144,6 +153,8 @@ class SVMSensor:
             See :func:`~fuselearn.engines.svm.train_columns`.
         n_threads : int
             Threads that share the label columns.
+        keep_left_out : bool
+            Whether the block keeps, in ``left_out``, the probabilities from Platt's cross-validation.
         """
         chosen = Kernel(kernel, 1.0 / self.n_columns if gamma is None else float(gamma))
         rows = np.flatnonzero(counts > 0) if rows is None else np.asarray(rows)
@@ -172,9 +183,9 @@ class SVMSensor:
             _deal(counts, n_folds, seed) if probability == "platt" else None,
         )
         if self.is_large:
-            machines = self._train_on_features(chosen, C, problem, n_threads)
+            machines, left_out = self._train_on_features(chosen, C, problem, n_threads)
         else:
-            machines = self._train_on_gram(chosen, C, problem, max_steps, n_threads)
+            machines, left_out = self._train_on_gram(chosen, C, problem, max_steps, n_threads)
         if not machines.converged.all():
             warnings.warn(
                 "A support vector machine stopped before it reached its tolerance; scale the columns, lower C, or "
@@ -182,11 +193,14 @@ class SVMSensor:
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        return SVMBlock(self, chosen, probability, constants, is_constant, machines)
+        block = SVMBlock(self, chosen, probability, constants, is_constant, machines)
+        if keep_left_out and problem.folds is not None:
+            block.left_out = block.squash_left_out(problem, left_out)
+        return block
 
     def _train_on_gram(
         self, kernel: Kernel, C: float, problem: Problem, max_steps: int | None, n_threads: int
-    ) -> Machines:
+    ) -> tuple[Machines, npt.NDArray[np.float64]]:
         bound = self.bound_rows()
         gram = bound.values(kernel)
         gram = gram if len(problem.rows) == self.n_rows else take_block(gram, problem.rows)
@@ -198,16 +212,20 @@ class SVMSensor:
         if not self._collapses(kernel):
             self.root.source._needs_rows = True
             no_extra = np.zeros((len(coefficients), 0))
-            return Machines(support.astype(np.int32), coefficients.astype(np.float32), no_extra, *trained[1:])
+            machines = Machines(support.astype(np.int32), coefficients.astype(np.float32), no_extra, *trained[1:5])
+            return machines, trained.left_out
         if self.is_sparse:
             weights = kernel.factor * (coefficients @ bound.X[support])
         else:
             weights = kernel.factor * collapse(bound.X, support, coefficients)
         extra_weights = kernel.factor * (coefficients @ bound.extra[support])
         intercepts = trained.intercepts if self.centre is None else trained.intercepts - weights @ self.centre
-        return Machines(None, weights.astype(np.float32), extra_weights, intercepts, *trained[2:])
+        machines = Machines(None, weights.astype(np.float32), extra_weights, intercepts, *trained[2:5])
+        return machines, trained.left_out
 
-    def _train_on_features(self, kernel: Kernel, C: float, problem: Problem, n_threads: int) -> Machines:
+    def _train_on_features(
+        self, kernel: Kernel, C: float, problem: Problem, n_threads: int
+    ) -> tuple[Machines, npt.NDArray[np.float64]]:
         bound = self.bound_rows()
         features, extra = bound.features(kernel), bound.extra
         n_features = features.shape[1]
@@ -219,7 +237,8 @@ class SVMSensor:
         extra_weights = np.zeros((len(problem.signs), extra.shape[1]))
         if kernel.name == "linear":
             extra_weights = trained.coefficients[:, n_features:]
-        return Machines(None, trained.coefficients[:, :n_features].astype(np.float32), extra_weights, *trained[1:])
+        weights = trained.coefficients[:, :n_features].astype(np.float32)
+        return Machines(None, weights, extra_weights, *trained[1:5]), trained.left_out
 
     def prepare(self, X: Any) -> KernelRows:
         """Scale new rows, for which kernel values are then computed once for all blocks."""
@@ -395,6 +414,7 @@ class SVMBlock:
         self.constants = constants
         self.is_constant = is_constant
         self.machines = machines
+        self.left_out: LeftOut | None = None
 
     def probabilities(
         self, prepared: KernelRows | None = None, rows: npt.NDArray[np.integer] | None = None
@@ -419,6 +439,15 @@ class SVMBlock:
             decisions = self._decide(self.machines, prepared, rows)
             chances[:, ~self.is_constant] = self._squash(self.machines, decisions)
         return chances
+
+    def squash_left_out(self, problem: Problem, decisions: npt.NDArray[np.float64]) -> LeftOut:
+        """Turn decision values of left-out rows, fold by fold, into probabilities of all labels."""
+        assert problem.folds is not None
+        assert self.machines is not None
+        folds, places = np.nonzero(problem.folds)
+        chances = np.tile(self.constants, (len(places), 1))
+        chances[:, ~self.is_constant] = self._squash(self.machines, decisions.T)
+        return LeftOut(problem.rows[places], problem.folds[folds, places], chances)
 
     def _decide(
         self, machines: Machines, prepared: KernelRows, rows: npt.NDArray[np.integer]

@@ -64,6 +64,7 @@ def test_the_sigmoid_is_fitted_to_values_of_left_out_copies(C):
             values.append((SIGNS[c] - residuals + intercept)[asked])
             signs.append(SIGNS[c][asked])
             weights.append(left_out[asked])
+        np.testing.assert_allclose(trained.left_out[c], np.concatenate(values), atol=2e-3 * C)
         expected = fit_sigmoid(np.concatenate(values), np.concatenate(signs), np.concatenate(weights))
         np.testing.assert_allclose((trained.slopes[c], trained.offsets[c]), expected, rtol=2e-3, atol=2e-3)
 

@@ -4,6 +4,7 @@ The flow is ``compute_gram`` (once per kernel and dataset), ``take_block`` (once
 (one machine per label column), ``decide`` (decision values from kernel values).
 """
 
+from fuselearn.engines.svm.coupling import Coupling, fit_coupling
 from fuselearn.engines.svm.gram import compute_gram, compute_kernel
 from fuselearn.engines.svm.labels import append_labels
 from fuselearn.engines.svm.platt import fit_sigmoid
@@ -12,6 +13,7 @@ from fuselearn.engines.svm.smo import solve, take_block
 from fuselearn.engines.svm.training import TrainedColumns, deal_folds, train_columns
 
 __all__ = [
+    "Coupling",
     "TrainedColumns",
     "append_labels",
     "collapse",
@@ -19,6 +21,7 @@ __all__ = [
     "compute_kernel",
     "deal_folds",
     "decide",
+    "fit_coupling",
     "fit_sigmoid",
     "solve",
     "take_block",

@@ -8,7 +8,7 @@ folds, and counts in each. Every fold starts from the solution on all rows, and 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,7 @@ class TrainedColumns(NamedTuple):
     slopes: npt.NDArray[np.float64]  # (n_columns,), of Platt's sigmoid
     offsets: npt.NDArray[np.float64]  # (n_columns,)
     converged: npt.NDArray[np.bool_]  # (n_columns,)
+    left_out: npt.NDArray[np.float64]  # (n_columns, n_left_out), decision values of rows left out, fold by fold
 
 
 def train_columns(
@@ -69,7 +70,7 @@ def train_columns(
     if max_steps is None:
         max_steps = 100 * max(n_rows, 1000)
 
-    def train(column: int) -> tuple[npt.NDArray[np.float64], float, float, float, bool]:
+    def train(column: int) -> tuple[Any, ...]:
         return train_column(gram, signs[column], weights, C, folds, max_steps, tolerance)
 
     if n_threads > 1 and n_columns > 1 and n_rows >= _ROWS_FOR_THREADS:
@@ -118,7 +119,7 @@ def train_column(gram, signs, weights, C, folds, max_steps, tolerance):  # type:
     converged = improve(gram, signs, bounds, coefficients, residuals, max_steps, tolerance)
     intercept = find_intercept(signs, bounds, coefficients, residuals)
     if len(folds) == 0:
-        return coefficients, intercept, 0.0, 0.0, converged
+        return coefficients, intercept, 0.0, 0.0, converged, np.empty(0)
 
     n_values = 0
     for f in range(len(folds)):
@@ -141,7 +142,7 @@ def train_column(gram, signs, weights, C, folds, max_steps, tolerance):  # type:
                 value_weights[n_values] = folds[f, k]
                 n_values += 1
     slope, offset = fit_sigmoid(values, value_signs, value_weights)
-    return coefficients, intercept, slope, offset, converged
+    return coefficients, intercept, slope, offset, converged, values
 
 
 @kernel

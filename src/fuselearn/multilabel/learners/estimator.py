@@ -82,6 +82,7 @@ class EstimatorLearner:
         counts: Counts,
         seed: int,
         *,
+        labels: Labels | None = None,
         weights: npt.NDArray[np.float64] | None = None,
         **settings: Any,
     ) -> EstimatorClassBlock:

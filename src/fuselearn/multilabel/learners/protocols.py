@@ -83,6 +83,7 @@ class Learner(Protocol):
         counts: Counts,
         seed: int,
         *,
+        labels: Labels | None = None,
         weights: npt.NDArray[np.float64] | None = None,
         **settings: Any,
     ) -> Block:
@@ -93,6 +94,8 @@ class Learner(Protocol):
         classes : array of shape (n_rows, n_classes)
             1 where a row is of a class, else 0. Rows of no class are left out. A row of several classes stands for as
             many copies; where each class has a machine against all others, it is positive for several instead.
+        labels : array of shape (n_classes, n_labels), optional
+            The labels that each class stands for. Machines are calibrated for them; other learners need no calibration.
         counts, seed, weights, settings
             As in ``train``.
         """

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils import check_array
 
+from fuselearn.engines.svm import Coupling, fit_coupling
 from fuselearn.ensembles.base import check_choice, check_number
 from fuselearn.multilabel.learners.protocols import Counts, Indices, Labels, Scores, check_sample, list_classes
 from fuselearn.sensors.svm import KERNELS, PROBABILITIES, SCALINGS, KernelRows, SVMBlock, SVMSensor
@@ -62,10 +63,14 @@ class SVMLearner:
         **settings: Any,
     ) -> SVMLearnerBlock:
         """Train a machine per label on the rows drawn, with any of ``kernel``, ``C``, ``gamma``, ``probability``."""
+        return SVMLearnerBlock(self._train(Y, counts, seed, weights, **settings))
+
+    def _train(
+        self, Y: Labels, counts: Counts, seed: int, weights: npt.NDArray[np.float64] | None, **settings: Any
+    ) -> SVMBlock:
         check_sample(Y, counts, self.n_rows)
         drawn = counts if weights is None else np.where(counts > 0, weights, 0.0)
-        block = self.sensor.train(Y, None, drawn, seed=seed, n_threads=self.n_threads, **settings)
-        return SVMLearnerBlock(block)
+        return self.sensor.train(Y, None, drawn, seed=seed, n_threads=self.n_threads, **settings)
 
     def train_classes(
         self,
@@ -73,6 +78,7 @@ class SVMLearner:
         counts: Counts,
         seed: int,
         *,
+        labels: Labels | None = None,
         weights: npt.NDArray[np.float64] | None = None,
         **settings: Any,
     ) -> SVMClassBlock:
@@ -80,9 +86,16 @@ class SVMLearner:
         check_sample(classes, counts, self.n_rows)
         rows, numbers = list_classes(classes, counts)
         counts = np.where(np.isin(np.arange(self.n_rows), rows), counts, 0)
-        block = self.train(classes, counts, seed, weights=weights, **settings).block
-        drawn = counts if weights is None else weights
-        return SVMClassBlock(block, np.bincount(numbers, drawn[rows], classes.shape[1]))
+        block = self._train(classes, counts, seed, weights, keep_left_out=True, **settings)
+        drawn = np.bincount(numbers, (counts if weights is None else weights)[rows], classes.shape[1])
+        coupling = Coupling(drawn / drawn.sum())
+        if block.left_out is not None:
+            labels = np.eye(classes.shape[1], dtype=np.int8) if labels is None else labels
+            left_out, block.left_out = block.left_out, None
+            truth = np.zeros((self.n_rows, labels.shape[1]), dtype=np.bool_)
+            np.logical_or.at(truth, rows, labels[numbers] > 0)
+            coupling = fit_coupling(coupling.shares, left_out.chances, labels, truth[left_out.rows], left_out.weights)
+        return SVMClassBlock(block, coupling)
 
     def extend(self, columns: npt.NDArray[np.integer]) -> Self:
         """Give a learner whose kernel values are brought up to date with label columns, scaled like the others."""
@@ -140,22 +153,17 @@ class SVMLearnerBlock:
 
 
 class SVMClassBlock(SVMLearnerBlock):
-    """One support vector machine per class, whose probabilities are made to sum to one.
+    """One support vector machine per class, whose probabilities are coupled, so that they sum to one."""
 
-    Where all of them are 0, the shares of the classes in training are given instead.
-    """
-
-    def __init__(self, block: SVMBlock, class_weights: npt.NDArray[Any]) -> None:
+    def __init__(self, block: SVMBlock, coupling: Coupling) -> None:
         super().__init__(block)
-        self.shares = class_weights / class_weights.sum()
+        self.coupling = coupling
 
     def probabilities(
         self, rows: KernelRows | None = None, extra: npt.NDArray[Any] | None = None, only: Indices | None = None
     ) -> Scores:
-        """Give the machines' probabilities, divided by their sum."""
-        scores = super().probabilities(rows, extra, only)
-        sums = scores.sum(axis=1, keepdims=True)
-        return np.divide(scores, sums, out=np.tile(self.shares, (len(scores), 1)), where=sums > 0)
+        """Return the machines' probabilities, coupled."""
+        return self.coupling.apply(super().probabilities(rows, extra, only))
 
 
 class NumberEncoder:

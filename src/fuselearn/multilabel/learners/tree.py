@@ -98,6 +98,7 @@ class TreeLearner:
         counts: Counts,
         seed: int,
         *,
+        labels: Labels | None = None,
         weights: npt.NDArray[np.float64] | None = None,
         **settings: Any,
     ) -> TreeClassBlock:
