@@ -282,21 +282,21 @@ def _by_majority(fitted: Any, _X: Any, _Y: Any) -> Any:
 _MULTILABEL_METHODS = (
     Method(
         "KFHE-HOMER",
-        multilabel.KFHEHOMERClassifier,
+        partial(multilabel.KFHEHOMERClassifier, decision="path"),
         "100 HOMERs fused by a Kalman filter",
         task="multilabel",
     ),
     Method(
         "KFHE-HOMER (authors)",
         lambda: multilabel.KFHEHOMERClassifier(
-            n_estimators=20, C=1e8, gamma={"rbf": 1e-6, "linear": 1.0}, scaling=None
+            n_estimators=20, C=1e8, gamma={"rbf": 1e-6, "linear": 1.0}, scaling=None, decision="path"
         ),
         "20 HOMERs with the constants of its authors' program: cost 1e8, radial gamma 1e-6, columns as they are",
         task="multilabel",
     ),
     Method(
         "E-HOMER",
-        lambda: multilabel.EnsembleHOMERClassifier(vote="class"),
+        lambda: multilabel.EnsembleHOMERClassifier(vote="class", decision="path"),
         "the majority vote of 100 HOMERs on samples of twice the rows",
         task="multilabel",
         fits_like="E-HOMER (mean)",
@@ -304,7 +304,7 @@ _MULTILABEL_METHODS = (
     ),
     Method(
         "E-HOMER (mean)",
-        multilabel.EnsembleHOMERClassifier,
+        partial(multilabel.EnsembleHOMERClassifier, decision="path"),
         "the mean of 100 HOMERs' scores",
         task="multilabel",
     ),
@@ -317,10 +317,15 @@ _MULTILABEL_METHODS = (
         task="multilabel",
     ),
     Method("CC", multilabel.ChainClassifier, "one chain of SVMs in the order of the labels", task="multilabel"),
-    Method("HOMER-B", multilabel.HOMERClassifier, "one HOMER with balanced clusters", task="multilabel"),
+    Method(
+        "HOMER-B",
+        partial(multilabel.HOMERClassifier, decision="path"),
+        "one HOMER with balanced clusters",
+        task="multilabel",
+    ),
     Method(
         "HOMER-K",
-        lambda: multilabel.HOMERClassifier(clustering="kmeans"),
+        lambda: multilabel.HOMERClassifier(clustering="kmeans", decision="path"),
         "one HOMER with clusters by k-means",
         task="multilabel",
     ),
