@@ -190,7 +190,8 @@ def _predict(model: Any, block: pd.DataFrame, proba: bool, alone: bool) -> pd.Da
 
 def _no_predictions(model: Any, proba: bool) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64] | None]:
     """Return predictions and probabilities for no samples, which models refuse to be asked for."""
-    labels, classes = _attribute(model, "labels_", None), _attribute(model, "classes_", ())
+    predictor = find_predictor(model)
+    labels, classes = getattr(predictor, "labels_", None), getattr(predictor, "classes_", ())
     names = classes if labels is None else labels
     predicted = np.asarray(classes)[:0] if labels is None else np.empty((0, len(labels)), dtype=np.int64)
     return predicted, np.empty((0, len(names))) if proba else None
