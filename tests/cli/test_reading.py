@@ -256,3 +256,26 @@ def test_an_exported_model_takes_what_the_cleaner_makes(folder, churn):
     X = model[0].transform(churn).to_numpy(dtype=np.float64)
     label = onnxruntime.InferenceSession("m.onnx").run(["label"], {"X": X})[0]
     assert label.tolist() == model.predict(churn).tolist()
+
+
+def test_a_sparse_table_is_trained_on_and_predicted_for_by_name(folder):
+    rng = np.random.default_rng(0)
+    lines = [f"@attribute w{place} numeric" for place in range(120)] + [
+        "@attribute label:a {0,1}",
+        "@attribute label:b {0,1}",
+    ]
+    table = np.where(rng.random((60, 120)) < 0.1, 1.5, 0)
+    labels = (table[:, :2] > 0).astype(int)
+    full = np.hstack([table, labels])
+    rows = ["{" + ", ".join(f"{place} {row[place]:g}" for place in np.flatnonzero(row)) + "}" for row in full]
+    (folder / "s.arff").write_text("\n".join(["@relation r", *lines, "@data", *rows]) + "\n")
+    frame = pd.DataFrame(table, columns=[f"w{place}" for place in range(120)])
+    frame[frame.columns[::-1]].assign(other=1).to_csv("s.csv", index=False)
+    for method in ("ecc", "rf-pct"):
+        options = ["-m", method, "--set", "n_estimators=2", "--drop", "w7"]
+        assert "60 rows, 119 columns and 2 labels" in run("train", "s.arff", *options, "-o", "s.fuse").stdout
+        model = fuselearn.load("s.fuse")
+        expected = pd.DataFrame(model.predict(frame), columns=["a", "b"]).to_csv(index=False)
+        assert run("predict", "s.fuse", "s.arff").stdout == run("predict", "s.fuse", "s.csv").stdout == expected
+    names = json.loads(run("info", "s.fuse", "--json").stdout)["columns"]
+    assert [column["name"] for column in names[5:8]] == ["w5", "w6", "w8"]

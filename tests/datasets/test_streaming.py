@@ -68,3 +68,40 @@ def test_a_line_with_too_many_cells_is_refused(tmp_path):
 def test_a_file_that_is_not_there():
     with pytest.raises(FileNotFoundError, match=r"There is no file nowhere\.csv"):
         TableStream("nowhere.csv", Wanted(["a"]))
+
+
+@pytest.fixture
+def sparse_arff(tmp_path):
+    path = tmp_path / "s.arff"
+    names = "".join(f"@attribute w{place} numeric\n" for place in range(5))
+    path.write_text(f"@relation r\n{names}@attribute id string\n@data\n{{0 1, 5 a}}\n{{3 2.5, 5 b}}\n{{5 c}}\n")
+    return path
+
+
+def test_sparse_samples_stay_sparse_if_the_model_takes_them(sparse_arff):
+    stream = TableStream(sparse_arff, Wanted(["w3", "w0"], sparse=True), block_rows=2)
+    blocks = list(stream)
+    assert [block.toarray().tolist() for block in blocks] == [[[0, 1], [2.5, 0]], [[0, 0]]]
+    assert stream.ignored == ["w1", "w2", "w4", "id"]
+    frames = list(TableStream(sparse_arff, Wanted(["w3", "w0"]), block_rows=2))
+    assert [frame.to_numpy().tolist() for frame in frames] == [block.toarray().tolist() for block in blocks]
+
+
+def test_the_index_names_the_samples_of_every_format(path, sparse_arff):
+    [block] = TableStream(path, Wanted(["a"], index="b"))
+    assert block.index.name == "b"
+    assert block.index.tolist()[:2] == ["x", "y"]
+    [block] = TableStream(sparse_arff, Wanted(["w3"], index="id", sparse=True))
+    assert block.index.tolist() == ["a", "b", "c"]
+    with pytest.raises(DatasetError, match="no column 'z' to use as the index"):
+        TableStream(path, Wanted(["a"], index="z"))
+
+
+def test_a_file_without_samples_is_a_block_without_samples(tmp_path):
+    TABLE.iloc[:0].to_csv(tmp_path / "t.csv", index=False)
+    TABLE.iloc[:0].to_parquet(tmp_path / "t.parquet")
+    (tmp_path / "t.arff").write_text("@relation t\n@attribute a numeric\n@attribute b string\n@data\n")
+    for name in ("t.csv", "t.parquet", "t.arff"):
+        [block] = TableStream(tmp_path / name, Wanted(["a"], ["b"], index="b"))
+        assert block.shape == (0, 2)
+        assert block["a"].dtype == float

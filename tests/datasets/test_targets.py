@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from fuselearn.datasets import DatasetError
-from fuselearn.datasets.targets import class_names, code_labels, split_classes, tidy_features
+from fuselearn.datasets.targets import class_names, code_labels, doubt_classes, split_classes, tidy_features
 
 
 def test_features_become_numbers_or_categories():
@@ -97,3 +97,22 @@ def test_labels_are_coded():
 def test_a_label_that_is_not_0_or_1_is_named(bad):
     with pytest.raises(DatasetError, match=rf"'p' of t holds '{bad[1]}'"):
         code_labels(pd.DataFrame({"p": bad}), "t")
+
+
+@pytest.mark.parametrize(
+    ("n_samples", "n_classes", "numbers", "text"),
+    [
+        (10, 10, False, False),
+        (11, 11, True, True),
+        (54, 11, True, False),
+        (55, 11, False, False),
+        (21, 11, True, True),
+        (22, 11, True, False),
+        (5000, 50, False, False),
+        (5000, 51, True, False),
+    ],
+)
+def test_many_values_with_few_samples_each_are_doubted(n_samples, n_classes, numbers, text):
+    values = pd.Series(np.arange(n_samples) % n_classes)
+    assert (doubt_classes(values) is not None) == numbers
+    assert (doubt_classes(values.map("c{}".format)) is not None) == text
