@@ -340,10 +340,12 @@ class TestWeights:
 
     def test_learners_that_take_none_get_draws(self, labelled):
         X, Y = labelled
-        weights = np.where(np.arange(80) < 40, 0.5, 0.0)
-        model = relevance(estimator=KNeighborsClassifier(1)).fit(X, Y, weights)
-        assert (model.predict(X[40:]) != Y[40:]).any()
-        assert (model.predict(X[:40]) == Y[:40]).all(axis=1).mean() > 0.5
+        weights = np.where(np.arange(80) < 40, np.linspace(0.1, 3.0, 80), 0.0)
+        model = relevance(estimator=KNeighborsClassifier(3)).fit(X, Y, weights)
+        seed = int(np.random.default_rng(0).integers(2**31))
+        drawn = np.repeat(np.arange(80), draw_counts(seed, weights, 80))
+        expected = [KNeighborsClassifier(3).fit(X[drawn], y[drawn]).predict(X) for y in Y.T]
+        np.testing.assert_array_equal(model.predict(X), np.transpose(expected))
 
     @pytest.mark.parametrize("weights", [np.zeros(80), -np.ones(80), np.ones(79), np.full(80, np.nan)])
     def test_bad_weights(self, labelled, weights):

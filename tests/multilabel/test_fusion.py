@@ -44,9 +44,9 @@ def test_votes_are_scores_above_one_half():
     ("vote", "expected"), [("probability", [0.1, 0.25]), ("score", [0.2, 0.5]), ("class", [0.0, 0.25])]
 )
 def test_rows_left_out_are_scored_by_those_who_left_them_out(vote, expected):
-    components = [Fixed([0.2], [0, 3]), Fixed([0.6], [1]), Fixed([0.4667], [1])]
+    components = [Fixed([0.2], [0, 3]), Fixed([0.6], [1]), Fixed([7 / 15], [1])]
     fused = LabelSum(components, np.array([0.2, 0.2, 0.6]), Doubling(), vote)
     scores = fused.left_out_scores((4, 1))[:, 0]
-    np.testing.assert_allclose(scores[:2], expected, atol=1e-4)
+    np.testing.assert_allclose(scores[:2], expected)
     assert np.isnan(scores[2])
     assert scores[3] == scores[0]

@@ -20,7 +20,7 @@ def small(make, **kwargs):
     return make(kwargs.pop("estimator", TREE), kwargs.pop("n_estimators", 5), random_state=0, **kwargs)
 
 
-def members(make, X, Y, n_draws, n_features, n_estimators=5):
+def members(make, X, Y, n_draws, n_features, n_estimators=5, estimator=TREE, **settings):
     """Give the probabilities and the samples of the members, by a plain loop."""
     for seed in np.random.default_rng(0).integers(2**62, size=n_estimators):
         rng = np.random.default_rng(seed)
@@ -28,11 +28,11 @@ def members(make, X, Y, n_draws, n_features, n_estimators=5):
         if n_features < len(columns):
             columns = np.sort(rng.choice(len(columns), n_features, replace=False))
         counts = draw_counts(int(rng.integers(2**62)), np.ones(len(X)), n_draws)
-        learner = bind_learner(TREE, X[:, columns])
+        learner = bind_learner(estimator, X[:, columns])
         if make is EnsembleOfChainsClassifier:
-            model = train_chain(learner, Y, rng.permutation(Y.shape[1]), counts, 0)
+            model = train_chain(learner, Y, rng.permutation(Y.shape[1]), counts, int(rng.integers(2**31)), **settings)
         else:
-            model = learner.train(Y, counts, 0)
+            model = learner.train(Y, counts, int(rng.integers(2**31)), **settings)
         yield model.probabilities(), counts
 
 
@@ -106,13 +106,13 @@ def test_jobs_do_not_matter(labelled, make, estimator):
     np.testing.assert_array_equal(alone.predict(X), together.predict(X))
 
 
-@pytest.mark.parametrize("max_features", [None, 0.6])
+@pytest.mark.parametrize(("estimator", "settings"), [(None, {"probability": "logistic"}), (GaussianNB(), {})], ids=str)
 @both
-def test_machines_and_classifiers_as_base_learners(labelled, make, max_features):
+def test_other_base_learners_see_the_same_samples_and_columns(labelled, make, estimator, settings):
     X, Y = labelled
-    for estimator in (None, GaussianNB()):
-        model = small(make, estimator=estimator, n_estimators=3, max_features=max_features, decision="cardinality")
-        assert (model.fit(X, Y).predict(X)[:, :2] == Y[:, :2]).mean() > 0.7
+    model = small(make, estimator=estimator, n_estimators=3, max_features=0.6, vote="probability", **settings).fit(X, Y)
+    chances = [member for member, _ in members(make, X, Y, 80, 3, 3, estimator, **settings)]
+    np.testing.assert_allclose(model.predict_proba(X), np.mean(chances, axis=0), atol=1e-4)
 
 
 @pytest.mark.parametrize(

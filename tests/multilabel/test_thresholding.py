@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from joblib import parallel_config
 from scipy import sparse
 from sklearn.datasets import make_multilabel_classification
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
@@ -263,7 +264,8 @@ class TestInput:
     def test_the_seed_decides_and_jobs_do_not(self):
         def train(seed, n_jobs=1):
             trees = ExtraTreesClassifier(5)
-            return ThresholdedClassifier(trees, cv=3, random_state=seed, n_jobs=n_jobs).fit(X, Y)
+            with parallel_config("threading"):  # processes take seconds to start
+                return ThresholdedClassifier(trees, cv=3, random_state=seed, n_jobs=n_jobs).fit(X, Y)
 
         first, second, other = train(1), train(1, n_jobs=2), train(2)
         new = np.random.default_rng(0).permuted(X, axis=0)
