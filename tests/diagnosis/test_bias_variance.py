@@ -88,6 +88,28 @@ class TestKnownTruth:
         # Two coefficients on 40 rows; over the whole range their variance is 2 s^2 / n, and less away from its ends.
         assert result.variance == pytest.approx(2 * 0.25 / 40, rel=0.3)
 
+    def test_no_squared_bias_is_negative(self):
+        """The mean of a sample has no bias; without one, all spread around the truth is variance."""
+
+        def sample(rng):
+            return np.zeros((25, 1)), 3.0 + rng.normal(scale=2.0, size=25)
+
+        truth = np.full(50, 3.0)
+        for seed in range(10):
+            result = bias_variance(
+                MeanOfSample(), np.zeros((50, 1)), truth, sampling=sample, y_true=truth, n_rounds=20, random_state=seed
+            )
+            assert result.bias == max(0.0, result.rows["bias"].mean())
+            assert result.noise + result.bias + result.variance == pytest.approx(result.expected_error, rel=1e-12)
+            assert result.variance_effect == result.variance == result.unbiased_variance
+            table = compare_bias_variance(
+                [("mean", MeanOfSample())], np.zeros((50, 1)), truth, sampling=sample, y_true=truth, n_rounds=20,
+                random_state=seed,
+            ).table  # fmt: skip
+            assert table.loc["mean", "bias"] >= 0
+        assert result.rows["bias"].mean() < 0
+        assert " bias^2 0 + " in str(result)
+
     def test_the_expected_error_is_close_to_that_of_observed_targets(self):
         result = judge(KNeighborsRegressor(3))
         spread = result.standard_errors["observed_error"] + result.standard_errors["error"]
@@ -97,7 +119,7 @@ class TestKnownTruth:
         known, unknown = judge(KNeighborsRegressor(3)), judge(KNeighborsRegressor(3), y_true=None)
         assert not unknown.knows_truth
         assert unknown.noise == 0.0
-        assert unknown.variance == known.variance
+        assert unknown.rows["variance"].equals(known.rows["variance"])
         assert unknown.bias == pytest.approx(known.bias + known.noise, abs=0.1)
         assert "bias^2 and noise" in str(unknown)
         assert "noise" in str(known)
@@ -218,6 +240,11 @@ class TestComparison:
         return compare_bias_variance(
             models, GRID, observed, label="depth", sampling=wave, y_true=observed, n_rounds=10, random_state=0
         )
+
+    def test_representations_are_short(self, depths):
+        assert repr(depths.results[3]) == f"<BiasVariance: {depths.results[3]}>"
+        assert str(depths.results[3]).startswith("expected squared error 0.")
+        assert len(repr(depths)) < 500
 
     def test_the_table(self, depths):
         table = depths.table

@@ -4,10 +4,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_digits, load_iris
 from sklearn.model_selection import GroupKFold, KFold, TimeSeriesSplit
-from sklearn.naive_bayes import GaussianNB
+from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
@@ -42,6 +43,10 @@ def oracle(monkeypatch):
 
 def table(probabilities):
     return np.column_stack([np.arange(len(probabilities)), probabilities])
+
+
+def _halves(rows):
+    return [(rows[::2], rows[1::2]), (rows[1::2], rows[::2])]
 
 
 class TestRanking:
@@ -129,7 +134,8 @@ class TestNoise:
         assert wrong[audit.rows.index[:45]].mean() > 0.9
         assert wrong[audit.suspects.index].mean() > 0.7
         assert audit.n_wrong == pytest.approx(90, abs=30)
-        assert len(audit.suspects) == round(audit.n_wrong)
+        assert len(audit.suspects) == audit.n_wrong
+        assert isinstance(audit.n_wrong, int)
 
     def test_the_noise_matrix_says_which_class_is_taken_for_which(self):
         rng = np.random.default_rng(0)
@@ -145,7 +151,8 @@ class TestNoise:
     def test_clean_labels(self):
         audit = audit_labels(*IRIS, random_state=0)
         assert audit.n_wrong < 10
-        assert str(audit).startswith(f"about {audit.n_wrong:.0f} of 150 labels (")
+        assert str(audit).startswith(f"about {audit.n_wrong} of 150 labels (")
+        assert repr(audit) == f"<LabelAudit: {audit}>"
 
     def test_an_oracle_that_knows_nothing_suspects_nobody(self, oracle):
         audit = audit_labels(table(np.full((6, 3), 1 / 3)), ["a", "b", "c"] * 2, oracle, cv=2)
@@ -174,10 +181,40 @@ class TestFolds:
             expected = GaussianNB().fit(X[train], y[train]).predict_proba(X[test])
             np.testing.assert_allclose(audit.probabilities.to_numpy()[test], expected)
 
-    def test_a_class_that_is_missing_in_training_has_probability_zero(self):
+    def test_a_class_that_is_missing_in_training_cannot_be_judged(self):
         X, y = IRIS
-        audit = audit_labels(X, y, GaussianNB(), cv=KFold(3))  # sorted by class, so each fold lacks its own
-        assert (audit.rows["probability"] == 0).all()
+        with pytest.raises(ValueError, match="cv must not put all samples of a class into one test part"):
+            audit_labels(X, y, GaussianNB(), cv=KFold(3))  # sorted by class, so each fold lacks its own
+        first_class_alone = [(np.arange(50, 150), np.arange(50)), *_halves(np.arange(50, 150))]
+        with pytest.warns(UserWarning, match=r"50 of 150 samples cannot be judged, .* know their class: 0\.$"):
+            audit = audit_labels(X, y, GaussianNB(), cv=first_class_alone)
+        assert sorted(audit.rows.index[-50:]) == list(range(50))
+        assert audit.rows["margin"].isna().sum() == 50
+
+    @pytest.mark.parametrize("classes", [np.array([0, 1, 2, 9]), np.array(["a", "b", "c", "rare"])])
+    def test_a_single_sample_of_a_class_is_not_judged(self, classes):
+        X, y = IRIS
+        labels = classes[y]
+        labels[[7, 60]] = classes[3], classes[2]
+        rare = repr(classes[3].item())
+        with pytest.warns(
+            UserWarning, match=f"1 of 150 samples cannot be judged, .* know their class: {rare}.$"
+        ) as said:
+            audit = audit_labels(X, labels, GaussianNB(), random_state=0)
+        assert len(said) == 1, "scikit-learn's warning about folds says nothing more"
+        last = audit.rows.iloc[-1]
+        assert (last.name, last["given"], last["suggested"], last["suspect"]) == (7, classes[3], classes[0], False)
+        assert np.isnan(last["probability"])
+        assert audit.rows.loc[60, "suspect"]
+        assert audit.noise_matrix.loc[classes[3]].tolist() == [0.0, 0.0, 0.0, 1.0]
+        others = audit_labels(np.delete(X, 7, axis=0), np.delete(labels, 7), GaussianNB(), random_state=0)
+        assert abs(audit.n_wrong - others.n_wrong) <= 2
+
+    def test_few_samples_of_a_class_are_judged(self):
+        X, y = IRIS
+        labels = np.where(np.isin(np.arange(150), [100, 101]), 9, y)
+        audit = audit_labels(X, labels, GaussianNB(), random_state=0)
+        assert audit.rows["margin"].notna().all()
 
     @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
     def test_frames(self, frame):
@@ -185,6 +222,15 @@ class TestFolds:
         audit = audit_labels(frame({"a": IRIS[0][:, 2], "b": IRIS[0][:, 3]}), names, random_state=0)
         assert audit.noise_matrix.index.tolist() == ["ant", "bee", "cat"]
         assert audit.rows["given"].isin(["ant", "bee", "cat"]).all()
+
+    @pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csc_matrix, sparse.coo_array])
+    def test_sparse_matrices(self, kind):
+        X, y = IRIS
+        noisy = corrupt_labels(y, 0.1, random_state=0)
+        audit = audit_labels(kind(X), noisy, random_state=0)
+        assert (noisy != y)[audit.rows.index[:15]].mean() > 0.8
+        given = audit_labels(kind(X), noisy, MultinomialNB(), random_state=0)
+        pd.testing.assert_frame_equal(given.rows, audit_labels(X, noisy, MultinomialNB(), random_state=0).rows)
 
     def test_lists(self):
         X, y = IRIS
@@ -218,8 +264,6 @@ class TestBadInput:
             audit_labels(X, np.where(y == 0, np.nan, y))
         with pytest.raises(ValueError, match="audit multi-label data one label at a time"):
             audit_labels(X, np.eye(3)[y])
-        with pytest.raises(ValueError, match="single row of class"):
-            audit_labels(X, np.append(y[:-1], 7))
 
     def test_tables(self):
         with pytest.raises(ValueError, match="X must be a table"):

@@ -30,15 +30,17 @@ MOST_GROUPS = 20
 Generator = Callable[[np.random.Generator], tuple[Any, Any]]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BiasVariance:
     """Noise, bias and variance of a model, as means over the rows that it was judged on.
 
     ``noise_effect + bias + variance_effect`` is ``expected_error``. For squared loss, effects are the noise and the
     variance themselves, and ``bias`` is squared. For zero-one loss they are what noise and variance do to the error:
     ``variance_effect`` is ``unbiased_variance - biased_variance``, the harm of variance where the main prediction is
-    right less its use where it is wrong. A squared bias is estimated without bias itself, so it can fall below 0 by
-    chance.
+    right less its use where it is wrong.
+
+    The squared bias of each row is estimated without bias itself, so it falls below 0 by chance in some rows. A mean
+    that does is set to 0, as no squared bias is negative; all spread around the truth is then variance.
 
     Attributes
     ----------
@@ -56,7 +58,8 @@ class BiasVariance:
     standard_errors : dict
         Of ``noise``, ``noise_effect``, ``bias``, ``variance``, ``variance_effect``, ``error`` and ``observed_error``.
     rows : DataFrame
-        The parts of each row, and how many predictions they come from.
+        The parts of each row, and how many predictions they come from. For squared loss, single rows may have a
+        negative ``bias``.
     """
 
     loss: str
@@ -85,6 +88,10 @@ class BiasVariance:
         else:
             terms.append(f"variance {self.unbiased_variance:.4g} - {self.biased_variance:.4g}")
         return f"expected {self.loss.replace('_', '-')} error {self.expected_error:.4g} = " + " + ".join(terms)
+
+    def __repr__(self) -> str:
+        """Return the sum in words, without the table."""
+        return f"<BiasVariance: {self}>"
 
     def plot(self) -> Figure:
         """Draw the parts and their standard errors as bars.
@@ -118,13 +125,12 @@ class BiasVarianceComparison:
     def table(self) -> pd.DataFrame:
         """One row per model: ``noise_effect``, ``bias``, ``variance_effect``, ``error``, and standard errors."""
         parts = ["noise_effect", "bias", "variance_effect", "error"]
-        return pd.DataFrame(
-            [
-                result.rows[parts].mean().to_dict() | {f"{part}_se": result.standard_errors[part] for part in parts}
-                for result in self.results.values()
-            ],
-            index=pd.Index(self.results, name=self.label),
-        )
+        rows = []
+        for result in self.results.values():
+            means = (result.noise_effect, result.bias, result.variance_effect, result.expected_error)
+            errors = {f"{part}_se": result.standard_errors[part] for part in parts}
+            rows.append(dict(zip(parts, means, strict=True)) | errors)
+        return pd.DataFrame(rows, index=pd.Index(self.results, name=self.label))
 
     def plot(self) -> Figure:
         """Draw bias, variance and error against the models.
@@ -358,7 +364,10 @@ def _summarise(
     rows: pd.DataFrame, loss: str, n_rounds: int, knows_truth: bool, errors: dict[str, float]
 ) -> BiasVariance:
     means = rows.mean()
-    effect = rows["variance_effect"].dropna()
+    if loss == "squared" and means["bias"] < 0:
+        means[["variance", "variance_effect"]] += means["bias"]
+        means["bias"] = 0.0
+    biased_variance = float(-rows["variance_effect"].dropna().clip(upper=0.0).mean())
     return BiasVariance(
         loss=loss,
         n_rounds=n_rounds,
@@ -368,8 +377,8 @@ def _summarise(
         bias=float(means["bias"]),
         variance=float(means["variance"]),
         variance_effect=float(means["variance_effect"]),
-        unbiased_variance=float(effect.clip(lower=0.0).mean()),
-        biased_variance=float(-effect.clip(upper=0.0).mean()),
+        unbiased_variance=float(means["variance_effect"]) + biased_variance,
+        biased_variance=biased_variance,
         expected_error=float(means["error"]),
         observed_error=float(means["observed_error"]),
         standard_errors=errors,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from joblib import Parallel, delayed
+from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import StratifiedKFold, check_cv
 
@@ -21,19 +23,20 @@ from fuselearn.sensors.estimator import seed_estimator
 Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LabelAudit:
     """What an audit of labels has found.
 
     Attributes
     ----------
     rows : DataFrame
-        All rows, the most doubtful first, by the index of ``y`` or ``X``, or by number: the ``given`` label, the
+        All samples, the most doubtful first, by the index of ``y`` or ``X``, or by number: the ``given`` label, the
         ``suggested`` one (the most likely other label), the out-of-fold ``probability`` of the given label and
-        ``suggested_probability`` of the other one, their difference ``margin``, by which rows are sorted, and whether
-        the row is a ``suspect``, one of the first ``n_wrong``.
-    n_wrong : float
-        Estimated number of wrong labels.
+        ``suggested_probability`` of the other one, their difference ``margin``, by which samples are sorted, and
+        whether the sample is a ``suspect``, one of the first ``n_wrong``. A sample that could not be judged, because
+        no other one has its label, comes last, with NaN for ``probability`` and ``margin``.
+    n_wrong : int
+        Estimated number of wrong labels, rounded.
     noise_matrix : DataFrame
         Estimated probability with which a class (row) is labelled as each class (column). It has the form of the
         ``transition`` of :func:`~fuselearn.datasets.corrupt_labels`.
@@ -42,7 +45,7 @@ class LabelAudit:
     """
 
     rows: pd.DataFrame
-    n_wrong: float
+    n_wrong: int
     noise_matrix: pd.DataFrame
     probabilities: pd.DataFrame
 
@@ -52,9 +55,13 @@ class LabelAudit:
         return self.rows[self.rows["suspect"]]
 
     def __str__(self) -> str:
-        """Give the estimate in words."""
+        """Return the estimate in words."""
         share = self.n_wrong / len(self.rows)
-        return f"about {self.n_wrong:.0f} of {len(self.rows)} labels ({share:.1%}) are likely to be wrong"
+        return f"about {self.n_wrong} of {len(self.rows)} labels ({share:.1%}) are likely to be wrong"
+
+    def __repr__(self) -> str:
+        """Return the estimate in words, without the tables."""
+        return f"<LabelAudit: {self}>"
 
 
 def audit_labels(
@@ -80,12 +87,14 @@ def audit_labels(
 
     Parameters
     ----------
-    X : array, sparse matrix or frame of shape (n_rows, n_columns)
-    y : array of shape (n_rows,)
-        One label per row. Audit multi-label data one label at a time.
+    X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
+        One label per sample. Audit multi-label data one label at a time. A sample whose label no other one has cannot
+        be judged; a warning says so.
     estimator : classifier or None, default=None
         Any classifier with ``predict_proba``. None means ``KFHEClassifier(weighting="linear")``, which puts little
-        weight on rows that it cannot explain.
+        weight on samples that it cannot explain; for a sparse matrix, which trees do not take, it means logistic
+        regression on features divided by their largest value.
     cv : int, splitter or iterable of (train, test), default=5
         Folds; a number means stratified and shuffled ones. Each row must be in a test part.
     n_repeats : int, default=1
@@ -115,35 +124,42 @@ def audit_labels(
     >>> noisy = corrupt_labels(y, 0.1, random_state=0)
     >>> audit = audit_labels(X, noisy, random_state=0)
     >>> print(audit)
-    about 19 of 178 labels (10.6%) are likely to be wrong
+    about 19 of 178 labels (10.7%) are likely to be wrong
     >>> wrong = noisy != y
     >>> int(wrong.sum()), int(wrong[audit.suspects.index].sum()), len(audit.suspects)
     (18, 17, 19)
     """
-    base = KFHEClassifier(weighting="linear") if estimator is None else estimator
+    rows = read_rows("X", X)
+    base = _default_estimator(rows) if estimator is None else estimator
     if isinstance(base, type) or not hasattr(base, "predict_proba"):
         raise TypeError(f"estimator must be a classifier with predict_proba, or None, not {base!r}.")
     check_whole_number("n_repeats", n_repeats, 1)
-    rows = read_rows("X", X)
     if np.ndim(y) == 2 and np.shape(y)[1] > 1:
         raise ValueError("y has several columns; audit multi-label data one label at a time.")
     classes, given = read_labels(y, rows.shape[0])
-    rare = classes[np.bincount(given) < 2]
-    if len(rare):
-        raise ValueError(f"y has a single row of class {rare[0]!r}; a model trained without it cannot know the class.")
-
     rng = make_generator(random_state)
     labels = classes[given]
     splits = _split(cv, n_repeats, rows, labels, groups, rng)
+    is_judged = _find_judged(splits, given, classes)
     seeds = rng.integers(2**31, size=(len(splits),)).tolist()
     parts = Parallel(n_jobs=n_jobs)(
         delayed(_predict_fold)(base, rows, labels, classes, train, test, seed)
         for (train, test), seed in zip(splits, seeds, strict=True)
     )
     probabilities = _average(parts, splits, len(given), len(classes))
-    counts = count_confident(probabilities, given)
+    counts = count_confident(probabilities[is_judged], given[is_judged])
     index = next((data.index for data in (y, X) if isinstance(data, pd.Series | pd.DataFrame)), None)
-    return _report(probabilities, given, classes, counts, index)
+    return _report(probabilities, given, is_judged, classes, counts, index)
+
+
+def _default_estimator(rows: Any) -> BaseEstimator:
+    if not sparse.issparse(rows):
+        return KFHEClassifier(weighting="linear")
+    from sklearn.linear_model import LogisticRegression  # takes long to import
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import MaxAbsScaler
+
+    return make_pipeline(MaxAbsScaler(), LogisticRegression(max_iter=1000))
 
 
 def count_confident(probabilities: Floats, given: npt.NDArray[np.integer]) -> Floats:
@@ -171,7 +187,8 @@ def count_confident(probabilities: Floats, given: npt.NDArray[np.integer]) -> Fl
     n_classes = probabilities.shape[1]
     own = probabilities[np.arange(len(given)), given]
     sizes = np.bincount(given, minlength=n_classes)
-    thresholds = np.bincount(given, weights=own, minlength=n_classes) / sizes
+    thresholds = np.full(n_classes, np.inf)  # nothing tells how sure one may be of a class without a sample
+    np.divide(np.bincount(given, weights=own, minlength=n_classes), sizes, out=thresholds, where=sizes > 0)
     reached = np.where(probabilities >= thresholds, probabilities, -1.0)
     is_confident = reached.max(axis=1) >= 0
     counts = np.zeros((n_classes, n_classes))
@@ -190,11 +207,39 @@ def _split(
             raise ValueError("n_repeats is for a number of folds; a splitter repeats as it is made to.")
         return list(check_cv(cv, labels, classifier=True).split(X, labels, groups))
     check_whole_number("cv", cv, 2)
-    return [
-        split
-        for seed in rng.integers(2**31, size=(n_repeats,)).tolist()
-        for split in StratifiedKFold(cv, shuffle=True, random_state=seed).split(X, labels)
-    ]
+    with warnings.catch_warnings():  # classes with fewer samples than folds; what matters is told by _find_judged
+        warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+        return [
+            split
+            for seed in rng.integers(2**31, size=(n_repeats,)).tolist()
+            for split in StratifiedKFold(cv, shuffle=True, random_state=seed).split(X, labels)
+        ]
+
+
+def _find_judged(
+    splits: list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]],
+    given: npt.NDArray[np.int32],
+    classes: npt.NDArray[Any],
+) -> npt.NDArray[np.bool_]:
+    """Find the samples whose class is known to every model that judges them, and warn of others."""
+    is_tested, is_judged = np.zeros(len(given), dtype=bool), np.ones(len(given), dtype=bool)
+    for train, test in splits:
+        is_tested[test] = True
+        is_judged[test] &= np.isin(given[test], given[train])
+    if not is_tested.all():
+        raise ValueError(f"cv must put every row into a test part; {np.count_nonzero(~is_tested)} rows are in none.")
+    if not is_judged.any():
+        raise ValueError(
+            "cv must not put all samples of a class into one test part: no model that judges a sample knows its class."
+        )
+    if not is_judged.all():
+        names = ", ".join(map(repr, classes[np.unique(given[~is_judged])].tolist()))
+        warnings.warn(
+            f"{np.count_nonzero(~is_judged)} of {len(given)} samples cannot be judged, since models trained without "
+            f"them do not know their class: {names}.",
+            stacklevel=3,
+        )
+    return is_judged
 
 
 def _predict_fold(
@@ -220,21 +265,24 @@ def _average(parts: list[Floats], splits: list[Any], n_rows: int, n_classes: int
     for scores, (_, test) in zip(parts, splits, strict=True):
         np.add.at(total, test, scores)
         np.add.at(number, test, 1)
-    if (number == 0).any():
-        raise ValueError(f"cv must put every row into a test part; {np.count_nonzero(number == 0)} rows are in none.")
     return total / number[:, None]
 
 
 def _report(
-    probabilities: Floats, given: npt.NDArray[np.int32], classes: npt.NDArray[Any], counts: Floats, index: Any
+    probabilities: Floats,
+    given: npt.NDArray[np.int32],
+    is_judged: npt.NDArray[np.bool_],
+    classes: npt.NDArray[Any],
+    counts: Floats,
+    index: Any,
 ) -> LabelAudit:
-    own = probabilities[np.arange(len(given)), given]
+    own = np.where(is_judged, probabilities[np.arange(len(given)), given], np.nan)
     others = probabilities.copy()
     others[np.arange(len(given)), given] = -1.0
     suggested = others.argmax(axis=1)
     largest = others.max(axis=1)
-    n_wrong = float(len(given) - np.trace(counts))
-    order = np.lexsort([own, own - largest])
+    n_wrong = round(np.count_nonzero(is_judged) - np.trace(counts))
+    order = np.lexsort([own, own - largest])  # NaN comes last
     frame = pd.DataFrame(
         {
             "given": classes[given],
@@ -245,7 +293,7 @@ def _report(
         },
         index=index,
     ).iloc[order]
-    frame["suspect"] = np.arange(len(frame)) < round(n_wrong)
+    frame["suspect"] = np.arange(len(frame)) < n_wrong
     truly = counts.sum(axis=0)
     # A class that no row is confidently predicted to be tells nothing about how it is labelled.
     noise = np.where(truly[:, None] > 0, counts.T / np.where(truly > 0, truly, 1.0)[:, None], np.eye(len(classes)))
