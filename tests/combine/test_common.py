@@ -13,7 +13,7 @@ from fuselearn.combine import (
     LinearStackingRegressor,
 )
 
-BOTH_ENDS = "trees are sure of what they have seen, and 0 and 1 are probabilities"
+BOTH_ENDS = "leaves may be sure: the check refuses probabilities of exactly 0 and 1"
 
 
 def expected_failures(estimator):

@@ -29,7 +29,7 @@ X, y = load_diabetes(return_X_y=True)
     [BaggedRegressor(n_estimators=5), BaggedRegressor(Ridge(), n_estimators=3, bootstrap=False, max_samples=0.9)],
     expected_failed_checks=lambda estimator: dict.fromkeys(
         ["check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"],
-        "rows are drawn at random, so weights change the samples",
+        "a weight of 2 changes which samples are drawn; so do two copies",
     ),
 )
 def test_scikit_learn_checks(estimator, check):

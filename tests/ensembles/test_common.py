@@ -23,7 +23,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fuselearn import BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier
 
-DRAWN = "rows are drawn at random, so weights change which rows a component sees"
+DRAWN = "a weight of 2 changes which samples are drawn; so do two copies"
 
 
 def expected_failures(estimator):

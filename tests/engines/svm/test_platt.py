@@ -25,7 +25,7 @@ def cross_entropy(parameters, values, signs, weights):
     return weights @ (targets * exponents + np.logaddexp(0.0, -exponents))
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(4))
 def test_the_cross_entropy_is_minimal(seed):
     problem = draw_values(seed)
     found = minimize(cross_entropy, (0.0, 0.0), problem, method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-12})
