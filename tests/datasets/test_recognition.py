@@ -120,6 +120,11 @@ def test_days_are_counted_in_universal_time(cell, days):
     assert parse_dates(pd.Series([cell]), "ISO8601").tolist() == [days]
 
 
+def test_times_without_a_day_are_parts_of_a_day():
+    column = recognise(pd.Series(["06:00", "23:59"], name="at"))
+    assert parse_dates(pd.Series(["06:00", "18:00"]), column.format).tolist() == [0.25, 0.75]
+
+
 def test_of_two_numbers_the_day_is_the_one_above_twelve():
     assert recognise(pd.Series(["03/04/2020", "05/06/2020"], name="x")).format == "%m/%d/%Y"
     assert recognise(pd.Series(["03/04/2020", "25/06/2020"], name="x")).format == "%d/%m/%Y"

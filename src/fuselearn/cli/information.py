@@ -89,7 +89,7 @@ def _table_info(file: Path, target: str | None, reading: Reading) -> dict[str, A
             "type": column.kind,
             "used": column.is_feature,
             "missing": int(missing[column.name]),
-            "note": describe(column, table.n_rows),
+            "note": describe(column),
         }
         for column in cleaner.columns_
     ]

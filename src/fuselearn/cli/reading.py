@@ -113,20 +113,22 @@ def _split(names: Sequence[str], columns: set[str]) -> list[str]:
 def explain(data: Dataset, cleaner: TableCleaner) -> None:
     """Say on standard error what is done with each column that is not used as it stands."""
     for column in [] if data.is_sparse else cleaner.columns_:
-        said = describe(column, len(data.y))
+        said = describe(column)
         if said is not None:
             typer.echo(f"{column.name}: {said}.", err=True)
 
 
-def describe(column: Column, n_samples: int) -> str | None:
+def describe(column: Column) -> str | None:
     """Say what is done with a column, if it is not used as it stands."""
     if column.kind in ("identifier", "text"):
         looks = "an identifier" if column.kind == "identifier" else "free text"
         return (
-            f"left out; it looks like {looks}, with {column.n_values} different values in {n_samples} samples "
+            f"left out; it looks like {looks}, with {column.n_values} different values in {column.n_cells} samples "
             f"(--keep {shlex.quote(column.name)} uses it)"
         )
     missing = f", with {_quoted(column.words)} read as missing" if column.words else ""
+    if column.format.startswith("%H"):
+        return f"times such as {column.example!r}, used as parts of a day{missing}"
     if column.kind == "date":
         form = f" ({_spell_out(column.format)})" if column.format not in ("", "ISO8601") else ""
         return f"dates such as {column.example!r}{form}, used as days since 1970-01-01{missing}"

@@ -74,7 +74,9 @@ class Column:
     example : str, default=""
         A cell.
     n_values : int, default=0
-        How many different values there are.
+        How many different values text, categories and identifiers have.
+    n_cells : int, default=0
+        In how many samples text and identifiers have a value.
     """
 
     name: str
@@ -84,6 +86,7 @@ class Column:
     words: tuple[str, ...] = ()
     example: str = ""
     n_values: int = 0
+    n_cells: int = 0
 
     @property
     def is_feature(self) -> bool:
@@ -130,12 +133,13 @@ def recognise(column: pd.Series, *, keep: bool = False) -> Column:
         categories = column.cat.categories
         return Column(name, "category", as_text=_holds(categories) != "string", n_values=len(categories))
     if types.is_datetime64_any_dtype(column.dtype) or types.is_timedelta64_dtype(column.dtype):
-        return Column(name, "date", example=_example(column), n_values=column.nunique())
+        return Column(name, "date", example=_example(column))
     if types.is_bool_dtype(column.dtype):
         return Column(name, "boolean")
     if types.is_numeric_dtype(column.dtype):
-        kind = "identifier" if not keep and _is_number_of_sample(column) else "number"
-        return Column(name, kind, example=_example(column), n_values=column.nunique())
+        if not keep and _is_number_of_sample(column):
+            return Column(name, "identifier", n_values=column.nunique(), n_cells=int(column.count()))
+        return Column(name, "number")
     return _recognise_objects(column, name, keep)
 
 
@@ -148,7 +152,7 @@ def _recognise_objects(column: pd.Series, name: str, keep: bool) -> Column:
     if held == "boolean":
         return Column(name, "boolean", as_text=True)
     if held in ("date", "datetime", "datetime64", "timedelta", "timedelta64"):
-        return Column(name, "date", example=_example(column), n_values=column.nunique())
+        return Column(name, "date", example=_example(column))
     if held in ("integer", "floating", "decimal", "mixed-integer-float"):
         return Column(name, "number", as_text=True)
     try:
@@ -160,7 +164,7 @@ def _recognise_objects(column: pd.Series, name: str, keep: bool) -> Column:
 
 def _recognise_text(cells: pd.Series, name: str, keep: bool) -> Column:
     values = cells.drop_duplicates()
-    column = Column(name, "category", example=str(cells.iloc[0]), n_values=len(values))
+    column = Column(name, "category", example=str(cells.iloc[0]), n_values=len(values), n_cells=len(cells))
     words = _words_among(cells, values, parse_numbers(values), least=2, many=LEAST_DISTINCT + 1)
     if words is not None:
         return replace(column, kind="number", as_text=True, words=words)
@@ -183,8 +187,12 @@ def parse_numbers(cells: pd.Series) -> pd.Series:
 
 
 def parse_dates(cells: pd.Series, form: str) -> pd.Series:
-    """Parse text as days since 1970-01-01, in UTC where there is a time zone; NaN for what is no such date."""
-    return to_days(_parse_dates(cells, form))
+    """Parse text as days since 1970-01-01, in UTC where there is a time zone; NaN for what is no such date.
+
+    Times without a day become parts of a day.
+    """
+    days = to_days(_parse_dates(cells, form))
+    return days % 1 if form.startswith("%H") else days
 
 
 def to_days(dates: pd.Series) -> pd.Series:
@@ -259,14 +267,15 @@ def _refuse_commas(name: str, values: pd.Series) -> None:
 def _is_number_of_sample(column: pd.Series) -> bool:
     """Tell whether whole numbers only number the samples: their column is called so, and they hardly repeat."""
     parts = [part.lower() for part in _NAME_PARTS.findall(str(column.name))]
-    ends = parts[:1] + parts[-1:]
+    is_id, is_row = (any(name.fullmatch(part) for part in parts[:1] + parts[-1:]) for name in (_ID_NAME, _ROW_NAME))
+    if not (is_id or is_row):
+        return False
     numbers = column.dropna().to_numpy(dtype=np.float64)
     if len(numbers) < LEAST_DISTINCT or not np.equal(np.mod(numbers, 1), 0).all():
         return False
-    if any(_ROW_NAME.fullmatch(part) for part in ends) and np.equal(np.diff(numbers), 1).all():
+    if is_row and np.equal(np.diff(numbers), 1).all():
         return True
     n_values = len(np.unique(numbers))
-    is_id = any(_ID_NAME.fullmatch(part) for part in ends)
     return is_id and n_values >= LEAST_DISTINCT and n_values > len(numbers) / 2
 
 

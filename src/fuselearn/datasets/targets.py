@@ -91,8 +91,8 @@ def _tidy_feature(column: pd.Series, where: str) -> pd.Series:
         return column.astype("int64" if whole else "float64")
     if types.is_datetime64_any_dtype(column.dtype) or types.is_timedelta64_dtype(column.dtype):
         raise DatasetError(
-            f"Column {column.name!r} of {where} holds dates; turn them into numbers, or drop the "
-            "column, before it is used as a feature."
+            f"Column {column.name!r} of {where} holds dates; a TableCleaner turns them into numbers. Use one, or drop "
+            "the column."
         )
     try:
         return column.astype("category")
