@@ -19,7 +19,6 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fuselearn.multilabel import (
     AtLeastOne,
@@ -39,50 +38,6 @@ def bayes():
 
 def forest(n_estimators=30, **kwargs):
     return RandomForestClassifier(n_estimators, random_state=0, **kwargs)
-
-
-NOT_LABELS = "the check sends classes such as 1 and 2, or one flat column of them; labels are columns of 0 and 1"
-NO_HALF = "the check expects labels where the probability is above 0.5, but thresholds are learned"
-SURE = "the check expects probabilities strictly between 0 and 1, but trees may all agree"
-DRAWN = "rows are drawn at random, so weights change which rows a tree sees"
-SENDS_CLASSES = (
-    "check_classifier_data_not_an_array",
-    "check_classifier_not_supporting_multiclass",
-    "check_classifiers_classes",
-    "check_classifiers_regression_target",
-    "check_classifiers_train",
-    "check_estimator_sparse_array",
-    "check_estimator_sparse_matrix",
-    "check_estimators_dtypes",
-    "check_fit2d_1feature",
-    "check_sample_weights_not_an_array",
-    "check_sample_weights_not_overwritten",
-    "check_sample_weights_pandas_series",
-    "check_sample_weights_shape",
-)
-
-
-def expected_failures(estimator):
-    failures = dict.fromkeys(SENDS_CLASSES, NOT_LABELS)
-    if estimator.decision != "half":
-        failures["check_classifier_multioutput"] = NO_HALF
-    if isinstance(estimator.estimator, RandomForestClassifier):
-        failures["check_classifiers_multilabel_output_format_predict_proba"] = SURE
-        failures["check_sample_weight_equivalence_on_dense_data"] = DRAWN
-        failures["check_sample_weight_equivalence_on_sparse_data"] = DRAWN
-    return failures
-
-
-@parametrize_with_checks(
-    [
-        ThresholdedClassifier(MultiOutputClassifier(LogisticRegression()), "half"),
-        ThresholdedClassifier(forest(3), cv="oob"),
-    ],
-    expected_failed_checks=expected_failures,
-)
-@pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
-def test_scikit_learns_checks(estimator, check):
-    check(estimator)
 
 
 class TestHonestScores:
