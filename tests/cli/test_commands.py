@@ -167,7 +167,7 @@ def test_compare_reads_the_users_table(fruit, tmp_path):
     page = (tmp_path / "fuselearn-fruit" / "report.html").read_text(encoding="utf-8")
     assert "fruit" in text
     assert "--target kind --noise 0,0.1 --methods &#39;CART, Bagging&#39; --repeats 1 --folds 2 --seed 3" in page
-    assert "Wilcoxon" in page
+    assert "corrected resampled t-test" in page
     with ResultStore(tmp_path / "fuselearn-fruit" / "results.db") as store:
         assert store.suite("compare-fruit").seed == 3
 

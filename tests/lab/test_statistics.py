@@ -18,7 +18,6 @@ from fuselearn.lab.statistics import (
     friedman_posthoc,
     friedman_test,
     indistinct_groups,
-    wilcoxon_folds,
 )
 
 NOISE = [0.0, 0.05, 0.1, 0.15, 0.2]
@@ -169,6 +168,16 @@ def test_finner_by_hand():
     assert_allclose(corrected, [0.0446613, 0.029701, 0.0446613], atol=1e-6)
 
 
+def test_the_aligned_posthoc_test_is_liberal_and_the_plain_one_is_not():
+    rng = np.random.default_rng(0)
+    alarms = np.zeros(2)
+    for _ in range(200):
+        scores = rng.normal(size=(20, 2))
+        alarms += [test(scores).p_corrected(0, 1) < 0.05 for test in (aligned_posthoc, friedman_posthoc)]
+    assert alarms[0] / 200 == pytest.approx(1 / 7, abs=0.05)
+    assert alarms[1] / 200 <= 0.07
+
+
 def test_a_control_needs_fewer_corrections_than_all_pairs():
     scores = kfhe_scores(0.05)
     control = aligned_posthoc(scores, control="KFHE")
@@ -275,57 +284,6 @@ def test_groups_need_all_pairs():
         indistinct_groups(friedman_posthoc(homer_scores(), control="KFHE-HOMER"))
 
 
-# Wilcoxon
-
-
-def test_ten_folds_cannot_be_more_certain_than_two_in_1024():
-    test = wilcoxon_folds(np.arange(1, 11) / 10, np.zeros(10))
-    assert test.p_value == pytest.approx(2 / 1024)
-    assert test.exact
-    assert test.mean_difference == pytest.approx(0.55)
-
-
-def test_wilcoxon_by_hand():
-    # Only {}, {1} and {2} of the 16 sets of ranks sum to 2 or less.
-    test = wilcoxon_folds([1, 0, 3, 4], [0, 2, 0, 0])
-    assert (test.statistic, test.p_value, test.n_used) == (2, 0.375, 4)
-
-
-def test_wilcoxon_with_ties_and_zeros_by_hand():
-    # Ranks 1.5, 1.5, 3 (negative), 4: mean 5, variance 7.5 - 6 / 48; z = (5 - 3 - 0.5) / sd.
-    test = wilcoxon_folds([1, 1, 0, 3, 7], [0, 0, 2, 0, 7])
-    assert (test.statistic, test.n_used, test.exact) == (3, 4, False)
-    z = 1.5 / math.sqrt(7.375)
-    assert test.p_value == pytest.approx(math.erfc(z / math.sqrt(2)))
-
-
-def test_fold_differences_tie_in_spite_of_rounding():
-    test = wilcoxon_folds([0.9, 0.8, 0.3, 0.1 + 0.2], [0.8, 0.7, 0.2, 0.3])
-    assert test.n_used == 3
-    assert not test.exact
-
-
-def test_equal_folds_do_not_differ():
-    test = wilcoxon_folds([0.5, 0.6], [0.5, 0.6])
-    assert (test.p_value, test.n_used, test.mean_difference) == (1, 0, 0)
-
-
-def test_many_folds_are_approximated():
-    difference = np.arange(1, 51) * np.where(np.arange(50) % 3, 1, -1)
-    assert not wilcoxon_folds(difference, np.zeros(50)).exact
-    assert wilcoxon_folds(difference[:49], np.zeros(49)).exact
-
-
-@given(arrays(np.int64, (8, 2), elements=st.integers(0, 9)))
-def test_wilcoxon_is_symmetric(folds):
-    there, back = wilcoxon_folds(*folds.T), wilcoxon_folds(*folds.T[::-1])
-    assert there.p_value == back.p_value
-    assert there.mean_difference == -back.mean_difference
-    flipped = wilcoxon_folds(*folds.T, higher_is_better=False)
-    assert flipped.mean_difference == back.mean_difference
-    assert flipped.p_value == there.p_value
-
-
 # Errors
 
 
@@ -356,8 +314,6 @@ def test_every_test_names_the_missing_score(test):
         (lambda: finner([0.1, 1.2]), "p_values must lie between 0 and 1; number 1 is 1.2"),
         (lambda: finner([np.nan]), "p_values must lie between 0 and 1; number 0 is nan"),
         (lambda: finner([[0.1]]), "p_values must have one dimension"),
-        (lambda: wilcoxon_folds([1, 2], [1, 2, 3]), "one number per fold; got the shapes"),
-        (lambda: wilcoxon_folds([1, 2], [1, np.nan]), "versus must be finite .* fold 1 has nan"),
         (
             lambda: friedman_posthoc([[1, 2, 3], [2, 1, 3]], control=0).p_corrected(1, 2),
             "method 1 and versus 2 were not compared",

@@ -97,8 +97,11 @@ def test_a_summary_is_what_statistics_and_figures_take(store):
     assert table.columns.tolist() == ["KFHE", "CART"]
     assert table.loc["wine", "CART"] == pytest.approx(np.mean([0.4, 0.4, 0.6]))
     assert average_ranks(score_table(summary, noise=0.0)).to_dict() == {"KFHE": 1, "CART": 2}
-    rank_against_noise(summary)
-    fit_time_against_score(summary)
+    ranks = {line.get_label(): line for line in rank_against_noise(summary).axes[0].lines}
+    assert ranks["KFHE"].get_xdata().tolist() == [0.0, 0.1]
+    assert ranks["KFHE"].get_ydata().tolist() == [1.0, 1.0]
+    times = {line.get_label(): line for line in fit_time_against_score(summary).axes[0].lines}
+    assert times["KFHE"].get_ydata() == pytest.approx([summary.loc[summary["method"] == "KFHE", "score"].mean()])
 
 
 def test_a_summary_survives_csv_to_six_digits(store, tmp_path):

@@ -22,7 +22,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import MaxNLocator
 from scipy.optimize import isotonic_regression
 
 from fuselearn.lab.ranks import average_ranks, check_results, score_table
@@ -42,6 +42,7 @@ WIDTH = 6.0
 TEXT = "#222222"
 FAINT = "#DDDDDD"
 LABEL_SIZE, TICK_SIZE = 9.5, 8.5
+LEAST_SPAN = 10**0.5
 
 
 class FilterTrace(Protocol):
@@ -349,8 +350,7 @@ def fit_time_against_score(results: pd.DataFrame) -> Figure:
         axes.plot(seconds.quantile([0.25, 0.75]), [score, score], color=color, lw=1, alpha=0.5)
         typical = np.exp(np.log(seconds).mean())
         _line(axes, [typical], [score], method, styles[method], size=8)
-    axes.minorticks_off()
-    axes.xaxis.set_major_formatter(FuncFormatter(_format_seconds))
+    _time_axis(axes)
     axes.set_xlabel("Time of one fit", fontsize=LABEL_SIZE, color=TEXT)
     axes.set_ylabel("Mean macro F1", fontsize=LABEL_SIZE, color=TEXT)
     _legend(figure, _handles({method: styles[method] for method in means.index}))
@@ -397,6 +397,23 @@ def _panel_title(axes: Axes, title: str) -> None:
 
 def _noise_axis(axes: Axes, levels: npt.NDArray[np.float64]) -> None:
     axes.set_xticks(levels, [f"{100 * level:g}%" for level in levels])
+
+
+def _time_axis(axes: Axes) -> None:
+    """Show at least half a decade, with at least three ticks: powers of ten, or the least of finer steps."""
+    low, high = axes.dataLim.x0, axes.dataLim.x1
+    margin = max((high / low) ** 0.05, np.sqrt(LEAST_SPAN * low / high))
+    low, high = low / margin, high * margin
+    axes.autoscale(False, axis="x")  # it warns of equal times
+    axes.set_xlim(low, high)
+    decades = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
+    for steps in ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 7)):
+        ticks = np.outer(decades, steps).ravel()
+        ticks = ticks[(ticks >= low) & (ticks <= high)]
+        if len(ticks) >= 3:
+            break
+    axes.minorticks_off()
+    axes.set_xticks(ticks, [_format_seconds(tick) for tick in ticks])
 
 
 def _handles(styles: Mapping[Any, MethodStyle]) -> list[Line2D]:
@@ -477,5 +494,5 @@ def _spread(positions: npt.NDArray[np.float64], gap: float) -> npt.NDArray[np.fl
     return spread
 
 
-def _format_seconds(seconds: float, _position: int | None = None) -> str:
+def _format_seconds(seconds: float) -> str:
     return f"{seconds:g} s" if seconds >= 1 else f"{1000 * seconds:g} ms"

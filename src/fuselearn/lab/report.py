@@ -7,6 +7,7 @@ template ``templates/report.html`` lays out; here they meet.
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -16,6 +17,7 @@ from typing import Any
 
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from fuselearn.lab import report_text as text
 from fuselearn.lab.progress import format_seconds
@@ -215,6 +217,7 @@ def render(material: Material, *, traces: bool = True) -> str:
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     environment.filters |= {
+        "breakable": _breakable,
         "percent": text.percent,
         "signed": text.signed,
         "count": text.count,
@@ -222,6 +225,7 @@ def render(material: Material, *, traces: bool = True) -> str:
     }
     return environment.get_template("report.html").render(
         suite=suite,
+        noisy=bool((results["noise"] > 0).any()),
         answer=text.answer(findings),
         facts=_facts(material),
         rank_table=_rank_table(findings, suite.methods),
@@ -240,6 +244,11 @@ def render(material: Material, *, traces: bool = True) -> str:
     )
 
 
+def _breakable(name: str) -> Markup:
+    """Let a long name break where a word of it ends: HistGradientBoosting, RandomForest, breast_cancer."""
+    return Markup("<wbr>").join(escape(part) for part in re.split(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[-_./])", name))
+
+
 def _suite_of(results: pd.DataFrame, name: str) -> Suite:
     """Read off a bare table of results what was run; the seed is not in it."""
     names = {key: list(results[key].unique()) for key in KEYS}
@@ -250,17 +259,20 @@ def _suite_of(results: pd.DataFrame, name: str) -> Suite:
         noise=sorted(names["noise"]),
         repeats=int(results["repeat"].max()) + 1,
         folds=max(2, int(results["fold"].max()) + 1),
+        task="multilabel" if results["hamming_loss"].notna().any() else "multiclass",
     )
 
 
 def _facts(material: Material) -> list[tuple[str, str]]:
     suite, results = material.suite, material.results
+    levels = sorted(results["noise"].unique())
+    noise = [("label noise", ", ".join(map(text.percent, levels)))] if levels != [0] else []
     return [
         ("datasets", str(results["dataset"].nunique())),
         ("methods", str(results["method"].nunique())),
-        ("label noise", ", ".join(text.percent(level) for level in sorted(results["noise"].unique()))),
+        *noise,
         ("folds", f"{suite.repeats} × {suite.folds}"),
-        ("fits", f"{len(results):,}"),
+        ("results", f"{len(results):,}"),
     ]
 
 
@@ -343,8 +355,14 @@ def _statistics(findings: Findings) -> list[dict[str, Any]]:
     if findings.noisy is not None and len(findings.noisy.noise) > 1 and findings.clean is not None:
         asked.append((f"Under noise ({text.noise_levels(findings.noisy.noise)})", findings.noisy))
     for level, comparison in findings.levels.items():
-        asked.append(("Clean labels" if level == 0 else f"{text.percent(level)} label noise", comparison))
+        asked.append((_level_title(level, alone=len(findings.levels) == 1), comparison))
     return [_tests(title, comparison) for title, comparison in asked if len(comparison.methods) > 1]
+
+
+def _level_title(noise: float, *, alone: bool) -> str:
+    if noise == 0:
+        return "All methods" if alone else "Clean labels"
+    return f"{text.percent(noise)} label noise"
 
 
 def _tests(title: str, comparison: Comparison) -> dict[str, Any]:
@@ -382,6 +400,7 @@ def _tests(title: str, comparison: Comparison) -> dict[str, Any]:
             }
             for method in comparison.standing
         ],
+        "interval_note": ", over folds that share training samples" if comparison.over_folds else "",
         "worst_rank": len(comparison.methods),
         "counted": _counted(comparison),
     }
@@ -389,8 +408,8 @@ def _tests(title: str, comparison: Comparison) -> dict[str, Any]:
 
 def _counted(comparison: Comparison) -> str:
     """Say what wins, ties and losses were counted over."""
-    rows = f"{comparison.n_rows} {'folds' if comparison.over_folds else 'datasets'}"
-    return rows if len(comparison.noise) == 1 else f"{rows} at {len(comparison.noise)} levels of noise"
+    rows = text.count(comparison.n_rows, "fold" if comparison.over_folds else "dataset")
+    return rows if len(comparison.noise) == 1 else f"{rows} at {text.count(len(comparison.noise), 'level')} of noise"
 
 
 def _published(suite: Suite, summary: pd.DataFrame) -> dict[str, Any] | None:
@@ -479,7 +498,7 @@ def _cost(material: Material) -> str:
     if cost is None:
         return ""
     return (
-        f"{cost.results:,} fits with {cost.components:,} trees or other components; "
-        f"{format_seconds(cost.fit_seconds + cost.predict_seconds)} of computing, "
-        f"{format_seconds(cost.elapsed_seconds)} by the clock."
+        f"{cost.fits:,} fits with {cost.components:,} trees or other components; "
+        f"{format_seconds(cost.fit_seconds + cost.predict_seconds)} of fitting and predicting in all processes, "
+        f"{format_seconds(cost.elapsed_seconds)} elapsed."
     )

@@ -23,7 +23,7 @@ from fuselearn.lab.figures import (
 )
 from fuselearn.lab.protocol import corrupted
 from fuselearn.lab.report_findings import DIGITS, Findings
-from fuselearn.lab.report_text import percent
+from fuselearn.lab.report_text import join, percent
 from fuselearn.lab.statistics import friedman_posthoc
 from fuselearn.lab.suites import Suite, derive_seed
 
@@ -86,29 +86,41 @@ def _figures(summary: pd.DataFrame, findings: Findings, traces: Traces) -> Itera
                 _roomy(score_against_noise(scored, columns=_columns(scored["dataset"].nunique()))),
             )
     for noise, comparison in findings.levels.items():
-        if not comparison.over_folds and comparison.n_rows > 1 and len(comparison.methods) > 1:
+        if comparison.omnibus is not None:
+            where = f" with {_labels(noise)}" if noise or len(findings.levels) > 1 else ""
             yield (
                 f"difference{round(1000 * noise)}",
-                f"Critical-difference diagram with {_labels(noise)}: average ranks, best on the left. A bar joins "
-                "methods that Friedman's post-hoc test with Finner's correction cannot tell apart.",
+                f"Critical-difference diagram{where}: average ranks, best on the left. A bar joins methods that "
+                "Friedman's post-hoc test with Finner's correction cannot tell apart.",
                 critical_difference(friedman_posthoc(comparison.scores, digits=DIGITS)),
             )
     timed = scored[scored["fit_seconds"] > 0]
     if timed["method"].nunique() > 1:
         yield (
             "time",
-            "What a method costs against what it achieves: time of one fit (the line spans the middle half of the "
-            "datasets) and mean macro F1 over all datasets and levels of noise.",
+            _time_caption(scored),
             fit_time_against_score(timed),
         )
     for noise, fitted in traces.items():
         if fitted:
+            where = f" with {_labels(noise)}" if noise or len(traces) > 1 else ""
             yield (
                 f"trace{round(1000 * noise)}",
-                f"How the Kalman filter settles, trained once on all rows with {_labels(noise)}: as it fuses "
-                "measurements, the variance P of its estimate falls, and with it the gain K, the weight of the next.",
+                f"How the Kalman filter of KFHE settles, fitted once to all samples{where}: as it fuses measurements, "
+                "the variance P of its estimate falls, and with it the gain K, the weight of the next.",
                 _roomy(filter_traces(fitted, columns=_columns(len(fitted)))),
             )
+
+
+def _time_caption(scored: pd.DataFrame) -> str:
+    spread = [
+        name
+        for name, column in (("all datasets", "dataset"), ("all levels of noise", "noise"))
+        if scored[column].nunique() > 1
+    ]
+    if not spread:
+        return "Median time of one fit against mean macro F1."
+    return f"Time of one fit (the line spans the middle half) against mean macro F1, over {join(spread)}."
 
 
 def _columns(n_panels: int) -> int:
@@ -160,7 +172,8 @@ def inline_svg(figure: Figure, *, prefix: str) -> str:
     """Turn a figure into SVG text for a page.
 
     Texts stay texts, so that they can be searched and read aloud. Every colour becomes a style
-    variable such as ``var(--fig-0072b2, #0072b2)``, which a dark page redefines. Names inside the
+    variable such as ``var(--fig-0072b2, #0072b2)``, which a dark page redefines; shapes without a
+    colour, which SVG fills black, get the colour of the page's text. Names inside the
     figure get a prefix, because a page must not repeat them, and names that nothing refers to go.
 
     Parameters
@@ -187,7 +200,7 @@ def inline_svg(figure: Figure, *, prefix: str) -> str:
     text = text[text.index("<svg") :].strip()
     text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
     text = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", text)
-    text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text)
+    text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r'\1 style="fill: currentColor"', text)
     used = set(re.findall(r'(?:href="#|url\(#)([^")]+)', text))
     text = re.sub(r' id="([^"]*)"', lambda found: f' id="{prefix}-{found[1]}"' if found[1] in used else "", text)
     text = re.sub(r'(href="#|url\(#)', rf"\1{prefix}-", text)

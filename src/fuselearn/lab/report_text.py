@@ -1,10 +1,15 @@
-"""The report's sentences: an answer first, then what the tests say, carefully where data are few."""
+"""The report's sentences: an answer first, then what the tests say.
+
+What is said to be better is so by a corrected test (`fuselearn.lab.report_findings`); what ties is said to tie.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
+
+import pandas as pd
 
 from fuselearn.lab.report_findings import ALPHA, Comparison, Findings
 
@@ -27,6 +32,7 @@ __all__ = [
 NUMBERS = (
     "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
 )  # fmt: skip
+FEW_DATASETS = 10
 NBSP = "\N{NO-BREAK SPACE}"
 
 
@@ -46,8 +52,12 @@ def count(number: int, singular: str, plural: str | None = None) -> str:
     >>> count(1, "dataset"), count(4, "dataset"), count(19, "dataset")
     ('one dataset', 'four datasets', '19 datasets')
     """
-    word = NUMBERS[number] if number < len(NUMBERS) else f"{number:,}"
-    return f"{word} {singular if number == 1 else plural or singular + 's'}"
+    return f"{number_word(number)} {singular if number == 1 else plural or singular + 's'}"
+
+
+def number_word(number: int) -> str:
+    """Write a small number as a word, a larger one in digits."""
+    return NUMBERS[number] if number < len(NUMBERS) else f"{number:,}"
 
 
 def join(names: Iterable[str], word: str = "and") -> str:
@@ -139,26 +149,42 @@ def answer(findings: Findings) -> Answer:
 def _headline(findings: Findings) -> str:
     overall, noisy = findings.overall, findings.noisy
     assert overall is not None
-    leaders = _leaders(overall)
     if noisy is None:
-        return f"{leaders} of {count(len(overall.methods), 'method')}."
+        return _sentence("", f"{_standing(overall, overall.beaten)}.")
     if findings.clean is None:
-        return f"{leaders} of {count(len(overall.methods), 'method')} under label noise."
-    if noisy.shared_best == overall.shared_best:
-        return f"{leaders} of {count(len(overall.methods), 'method')}, overall and under label noise."
-    return f"{leaders} of {count(len(overall.methods), 'method')} overall; under label noise {_leaders(noisy)}."
+        return _sentence("Under label noise", f"{_standing(overall, overall.beaten)}.")
+    beaten = [method for method in overall.beaten if method in noisy.beaten]
+    if noisy.tied_best == overall.tied_best and (beaten or not (overall.beaten or noisy.beaten)):
+        return _sentence("Overall and under label noise", f"{_standing(overall, beaten)}.")
+    return _sentence(
+        "Overall", f"{_standing(overall, overall.beaten)}; under label noise, {_standing(noisy, noisy.beaten)}."
+    )
 
 
-def _leaders(comparison: Comparison) -> str:
-    """Name who is best: 'KFHE ranks best', 'KFHE and Bagging share the best rank'."""
-    shared = comparison.shared_best
-    return f"{join(shared)} {'share the best rank' if len(shared) > 1 else 'ranks best'}"
+def _standing(comparison: Comparison, beaten: Sequence[str]) -> str:
+    """Say in a clause who is best, and ahead of whom by a corrected test."""
+    tied = comparison.tied_best
+    n_methods = len(comparison.methods)
+    if len(tied) == n_methods:
+        return f"{join(tied)} tie" if n_methods == 2 else f"all {count(n_methods, 'method')} tie"
+    leaders = (
+        f"{join(tied)} {'tie for the best rank' if len(tied) > 1 else 'ranks best'} of {count(n_methods, 'method')}"
+    )
+    if comparison.n_rows < 2:
+        return f"{leaders}, by {_rows(comparison)} alone"
+    if not beaten:
+        return f"{leaders}, {'no other significantly behind' if len(tied) > 1 else 'but not significantly'}"
+    if len(beaten) == n_methods - 1:
+        return f"{leaders}, significantly ahead of every other"
+    if len(beaten) > 2:
+        return f"{leaders}, significantly ahead of {number_word(len(beaten))} of them"
+    return f"{leaders}, significantly ahead of {join(beaten)}"
 
 
 def _wrong_labels(comparison: Comparison) -> str:
     noisy = [level for level in comparison.noise if level > 0]
     if not noisy:
-        return "With clean labels"
+        return ""
     return f"With {noise_levels(noisy).replace(' and ', ' or ')} of the training labels wrong"
 
 
@@ -168,22 +194,24 @@ def _rows(comparison: Comparison) -> str:
 
 def _placing(comparison: Comparison, where: str) -> str:
     """Say who leads, with rank and score, and by how much before whom."""
+    ranks, means, tied = comparison.ranks, comparison.means, comparison.tied_best
+    of = f"of {len(comparison.methods)} over {_rows(comparison)}"
+    if len(tied) > 1:
+        return _sentence(
+            where,
+            f"{join(tied)} tie: average rank {join([f'{ranks[method]:.2f}' for method in tied])} {of}, "
+            f"mean macro F1 {join([f'{means[method]:.4f}' for method in tied])}.",
+        )
     best, second = comparison.standing[:2]
-    means, lead = comparison.means, comparison.means[comparison.best] - comparison.means[second]
-    shared = comparison.shared_best
-    rank = f"{comparison.ranks[best]:.2f} of {len(comparison.methods)} over {_rows(comparison)}"
+    lead = means[best] - means[second]
     if f"{abs(lead):.3f}" == "0.000":
         lead_text = f"level with {second}"
     else:
         lead_text = f"{abs(lead):.3f} {'above' if lead > 0 else 'below'} {second}"
-    if len(shared) > 1:
-        return (
-            f"{where}, {best} shares its rank, {rank}, with {join(shared[1:])}; "
-            f"its mean macro F1 is {means[best]:.3f}, {lead_text}."
-        )
-    return (
-        f"{where}, {best} leads with an average rank of {rank} and a mean macro F1 of {means[best]:.3f}, "
-        f"{lead_text}, the next by rank."
+    return _sentence(
+        where,
+        f"{best} leads with an average rank of {ranks[best]:.2f} {of} and a mean macro F1 of {means[best]:.3f}, "
+        f"{lead_text}, the next by rank.",
     )
 
 
@@ -192,27 +220,20 @@ def _significance(comparison: Comparison, where: str) -> str:
     best = comparison.best
     pairs = comparison.against(best)["p_corrected"]
     if pairs.isna().any():
-        return f"Whether that is more than luck cannot be said from {_rows(comparison)}."
-    clear = [other for other, p in pairs.items() if p < ALPHA]
-    unclear = [other for other, p in pairs.items() if p >= ALPHA]
-    listed = join([f"{other} ({p_text(p)})" for other, p in pairs.items()])
+        return _sentence(where, f"{_rows(comparison)} cannot show whether that is more than luck.")
+    by = f"by {comparison.test_name}"
+    clear, unclear = pairs[pairs < ALPHA], pairs[pairs >= ALPHA]
+    if clear.empty:
+        smallest = "smallest " if len(pairs) > 1 else ""
+        p = f"({smallest}{p_text(pairs.min())})"
+        said = f"{by}, {best} does not differ significantly from {_name(unclear, pairs, 'or')} {p}."
+    else:
+        largest = "largest " if len(clear) > 1 else ""
+        said = f"{by}, {best} differs significantly from {_name(clear, pairs)} ({largest}{p_text(clear.max())})"
+        said += f", and not from {_name(unclear, pairs, 'or')}." if len(unclear) else "."
     if comparison.over_folds:
-        found = f"{best} differs from {join(clear)}" if clear else f"{best} differs from no other method"
-        return _sentence(
-            where,
-            f"over the folds of this one dataset {found} at the level of {ALPHA:g}; folds share training rows, so "
-            "take that as a hint, and as no word about other data.",
-        )
-    if comparison.few:
-        return _sentence(
-            where,
-            f"{_rows(comparison)} cannot settle whether that is more than luck. As a hint, tests set {best} apart from "
-            f"{join(clear, 'and') if clear else 'no other method'}: {listed}.",
-        )
-    if not clear:
-        return _sentence(where, f"no difference from {best} is significant: {listed}.")
-    text = f"the difference from {join(clear)} is significant at the level of {ALPHA:g}"
-    return _sentence(where, text + (f", that from {join(unclear, 'or')} is not." if unclear else "."))
+        said += " That is about this dataset; it says nothing about others."
+    return _sentence(where, said)
 
 
 def _sentence(where: str, text: str) -> str:
@@ -223,34 +244,25 @@ def describe_omnibus(comparison: Comparison) -> str:
     """Say whether the methods differ at all."""
     if comparison.over_folds:
         return (
-            f"One dataset: the methods are compared over its {comparison.n_rows} folds with Wilcoxon's signed-rank "
-            "test. Folds share training rows, so these p-values are smaller than they should be, and they say "
-            "nothing about other datasets."
+            f"One dataset: the methods are compared over {_rows(comparison)} with the corrected resampled t-test, "
+            "which allows for the training samples that folds share. It says nothing about other datasets."
         )
-    if not comparison.omnibus:
-        return "One row of scores leaves nothing to test."
-    listed = join(
-        [
-            f"{test.name} (χ² = {test.statistic:.1f} with {test.degrees_of_freedom} degrees of freedom, "
-            f"{p_text(test.p_value)})"
-            for test in comparison.omnibus
-        ]
-    )
-    differ = [test.p_value < ALPHA for test in comparison.omnibus]
+    if comparison.n_rows < 2:
+        return "One dataset leaves nothing to test."
     over = f"over {_rows(comparison)}"
-    if all(differ):
-        said = f"The methods differ {over}: {listed}."
-    elif any(differ):
-        said = f"Whether the methods differ {over} depends on the test: {listed}."
+    test = comparison.omnibus
+    if test is None:
+        said = f"Two methods are compared with Wilcoxon's signed-rank test {over}."
     else:
-        said = f"No test finds that the methods differ {over}: {listed}."
+        found = "finds that the methods differ" if test.p_value < ALPHA else "finds no difference between the methods"
+        said = (
+            f"Friedman's test {found} {over} (χ² = {test.statistic:.1f} with {test.degrees_of_freedom} degrees of "
+            f"freedom, {p_text(test.p_value)})."
+        )
     if len(comparison.noise) > 1:
         said += " Each dataset counts once, with its mean over the levels of noise."
-    if comparison.few:
-        said += (
-            f" With {_rows(comparison)} the approximations behind these numbers are rough and real differences are "
-            "easily missed; read them as hints."
-        )
+    if comparison.n_rows < FEW_DATASETS:
+        said += f" With {_rows(comparison)}, only large differences can be significant."
     return said
 
 
@@ -259,22 +271,23 @@ def describe_pairs(comparison: Comparison) -> str:
     control, pairs = comparison.control, comparison.pairs
     if pairs.empty or pairs["p_corrected"].isna().any():
         return ""
-    better: list[str] = []
-    worse: list[str] = []
-    alike: list[str] = []
-    for other, row in pairs.iterrows():
-        group = alike if row["p_corrected"] >= ALPHA else better if row["ahead"] else worse
-        group.append(f"{other} ({p_text(row['p_corrected'])})")
-    parts = []
-    if better:
-        parts.append(f"better than {join(better)}")
-    if worse:
-        parts.append(f"worse than {join(worse)}")
-    if alike:
-        parts.append(f"not to be told apart from {join(alike, 'or')}")
-    test = "Wilcoxon's signed ranks" if comparison.over_folds else "aligned ranks"
-    start = "As a hint, by" if comparison.few else "By"
-    return f"{start} {test} with Finner's correction, {control} is {join(parts)}."
+    significant = pairs["p_corrected"] < ALPHA
+    groups = (
+        ("better than", significant & pairs["ahead"], "and"),
+        ("worse than", significant & ~pairs["ahead"], "and"),
+        ("not significantly different from", ~significant, "or"),
+    )
+    said = [f"{how} {_name(pairs[chosen], pairs, word)}" for how, chosen, word in groups if chosen.any()]
+    return f"By {comparison.test_name}, {control} is {join(said)}."
+
+
+def _name(chosen: pd.Series | pd.DataFrame, others: pd.Series | pd.DataFrame, word: str = "and") -> str:
+    """Name up to three of the other methods; of more say how many."""
+    if len(chosen) <= 3:
+        return join(map(str, chosen.index), word)
+    if len(chosen) == len(others):
+        return "any other method" if word == "or" else "every other method"
+    return f"{number_word(len(chosen))} of the others"
 
 
 def verdict(comparison: Comparison, other: str) -> str:
@@ -282,24 +295,20 @@ def verdict(comparison: Comparison, other: str) -> str:
     row = comparison.pairs.loc[other]
     if math.isnan(row["p_corrected"]):
         return "not tested"
+    if row["wins"] == row["losses"] == 0:
+        return "equal"
     if row["p_corrected"] >= ALPHA:
         return "not significant"
-    word = "better" if row["ahead"] else "worse"
-    return f"{word}, a hint" if comparison.few else word
+    return "better" if row["ahead"] else "worse"
 
 
 def describe_intervals(comparison: Comparison) -> str:
-    """Say how sure the average ranks are."""
-    intervals = comparison.intervals
-    overlapping = [
-        method for method in comparison.standing[1:] if intervals.low[method] <= intervals.high[comparison.best]
-    ]
-    what = "folds" if comparison.over_folds else "datasets"
-    said = (
-        f"Had other {what} of the same kind been drawn, the average rank of {comparison.best} would lie between "
-        f"{intervals.low[comparison.best]:.2f} and {intervals.high[comparison.best]:.2f} in "
-        f"{percent(intervals.confidence)} of cases (bootstrap, {intervals.n_resamples:,} draws)"
+    """Say how sure the average rank of the best method is; nothing over folds, which are not independent."""
+    if comparison.over_folds:
+        return ""
+    intervals, best = comparison.intervals, comparison.best
+    return (
+        f"Had other datasets of the same kind been drawn, the average rank of {best} would lie between "
+        f"{intervals.low[best]:.2f} and {intervals.high[best]:.2f} in {percent(intervals.confidence)} of cases "
+        f"(bootstrap, {intervals.n_resamples:,} draws)."
     )
-    if not overlapping:
-        return said + ", clear of all others."
-    return said + f"; the interval overlaps with that of {join(overlapping)}."

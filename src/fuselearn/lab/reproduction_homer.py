@@ -19,11 +19,12 @@ import matplotlib as mpl
 import pandas as pd
 
 from fuselearn.lab.figures import critical_difference
+from fuselearn.lab.paired_tests import wilcoxon_test
 from fuselearn.lab.published import load_published
 from fuselearn.lab.ranks import average_ranks, win_tie_loss
 from fuselearn.lab.report_text import join, signed
 from fuselearn.lab.reproduction import cost_lines, read_costs, render_page
-from fuselearn.lab.statistics import PostHoc, friedman_posthoc, wilcoxon_folds
+from fuselearn.lab.statistics import PostHoc, friedman_posthoc
 from fuselearn.lab.summary import read_summary
 
 __all__ = ["PAPER_EIGHT", "HomerReproduction", "folds_path", "make_page", "write_page"]
@@ -108,7 +109,7 @@ class HomerReproduction:
         """Return the p-value of KFHE-HOMER against a method over the folds of a dataset."""
         rows = self.folds[self.folds["dataset"] == dataset]
         table = rows.pivot(index=["repeat", "fold"], columns="method", values="macro_f1")
-        return wilcoxon_folds(table[CONTROL], table[method]).p_value
+        return wilcoxon_test(table[CONTROL], table[method]).p_value
 
 
 def make_page(
