@@ -68,6 +68,20 @@ class TestLookingAtAnEstimator:
         assert kind.__name__ in make_pipeline(StandardScaler(), model)._repr_html_()
 
 
+@pytest.mark.parametrize("value", [np.float64(-2.5), np.int64(-3), np.str_("nonsense")], ids=lambda v: type(v).__name__)
+def test_messages_write_numpys_values_as_python_does(public_estimator, make_small, data_for, value):
+    """9 instead of np.int64(9)."""
+    others = {"random_state", "n_jobs", "estimator", "estimators", "scoring"}  # which scikit-learn reads
+    for name in set(inspect.signature(public_estimator).parameters) - others:
+        model = make_small(public_estimator, 2).set_params(**{name: value})
+        said = ""
+        try:
+            model.fit(*data_for(model))
+        except (ValueError, TypeError) as error:
+            said = str(error)
+        assert "np." not in said
+
+
 def check_probabilities(scores, *, sum_to_one):
     assert scores.min() >= 0
     assert scores.max() <= 1

@@ -16,6 +16,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from fuselearn._compat import take_rows
+from fuselearn._messages import show
 from fuselearn.combine.members import Member, resolve_columns, take_columns
 from fuselearn.ensembles.base import read_labels
 
@@ -80,7 +81,7 @@ class Classes:
             unknown = np.ones(labels.shape, dtype=bool)
         if unknown.any():
             found = labels[unknown][:1].tolist()[0]
-            raise ValueError(f"Members know the classes {self.values.tolist()}, but there is also {found!r}.")
+            raise ValueError(f"Members know the classes {self.values.tolist()}, but there is also {show(found)}.")
         return numbers
 
     def as_table(self, probabilities: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

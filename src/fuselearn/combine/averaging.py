@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from fuselearn._messages import show
 from fuselearn.combine.kinds import RegressorEnsemble
 from fuselearn.combine.member_weights import check_member_weights, inverse_error_weights
 from fuselearn.combine.members import Member, read_rows
@@ -156,7 +157,7 @@ class AveragingRegressor(RegressorEnsemble):
         """Refuse settings that make no sense, before any work is done; give the weights."""
         check_choice("rule", self.rule, AVERAGES)
         if check_number("trim", self.trim, 0) >= 0.5:
-            raise ValueError(f"trim must be below 0.5, or nothing is left, not {self.trim!r}.")
+            raise ValueError(f"trim must be below 0.5, or nothing is left, not {show(self.trim)}.")
         weights = check_member_weights(self.weights, self._kept())
         if weights is not None and self.rule == "trimmed":
             raise ValueError("rule='trimmed' takes no weights: leave weights=None.")

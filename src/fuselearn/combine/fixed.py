@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from fuselearn._messages import show
 from fuselearn.combine.answers import require_method
 from fuselearn.combine.kinds import ClassifierEnsemble
 from fuselearn.combine.member_weights import accuracy_weights, check_member_weights
@@ -32,15 +33,15 @@ def _has_probabilities(self: FixedCombiner) -> bool:
     if self.rule in PROBABILITY_RULES or self.rule == "majority":
         return True
     raise AttributeError(
-        f"rule={self.rule!r} gives decisions, not probabilities; 'majority', 'mean', 'median', 'product', 'min' and "
-        "'max' define predict_proba."
+        f"rule={show(self.rule)} gives decisions, not probabilities; 'majority', 'mean', 'median', 'product', 'min' "
+        "and 'max' define predict_proba."
     )
 
 
 def _has_counts(self: FixedCombiner) -> bool:
     if self.rule == "borda":
         return True
-    raise AttributeError(f"decision_function gives Borda counts; rule={self.rule!r} has none.")
+    raise AttributeError(f"decision_function gives Borda counts; rule={show(self.rule)} has none.")
 
 
 class FixedCombiner(ClassifierEnsemble):
@@ -255,7 +256,7 @@ class FixedCombiner(ClassifierEnsemble):
         if self.rule in TWO_CLASS_RULES:
             votes_needed(self.rule, self.k, len(members), weights)
         if self.rule in PROBABILITY_RULES:
-            require_method(members, ("predict_proba",), f"rule={self.rule!r}")
+            require_method(members, ("predict_proba",), f"rule={show(self.rule)}")
         elif self.rule == "borda":
             require_method(members, ("predict_proba", "decision_function"), "rule='borda'")
         return weights
@@ -267,12 +268,12 @@ class FixedCombiner(ClassifierEnsemble):
             return 1
         if len(values) > 2:
             raise ValueError(
-                f"Only binary classification is supported by rule={self.rule!r}, but y has {len(values)} classes."
+                f"Only binary classification is supported by rule={show(self.rule)}, but y has {len(values)} classes."
             )
         if self.positive_class is None:
             return 1
         if self.positive_class not in values.tolist():
-            raise ValueError(f"positive_class must be one of {values.tolist()}, not {self.positive_class!r}.")
+            raise ValueError(f"positive_class must be one of {values.tolist()}, not {show(self.positive_class)}.")
         return values.tolist().index(self.positive_class)
 
     def _weigh(

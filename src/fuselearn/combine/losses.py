@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from fuselearn._messages import show
 from fuselearn.combine.weight_solvers import SMALLEST_PROBABILITY, least_squares_weights, log_loss_weights
 from fuselearn.ensembles.base import check_number
 
@@ -111,6 +112,6 @@ def check_shrinkage(shrinkage: Any) -> None:
     """Check that the shrinkage is "auto", infinity or a number of at least 0."""
     if isinstance(shrinkage, str):
         if shrinkage != "auto":
-            raise ValueError(f"shrinkage must be 'auto' or a number of at least 0, not {shrinkage!r}.")
+            raise ValueError(f"shrinkage must be 'auto' or a number of at least 0, not {show(shrinkage)}.")
     elif shrinkage != np.inf:
         check_number("shrinkage", shrinkage, 0)

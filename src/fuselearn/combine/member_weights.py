@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fuselearn._messages import show
 from fuselearn.ensembles.base import check_choice
 
 Weights = npt.NDArray[np.float64]
@@ -18,7 +19,7 @@ def read_member_weights(weights: npt.ArrayLike, n_members: int) -> Weights:
     try:
         read = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"weights must be {n_members} numbers, one for each member, not {weights!r}.") from error
+        raise ValueError(f"weights must be {n_members} numbers, one for each member, not {show(weights)}.") from error
     if read.shape != (n_members,):
         raise ValueError(f"weights must be {n_members} numbers, one for each member; their shape is {read.shape}.")
     if not np.isfinite(read).all() or (read < 0).any():

@@ -17,6 +17,7 @@ from sklearn.utils import Bunch, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from fuselearn._compat import clone_parameters, take_rows
+from fuselearn._messages import show
 from fuselearn.ensembles.base import validate_rows
 from fuselearn.sensors.table import as_frame
 
@@ -227,10 +228,10 @@ def read_members(estimators: Any, reserved: set[str]) -> list[Member]:
     """Check the list of members; leave out those that are to be dropped."""
     form = "a list of (name, estimator) or (name, estimator, columns)"
     if not isinstance(estimators, list | tuple) or not estimators:
-        raise ValueError(f"estimators must be {form} with at least one entry, not {estimators!r}.")
+        raise ValueError(f"estimators must be {form} with at least one entry, not {show(estimators)}.")
     for one in estimators:
         if not (isinstance(one, tuple) and len(one) in (2, 3) and isinstance(one[0], str)):
-            raise ValueError(f"estimators must be {form}; one of its entries is {one!r}.")
+            raise ValueError(f"estimators must be {form}; one of its entries is {show(one)}.")
     names = [one[0] for one in estimators]
     for name in names:
         if names.count(name) > 1:
@@ -314,7 +315,7 @@ def _positions_of_names(name: str, wanted: npt.NDArray[Any], X: Any) -> npt.NDAr
     known = list(X.columns)
     for column in wanted.tolist():
         if column not in known:
-            raise ValueError(f"estimators: {name!r} wants column {column!r}, which X does not have.")
+            raise ValueError(f"estimators: {name!r} wants column {show(column)}, which X does not have.")
     return np.array([known.index(column) for column in wanted.tolist()], dtype=np.intp)
 
 

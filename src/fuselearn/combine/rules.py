@@ -14,6 +14,7 @@ import numpy.typing as npt
 from scipy.stats import rankdata
 
 from fuselearn._kernels import kernel
+from fuselearn._messages import show
 from fuselearn.combine.member_weights import read_member_weights
 from fuselearn.combine.order_statistics import ROUNDING, mean_of_middle, weighted_median
 from fuselearn.ensembles.base import check_choice, check_number, check_whole_number, clip_probabilities
@@ -108,9 +109,9 @@ def combine_scores(
         member_weights = read_member_weights(weights, n_members)
     if rule in TWO_CLASS_RULES:
         if n_classes != 2:
-            raise ValueError(f"rule={rule!r} is defined for two classes, but scores has {n_classes}.")
+            raise ValueError(f"rule={show(rule)} is defined for two classes, but scores has {n_classes}.")
         if positive_class not in (None, 0, 1):
-            raise ValueError(f"positive_class must be 0 or 1, the number of a class, not {positive_class!r}.")
+            raise ValueError(f"positive_class must be 0 or 1, the number of a class, not {show(positive_class)}.")
         needed = votes_needed(rule, k, n_members, member_weights)
         return _agree(table, member_weights, needed, 1 if positive_class is None else positive_class)
     return _settle_ties(_COMBINE[rule](table, member_weights))
@@ -138,7 +139,7 @@ def check_rule(rule: Any) -> None:
 def refuse_weights(rule: str) -> None:
     """Refuse weights for a rule that has no use for them."""
     if rule in UNWEIGHTED_RULES:
-        raise ValueError(f"rule={rule!r} takes no weights: leave weights=None.")
+        raise ValueError(f"rule={show(rule)} takes no weights: leave weights=None.")
 
 
 def votes_needed(rule: str, k: Any, n_members: int, weights: Weights | None) -> float:
@@ -153,7 +154,7 @@ def votes_needed(rule: str, k: Any, n_members: int, weights: Weights | None) -> 
         if check_whole_number("k", k, 1) > n_members:
             raise ValueError(f"k must be at most the number of members, {n_members}, not {k}.")
     elif not 0 < check_number("k", k, 0) <= weights.sum() * (1 + ROUNDING):
-        raise ValueError(f"k must be above 0 and at most the sum of the weights, {weights.sum():g}, not {k!r}.")
+        raise ValueError(f"k must be above 0 and at most the sum of the weights, {weights.sum():g}, not {show(k)}.")
     return float(k)
 
 

@@ -14,6 +14,7 @@ from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length
 
+from fuselearn._messages import show
 from fuselearn.combine.answers import Classes, require_method, settle_classes
 from fuselearn.combine.candidates import Candidates, candidates_for_classes, candidates_for_numbers
 from fuselearn.combine.kinds import number_endings, predicted_numbers, read_number_target
@@ -306,11 +307,11 @@ class EnsembleSelection(MemberEnsemble):
         if check_whole_number("n_initial", self.n_initial, 1) > self.n_rounds:
             raise ValueError(f"n_initial must be at most n_rounds, {self.n_rounds}, not {self.n_initial}.")
         if not 0 < check_number("bag_share", self.bag_share, 0) <= 1:
-            raise ValueError(f"bag_share must be above 0 and at most 1, not {self.bag_share!r}.")
+            raise ValueError(f"bag_share must be above 0 and at most 1, not {show(self.bag_share)}.")
         if isinstance(self.scoring, str):
             get_scorer(self.scoring)
         elif self.scoring is not None and not callable(self.scoring):
-            raise TypeError(f"scoring must be the name of a scorer, a scorer or None, not {self.scoring!r}.")
+            raise TypeError(f"scoring must be the name of a scorer, a scorer or None, not {show(self.scoring)}.")
 
     def _read_library(self) -> list[Member]:
         if not self._combines_classifiers():

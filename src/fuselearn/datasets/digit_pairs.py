@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fuselearn._messages import show
 from fuselearn.datasets.dataset import Dataset
 from fuselearn.datasets.noise import as_generator
 
@@ -55,9 +56,9 @@ def make_digit_pairs(
     from sklearn.datasets import load_digits
 
     if layout not in LAYOUTS:
-        raise ValueError(f"layout must be 'side_by_side' or 'overlaid', not {layout!r}.")
+        raise ValueError(f"layout must be 'side_by_side' or 'overlaid', not {show(layout)}.")
     if n_samples < 1:
-        raise ValueError(f"n_samples must be at least 1, not {n_samples!r}.")
+        raise ValueError(f"n_samples must be at least 1, not {show(n_samples)}.")
     digits = load_digits()
     rng = as_generator(random_state)
     first, second = rng.integers(len(digits.images), size=(2, n_samples))

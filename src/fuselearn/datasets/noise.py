@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from fuselearn._messages import show
+
 Labels = TypeVar("Labels")
 
 KINDS = ("uniform", "pair", "class-conditional")
@@ -76,7 +78,7 @@ def corrupt_labels(
     if kind not in KINDS:
         raise ValueError(f"kind must be one of {', '.join(map(repr, KINDS))}, not {kind!r}.")
     if not 0 <= fraction <= 1:
-        raise ValueError(f"fraction must lie between 0 and 1, not {fraction!r}.")
+        raise ValueError(f"fraction must lie between 0 and 1, not {show(fraction)}.")
     if transition is not None and kind != "class-conditional":
         raise ValueError("transition is only used with kind='class-conditional'.")
     if hasattr(y, "tocsr"):
@@ -91,7 +93,7 @@ def corrupt_labels(
     if count == 0:
         return _replaced(y, np.empty(0, dtype=np.intp), classes[:0])
     if len(classes) < 2:
-        raise ValueError(f"y holds the single class {classes[0]!r}; there is no other to change to.")
+        raise ValueError(f"y holds the single class {show(classes[0])}; there is no other to change to.")
     if kind == "class-conditional":
         matrix = _transition(transition, len(classes), rng)
         rows, new = _draw_conditional(codes, count, matrix, rng)

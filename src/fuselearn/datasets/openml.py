@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from fuselearn._messages import show
 from fuselearn.datasets.dataset import DatasetError
 from fuselearn.datasets.registry import DatasetInfo
 from fuselearn.datasets.targets import class_names, code_labels, tidy_features
@@ -52,7 +53,7 @@ def fetch(info: DatasetInfo) -> tuple[pd.DataFrame, pd.Series | pd.DataFrame]:
         raise FetchError(f"{info.openml} could not be fetched: {reason}") from error
     found = bunch.details["name"]
     if found.lower() != info.openml.name.lower():
-        raise FetchError(f"{info.openml} turned out to be a dataset called {found!r}.")
+        raise FetchError(f"{info.openml} turned out to be a dataset called {show(found)}.")
     return adapt(info, bunch.data, bunch.target)
 
 

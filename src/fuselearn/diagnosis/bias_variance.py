@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils.validation import column_or_1d
 
 from fuselearn._compat import count_rows, take_rows
+from fuselearn._messages import show
 from fuselearn.diagnosis.decomposition import decompose_squared, decompose_zero_one, standard_errors
 from fuselearn.diagnosis.inputs import read_rows
 from fuselearn.ensembles.base import check_choice, check_whole_number, make_generator
@@ -227,11 +228,13 @@ def bias_variance(
     check_choice("loss", loss, LOSSES)
     check_whole_number("n_rounds", n_rounds, 2)
     if not hasattr(estimator, "fit") or isinstance(estimator, type):
-        raise TypeError(f"estimator must be a regressor or a classifier, not {estimator!r}.")
+        raise TypeError(f"estimator must be a regressor or a classifier, not {show(estimator)}.")
     if loss == "auto":
         loss = "zero_one" if is_classifier(estimator) else "squared"
     if not (sampling == "bootstrap" or callable(sampling)):
-        raise TypeError(f"sampling must be 'bootstrap' or a function that returns a sample (X, y), not {sampling!r}.")
+        raise TypeError(
+            f"sampling must be 'bootstrap' or a function that returns a sample (X, y), not {show(sampling)}."
+        )
     if (X_test is None) != (y_test is None):
         raise ValueError("X_test and y_test belong together; pass both or neither.")
 

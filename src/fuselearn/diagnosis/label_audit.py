@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import StratifiedKFold, check_cv
 
 from fuselearn._compat import take_rows
+from fuselearn._messages import show
 from fuselearn.diagnosis.inputs import read_rows
 from fuselearn.ensembles import KFHEClassifier
 from fuselearn.ensembles.base import check_whole_number, make_generator, read_labels
@@ -132,7 +133,7 @@ def audit_labels(
     rows = read_rows("X", X)
     base = _default_estimator(rows) if estimator is None else estimator
     if isinstance(base, type) or not hasattr(base, "predict_proba"):
-        raise TypeError(f"estimator must be a classifier with predict_proba, or None, not {base!r}.")
+        raise TypeError(f"estimator must be a classifier with predict_proba, or None, not {show(base)}.")
     check_whole_number("n_repeats", n_repeats, 1)
     if np.ndim(y) == 2 and np.shape(y)[1] > 1:
         raise ValueError("y has several columns; audit multi-label data one label at a time.")

@@ -13,6 +13,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from fuselearn._compat import take_rows
+from fuselearn._messages import show
 from fuselearn.ensembles.bags import BagPlan, plan_bags
 from fuselearn.ensembles.base import check_whole_number, fit_whole_or_not, make_generator, validate_rows
 from fuselearn.ensembles.out_of_bag import KnownValues, read_scoring, score_out_of_bag
@@ -140,7 +141,7 @@ class BaggedRegressor(RegressorMixin, BaseEstimator):
         scorer = read_scoring(self.oob_score, "r2")
         base = self._base_learner()
         if not (hasattr(base, "get_params") and is_regressor(base)):
-            raise TypeError(f"estimator must be a regressor or None, not {base!r}.")
+            raise TypeError(f"estimator must be a regressor or None, not {show(base)}.")
         rows = validate_rows(self, X, reset=True)
         target = _read_numbers(y, rows.shape[0])
         plan = plan_bags(

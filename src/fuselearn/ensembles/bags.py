@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from fuselearn._messages import show
 from fuselearn.ensembles.base import check_whole_number, read_weights
 from fuselearn.ensembles.cart import count_features
 from fuselearn.sensors import draw_counts
@@ -69,7 +70,7 @@ def plan_bags(
 def _count_draws(max_samples: Any, n_rows: int, bootstrap: bool) -> int:
     if isinstance(max_samples, float | np.floating):
         if not 0 < max_samples <= 1:
-            raise ValueError(f"max_samples as a share must be above 0 and at most 1, not {max_samples!r}.")
+            raise ValueError(f"max_samples as a share must be above 0 and at most 1, not {show(max_samples)}.")
         return max(1, round(max_samples * n_rows))
     n_draws = check_whole_number("max_samples", max_samples, 1)
     if not bootstrap and n_draws > n_rows:

@@ -17,6 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from fuselearn._compat import check_sample_weight, count_rows
+from fuselearn._messages import show
 from fuselearn.sensors.table import TableCoder, as_frame, refuse_odd_cells
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
@@ -217,7 +218,7 @@ def are_counts(weights: npt.NDArray[np.float64]) -> bool:
 def check_whole_number(name: str, value: Any, smallest: int) -> int:
     """Check a parameter that counts something."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool):
-        raise TypeError(f"{name} must be a whole number, not {value!r}.")
+        raise TypeError(f"{name} must be a whole number, not {show(value)}.")
     if value < smallest:
         raise ValueError(f"{name} must be at least {smallest}, not {value}.")
     return int(value)
@@ -226,16 +227,16 @@ def check_whole_number(name: str, value: Any, smallest: int) -> int:
 def check_number(name: str, value: Any, smallest: float) -> float:
     """Check a parameter that is a finite number of a least size."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
-        raise TypeError(f"{name} must be a number, not {value!r}.")
+        raise TypeError(f"{name} must be a number, not {show(value)}.")
     if not smallest <= float(value) < np.inf:
-        raise ValueError(f"{name} must be a finite number of at least {smallest:g}, not {value!r}.")
+        raise ValueError(f"{name} must be a finite number of at least {smallest:g}, not {show(value)}.")
     return float(value)
 
 
 def check_flag(name: str, value: Any) -> bool:
     """Check a parameter that is True or False; text such as "no" would count as True."""
     if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} must be True or False, not {value!r}.")
+        raise TypeError(f"{name} must be True or False, not {show(value)}.")
     return bool(value)
 
 
@@ -243,7 +244,7 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
     """Check a parameter that names one of a few ways."""
     if not isinstance(value, str) or value not in choices:
         listed = " or ".join(repr(choice) for choice in choices)
-        raise ValueError(f"{name} must be {listed}, not {value!r}.")
+        raise ValueError(f"{name} must be {listed}, not {show(value)}.")
     return str(value)
 
 

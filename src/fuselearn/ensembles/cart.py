@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from fuselearn._messages import show
 from fuselearn.engines.tree import Tree, TreeSettings
 from fuselearn.ensembles.base import (
     TableClassifier,
@@ -328,7 +329,7 @@ def count_features(max_features: Any, n_features: int) -> int:
         return max(1, int(wanted))
     if isinstance(max_features, float | np.floating):
         if not 0 < max_features <= 1:
-            raise ValueError(f"max_features as a share must be above 0 and at most 1, not {max_features!r}.")
+            raise ValueError(f"max_features as a share must be above 0 and at most 1, not {show(max_features)}.")
         return max(1, int(max_features * n_features))
     return min(check_whole_number("max_features", max_features, 1), n_features)
 

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from fuselearn._messages import show
 from fuselearn.ensembles.base import TableClassifier, are_counts, count_threads, validate_rows
 from fuselearn.ensembles.cart import CARTClassifier, bind_tree, wrap_tree
 from fuselearn.sensors import (
@@ -55,7 +56,7 @@ class ComponentEnsemble(TableClassifier):
             target = self._read_target(y, len(matrix))
             return bind_tree(base, matrix, n_categories, target, len(self.classes_), self.n_jobs), target
         if not (hasattr(base, "get_params") and is_classifier(base)):
-            raise TypeError(f"estimator must be a classifier or None, not {base!r}.")
+            raise TypeError(f"estimator must be a classifier or None, not {show(base)}.")
         X = validate_rows(self, X, reset=True)
         self._coder_ = None
         target = self._read_target(y, X.shape[0])

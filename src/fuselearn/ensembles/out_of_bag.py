@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
+from fuselearn._messages import show
+
 
 class KnownValues(RegressorMixin, BaseEstimator):
     """A regressor that looks its predictions up by the number of a row, so that scorers can ask it."""
@@ -65,13 +67,9 @@ def read_scoring(oob_score: Any, default: str) -> Scorer | None:
         try:
             return get_scorer(oob_score)
         except ValueError as error:
-            raise ValueError(
-                f"oob_score must be True, False, a metric, or a scorer or its name in scikit-learn, not {oob_score!r}."
-            ) from error
+            raise ValueError(_describe_choices(oob_score)) from error
     if not callable(oob_score):
-        raise TypeError(
-            f"oob_score must be True, False, a metric, or a scorer or its name in scikit-learn, not {oob_score!r}."
-        )
+        raise TypeError(_describe_choices(oob_score))
     return oob_score if _takes_estimator(oob_score) else _score_by(oob_score)
 
 
@@ -79,6 +77,10 @@ def score_out_of_bag(scorer: Scorer, known: Any, truth: npt.NDArray[Any], covere
     """Score the rows that any model has not seen; NaN if there is none."""
     rows = np.flatnonzero(covered)
     return float(scorer(known, rows[:, None], truth[rows])) if len(rows) else np.nan
+
+
+def _describe_choices(oob_score: Any) -> str:
+    return f"oob_score must be True, False, a metric, or a scorer or its name in scikit-learn, not {show(oob_score)}."
 
 
 def _score_by(metric: Callable[..., float]) -> Scorer:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fuselearn._kernels import inlined, kernel
+from fuselearn._messages import show
 
 
 class KalmanFilter:
@@ -69,9 +70,9 @@ class KalmanFilter:
     ) -> None:
         for name, number in (("variance", variance), ("process_noise", process_noise)):
             if not 0 <= number < math.inf:
-                raise ValueError(f"{name} must be a finite number of at least 0, not {number!r}.")
+                raise ValueError(f"{name} must be a finite number of at least 0, not {show(number)}.")
         if not math.isfinite(transition):
-            raise ValueError(f"transition must be a finite number, not {transition!r}.")
+            raise ValueError(f"transition must be a finite number, not {show(transition)}.")
         self.state: npt.NDArray[np.float64] = np.array(state, dtype=np.float64, order="C")
         self.variance = float(variance)
         self.process_noise = float(process_noise)
@@ -111,7 +112,7 @@ class KalmanFilter:
             R, the measurement's variance.
         """
         if not 0 <= error < math.inf:
-            raise ValueError(f"error must be a finite number of at least 0, not {error!r}.")
+            raise ValueError(f"error must be a finite number of at least 0, not {show(error)}.")
         self.gain = _gain(self.variance, error)
         self.variance -= self.gain * self.variance
         return self.gain

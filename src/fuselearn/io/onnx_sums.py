@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from onnx import TensorProto
 
+from fuselearn._messages import show
 from fuselearn.io.onnx_graph import ML, Graph, take
 from fuselearn.io.onnx_trees import StretchesError, TreeSum, describe_trees
 
@@ -20,7 +21,7 @@ def add_sums(graph: Graph, model: Any, tree_sum: TreeSum, matrix: str) -> str:
     except StretchesError as error:
         column = getattr(model, "feature_names_in_", range(model.n_features_in_))[error.column]
         raise TypeError(
-            f"{type(model).__name__} cannot be written in ONNX: column {column!r} has too many categories."
+            f"{type(model).__name__} cannot be written in ONNX: column {show(column)} has too many categories."
         ) from error
     return graph.add("TreeEnsembleRegressor", [matrix], graph.name("sums"), domain=ML, **trees)
 

@@ -28,6 +28,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
 from fuselearn import multilabel
+from fuselearn._messages import show
 from fuselearn.ensembles import BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier
 from fuselearn.multilabel.base import MultilabelClassifier
 
@@ -130,7 +131,7 @@ def make_contenders(
     own = own or {}
     for name, estimator in own.items():
         if not all(hasattr(estimator, part) for part in ("fit", "predict", "get_params")):
-            raise ValueError(f"The method {name!r} must be a scikit-learn classifier; got {estimator!r}.")
+            raise ValueError(f"The method {name!r} must be a scikit-learn classifier; got {show(estimator)}.")
     contenders: dict[str, Contender] = {}
     missing: dict[str, str] = {}
     for name in names:

@@ -17,6 +17,8 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
+from fuselearn._messages import show
+
 __all__ = [
     "RankIntervals",
     "WinTieLoss",
@@ -134,7 +136,7 @@ def check_results(results: pd.DataFrame, keys: Sequence[str], values: Sequence[s
     repeated = results.duplicated(list(keys))
     if repeated.any():
         row = results[repeated].iloc[0]
-        where = ", ".join(f"{key} {row[key]!r}" for key in keys)
+        where = ", ".join(f"{key} {show(row[key])}" for key in keys)
         raise ValueError(
             f"results must have one row per {', '.join(keys)}; there are several for {where}. "
             "Average them, or choose some, first."
@@ -205,8 +207,8 @@ def check_scores(
     if not np.isfinite(values).all():
         row, column = np.argwhere(~np.isfinite(values))[0]
         raise ValueError(
-            f"scores must be finite numbers; method {scores.columns[column]!r} on dataset "
-            f"{scores.index[row]!r} has {values[row, column]}."
+            f"scores must be finite numbers; method {show(scores.columns[column])} on dataset "
+            f"{show(scores.index[row])} has {values[row, column]}."
         )
     if digits is not None:
         values = np.round(values, digits)

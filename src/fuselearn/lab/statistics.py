@@ -20,6 +20,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
+from fuselearn._messages import show
 from fuselearn.lab.ranks import aligned_ranks, check_scores, mid_ranks
 
 __all__ = [
@@ -371,13 +372,13 @@ def _compare(name: str, mean_ranks: pd.Series, error: float, control: Any, corre
     """Compare mean ranks, whose differences have the standard error `error`."""
     methods = list(mean_ranks.index)
     if correction not in ("finner", None):
-        raise ValueError(f"correction must be 'finner' or None; got {correction!r}.")
+        raise ValueError(f"correction must be 'finner' or None; got {show(correction)}.")
     if control is None:
         compared = list(combinations(methods, 2))
     elif control in methods:
         compared = [(control, method) for method in methods if method != control]
     else:
-        raise ValueError(f"control must be one of the methods {methods}; got {control!r}.")
+        raise ValueError(f"control must be one of the methods {methods}; got {show(control)}.")
     z = np.array([abs(mean_ranks[a] - mean_ranks[b]) for a, b in compared]) / error
     pairs = pd.DataFrame(compared, columns=["method", "versus"])
     pairs["z"] = z

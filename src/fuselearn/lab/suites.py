@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fuselearn._messages import show
 from fuselearn.datasets import Dataset, DatasetError, TableCleaner, load, read_table, registry
 from fuselearn.datasets.noise import KINDS
 
@@ -141,13 +142,13 @@ class Suite:
         self._freeze("noise", _noise_levels(self.noise))
         self._freeze("tables", tuple(self.tables))
         if self.noise_kind not in KINDS:
-            raise ValueError(f"noise_kind must be one of {', '.join(map(repr, KINDS))}; got {self.noise_kind!r}.")
+            raise ValueError(f"noise_kind must be one of {', '.join(map(repr, KINDS))}; got {show(self.noise_kind)}.")
         if self.task not in TASKS:
-            raise ValueError(f"task must be one of {', '.join(map(repr, TASKS))}; got {self.task!r}.")
+            raise ValueError(f"task must be one of {', '.join(map(repr, TASKS))}; got {show(self.task)}.")
         for field, least in (("repeats", 1), ("folds", 2), ("seed", 0)):
             value = getattr(self, field)
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise ValueError(f"{field} must be a whole number of at least {least}; got {value!r}.")
+                raise ValueError(f"{field} must be a whole number of at least {least}; got {show(value)}.")
 
     def _freeze(self, field: str, value: Any) -> None:
         object.__setattr__(self, field, value)
@@ -331,10 +332,10 @@ def get_suite(name: str) -> Suite:
 
 def _names(field: str, what: str, values: Sequence[str]) -> tuple[str, ...]:
     if isinstance(values, str):
-        raise ValueError(f"{field} must be a list of names; got the single text {values!r}.")
+        raise ValueError(f"{field} must be a list of names; got the single text {show(values)}.")
     names = tuple(values)
     if not names or not all(isinstance(name, str) and name for name in names):
-        raise ValueError(f"{field} must name at least one {what}; got {values!r}.")
+        raise ValueError(f"{field} must name at least one {what}; got {show(values)}.")
     if len(set(names)) < len(names):
         raise ValueError(f"{field} must name every {what} once; got {', '.join(names)}.")
     return names
@@ -344,11 +345,11 @@ def _noise_levels(values: Sequence[float]) -> tuple[float, ...]:
     try:
         levels = tuple(float(level) for level in values)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"noise must be a list of fractions; got {values!r}.") from error
+        raise ValueError(f"noise must be a list of fractions; got {show(values)}.") from error
     if not levels or not all(math.isfinite(level) and 0 <= level < 1 for level in levels):
-        raise ValueError(f"noise must hold fractions of at least 0 and below 1, 0.05 for 5 %; got {values!r}.")
+        raise ValueError(f"noise must hold fractions of at least 0 and below 1, 0.05 for 5 %; got {show(values)}.")
     if len(set(levels)) < len(levels):
-        raise ValueError(f"noise must name every level once; got {values!r}.")
+        raise ValueError(f"noise must name every level once; got {show(values)}.")
     return levels
 
 

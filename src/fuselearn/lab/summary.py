@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from fuselearn._messages import show
 from fuselearn.lab.methods import METHODS
 from fuselearn.lab.scoring import SCORES
 from fuselearn.lab.store import ResultStore
@@ -121,7 +122,7 @@ def summarise_results(results: pd.DataFrame, *, score: str = "macro_f1") -> pd.D
         move. Where every fold failed, they are NaN.
     """
     if score not in SCORES:
-        raise ValueError(f"score must be one of {', '.join(SCORES)}; got {score!r}.")
+        raise ValueError(f"score must be one of {', '.join(SCORES)}; got {show(score)}.")
     groups = results.groupby(KEYS, sort=False)
     return pd.DataFrame(
         {
@@ -162,7 +163,7 @@ def fold_scores(
         that failed on all of them is left out.
     """
     if score not in SCORES:
-        raise ValueError(f"score must be one of {', '.join(SCORES)}; got {score!r}.")
+        raise ValueError(f"score must be one of {', '.join(SCORES)}; got {show(score)}.")
     results = store.results(suite)
     plan = store.suite(store.only_suite() if suite is None else suite)
     for name, value, known in (
@@ -170,7 +171,7 @@ def fold_scores(
         ("noise", noise, plan.noise),
     ):
         if value not in known:
-            raise ValueError(f"{name} must be one of {', '.join(map(str, known))}; got {value!r}.")
+            raise ValueError(f"{name} must be one of {', '.join(map(str, known))}; got {show(value)}.")
     chosen = results[(results["dataset"] == dataset) & (results["noise"] == noise)]
     table = chosen.pivot(index=["repeat", "fold"], columns="method", values=score)
     table = table.dropna(axis="columns", how="all")

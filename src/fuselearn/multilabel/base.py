@@ -13,6 +13,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._compat import take_rows
+from fuselearn._messages import show
 from fuselearn.ensembles.base import (
     DerivedAttributes,
     are_counts,
@@ -120,7 +121,9 @@ class MultilabelClassifier(DerivedAttributes, ClassifierMixin, BaseEstimator):
         other = copy.copy(self).set_params(decision=decision)
         if rule.needs_scores:
             if X is None or y is None:
-                raise ValueError(f"decision={decision!r} learns thresholds from the training data; pass X and y too.")
+                raise ValueError(
+                    f"decision={show(decision)} learns thresholds from the training data; pass X and y too."
+                )
             X = validate_rows(self, X, reset=False)
             Y = read_training_labels(y, X.shape[0])
             if Y.shape[1] != self.n_labels_:
@@ -219,12 +222,12 @@ class MultilabelClassifier(DerivedAttributes, ClassifierMixin, BaseEstimator):
         kept = self.oob_decision_function_
         if len(kept) != len(Y):
             raise ValueError(
-                f"X has {len(Y)} samples, but the model was fitted on {len(kept)}; decision={self.decision!r} learns "
-                "from the training data."
+                f"X has {len(Y)} samples, but the model was fitted on {len(kept)}; decision={show(self.decision)} "
+                "learns from the training data."
             )
         if np.isnan(kept).all():
             raise ValueError(
-                f"decision={self.decision!r} learns from out-of-bag scores, but every member has seen all samples "
+                f"decision={show(self.decision)} learns from out-of-bag scores, but every member has seen all samples "
                 f"(n_samples = {len(Y)}); draw fewer samples or train more members."
             )
         return kept
@@ -234,7 +237,7 @@ class MultilabelClassifier(DerivedAttributes, ClassifierMixin, BaseEstimator):
         rows = np.arange(len(Y)) if weights is None else np.flatnonzero(weights)
         if len(rows) < 2:
             raise ValueError(
-                f"decision={self.decision!r} is learned on rows left out in turn, so one sample is not enough."
+                f"decision={show(self.decision)} is learned on rows left out in turn, so one sample is not enough."
             )
         scores = np.full(Y.shape, np.nan)
         folds = IterativeStratifiedKFold(min(N_FOLDS, len(rows)), shuffle=True, random_state=seed)

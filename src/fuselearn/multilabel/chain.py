@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from fuselearn._messages import show
 from fuselearn.ensembles.base import check_choice
 from fuselearn.multilabel.base import Labels, ReductionClassifier, Scores, Weights
 from fuselearn.multilabel.learners import Block, Learner
@@ -143,7 +144,7 @@ class ChainClassifier(ReductionClassifier):
         for names in (self.labels_.tolist(), numbers.tolist()):
             if len(given) == len(names) and set(given) == set(names):
                 return np.array([names.index(label) for label in given])
-        raise ValueError(f"order must name each of the {self.n_labels_} labels once, not {self.order!r}.")
+        raise ValueError(f"order must name each of the {self.n_labels_} labels once, not {show(self.order)}.")
 
     def _label_scores(self, X: Any) -> Scores:
         return self._chain_.probabilities(self._learner_.prepare(X))

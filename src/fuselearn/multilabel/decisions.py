@@ -26,6 +26,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
+from fuselearn._messages import show
 from fuselearn.ensembles.base import check_choice, check_number, read_weights
 from fuselearn.multilabel.expected_f1 import maximise_expected_f1
 from fuselearn.multilabel.labels import LabelTable, read_labels
@@ -348,7 +349,7 @@ def make_decision_rule(rule: Any, name: str = "rule") -> DecisionRule:
     if isinstance(rule, numbers.Real) and not isinstance(rule, bool):
         return FixedThreshold(_check_share(name, rule))
     listed = ", ".join(repr(known) for known in RULES)
-    raise ValueError(f"{name} must be one of {listed}, a threshold from 0 to 1, or a DecisionRule, not {rule!r}.")
+    raise ValueError(f"{name} must be one of {listed}, a threshold from 0 to 1, or a DecisionRule, not {show(rule)}.")
 
 
 def match_cardinality(scores: Scores, cardinality: float, weights: Scores | None = None) -> float:
@@ -411,7 +412,7 @@ def _halfway(above: Any, below: Any) -> Any:
 def _check_share(name: str, value: Any) -> float:
     share = check_number(name, value, 0)
     if share > 1:
-        raise ValueError(f"{name} must be a number from 0 to 1, not {value!r}.")
+        raise ValueError(f"{name} must be a number from 0 to 1, not {show(value)}.")
     return share
 
 

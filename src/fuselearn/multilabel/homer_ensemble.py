@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from fuselearn._messages import show
 from fuselearn.ensembles.base import check_choice
 from fuselearn.multilabel.fusion import LabelSum
 from fuselearn.multilabel.homer import HOMERBase, HOMERClassifier
@@ -101,6 +102,6 @@ class HOMEREnsemble(HOMERBase):
 def _check_choices(name: str, chosen: Any, choices: Sequence[str]) -> None:
     """Check a parameter that lists ways of which one is chosen at random."""
     if isinstance(chosen, str) or not isinstance(chosen, Sequence) or not chosen:
-        raise TypeError(f"{name} must be a list or tuple of at least one of {tuple(choices)!r}, not {chosen!r}.")
+        raise TypeError(f"{name} must be a list or tuple of at least one of {tuple(choices)!r}, not {show(chosen)}.")
     for choice in chosen:
         check_choice(f"Each of {name}", choice, choices)

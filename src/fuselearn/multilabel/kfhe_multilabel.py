@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from fuselearn._messages import show
 from fuselearn.ensembles.base import check_choice, check_flag, check_number, check_whole_number, validate_rows
 from fuselearn.ensembles.filtering import (
     FilterTrace,
@@ -244,7 +245,7 @@ class KFHEMultilabelClassifier(FilteredClassifier):
         super()._check_parameters()
         base = self._base_estimator()
         if not (hasattr(base, "get_params") and hasattr(base, "fit") and hasattr(base, "predict")):
-            raise TypeError(f"estimator must be a multi-label classifier or None, not {base!r}.")
+            raise TypeError(f"estimator must be a multi-label classifier or None, not {show(base)}.")
 
     def _bind_sensor(self, X: Any, Y: Labels) -> EstimatorLabelSensor:
         return EstimatorLabelSensor(X, Y, self._base_estimator())

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.metrics import accuracy_score, hamming_loss, label_ranking_loss
 
+from fuselearn._messages import show
 from fuselearn.multilabel.labels import LabelTable, read_labels, read_probabilities
 
 __all__ = ["example_f1", "macro_f1", "micro_f1", "multilabel_scores"]
@@ -146,7 +147,7 @@ def _read_pair(Y_true: Any, Y_pred: Any) -> tuple[LabelTable, LabelTable]:
 
 def _f1(truth: LabelTable, predicted: LabelTable, empty: float, axis: int | None) -> npt.NDArray[np.float64]:
     if not 0 <= empty <= 1:
-        raise ValueError(f"empty must be a number from 0 to 1, not {empty!r}.")
+        raise ValueError(f"empty must be a number from 0 to 1, not {show(empty)}.")
     both = (truth & predicted).sum(axis=axis)
     marked = truth.sum(axis=axis) + predicted.sum(axis=axis)
     return np.where(marked > 0, 2 * both / np.maximum(marked, 1), empty)

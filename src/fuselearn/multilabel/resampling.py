@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
 
+from fuselearn._messages import show
 from fuselearn.ensembles.base import check_choice, check_whole_number
 from fuselearn.ensembles.cart import count_features
 from fuselearn.multilabel.base import Labels, ReductionClassifier, Scores, Weights
@@ -140,11 +141,11 @@ def count_draws(max_samples: Any, n_rows: int) -> int:
     """
     if isinstance(max_samples, float | np.floating):
         if not 0 < max_samples < np.inf:
-            raise ValueError(f"max_samples as a share must be a finite number above 0, not {max_samples!r}.")
+            raise ValueError(f"max_samples as a share must be a finite number above 0, not {show(max_samples)}.")
         return max(1, round(max_samples * n_rows))
     if not isinstance(max_samples, numbers.Integral) or isinstance(max_samples, bool):
         raise TypeError(
-            f"max_samples must be a number of samples (int) or a share of all of them (float), not {max_samples!r}."
+            f"max_samples must be a number of samples (int) or a share of all of them (float), not {show(max_samples)}."
         )
     return check_whole_number("max_samples", max_samples, 1)
 

@@ -14,6 +14,7 @@ from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
+from fuselearn._messages import show
 from fuselearn.ensembles.base import check_whole_number
 from fuselearn.multilabel.base import N_FOLDS, Labels, MultilabelClassifier, Scores, Weights, count_all_rows
 from fuselearn.multilabel.estimator_sensor import EstimatorLabelSensor
@@ -111,14 +112,16 @@ class ThresholdedClassifier(MultilabelClassifier):
 
     def _check_parameters(self) -> None:
         if isinstance(self.estimator, type) or not hasattr(self.estimator, "get_params"):
-            raise TypeError(f"estimator must be a multi-label classifier, not {self.estimator!r}.")
+            raise TypeError(f"estimator must be a multi-label classifier, not {show(self.estimator)}.")
         if not hasattr(self.estimator, "predict_proba"):
             raise TypeError(
                 f"estimator must have predict_proba, which {type(self.estimator).__name__} has not: rules decide by "
                 "probabilities."
             )
         if isinstance(self.cv, str) and self.cv != "oob":
-            raise ValueError(f"cv must be 'oob', a number of folds, a splitter or a list of splits, not {self.cv!r}.")
+            raise ValueError(
+                f"cv must be 'oob', a number of folds, a splitter or a list of splits, not {show(self.cv)}."
+            )
         if isinstance(self.cv, int):
             check_whole_number("cv", self.cv, 2)
 

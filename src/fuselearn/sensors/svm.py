@@ -12,6 +12,7 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
+from fuselearn._messages import show
 from fuselearn.engines.svm import (
     append_labels,
     collapse,
@@ -510,5 +511,5 @@ def _refuse_large_values(low: npt.NDArray[np.float64], high: npt.NDArray[np.floa
     for column in np.flatnonzero(np.maximum(-low, high) > limit):
         raise ValueError(
             f"Column {column} of X has values beyond {limit:g}, which are too large for support vector machines with "
-            f"scaling={scaling!r}."
+            f"scaling={show(scaling)}."
         )

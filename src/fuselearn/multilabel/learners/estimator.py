@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, is_classifier
 
 from fuselearn._compat import take_rows
+from fuselearn._messages import show
 from fuselearn.multilabel.learners.protocols import (
     Counts,
     Indices,
@@ -46,7 +47,7 @@ class EstimatorLearner:
 
     def __init__(self, X: Any, estimator: BaseEstimator, n_threads: int) -> None:
         if isinstance(estimator, type) or not (hasattr(estimator, "get_params") and is_classifier(estimator)):
-            raise TypeError(f"estimator must be a classifier, 'tree' or None, not {estimator!r}.")
+            raise TypeError(f"estimator must be a classifier, 'tree' or None, not {show(estimator)}.")
         self.n_rows = X.shape[0]
         self.X = X
         self.estimator = estimator

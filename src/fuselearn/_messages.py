@@ -1,0 +1,19 @@
+"""How values are written in messages to the user."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def show(value: Any) -> str:
+    """Return a value as Python writes it, without the names of NumPy's types, also inside of lists and the like.
+
+    Examples
+    --------
+    >>> show(np.int64(9)), show([np.float64(0.5), np.str_("a")])
+    ('9', "[0.5, 'a']")
+    """
+    with np.printoptions(legacy="1.25"):
+        return repr(value)
