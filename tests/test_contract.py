@@ -6,11 +6,15 @@ import itertools
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone, is_regressor
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, load_wine, make_multilabel_classification
 from sklearn.exceptions import NotFittedError
+from sklearn.inspection import permutation_importance
 from sklearn.metrics import get_scorer
+from sklearn.model_selection import KFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -142,6 +146,24 @@ class TestProbabilities:
             check_probabilities(model.fit(WINE, CLASSES).predict_proba(WINE), sum_to_one=True)
         model = KFHEClassifier(Rounding(), n_estimators=3, vote="probability", random_state=0).fit(WINE, CLASSES)
         check_probabilities(model.predict_proba(WINE), sum_to_one=True)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_tools_of_scikit_learn_around_every_estimator(public_estimator, make_small, data_for):
+    model = make_small(public_estimator, 2)
+    X, y = data_for(model)
+    frame = pd.DataFrame(X, columns=[f"feature {f}" for f in range(X.shape[1])])
+    folds = KFold(2, shuffle=True, random_state=0)
+    steps = make_pipeline(StandardScaler(), clone(model)).set_output(transform="pandas")
+    steps.fit(frame, y)
+    assert steps[-1].feature_names_in_.tolist() == frame.columns.tolist()
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(steps)).predict(frame), steps.predict(frame))
+    assert np.isfinite(cross_val_score(clone(model), frame, y, cv=folds, error_score="raise")).all()
+    importances = permutation_importance(steps, frame, y, n_repeats=1, random_state=0).importances_mean
+    assert importances.shape == (X.shape[1],)
+    if np.ndim(y) == 1 and hasattr(model, "predict_proba"):
+        calibrated = CalibratedClassifierCV(clone(model), cv=2).fit(frame, y)
+        check_probabilities(calibrated.predict_proba(frame), sum_to_one=True)
 
 
 MADE_OF_TREES = {
