@@ -270,6 +270,9 @@ class TestWithDecision:
         model = relevance().fit(X, Y)
         with pytest.raises(ValueError, match=r"y has 3 label\(s\), but the model was fitted on 4"):
             model.with_decision("per_label", X, Y[:, :3])
+        named = relevance().fit(X, pd.DataFrame(Y, columns=list("abcd")))
+        with pytest.raises(ValueError, match="y has labels of other names or order than in fit"):
+            named.with_decision("per_label", X, pd.DataFrame(Y, columns=list("dabc")))
         with pytest.raises(ValueError, match="inconsistent numbers of samples: 80 and 79"):
             model.with_decision("per_label", X, Y[1:])
         with pytest.raises(NotFittedError):
@@ -296,6 +299,15 @@ def list_bad_settings(make):
 
 
 class TestParameters:
+    def test_a_multilabel_classifier_is_no_base_learner_of_single_labels(self, labelled):
+        with pytest.raises(TypeError, match="PCTForestClassifier is a multi-label classifier, which KFHEMultilabel"):
+            relevance(estimator=multilabel.PCTForestClassifier(2)).fit(*labelled)
+
+    @pytest.mark.parametrize("n_jobs", ["all", 0, 1.5, True])
+    def test_jobs_are_counted(self, labelled, n_jobs):
+        with pytest.raises((ValueError, TypeError), match="n_jobs must"):
+            relevance(n_jobs=n_jobs).fit(*labelled)
+
     @pytest.mark.parametrize("estimator", [None, "tree"])
     @pytest.mark.parametrize("make", classes_with("C"))
     def test_settings_of_machines_are_checked_before_the_data_is_read(self, make, estimator):

@@ -78,6 +78,14 @@ def test_every_form_of_labels():
     assert multilabel_scores(TRUTH.tolist(), PREDICTED.astype(bool)) == expected
 
 
+def test_labels_in_another_order_are_not_compared():
+    """Column by column, perfect predictions would score 0.5."""
+    truth = pd.DataFrame({"sad": [1, 0], "calm": [1, 1]})
+    with pytest.raises(ValueError, match=r"other names or order: \['sad', 'calm'\] and \['calm', 'sad'\]"):
+        macro_f1(truth, truth[["calm", "sad"]])
+    assert macro_f1(truth, pd.DataFrame(truth.to_numpy())) == 1  # numbers are no names
+
+
 def test_as_a_scorer():
     X = np.random.default_rng(0).normal(size=(30, 2))
     scores = cross_val_score(DecisionTreeClassifier(), X, (X > 0).astype(int), cv=3, scoring=make_scorer(macro_f1))

@@ -82,7 +82,7 @@ def test_twice_as_many_models_as_labels_unless_there_are_fewer_choices(labelled)
 
 def test_more_labels_than_there_are_make_a_powerset(labelled):
     X, Y = labelled
-    with pytest.warns(UserWarning, match="labelset_size=9 is more than the 4 labels"):
+    with pytest.warns(UserWarning, match=r"labelset_size=9 is more than the 4 label\(s\)"):
         model = RAkELClassifier(TREE, labelset_size=9, vote="probability").fit(X, Y)
     np.testing.assert_array_equal(model.predict_proba(X), LabelPowersetClassifier(TREE).fit(X, Y).predict_proba(X))
 

@@ -272,4 +272,8 @@ def make_generator(random_state: Any) -> np.random.Generator:
 
 def count_threads(n_jobs: int | None) -> int:
     """Give the number of threads that ``n_jobs`` stands for here."""
+    if n_jobs is not None and (not isinstance(n_jobs, numbers.Integral) or isinstance(n_jobs, bool)):
+        raise TypeError(f"n_jobs must be a whole number or None, not {show(n_jobs)}.")
+    if n_jobs == 0:
+        raise ValueError("n_jobs must not be 0: 1 means one job, -1 as many as there are processors.")
     return int(effective_n_jobs(n_jobs))

@@ -26,7 +26,7 @@ from fuselearn.ensembles.base import (
 )
 from fuselearn.ensembles.cart import CARTClassifier
 from fuselearn.multilabel.decisions import RULES, DecisionRule, OwnDecision, make_decision_rule
-from fuselearn.multilabel.labels import label_names, read_labels
+from fuselearn.multilabel.labels import check_same_labels, label_names, read_labels
 from fuselearn.multilabel.learners import Learner, bind_learner, check_svm_parameters
 from fuselearn.multilabel.stratification import IterativeStratifiedKFold
 
@@ -128,6 +128,7 @@ class MultilabelClassifier(DerivedAttributes, ClassifierMixin, BaseEstimator):
             Y = read_training_labels(y, X.shape[0])
             if Y.shape[1] != self.n_labels_:
                 raise ValueError(f"y has {Y.shape[1]} label(s), but the model was fitted on {self.n_labels_}.")
+            check_same_labels(label_names(y), self.labels_, "y has labels of other names or order than in fit")
             rule = other._fit_rule(rule, X, Y, read_weights(sample_weight, X, len(Y)))
         other.rule_ = rule
         return other

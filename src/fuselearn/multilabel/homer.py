@@ -163,7 +163,7 @@ class HOMERClassifier(HOMERBase):
     def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
         if self.n_clusters > self.n_labels_:
             warnings.warn(
-                f"n_clusters={self.n_clusters} is more than the {self.n_labels_} labels; every label becomes a group "
+                f"n_clusters={self.n_clusters} is more than the {self.n_labels_} label(s); every label becomes a group "
                 "of its own, as in binary relevance.",
                 stacklevel=4,
             )

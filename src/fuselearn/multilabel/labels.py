@@ -82,6 +82,21 @@ def label_names(Y: Any) -> npt.NDArray[np.object_] | None:
     return np.array(list(getattr(native, "columns", frame.columns)), dtype=object)
 
 
+def check_same_labels(names: npt.NDArray[Any] | None, others: npt.NDArray[Any] | None, message: str) -> None:
+    """Refuse tables whose labels have other names or another order, if both have names that are text.
+
+    Examples
+    --------
+    >>> check_same_labels(np.array(["sad", "calm"]), np.array(["calm", "sad"]), "Labels differ")
+    Traceback (most recent call last):
+    ValueError: Labels differ: ['sad', 'calm'] and ['calm', 'sad'].
+    """
+    if names is None or others is None or names.tolist() == others.tolist():
+        return
+    if all(isinstance(name, str) for name in (*names, *others)):
+        raise ValueError(f"{message}: {names.tolist()} and {others.tolist()}.")
+
+
 def read_probabilities(output: Any, n_labels: int) -> npt.NDArray[np.float64]:
     """Give the probabilities of the labels as one table, whatever form an estimator chose for them.
 
@@ -138,8 +153,9 @@ def _check_shape(shape: tuple[int, ...], name: str) -> None:
     if len(shape) != 2:
         raise ValueError(
             f"{name} has {len(shape)} dimension(s); expected two, a table with one column per label. "
-            "A single column of classes or of a continuous target is for scikit-learn's StratifiedKFold, ordinary "
-            "classifiers and regressors."
+            "A single label is a table with one column, such as y.reshape(-1, 1) or frame[['label']]. A column of "
+            "classes or of a continuous target is for ordinary classifiers and regressors, and for scikit-learn's "
+            "StratifiedKFold."
         )
     if 0 in shape:
         raise ValueError(f"{name} has {shape[0]} row(s) and {shape[1]} label(s); at least one of each is needed.")

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from sklearn.metrics import accuracy_score, hamming_loss, label_ranking_loss
 
 from fuselearn._messages import show
-from fuselearn.multilabel.labels import LabelTable, read_labels, read_probabilities
+from fuselearn.multilabel.labels import LabelTable, check_same_labels, label_names, read_labels, read_probabilities
 
 __all__ = ["example_f1", "macro_f1", "micro_f1", "multilabel_scores"]
 
@@ -142,6 +142,7 @@ def _read_pair(Y_true: Any, Y_pred: Any) -> tuple[LabelTable, LabelTable]:
     truth, predicted = read_labels(Y_true, "Y_true"), read_labels(Y_pred, "Y_pred")
     if truth.shape != predicted.shape:
         raise ValueError(f"Y_true and Y_pred must have the same shape, not {truth.shape} and {predicted.shape}.")
+    check_same_labels(label_names(Y_true), label_names(Y_pred), "Y_true and Y_pred have labels of other names or order")
     return truth, predicted
 
 

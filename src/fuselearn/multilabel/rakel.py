@@ -165,7 +165,7 @@ class RAkELClassifier(ReductionClassifier):
         n_labels, size = self.n_labels_, self.labelset_size
         if size > n_labels:
             warnings.warn(
-                f"labelset_size={size} is more than the {n_labels} labels; a single label powerset is trained.",
+                f"labelset_size={size} is more than the {n_labels} label(s); a single label powerset is trained.",
                 stacklevel=5,
             )
             size = n_labels

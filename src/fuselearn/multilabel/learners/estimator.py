@@ -11,6 +11,7 @@ import numpy.typing as npt
 from joblib import Parallel, delayed
 from scipy import sparse
 from sklearn.base import BaseEstimator, is_classifier
+from sklearn.utils import get_tags
 
 from fuselearn._compat import take_rows
 from fuselearn._messages import show
@@ -48,6 +49,11 @@ class EstimatorLearner:
     def __init__(self, X: Any, estimator: BaseEstimator, n_threads: int) -> None:
         if isinstance(estimator, type) or not (hasattr(estimator, "get_params") and is_classifier(estimator)):
             raise TypeError(f"estimator must be a classifier, 'tree' or None, not {show(estimator)}.")
+        if not get_tags(estimator).target_tags.single_output:
+            raise TypeError(
+                f"estimator must be a classifier of a single column of classes; {type(estimator).__name__} is a "
+                "multi-label classifier, which KFHEMultilabelClassifier and ThresholdedClassifier take."
+            )
         self.n_rows = X.shape[0]
         self.X = X
         self.estimator = estimator
