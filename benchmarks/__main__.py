@@ -26,6 +26,7 @@ ALL = (
     "svm",
     "homer",
     "pct_forest",
+    "calibration",
 )
 
 

@@ -39,6 +39,7 @@ MODELS = {
     "homer, logistic, not scaled": HOMERClassifier(
         kernel="linear", probability="logistic", scaling=None, random_state=0
     ),
+    "homer of labelled samples": HOMERClassifier(kernel="linear", n_clusters=2, any_label=False, random_state=0),
     "homer, signs": HOMERClassifier(kernel="linear", probability="sign", scaling="minmax", random_state=0),
     "filtered homers": KFHEHOMERClassifier(n_estimators=5, **LINEAR),
     "averaged homers": EnsembleHOMERClassifier(n_estimators=5, **LINEAR),

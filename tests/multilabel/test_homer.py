@@ -42,8 +42,14 @@ def plain_probabilities(hierarchy, model, X, Y, new):
     return probabilities
 
 
+def plain_scores(hierarchy, model, X, Y, new):
+    """Give the scores by which labels are chosen: down the hierarchy for rows that probably have any label."""
+    any_label = plain_chances(model, X, Y.max(axis=1), new)[:, None]
+    return np.where(any_label > 0.5, plain_homer(hierarchy, model, X, Y, new), any_label)
+
+
 def plain_homer(hierarchy, model, X, Y, new, number=0):
-    """Train one node and all below it, and give the scores by which they choose labels, one row after the other."""
+    """Train one node and all below it, and give the scores of rows that have labels, one row after the other."""
     groups, children = hierarchy[number]
     chances = plain_node(groups, model, X, Y, new)
     scores = np.full((len(new), Y.shape[1]), np.nan)
@@ -68,14 +74,35 @@ def test_probabilities_and_labels_are_those_of_a_plain_program(clustering):
     expected = plain_probabilities(model._hierarchy(), GaussianNB(), X, Y, NEW)
     np.testing.assert_allclose(model.predict_proba(NEW), expected)
     np.testing.assert_array_equal(model.with_decision(0.5).predict(NEW), expected > 0.5)
-    scores = plain_homer(model._hierarchy(), GaussianNB(), X, Y, NEW[:25])
+    scores = plain_scores(model._hierarchy(), GaussianNB(), X, Y, NEW[:25])
     np.testing.assert_allclose(model._deciding_scores(NEW[:25]), scores)
     np.testing.assert_array_equal(model.predict(NEW[:25]), scores > 0.5)
 
 
+@pytest.mark.parametrize("clustering", ["balanced", "kmeans", "random"])
+def test_without_a_model_of_any_label_rows_without_labels_are_not_used(clustering):
+    model = HOMERClassifier(GaussianNB(), clustering=clustering, n_clusters=2, any_label=False, random_state=3)
+    labelled = Y.any(axis=1)
+    model.fit(X, Y)
+    np.testing.assert_array_equal(
+        model.predict_proba(NEW), clone(model).fit(X[labelled], Y[labelled]).predict_proba(NEW)
+    )
+    scores = plain_homer(model._hierarchy(), GaussianNB(), X, Y, NEW[:25])
+    np.testing.assert_allclose(model._deciding_scores(NEW[:25]), scores)
+    assert (scores.max(axis=1) > 0.5).sum() > (HOMERClassifier(GaussianNB()).fit(X, Y).predict(NEW[:25])).any(1).sum()
+
+
+def test_labels_that_rows_get_are_as_probable_as_having_any():
+    far = -20.0 * np.ones((1, 5))
+    rare = np.where(X[:, [0]] > 1.0, Y, 0)
+    model = HOMERClassifier(LogisticRegression(), n_clusters=2, random_state=0).fit(X, rare)
+    assert model.predict_proba(far).max() < 0.01
+    assert (model.predict(far) == 0).all()
+
+
 def test_rows_go_down_to_the_most_probable_group_if_none_is_probable():
     # Far from all rows, logistic regression finds no group probable, and yet every row ends in a leaf.
-    model = HOMERClassifier(LogisticRegression(), n_clusters=2, random_state=0).fit(X, Y)
+    model = HOMERClassifier(LogisticRegression(), n_clusters=2, any_label=False, random_state=0).fit(X, Y)
     far = -20.0 * np.ones((1, 5))
     expected = plain_homer(model._hierarchy(), LogisticRegression(), X, Y, far)
     np.testing.assert_allclose(model._deciding_scores(far), expected)
@@ -115,8 +142,12 @@ def test_with_a_group_per_label_it_is_binary_relevance_on_the_rows_with_labels()
     relevance = BinaryRelevanceClassifier(GaussianNB()).fit(X[labelled], Y[labelled])
     any_label = plain_chances(GaussianNB(), X, labelled.astype(int), NEW)
     np.testing.assert_allclose(homer.predict_proba(NEW), any_label[:, None] * relevance.predict_proba(NEW))
-    np.testing.assert_array_equal(homer.predict(NEW), relevance.predict(NEW))
+    np.testing.assert_array_equal(homer.predict(NEW), (any_label[:, None] > 0.5) * relevance.predict(NEW))
     assert homer.n_models_ == 9
+    plain = homer.set_params(any_label=False).fit(X, Y)
+    np.testing.assert_array_equal(plain.predict_proba(NEW), relevance.predict_proba(NEW))
+    np.testing.assert_array_equal(plain.predict(NEW), relevance.predict(NEW))
+    assert plain.n_models_ == 8
 
 
 def test_more_clusters_than_labels_get_a_sentence():
@@ -181,9 +212,10 @@ def test_the_hierarchy_is_shown_with_the_names_of_the_labels():
     [
         ({"clustering": "ward"}, "clustering must be 'balanced' or 'kmeans' or 'random', not 'ward'"),
         ({"n_clusters": 1}, "n_clusters must be at least 2, not 1"),
+        ({"any_label": "no"}, "any_label must be True or False, not 'no'"),
         ({"kernel": "cubic"}, "kernel must be 'rbf' or 'linear', not 'cubic'"),
     ],
 )
 def test_senseless_parameters_get_a_sentence(parameters, sentence):
-    with pytest.raises(ValueError, match=sentence):
+    with pytest.raises((ValueError, TypeError), match=sentence):
         HOMERClassifier(**parameters).fit(X, Y)

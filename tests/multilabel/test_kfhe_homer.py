@@ -43,7 +43,7 @@ def run_plainly(model, sample_weight=None):
     """Draw samples, train HOMERs and run both filters as the paper has it; return the trace and the HOMERs' scores."""
     n = len(X)
     first_seed, *seeds = np.random.default_rng(0).integers(2**62, size=model.n_estimators + 1).tolist()
-    sensor = HOMERSensor(bind_learner(model.estimator, X), Y.astype(np.int8))
+    sensor = HOMERSensor(bind_learner(model.estimator, X), Y.astype(np.int8), any_label=model.any_label)
     variety = model._variety()
     shares = np.full(n, 1 / n) if sample_weight is None else sample_weight / sample_weight.sum()
     all_samples = np.ones(n, np.int32)
@@ -90,8 +90,8 @@ def run_plainly(model, sample_weight=None):
         ({"estimator": "tree", "weighting": "linear", "process_noise": 0.01}, False),
         ({"estimator": GaussianNB()}, False),
         ({"estimator": None, "probability": "logistic"}, False),
-        ({"estimator": Contrary()}, False),
-        ({"estimator": Contrary(), "reset": False}, False),
+        ({"estimator": Contrary(), "any_label": False}, False),
+        ({"estimator": Contrary(), "any_label": False, "reset": False}, False),
     ],
     ids=str,
 )
@@ -189,6 +189,7 @@ def test_a_saved_model_lets_go_of_the_gram_matrices(model):
         ({"kernels": ("cubic",)}, ValueError, "Each of kernels must be 'rbf' or 'linear', not 'cubic'"),
         ({"C": 0}, ValueError, "C must be above 0"),
         ({"n_estimators": 0}, ValueError, "n_estimators must be at least 1"),
+        ({"any_label": 1}, TypeError, "any_label must be True or False, not 1"),
     ],
 )
 def test_senseless_parameters_get_a_sentence(parameters, error, sentence):

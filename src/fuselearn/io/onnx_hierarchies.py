@@ -5,6 +5,8 @@ down a hierarchy to the groups whose chance is above 0.5, or at least to the mos
 jumps, all machines answer for all rows, and at each node, from the last one up to the root,
 
     score of a label = where the row goes down to the label's group: the score from there, elsewhere the group's chance.
+
+Above the root, the chance of having any label decides in the same way whether the row goes down at all.
 """
 
 from __future__ import annotations
@@ -196,4 +198,9 @@ def _add_ways_down(graph: Graph, member: Member, chances: str) -> str:
         down = take(graph, joined, np.array([place[label] for label in labels]))
         scores[number] = graph.add("Where", [take(graph, goes, group_of), down, stay], graph.name("scores")), labels
     name, labels = scores[0]
-    return take(graph, name, np.argsort(labels))
+    ordered = take(graph, name, np.argsort(labels))
+    if member.component.labelled is None:
+        return ordered
+    any_label = take(graph, chances, starts[-1:])
+    goes = graph.add("Greater", [any_label, graph.constant("half", np.array(0.5))], graph.name("goes"))
+    return graph.add("Where", [goes, ordered, any_label], graph.name("scores"))

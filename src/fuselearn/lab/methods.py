@@ -280,24 +280,27 @@ def _by_majority(fitted: Any, _X: Any, _Y: Any) -> Any:
     return fitted.with_vote("class")
 
 
+# HOMER as the R package utiml has it, with which the paper was written.
+_AS_PUBLISHED: Mapping[str, Any] = {"any_label": False, "decision": "path"}
+
 _MULTILABEL_METHODS = (
     Method(
         "KFHE-HOMER",
-        partial(multilabel.KFHEHOMERClassifier, decision="path"),
+        partial(multilabel.KFHEHOMERClassifier, **_AS_PUBLISHED),
         "100 HOMERs fused by a Kalman filter",
         task="multilabel",
     ),
     Method(
         "KFHE-HOMER (authors)",
         lambda: multilabel.KFHEHOMERClassifier(
-            n_estimators=20, C=1e8, gamma={"rbf": 1e-6, "linear": 1.0}, scaling=None, decision="path"
+            n_estimators=20, C=1e8, gamma={"rbf": 1e-6, "linear": 1.0}, scaling=None, **_AS_PUBLISHED
         ),
         "20 HOMERs with the constants of its authors' program: cost 1e8, radial gamma 1e-6, columns as they are",
         task="multilabel",
     ),
     Method(
         "E-HOMER",
-        lambda: multilabel.EnsembleHOMERClassifier(vote="class", decision="path"),
+        lambda: multilabel.EnsembleHOMERClassifier(vote="class", **_AS_PUBLISHED),
         "the majority vote of 100 HOMERs on samples of twice the rows",
         task="multilabel",
         fits_like="E-HOMER (mean)",
@@ -305,7 +308,7 @@ _MULTILABEL_METHODS = (
     ),
     Method(
         "E-HOMER (mean)",
-        partial(multilabel.EnsembleHOMERClassifier, decision="path"),
+        partial(multilabel.EnsembleHOMERClassifier, **_AS_PUBLISHED),
         "the mean of 100 HOMERs' scores",
         task="multilabel",
     ),
@@ -320,13 +323,13 @@ _MULTILABEL_METHODS = (
     Method("CC", multilabel.ChainClassifier, "one chain of SVMs in the order of the labels", task="multilabel"),
     Method(
         "HOMER-B",
-        partial(multilabel.HOMERClassifier, decision="path"),
+        partial(multilabel.HOMERClassifier, **_AS_PUBLISHED),
         "one HOMER with balanced clusters",
         task="multilabel",
     ),
     Method(
         "HOMER-K",
-        lambda: multilabel.HOMERClassifier(clustering="kmeans", decision="path"),
+        lambda: multilabel.HOMERClassifier(clustering="kmeans", **_AS_PUBLISHED),
         "one HOMER with clusters by k-means",
         task="multilabel",
     ),

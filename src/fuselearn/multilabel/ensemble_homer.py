@@ -40,6 +40,9 @@ class EnsembleHOMERClassifier(HOMEREnsemble):
         Whether HOMERs vote with the labels that they choose or with their probabilities.
     clusterings : sequence of {"balanced", "kmeans", "random"}, default=("balanced", "kmeans", "random")
         The clusterings to choose from; see :class:`HOMERClassifier`.
+    any_label : bool, default=True
+        Whether each HOMER has a model that tells rows with any label from those without. Otherwise rows without labels
+        are not used, as in the paper.
     kernels : sequence of {"rbf", "linear"}, default=("rbf", "linear")
         The kernels of the SVM engine to choose from.
     C : float, default=1.0
@@ -99,6 +102,7 @@ class EnsembleHOMERClassifier(HOMEREnsemble):
         *,
         vote: str = "probability",
         clusterings: Sequence[str] = ("balanced", "kmeans", "random"),
+        any_label: bool = True,
         kernels: Sequence[str] = ("rbf", "linear"),
         C: float = 1.0,
         gamma: float | Mapping[str, float] | None = None,
@@ -113,6 +117,7 @@ class EnsembleHOMERClassifier(HOMEREnsemble):
         self.n_estimators = n_estimators
         self.vote = vote
         self.clusterings = clusterings
+        self.any_label = any_label
         self.kernels = kernels
         self.C = C
         self.gamma = gamma

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from fuselearn.ensembles.base import check_choice, check_whole_number, count_threads
+from fuselearn.ensembles.base import check_choice, check_flag, check_whole_number, count_threads
 from fuselearn.ensembles.cart import CARTClassifier
 from fuselearn.multilabel.base import Labels, ReductionClassifier, Scores, Weights
 from fuselearn.multilabel.fusion import FusedClassifier, LabelSum
@@ -23,7 +23,12 @@ if TYPE_CHECKING:
 class HOMERBase(FusedClassifier, ReductionClassifier):
     """What a HOMER and ensembles of HOMERs share."""
 
+    any_label: bool
     _own_decision = "path"
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_flag("any_label", self.any_label)
 
     def _deciding_scores(self, X: Any) -> Scores:
         fused = self._fused_.voting("score") if self._fused_.vote == "probability" else self._fused_
@@ -38,7 +43,7 @@ class HOMERBase(FusedClassifier, ReductionClassifier):
         n_threads = count_threads(self.n_jobs)
         holds_lock = not (self.estimator is None or isinstance(self.estimator, str | CARTClassifier))
         learner = self._bind(X, n_threads=n_threads if holds_lock else 1)
-        return HOMERSensor(learner, Y, n_threads=1 if holds_lock else n_threads)
+        return HOMERSensor(learner, Y, any_label=self.any_label, n_threads=1 if holds_lock else n_threads)
 
     @property
     def n_models_(self) -> int:
@@ -60,10 +65,11 @@ class HOMERClassifier(HOMERBase):
 
         P(label j | x) = P(any label | x) * product over the groups G around j of P(G | x, the group above G).
 
-    ``predict`` decides at each node anew: a row goes down from the root to the groups that are more probable than not,
-    at each node at least to the most probable one, and gets the labels where it ends up if they are more probable than
-    not, given that it has come so far. That is HOMER's own rule, ``decision="path"``. It chooses more labels than a
-    threshold of 0.5 on ``predict_proba`` does, which is ``decision=0.5``, and usually has the larger macro F1.
+    ``predict`` decides at each node anew: a row that probably has any label goes down from the root to the groups that
+    are more probable than not, at each node at least to the most probable one, and gets the labels where it ends up if
+    they are more probable than not, given that it has come so far. That is HOMER's own rule, ``decision="path"``. It
+    chooses more labels than a threshold of 0.5 on ``predict_proba`` does, which is ``decision=0.5``, and usually has
+    the larger macro F1.
 
     Parameters
     ----------
@@ -75,6 +81,9 @@ class HOMERClassifier(HOMERBase):
         by chance. Points are the columns of Y.
     n_clusters : int, default=3
         Groups at each node; a node with no more labels than that is divided into single labels.
+    any_label : bool, default=True
+        Whether a model tells rows that have any label from those without. Otherwise rows without labels are not used,
+        as in utiml, and probabilities are those of rows that have labels.
     C : float, default=1.0
         Cost of the SVM engine, as are the next four.
     kernel : {"rbf", "linear"}, default="rbf"
@@ -108,10 +117,10 @@ class HOMERClassifier(HOMERBase):
     Details follow the R package utiml, with two corrections. There a meta-label that every training row of a node has
     gets probability 0; here it gets 1. There k-means fails if fewer label columns than clusters differ; here there are
     fewer groups then, and labels that cannot be told apart at all are dealt to groups at random. A group that no
-    training row has is divided into single labels at once. Rows without any label only teach the probability of having
-    any, unless the others leave nothing to learn, as with a single label; utiml has no such model. Its probability of a
-    label is that of the smallest group around it that a row has reached, whatever those above were: it decides as here,
-    but its probabilities add up to far more labels than rows have.
+    training row has is divided into single labels at once. Rows without any label are used by the root only if the
+    others leave nothing to learn, as with a single label. What utiml takes for the probability of a label is that of
+    the smallest group around it that a row has reached, whatever those above were. With ``any_label=False`` it decides
+    as here, but its probabilities add up to far more labels than rows have.
 
     References
     ----------
@@ -134,6 +143,7 @@ class HOMERClassifier(HOMERBase):
         *,
         clustering: str = "balanced",
         n_clusters: int = 3,
+        any_label: bool = True,
         C: float = 1.0,
         kernel: str = "rbf",
         gamma: float | None = None,
@@ -146,6 +156,7 @@ class HOMERClassifier(HOMERBase):
         self.estimator = estimator
         self.clustering = clustering
         self.n_clusters = n_clusters
+        self.any_label = any_label
         self.C = C
         self.kernel = kernel
         self.gamma = gamma

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._messages import show
-from fuselearn.ensembles.base import check_choice
+from fuselearn.ensembles.base import check_choice, check_flag
 from fuselearn.multilabel.fusion import LabelSum
 from fuselearn.multilabel.homer import HOMERBase, HOMERClassifier
 from fuselearn.multilabel.homer_sensor import HOMERComponent, HOMERSettings
@@ -57,6 +57,7 @@ class HOMEREnsemble(HOMERBase):
     gamma: Any
 
     def _check_parameters(self) -> None:
+        check_flag("any_label", self.any_label)
         _check_choices("clusterings", self.clusterings, tuple(CLUSTERINGS))
         _check_choices("kernels", self.kernels, KERNELS)
         if isinstance(self.gamma, Mapping):
@@ -85,7 +86,12 @@ class HOMEREnsemble(HOMERBase):
     def _as_estimator(self, component: HOMERComponent) -> HOMERClassifier:
         clustering, n_clusters, learner = component.settings
         homer = HOMERClassifier(
-            self.estimator, clustering=clustering, n_clusters=n_clusters, scaling=self.scaling, **learner
+            self.estimator,
+            clustering=clustering,
+            n_clusters=n_clusters,
+            any_label=self.any_label,
+            scaling=self.scaling,
+            **learner,
         )
         shared = (
             "labels_", "n_labels_", "classes_", "n_features_in_", "feature_names_in_", "_rows_at_once_", "_fold_seed_",

@@ -38,12 +38,17 @@ class HOMERSensor:
     learner : Learner
     Y : array of shape (n_rows, n_labels)
         Zeros and ones.
+    any_label : bool
+        Whether a model tells rows that have any label from those without.
     n_threads : int
         Nodes trained at the same time.
     """
 
-    def __init__(self, learner: Learner, Y: npt.NDArray[np.int8], *, n_threads: int = 1) -> None:
+    def __init__(
+        self, learner: Learner, Y: npt.NDArray[np.int8], *, any_label: bool = True, n_threads: int = 1
+    ) -> None:
         self.n_rows = learner.n_rows
+        self.any_label = any_label
         self.learner = learner
         self.Y = Y
         self.columns = np.ascontiguousarray(Y.T)
@@ -54,8 +59,8 @@ class HOMERSensor:
     ) -> HOMERComponent:
         """Train a hierarchy on the rows drawn.
 
-        A node is trained on the rows that have at least one of its meta-labels. If rows without any label were drawn, a
-        model of its own tells them from the others. Only if the others leave the root nothing to learn, as with a
+        A node is trained on the rows that have at least one of its meta-labels. A model of its own tells those with any
+        label from those without, if such were drawn. Only if the others leave the root nothing to learn, as with a
         single label, the root is trained on all of them instead.
 
         Parameters
@@ -79,7 +84,7 @@ class HOMERSensor:
         samples = [counts * marks.max(axis=0) for marks in marked]
         if are_constant(marked[0][:, samples[0] > 0]):
             samples[0] = counts
-        if (samples[0] < counts).any():
+        if self.any_label and (samples[0] < counts).any():
             marked.append(marked[0].max(axis=0, keepdims=True))
             samples.append(counts)
         seeds = rng.integers(2**31, size=len(samples)).tolist()
@@ -180,9 +185,9 @@ class HOMERComponent:
     def scores(self, rows: Any = None, only: Indices | None = None) -> Scores:
         """Return the scores by which HOMER chooses labels: above 0.5 for those that it chooses.
 
-        A row goes down from the root to the groups whose probability is above 0.5, at each node at least to the most
-        probable one. The score of a label is the probability of the smallest group around it that the row has been
-        asked about, given the groups around that one.
+        A row that probably has any label goes down from the root to the groups whose probability is above 0.5, at each
+        node at least to the most probable one. The score of a label is the probability of the smallest group around it
+        that the row has been asked about, given the groups around that one.
 
         Parameters
         ----------
@@ -196,7 +201,12 @@ class HOMERComponent:
         if only is None:
             only = np.arange(len(self._sample))
         scores = np.empty((self.n_labels, len(only)))
-        waiting = [(0, np.arange(len(only)))]
+        going = np.ones(len(only), dtype=np.bool_)
+        if self.labelled is not None:
+            any_label = self.labelled.probabilities(rows, only=only)[:, 0]
+            going = any_label > 0.5
+            scores[:, ~going] = any_label[~going]
+        waiting = [(0, np.flatnonzero(going))] if going.any() else []
         while waiting:
             number, reached = waiting.pop()
             groups, children = self.hierarchy[number]

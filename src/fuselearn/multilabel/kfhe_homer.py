@@ -42,6 +42,9 @@ class KFHEHOMERClassifier(FilteredClassifier, HOMEREnsemble):
         Most HOMERs to train after the first one.
     clusterings : sequence of {"balanced", "kmeans", "random"}, default=("balanced", "kmeans", "random")
         The clusterings to choose from; see :class:`HOMERClassifier`.
+    any_label : bool, default=True
+        Whether each HOMER has a model that tells rows with any label from those without. Otherwise rows without labels
+        are not used, as in the paper.
     kernels : sequence of {"rbf", "linear"}, default=("rbf", "linear")
         The kernels of the SVM engine to choose from.
     C : float, default=1.0
@@ -130,6 +133,7 @@ class KFHEHOMERClassifier(FilteredClassifier, HOMEREnsemble):
         n_estimators: int = 100,
         *,
         clusterings: Sequence[str] = ("balanced", "kmeans", "random"),
+        any_label: bool = True,
         kernels: Sequence[str] = ("rbf", "linear"),
         C: float = 1.0,
         gamma: float | Mapping[str, float] | None = None,
@@ -146,6 +150,7 @@ class KFHEHOMERClassifier(FilteredClassifier, HOMEREnsemble):
         self.estimator = estimator
         self.n_estimators = n_estimators
         self.clusterings = clusterings
+        self.any_label = any_label
         self.kernels = kernels
         self.C = C
         self.gamma = gamma

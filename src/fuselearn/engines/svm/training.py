@@ -3,6 +3,11 @@
 Calibration by Platt's method needs decision values of rows that the machine has not seen. They come from
 cross-validation over drawn copies, as if the copies had been written out: a row drawn three times may be in three
 folds, and counts in each. Every fold starts from the solution on all rows, and works off the difference.
+
+This is what libsvm does with a written-out sample. Its copies make a machine too sure, as a fold knows some of the rows
+that it leaves out; but so should members of an ensemble be, whose mean is less sure than they are. With all copies of a
+row in one fold, E-HOMER has larger calibration errors and a smaller macro F1 (``benchmarks/calibration.py``).
+Weights that do not come from draws are no copies: a row with a weight is in one fold.
 """
 
 from __future__ import annotations
