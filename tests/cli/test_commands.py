@@ -92,7 +92,7 @@ def test_demo_prints_a_table_and_says_where_the_report_lies(tmp_path):
     assert re.search(r"iris +│ 0\.\d{4} \(\d\)", text)
     assert "average rank" in text
     assert "best" in text
-    assert text.rstrip().endswith(f"The report lies in {tmp_path / 'fuselearn-demo' / 'report.html'}")
+    assert text.rstrip().endswith(f"Report written to {tmp_path / 'fuselearn-demo' / 'report.html'}")
     assert "fuselearn demo" in (tmp_path / "fuselearn-demo" / "report.html").read_text(encoding="utf-8")
 
 
@@ -155,7 +155,7 @@ def test_reproduce_can_write_the_page(monkeypatch, tmp_path):
     suite = Suite("kfhe", ["iris", "wine"], suites.PAPER_METHODS, noise=[0, 0.05], repeats=1, folds=2)
     monkeypatch.setattr(suites, "get_suite", lambda name: suite)
     text = run("reproduce", "kfhe", "--jobs", 1, "--page", tmp_path / "docs" / "page.md").stdout
-    assert "The comparison with the paper lies in" in text
+    assert "Comparison with the paper written to" in text
     assert "# The KFHE paper, reproduced" in (tmp_path / "docs" / "page.md").read_text(encoding="utf-8")
 
 
@@ -182,7 +182,7 @@ def test_compare_takes_all_methods_by_default(fruit, monkeypatch):
 
 def test_a_changed_table_is_not_mixed_with_old_results(fruit):
     options = ["compare", fruit, "-t", "kind", "--methods", "CART", "--repeats", 1, "--folds", 2, "--jobs", 1]
-    run(*options)
+    assert "noise" not in run(*options).stdout
     fruit.write_text(fruit.read_text(encoding="utf-8") + "151,red,apple\n", encoding="utf-8")
     assert "holds another suite" in refused(*options)
     run(*options, "--fresh")
@@ -192,7 +192,7 @@ def test_report_from_a_store(fruit, tmp_path):
     run("compare", fruit, "-t", "kind", "--methods", "CART,Bagging", "--folds", 2, "--repeats", 1, "--jobs", 1)
     store = tmp_path / "fuselearn-fruit" / "results.db"
     text = run("report", store, "-o", tmp_path / "new.html", "--suite", "compare-fruit", "--no-traces").stdout
-    assert text == f"The report lies in {tmp_path / 'new.html'}\n"
+    assert text == f"Report written to {tmp_path / 'new.html'}\n"
     assert "of two methods" in (tmp_path / "new.html").read_text(encoding="utf-8")
 
 

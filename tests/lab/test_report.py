@@ -180,7 +180,7 @@ def test_few_datasets_show_large_differences_only(tmp_path):
 def test_one_dataset_is_compared_over_its_folds(tmp_path):
     suite = dataclasses.replace(suite_of(1, noise=[0.0]), repeats=3, folds=5)
     text = text_of(page_of(tmp_path, suite))
-    assert "KFHE ranks best of three methods, significantly ahead of every other." in text
+    assert "KFHE scores best of three methods, significantly ahead of every other." in text
     assert "over 15 folds with the corrected resampled t-test" in text
     assert "That is about this dataset; it says nothing about others." in text
     assert "Friedman" not in text
@@ -311,6 +311,8 @@ def test_the_command_of_a_table_has_its_options(tmp_path):
     path = tmp_path / "my fruit.csv"
     path.write_text("weight,kind\n" + "150,apple\n" * 9 + "120,pear\n" * 9)
     assert suggest_command(table_suite(path, "kind")) == "fuselearn compare 'my fruit.csv' --target kind --noise 0"
+    read = table_suite(path, "kind", reading={"sep": ","}, cleaning={"keep": ["weight"]})
+    assert suggest_command(read).endswith(" --target kind --sep , --keep weight --noise 0")
     suite = table_suite(path, "kind", methods=["KFHE", "CART"], noise=[0, 0.2], repeats=1, folds=3, seed=7)
     assert suggest_command(suite) == (
         "fuselearn compare 'my fruit.csv' --target kind --noise 0,0.2 "

@@ -56,6 +56,19 @@ def test_means_that_print_alike_tie_though_one_fold_differs():
     )
 
 
+def test_the_best_mean_leads_over_the_folds_of_one_dataset():
+    """It is what the table of scores ranks first, though another method wins more folds."""
+    scores = np.tile([0.50, 0.51], (15, 1))
+    scores[:4, 0] = 0.9
+    comparison, said = said_of(scores, over_folds=True)
+    assert comparison.ranks["CART"] < comparison.ranks["Bagging"]
+    assert said.headline == "Bagging scores best of two methods, but not significantly."
+    assert said.sentences[0] == (
+        "Bagging leads with a mean macro F1 of 0.607 over 15 folds, 0.097 above CART, the next."
+    )
+    assert said_of(scores)[1].headline.startswith("CART ranks best of two methods")
+
+
 def test_two_may_tie_ahead_of_the_others():
     scores = np.tile([0.9, 0.9, 0.5], (15, 1)) + 0.01 * np.random.default_rng(0).normal(size=(15, 1))
     _, said = said_of(scores)
@@ -68,7 +81,8 @@ def test_a_clear_winner_is_significantly_ahead():
     rng = np.random.default_rng(0)
     for over_folds in (False, True):
         _, said = said_of([0.9, 0.7, 0.5] + 0.01 * rng.normal(size=(15, 3)), over_folds=over_folds)
-        assert said.headline == "Bagging ranks best of three methods, significantly ahead of every other."
+        how = "scores" if over_folds else "ranks"
+        assert said.headline == f"Bagging {how} best of three methods, significantly ahead of every other."
 
 
 def test_a_leader_without_a_significant_lead_is_said_to_have_none():
@@ -82,12 +96,12 @@ def test_many_that_are_beaten_are_counted():
     rng = np.random.default_rng(0)
     scores = np.where(np.arange(10) < 2, 0.9, 0.5) + 0.01 * rng.normal(size=(15, 10))
     _, said = said_of(scores, over_folds=True)
-    assert said.headline.endswith("ranks best of ten methods, significantly ahead of eight of them.")
+    assert said.headline.endswith("scores best of ten methods, significantly ahead of eight of them.")
 
 
 def test_one_row_cannot_be_tested():
     comparison, said = said_of([[0.9, 0.8]], over_folds=True)
-    assert said.headline == "Bagging ranks best of two methods, by one fold alone."
+    assert said.headline == "Bagging scores best of two methods, by one fold alone."
     assert said.sentences[1] == "One fold cannot show whether that is more than luck."
     assert verdict(comparison, "CART") == "not tested"
     assert describe_pairs(comparison) == ""

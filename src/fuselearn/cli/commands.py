@@ -193,7 +193,7 @@ def reproduce(
         from fuselearn.lab import reproduction, reproduction_homer
 
         write = reproduction if experiment is Experiment.KFHE else reproduction_homer
-        typer.echo(f"The comparison with the paper lies in {write.write_page(place.summary, page)}")
+        typer.echo(f"Comparison with the paper written to {write.write_page(place.summary, page)}")
 
 
 def compare(
@@ -305,7 +305,7 @@ def report(
     with sentences(), wrong_use(), _data_from(data_dir):
         check_output(Output(output, Kind.REPORT), [store], force=force)
         path = write_report(store, output, suite=suite, traces=traces)
-    typer.echo(f"The report lies in {path.resolve()}")
+    typer.echo(f"Report written to {path.resolve()}")
 
 
 def datasets(

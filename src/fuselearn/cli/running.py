@@ -119,7 +119,7 @@ def run(
         place.report.write_text(render(material), encoding="utf-8")
     if material.results["macro_f1"].isna().all():
         leave(f"Every method failed; the errors are listed in {place.report}.", FAILED)
-    typer.echo(f"The report lies in {place.report.resolve()}")
+    typer.echo(f"Report written to {place.report.resolve()}")
 
 
 def forget(path: Path) -> None:
@@ -166,17 +166,20 @@ def print_scores(material: Material) -> None:
     findings = find(material.results, material.suite.methods)
     methods = [method for method in material.suite.methods if method in set(summary["method"])]
     table = Table(title="Macro F1 and rank", title_justify="left", caption_justify="left")
-    table.add_column("noise")
+    noisy = bool((summary["noise"] > 0).any())
+    if noisy:
+        table.add_column("noise")
     table.add_column("dataset", no_wrap=True)
     for method in methods:
         table.add_column(method, justify="right")
     for noise, rows in summary.groupby("noise"):
+        level = [percent(noise)] if noisy else []
         means = rows.pivot(index="dataset", columns="method", values="score").round(DIGITS)
         for dataset in rows["dataset"].unique():
             scores = means.loc[dataset]
             ranks = scores.rank(ascending=False)
             table.add_row(
-                percent(noise),
+                *level,
                 dataset,
                 *[_score(scores[m], f"{ranks[m]:g}", best=ranks[m] == ranks.min()) for m in methods],
             )
@@ -184,7 +187,7 @@ def print_scores(material: Material) -> None:
         if comparison is not None and not comparison.over_folds and comparison.n_rows > 1:
             ranks = comparison.ranks
             cells = [f"{ranks[m]:.2f}" if m in ranks else "–" for m in methods]
-            table.add_row(percent(noise), "average rank", *cells, style="bold")
+            table.add_row(*level, "average rank", *cells, style="bold")
         table.add_section()
     console = wide_console()
     console.print(table)

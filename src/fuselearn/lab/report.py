@@ -110,7 +110,7 @@ def write_report(
     >>> models = {"Bayes": GaussianNB(), "Neighbours": KNeighborsClassifier()}
     >>> _ = run_suite(suite, folder / "results.db", estimators=models)
     >>> page = write_report(folder / "results.db", folder / "report.html")
-    >>> "Bayes ranks best of two methods" in page.read_text(encoding="utf-8")
+    >>> "Bayes scores best of two methods" in page.read_text(encoding="utf-8")
     True
     """
     page = render(collect(source, suite=suite, command=command), traces=traces)
@@ -183,6 +183,8 @@ def _compare_command(suite: Suite) -> str:
     words = ["fuselearn", "compare", Path(table.path).name or table.name]
     if table.target:
         words += ["--target", table.target]
+    for option, given in {**table.reading, **table.cleaning}.items():
+        words += [f"--{option}", given if isinstance(given, str) else ",".join(given)]
     words += ["--noise", ",".join(f"{level:g}" for level in suite.noise)]
     if suite.methods != (*PAPER_METHODS, *RIVALS):
         words += ["--methods", ",".join(suite.methods)]

@@ -13,7 +13,7 @@ leads is known only afterwards: of random tables about one in twenty gets a clai
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 
@@ -111,25 +111,27 @@ class Comparison:
 
     @cached_property
     def standing(self) -> list[str]:
-        """The methods, the best average rank first; the mean score decides between equals."""
-        order = pd.DataFrame({"rank": self.ranks, "score": -self.means})
-        return list(order.sort_values(["rank", "score"], kind="stable").index)
+        """The methods, the best first: by average rank over datasets, by mean score over the folds of one dataset.
+
+        Scores of different datasets have no common scale, those of folds do, and their means are what is tested.
+        """
+        order = pd.DataFrame({"rank": self.ranks, "score": -self.means.round(DIGITS)})
+        keys = ["score", "rank"] if self.over_folds else ["rank", "score"]
+        return list(order.sort_values(keys, kind="stable").index)
 
     @property
     def best(self) -> str:
-        """The method with the best average rank."""
+        """The first in the standing."""
         return self.standing[0]
 
     @cached_property
     def tied_best(self) -> list[str]:
-        """The best method and those that tie with it: by their rank, or by a mean score that prints alike."""
-        best = self.best
-        ranks, means = self.ranks.round(2), self.means.round(DIGITS)
-        return [
-            method
-            for method in self.standing
-            if method not in self.beaten and (ranks[method] == ranks[best] or means[method] == means[best])
-        ]
+        """The best method and those that tie with it: by a mean score that prints alike, over datasets also by rank."""
+        best, ranks, means = self.best, self.ranks.round(2), self.means.round(DIGITS)
+        ties = means == means[best]
+        if not self.over_folds:
+            ties |= ranks == ranks[best]
+        return [method for method in self.standing if ties[method] and method not in self.beaten]
 
     @cached_property
     def beaten(self) -> list[str]:
@@ -288,9 +290,8 @@ def _compare(
     if cells.empty:
         return None
     wanted = CONTROLS if control is None else (control,)
-    best = str(average_ranks(cells, digits=DIGITS).idxmin())
-    control = next((method for method in wanted if method in cells), best)
-    return Comparison(tuple(levels), cells, n_splits, control, left_out)
+    draft = Comparison(tuple(levels), cells, n_splits, "", left_out)
+    return replace(draft, control=next((method for method in wanted if method in cells), draft.best))
 
 
 def _cells(results: pd.DataFrame, levels: Sequence[float], over_folds: bool) -> pd.DataFrame:

@@ -167,9 +167,8 @@ def _standing(comparison: Comparison, beaten: Sequence[str]) -> str:
     n_methods = len(comparison.methods)
     if len(tied) == n_methods:
         return f"{join(tied)} tie" if n_methods == 2 else f"all {count(n_methods, 'method')} tie"
-    leaders = (
-        f"{join(tied)} {'tie for the best rank' if len(tied) > 1 else 'ranks best'} of {count(n_methods, 'method')}"
-    )
+    what, best = ("score", "scores best") if comparison.over_folds else ("rank", "ranks best")
+    leaders = f"{join(tied)} {f'tie for the best {what}' if len(tied) > 1 else best} of {count(n_methods, 'method')}"
     if comparison.n_rows < 2:
         return f"{leaders}, by {_rows(comparison)} alone"
     if not beaten:
@@ -208,6 +207,11 @@ def _placing(comparison: Comparison, where: str) -> str:
         lead_text = f"level with {second}"
     else:
         lead_text = f"{abs(lead):.3f} {'above' if lead > 0 else 'below'} {second}"
+    if comparison.over_folds:
+        return _sentence(
+            where,
+            f"{best} leads with a mean macro F1 of {means[best]:.3f} over {_rows(comparison)}, {lead_text}, the next.",
+        )
     return _sentence(
         where,
         f"{best} leads with an average rank of {ranks[best]:.2f} {of} and a mean macro F1 of {means[best]:.3f}, "
