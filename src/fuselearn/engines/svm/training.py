@@ -6,7 +6,8 @@ folds, and counts in each. Every fold starts from the solution on all rows, and 
 
 This is what libsvm does with a written-out sample. Its copies make a machine too sure, as a fold knows some of the rows
 that it leaves out; but so should members of an ensemble be, whose mean is less sure than they are. With all copies of a
-row in one fold, E-HOMER has larger calibration errors and a smaller macro F1 (``benchmarks/calibration.py``).
+row in one fold, E-HOMER has larger calibration errors and a smaller macro F1 on most of the papers' datasets
+(``benchmarks/calibration.py``).
 Weights that do not come from draws are no copies: a row with a weight is in one fold.
 """
 
