@@ -172,6 +172,16 @@ def test_compare_reads_the_users_table(fruit, tmp_path):
         assert store.suite("compare-fruit").seed == 3
 
 
+def test_one_dataset_has_a_line_per_method(fruit, tmp_path):
+    path = tmp_path / "fruit[1].csv"
+    path.write_bytes(fruit.read_bytes())
+    options = ["--methods", "CART,Bagging", "--repeats", 1, "--folds", 2, "--jobs", 1]
+    text = run("compare", path, "-t", "kind", *options).stdout
+    assert "Macro F1 and rank, fruit[1]" in " ".join(text.split())
+    assert len(re.findall(r"│ (CART|Bagging) +│ [01]\.\d{4} \([\d.]+\) │", text)) == 2
+    assert "noise" not in text
+
+
 def test_compare_takes_all_methods_by_default(fruit, monkeypatch):
     asked = []
     monkeypatch.setattr("fuselearn.cli.commands.run", lambda suite, place, **more: asked.append(suite))

@@ -15,9 +15,12 @@ from fuselearn.cli.errors import FAILED, WRONG_USE, leave, sentences
 from fuselearn.cli.outputs import check_output, run_outputs
 
 if TYPE_CHECKING:
+    import pandas as pd
     from rich.console import Console
+    from rich.table import Table
 
     from fuselearn.lab.report import Material
+    from fuselearn.lab.report_findings import Findings
     from fuselearn.lab.suites import Suite
 
 __all__ = ["Place", "forget", "is_finished", "print_scores", "run", "wide_console"]
@@ -155,46 +158,79 @@ def wide_console() -> Console:
 
 
 def print_scores(material: Material) -> None:
-    """Print the mean macro F1 of every dataset and noise, with ranks, and their averages."""
-    from rich.table import Table
-
-    from fuselearn.lab.report_findings import DIGITS, find
-    from fuselearn.lab.report_text import answer, percent
+    """Print the mean macro F1 of every dataset and noise, with ranks, and their averages, then the answer."""
+    from fuselearn.lab.report_findings import find
+    from fuselearn.lab.report_text import answer
     from fuselearn.lab.summary import summarise_results
 
     summary = summarise_results(material.results)
     findings = find(material.results, material.suite.methods)
     methods = [method for method in material.suite.methods if method in set(summary["method"])]
-    table = Table(title="Macro F1 and rank", title_justify="left", caption_justify="left")
+    console = wide_console()
+    if summary["dataset"].nunique() == 1:
+        console.print(_methods_table(summary, methods))
+    else:
+        console.print(_datasets_table(summary, methods, findings))
+    said = answer(findings)
+    console.print(said.headline, style="bold", highlight=False, markup=False)
+    for sentence in said.sentences:
+        console.print(sentence, highlight=False, markup=False)
+
+
+def _methods_table(summary: pd.DataFrame, methods: list[str]) -> Table:
+    """Lay out one dataset with a line per method, so that any number of them fits a terminal."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    from fuselearn.lab.report_text import percent
+
+    (dataset,) = summary["dataset"].unique()
+    table = Table(title=escape(f"Macro F1 and rank, {dataset}"), title_justify="left")
+    table.add_column("method")
+    cells = []
+    for noise, rows in summary.groupby("noise"):
+        table.add_column("macro F1" if (summary["noise"] == 0).all() else f"{percent(noise)} noise", justify="right")
+        cells.append(_ranked(rows.set_index("method")["score"].reindex(methods)))
+    for method, *scores in zip(methods, *cells, strict=True):
+        table.add_row(escape(method), *scores)
+    return table
+
+
+def _datasets_table(summary: pd.DataFrame, methods: list[str], findings: Findings) -> Table:
+    """Lay out several datasets with a line for each, and one for the average ranks at each level of noise."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    from fuselearn.lab.report_text import percent
+
     noisy = bool((summary["noise"] > 0).any())
+    table = Table(title="Macro F1 and rank", title_justify="left")
     if noisy:
         table.add_column("noise")
     table.add_column("dataset", no_wrap=True)
     for method in methods:
-        table.add_column(method, justify="right")
+        table.add_column(escape(method), justify="right", overflow="fold")
     for noise, rows in summary.groupby("noise"):
         level = [percent(noise)] if noisy else []
-        means = rows.pivot(index="dataset", columns="method", values="score").round(DIGITS)
+        means = rows.pivot(index="dataset", columns="method", values="score").reindex(columns=methods)
         for dataset in rows["dataset"].unique():
-            scores = means.loc[dataset]
-            ranks = scores.rank(ascending=False)
-            table.add_row(
-                *level,
-                dataset,
-                *[_score(scores[m], f"{ranks[m]:g}", best=ranks[m] == ranks.min()) for m in methods],
-            )
+            table.add_row(*level, escape(dataset), *_ranked(means.loc[dataset]))
         comparison = findings.levels.get(noise)
-        if comparison is not None and not comparison.over_folds and comparison.n_rows > 1:
+        if comparison is not None and comparison.n_rows > 1:
             ranks = comparison.ranks
             cells = [f"{ranks[m]:.2f}" if m in ranks else "–" for m in methods]
             table.add_row(*level, "average rank", *cells, style="bold")
         table.add_section()
-    console = wide_console()
-    console.print(table)
-    said = answer(findings)
-    console.print(said.headline, style="bold", highlight=False)
-    for sentence in said.sentences:
-        console.print(sentence, highlight=False)
+    return table
+
+
+def _ranked(scores: pd.Series) -> list[str]:
+    """Write scores with their ranks, the best in bold."""
+    from fuselearn.lab.report_findings import DIGITS
+
+    scores = scores.round(DIGITS)
+    ranks = scores.rank(ascending=False)
+    return [_score(score, f"{rank:g}", best=rank == ranks.min()) for score, rank in zip(scores, ranks, strict=True)]
 
 
 def _score(score: float, rank: str, *, best: bool) -> str:
