@@ -29,6 +29,10 @@ def check(ordered, codes, rows):
     np.testing.assert_array_equal(codes[found_rows], found_codes)
 
 
+def test_blocks_of_few_rows_end_where_their_arrays_do():
+    assert FEW_ROWS % BLOCK == 0
+
+
 @settings(max_examples=40)
 @given(st.integers(0, 10_000), few_sizes, st.sampled_from([1, 3, 60_000]))
 def test_few_rows(seed, n_members, n_values):

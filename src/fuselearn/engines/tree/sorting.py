@@ -18,7 +18,8 @@ from fuselearn.engines.vectors import Variable, Vector, at, open_arrays, whole
 
 CODE_SHIFT = np.uint64(32)
 ROW_MASK = np.uint64(2**32 - 1)
-# Up to this many rows, each is compared with each, a block of them at a time.
+# Up to this many rows, each is compared with each, a block of them at a time. Blocks are read and written whole, and so
+# the arrays for these rows hold a whole number of blocks.
 FEW_ROWS = 64
 FEW_BITS = np.uint32(6)
 BLOCK = 16
