@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
@@ -193,6 +193,7 @@ def test_a_control_needs_fewer_corrections_than_all_pairs():
 
 
 @given(whole_tables)
+@settings(max_examples=25)
 def test_monotone_transformations_leave_friedman_unchanged(scores):
     transformed = np.exp(scores / 7.0) - 3
     assert friedman_test(scores).statistic == friedman_test(transformed).statistic
@@ -200,6 +201,7 @@ def test_monotone_transformations_leave_friedman_unchanged(scores):
 
 
 @given(whole_tables, st.data())
+@settings(max_examples=25)
 def test_a_constant_per_dataset_leaves_the_aligned_tests_unchanged(scores, data):
     shift = data.draw(arrays(np.int64, (len(scores), 1), elements=st.integers(-50, 50)))
     before, after = scores / 100, scores / 100 + shift / 10
@@ -216,6 +218,7 @@ def test_a_large_difference_moves_aligned_ranks_but_not_plain_ones():
 
 
 @given(whole_tables)
+@settings(max_examples=25)
 def test_errors_test_like_negative_scores(scores):
     for test in (friedman_posthoc, aligned_posthoc):
         assert_frame_equal(test(-scores).pairs, test(scores, higher_is_better=False).pairs)
@@ -224,6 +227,7 @@ def test_errors_test_like_negative_scores(scores):
 
 
 @given(st.integers(2, 5), st.integers(3, 5))
+@settings(max_examples=25)
 def test_methods_that_always_tie_do_not_differ(n, k):
     scores = np.full((n, k), 0.3)
     for test in (friedman_test(scores), aligned_test(scores)):
@@ -232,6 +236,7 @@ def test_methods_that_always_tie_do_not_differ(n, k):
 
 
 @given(probabilities)
+@settings(max_examples=25)
 def test_finner_raises_p_values_and_keeps_their_order(p):
     corrected = finner(p)
     assert (corrected >= p * (1 - 1e-12)).all()
@@ -240,6 +245,7 @@ def test_finner_raises_p_values_and_keeps_their_order(p):
 
 
 @given(probabilities, st.randoms(use_true_random=False))
+@settings(max_examples=25)
 def test_finner_does_not_depend_on_the_order(p, random):
     order = list(range(len(p)))
     random.shuffle(order)

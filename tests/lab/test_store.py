@@ -218,7 +218,7 @@ def test_many_processes_open_and_fill_one_new_store(tmp_path):
         "suite = Suite('mine', ['iris'], ['CART'])\n"
         "with ResultStore(sys.argv[1]) as store:\n"
         "    store.register(suite, {'CART': 'x'})\n"
-        "    for fold in range(200):\n"
+        "    for fold in range(100):\n"
         "        store.add('mine', [Result(Cell('iris', 0.0, 0, fold, 'CART'), seed=1)])\n"
     )
     path = tmp_path / "results.db"
@@ -227,7 +227,7 @@ def test_many_processes_open_and_fill_one_new_store(tmp_path):
             [sys.executable, script, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True,
         )
-        for _ in range(3)
+        for _ in range(2)
     ]  # fmt: skip
     for writer in writers:
         writer.stdout.readline()
@@ -238,5 +238,5 @@ def test_many_processes_open_and_fill_one_new_store(tmp_path):
         _, errors = writer.communicate(timeout=60)
         assert writer.returncode == 0, errors
     with ResultStore(path, create=False) as store:
-        assert store.results()["fold"].tolist() == list(range(200))
+        assert store.results()["fold"].tolist() == list(range(100))
         assert store._pragma("integrity_check") == "ok"
