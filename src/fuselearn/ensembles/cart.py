@@ -1,4 +1,4 @@
-"""A single classification tree with rpart's rules."""
+"""A single classification tree with rpart's rules, and a safer one for features with many categories."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ from fuselearn.ensembles.base import (
 from fuselearn.sensors.fusion import WeightedSum
 from fuselearn.sensors.table import TableCoder
 from fuselearn.sensors.tree import TreeComponent, TreeSensor
+
+CATEGORY_RULES = ("corrected", "rpart")
 
 
 class CARTClassifier(TableClassifier):
@@ -54,6 +56,10 @@ class CARTClassifier(TableClassifier):
         None looks at all.
     splitter : {"best", "random"}, default="best"
         Whether a column's best cut is taken, or one at random, as in extremely randomised trees.
+    category_rule : {"corrected", "rpart"}, default="corrected"
+        How a split by categories is judged. ``"corrected"`` takes from its gain what as many categories would gain if
+        they meant nothing, see the Notes; identifiers and other nearly unique texts are then left alone. ``"rpart"``
+        compares the gains as they are, as rpart does.
     max_bins : int, optional
         Numeric columns with more distinct values are cut into this many bins. By default 65,535 distinct values are
         kept apart, and a column with more of them is cut into 255 bins.
@@ -71,12 +77,23 @@ class CARTClassifier(TableClassifier):
     tree_ : Tree
         Nodes, class weights and category subsets as arrays.
     feature_importances_ : array of shape (n_features_in_,)
-        Impurity removed by each column's splits, as shares that sum to one.
+        Impurity removed by each column's splits, less what is put down to chance, as shares that sum to one.
 
     Notes
     -----
     If all entries of ``sample_weight`` are whole numbers, a row of weight 3 counts as three rows everywhere, also in
-    ``min_samples_split``. Other weights are compared with each other only; each row then counts once.
+    ``min_samples_split``. Other weights are compared with each other only; each row then counts once. Only the
+    correction of splits by categories asks for different samples: copies of one are no further evidence.
+
+    With ``category_rule="corrected"``, the gain of the best subset of m categories in a node with N samples of k classes
+    is multiplied by
+
+        max(0, 1 - E / B),     E = T (m - k) / (N - 1),
+
+    where B is the sum of squares between the categories, along the difference between the class shares of the two sides,
+    and T that of all samples: without any effect of the categories, B would be expected to be T (m - 1) / (N - 1).
+    Nothing changes for up to k categories, and little where each category has many samples. Categories with a single
+    sample in the node are taken together.
 
     References
     ----------
@@ -104,6 +121,7 @@ class CARTClassifier(TableClassifier):
         complexity: float = 0.01,
         max_features: int | float | str | None = None,
         splitter: str = "best",
+        category_rule: str = "corrected",
         max_bins: int | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -114,6 +132,7 @@ class CARTClassifier(TableClassifier):
         self.complexity = complexity
         self.max_features = max_features
         self.splitter = splitter
+        self.category_rule = category_rule
         self.max_bins = max_bins
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -162,6 +181,10 @@ class CARTClassifier(TableClassifier):
         (component,) = self._fused_.components
         return component.tree  # type: ignore[attr-defined]
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Become the tree of a copy or a file; a file without ``category_rule`` is of the time of rpart's only."""
+        super().__setstate__({"category_rule": "rpart", **state})
+
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Predict class probabilities: the class shares in each row's leaf.
 
@@ -202,7 +225,7 @@ class CARTClassifier(TableClassifier):
 
     @property
     def feature_importances_(self) -> npt.NDArray[np.float64]:
-        """Impurity removed by each column's splits, as shares that sum to one."""
+        """Impurity removed by each column's splits, less what is put down to chance, as shares that sum to one."""
         check_is_fitted(self)
         nodes = self.tree_.nodes
         is_split = nodes["feature"] >= 0
@@ -305,6 +328,7 @@ def tree_settings(tree: CARTClassifier, n_columns: int) -> TreeSettings:
         min_leaf = check_whole_number("min_samples_leaf", tree.min_samples_leaf, 1)
     max_depth = 2**31 - 1 if tree.max_depth is None else check_whole_number("max_depth", tree.max_depth, 1)
     check_choice("splitter", tree.splitter, ("best", "random"))
+    check_choice("category_rule", tree.category_rule, CATEGORY_RULES)
     if tree.max_bins is not None:
         check_whole_number("max_bins", tree.max_bins, 2)
         if tree.max_bins > 65_535:
@@ -316,6 +340,7 @@ def tree_settings(tree: CARTClassifier, n_columns: int) -> TreeSettings:
         complexity=check_number("complexity", tree.complexity, -np.inf),
         max_features=count_features(tree.max_features, n_columns),
         random_cuts=tree.splitter == "random",
+        less_chance=tree.category_rule == "corrected",
     )
 
 

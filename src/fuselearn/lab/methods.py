@@ -97,7 +97,7 @@ class Contender:
 
 
 def make_contenders(
-    names: Iterable[str], own: Mapping[str, BaseEstimator] | None = None
+    names: Iterable[str], own: Mapping[str, BaseEstimator] | None = None, *, category_rule: str = "corrected"
 ) -> tuple[dict[str, Contender], dict[str, str]]:
     """Make the contenders of a suite.
 
@@ -107,6 +107,8 @@ def make_contenders(
         Keys of `METHODS` or of `own`.
     own : mapping of str to estimator, optional
         Estimators of one's own; they replace methods of the same name.
+    category_rule : {"corrected", "rpart"}, default="corrected"
+        How the trees among the methods judge splits by categories; estimators of one's own stay as they are.
 
     Returns
     -------
@@ -141,7 +143,7 @@ def make_contenders(
             known = ", ".join(map(repr, METHODS))
             raise ValueError(f"methods must be among {known}, or passed as estimators; got {name!r}.")
         elif METHODS[name].installed:
-            contenders[name] = _built_in(METHODS[name], own)
+            contenders[name] = _built_in(METHODS[name], own, category_rule)
         else:
             missing[name] = METHODS[name].requires
     return contenders, missing
@@ -151,12 +153,24 @@ def _alone(name: str, estimator: BaseEstimator) -> Contender:
     return Contender(estimator, name, estimator)
 
 
-def _built_in(method: Method, own: Container[str]) -> Contender:
+def _built_in(method: Method, own: Container[str], category_rule: str) -> Contender:
     """Let a method share the fit of another, unless an estimator of the user's has the other's name."""
     lead = method.fits_like
     if not lead or lead in own:
-        return _alone(method.name, method.make())
+        return _alone(method.name, _with_category_rule(method.make(), category_rule))
     return Contender(method.make(), lead, METHODS[lead].make(), method.adapt)
+
+
+def _with_category_rule(estimator: BaseEstimator, rule: str) -> BaseEstimator:
+    """Let a tree, or the trees of an ensemble, judge splits by categories in another way than by default."""
+    if rule == CARTClassifier().category_rule:
+        return estimator
+    if isinstance(estimator, CARTClassifier):
+        return estimator.set_params(category_rule=rule)
+    if isinstance(estimator, OURS):
+        tree = estimator.estimator or estimator._default_estimator()
+        return estimator.set_params(estimator=_with_category_rule(tree, rule))
+    return estimator
 
 
 def seeded(estimator: BaseEstimator, seed: int) -> BaseEstimator:
@@ -333,7 +347,12 @@ _MULTILABEL_METHODS = (
         "one HOMER with clusters by k-means",
         task="multilabel",
     ),
-    Method("RF-PCT", multilabel.PCTForestClassifier, "100 trees that split for all labels at once", task="multilabel"),
+    Method(
+        "RF-PCT",
+        partial(multilabel.PCTForestClassifier, category_rule="rpart"),
+        "100 trees that split for all labels at once",
+        task="multilabel",
+    ),
     Method("AdaBoost.MH", multilabel.AdaBoostMHClassifier, "100 boosted stumps", task="multilabel"),
     *_decided_forests("RF", _forest, "scikit-learn's random forest of all labels"),
     *_decided_forests("BR-RF", _forest_per_label, "scikit-learn's random forest per label"),

@@ -134,7 +134,7 @@ def run_suite(
         raise ValueError(f"scheduler needs backend='dask'; got backend={backend!r}.")
     if backend == "multiprocessing":
         raise ValueError("backend='multiprocessing' cannot hand over results one by one; use 'loky'.")
-    contenders, missing = make_contenders(suite.methods, estimators)
+    contenders, missing = make_contenders(suite.methods, estimators, category_rule=suite.category_rule)
     with ExitStack() as stack:
         stack.enter_context(_joblib_backend(n_jobs, backend, scheduler))
         if not isinstance(store, ResultStore):

@@ -20,6 +20,7 @@ from typing import Any
 from fuselearn._messages import show
 from fuselearn.datasets import Dataset, DatasetError, TableCleaner, load, read_table, registry
 from fuselearn.datasets.noise import KINDS
+from fuselearn.ensembles.cart import CATEGORY_RULES
 
 __all__ = ["SUITES", "Suite", "Table", "derive_seed", "get_suite", "table_suite"]
 
@@ -110,6 +111,8 @@ class Suite:
         Files of the user's own.
     task : {"multiclass", "multilabel"}, default="multiclass"
         Whether each row has one class or any number of labels.
+    category_rule : {"corrected", "rpart"}, default="corrected"
+        How trees judge splits by categories, as for :class:`~fuselearn.CARTClassifier`. The papers' trees are rpart's.
     description : str, default=""
         What the suite is for, in a sentence.
 
@@ -131,6 +134,7 @@ class Suite:
     seed: int = 0
     tables: Sequence[Table] = ()
     task: str = "multiclass"
+    category_rule: str = "corrected"
     description: str = ""
 
     def __post_init__(self) -> None:
@@ -141,10 +145,10 @@ class Suite:
             self._freeze(field, _names(field, plural, getattr(self, field)))
         self._freeze("noise", _noise_levels(self.noise))
         self._freeze("tables", tuple(self.tables))
-        if self.noise_kind not in KINDS:
-            raise ValueError(f"noise_kind must be one of {', '.join(map(repr, KINDS))}; got {show(self.noise_kind)}.")
-        if self.task not in TASKS:
-            raise ValueError(f"task must be one of {', '.join(map(repr, TASKS))}; got {show(self.task)}.")
+        for field, choices in (("noise_kind", KINDS), ("task", TASKS), ("category_rule", CATEGORY_RULES)):
+            value = getattr(self, field)
+            if value not in choices:
+                raise ValueError(f"{field} must be one of {', '.join(map(repr, choices))}; got {show(value)}.")
         for field, least in (("repeats", 1), ("folds", 2), ("seed", 0)):
             value = getattr(self, field)
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
@@ -166,8 +170,10 @@ class Suite:
         """
         plain: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(self)))
         del plain["description"]
-        if plain["task"] == "multiclass":  # stores of the time before there were others say nothing
-            del plain["task"]
+        # Stores of the time before there were others say nothing.
+        for field, only in (("task", "multiclass"), ("category_rule", "rpart")):
+            if plain[field] == only:
+                del plain[field]
         for table in plain["tables"]:
             del table["path"]
         return plain
@@ -176,7 +182,7 @@ class Suite:
     def from_definition(cls, definition: Mapping[str, Any]) -> Suite:
         """Make the suite again from what `definition` returned; its tables have no path."""
         tables = [Table(path="", **table) for table in definition["tables"]]
-        return cls(**{**definition, "tables": tables})
+        return cls(**{"category_rule": "rpart", **definition, "tables": tables})
 
     def load(self, dataset: str) -> Dataset:
         """Load one dataset of the suite, and refuse one that cannot be dealt into its folds.
@@ -372,6 +378,7 @@ SUITES: Mapping[str, Suite] = {
             datasets=_KFHE_DATASETS,
             methods=PAPER_METHODS,
             noise=PAPER_NOISE,
+            category_rule="rpart",
             description="The experiments of the KFHE paper, on the 19 of its 20 datasets that can "
             "be had, with unpruned and with pruned trees.",
         ),
@@ -382,6 +389,7 @@ SUITES: Mapping[str, Suite] = {
             noise=PAPER_NOISE,
             repeats=2,
             folds=5,
+            category_rule="rpart",
             description="The KFHE paper's protocol on data that need no download, in minutes.",
         ),
         Suite(

@@ -21,8 +21,8 @@ from fuselearn.engines.tree import (
     labels_target,
     lay_out_columns,
 )
-from fuselearn.ensembles.base import check_flag, check_whole_number, count_threads
-from fuselearn.ensembles.cart import count_features
+from fuselearn.ensembles.base import check_choice, check_flag, check_whole_number, count_threads
+from fuselearn.ensembles.cart import CATEGORY_RULES, count_features
 from fuselearn.multilabel.base import Labels, Scores, Weights, count_all_rows
 from fuselearn.multilabel.label_trees import LabelTreesClassifier, scale_rows, sum_impurity_decreases
 from fuselearn.multilabel.learners.tree import as_table
@@ -57,6 +57,8 @@ class PCTForestClassifier(LabelTreesClassifier):
     max_samples : int or float, default=1.0
         Samples to draw for each tree: an int is a number of draws, a float a share of all samples, which may exceed 1.
         Only with ``bootstrap``.
+    category_rule : {"corrected", "rpart"}, default="corrected"
+        How a split by categories is judged, as for :class:`~fuselearn.CARTClassifier`.
     decision : float, str or rule, default=0.5
         How probabilities become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`. Rules
         that are learned use out-of-bag probabilities.
@@ -117,6 +119,7 @@ class PCTForestClassifier(LabelTreesClassifier):
         max_depth: int | None = None,
         bootstrap: bool = True,
         max_samples: int | float = 1.0,
+        category_rule: str = "corrected",
         decision: Any = 0.5,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -128,6 +131,7 @@ class PCTForestClassifier(LabelTreesClassifier):
         self.max_depth = max_depth
         self.bootstrap = bootstrap
         self.max_samples = max_samples
+        self.category_rule = category_rule
         self.decision = decision
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -147,8 +151,13 @@ class PCTForestClassifier(LabelTreesClassifier):
             check_whole_number("max_depth", self.max_depth, 1)
         count_features(self.max_features, 1)
         count_draws(self.max_samples, 1)
+        check_choice("category_rule", self.category_rule, CATEGORY_RULES)
         if not check_flag("bootstrap", self.bootstrap) and self.max_samples != 1.0:
             raise ValueError(f"max_samples={self.max_samples!r} has no effect with bootstrap=False; leave it at 1.0.")
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Become the forest of a copy or a file; a file without ``category_rule`` is of the time of rpart's only."""
+        super().__setstate__({"category_rule": "rpart", **state})
 
     def _settings(self) -> TreeSettings:
         return TreeSettings(
@@ -157,6 +166,7 @@ class PCTForestClassifier(LabelTreesClassifier):
             max_depth=2**31 - 1 if self.max_depth is None else self.max_depth,
             complexity=-1.0,
             max_features=count_features(self.max_features, self.n_features_in_),
+            less_chance=self.category_rule == "corrected",
         )
 
     def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:

@@ -270,7 +270,7 @@ def _draw_grow_vote_abreast(  # type: ignore[no-untyped-def]
     if max_draws > 0:
         counts = draw_covering(seed, weights, len(target), target, n_classes, max_draws)
     columns = CodedColumns(codes, n_codes, offsets, lower, upper, None, table)
-    settings = TreeSettings(min_split, min_leaf, max_depth, complexity, len(n_codes), False)
+    settings = TreeSettings(min_split, min_leaf, max_depth, complexity, len(n_codes), False, False)
     nodes, values, _, votes = grow_small_abreast(columns, table, target, counts, n_classes, settings)
     choices = choose_classes(values)
     for i in range(len(votes)):

@@ -41,6 +41,7 @@ class TreeSettings(NamedTuple):
 
     ``max_features`` columns are looked at in each node, drawn at random if that is not all of them.
     ``random_cuts`` tries one random cut per column instead of all, as in extremely randomised trees.
+    ``less_chance`` takes from the gain of a split by categories what chance would give, see `chance`; rpart does not.
     """
 
     min_split: int = 20
@@ -49,6 +50,7 @@ class TreeSettings(NamedTuple):
     complexity: float = 0.01
     max_features: int = 2**31 - 1
     random_cuts: bool = False
+    less_chance: bool = False
 
 
 def grow_tree(
@@ -275,6 +277,7 @@ def _plant(columns, target, multilabel, weights, counts, n_classes, settings):  
         settings.random_cuts,
         max(0.0, settings.complexity) * risk(sums, weight, multilabel),
         1e-10 * weight,
+        settings.less_chance,
     )
     return growth, rows, limits
 

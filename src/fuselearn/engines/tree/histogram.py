@@ -8,8 +8,11 @@ Only multi-class targets whose weights are counts are grown here.
 """
 
 import numpy as np
+from numba import types
+from numba.extending import overload
 
 from fuselearn._kernels import inlined, kernel
+from fuselearn.engines.tree.chance import lessen, point_from_right_to_left, squared_lengths
 from fuselearn.engines.tree.presorted import grow_presorted
 from fuselearn.engines.tree.random import mix
 from fuselearn.engines.tree.splitting import (
@@ -25,7 +28,7 @@ from fuselearn.engines.tree.splitting import (
     push,
     write_split,
 )
-from fuselearn.engines.tree.subsets import category_flag, make_categories, search_subset
+from fuselearn.engines.tree.subsets import category_flag, keep_subset, make_categories, search_subset
 
 
 @kernel
@@ -106,8 +109,9 @@ def grow_histogram(  # type: ignore[no-untyped-def]
             continue
         histogram = histograms[n_waiting]
         gain = _find_split(
-            columns, starts, histogram, nodes, values, features, left, found, node, key, limits, split, sides
-        )
+            columns, starts, histogram, counts, rows[start:end], nodes, values, features, left, found,
+            node, key, limits, split, sides,
+        )  # fmt: skip
         if split[FEATURE] < 0:
             continue
 
@@ -171,7 +175,9 @@ def _subtract(histogram, other):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _find_split(columns, starts, histogram, nodes, values, features, left, found, node, key, limits, split, sides):  # type: ignore[no-untyped-def]
+def _find_split(  # type: ignore[no-untyped-def]
+    columns, starts, histogram, counts, rows, nodes, values, features, left, found, node, key, limits, split, sides
+):
     """Search all columns, or a random choice of them; write the best split and return its gain."""
     n_features, n_classes = len(features), values.shape[1]
     totals = values[node]
@@ -189,8 +195,9 @@ def _find_split(columns, starts, histogram, nodes, values, features, left, found
         bins = histogram[starts[f] : starts[f + 1]]
         if category_flag(columns.is_category, f):
             best, is_constant = _try_subsets(
-                columns.is_category, found, bins, totals, weight, f, limits.min_leaf, best / best_below, split, sides
-            )
+                columns.is_category, found, bins, columns.codes, counts, rows, totals, weight, f, limits,
+                best / best_below, split, sides,
+            )  # fmt: skip
             best_below = 1.0
         else:
             best, best_below, is_constant = _try_cuts(
@@ -250,8 +257,9 @@ def _try_cuts(bins, totals, weight, left, f, min_leaf, best, best_below, split):
     return best, best_below, is_constant
 
 
-@kernel
-def _try_subsets(is_category, found, bins, totals, weight, f, min_leaf, best, split, sides):  # type: ignore[no-untyped-def]
+def _try_subsets(  # type: ignore[no-untyped-def]
+    is_category, found, bins, codes, counts, rows, totals, weight, f, limits, best, split, sides
+):
     """Keep the best subset of a category column's codes; tell whether the column is constant."""
     n_bins, n_classes = bins.shape
     n_present = 0
@@ -267,10 +275,36 @@ def _try_subsets(is_category, found, bins, totals, weight, f, min_leaf, best, sp
         for j in range(n_classes):
             found.sums[n_present, j] = bins[code, j]
         n_present += 1
-    best = search_subset(
-        is_category, found, n_present, totals, weight, weight, False, np.uint64(0), min_leaf, f, best, split, sides
-    )
+    if limits.less_chance:  # a histogram does not tell copies of a row from other rows
+        by_code = found.positions
+        for code in range(n_bins):
+            by_code[code] = 0.0
+        for row in rows:
+            by_code[codes[row, f]] += float(counts[row]) * float(counts[row])
+        for c in range(n_present):
+            found.squares[c] = by_code[found.codes[c]]
+    no_key = np.uint64(0)
+    score, n_groups = search_subset(found, n_present, totals, weight, weight, False, no_key, limits)
+    if score > best and limits.less_chance:
+        point_from_right_to_left(found, n_groups, totals, weight)
+        lengths = squared_lengths(totals, found.direction)
+        score = lessen(found, n_groups, totals, weight, lengths, False, score)
+    if score > best:
+        best = score
+        split[FEATURE] = f
+        keep_subset(found, n_present, sides)
     return best, n_present < 2
+
+
+@overload(_try_subsets)
+def _compile_try_subsets(  # type: ignore[no-untyped-def]
+    is_category, found, bins, codes, counts, rows, totals, weight, f, limits, best, split, sides
+):
+    def nothing(is_category, found, bins, codes, counts, rows, totals, weight, f, limits, best, split, sides):  # type: ignore[no-untyped-def]
+        return best, True
+
+    # Compiled to nothing for tables without category columns, which spares them the wait.
+    return nothing if isinstance(is_category, types.NoneType) else _try_subsets
 
 
 @inlined

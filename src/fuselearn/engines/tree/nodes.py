@@ -10,7 +10,7 @@ import numpy.typing as npt
 NODE = np.dtype(
     [
         ("threshold", np.float64),  # numeric split: values below it go left
-        ("gain", np.float64),  # impurity removed, in units of weight
+        ("gain", np.float64),  # impurity removed, less what is put down to chance, in units of weight
         ("weight", np.float64),  # weight of the training rows that reached the node
         ("count", np.int32),  # number of them
         ("feature", np.int32),  # column of the split; -1 for a leaf
@@ -31,7 +31,7 @@ class Limits(NamedTuple):
     """When a node is not split any further.
 
     ``min_risk`` is the misclassified weight below which no split can survive pruning; ``min_gain`` is the
-    gain that counts as zero. Both are in units of weight.
+    gain that counts as zero. Both are in units of weight. ``less_chance`` is for splits by categories, see `chance`.
     """
 
     min_split: int
@@ -41,6 +41,7 @@ class Limits(NamedTuple):
     random_cuts: bool
     min_risk: float
     min_gain: float
+    less_chance: bool
 
 
 class Tree(NamedTuple):

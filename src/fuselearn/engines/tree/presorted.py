@@ -6,8 +6,11 @@ whole numbers, so all sums are exact.
 """
 
 import numpy as np
+from numba import types
+from numba.extending import overload
 
 from fuselearn._kernels import inlined, kernel
+from fuselearn.engines.tree.chance import lessen, point_from_right_to_left, squared_lengths
 from fuselearn.engines.tree.random import mix
 from fuselearn.engines.tree.splitting import (
     FEATURE,
@@ -23,8 +26,8 @@ from fuselearn.engines.tree.splitting import (
     random_cut,
     write_split,
 )
-from fuselearn.engines.tree.subsets import category_flag, make_categories, search_subset
-from fuselearn.engines.tree.targets import add_row, take
+from fuselearn.engines.tree.subsets import category_flag, keep_subset, make_categories, search_subset
+from fuselearn.engines.tree.targets import add_row, sum_of, take
 
 
 def _grow(growth, columns, target, multilabel, weights, counts, rows, root, root_depth, root_key, limits):  # type: ignore[no-untyped-def]
@@ -197,7 +200,7 @@ def _find_split(  # type: ignore[no-untyped-def]
         if category_flag(columns.is_category, f):
             best = try_subsets(
                 columns.is_category, found, codes, order, target, multilabel, row_weight, row_count, totals,
-                weight, count, start, end, f, random_key, limits.min_leaf, best / best_below, split, sides,
+                weight, count, start, end, f, random_key, limits, best / best_below, split, sides,
             )  # fmt: skip
             best_below = 1.0
         else:
@@ -269,28 +272,56 @@ def _try_cuts(  # type: ignore[no-untyped-def]
     return best, best_below
 
 
-@kernel
 def try_subsets(  # type: ignore[no-untyped-def]
     is_category, found, codes, order, target, multilabel, row_weight, row_count, totals,
-    weight, count, start, end, f, random_key, min_leaf, best, split, sides,
+    weight, count, start, end, f, random_key, limits, best, split, sides,
 ):  # fmt: skip
     """Sum up the categories of a node and keep the best subset of them."""
-    c = -1
+    n_present = 0
     for k in range(start, end):
         i = order[f, k]
-        if c < 0 or codes[f, i] != found.codes[c]:
-            c += 1
-            found.codes[c] = codes[f, i]
-            found.weights[c] = 0.0
-            found.counts[c] = 0
+        if n_present == 0 or codes[f, i] != found.codes[n_present - 1]:
+            found.codes[n_present] = codes[f, i]
+            found.weights[n_present] = 0.0
+            found.squares[n_present] = 0.0
+            found.counts[n_present] = 0
             for j in range(len(totals)):
-                found.sums[c, j] = 0.0
-        add_row(target, i, row_weight[i], found.sums[c], totals)
-        found.weights[c] += row_weight[i]
-        found.counts[c] += row_count[i]
-    return search_subset(
-        is_category, found, c + 1, totals, weight, count, multilabel, random_key, min_leaf, f, best, split, sides
-    )
+                found.sums[n_present, j] = 0.0
+            n_present += 1
+        add_row(target, i, row_weight[i], found.sums[n_present - 1], totals)
+        found.weights[n_present - 1] += row_weight[i]
+        found.squares[n_present - 1] += float(row_weight[i]) * float(row_weight[i])
+        found.counts[n_present - 1] += row_count[i]
+    score, n_groups = search_subset(found, n_present, totals, weight, count, multilabel, random_key, limits)
+    if score > best and limits.less_chance and random_key == 0:
+        point_from_right_to_left(found, n_groups, totals, weight)
+        lengths = squared_lengths(totals, found.direction)
+        if multilabel:  # a row's labels add up, so that only the row knows its position
+            lengths = 0.0
+            for k in range(start, end):
+                i = order[f, k]
+                lengths += row_weight[i] * sum_of(target, i, found.direction) ** 2
+        score = lessen(found, n_groups, totals, weight, lengths, multilabel, score)
+    if score <= best:
+        return best
+    split[FEATURE] = f
+    keep_subset(found, n_present, sides)
+    return score
+
+
+@overload(try_subsets)
+def _compile_try_subsets(  # type: ignore[no-untyped-def]
+    is_category, found, codes, order, target, multilabel, row_weight, row_count, totals,
+    weight, count, start, end, f, random_key, limits, best, split, sides,
+):  # fmt: skip
+    def nothing(  # type: ignore[no-untyped-def]
+        is_category, found, codes, order, target, multilabel, row_weight, row_count, totals,
+        weight, count, start, end, f, random_key, limits, best, split, sides,
+    ):  # fmt: skip
+        return best
+
+    # Compiled to nothing for tables without category columns, which spares them the wait.
+    return nothing if isinstance(is_category, types.NoneType) else try_subsets
 
 
 @inlined

@@ -245,7 +245,7 @@ def _find_split(  # type: ignore[no-untyped-def]
                 order[0, k] = row_of(sorted_keys[k])
             best = try_subsets(
                 columns.is_category, found, codes[f : f + 1], order, target, multilabel, weights, counts, totals,
-                weight, count, 0, n_rows, 0, random_key, limits.min_leaf, best / best_below, split, sides,
+                weight, count, 0, n_rows, 0, random_key, limits, best / best_below, split, sides,
             )  # fmt: skip
             best_below = 1.0
             if split[FEATURE] >= 0:

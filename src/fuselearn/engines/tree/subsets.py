@@ -3,7 +3,8 @@
 With two classes the categories are ordered by the share of the second class, and the best of the cuts
 along that order is the best of all subsets (Breiman et al. 1984). With more classes all subsets of up to
 10 categories are tried; beyond that, categories are ordered along the first principal axis of their
-class shares (Coppersmith, Hong and Hosking 1999) and the cuts along that order are tried.
+class shares (Coppersmith, Hong and Hosking 1999) and the cuts along that order are tried. What such a choice among many
+subsets gains by chance alone is the business of `chance`.
 """
 
 from typing import NamedTuple
@@ -14,6 +15,7 @@ from numba import types
 from numba.extending import overload
 
 from fuselearn._kernels import kernel
+from fuselearn.engines.tree.chance import pool_single_samples
 from fuselearn.engines.tree.random import mix
 
 EXHAUSTIVE_CATEGORIES = 10
@@ -26,18 +28,22 @@ LEFT, ABSENT = np.uint8(1), np.uint8(2)
 class Categories(NamedTuple):
     """The categories present in a node, and room for the search; made once per tree, since making arrays takes time.
 
-    The c-th present category has the code ``codes[c]``, the class weights ``sums[c]``, the weight ``weights[c]`` and
-    ``counts[c]`` rows; ``sides[c]`` says where it goes. ``left`` and the other arrays are for passing use.
+    The c-th present category has the code ``codes[c]``, the class weights ``sums[c]``, the weight ``weights[c]``,
+    ``counts[c]`` rows, and ``squares[c]``, the sum of their squared weights. It belongs to the group ``groups[c]``;
+    ``sides`` says where each group goes. ``left`` and the other arrays are for passing use.
     """
 
     codes: npt.NDArray[np.int64]
     sums: npt.NDArray[np.float64]
     weights: npt.NDArray[np.float64]
+    squares: npt.NDArray[np.float64]
     counts: npt.NDArray[np.int64]
+    groups: npt.NDArray[np.int64]
     sides: npt.NDArray[np.uint8]
     positions: npt.NDArray[np.float64]
     order: npt.NDArray[np.int64]
     left: npt.NDArray[np.float64]
+    direction: npt.NDArray[np.float64]
 
 
 @kernel
@@ -51,10 +57,13 @@ def make_categories(is_category, n_codes, n_classes):  # type: ignore[no-untyped
         np.empty(most, dtype=np.int64),
         np.empty((most, n_classes)),
         np.empty(most),
+        np.empty(most),
+        np.empty(most, dtype=np.int64),
         np.empty(most, dtype=np.int64),
         np.empty(most, dtype=np.uint8),
         np.empty(most),
         np.empty(most, dtype=np.int64),
+        np.empty(n_classes),
         np.empty(n_classes),
     )
 
@@ -171,26 +180,46 @@ def _random_subset(found, n_present, totals, weight, count, min_leaf, random_key
 
 @kernel
 def _place_on_principal_axis(found, n_present, totals, weight):  # type: ignore[no-untyped-def]
-    """Place each category along the first principal axis of the class shares, found by power steps."""
+    """Place each category along the first principal axis of the class shares, found by power steps.
+
+    A category has few of many classes, so that steps run over the entries that are not zero: as many as there are rows,
+    at most. The positions' weighted mean is zero, which is why the axis needs no centring.
+    """
     n_classes = len(totals)
-    shares = np.empty((n_present, n_classes))
+    n_entries = 0
     heaviest = 0
     for c in range(n_present):
         if found.weights[c] > found.weights[heaviest]:
             heaviest = c
         for j in range(n_classes):
-            shares[c, j] = found.sums[c, j] / found.weights[c] - totals[j] / weight
-    axis = shares[heaviest].copy()
+            n_entries += found.sums[c, j] != 0.0
+    starts = np.empty(n_present + 1, dtype=np.int64)
+    classes = np.empty(n_entries, dtype=np.int64)
+    starts[0] = 0
+    n_entries = 0
+    for c in range(n_present):
+        for j in range(n_classes):
+            if found.sums[c, j] != 0.0:
+                classes[n_entries] = j
+                n_entries += 1
+        starts[c + 1] = n_entries
+    axis = found.sums[heaviest] / found.weights[heaviest] - totals / weight
     for _ in range(POWER_STEPS):
+        centre = 0.0
+        for j in range(n_classes):
+            centre += totals[j] / weight * axis[j]
         for c in range(n_present):
-            found.positions[c] = 0.0
-            for j in range(n_classes):
-                found.positions[c] += shares[c, j] * axis[j]
-        length = 0.0
+            position = 0.0
+            for k in range(starts[c], starts[c + 1]):
+                position += found.sums[c, classes[k]] * axis[classes[k]]
+            found.positions[c] = position / found.weights[c] - centre
         for j in range(n_classes):
             axis[j] = 0.0
-            for c in range(n_present):
-                axis[j] += found.weights[c] * found.positions[c] * shares[c, j]
+        for c in range(n_present):
+            for k in range(starts[c], starts[c + 1]):
+                axis[classes[k]] += found.positions[c] * found.sums[c, classes[k]]
+        length = 0.0
+        for j in range(n_classes):
             length += axis[j] * axis[j]
         if length == 0.0:
             break
@@ -238,36 +267,26 @@ def _category_flag(is_category, f):  # type: ignore[no-untyped-def]
     return lambda is_category, f: is_category[f]
 
 
-def search_subset(  # type: ignore[no-untyped-def]
-    is_category, found, n_present, totals, weight, count, multilabel, random_key, min_leaf, f, best, split, sides
-):
-    """Search the best subset of a node's categories, keep it if its score beats ``best``, return the better score.
+@kernel
+def search_subset(found, n_present, totals, weight, count, multilabel, random_key, limits):  # type: ignore[no-untyped-def]
+    """Search the best subset of a node's categories; return its score and how many groups of categories there are.
 
-    Compiled to nothing for tables without category columns, which spares them the wait.
+    Categories are groups of one, but for those that `chance` pools.
     """
-    raise RuntimeError("compiled only")
-
-
-@overload(search_subset)
-def _search_subset(  # type: ignore[no-untyped-def]
-    is_category, found, n_present, totals, weight, count, multilabel, random_key, min_leaf, f, best, split, sides
-):
-    def nothing(  # type: ignore[no-untyped-def]
-        is_category, found, n_present, totals, weight, count, multilabel, random_key, min_leaf, f, best, split, sides
-    ):
-        return best
-
-    def search(  # type: ignore[no-untyped-def]
-        is_category, found, n_present, totals, weight, count, multilabel, random_key, min_leaf, f, best, split, sides
-    ):
-        score = best_subset(found, n_present, totals, weight, count, min_leaf, multilabel, random_key)
-        if score <= best:
-            return best
-        split[0] = f
-        for code in range(len(sides)):
-            sides[code] = ABSENT
+    n_groups = n_present
+    if limits.less_chance and random_key == 0:
+        n_groups = pool_single_samples(found, n_present, len(totals))
+    else:
         for c in range(n_present):
-            sides[found.codes[c]] = found.sides[c]
-        return score
+            found.groups[c] = c
+    score = best_subset(found, n_groups, totals, weight, count, limits.min_leaf, multilabel, random_key)
+    return score, n_groups
 
-    return nothing if isinstance(is_category, types.NoneType) else search
+
+@kernel
+def keep_subset(found, n_present, sides):  # type: ignore[no-untyped-def]
+    """Write the side of each category of the column into ``sides``."""
+    for code in range(len(sides)):
+        sides[code] = ABSENT
+    for c in range(n_present):
+        sides[found.codes[c]] = found.sides[found.groups[c]]
