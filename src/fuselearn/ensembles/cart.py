@@ -85,15 +85,16 @@ class CARTClassifier(TableClassifier):
     ``min_samples_split``. Other weights are compared with each other only; each row then counts once. Only the
     correction of splits by categories asks for different samples: copies of one are no further evidence.
 
-    With ``category_rule="corrected"``, the gain of the best subset of m categories in a node with N samples of k classes
-    is multiplied by
+    With ``category_rule="corrected"``, the gain of the best subset of m categories in a node with N samples of k
+    classes is multiplied by
 
-        max(0, 1 - E / B),     E = T (m - k) / (N - 1),
+        max(0, 1 - E / B),     E = T max(0, m - k) / (N - 1),
 
-    where B is the sum of squares between the categories, along the difference between the class shares of the two sides,
-    and T that of all samples: without any effect of the categories, B would be expected to be T (m - 1) / (N - 1).
-    Nothing changes for up to k categories, and little where each category has many samples. Categories with a single
-    sample in the node are taken together.
+    where B is the sum of squares between the categories, along the difference between the class shares of the two
+    sides, and T that of all samples: without any effect of the categories, B would be expected to be
+    T (m - 1) / (N - 1). Gains of up to k categories stay as they are, and so do nearly those of categories with many
+    samples each. Categories with a single sample in the node count as one category. A ``splitter`` that cuts at random
+    chooses no best subset, and nothing is subtracted.
 
     References
     ----------

@@ -57,6 +57,7 @@ def problems(draw, widths, may_have_categories):
         complexity=-1.0,
         max_features=draw(st.sampled_from([1, 2, ALL])),
         random_cuts=draw(st.booleans()),
+        less_chance=draw(st.booleans()),
     )
     counts = copies * rng.integers(0, 4, n_rows)
     return Problem(X, n_categories, y.astype(np.int32), n_classes, counts.astype(np.int32), chosen, seed)

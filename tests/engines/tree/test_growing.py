@@ -364,10 +364,11 @@ class TestWaysOfGrowing:
 
     limits = TreeSettings(complexity=-1.0)
 
+    @pytest.mark.parametrize("less_chance", [False, True])
     @pytest.mark.parametrize("max_features", [2**31 - 1, 2])
-    def test_sorted_columns_and_histograms_give_the_same_tree(self, grow, data, monkeypatch, max_features):
+    def test_sorted_columns_and_histograms_give_the_same_tree(self, grow, data, monkeypatch, max_features, less_chance):
         X, y, counts, n_categories = data
-        limits = self.limits._replace(max_features=max_features)
+        limits = self.limits._replace(max_features=max_features, less_chance=less_chance)
         monkeypatch.setattr(growing, "PRESORTED_ROWS", 10**9)
         columns, expected = grow(X, y, limits, counts, n_categories, seed=5)
         leaves = apply_codes(expected, columns)

@@ -11,11 +11,11 @@ and let B be the weighted sum of squares between the m categories along d, T tha
 categories dealt out at random among N samples, B would be expected to be T (m - 1) / (N - 1). So that part of the gain
 is taken for chance, and the gain counts
 
-    gain * max(0, 1 - E / B),     E = T (m - k) / (N - 1),
+    gain * max(0, 1 - E / B),     E = T max(0, m - k) / (N - 1),
 
 for k classes in the node. A subset has the choice among m - 1 differences between categories; k - 1 of them remain
 free, as a cut through a column of numbers may also choose its direction among the k classes, and nothing is subtracted
-for that. Up to k categories the rule is therefore rpart's, and it approaches rpart's with many samples per category.
+for that. So gains of up to k categories stay as they are, and nearly so do those of categories with many samples each.
 With several labels per sample, k - 1 is the number of labels that vary in the node.
 
 Copies of a sample are no further evidence. With weights w_i, w_c and q_c the sums of w_i and w_i^2 in category c, and w
