@@ -1,6 +1,7 @@
 """KFHE over multi-label classifiers: the recursion redone from its parts, resets, weights, and out-of-bag scores."""
 
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ from sklearn.multioutput import ClassifierChain
 from sklearn.tree import DecisionTreeClassifier
 
 from fuselearn.multilabel import BinaryRelevanceClassifier, CardinalityThreshold, KFHEMultilabelClassifier
-from fuselearn.multilabel.kfhe_multilabel import blend_label_scores, hamming_losses
+from fuselearn.multilabel.kfhe_multilabel import LabelTruth
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(100, 5)).round(2)
@@ -26,8 +27,8 @@ def answers(model, X):
 def test_blending_worked_out_by_hand():
     estimate = np.array([[0.8, 0.2], [0.3, 0.9]])
     scores = np.array([[0.6, 0.7], [0.9, 0.3]])
-    truth = np.array([[True, True], [True, False]])
-    measurement, losses, error, own, before = blend_label_scores(estimate, scores, truth, np.array([0.25, 0.75]))
+    truth = LabelTruth(np.array([0.25, 0.75]), np.array([[True, True], [True, False]]))
+    measurement, losses, error, own, before = truth.measure(estimate, SimpleNamespace(scores=lambda: scores))
     np.testing.assert_allclose(measurement, [[0.7, 0.45], [0.6, 0.6]])
     np.testing.assert_allclose(losses, [0.5, 0.5])
     assert error == pytest.approx(0.5)
@@ -36,7 +37,7 @@ def test_blending_worked_out_by_hand():
 
 
 def test_a_score_of_one_half_does_not_mean_the_label():
-    np.testing.assert_array_equal(hamming_losses(np.full((1, 2), 0.5), np.array([[True, False]])), [0.5])
+    np.testing.assert_array_equal(LabelTruth(np.ones(1), np.array([[True, False]])).losses(np.full((1, 2), 0.5)), [0.5])
 
 
 @pytest.mark.parametrize("estimator", [RandomForestClassifier(5), None, BinaryRelevanceClassifier("tree")])

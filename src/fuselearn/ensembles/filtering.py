@@ -1,56 +1,76 @@
-"""The loop of KFHE: two Kalman filters side by side.
+"""Algorithm 1 of the KFHE paper: two Kalman filters side by side.
 
-The model filter (the papers' kf-m) estimates the scores of the training rows; its measurements are trained models. The
-weight filter (kf-w) estimates how much each row should count when the next model's training sample is drawn; it raises
-the weights of rows that are still wrong. The loop knows neither classes nor labels: what a measurement is, and how
-wrong it is, is for the caller to say.
+kf-m estimates the scores y of the training samples; its measurements are trained models h_t. kf-w estimates the weights
+w by which the next model's training sample is drawn; it raises the weights of samples that are still wrong. The loop
+knows neither classes nor labels: what is wrong, the :class:`Truth` says.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from fuselearn._kernels import kernel
-from fuselearn.filters import KalmanFilter
+from fuselearn.engines.fusing import measure_weights, normalise
+from fuselearn.filters import Halfway, KalmanFilter
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+Scores = npt.NDArray[np.float64]
 Weights = npt.NDArray[np.float64]
 
 
 class Measurement(NamedTuple):
-    """What a trained model says about the training rows."""
+    """What a trained model says about the training samples."""
 
-    scores: npt.NDArray[np.float64]
-    """The measurement z: the mean of the estimate and the model's scores."""
+    z: Scores | Halfway
+    """The mean of the estimate y and the model's scores."""
     loss: npt.NDArray[Any]
-    """How wrong z is in each row, from 0 to 1; bool where it is either right or wrong."""
+    """How wrong z is for each sample, from 0 to 1; bool where it is either right or wrong."""
     error: float
     """R, the weighted mean of the loss."""
-    own_error: float
+    model_error: float
     """The same for the model alone."""
     estimate_error: float
     """The same for the estimate before the measurement."""
 
 
-class Step(NamedTuple):
-    """A trained model, and the errors of its measurement."""
+@dataclass(frozen=True)
+class Truth:
+    """The right answers for the training samples; subclasses say what is wrong.
 
-    component: Any
-    error: float
-    own_error: float
-    estimate_error: float
+    Parameters
+    ----------
+    shares : array of shape (n_samples,)
+        What each sample counts; they sum to 1.
+    """
+
+    shares: Weights
+
+    def losses(self, scores: Scores) -> npt.NDArray[Any]:
+        """Return how wrong the scores of each sample are, from 0 to 1."""
+        raise NotImplementedError
+
+    def error(self, scores: Scores) -> float:
+        """Return the weighted mean of the losses."""
+        return float(self.shares @ self.losses(scores))
+
+    def measure(self, y: Scores, h: Any) -> Measurement:
+        """Compute the measurement z = (y + h) / 2 and its error."""
+        scores = h.scores()
+        z = 0.5 * (y + scores)
+        loss = self.losses(z)
+        return Measurement(z, loss, float(self.shares @ loss), self.error(scores), self.error(y))
 
 
 class FilterRun(NamedTuple):
-    """What the loop leaves behind."""
+    """The models and the trace of the filters."""
 
     components: list[Any]
     gains: Weights
@@ -61,112 +81,74 @@ class FilterRun(NamedTuple):
     weights: Weights
 
 
-def run_filters(
-    first: Any,
-    step: Callable[[KalmanFilter, KalmanFilter, int, float], Step],
-    error_of: Callable[[npt.NDArray[np.float64]], float],
-    shares: Weights,
+def train_kfhe(
+    h_0: Any,
+    train: Callable[[Weights, int], Any],
+    truth: Truth,
     seeds: list[int],
     *,
-    guessing_error: float | None = None,
+    linear: bool = False,
+    guessing_error: float = math.inf,
     process_noise: float = 0.0,
 ) -> FilterRun:
-    """Train one model per seed, each on a sample that the weight filter draws, and fuse them.
+    """Train one model per seed, each on a sample drawn by the weights of kf-w, and fuse them by kf-m.
 
     Parameters
     ----------
-    first : Component
-        The model trained on all rows; its scores are the first estimate.
-    step : callable
-        ``step(models, weights, seed, error_limit)`` trains a model on rows drawn by the weight filter, and lets both
-        filters take it in, unless its own error reaches the limit.
-    error_of : callable
-        Error of an estimate on the training rows.
-    shares : array of shape (n_rows,)
-        Initial row weights, in all 1.
+    h_0 : Component
+        The model trained on all samples; its scores are the first estimate.
+    train : callable
+        ``train(weights, seed)`` returns a model trained on samples drawn by the weights.
+    truth : Truth
+        What measurements are compared with; its shares are the initial weights.
     seeds : list of int
         One for each measurement.
-    guessing_error : float, optional
-        A model with at least this error is thrown away, once, and replaced by one drawn with the initial weights.
+    linear : bool
+        Whether weights are measured as in KFHE-l instead of KFHE-e.
+    guessing_error : float
+        A model with at least this error is discarded, once, and replaced by one drawn with the initial weights.
     process_noise : float
-        Variance added to both filters before each measurement.
+        Variance added to both filters by each time update.
     """
-    components = [first]
-    models = KalmanFilter(first.scores(), process_noise=process_noise)
-    weights = KalmanFilter(shares, process_noise=process_noise)
-    error_limit = math.inf if guessing_error is None else guessing_error
-    gains, variances, errors, train_errors, resets = [], [], [], [], []
+    models, gains, variances, errors, train_errors, resets = [h_0], [], [], [], [], []
+    kf_m = KalmanFilter(h_0.scores(), process_noise=process_noise)
+    kf_w = KalmanFilter(truth.shares, process_noise=process_noise)
     for t, seed in enumerate(seeds, start=1):
-        models.predict()
-        weights.predict()
-        taken = step(models, weights, seed, error_limit)
-        train_errors.append(taken.estimate_error)
-        if taken.own_error >= error_limit:
-            weights.state[:] = shares
-            weights.variance = 1.0
+        kf_m.predict()
+        kf_w.predict()
+
+        h = train(kf_w.state, seed)
+        measured = truth.measure(kf_m.state, h)
+        train_errors.append(measured.estimate_error)
+        if measured.model_error >= guessing_error:
+            kf_w = KalmanFilter(truth.shares, process_noise=process_noise)
+            h = train(kf_w.state, seed + 1)
+            measured = truth.measure(kf_m.state, h)
             resets.append(t)
-            taken = step(models, weights, seed + 1, math.inf)
-        components.append(taken.component)
-        gains.append(models.gain)
-        variances.append(models.variance)
-        errors.append(taken.error)
-        if models.gain == 0.0:  # the estimate is certain, so no measurement can change it any more
+
+        kf_m.update(measured.z, measured.error)
+        kf_w.update(measure_weights(kf_w.state, measured.loss, truth.shares, linear), measured.error)
+        normalise(kf_w.state)
+
+        models.append(h)
+        gains.append(kf_m.gain)
+        variances.append(kf_m.variance)
+        errors.append(measured.error)
+        if kf_m.gain == 0.0:  # the estimate is certain: no measurement can change it any more
             break
-    train_errors.append(error_of(models.state))
     return FilterRun(
-        components=components,
+        components=models,
         gains=np.array(gains),
         variances=np.array(variances),
         errors=np.array(errors),
-        train_errors=np.array(train_errors),
+        train_errors=np.array([*train_errors, truth.error(kf_m.state)]),
         resets=np.array(resets, dtype=np.int64),
-        weights=weights.state,
+        weights=kf_w.state,
     )
 
 
-def take_in(
-    component: Any,
-    measured: Measurement,
-    models: KalmanFilter,
-    weights: KalmanFilter,
-    shares: Weights,
-    linear: bool,
-    error_limit: float,
-) -> Step:
-    """Let both filters take in what a model says, unless its own error reaches the limit."""
-    if measured.own_error < error_limit:
-        models.update(measured.scores, measured.error)
-        pull_weights(weights.state, measured.loss, shares, linear, weights.weigh(measured.error))
-    return Step(component, measured.error, measured.own_error, measured.estimate_error)
-
-
-@kernel
-def pull_weights(weights, loss, shares, linear, gain):  # type: ignore[no-untyped-def]
-    """Measure the row weights, in which wrong rows count more, pull them towards that, and let them sum to one.
-
-    Exponential: w_i exp(loss_i + 1/n). Linear: 1/n + w_i loss_i, scaled to sum to one; 1/n is the initial weight.
-    """
-    measured_sum = 1.0
-    if linear:
-        measured_sum = 0.0
-        for i in range(len(weights)):
-            measured_sum += shares[i] + weights[i] * loss[i]
-    right_factor = math.exp(1.0 / len(weights))
-    total = 0.0
-    for i in range(len(weights)):
-        if linear:
-            measured = (shares[i] + weights[i] * loss[i]) / measured_sum
-        else:
-            factor = 1.0 if loss[i] == 0 else math.e if loss[i] == 1 else math.exp(loss[i])
-            measured = weights[i] * (factor * right_factor)
-        weights[i] += gain * (measured - weights[i])
-        total += weights[i]
-    for i in range(len(weights)):
-        weights[i] /= total
-
-
 def closed_form_coefficients(gains: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Give each model's weight in the final estimate.
+    """Return each model's weight in the final estimate.
 
     The recursion y_t = (1 - K_t/2) y_{t-1} + (K_t/2) h_t unrolls to a weighted sum of h_0, ..., h_T with the weights
     (K_t / 2) times the product of (1 - K_s / 2) over all later s, and K_0 / 2 read as 1.
@@ -182,7 +164,7 @@ def closed_form_coefficients(gains: npt.NDArray[np.float64]) -> npt.NDArray[np.f
 
 
 class FilterTrace:
-    """The fitted attributes of an estimator that is trained by :func:`run_filters`, and their figure."""
+    """The fitted attributes of an estimator that is trained by :func:`train_kfhe`, and their figure."""
 
     n_iter_: int
     gains_: Weights

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
+from fuselearn.engines.fusing import compare_votes
 from fuselearn.ensembles.base import (
     check_choice,
     check_number,
@@ -19,12 +22,39 @@ from fuselearn.ensembles.base import (
     make_generator,
     read_weights,
 )
-from fuselearn.ensembles.blending import blend_scores, fuse_votes
 from fuselearn.ensembles.cart import CARTClassifier
 from fuselearn.ensembles.components import ComponentEnsemble, measure_all_rows
-from fuselearn.ensembles.filtering import FilterTrace, Step, closed_form_coefficients, run_filters, take_in
-from fuselearn.filters import KalmanFilter
+from fuselearn.ensembles.filtering import (
+    FilterTrace,
+    Measurement,
+    Scores,
+    Truth,
+    closed_form_coefficients,
+    train_kfhe,
+)
+from fuselearn.filters import Halfway
+from fuselearn.sensors import Component
 from fuselearn.sensors.fusion import component_scores
+
+
+@dataclass(frozen=True)
+class ClassTruth(Truth):
+    """The true classes of the training samples: the largest score, the first of equal ones, should be theirs."""
+
+    classes: npt.NDArray[np.int32]
+    vote: str
+
+    def losses(self, scores: Scores) -> npt.NDArray[np.bool_]:
+        """Return which samples are wrong."""
+        return scores.argmax(axis=1) != self.classes
+
+    def measure(self, y: Scores, h: Component) -> Measurement:
+        """Compute the measurement z of a model, which counts with its votes or with its scores."""
+        if self.vote == "probability":
+            return super().measure(y, h)
+        votes = h.votes()
+        wrong, errors = compare_votes(y, votes, self.classes, self.shares)
+        return Measurement(Halfway(votes), wrong, *errors)
 
 
 class KFHEClassifier(FilterTrace, ComponentEnsemble):
@@ -149,35 +179,17 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble):
         check_choice("weighting", self.weighting, ("exponential", "linear"))
         check_choice("vote", self.vote, ("class", "probability"))
         check_number("process_noise", self.process_noise, 0.0)
-        sensor, truth = self._bind(X, y)
+        sensor, classes = self._bind(X, y)
         sample_weight = read_weights(sample_weight, X, sensor.n_rows)
-        rng = make_generator(self.random_state)
-        if sample_weight is None:
-            shares = np.full(sensor.n_rows, 1.0 / sensor.n_rows)
-        else:
-            shares = sample_weight / sample_weight.sum()
-        seeds = rng.integers(2**62, size=n_estimators + 1).tolist()
-
-        linear = self.weighting == "linear"
-
-        def step(models: KalmanFilter, weights: KalmanFilter, seed: int, error_limit: float) -> Step:
-            component = sensor.measure_sample(weights.state, seed, cover=True)
-            if self.vote == "class":
-                errors = fuse_votes(models, weights, component.votes(), truth, shares, linear, error_limit)
-                return Step(component, *errors)
-            measured = blend_scores(models.state, component.scores(), truth, shares)
-            return take_in(component, measured, models, weights, shares, linear, error_limit)
-
-        def error_of(estimate: npt.NDArray[np.float64]) -> float:
-            return float(shares @ (estimate.argmax(axis=1) != truth))
-
-        run = run_filters(
+        weights = np.ones(sensor.n_rows) if sample_weight is None else sample_weight
+        seeds = make_generator(self.random_state).integers(2**62, size=n_estimators + 1).tolist()
+        run = train_kfhe(
             measure_all_rows(sensor, sample_weight, seeds[0]),
-            step,
-            error_of,
-            shares,
+            lambda weights, seed: sensor.measure_sample(weights, seed, cover=True),
+            ClassTruth(weights / weights.sum(), classes, self.vote),
             seeds[1:],
-            guessing_error=error_of_guessing(sensor.n_classes) if self.reset else None,
+            linear=self.weighting == "linear",
+            guessing_error=error_of_guessing(sensor.n_classes) if self.reset else math.inf,
             process_noise=self.process_noise,
         )
         self._keep_trace(run)

@@ -1,5 +1,5 @@
-"""Filters: Kalman arithmetic on arrays, knowing nothing about classifiers."""
+"""The Kalman filter: time update, measurement update. Knows arrays, nothing about classifiers."""
 
-from fuselearn.filters.kalman import KalmanFilter, gain_of
+from fuselearn.filters.kalman import Halfway, KalmanFilter
 
-__all__ = ["KalmanFilter", "gain_of"]
+__all__ = ["Halfway", "KalmanFilter"]

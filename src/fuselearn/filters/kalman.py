@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn._kernels import inlined, kernel
 from fuselearn._messages import show
+from fuselearn.engines.fusing import pull, pull_halfway
+
+
+class Halfway(NamedTuple):
+    """The measurement z = (x + one_hot(votes)) / 2 of a state x, which the filter need not write out."""
+
+    votes: npt.NDArray[np.int32]
+    """For each row of the state, the number of the entry that is 1."""
 
 
 class KalmanFilter:
@@ -86,49 +94,29 @@ class KalmanFilter:
             self.variance *= self.transition**2
         self.variance += self.process_noise
 
-    def update(self, measurement: npt.ArrayLike, error: float) -> float:
+    def update(self, measurement: npt.ArrayLike | Halfway, error: float) -> float:
         """Do the measurement update, and return the gain.
 
         Parameters
         ----------
-        measurement : array
+        measurement : array or Halfway
             z, of the state's shape.
-        error : float
-            R, the measurement's variance.
-        """
-        measurement = np.ascontiguousarray(measurement, dtype=np.float64)
-        if measurement.shape != self.state.shape:
-            raise ValueError(f"measurement has shape {measurement.shape}; the state has shape {self.state.shape}.")
-        gain = self.weigh(error)
-        _pull(self.state.ravel(), measurement.ravel(), gain)
-        return gain
-
-    def weigh(self, error: float) -> float:
-        """Do a measurement update but for the state, which is left to the caller; return the gain.
-
-        Parameters
-        ----------
         error : float
             R, the measurement's variance.
         """
         if not 0 <= error < math.inf:
             raise ValueError(f"error must be a finite number of at least 0, not {show(error)}.")
-        self.gain = _gain(self.variance, error)
-        self.variance -= self.gain * self.variance
-        return self.gain
-
-
-def _gain(variance, error):  # type: ignore[no-untyped-def]
-    """Give the gain K = P / (P + R), 0 if both are 0."""
-    uncertainty = variance + error
-    return variance / uncertainty if uncertainty > 0 else 0.0
-
-
-gain_of = inlined(_gain)
-
-
-@kernel
-def _pull(state, towards, gain):  # type: ignore[no-untyped-def]
-    """Move the state in place, without the passing arrays that NumPy would make."""
-    for i in range(len(state)):
-        state[i] += gain * (towards[i] - state[i])
+        uncertainty = self.variance + error
+        gain = self.variance / uncertainty if uncertainty > 0 else 0.0
+        if isinstance(measurement, Halfway):
+            fits = measurement.votes.shape == self.state.shape[:1] and self.state.ndim == 2
+            if not (fits and pull_halfway(self.state, measurement.votes, gain)):
+                raise ValueError(f"votes must name one column of each row of the state, of shape {self.state.shape}.")
+        else:
+            z = np.ascontiguousarray(measurement, dtype=np.float64)
+            if z.shape != self.state.shape:
+                raise ValueError(f"measurement has shape {z.shape}; the state has shape {self.state.shape}.")
+            pull(self.state.ravel(), z.ravel(), gain)
+        self.gain = gain
+        self.variance -= gain * self.variance
+        return gain

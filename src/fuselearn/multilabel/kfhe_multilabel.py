@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -14,15 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._messages import show
 from fuselearn.ensembles.base import check_choice, check_flag, check_number, check_whole_number, validate_rows
-from fuselearn.ensembles.filtering import (
-    FilterTrace,
-    Measurement,
-    Step,
-    closed_form_coefficients,
-    run_filters,
-    take_in,
-)
-from fuselearn.filters import KalmanFilter
+from fuselearn.ensembles.filtering import FilterTrace, Truth, closed_form_coefficients, train_kfhe
 from fuselearn.multilabel.base import Labels, Scores, Weights
 from fuselearn.multilabel.estimator_sensor import EstimatorLabelSensor
 from fuselearn.multilabel.fusion import FusedClassifier, LabelComponent, LabelSum
@@ -34,6 +28,24 @@ Counts = npt.NDArray[np.int32]
 
 # Hamming loss of a model that knows nothing.
 GUESSING_LOSS = 0.5
+
+
+@dataclass(frozen=True)
+class LabelTruth(Truth):
+    """The true labels of the training samples; scores above 0.5 mean the label.
+
+    Examples
+    --------
+    >>> truth = LabelTruth(np.array([0.5, 0.5]), np.array([[True, False], [True, False]]))
+    >>> truth.losses(np.array([[0.9, 0.5], [0.2, 0.8]]))
+    array([0., 1.])
+    """
+
+    labels: npt.NDArray[np.bool_]
+
+    def losses(self, scores: Scores) -> Weights:
+        """Return for each sample the share of labels that are wrong."""
+        return np.mean((scores > 0.5) != self.labels, axis=1)
 
 
 class FilteredClassifier(FilterTrace, FusedClassifier):
@@ -75,23 +87,13 @@ class FilteredClassifier(FilterTrace, FusedClassifier):
         shares = np.full(n_rows, 1.0 / n_rows) if weights is None else weights / weights.sum()
         seeds = rng.integers(2**62, size=self.n_estimators + 1).tolist()
         n_draws = count_draws(self.max_samples, n_rows)
-        truth = Y > 0
-
-        def step(models: KalmanFilter, chances: KalmanFilter, seed: int, error_limit: float) -> Step:
-            component = self._train_next(sensor, draw_counts(seed, chances.state, n_draws), seed)
-            measured = blend_label_scores(models.state, component.scores(), truth, shares)
-            return take_in(component, measured, models, chances, shares, self.weighting == "linear", error_limit)
-
-        def error_of(estimate: Scores) -> float:
-            return float(shares @ hamming_losses(estimate, truth))
-
-        run = run_filters(
+        run = train_kfhe(
             self._train_first(sensor, *self._count_rows(weights, n_rows), seeds[0]),
-            step,
-            error_of,
-            shares,
+            lambda weights, seed: self._train_next(sensor, draw_counts(seed, weights, n_draws), seed),
+            LabelTruth(shares, Y > 0),
             seeds[1:],
-            guessing_error=GUESSING_LOSS if self.reset else None,
+            linear=self.weighting == "linear",
+            guessing_error=GUESSING_LOSS if self.reset else math.inf,
             process_noise=self.process_noise,
         )
         self._keep_trace(run)
@@ -261,22 +263,3 @@ class KFHEMultilabelClassifier(FilteredClassifier):
         """The fitted classifiers; None for one whose sample had constant labels only."""
         check_is_fitted(self)
         return [component.model for component in self._fused_.components]
-
-
-def blend_label_scores(estimate: Scores, scores: Scores, truth: npt.NDArray[np.bool_], shares: Weights) -> Measurement:
-    """Average an estimate with a component's scores; the loss of a row is its share of wrong labels."""
-    measurement = 0.5 * (estimate + scores)
-    losses = hamming_losses(measurement, truth)
-    own_error, estimate_error = (float(shares @ hamming_losses(of, truth)) for of in (scores, estimate))
-    return Measurement(measurement, losses, float(shares @ losses), own_error, estimate_error)
-
-
-def hamming_losses(scores: Scores, truth: npt.NDArray[np.bool_]) -> Weights:
-    """Give for each row the share of labels that are wrong if scores above 0.5 mean the label.
-
-    Examples
-    --------
-    >>> hamming_losses(np.array([[0.9, 0.5], [0.2, 0.8]]), np.array([[True, False], [True, False]]))
-    array([0., 1.])
-    """
-    return np.mean((scores > 0.5) != truth, axis=1)
