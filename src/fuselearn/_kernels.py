@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
@@ -19,13 +18,10 @@ from fuselearn._kernel_cache import KernelCache
 
 __all__ = [
     "bits_of",
-    "eight_bytes",
     "float_of",
-    "high_product",
     "inlined",
     "kernel",
     "larger",
-    "leading_zeros",
     "lowest_bit",
     "vectorised",
 ]
@@ -97,45 +93,3 @@ def lowest_bit(typing_context: Any, word: Any) -> Any:
         return builder.cttz(args[0], context.get_constant(types.boolean, True))
 
     return types.uint64(types.uint64), generate
-
-
-@intrinsic
-def leading_zeros(typing_context: Any, word: Any) -> Any:
-    """Count the bits above the highest one that is set in a word of 64 bits, of which one must be set."""
-    if word != types.uint64:
-        return None
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.ctlz(args[0], context.get_constant(types.boolean, True))
-
-    return types.uint64(types.uint64), generate
-
-
-@intrinsic
-def high_product(typing_context: Any, a: Any, b: Any) -> Any:
-    """Give the upper 64 of the 128 bits of the product of two words."""
-    if (a, b) != (types.uint64, types.uint64):
-        return None
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        wide = ir.IntType(128)
-        product = builder.mul(*(builder.zext(factor, wide) for factor in args))
-        return builder.trunc(builder.lshr(product, wide(64)), ir.IntType(64))
-
-    return types.uint64(types.uint64, types.uint64), generate
-
-
-@intrinsic
-def eight_bytes(typing_context: Any, text: Any, start: Any) -> Any:
-    """Give eight bytes of an array as a word, the first of them lowest. They must lie inside of the array."""
-    if not (isinstance(text, types.Array) and text.dtype == types.uint8 and text.layout == "C"):
-        return None
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        array = context.make_array(text)(context, builder, args[0])
-        address = builder.gep(array.data, [args[1]])
-        word = builder.load(builder.bitcast(address, ir.IntType(64).as_pointer()))
-        word.align = 1
-        return word
-
-    return types.uint64(text, start), generate

@@ -1,9 +1,16 @@
 """Blocks of a file are the file."""
 
-import pandas as pd
-import pytest
+import gzip
+from unittest import mock
 
-from fuselearn.datasets import DatasetError, TableStream, Wanted
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from fuselearn.datasets import DatasetError, TableStream, TextFormat, Wanted, streaming
 
 TABLE = pd.DataFrame({"a": range(10), "b": list("xyxyxyxyx?"), "c": [0.5] * 10})
 
@@ -105,3 +112,124 @@ def test_a_file_without_samples_is_a_block_without_samples(tmp_path):
         [block] = TableStream(tmp_path / name, Wanted(["a"], ["b"], index="b"))
         assert block.shape == (0, 2)
         assert block["a"].dtype == float
+
+
+numbers = st.one_of(
+    st.floats(allow_nan=False, allow_infinity=False).map(repr), st.sampled_from(["", "NA", "?", "7", "-3e2"])
+)
+quoted = st.text('a"\n\r,é ', max_size=5).map(lambda text: '"' + text.replace('"', '""') + '"')
+odd = st.one_of(st.sampled_from(["inf", " 7", "+7", "x", '"', '5" pipe', "\ufeff", "\u2028"]), st.text(max_size=3))
+ends = st.sampled_from(["\n"] * 20 + ["\r\n"] * 5 + ["\n\n", "\r", ""])
+
+
+def lines(cells, least=2, most=2):
+    cells = st.lists(cells, min_size=least, max_size=most)
+    return st.builds(lambda cells, end: ",".join(cells) + end, cells, ends)
+
+
+headers = st.sampled_from(["a,b\n"] * 5 + ["a,b\r\n", "\ufeffa,b\n", "\na,b\n", '"a",b\n', "a, b\n", "a,b\r"])
+plain_lines = st.one_of(lines(numbers), st.builds("{},{}\n".format, numbers, quoted))
+any_line = st.one_of(plain_lines, plain_lines, lines(st.one_of(numbers, quoted, odd), 1, 3))
+texts = st.one_of(
+    *(st.lists(line, min_size=3, max_size=20).map("".join) for line in (lines(numbers), plain_lines, any_line))
+)
+chosen = st.sampled_from([Wanted(["a", "b"]), Wanted(["b", "a"]), Wanted(["b"]), Wanted(["a"])])
+
+BY_PANDAS = TextFormat(encoding="utf-8-sig")
+"""pyarrow reads files whose encoding is utf-8; pandas those of every other one, though it may be the same."""
+
+
+def read(path, wanted, block_bytes=streaming.BLOCK_BYTES, form=None):
+    """Read all samples of a file, or return the sentence that says why there are none."""
+    with mock.patch.object(streaming, "BLOCK_BYTES", block_bytes):
+        try:
+            blocks = list(TableStream(path, wanted, block_rows=3, form=form))
+        except DatasetError as error:
+            return str(error).replace("utf-8-sig", "utf-8")
+    assert all(len(block) <= 3 for block in blocks)
+    return pd.concat(blocks, ignore_index=True)
+
+
+@pytest.fixture(scope="module")
+def any_path(tmp_path_factory):
+    return tmp_path_factory.mktemp("streaming") / "table.csv"
+
+
+@given(headers, texts, chosen, st.sampled_from([8, 30, 60, 100, 10**6]))
+@example("a,b\n", '1,"x\ny"\n2,z\n', Wanted(["a"]), 8)
+@example("a,b\n", "1,2\n3,4\n5,6,7\n", Wanted(["a", "b"]), 8)
+@example("a,b\n", "1,2\n3,4\n\ufeff5,6\n7,8\n", Wanted(["a"]), 8)
+@example("a,b\n", "1,2\n3,x\n", Wanted(["a", "b"]), 8)
+@example("a,b\n", "\n" * 20, Wanted(["a", "b"]), 8)
+def test_any_text_gives_the_samples_or_the_error_of_pandas(any_path, header, rows, wanted, block_bytes):
+    any_path.write_text(header + rows, encoding="utf-8", errors="ignore", newline="")
+    expected, found = read(any_path, wanted, form=BY_PANDAS), read(any_path, wanted, block_bytes)
+    if isinstance(expected, pd.DataFrame):
+        pd.testing.assert_frame_equal(found, expected, check_exact=True)
+    else:
+        assert found == expected
+
+
+digits = st.text("0123456789", min_size=1, max_size=22)
+decimals = st.builds(
+    "{}{}{}{}".format,
+    st.sampled_from(["", "-"]),
+    digits,
+    st.one_of(st.just(""), st.just("."), digits.map(".{}".format)),
+    st.one_of(st.just(""), st.builds("{}{}".format, st.sampled_from(["e", "E", "e+", "e-"]), st.integers(0, 290))),
+)
+
+
+@given(st.lists(decimals, min_size=1, max_size=30))
+@example(["9007199254740993", "9007199254740992.5", "1e23", "8.5e22", "2.2250738585072011e-308", "5e-324", "-0.0"])
+@example(["18446744073709551616", "0.1000000000000000055511151231257827021181583404541015625", "1" * 40])
+def test_every_decimal_becomes_the_nearest_float(any_path, cells):
+    any_path.write_text("a,b\n" + "".join(f"{cell},1\n" for cell in cells))
+    found = read(any_path, Wanted(["a"]))["a"].to_numpy()
+    assert found.view(np.uint64).tolist() == np.array([float(cell) for cell in cells]).view(np.uint64).tolist()
+
+
+@pytest.fixture
+def many_samples(tmp_path):
+    """Write a file of 3,000 samples and return its values, too."""
+    values = np.random.default_rng(0).normal(size=(3000, 2))
+    pd.DataFrame(values, columns=["a", "b"]).to_csv(tmp_path / "many.csv", index=False)
+    return tmp_path / "many.csv", values
+
+
+def test_gzipped_files_are_unpacked_block_by_block(many_samples, tmp_path):
+    path, values = many_samples
+    packed = tmp_path / "many.csv.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    np.testing.assert_array_equal(read(packed, Wanted(["a", "b"]), 5000), values)
+
+
+def test_memory_is_bounded_by_the_blocks_not_by_the_file(tmp_path):
+    n_samples, line = 40_000, "0.125,0.5\n"
+    (tmp_path / "long.csv").write_text("a,b\n" + line * n_samples)
+    before, most = pa.total_allocated_bytes(), 0
+    with mock.patch.object(streaming, "BLOCK_BYTES", 1000):
+        for block in TableStream(tmp_path / "long.csv", Wanted(["a", "b"])):
+            most = max(most, pa.total_allocated_bytes() - before)
+            assert len(block) <= 1000 // len(line)
+    assert most < len(line) * n_samples / 2
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("1.5,wide", "column 'b' holds 'wide' in line 2503, where the model expects a number"),
+        ("1.5,2.5,3.5", "Expected 2 fields in line 2503, saw 3"),
+    ],
+)
+def test_samples_before_a_mistake_are_read_once_and_its_line_is_named(many_samples, line, sentence):
+    path, values = many_samples
+    lines = path.read_text().splitlines()
+    lines[2502] = line
+    path.write_text("\n".join(lines))
+    blocks = []
+    with mock.patch.object(streaming, "BLOCK_BYTES", 1000), pytest.raises(DatasetError, match=sentence):
+        blocks.extend(TableStream(path, Wanted(["a", "b"]), block_rows=100))
+    found = pd.concat(blocks).to_numpy()
+    assert len(found) > 2000
+    np.testing.assert_array_equal(found, values[: len(found)])

@@ -1,19 +1,16 @@
-"""Reading a table of new rows block by block, so that a file may be larger than memory."""
+"""Reading a table of new samples block by block, so that a file may be larger than memory."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fuselearn.datasets import segments
 from fuselearn.datasets.arff import ArffTable
 from fuselearn.datasets.dataset import DatasetError
 from fuselearn.datasets.delimited import TextFormat, use_points
-from fuselearn.datasets.storage import exact_floats
 from fuselearn.datasets.tables import csv_options, file_kind, read_columns, read_whole, reading_errors
 from fuselearn.datasets.targets import name_columns, require_columns
 
@@ -21,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 BLOCK_ROWS = 50_000
-MOST_THREADS = 8  # each holds a segment in memory, and a few read as fast as a disk can
+BLOCK_BYTES = 4 * 2**20  # pyarrow reads up to 36 blocks ahead
 
 
 @dataclass(frozen=True)
@@ -161,35 +158,40 @@ class TableStream:
             **dict.fromkeys([*self.wanted.texts, *index, *self.ignored], "str"),
             **dict.fromkeys(self.wanted.numbers, "float64"),
         }
-        n_rows = 0
-        if not self.wanted.texts and not index and self.form.is_plain and self._is_large():
+        n_read = 0
+        if self.form.is_plain and self.wanted.names == list(self.wanted.numbers) and not index:
+            from pyarrow import ArrowException
+
             try:
-                for block in self._segment_blocks(options):
+                for block in self._number_blocks(options):
                     yield block
-                    n_rows += len(block)
-                if n_rows:
-                    return
-            except segments.NotCutError:
-                pass  # and see what a reader from the beginning makes of it
+                    n_read += len(block)
+                return
+            except (ArrowException, OSError, KeyError):
+                pass  # pandas reads what pyarrow does not, such as numbers with a plus, and says what is wrong
         with reading_errors(self.path, self.form):
-            yield from self._blocks_in_one_go(options, n_rows)
+            yield from self._pandas_blocks(options, n_read)
 
-    def _is_large(self) -> bool:
-        return self.path.stat().st_size > segments.SEGMENT_BYTES
+    def _number_blocks(self, options: dict[str, Any]) -> Iterator[pd.DataFrame]:
+        """Read columns of numbers with pyarrow, which parses the next blocks while one is used."""
+        import pyarrow as pa
+        from pyarrow import csv
 
-    def _segment_blocks(self, options: dict[str, Any]) -> Iterator[pd.DataFrame]:
-        from joblib import cpu_count
-
-        parser = segments.SegmentParser(self.columns, self.wanted.names, options)
-        # Where pandas has to be asked for exact floats, it holds the interpreter's lock for each of them.
-        n_threads = 1 if exact_floats() else min(cpu_count(), MOST_THREADS)
-        with closing(segments.read_segments(self.path, parser, n_threads, segments.SEGMENT_BYTES)) as frames:
-            for frame in frames:
+        names = self.wanted.names
+        convert = csv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.float64()), include_columns=names, null_values=options["na_values"]
+        )
+        parse = csv.ParseOptions(delimiter=options["sep"], newlines_in_values=True)
+        # The threads that predict have the other processors.
+        read = csv.ReadOptions(block_size=BLOCK_BYTES, use_threads=False)
+        with csv.open_csv(self.path, read_options=read, parse_options=parse, convert_options=convert) as batches:
+            for batch in batches:
+                frame = batch.to_pandas()
                 for start in range(0, len(frame), self.block_rows):
                     yield frame.iloc[start : start + self.block_rows]
 
-    def _blocks_in_one_go(self, options: dict[str, Any], n_given: int) -> Iterator[pd.DataFrame]:
-        """Read from the beginning of the file, and yield what comes after the rows that have been given already."""
+    def _pandas_blocks(self, options: dict[str, Any], n_read: int) -> Iterator[pd.DataFrame]:
+        """Read with pandas, which knows every form of text, and yield what comes after the first `n_read` samples."""
         import pandas as pd
 
         n_rows = 0
@@ -197,8 +199,8 @@ class TableStream:
             with pd.read_csv(self.path, chunksize=self.block_rows, **options) as blocks:
                 for block in blocks:
                     n_rows += len(block)
-                    if n_rows > n_given or not n_given:
-                        rest = block.iloc[max(n_given - n_rows, -len(block)) :]
+                    if n_rows > n_read or not n_read:
+                        rest = block.iloc[max(n_read - n_rows, -len(block)) :]
                         yield self._arrange(use_points(rest, self.form.decimal))
         except (DatasetError, UnicodeError, pd.errors.ParserError):
             raise
