@@ -8,8 +8,12 @@ OLDEST_TESTS := tests/ensembles/test_kfhe.py tests/ensembles/test_base.py tests/
 	tests/combine/test_fixed.py tests/codes/test_classifier.py tests/multilabel/test_homer.py \
 	tests/multilabel/test_pct_forest.py tests/datasets/test_tables.py tests/datasets/test_streaming.py \
 	tests/io/test_files.py tests/io/test_onnx_models.py tests/cli/test_models.py tests/filters
+# What calls kernels, without scikit-learn's checks of estimators, which `make test` runs.
+KERNEL_TESTS := tests/engines tests/filters tests/sensors tests/ensembles tests/multilabel tests/combine tests/codes \
+	--ignore tests/ensembles/test_common.py --ignore tests/multilabel/test_checks.py \
+	--ignore tests/combine/test_common.py
 
-.PHONY: demo test test-slow test-oldest lint format bench audit clean help
+.PHONY: demo test test-slow test-oldest test-bounds coverage nightly lint format bench audit clean help
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
@@ -24,7 +28,17 @@ test-slow: $(READY)  ## run the long tests too
 	$(BIN)/python -m pytest -n auto -m "slow or not slow"
 
 test-oldest: $(OLDEST)/.ready  ## run some tests against the oldest supported versions
-	PYTHONPATH=src NUMBA_CACHE_DIR=$(OLDEST)/kernels $(OLDEST)/bin/python -m pytest -n auto -p no:cacheprovider $(OLDEST_TESTS)
+	PYTHONPATH=src NUMBA_CACHE_DIR=$(CURDIR)/$(OLDEST)/kernels $(OLDEST)/bin/python -m pytest -n auto -p no:cacheprovider $(OLDEST_TESTS)
+
+test-bounds: $(READY)  ## run the tests of kernels with a check of every index
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.kernels/bounds $(BIN)/python -m pytest -n auto $(KERNEL_TESTS)
+
+coverage: $(READY)  ## count the lines that tests reach, those of kernels without the compiler
+	rm -rf .coverage .kernels/coverage
+	NUMBA_DISABLE_JIT=1 PYTHONPATH=tests $(BIN)/python -m pytest -n auto -p interpreted --cov --cov-report= $(KERNEL_TESTS)
+	NUMBA_CACHE_DIR=$(CURDIR)/.kernels/coverage $(BIN)/python -m pytest -n auto --cov --cov-append --cov-report=term:skip-covered --cov-fail-under=95
+
+nightly: test-slow test-bounds coverage  ## what takes too long for every change
 
 lint: $(READY)  ## style, types and the architecture contract
 	$(BIN)/ruff check src tests benchmarks
@@ -57,5 +71,5 @@ $(OLDEST)/.ready: pyproject.toml .ci/oldest.txt
 	touch $(OLDEST)/.ready
 
 clean:  ## remove the environment and everything generated
-	rm -rf $(VENV) $(OLDEST) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build
+	rm -rf $(VENV) $(OLDEST) .pytest_cache .mypy_cache .ruff_cache .hypothesis .kernels .coverage dist build
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         KFHEHOMERClassifier,
         KFHEMultilabelClassifier,
     )
+    from fuselearn.warming import warm_up
 
 __version__ = "0.1.0"
 
@@ -43,6 +44,7 @@ __all__ = [
     "load",
     "save",
     "to_onnx",
+    "warm_up",
 ]
 
 _ROOMS: dict[str, set[str]] = {
@@ -67,6 +69,7 @@ _ROOMS: dict[str, set[str]] = {
         "KFHEHOMERClassifier",
         "KFHEMultilabelClassifier",
     },
+    "warming": {"warm_up"},
 }
 
 

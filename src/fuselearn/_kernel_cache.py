@@ -41,6 +41,7 @@ _logger = logging.getLogger("fuselearn")
 _DIGEST_SIZE = hashlib.sha256().digest_size
 # Imports of the package at the top level of a module. An indented one may not have been run.
 _IMPORT = re.compile(r"^(?:from|import) (fuselearn[\w.]*)(?: import (.*))?$", re.MULTILINE)
+_NOT_COMPILED = {__name__, "fuselearn._compile_notice"}
 _HINT = "Set NUMBA_CACHE_DIR to a directory that is writable and lasts."
 
 
@@ -132,7 +133,7 @@ def _source_stamp(module: str) -> str | None:
         if source is None:
             return None
         sources[name] = source
-        waiting |= {imported for imported in _imports(source) if imported not in sources}
+        waiting |= {imported for imported in _imports(source) if imported not in sources} - _NOT_COMPILED
     return hashlib.sha256("\0".join(sources[name] for name in sorted(sources)).encode()).hexdigest()[:12]
 
 
@@ -153,12 +154,17 @@ def _directories(file: Path) -> Iterator[Path]:
     # One directory for all installations needs a name for each.
     shared = f"{folder.name}_{hashlib.sha256(str(folder).encode()).hexdigest()[:20]}"
     if config.CACHE_DIR:
-        yield Path(config.CACHE_DIR) / shared
+        yield _named_root(config.CACHE_DIR) / shared
     yield folder / "__pycache__"
     for root in (_user_root, _temporary_root):
         found = root()
         if found is not None:
             yield found / shared
+
+
+@cache
+def _named_root(name: str) -> Path:
+    return Path(name).absolute()  # once, as a program may go to another directory
 
 
 @cache

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from numba import njit, types
+import numpy as np
+from numba import config, njit, typeof, types
 from numba.extending import intrinsic
 
 from fuselearn._compile_notice import announce_compilation
@@ -20,9 +21,11 @@ __all__ = [
     "bits_of",
     "float_of",
     "inlined",
+    "interpret",
     "kernel",
     "larger",
     "lowest_bit",
+    "record",
     "vectorised",
 ]
 
@@ -42,6 +45,17 @@ inlined = _decorator(inline="always")
 vectorised = _decorator(fastmath={"contract", "reassoc"})
 
 announce_compilation()
+
+
+def record(fields: list[tuple[str, Any]], align: bool = False) -> np.dtype[Any]:
+    """Return the type of records whose fields kernels read as attributes, with or without the compiler."""
+    kind = np.dtype(fields, align=align)
+    return np.dtype((np.record, kind)) if config.DISABLE_JIT else kind
+
+
+def interpret(overload: Callable[..., Any], *args: Any) -> Any:
+    """Call what an overload chooses for the types of the arguments, where there is no compiler that would."""
+    return overload(*(typeof(argument) for argument in args))(*args)
 
 
 @intrinsic

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import shlex
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -30,7 +31,7 @@ from fuselearn.cli.reading import (
 )
 from fuselearn.cli.running import Place, is_finished, run, wide_console
 
-__all__ = ["compare", "datasets", "demo", "report", "reproduce"]
+__all__ = ["compare", "datasets", "demo", "report", "reproduce", "warmup"]
 
 
 class Experiment(StrEnum):
@@ -338,6 +339,25 @@ def datasets(
         sizes = (str(size) for size in (line.rows, line.features, line.classes))
         table.add_row(line.name, line.task, *sizes, line.paper or "", "✓" if line.offline else "", line.source)
     wide_console().print(table, markup=False)
+
+
+def warmup(jobs: Jobs = -1) -> None:
+    """Compile all kernels now instead of at their first use; for images and servers, or before a demonstration.
+
+    It takes a few minutes after an installation, and seconds when all is compiled. NUMBA_CACHE_DIR says where compiled
+    kernels are kept; by default beside the library.
+
+    **Examples**
+
+    - `fuselearn warmup`
+
+    - `NUMBA_CACHE_DIR=/opt/kernels fuselearn warmup --jobs 2`
+    """
+    from fuselearn.warming import warm_up
+
+    start = time.perf_counter()
+    warm_up(_checked(jobs))
+    typer.echo(f"All kernels are compiled, after {time.perf_counter() - start:.0f} s.")
 
 
 def _spell(*words: object, **options: object) -> str:

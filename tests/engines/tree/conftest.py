@@ -169,15 +169,10 @@ def unlimited():
 
 @pytest.fixture(scope="session")
 def grow():
-    """Code a table and grow a tree on it, with everything but the data left at its default.
+    """Code a table and grow a tree on it, with everything but the data left at its default."""
 
-    Kernels are compiled for codes of one byte and of two; ``wide`` codes spare a test on small data the wait.
-    """
-
-    def grow(X, y, settings=UNLIMITED, counts=None, n_categories=None, n_classes=None, wide=False, **kwargs):
+    def grow(X, y, settings=UNLIMITED, counts=None, n_categories=None, n_classes=None, **kwargs):
         columns = code_columns(X, n_categories)
-        if wide:
-            columns = columns._replace(codes=columns.codes.astype(np.uint16))
         target = labels_target(y) if y.ndim == 2 else y.astype(np.int32)
         n_classes = n_classes or (y.shape[1] if y.ndim == 2 else int(y.max()) + 1)
         counts = np.ones(len(X)) if counts is None else counts

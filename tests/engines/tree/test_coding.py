@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from fuselearn.engines.tree import code_columns
+from fuselearn.engines.tree.coding import _code_block
 
 columns_of_floats = hnp.arrays(
     np.float64,
@@ -97,12 +98,27 @@ def test_more_distinct_values_are_cut_into_255_bins():
 
 
 @pytest.mark.parametrize(("n_values", "dtype"), [(255, np.uint8), (256, np.uint16)])
-def test_codes_take_as_little_room_as_they_can_with_one_code_for_missing(n_values, dtype):
-    x = np.arange(n_values + 1.0)
-    x[-1] = np.nan
+def test_codes_of_a_large_table_take_as_little_room_as_they_can_with_one_code_for_missing(n_values, dtype):
+    expected = np.arange(5_000) % (n_values + 1)
+    x = np.where(expected < n_values, expected, np.nan)
     columns = code_columns(x[:, None])
     assert columns.codes.dtype == dtype
-    np.testing.assert_array_equal(columns.codes[:, 0], np.arange(n_values + 1))
+    np.testing.assert_array_equal(columns.codes[:, 0], expected)
+
+
+def test_codes_of_a_small_table_take_two_bytes():
+    """So that growers are compiled once for all small tables."""
+    assert code_columns(np.array([[0.0], [1.0]])).codes.dtype == np.uint16
+
+
+def test_a_frame_that_cannot_be_written_to_is_coded_by_the_same_kernel():
+    X = np.arange(6.0).reshape(3, 2)
+    code_columns(X)
+    n_compiled = len(_code_block.signatures)
+    columnwise = np.asfortranarray(X)
+    columnwise.flags.writeable = False
+    code_columns(columnwise)
+    assert len(_code_block.signatures) == n_compiled
 
 
 def test_categories_are_codes_already():

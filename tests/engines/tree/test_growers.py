@@ -30,7 +30,8 @@ class Problem(NamedTuple):
 
     def arguments(self, columns):
         target = labels_target(self.y) if self.has_labels else self.y
-        return columns, target, self.has_labels, self.counts, self.counts, self.n_classes, self.settings, self.seed
+        weights = self.counts.astype(np.int64)
+        return columns, target, self.has_labels, weights, self.counts, self.n_classes, self.settings, self.seed
 
 
 @st.composite

@@ -98,9 +98,7 @@ class TestAgainstExactSearch:
             X = tied_table(rng, 40, 3, missing=0.15)
             X[:, 2] = rng.integers(0, 6, 40)
             y, counts = rng.integers(0, n_classes, 40), rng.integers(0, 3, 40)
-            columns, tree = grow(
-                X, y, counts=counts, n_categories=n_categories, n_classes=n_classes, wide=not n_categories.any()
-            )
+            columns, tree = grow(X, y, counts=counts, n_categories=n_categories, n_classes=n_classes)
             leaves = judge(tree, X, y, counts, n_categories=n_categories)
             np.testing.assert_array_equal(apply_codes(tree, columns), leaves)
 
@@ -379,6 +377,15 @@ class TestWaysOfGrowing:
             _, tree = grow(X, y, limits, counts, n_categories, seed=5)
             np.testing.assert_array_equal(partition(apply_codes(tree, columns)), partition(leaves))
             np.testing.assert_array_equal(tree.shares()[apply_codes(tree, columns)], expected.shares()[leaves])
+
+    def test_codes_of_one_byte_and_of_two_give_the_same_tree(self, grow, assert_same_tree):
+        rng = np.random.default_rng(0)
+        X, y = rng.integers(0, 100, (5_000, 3)).astype(float), rng.integers(0, 2, 5_000)
+        columns, tree = grow(X, y, TreeSettings())
+        assert columns.codes.dtype == np.uint8
+        wide = columns._replace(codes=columns.codes.astype(np.uint16))
+        counts = np.ones(5_000, dtype=np.int32)
+        assert_same_tree(growing.grow_tree(wide, y.astype(np.int32), 2, counts, TreeSettings()), tree)
 
     def test_branches_join_to_the_same_tree(self, grow, data, monkeypatch):
         X, y, counts, n_categories = data

@@ -21,7 +21,8 @@ from fuselearn.engines.tree.lookup import count_not_above
 MAX_CODES = 65_535
 BINS_BEYOND = 255
 BLOCK_ELEMENTS = 4_000_000
-# Tables of up to this many rows are sorted once and for all.
+# Tables of up to this many rows are sorted once and for all. Codes of one byte would save them no time, but all growers
+# would be compiled for these, too.
 ORDERED_ROWS = 4_000
 
 
@@ -71,7 +72,7 @@ def code_columns(
     --------
     >>> columns = code_columns(np.array([[0.5], [2.0], [np.nan], [0.5]]))
     >>> columns.codes.ravel(), columns.n_codes, columns.lower
-    (array([0, 1, 2, 0], dtype=uint8), array([2], dtype=int32), array([0.5, 2. ]))
+    (array([0, 1, 2, 0], dtype=uint16), array([2], dtype=int32), array([0.5, 2. ]))
     """
     n_rows, n_columns = X.shape
     if n_categories is None:
@@ -82,7 +83,7 @@ def code_columns(
     codes = np.empty((n_rows, n_columns), dtype=np.uint16)
 
     def code_block(block: slice) -> tuple[npt.NDArray[Any], ...]:
-        values = np.ascontiguousarray(X[:, block].T, dtype=np.float64)
+        values = np.array(X[:, block].T, dtype=np.float64, order="C")  # kernels would be compiled again for a view
         return _code_block(
             values,
             np.sort(values, axis=1),
@@ -100,7 +101,7 @@ def code_columns(
         coded = [code_block(block) for block in blocks]
 
     n_codes = np.concatenate([part[0] for part in coded])
-    if n_codes.max(initial=0) <= 255:
+    if n_rows > ORDERED_ROWS and n_codes.max(initial=0) <= 255:
         codes = codes.astype(np.uint8)
     return CodedColumns(
         codes=codes,

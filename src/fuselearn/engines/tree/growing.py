@@ -97,7 +97,8 @@ def grow_tree(
         _weigh(tree.nodes, tree.values, apply_codes(tree, columns), target, counts, weights)
         return tree
     if len(counts) <= PRESORTED_ROWS or multilabel or settings.random_cuts:
-        return Tree(*grow_whole(columns, target, multilabel, counts, counts, n_classes, settings, seed))
+        whole = counts.astype(np.int64)  # of the type of weights, so that the grower is compiled once for both
+        return Tree(*grow_whole(columns, target, multilabel, whole, counts, n_classes, settings, seed))
     return _grow_in_branches(columns, target, n_classes, counts, settings, seed, n_threads)
 
 

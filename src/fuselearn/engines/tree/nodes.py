@@ -7,7 +7,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-NODE = np.dtype(
+from fuselearn._kernels import record
+
+NODE = record(
     [
         ("threshold", np.float64),  # numeric split: values below it go left
         ("gain", np.float64),  # impurity removed, less what is put down to chance, in units of weight

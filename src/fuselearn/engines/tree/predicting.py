@@ -20,12 +20,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn._kernels import inlined, kernel
+from fuselearn._kernels import inlined, kernel, record
 from fuselearn.engines.tree.coding import CodedColumns
 from fuselearn.engines.tree.lookup import count_not_above
 from fuselearn.engines.tree.nodes import Tree
 
-PACKED_NODE = np.dtype(
+PACKED_NODE = record(
     [
         # larger codes go right, none in a leaf; in a category split, the first word of its subset
         ("cut", np.uint32),

@@ -10,7 +10,7 @@ A multi-class target is an int32 array of class numbers. A multi-label target is
 class sums in lanes.
 """
 
-# The functions that kernels call have a plain body for reading and an overload for compiling.
+# Kernels are compiled with the overloads of the functions that they call; without the compiler they call the functions.
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ import numpy.typing as npt
 from numba import types
 from numba.extending import overload
 
-from fuselearn._kernels import kernel
+from fuselearn._kernels import interpret, kernel
 from fuselearn.engines.tree.lanes import Lanes, add_lanes, make_lanes
 
 Target = npt.NDArray[np.int32] | tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int32], Lanes]
@@ -46,32 +46,32 @@ def is_multilabel(target: Target) -> bool:
 
 def take(target, rows):  # type: ignore[no-untyped-def]
     """Give the target of a selection of rows."""
-    raise RuntimeError("compiled only")
+    return interpret(_take, target, rows)
 
 
 def add_row(target, row, weight, sums, totals):  # type: ignore[no-untyped-def]
     """Add a row's weight to the class sums; return by how much sum(sums**2) and sums @ totals grow."""
-    raise RuntimeError("compiled only")
+    return interpret(_add_row, target, row, weight, sums, totals)
 
 
 def add_squares(target, row, weight, sums):  # type: ignore[no-untyped-def]
     """Add a row's weight to the class sums; return by how much sum(sums**2) grows."""
-    raise RuntimeError("compiled only")
+    return interpret(_add_squares, target, row, weight, sums)
 
 
 def sum_of(target, row, totals):  # type: ignore[no-untyped-def]
     """Sum the totals of a row's class or labels."""
-    raise RuntimeError("compiled only")
+    return interpret(_sum_of, target, row, totals)
 
 
 def lanes_of(target):  # type: ignore[no-untyped-def]
     """Give the lanes of a multi-label target; a target without lanes is given back."""
-    raise RuntimeError("compiled only")
+    return interpret(_lanes_of, target)
 
 
 def make_lane_sums(target):  # type: ignore[no-untyped-def]
     """Make an array for class sums in lanes; of no length if the target has no lanes."""
-    raise RuntimeError("compiled only")
+    return interpret(_make_lane_sums, target)
 
 
 @overload(take)

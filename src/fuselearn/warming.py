@@ -1,0 +1,149 @@
+"""Compile ahead of time what would otherwise be compiled at first use.
+
+Kernels are compiled for the kinds of data that reach them: tables of numbers or with categories, small or large, with
+one class or several labels per sample, with weights or without. Each step below uses small estimators on one such kind.
+"""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from joblib import Parallel, delayed
+from sklearn.naive_bayes import GaussianNB
+
+from fuselearn.codes import search_code
+from fuselearn.combine import EnsembleSelection, combine_scores
+from fuselearn.engines.tree.coding import ORDERED_ROWS
+from fuselearn.ensembles import BaggedClassifier, CARTClassifier, KFHEClassifier
+from fuselearn.multilabel import (
+    AdaBoostMHClassifier,
+    ChainClassifier,
+    ExpectedF1,
+    IterativeStratifiedKFold,
+    KFHEHOMERClassifier,
+    KFHEMultilabelClassifier,
+    PCTForestClassifier,
+)
+
+__all__ = ["warm_up"]
+
+SMALL, LARGE = 60, ORDERED_ROWS + 1
+
+
+def warm_up(n_jobs: int | None = None) -> None:
+    """Compile the kernels that ordinary use needs, and keep them for all later processes.
+
+    After an installation that takes some minutes of one processor; later calls take seconds. Several processes may do
+    it at the same time. Kernels are kept in the directory that ``NUMBA_CACHE_DIR`` names, beside the sources, in the
+    user's cache or in a temporary directory: the first that is writable.
+
+    Parameters
+    ----------
+    n_jobs : int, optional
+        Number of processes; -1 for one per processor. By default one, or what joblib's ``parallel_config`` says.
+
+    Examples
+    --------
+    >>> import fuselearn
+    >>> fuselearn.warm_up()  # doctest: +SKIP
+    """
+    Parallel(n_jobs=n_jobs)(delayed(_run)(step, *given) for step, *given in STEPS)
+
+
+def _run(step: Callable[..., None], *given: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of tiny data, which no user would fit
+        step(*given)
+
+
+def _use(model: Any, X: Any, y: Any, **fit_params: Any) -> Any:
+    model.fit(X, y, **fit_params).predict_proba(X)
+    return model
+
+
+def _make_table(n_samples: int, kind: str) -> Any:
+    """Make a table of numbers, of numbers with missing ones, or with a category feature."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_samples, 8))
+    if kind == "missing":
+        X[::9] = np.nan
+    if kind != "categories":
+        return X
+    frame = pd.DataFrame(X, columns=list("abcdefgh"))
+    frame["i"] = pd.Categorical(np.array(["red", "green", "blue"])[rng.integers(0, 3, n_samples)])
+    return frame
+
+
+def _make_classes(n_samples: int) -> npt.NDArray[np.int64]:
+    return np.arange(n_samples) % 3
+
+
+def _make_labels(n_samples: int) -> npt.NDArray[np.int64]:
+    return np.random.default_rng(1).integers(0, 2, (n_samples, 4))
+
+
+def _make_weights(n_samples: int) -> npt.NDArray[np.float64]:
+    return np.linspace(0.5, 1.5, n_samples)
+
+
+def _grow_small(kind: str) -> None:
+    X, y = _make_table(SMALL, kind), _make_classes(SMALL)
+    model = _use(KFHEClassifier(n_estimators=2, random_state=0), X, y)
+    pickle.loads(pickle.dumps(model)).predict(X)
+    _use(KFHEClassifier(GaussianNB(), n_estimators=2, random_state=0), _make_table(SMALL, "numbers"), y)
+    _use(BaggedClassifier(n_estimators=2, max_features=0.5, random_state=0), X, y)
+    _use(CARTClassifier(), X, y, sample_weight=_make_weights(SMALL)).apply(X)
+
+
+def _grow_large(kind: str, n_digits: int) -> None:
+    """Grow trees on a large table, whose features have at most 255 values if they are rounded to one digit."""
+    X, y = _make_table(LARGE, kind).round(n_digits), _make_classes(LARGE)
+    _use(CARTClassifier(), X, y)
+    _use(CARTClassifier(), X, y, sample_weight=_make_weights(LARGE))
+
+
+def _grow_labels(n_samples: int, kind: str, n_digits: int) -> None:
+    X, Y = _make_table(n_samples, kind).round(n_digits), _make_labels(n_samples)
+    _use(KFHEMultilabelClassifier(n_estimators=2, random_state=0), X, Y)
+    _use(KFHEMultilabelClassifier(n_estimators=2, random_state=0), X, Y, sample_weight=_make_weights(n_samples))
+    _use(PCTForestClassifier(n_estimators=2, random_state=0), X, Y)
+    _use(AdaBoostMHClassifier(n_estimators=2), X, Y)
+
+
+def _train_machines() -> None:
+    X, Y = _make_table(SMALL, "numbers"), _make_labels(SMALL)
+    for kernels in (("rbf",), ("linear",)):
+        _use(KFHEHOMERClassifier(n_estimators=2, kernels=kernels, random_state=0), X, Y)
+    _use(ChainClassifier(random_state=0), X, Y)
+
+
+def _combine() -> None:
+    X, y = _make_table(SMALL, "numbers"), _make_classes(SMALL)
+    scores = np.random.default_rng(2).dirichlet(np.ones(3), (3, SMALL))
+    for rule, weights in (("median", None), ("borda", None), ("borda", [1.0, 2.0, 3.0])):
+        combine_scores(scores, rule, weights=weights)
+    _use(EnsembleSelection([("tree", CARTClassifier()), ("Bayes", GaussianNB())]), X, y)
+    search_code(5, 10, n_restarts=1, random_state=0)
+
+
+def _decide() -> None:
+    scores, Y = np.random.default_rng(3).random((SMALL, 4)), _make_labels(SMALL)
+    ExpectedF1().fit(scores, Y).apply(scores)
+    next(IterativeStratifiedKFold(3, shuffle=True, random_state=0).split(np.zeros((SMALL, 1)), Y))
+
+
+STEPS: list[tuple[Any, ...]] = [
+    *((_grow_small, kind) for kind in ("numbers", "missing", "categories")),
+    *((_grow_large, kind, n_digits) for kind in ("numbers", "categories") for n_digits in (6, 1)),
+    *((_grow_labels, SMALL, kind, 6) for kind in ("numbers", "categories")),
+    *((_grow_labels, LARGE, kind, 1) for kind in ("numbers", "categories")),
+    (_train_machines,),
+    (_combine,),
+    (_decide,),
+]
