@@ -59,7 +59,7 @@ def ordinary_uses():
         yield getattr(multilabel, f"{name}Classifier")(), X, Y, {}
         yield getattr(multilabel, f"{name}Classifier")(), X, Y, weights
     tall, classes = rng.normal(size=(5_000, 3)), rng.integers(0, 4, 5_000)
-    for table in (tall, tall.round(1), pd.DataFrame(tall).assign(c=pd.Categorical(classes % 3))):
+    for table in (tall, tall.round(1), pd.DataFrame(tall, columns=list("xyz")).assign(c=pd.Categorical(classes % 3))):
         yield KFHEClassifier(n_estimators=2, n_jobs=2), table, classes, {}
         yield KFHEClassifier(n_estimators=2), table, classes, {"sample_weight": rng.random(5_000)}
 

@@ -128,7 +128,8 @@ def _combine() -> None:
     scores = np.random.default_rng(2).dirichlet(np.ones(3), (3, SMALL))
     for rule, weights in (("median", None), ("borda", None), ("borda", [1.0, 2.0, 3.0])):
         combine_scores(scores, rule, weights=weights)
-    _use(EnsembleSelection([("tree", CARTClassifier()), ("Bayes", GaussianNB())]), X, y)
+    for scoring in ("neg_log_loss", "accuracy"):
+        _use(EnsembleSelection([("tree", CARTClassifier()), ("Bayes", GaussianNB())], scoring=scoring), X, y)
     search_code(5, 10, n_restarts=1, random_state=0)
 
 

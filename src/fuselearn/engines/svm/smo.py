@@ -31,7 +31,6 @@ _TWO = np.float32(2.0)
 _CHUNK = 256
 
 
-@kernel
 def solve(gram, signs, bounds, max_steps, tolerance):  # type: ignore[no-untyped-def]
     """Train one support vector machine.
 

@@ -153,8 +153,7 @@ def _grow_in_branches(
     return Tree(*_finish(growth, columns.n_codes, False, settings.complexity, limits.min_risk))
 
 
-@kernel
-def _cut_out(growth, node, n_rows):  # type: ignore[no-untyped-def]
+def _cut_out(growth: Growth, node: int, n_rows: int) -> Growth:
     """Make a growth of its own whose root is a copy of a leaf."""
     n_nodes = max(1, 2 * n_rows - 1)  # every leaf has at least one row
     n_words = len(growth.subsets) // max(1, len(growth.nodes) // 2)
@@ -162,33 +161,24 @@ def _cut_out(growth, node, n_rows):  # type: ignore[no-untyped-def]
         np.empty(n_nodes, dtype=NODE),
         np.empty((n_nodes, growth.values.shape[1])),
         np.empty(n_words * (n_nodes // 2), dtype=np.uint32),
-        np.empty(2, dtype=np.int64),
+        np.array([1, 0]),
     )
-    branch.used[0] = 1
-    branch.used[1] = 0
     branch.nodes[0] = growth.nodes[node]
     branch.values[0] = growth.values[node]
     return branch
 
 
-@kernel
-def _graft(growth, branch, node):  # type: ignore[no-untyped-def]
-    """Put a branch in the place of the leaf that it was cut out from."""
-    nodes, values, subsets, used = growth
-    shift = used[0] - 1
-    n_nodes, n_words = branch.used[0], branch.used[1]
-    for k in range(n_nodes):
-        new = node if k == 0 else shift + k
-        nodes[new] = branch.nodes[k]
-        values[new] = branch.values[k]
-        if nodes[new].feature >= 0:
-            nodes[new].left += shift
-            if nodes[new].is_category:
-                nodes[new].cut += used[1]
-    for word in range(n_words):
-        subsets[used[1] + word] = branch.subsets[word]
-    used[0] += n_nodes - 1
-    used[1] += n_words
+def _graft(growth: Growth, branch: Growth, node: int) -> None:
+    """Put a branch in the place of the leaf that it was cut out from; its other nodes follow those of the tree."""
+    (n_nodes, n_words), (first_node, first_word) = branch.used, growth.used
+    nodes = branch.nodes[:n_nodes]
+    nodes["left"][nodes["feature"] >= 0] += first_node - 1
+    nodes["cut"][(nodes["feature"] >= 0) & nodes["is_category"]] += first_word
+    growth.nodes[node], growth.values[node] = nodes[0], branch.values[0]
+    growth.nodes[first_node : first_node + n_nodes - 1] = nodes[1:]
+    growth.values[first_node : first_node + n_nodes - 1] = branch.values[1:n_nodes]
+    growth.subsets[first_word : first_word + n_words] = branch.subsets[:n_words]
+    growth.used[:] += (n_nodes - 1, n_words)
 
 
 def grow_on_few_columns(by_column, columns, target, multilabel, weights, counts, n_classes, settings, seed):  # type: ignore[no-untyped-def]
