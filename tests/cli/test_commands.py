@@ -1,5 +1,6 @@
 """Every command and option does what its help says; wrong use gets a sentence and exit code 2."""
 
+import importlib
 import os
 import re
 import signal
@@ -170,6 +171,20 @@ def test_compare_reads_the_users_table(fruit, tmp_path):
     assert "corrected resampled t-test" in page
     with ResultStore(tmp_path / "fuselearn-fruit" / "results.db") as store:
         assert store.suite("compare-fruit").seed == 3
+
+
+def test_compare_reads_its_table_once_and_summarises_once(fruit, monkeypatch):
+    calls = []
+
+    def counted(place, name):
+        function = getattr(importlib.import_module(place), name)
+        monkeypatch.setattr(f"{place}.{name}", lambda *args, **more: (calls.append(name), function(*args, **more))[1])
+
+    counted("fuselearn.datasets.tables", "read_delimited")
+    counted("fuselearn.lab.report", "summarise_results")
+    counted("fuselearn.lab.report", "find")
+    run("compare", fruit, "-t", "kind", "--methods", "KFHE", "--repeats", 1, "--folds", 2, "--jobs", 1)
+    assert sorted(calls) == ["find", "read_delimited", "summarise_results"]
 
 
 def test_one_dataset_has_a_line_per_method(fruit, tmp_path):

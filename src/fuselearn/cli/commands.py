@@ -240,10 +240,9 @@ def compare(
 
     - `fuselearn compare patients.csv --target diagnosis --drop ward,bed --sep ';' --decimal ,`
     """
-    from fuselearn.datasets import TableCleaner, read_table
     from fuselearn.datasets.targets import MANY_CLASSES
     from fuselearn.lab.methods import METHODS
-    from fuselearn.lab.suites import table_suite
+    from fuselearn.lab.suites import Table, table_suite
 
     known = [name for name, method in METHODS.items() if method.task == "multiclass"]
     names = [name.strip() for name in methods.split(",")] if methods is not None else known
@@ -253,19 +252,13 @@ def compare(
     levels = _fractions(noise)
     reading = Reading(sep, encoding, decimal, drop, only, keep, index)
     with sentences(), wrong_use():
-        cleaning = reading.cleaner_options(file)
-        cleaner = TableCleaner(**cleaning)
-        data = read_table(file, target, cleaner=cleaner, **reading.text_options)
-        refuse_measurements(data, file, trusted=classes)
-        suite = table_suite(
-            file, target, methods=names, noise=levels, repeats=repeats, folds=folds, seed=seed,
-            reading=reading.text_options, cleaning=cleaning,
-        )  # fmt: skip
-    explain(data, cleaner)
-    if data.n_classes > MANY_CLASSES:
-        typer.echo(
-            f"{data.n_classes} classes take most methods long; --methods, --repeats and --folds make it less.", err=True
-        )
+        table = Table.of(file, target, reading=reading.text_options, cleaning=reading.cleaner_options(file))
+        refuse_measurements(table.data, file, trusted=classes)
+        suite = table_suite(table, methods=names, noise=levels, repeats=repeats, folds=folds, seed=seed)
+    explain(table.cleaner)
+    if table.data.n_classes > MANY_CLASSES:
+        advice = "take most methods long; --methods, --repeats and --folds make it less."
+        typer.echo(f"{table.data.n_classes} classes {advice}", err=True)
     folder = out or Path(f"fuselearn-{suite.datasets[0]}")
     words = {
         "target": target,

@@ -129,7 +129,7 @@ def train(
             leave(f"{file} has {kind}; --method must then be one of {', '.join(fitting)}, not {method}.", WRONG_USE)
         model = _make(method, setting or [], seed, jobs)
         if not as_json:
-            explain(data, cleaner)
+            explain(cleaner)
         start = time.perf_counter()
         with _bar(f"Training {type(model).__name__}"):
             fitted = _fit(model, data, cleaner)

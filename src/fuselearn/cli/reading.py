@@ -110,9 +110,9 @@ def _split(names: Sequence[str], columns: set[str]) -> list[str]:
     return [name for group in parts for name in group]
 
 
-def explain(data: Dataset, cleaner: TableCleaner) -> None:
+def explain(cleaner: TableCleaner) -> None:
     """Say on standard error what is done with each column that is not used as it stands."""
-    for column in [] if data.is_sparse else cleaner.columns_:
+    for column in getattr(cleaner, "columns_", ()):  # not fitted to sparse samples, which are used as they stand
         said = describe(column)
         if said is not None:
             typer.echo(f"{column.name}: {said}.", err=True)

@@ -91,7 +91,7 @@ def run(
     from fuselearn.lab.reproduction_homer import folds_path
     from fuselearn.lab.runner import run_suite
     from fuselearn.lab.store import ResultStore, StoreError
-    from fuselearn.lab.summary import summarise, write_summary
+    from fuselearn.lab.summary import write_summary
 
     resume = f"Finished results are kept in {place.store}; go on with: {command}"
     with sentences(resume):
@@ -113,7 +113,7 @@ def run(
             for method, package in outcome.missing.items():
                 typer.echo(f"{method} did not run: it needs the package {package}.", err=True)
             material = collect(store, suite=suite, command=command)
-            write_summary(summarise(store, suite.name), place.summary)
+            write_summary(material.summary, place.summary)
             if suite.task == "multilabel":  # its page tests methods over folds
                 folds = material.results[["dataset", "method", "repeat", "fold", "macro_f1"]]
                 folds.round({"macro_f1": 6}).to_csv(folds_path(place.summary), index=False, lineterminator="\n")
@@ -159,12 +159,9 @@ def wide_console() -> Console:
 
 def print_scores(material: Material) -> None:
     """Print the mean macro F1 of every dataset and noise, with ranks, and their averages, then the answer."""
-    from fuselearn.lab.report_findings import find
     from fuselearn.lab.report_text import answer
-    from fuselearn.lab.summary import summarise_results
 
-    summary = summarise_results(material.results)
-    findings = find(material.results, material.suite.methods)
+    summary, findings = material.summary, material.findings
     methods = [method for method in material.suite.methods if method in set(summary["method"])]
     console = wide_console()
     if summary["dataset"].nunique() == 1:

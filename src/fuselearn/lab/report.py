@@ -12,6 +12,7 @@ import shlex
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,16 @@ class Material:
     settings: Mapping[str, str]
     totals: Totals | None
     command: str
+
+    @cached_property
+    def summary(self) -> pd.DataFrame:
+        """The means over the folds."""
+        return summarise_results(self.results, self.suite)
+
+    @cached_property
+    def findings(self) -> Findings:
+        """What the results say."""
+        return find(self.results, self.suite.methods)
 
 
 def write_report(
@@ -210,8 +221,7 @@ def render(material: Material, *, traces: bool = True) -> str:
         A whole HTML document.
     """
     suite, results = material.suite, material.results
-    findings = find(results, suite.methods)
-    summary = summarise_results(results)
+    findings, summary = material.findings, material.summary
     fitted = train_traces(suite) if traces and "KFHE" in set(results["method"]) else {}
     pictures: list[Picture] = draw(summary, findings, fitted)
     environment = Environment(

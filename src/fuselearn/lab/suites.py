@@ -14,6 +14,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -82,9 +83,28 @@ class Table:
     reading: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     cleaning: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
-    def read(self) -> Dataset:
-        """Read the file as a frame of features and their classes."""
-        return read_table(self.path, self.target, cleaner=TableCleaner(**self.cleaning), **self.reading).dense()
+    @classmethod
+    def of(
+        cls,
+        path: str | os.PathLike[str],
+        target: str | None = None,
+        *,
+        reading: Mapping[str, Any] | None = None,
+        cleaning: Mapping[str, Any] | None = None,
+    ) -> Table:
+        """Make a table of a file as it is now; the parameters are those of the class."""
+        name, path = Path(path).name.split(".")[0], str(Path(path).resolve())
+        return cls(name, path, target, _digest(path), reading or {}, cleaning or {})
+
+    @cached_property
+    def cleaner(self) -> TableCleaner:
+        """What decides about the columns; fitted once `data` is read, unless a file has sparse samples."""
+        return TableCleaner(**self.cleaning)
+
+    @cached_property
+    def data(self) -> Dataset:
+        """The features, as a frame, and the classes; the file is read once."""
+        return read_table(self.path, self.target, cleaner=self.cleaner, **self.reading).dense()
 
 
 @dataclass(frozen=True)
@@ -201,7 +221,7 @@ class Suite:
                 "was made for; make the suite again from the file as it is now."
             )
         else:
-            data = table.read()
+            data = table.data
         self._refuse_unfit(dataset, data)
         return data
 
@@ -250,7 +270,7 @@ def derive_seed(*parts: str | int | float) -> int:
 
 
 def table_suite(
-    path: str | os.PathLike[str],
+    table: Table | str | os.PathLike[str],
     target: str | None = None,
     *,
     methods: Sequence[str] = (*PAPER_METHODS, *RIVALS),
@@ -267,8 +287,8 @@ def table_suite(
 
     Parameters
     ----------
-    path : str or path
-        A file that `fuselearn.datasets.read_table` reads.
+    table : Table, str or path
+        A file that `fuselearn.datasets.read_table` reads. A `Table` says itself what its target is and how it is read.
     target : str, optional
         The column of classes, if it is not called ``class``.
     methods, noise, noise_kind, repeats, folds, seed
@@ -297,12 +317,11 @@ def table_suite(
     >>> suite.name, suite.datasets, suite.n_results
     ('compare-fruit', ('fruit',), 60)
     """
-    table = Table("", os.fspath(path), target, "", reading or {}, cleaning or {})
-    data = table.read()
-    table = dataclasses.replace(table, name=data.name, path=str(Path(path).resolve()), sha256=_digest(path))
+    if not isinstance(table, Table):
+        table = Table.of(table, target, reading=reading, cleaning=cleaning)
     suite = Suite(
-        name=name or f"compare-{data.name}",
-        datasets=(data.name,),
+        name=name or f"compare-{table.name}",
+        datasets=(table.name,),
         methods=methods,
         noise=noise,
         noise_kind=noise_kind,
@@ -310,9 +329,9 @@ def table_suite(
         folds=folds,
         seed=seed,
         tables=(table,),
-        description=f"The table {Path(path).name}, {len(data.X)} rows.",
+        description=f"The table {Path(table.path).name}, {len(table.data.X)} rows.",
     )
-    suite._refuse_unfit(data.name, data)
+    suite._refuse_unfit(table.name, table.data)
     return suite
 
 

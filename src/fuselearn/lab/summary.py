@@ -14,6 +14,7 @@ from fuselearn._messages import show
 from fuselearn.lab.methods import METHODS
 from fuselearn.lab.scoring import SCORES
 from fuselearn.lab.store import ResultStore
+from fuselearn.lab.suites import Suite
 
 __all__ = [
     "Totals",
@@ -77,8 +78,7 @@ def summarise(store: ResultStore, suite: str | None = None, *, score: str = "mac
     Returns
     -------
     summary : DataFrame
-        As `summarise_results` returns it, with datasets, levels of noise and methods in the order
-        of the suite.
+        As `summarise_results` returns it.
 
     Examples
     --------
@@ -95,20 +95,19 @@ def summarise(store: ResultStore, suite: str | None = None, *, score: str = "mac
       dataset  noise method  n  failed
     0    iris    0.0  Bayes  5       0
     """
-    results = store.results(suite)
     plan = store.suite(store.only_suite() if suite is None else suite)
-    order = pd.MultiIndex.from_product([plan.datasets, plan.noise, plan.methods], names=KEYS)
-    summary = summarise_results(results, score=score).set_index(KEYS)
-    return summary.reindex(order[order.isin(summary.index)]).reset_index()
+    return summarise_results(store.results(suite), plan, score=score)
 
 
-def summarise_results(results: pd.DataFrame, *, score: str = "macro_f1") -> pd.DataFrame:
+def summarise_results(results: pd.DataFrame, suite: Suite, *, score: str = "macro_f1") -> pd.DataFrame:
     """Average results over their folds.
 
     Parameters
     ----------
     results : DataFrame
         As `ResultStore.results` returns them.
+    suite : Suite
+        The datasets, levels of noise and methods in the order of the summary.
     score : str, default="macro_f1"
         As for `summarise`.
 
@@ -124,7 +123,7 @@ def summarise_results(results: pd.DataFrame, *, score: str = "macro_f1") -> pd.D
     if score not in SCORES:
         raise ValueError(f"score must be one of {', '.join(SCORES)}; got {show(score)}.")
     groups = results.groupby(KEYS, sort=False)
-    return pd.DataFrame(
+    summary = pd.DataFrame(
         {
             "score": groups[score].mean(),
             "sd": groups[score].std(),
@@ -134,7 +133,9 @@ def summarise_results(results: pd.DataFrame, *, score: str = "macro_f1") -> pd.D
             "fit_seconds": groups["fit_seconds"].median(),
             "predict_seconds": groups["predict_seconds"].median(),
         }
-    ).reset_index()
+    )
+    order = pd.MultiIndex.from_product([suite.datasets, suite.noise, suite.methods], names=KEYS)
+    return summary.reindex(order[order.isin(summary.index)]).reset_index()
 
 
 def fold_scores(
