@@ -19,7 +19,6 @@ import logging
 import os
 import pickle
 import re
-import secrets
 import stat
 import sys
 import tempfile
@@ -34,6 +33,8 @@ from numba.core import config
 from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
+
+from fuselearn._replacing import replacing
 
 __all__ = ["KernelCache"]
 
@@ -218,16 +219,12 @@ def _read(path: Path) -> bytes | None:
 
 def _write(path: Path, payload: bytes) -> bool:
     """Write a payload behind its digest, unless another process has; return whether it is there."""
-    temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
     try:
         if not path.exists():
-            temporary.write_bytes(hashlib.sha256(payload).digest() + payload)
-            os.replace(temporary, path)
+            with replacing(path) as file:
+                file.write(hashlib.sha256(payload).digest() + payload)
     except OSError:
         return False
-    finally:
-        with suppress(OSError):
-            temporary.unlink()
     return True
 
 

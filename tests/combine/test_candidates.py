@@ -10,15 +10,18 @@ from fuselearn.combine.answers import Classes
 from fuselearn.combine.candidates import (
     ConfusionCandidates,
     ScorerCandidates,
-    SpeaksClasses,
-    SpeaksNumbers,
     accuracy,
     candidates_for_classes,
     candidates_for_numbers,
 )
+from fuselearn.ensembles.out_of_bag import KnownClasses, KnownValues
 
 FAST = ["neg_log_loss", "accuracy", "balanced_accuracy", "f1_macro", "f1_micro", "f1_weighted"]
 SLOW = ["roc_auc_ovr", "precision_macro", "matthews_corrcoef"]
+
+
+def known(answers, classes):
+    return KnownClasses(classes.decode(answers.argmax(axis=-1)), classes.as_table(answers), classes.attribute)
 
 
 def draw_classes(seed, n_classes, weighted=False, n_rows=60, n_members=5):
@@ -56,7 +59,7 @@ class TestClasses:
 
         def expected(mean):
             rows = np.zeros((len(mean), 1))
-            return get_scorer(scoring)(SpeaksClasses(mean, classes), rows, target, sample_weight=weights)
+            return get_scorer(scoring)(known(mean, classes), rows, target, sample_weight=weights)
 
         assert_scores(candidates, expected, answers, rng)
 
@@ -128,7 +131,7 @@ class TestClasses:
         if scoring is None:
             expected = [np.log(np.where(Y == 1, p, 1 - p)).mean() for p in present]
         else:
-            expected = [get_scorer(scoring)(SpeaksClasses(a, classes), np.zeros((40, 1)), Y) for a in answers]
+            expected = [get_scorer(scoring)(known(a, classes), np.zeros((40, 1)), Y) for a in answers]
         np.testing.assert_allclose(candidates.scores(np.zeros(candidates.values.shape[1:]), 0, np.arange(4)), expected)
 
     def test_scorers_without_weights_get_none(self):
@@ -162,7 +165,7 @@ class TestNumbers:
         candidates = candidates_for_numbers(scoring, answers, target, weights)
 
         def expected(mean):
-            return get_scorer(scoring)(SpeaksNumbers(mean), np.zeros((50, 1)), target, sample_weight=weights)
+            return get_scorer(scoring)(KnownValues(mean), np.zeros((50, 1)), target, sample_weight=weights)
 
         assert_scores(candidates, expected, answers, rng)
 

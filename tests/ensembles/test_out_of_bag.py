@@ -4,12 +4,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import balanced_accuracy_score, log_loss, make_scorer, mean_absolute_error, r2_score, roc_auc_score
 
-from fuselearn.ensembles.out_of_bag import KnownClasses, KnownValues, read_scoring, score_out_of_bag
+from fuselearn.ensembles.out_of_bag import KnownClasses, KnownValues, read_scoring, score_known
 
-TRUTH = np.array([1.0, 2.0, 3.0, 4.0])
-VALUES = KnownValues(np.array([1.5, 2.0, np.nan, 3.0]))
-COVERED = np.array([True, True, False, True])
-SEEN, PREDICTED = [1.0, 2.0, 4.0], [1.5, 2.0, 3.0]
+SEEN, PREDICTED = np.array([1.0, 2.0, 4.0]), np.array([1.5, 2.0, 3.0])
 
 LABELS = np.array(["no", "yes", "no", "yes"])
 PROBABILITIES = np.array([[0.8, 0.2], [0.6, 0.4], [0.7, 0.3], [0.1, 0.9]])
@@ -34,7 +31,7 @@ def mean_error(y_true, y_pred):
 )
 def test_scores_of_numbers(oob_score, expected):
     scorer = read_scoring(oob_score, "r2")
-    assert score_out_of_bag(scorer, VALUES, TRUTH, COVERED) == pytest.approx(expected)
+    assert score_known(scorer, KnownValues(PREDICTED), SEEN) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +46,7 @@ def test_scores_of_numbers(oob_score, expected):
 )
 def test_scores_of_classes(oob_score, expected):
     scorer = read_scoring(oob_score, "r2")
-    assert score_out_of_bag(scorer, CLASSES, LABELS, np.ones(4, dtype=bool)) == pytest.approx(expected)
+    assert score_known(scorer, CLASSES, LABELS) == pytest.approx(expected)
 
 
 def test_no_score():
@@ -58,7 +55,7 @@ def test_no_score():
 
 
 def test_no_row_left_out():
-    assert np.isnan(score_out_of_bag(read_scoring(True, "r2"), VALUES, TRUTH, np.zeros(4, dtype=bool)))
+    assert np.isnan(score_known(read_scoring(True, "r2"), KnownValues(PREDICTED[:0]), SEEN[:0]))
 
 
 @pytest.mark.parametrize("oob_score", ["good", 3, [r2_score]])

@@ -8,8 +8,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
+from fuselearn._random import seed_estimator
 from fuselearn.ensembles import CARTClassifier, KFHEClassifier
-from fuselearn.lab.methods import METHODS, count_components, make_contenders, seeded, settings
+from fuselearn.lab.methods import METHODS, count_components, make_contenders, settings
 
 INSTALLED = [name for name, method in METHODS.items() if method.installed and method.task == "multiclass"]
 FOR_LABELS = [name for name, method in METHODS.items() if method.task == "multilabel"]
@@ -34,7 +35,7 @@ def fruit():
 
 def made(name):
     """Make a method with a seed; gradient boosting with fewer rounds, since its threads wait for each other."""
-    model = seeded(METHODS[name].make(), 3)
+    model = seed_estimator(METHODS[name].make(), 3, same=True)
     return model.set_params(max_iter=20) if name == "HistGradientBoosting" else model
 
 
@@ -77,7 +78,7 @@ def test_components_are_counted(name, components, fruit):
 def test_a_method_for_labels_learns_from_categories_and_gaps(name, fruit):
     X, y = fruit
     Y = np.column_stack([y == 0, y == 1, X["length"] > 0]).astype(int)
-    model = seeded(METHODS[name].make(), 3)
+    model = seed_estimator(METHODS[name].make(), 3, same=True)
     if "n_estimators" in model.get_params():
         model.set_params(n_estimators=20)
     model.fit(X[:160].fillna({"width [cm], or so": 0.0}), Y[:160])
@@ -90,7 +91,7 @@ def test_methods_that_share_a_fit_are_made_from_it(name):
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(60, 3)))
     Y = (X.to_numpy()[:, :2] + rng.normal(size=(60, 2)) > 0).astype(int)
-    lead = seeded(METHODS[METHODS[name].fits_like].make(), 3)
+    lead = seed_estimator(METHODS[METHODS[name].fits_like].make(), 3, same=True)
     if "n_estimators" in lead.get_params():
         lead.set_params(n_estimators=2)
     adapted = METHODS[name].adapt(lead.fit(X, Y), X, Y)
@@ -119,10 +120,10 @@ def test_the_paper_s_settings():
 
 def test_every_random_state_is_set_at_any_depth():
     model = make_pipeline(StandardScaler(), BaggingClassifier(RandomForestClassifier()))
-    states = {name: value for name, value in seeded(model, 11).get_params().items() if name.endswith("random_state")}
+    parameters = seed_estimator(model, 11, same=True).get_params()
+    states = {name: value for name, value in parameters.items() if name.endswith("random_state")}
     assert len(states) == 2
     assert set(states.values()) == {11}
-    assert model[-1].random_state is None
 
 
 def test_settings_are_one_line_with_what_is_not_a_default():

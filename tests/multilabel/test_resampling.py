@@ -6,10 +6,10 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from fuselearn import CARTClassifier
+from fuselearn._parameters import count_draws
 from fuselearn.multilabel import EnsembleOfBinaryRelevanceClassifier, EnsembleOfChainsClassifier
 from fuselearn.multilabel.chain import train_chain
 from fuselearn.multilabel.learners import bind_learner
-from fuselearn.multilabel.resampling import count_draws
 from fuselearn.sensors import draw_counts
 
 TREE = CARTClassifier(min_samples_split=4)

@@ -30,8 +30,8 @@ def sentences(resume: str = "") -> Iterator[None]:
     resume : str, optional
         What to say after Ctrl-C about going on.
     """
+    from fuselearn._fitting import is_interrupt
     from fuselearn.datasets import DatasetError
-    from fuselearn.ensembles.base import is_interrupt
     from fuselearn.lab.runner import RunError
     from fuselearn.lab.store import StoreError
 

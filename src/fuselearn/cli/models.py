@@ -214,10 +214,10 @@ def export(
 
     - `fuselearn export churn.fuse -o churn.onnx`
     """
+    from fuselearn._replacing import replacing
     from fuselearn.datasets import SparseColumns, TableCleaner
     from fuselearn.datasets.cleaning import first_step
     from fuselearn.io import load, to_onnx
-    from fuselearn.io.replacing import replacing
 
     with sentences(), wrong_use((ValueError, TypeError)):
         check_output(Output(output, Kind.ONNX), [model], force=force)
@@ -323,8 +323,8 @@ def _read_labels(text: str | None) -> Any:
 
 def _write(answers: Iterator[pd.DataFrame], output: Path | None, as_json: bool) -> int:
     """Write predictions to a file or to standard output, and return how many."""
+    from fuselearn._replacing import replacing
     from fuselearn.io import format_answers
-    from fuselearn.io.replacing import replacing
 
     n_rows = 0
     if output is None:

@@ -10,18 +10,13 @@ import numpy.typing as npt
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator
 
+from fuselearn._fitting import fit_whole_or_not
+from fuselearn._parameters import check_choice, check_whole_number, count_threads
+from fuselearn._random import make_generator
+from fuselearn._validation import are_counts, read_weights
 from fuselearn.codes.codebook import CodeBook, count_splits, exhaustive_code, min_distance, random_code, read_code
 from fuselearn.codes.decoding import DECODINGS, class_probabilities, codeword_distances
 from fuselearn.codes.search import search_code
-from fuselearn.ensembles.base import (
-    are_counts,
-    check_choice,
-    check_whole_number,
-    count_threads,
-    fit_whole_or_not,
-    make_generator,
-    read_weights,
-)
 from fuselearn.ensembles.components import ComponentEnsemble, measure_all_rows
 from fuselearn.sensors import Component, Sensor, TreeComponent, TreeSensor
 from fuselearn.sensors.fusion import StoredComponents

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn.ensembles.base import make_generator
+from fuselearn._random import make_generator
 
 CodeBook = npt.NDArray[np.int8]
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from fuselearn._validation import clip_probabilities
 from fuselearn.codes.codebook import CodeBook
-from fuselearn.ensembles.base import clip_probabilities
 
 DECODINGS = ("l1", "hamming", "loss")
 # Distances are sums in an order that depends on the processor; what differs by less than this share is equal.

@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from fuselearn._kernels import kernel
+from fuselearn._parameters import check_whole_number
+from fuselearn._random import make_generator
 from fuselearn.codes.codebook import CodeBook, check_n_bits, distance_bound, min_distance, random_code
-from fuselearn.ensembles.base import check_whole_number, make_generator
 
 MOST_SWEEPS = 20
 MOST_STEPS = 100_000_000

@@ -17,8 +17,8 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from fuselearn._compat import take_rows
 from fuselearn._messages import show
+from fuselearn._validation import read_classes
 from fuselearn.combine.members import Member, resolve_columns, take_columns
-from fuselearn.ensembles.base import read_labels
 
 ClassNumbers = npt.NDArray[np.intp]
 
@@ -158,7 +158,7 @@ def read_class_target(y: Any, n_rows: int) -> tuple[Classes, npt.NDArray[Any]]:
                 "table of labels."
             )
         return Classes(np.array([0, 1]), table.shape[1]), table.astype(np.int64)
-    classes, numbers = read_labels(table, n_rows)
+    classes, numbers = read_classes(table, n_rows)
     return Classes(classes), classes[numbers]
 
 

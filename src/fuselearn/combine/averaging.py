@@ -9,13 +9,15 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from fuselearn._fitting import fit_whole_or_not
 from fuselearn._messages import show
+from fuselearn._parameters import check_choice, check_number
+from fuselearn._validation import read_weights
 from fuselearn.combine.kinds import RegressorEnsemble
 from fuselearn.combine.member_weights import check_member_weights, inverse_error_weights
 from fuselearn.combine.members import Member, read_rows
 from fuselearn.combine.order_statistics import mean_of_middle, weighted_median
 from fuselearn.combine.out_of_fold import held_out_answers
-from fuselearn.ensembles.base import check_choice, check_number, fit_whole_or_not, read_weights
 
 AVERAGES = ("mean", "median", "trimmed")
 

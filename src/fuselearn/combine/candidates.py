@@ -12,11 +12,11 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import get_scorer
 
 from fuselearn._kernels import kernel
 from fuselearn.combine.answers import Classes
+from fuselearn.ensembles.out_of_bag import KnownClasses, KnownValues, score_known
 
 Array = npt.NDArray[np.float64]
 
@@ -273,54 +273,18 @@ class ScorerCandidates:
 
     def score(self, mean: Array) -> float:
         """Ask the scorer about given answers."""
-        rows = np.arange(len(mean))[:, None]
-        speaker = SpeaksNumbers(mean) if self.classes is None else SpeaksClasses(mean, self.classes)
-        return float(self.scorer(speaker, rows, self.target, **self.settings))
+        return score_known(self.scorer, self._known(mean), self.target, **self.settings)
+
+    def _known(self, mean: Array) -> KnownValues | KnownClasses:
+        if self.classes is None:
+            return KnownValues(mean)
+        classes = self.classes
+        return KnownClasses(classes.decode(mean.argmax(axis=-1)), classes.as_table(mean), classes.attribute)
 
 
 def _takes_weights(scorer: Callable[..., float]) -> bool:
     parameters = inspect.signature(scorer).parameters.values()
     return any(p.name == "sample_weight" or p.kind is p.VAR_KEYWORD for p in parameters)
-
-
-class SpeaksClasses(ClassifierMixin, BaseEstimator):
-    """A fitted classifier that gives known answers, for scorers."""
-
-    def __init__(self, answers: Array, classes: Classes) -> None:
-        self.answers = answers
-        self.classes = classes
-
-    @property
-    def classes_(self) -> Any:
-        """The classes, as scikit-learn expects them."""
-        return self.classes.attribute
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """Tell that it needs no fit."""
-        return True
-
-    def predict_proba(self, X: Any) -> Array:
-        """Give the answers as probabilities."""
-        return self.classes.as_table(self.answers)
-
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Give the classes with the largest answers."""
-        return self.classes.decode(self.answers.argmax(axis=-1))
-
-
-class SpeaksNumbers(RegressorMixin, BaseEstimator):
-    """A fitted regressor that gives known answers, for scorers."""
-
-    def __init__(self, answers: Array) -> None:
-        self.answers = answers
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """Tell that it needs no fit."""
-        return True
-
-    def predict(self, X: Any) -> Array:
-        """Give the answers."""
-        return self.answers
 
 
 def candidates_for_classes(

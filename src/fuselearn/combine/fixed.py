@@ -10,7 +10,9 @@ import numpy.typing as npt
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from fuselearn._fitting import fit_whole_or_not
 from fuselearn._messages import show
+from fuselearn._validation import read_weights
 from fuselearn.combine.answers import require_method
 from fuselearn.combine.kinds import ClassifierEnsemble
 from fuselearn.combine.member_weights import accuracy_weights, check_member_weights
@@ -26,7 +28,6 @@ from fuselearn.combine.rules import (
     refuse_weights,
     votes_needed,
 )
-from fuselearn.ensembles.base import fit_whole_or_not, read_weights
 
 
 def _has_probabilities(self: FixedCombiner) -> bool:

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fuselearn._messages import show
+from fuselearn._parameters import check_number
 from fuselearn.combine.weight_solvers import SMALLEST_PROBABILITY, least_squares_weights, log_loss_weights
-from fuselearn.ensembles.base import check_number
 
 Array = npt.NDArray[np.float64]
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fuselearn._messages import show
-from fuselearn.ensembles.base import check_choice
+from fuselearn._parameters import check_choice
 
 Weights = npt.NDArray[np.float64]
 

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from fuselearn._compat import clone_parameters, take_rows
 from fuselearn._messages import show
-from fuselearn.ensembles.base import validate_rows
+from fuselearn._validation import validate_rows
 from fuselearn.sensors.table import as_frame
 
 Columns = npt.NDArray[np.intp] | None

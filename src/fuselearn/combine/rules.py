@@ -15,9 +15,10 @@ from scipy.stats import rankdata
 
 from fuselearn._kernels import kernel
 from fuselearn._messages import show
+from fuselearn._parameters import check_choice, check_number, check_whole_number
+from fuselearn._validation import clip_probabilities
 from fuselearn.combine.member_weights import read_member_weights
 from fuselearn.combine.order_statistics import ROUNDING, mean_of_middle, weighted_median
-from fuselearn.ensembles.base import check_choice, check_number, check_whole_number, clip_probabilities
 
 Scores = npt.NDArray[np.floating]
 Weights = npt.NDArray[np.float64]

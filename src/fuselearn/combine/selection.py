@@ -14,20 +14,16 @@ from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length
 
+from fuselearn._fitting import fit_whole_or_not
 from fuselearn._messages import show
+from fuselearn._parameters import check_number, check_whole_number
+from fuselearn._random import make_generator
+from fuselearn._validation import clip_probabilities, read_weights
 from fuselearn.combine.answers import Classes, require_method, settle_classes
 from fuselearn.combine.candidates import Candidates, candidates_for_classes, candidates_for_numbers
 from fuselearn.combine.kinds import number_endings, predicted_numbers, read_number_target
 from fuselearn.combine.members import Member, MemberEnsemble, read_rows
 from fuselearn.combine.out_of_fold import held_out_answers
-from fuselearn.ensembles.base import (
-    check_number,
-    check_whole_number,
-    clip_probabilities,
-    fit_whole_or_not,
-    make_generator,
-    read_weights,
-)
 
 
 class Selection(NamedTuple):

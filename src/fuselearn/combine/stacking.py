@@ -9,6 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from fuselearn._fitting import fit_whole_or_not
+from fuselearn._parameters import check_choice
+from fuselearn._validation import read_weights
 from fuselearn.combine.answers import require_method
 from fuselearn.combine.kinds import ClassifierEnsemble, RegressorEnsemble
 from fuselearn.combine.losses import (
@@ -21,7 +24,6 @@ from fuselearn.combine.losses import (
 from fuselearn.combine.members import MemberEnsemble, read_rows
 from fuselearn.combine.out_of_fold import OutOfFold, held_out_answers
 from fuselearn.combine.rules import as_probabilities
-from fuselearn.ensembles.base import check_choice, fit_whole_or_not, read_weights
 
 
 class LinearStacking(MemberEnsemble):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from fuselearn._messages import show
+from fuselearn._random import make_generator
 from fuselearn.datasets.dataset import Dataset
-from fuselearn.datasets.noise import as_generator
 
 LAYOUTS = ("side_by_side", "overlaid")
 
@@ -60,7 +60,7 @@ def make_digit_pairs(
     if n_samples < 1:
         raise ValueError(f"n_samples must be at least 1, not {show(n_samples)}.")
     digits = load_digits()
-    rng = as_generator(random_state)
+    rng = make_generator(random_state)
     first, second = rng.integers(len(digits.images), size=(2, n_samples))
     if layout == "side_by_side":
         pictures = np.concatenate([digits.images[first], digits.images[second]], axis=2)

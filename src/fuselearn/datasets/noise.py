@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from fuselearn._messages import show
+from fuselearn._random import make_generator
 
 Labels = TypeVar("Labels")
 
@@ -83,7 +84,7 @@ def corrupt_labels(
         raise ValueError("transition is only used with kind='class-conditional'.")
     if hasattr(y, "tocsr"):
         raise ValueError("y is a sparse matrix; pass y.toarray().")
-    rng = as_generator(random_state)
+    rng = make_generator(random_state)
     if _is_two_dimensional(y):
         if kind != "uniform":
             raise ValueError(f"kind={kind!r} needs one class per row; a multi-label y is flipped.")
@@ -103,15 +104,6 @@ def corrupt_labels(
         step = 1 if kind == "pair" else rng.integers(1, len(classes), size=count)
         new = (codes[rows] + step) % len(classes)
     return _replaced(y, rows, classes[new])
-
-
-def as_generator(
-    random_state: int | np.random.Generator | np.random.RandomState | None,
-) -> np.random.Generator:
-    """Return a Generator for any kind of scikit-learn's `random_state`."""
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**31 - 1))
-    return np.random.default_rng(random_state)
 
 
 def _draw_conditional(

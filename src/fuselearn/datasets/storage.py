@@ -8,12 +8,11 @@ read as missing, so that a class may be called ``NA`` or ``none``.
 from __future__ import annotations
 
 import gzip
-import os
-import tempfile
 import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fuselearn._replacing import replacing
 from fuselearn.datasets.dataset import DatasetError
 from fuselearn.datasets.targets import CLASS_COLUMN, LABEL_PREFIX, split_classes, split_labels
 
@@ -65,14 +64,5 @@ def write_stored(path: Path, X: pd.DataFrame, y: pd.Series | pd.DataFrame) -> No
     else:
         frame = X.assign(**{CLASS_COLUMN: y})
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with (
-            os.fdopen(descriptor, "wb") as raw,
-            gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as out,
-        ):
-            out.write(frame.to_csv(index=False, lineterminator="\n").encode())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with replacing(path) as raw, gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as out:
+        out.write(frame.to_csv(index=False, lineterminator="\n").encode())

@@ -15,11 +15,12 @@ from sklearn.utils.validation import column_or_1d
 
 from fuselearn._compat import count_rows, take_rows
 from fuselearn._messages import show
+from fuselearn._parameters import check_choice, check_whole_number
+from fuselearn._random import make_generator, seed_estimator
+from fuselearn._validation import read_table
 from fuselearn.diagnosis.decomposition import decompose_squared, decompose_zero_one, standard_errors
-from fuselearn.diagnosis.inputs import read_rows
-from fuselearn.ensembles.base import check_choice, check_whole_number, make_generator
 from fuselearn.sensors import draw_counts
-from fuselearn.sensors.estimator import seed_estimator, train_clone
+from fuselearn.sensors.estimator import train_clone
 from fuselearn.sensors.sampling import MOST_TRIES
 
 if TYPE_CHECKING:
@@ -238,10 +239,10 @@ def bias_variance(
     if (X_test is None) != (y_test is None):
         raise ValueError("X_test and y_test belong together; pass both or neither.")
 
-    X, y = read_rows("X", X), _read_target("y", y, count_rows(X), loss)
+    X, y = read_table("X", X), _read_target("y", y, count_rows(X), loss)
     out_of_bag = sampling == "bootstrap" and X_test is None
     if X_test is not None:
-        judged, observed = read_rows("X_test", X_test), _read_target("y_test", y_test, count_rows(X_test), loss)
+        judged, observed = read_table("X_test", X_test), _read_target("y_test", y_test, count_rows(X_test), loss)
     else:
         judged, observed = X, y
     truth = observed if y_true is None else _read_target("y_true", y_true, len(observed), loss)

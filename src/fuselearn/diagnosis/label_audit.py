@@ -16,10 +16,10 @@ from sklearn.model_selection import StratifiedKFold, check_cv
 
 from fuselearn._compat import take_rows
 from fuselearn._messages import show
-from fuselearn.diagnosis.inputs import read_rows
+from fuselearn._parameters import check_whole_number
+from fuselearn._random import make_generator, seed_estimator
+from fuselearn._validation import read_classes, read_table
 from fuselearn.ensembles import KFHEClassifier
-from fuselearn.ensembles.base import check_whole_number, make_generator, read_labels
-from fuselearn.sensors.estimator import seed_estimator
 
 Floats = npt.NDArray[np.float64]
 
@@ -130,14 +130,14 @@ def audit_labels(
     >>> int(wrong.sum()), int(wrong[audit.suspects.index].sum()), len(audit.suspects)
     (18, 17, 19)
     """
-    rows = read_rows("X", X)
+    rows = read_table("X", X)
     base = _default_estimator(rows) if estimator is None else estimator
     if isinstance(base, type) or not hasattr(base, "predict_proba"):
         raise TypeError(f"estimator must be a classifier with predict_proba, or None, not {show(base)}.")
     check_whole_number("n_repeats", n_repeats, 1)
     if np.ndim(y) == 2 and np.shape(y)[1] > 1:
         raise ValueError("y has several columns; audit multi-label data one label at a time.")
-    classes, given = read_labels(y, rows.shape[0])
+    classes, given = read_classes(y, rows.shape[0])
     rng = make_generator(random_state)
     labels = classes[given]
     splits = _split(cv, n_repeats, rows, labels, groups, rng)

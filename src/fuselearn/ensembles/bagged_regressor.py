@@ -13,10 +13,13 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from fuselearn._compat import take_rows
+from fuselearn._fitting import fit_whole_or_not
 from fuselearn._messages import show
+from fuselearn._parameters import check_whole_number
+from fuselearn._random import make_generator
+from fuselearn._validation import validate_rows
 from fuselearn.ensembles.bags import BagPlan, plan_bags
-from fuselearn.ensembles.base import check_whole_number, fit_whole_or_not, make_generator, validate_rows
-from fuselearn.ensembles.out_of_bag import KnownValues, read_scoring, score_out_of_bag
+from fuselearn.ensembles.out_of_bag import KnownValues, read_scoring, score_known
 from fuselearn.sensors.estimator import train_clone
 
 
@@ -165,7 +168,7 @@ class BaggedRegressor(RegressorMixin, BaseEstimator):
         if scorer is not None:
             self.oob_prediction_ = _mean_out_of_bag(trained, len(target))
             covered = ~np.isnan(self.oob_prediction_)
-            self.oob_score_ = score_out_of_bag(scorer, KnownValues(self.oob_prediction_), target, covered)
+            self.oob_score_ = score_known(scorer, KnownValues(self.oob_prediction_[covered]), target[covered])
         return self
 
     def predict(self, X: Any) -> npt.NDArray[np.float64]:

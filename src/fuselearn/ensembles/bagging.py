@@ -11,16 +11,13 @@ from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from fuselearn._fitting import fit_whole_or_not
+from fuselearn._parameters import check_choice, check_whole_number
+from fuselearn._random import make_generator
+from fuselearn._validation import clip_probabilities
 from fuselearn.ensembles.bags import BagPlan, plan_bags
-from fuselearn.ensembles.base import (
-    check_choice,
-    check_whole_number,
-    clip_probabilities,
-    fit_whole_or_not,
-    make_generator,
-)
 from fuselearn.ensembles.components import ComponentEnsemble
-from fuselearn.ensembles.out_of_bag import KnownClasses, read_scoring, score_out_of_bag
+from fuselearn.ensembles.out_of_bag import KnownClasses, read_scoring, score_known
 from fuselearn.ensembles.samme import choose_frequent, frequent_first
 from fuselearn.sensors import Component, Sensor, TreeComponent, TreeSensor
 from fuselearn.sensors.fusion import component_scores
@@ -177,9 +174,9 @@ class BaggedClassifier(ComponentEnsemble):
         self.class_order_ = frequent_first(truth, sensor.n_classes)
         if scorer is not None:
             self._keep_out_of_bag(trained, sensor.n_rows)
-            known = KnownClasses(self.oob_prediction_, self.oob_decision_function_, self.classes_)
             covered = ~np.isnan(self.oob_decision_function_[:, 0])
-            self.oob_score_ = score_out_of_bag(scorer, known, self.classes_[truth], covered)
+            known = KnownClasses(self.oob_prediction_[covered], self.oob_decision_function_[covered], self.classes_)
+            self.oob_score_ = score_known(scorer, known, self.classes_[truth[covered]])
         coefficients = np.full(n_estimators, 1.0 / n_estimators)
         self._adopt(components, coefficients, np.full(n_estimators, self.vote == "class"))
         return self

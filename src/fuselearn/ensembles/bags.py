@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn._messages import show
-from fuselearn.ensembles.base import check_whole_number, read_weights
-from fuselearn.ensembles.cart import count_features
+from fuselearn._parameters import count_draws, count_features
+from fuselearn._validation import read_weights
 from fuselearn.sensors import draw_counts
 
 
@@ -55,7 +54,9 @@ def plan_bags(
     sample_weight: Any,
 ) -> BagPlan:
     """Check the parameters that say how bags are drawn; rows of more weight are drawn more often."""
-    n_draws = _count_draws(max_samples, n_rows, bootstrap)
+    n_draws = count_draws(max_samples, n_rows, largest_share=1)
+    if not bootstrap and n_draws > n_rows:
+        raise ValueError(f"max_samples must be at most the {n_rows} samples without bootstrap, not {n_draws}.")
     n_features = count_features(max_features, n_columns)
     weights = read_weights(sample_weight, X, n_rows)
     chances = np.ones(n_rows) if weights is None else weights
@@ -65,14 +66,3 @@ def plan_bags(
             "without replacement."
         )
     return BagPlan(chances, n_draws, bootstrap, n_columns, n_features)
-
-
-def _count_draws(max_samples: Any, n_rows: int, bootstrap: bool) -> int:
-    if isinstance(max_samples, float | np.floating):
-        if not 0 < max_samples <= 1:
-            raise ValueError(f"max_samples as a share must be above 0 and at most 1, not {show(max_samples)}.")
-        return max(1, round(max_samples * n_rows))
-    n_draws = check_whole_number("max_samples", max_samples, 1)
-    if not bootstrap and n_draws > n_rows:
-        raise ValueError(f"max_samples must be at most the {n_rows} rows without bootstrap, not {n_draws}.")
-    return n_draws

@@ -8,19 +8,12 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from fuselearn._messages import show
+from fuselearn._fitting import fit_whole_or_not
+from fuselearn._parameters import check_choice, check_number, check_whole_number, count_features, count_threads
+from fuselearn._random import make_generator
+from fuselearn._validation import are_counts, read_weights
 from fuselearn.engines.tree import Tree, TreeSettings
-from fuselearn.ensembles.base import (
-    TableClassifier,
-    are_counts,
-    check_choice,
-    check_number,
-    check_whole_number,
-    count_threads,
-    fit_whole_or_not,
-    make_generator,
-    read_weights,
-)
+from fuselearn.ensembles.table_classifier import TableClassifier
 from fuselearn.sensors.fusion import WeightedSum
 from fuselearn.sensors.table import TableCoder
 from fuselearn.sensors.tree import TreeComponent, TreeSensor
@@ -343,21 +336,6 @@ def tree_settings(tree: CARTClassifier, n_columns: int) -> TreeSettings:
         random_cuts=tree.splitter == "random",
         less_chance=tree.category_rule == "corrected",
     )
-
-
-def count_features(max_features: Any, n_features: int) -> int:
-    """Turn a ``max_features`` parameter into a number of columns."""
-    if max_features is None:
-        return n_features
-    if isinstance(max_features, str):
-        check_choice("max_features", max_features, ("sqrt", "log2"))
-        wanted = np.sqrt(n_features) if max_features == "sqrt" else np.log2(n_features)
-        return max(1, int(wanted))
-    if isinstance(max_features, float | np.floating):
-        if not 0 < max_features <= 1:
-            raise ValueError(f"max_features as a share must be above 0 and at most 1, not {show(max_features)}.")
-        return max(1, int(max_features * n_features))
-    return min(check_whole_number("max_features", max_features, 1), n_features)
 
 
 def _short(number: float, decimals: int) -> str:

@@ -13,8 +13,10 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._messages import show
-from fuselearn.ensembles.base import TableClassifier, are_counts, count_threads, validate_rows
+from fuselearn._parameters import count_threads
+from fuselearn._validation import are_counts, validate_rows
 from fuselearn.ensembles.cart import CARTClassifier, bind_tree, wrap_tree
+from fuselearn.ensembles.table_classifier import TableClassifier
 from fuselearn.sensors import (
     Component,
     EstimatorSensor,
@@ -118,3 +120,8 @@ def measure_all_rows(sensor: Sensor, sample_weight: npt.NDArray[np.float64] | No
     if isinstance(sensor, EstimatorSensor) and not sensor.takes_weights:
         return sensor.measure(draw_counts(seed, sample_weight, sensor.n_rows), seed)
     return sensor.measure((sample_weight > 0).astype(np.int32), seed, weights=sample_weight)
+
+
+def error_of_guessing(n_classes: int) -> float:
+    """Return the error from which a classifier is no better than guessing, less what rounding may take from a sum."""
+    return 1.0 - 1.0 / n_classes - 1e-12

@@ -11,19 +11,13 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
+from fuselearn._fitting import fit_whole_or_not
+from fuselearn._parameters import check_choice, check_number, check_whole_number
+from fuselearn._random import make_generator
+from fuselearn._validation import clip_probabilities, read_weights
 from fuselearn.engines.fusing import compare_votes
-from fuselearn.ensembles.base import (
-    check_choice,
-    check_number,
-    check_whole_number,
-    clip_probabilities,
-    error_of_guessing,
-    fit_whole_or_not,
-    make_generator,
-    read_weights,
-)
 from fuselearn.ensembles.cart import CARTClassifier
-from fuselearn.ensembles.components import ComponentEnsemble, measure_all_rows
+from fuselearn.ensembles.components import ComponentEnsemble, error_of_guessing, measure_all_rows
 from fuselearn.ensembles.filtering import (
     FilterTrace,
     Measurement,

@@ -14,36 +14,38 @@ from fuselearn._messages import show
 
 
 class KnownValues(RegressorMixin, BaseEstimator):
-    """A regressor that looks its predictions up by the number of a row, so that scorers can ask it."""
+    """A fitted regressor whose predictions are known, so that scorers can ask it about their samples."""
 
     def __init__(self, predictions: npt.NDArray[Any]) -> None:
         self.predictions = predictions
 
-    def predict(self, X: npt.NDArray[np.intp]) -> npt.NDArray[Any]:
-        """Look up the predictions for the rows whose numbers are in the first column."""
-        return self.predictions[X[:, 0]]
+    def __sklearn_is_fitted__(self) -> bool:
+        """Return True: there is nothing to fit."""
+        return True
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the predictions of the samples."""
+        return self.predictions
 
 
 class KnownClasses(ClassifierMixin, BaseEstimator):
-    """A classifier that looks its answers up in the same way."""
+    """A fitted classifier whose answers are known."""
 
-    def __init__(
-        self, predictions: npt.NDArray[Any], probabilities: npt.NDArray[np.float64], classes: npt.NDArray[Any]
-    ) -> None:
+    def __init__(self, predictions: npt.NDArray[Any], probabilities: Any, classes: Any) -> None:
         self.predictions = predictions
         self.probabilities = probabilities
         self.classes_ = classes
 
-    def predict(self, X: npt.NDArray[np.intp]) -> npt.NDArray[Any]:
-        """Look up the classes of the rows whose numbers are in the first column."""
-        return self.predictions[X[:, 0]]
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the classes of the samples."""
+        return self.predictions
 
-    def predict_proba(self, X: npt.NDArray[np.intp]) -> npt.NDArray[np.float64]:
-        """Look up their class probabilities."""
-        return self.probabilities[X[:, 0]]
+    def predict_proba(self, X: Any) -> Any:
+        """Return their class probabilities."""
+        return self.probabilities
 
 
-Scorer = Callable[[Any, npt.NDArray[np.intp], npt.NDArray[Any]], float]
+Scorer = Callable[..., float]
 
 
 def read_scoring(oob_score: Any, default: str) -> Scorer | None:
@@ -73,10 +75,9 @@ def read_scoring(oob_score: Any, default: str) -> Scorer | None:
     return oob_score if _takes_estimator(oob_score) else _score_by(oob_score)
 
 
-def score_out_of_bag(scorer: Scorer, known: Any, truth: npt.NDArray[Any], covered: npt.NDArray[np.bool_]) -> float:
-    """Score the rows that any model has not seen; NaN if there is none."""
-    rows = np.flatnonzero(covered)
-    return float(scorer(known, rows[:, None], truth[rows])) if len(rows) else np.nan
+def score_known(scorer: Scorer, known: Any, truth: npt.NDArray[Any], **settings: Any) -> float:
+    """Score answers that are known; NaN if there is none."""
+    return float(scorer(known, np.arange(len(truth))[:, None], truth, **settings)) if len(truth) else np.nan
 
 
 def _describe_choices(oob_score: Any) -> str:
@@ -88,5 +89,5 @@ def _score_by(metric: Callable[..., float]) -> Scorer:
 
 
 def _takes_estimator(function: Callable[..., Any]) -> bool:
-    """Tell a scorer, ``scorer(estimator, X, y)``, from a metric, ``metric(y_true, y_pred)``."""
+    """Return whether a function is ``scorer(estimator, X, y)`` rather than ``metric(y_true, y_pred)``."""
     return next(iter(inspect.signature(function).parameters), None) == "estimator"

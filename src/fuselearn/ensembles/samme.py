@@ -10,15 +10,11 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from fuselearn.ensembles.base import (
-    check_whole_number,
-    clip_probabilities,
-    error_of_guessing,
-    fit_whole_or_not,
-    make_generator,
-    read_weights,
-)
-from fuselearn.ensembles.components import ComponentEnsemble
+from fuselearn._fitting import fit_whole_or_not
+from fuselearn._parameters import check_whole_number
+from fuselearn._random import make_generator
+from fuselearn._validation import clip_probabilities, read_weights
+from fuselearn.ensembles.components import ComponentEnsemble, error_of_guessing
 from fuselearn.sensors import Component, Sensor, TreeComponent
 from fuselearn.sensors.fusion import component_scores
 from fuselearn.sensors.sampling import MOST_TRIES

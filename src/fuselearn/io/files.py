@@ -19,12 +19,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from fuselearn._replacing import replacing
 from fuselearn.io.archive import DEFLATED_BYTES, check_archive
 from fuselearn.io.contents import check_contents
 from fuselearn.io.errors import ModelFileError
 from fuselearn.io.flattening import flatten, unflatten
 from fuselearn.io.header import FORMAT, describe_model
-from fuselearn.io.replacing import replacing
 from fuselearn.io.trust import refuse_foreign_estimators, refuse_untrusted
 
 HEADER, MODEL, DIGEST = "header.json", "model.skops", "digest.txt"

@@ -14,10 +14,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn import __version__
+from fuselearn._parameters import check_whole_number
 from fuselearn.codes import ErrorCorrectingCodeClassifier
 from fuselearn.ensembles import CARTClassifier, SAMMEClassifier
-from fuselearn.ensembles.base import TableClassifier, check_whole_number
 from fuselearn.ensembles.components import ComponentEnsemble
+from fuselearn.ensembles.table_classifier import TableClassifier
 from fuselearn.io.onnx_trees import TreeSum
 from fuselearn.multilabel.base import MultilabelClassifier
 from fuselearn.sensors import TreeComponent

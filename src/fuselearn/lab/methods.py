@@ -32,7 +32,7 @@ from fuselearn._messages import show
 from fuselearn.ensembles import BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier
 from fuselearn.multilabel.base import MultilabelClassifier
 
-__all__ = ["METHODS", "Contender", "Method", "compiles", "count_components", "make_contenders", "seeded", "settings"]
+__all__ = ["METHODS", "Contender", "Method", "compiles", "count_components", "make_contenders", "settings"]
 
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 OURS = (KFHEClassifier, SAMMEClassifier, BaggedClassifier)
@@ -171,13 +171,6 @@ def _with_category_rule(estimator: BaseEstimator, rule: str) -> BaseEstimator:
         tree = estimator.estimator or estimator._default_estimator()
         return estimator.set_params(estimator=_with_category_rule(tree, rule))
     return estimator
-
-
-def seeded(estimator: BaseEstimator, seed: int) -> BaseEstimator:
-    """Return a copy with `seed` as its random state, and of every estimator inside it."""
-    copy = clone(estimator)
-    names = (name for name in copy.get_params() if name.split("__")[-1] == "random_state")
-    return copy.set_params(**dict.fromkeys(names, seed))
 
 
 def settings(estimator: BaseEstimator) -> str:

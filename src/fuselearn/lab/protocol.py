@@ -31,8 +31,9 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import StratifiedKFold
 
 import fuselearn
+from fuselearn._random import seed_estimator
 from fuselearn.datasets import Dataset, corrupt_labels
-from fuselearn.lab.methods import Contender, compiles, count_components, seeded
+from fuselearn.lab.methods import Contender, compiles, count_components
 from fuselearn.lab.scoring import Scores, score_fold, score_labels
 from fuselearn.lab.store import Cell, Predictions, Result
 from fuselearn.lab.suites import Suite, derive_seed
@@ -227,7 +228,7 @@ class Fit(NamedTuple):
 
 def _fit(task: FitTask, X: pd.DataFrame, labels: Codes) -> Fit:
     contender = next(iter(task.contenders.values()))
-    estimator = seeded(contender.trained, task.seed)
+    estimator = seed_estimator(clone(contender.trained), task.seed, same=True)
     if compiles(estimator):
         _warm_up(estimator, X, labels, (contender.fit_name, task.dataset))
     start = time.perf_counter()

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fuselearn._parameters import check_number, check_whole_number, count_threads
 from fuselearn.engines.tree import Tree, code_columns
 from fuselearn.engines.tree.pair_stumps import PairTable, Stump, find_stump, left_rows, make_pair_table, make_tree
-from fuselearn.ensembles.base import check_number, check_whole_number, count_threads
 from fuselearn.multilabel.base import Labels, Scores, Weights
 from fuselearn.multilabel.label_trees import LabelTreesClassifier, scale_rows
 from fuselearn.multilabel.learners.tree import as_table

@@ -13,17 +13,11 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._compat import take_rows
+from fuselearn._fitting import DerivedAttributes, fit_whole_or_not
 from fuselearn._messages import show
-from fuselearn.ensembles.base import (
-    DerivedAttributes,
-    are_counts,
-    check_choice,
-    count_threads,
-    fit_whole_or_not,
-    make_generator,
-    read_weights,
-    validate_rows,
-)
+from fuselearn._parameters import check_choice, count_threads
+from fuselearn._random import make_generator
+from fuselearn._validation import are_counts, read_weights, validate_rows
 from fuselearn.ensembles.cart import CARTClassifier
 from fuselearn.multilabel.decisions import RULES, DecisionRule, OwnDecision, make_decision_rule
 from fuselearn.multilabel.labels import check_same_labels, label_names, read_labels

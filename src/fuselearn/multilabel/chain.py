@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._messages import show
-from fuselearn.ensembles.base import check_choice
+from fuselearn._parameters import check_choice
 from fuselearn.multilabel.base import Labels, ReductionClassifier, Scores, Weights
 from fuselearn.multilabel.learners import Block, Learner
 

@@ -12,6 +12,7 @@ import pandas as pd
 from scipy import sparse
 from sklearn.base import clone
 
+from fuselearn._random import seed_estimator
 from fuselearn.multilabel.labels import read_probabilities
 
 TOLERANCE = 1e-6
@@ -40,8 +41,7 @@ def as_frames(rows: Rows) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def seeded(estimator: Any, seed: int | None = 0) -> Any:
     """Clone an estimator, with a seed if it takes one."""
-    model = clone(estimator)
-    return model.set_params(random_state=seed) if "random_state" in model.get_params(deep=False) else model
+    return seed_estimator(clone(estimator), seed, same=True)
 
 
 def fit(estimator: Any, X: Any, Y: Any, *, seed: int | None = 0) -> Any:

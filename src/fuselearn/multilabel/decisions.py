@@ -27,7 +27,8 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._messages import show
-from fuselearn.ensembles.base import check_choice, check_number, read_weights
+from fuselearn._parameters import check_choice, check_number
+from fuselearn._validation import read_weights
 from fuselearn.multilabel.expected_f1 import maximise_expected_f1
 from fuselearn.multilabel.labels import LabelTable, read_labels
 

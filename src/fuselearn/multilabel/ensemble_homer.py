@@ -10,12 +10,11 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from fuselearn.ensembles.base import check_choice, check_whole_number
+from fuselearn._parameters import check_choice, check_whole_number, count_draws
 from fuselearn.multilabel.base import Labels, Weights
 from fuselearn.multilabel.fusion import LabelSum
 from fuselearn.multilabel.homer_ensemble import HOMEREnsemble
 from fuselearn.multilabel.homer_sensor import HOMERComponent
-from fuselearn.multilabel.resampling import count_draws
 from fuselearn.sensors.sampling import draw_counts
 
 

@@ -11,8 +11,8 @@ from sklearn.multioutput import MultiOutputClassifier
 from sklearn.utils.validation import has_fit_parameter
 
 from fuselearn._compat import take_rows
+from fuselearn._random import seed_estimator
 from fuselearn.multilabel.labels import read_probabilities
-from fuselearn.sensors.estimator import seed_estimator
 from fuselearn.sensors.sampling import draw_counts
 
 Counts = npt.NDArray[np.int32]

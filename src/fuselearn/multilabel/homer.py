@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from fuselearn.ensembles.base import check_choice, check_flag, check_whole_number, count_threads
+from fuselearn._parameters import check_choice, check_flag, check_whole_number, count_threads
 from fuselearn.ensembles.cart import CARTClassifier
 from fuselearn.multilabel.base import Labels, ReductionClassifier, Scores, Weights
 from fuselearn.multilabel.fusion import FusedClassifier, LabelSum

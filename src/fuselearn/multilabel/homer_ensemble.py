@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._messages import show
-from fuselearn.ensembles.base import check_choice, check_flag
+from fuselearn._parameters import check_choice, check_flag
 from fuselearn.multilabel.fusion import LabelSum
 from fuselearn.multilabel.homer import HOMERBase, HOMERClassifier
 from fuselearn.multilabel.homer_sensor import HOMERComponent, HOMERSettings

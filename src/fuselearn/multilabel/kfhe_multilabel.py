@@ -15,13 +15,13 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._messages import show
-from fuselearn.ensembles.base import check_choice, check_flag, check_number, check_whole_number, validate_rows
+from fuselearn._parameters import check_choice, check_flag, check_number, check_whole_number, count_draws
+from fuselearn._validation import validate_rows
 from fuselearn.ensembles.filtering import FilterTrace, Truth, closed_form_coefficients, train_kfhe
 from fuselearn.multilabel.base import Labels, Scores, Weights
 from fuselearn.multilabel.estimator_sensor import EstimatorLabelSensor
 from fuselearn.multilabel.fusion import FusedClassifier, LabelComponent, LabelSum
 from fuselearn.multilabel.pct_forest import PCTForestClassifier
-from fuselearn.multilabel.resampling import count_draws
 from fuselearn.sensors.sampling import draw_counts
 
 Counts = npt.NDArray[np.int32]

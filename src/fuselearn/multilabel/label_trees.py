@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fuselearn._parameters import count_threads
 from fuselearn.engines.tree import Tree, leaf_rows, pack_forest, stack_trees, sum_leaf_values, unstack_trees
-from fuselearn.ensembles.base import count_threads
 from fuselearn.multilabel.base import MultilabelClassifier, Scores
 from fuselearn.multilabel.learners.tree import as_table
 from fuselearn.sensors import TableCoder

@@ -10,6 +10,14 @@ import numpy.typing as npt
 from joblib import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
+from fuselearn._parameters import (
+    check_choice,
+    check_flag,
+    check_whole_number,
+    count_draws,
+    count_features,
+    count_threads,
+)
 from fuselearn.engines.tree import (
     ByColumn,
     CodedColumns,
@@ -21,12 +29,10 @@ from fuselearn.engines.tree import (
     labels_target,
     lay_out_columns,
 )
-from fuselearn.ensembles.base import check_choice, check_flag, check_whole_number, count_threads
-from fuselearn.ensembles.cart import CATEGORY_RULES, count_features
+from fuselearn.ensembles.cart import CATEGORY_RULES
 from fuselearn.multilabel.base import Labels, Scores, Weights, count_all_rows
 from fuselearn.multilabel.label_trees import LabelTreesClassifier, scale_rows, sum_impurity_decreases
 from fuselearn.multilabel.learners.tree import as_table
-from fuselearn.multilabel.resampling import count_draws
 from fuselearn.sensors import TableCoder, draw_counts
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn.ensembles.base import check_whole_number
+from fuselearn._parameters import check_whole_number
 from fuselearn.multilabel.base import Labels
 from fuselearn.multilabel.learners import Learner
 from fuselearn.multilabel.powerset import Counts, LabelPowersetClassifier, SetModel, find_label_sets

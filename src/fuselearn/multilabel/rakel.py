@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
-from fuselearn.ensembles.base import check_choice, check_flag, check_whole_number
+from fuselearn._parameters import check_choice, check_flag, check_whole_number
 from fuselearn.multilabel.base import Labels, ReductionClassifier, Scores, Weights
 from fuselearn.multilabel.learners import EstimatorLearner, Learner
 from fuselearn.multilabel.powerset import Counts, Indices, SetModel, train_powerset

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Iterable
 from typing import Any, NamedTuple, Protocol
 
@@ -10,9 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
 
-from fuselearn._messages import show
-from fuselearn.ensembles.base import check_choice, check_whole_number
-from fuselearn.ensembles.cart import count_features
+from fuselearn._parameters import check_choice, check_whole_number, count_draws, count_features
 from fuselearn.multilabel.base import Labels, ReductionClassifier, Scores, Weights
 from fuselearn.multilabel.learners import EstimatorLearner, Learner
 from fuselearn.sensors import draw_counts
@@ -127,27 +124,6 @@ class ResampledClassifier(ReductionClassifier):
         for vote in votes:
             total += vote
         return total / len(self._members_)
-
-
-def count_draws(max_samples: Any, n_rows: int) -> int:
-    """Turn a ``max_samples`` parameter into a number of draws with replacement: an int is one, a float a share.
-
-    Both may exceed the number of samples.
-
-    Examples
-    --------
-    >>> count_draws(2.0, 100), count_draws(30, 100)
-    (200, 30)
-    """
-    if isinstance(max_samples, float | np.floating):
-        if not 0 < max_samples < np.inf:
-            raise ValueError(f"max_samples as a share must be a finite number above 0, not {show(max_samples)}.")
-        return max(1, round(max_samples * n_rows))
-    if not isinstance(max_samples, numbers.Integral) or isinstance(max_samples, bool):
-        raise TypeError(
-            f"max_samples must be a number of samples (int) or a share of all of them (float), not {show(max_samples)}."
-        )
-    return check_whole_number("max_samples", max_samples, 1)
 
 
 def _train_member(

@@ -17,7 +17,8 @@ from sklearn.utils import check_consistent_length, indexable
 
 from fuselearn._compat import take_rows
 from fuselearn._kernels import kernel
-from fuselearn.ensembles.base import check_flag, check_whole_number, make_generator
+from fuselearn._parameters import check_flag, check_whole_number
+from fuselearn._random import make_generator
 from fuselearn.multilabel.labels import read_sparse_labels
 
 __all__ = ["IterativeStratifiedKFold", "RepeatedIterativeStratifiedKFold", "deal_rows", "iterative_train_test_split"]

@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from fuselearn._messages import show
-from fuselearn.ensembles.base import check_whole_number
+from fuselearn._parameters import check_whole_number
 from fuselearn.multilabel.base import N_FOLDS, Labels, MultilabelClassifier, Scores, Weights, count_all_rows
 from fuselearn.multilabel.estimator_sensor import EstimatorLabelSensor
 from fuselearn.multilabel.stratification import IterativeStratifiedKFold

@@ -11,6 +11,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import has_fit_parameter
 
 from fuselearn._compat import take_rows
+from fuselearn._random import seed_estimator
 from fuselearn.sensors.sampling import MOST_TRIES, draw_covering_counts
 
 
@@ -128,8 +129,7 @@ def train_clone(
     An estimator that takes ``sample_weight`` gets the drawn rows once, weighted by their counts or by ``weights``;
     another one gets every drawn row as often as it was drawn.
     """
-    model = clone(estimator)
-    seed_estimator(model, seed)
+    model = seed_estimator(clone(estimator), seed)
     rows = np.flatnonzero(counts)
     if has_fit_parameter(model, "sample_weight"):
         drawn_weights = (counts if weights is None else weights)[rows].astype(np.float64)
@@ -138,15 +138,3 @@ def train_clone(
         raise ValueError(f"{type(model).__name__} takes no sample_weight, so it can learn from drawn rows only.")
     rows = np.repeat(rows, counts[rows])
     return model.fit(take_rows(X, rows), y[rows])
-
-
-def seed_estimator(model: BaseEstimator, seed: int, *, unset_only: bool = False) -> None:
-    """Set every ``random_state`` of a model, also of the steps of a pipeline, or only those that are None."""
-    names = sorted(
-        name
-        for name, value in model.get_params().items()
-        if name.split("__")[-1] == "random_state" and not (unset_only and value is not None)
-    )
-    if names:
-        seeds = np.random.SeedSequence(seed).generate_state(len(names))
-        model.set_params(**{name: int(s) for name, s in zip(names, seeds, strict=True)})

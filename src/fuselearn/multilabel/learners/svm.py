@@ -10,8 +10,8 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils import check_array
 
+from fuselearn._parameters import check_choice, check_number
 from fuselearn.engines.svm import Coupling, fit_coupling
-from fuselearn.ensembles.base import check_choice, check_number
 from fuselearn.multilabel.learners.protocols import Counts, Indices, Labels, Scores, check_sample, list_classes
 from fuselearn.sensors.svm import KERNELS, PROBABILITIES, SCALINGS, KernelRows, SVMBlock, SVMSensor
 from fuselearn.sensors.table import TableCoder, as_frame

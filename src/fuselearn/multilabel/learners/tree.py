@@ -11,6 +11,7 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils import check_array
 
+from fuselearn._parameters import count_features
 from fuselearn.engines.tree import (
     CodedColumns,
     PackedForest,
@@ -24,7 +25,7 @@ from fuselearn.engines.tree import (
     unstack_trees,
 )
 from fuselearn.engines.tree.coding import order_rows
-from fuselearn.ensembles.cart import CARTClassifier, count_features, tree_settings, wrap_tree
+from fuselearn.ensembles.cart import CARTClassifier, tree_settings, wrap_tree
 from fuselearn.multilabel.learners.protocols import (
     Counts,
     Indices,

@@ -4,16 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fuselearn.ensembles.base import (
-    are_counts,
-    check_choice,
-    check_number,
-    check_whole_number,
-    error_of_guessing,
-    fit_whole_or_not,
-    make_generator,
-    read_weights,
-)
+from fuselearn._fitting import fit_whole_or_not
+from fuselearn._parameters import check_choice, check_number, check_whole_number
+from fuselearn._random import make_generator
+from fuselearn._validation import are_counts, read_weights
+from fuselearn.ensembles.components import error_of_guessing
 
 
 class TestParameters:

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from fuselearn.io.replacing import replacing
+from fuselearn._replacing import replacing
 
 
 @pytest.mark.parametrize("durable", [False, True])

@@ -1,0 +1,57 @@
+"""What every ``fit`` does: leave a fitted estimator or an unfitted one, and keep no derived attributes in copies."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, TypeVar
+
+from fuselearn._compat import count_rows
+
+Fit = TypeVar("Fit", bound=Callable[..., Any])
+
+
+def fit_whole_or_not(fit: Fit) -> Fit:
+    """Make a ``fit`` method leave an unfitted estimator if it fails or is interrupted.
+
+    If it does not, the number of training samples is kept, for the header of a model file.
+    """
+
+    @functools.wraps(fit)
+    def wrapped(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
+        _forget(self)
+        try:
+            fit(self, X, *args, **kwargs)
+            self._n_rows_ = count_rows(X)
+            return self
+        except BaseException as error:
+            _forget(self)
+            if is_interrupt(error):
+                raise KeyboardInterrupt from None
+            raise
+
+    return wrapped  # type: ignore[return-value]
+
+
+def is_interrupt(error: BaseException) -> bool:
+    """Return whether an error is Ctrl-C, which a compiled kernel turns into a SystemError."""
+    cause: BaseException | None = error
+    while isinstance(cause, SystemError):
+        cause = cause.__cause__
+    return isinstance(cause, KeyboardInterrupt)
+
+
+def _forget(estimator: Any) -> None:
+    for name in [n for n in vars(estimator) if n.endswith("_") and not n.startswith("__")]:
+        delattr(estimator, name)
+
+
+class DerivedAttributes:
+    """Leave attributes that can be computed again, each a ``cached_property``, out of copies and files."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state without derived attributes."""
+        state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
+        kind = type(self)
+        return {name: v for name, v in state.items() if not isinstance(getattr(kind, name, None), cached_property)}

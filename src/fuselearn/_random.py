@@ -1,0 +1,41 @@
+"""Random states of scikit-learn's kinds, and seeds for the estimators inside of an ensemble."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+
+Model = TypeVar("Model", bound=BaseEstimator)
+
+
+def make_generator(random_state: Any) -> np.random.Generator:
+    """Return NumPy's generator for any of scikit-learn's kinds of random state."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, int | np.integer) and random_state >= 0:
+        return np.random.default_rng(int(random_state))
+    return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+
+
+def seed_estimator(model: Model, seed: int | None, *, unset_only: bool = False, same: bool = False) -> Model:
+    """Set every ``random_state`` of an estimator, also of those inside of it, and return the estimator.
+
+    Parameters
+    ----------
+    model : estimator
+    seed : int or None
+    unset_only : bool
+        Whether to leave those alone that are not None.
+    same : bool
+        Whether all get the seed itself, rather than numbers derived from it.
+    """
+    names = sorted(
+        name
+        for name, value in model.get_params().items()
+        if name.split("__")[-1] == "random_state" and not (unset_only and value is not None)
+    )
+    seeds = [seed] * len(names) if same else np.random.SeedSequence(seed).generate_state(len(names)).tolist()
+    return model.set_params(**dict(zip(names, seeds, strict=True)))

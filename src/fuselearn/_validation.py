@@ -1,0 +1,109 @@
+"""Reading what users pass to ``fit`` and ``predict``: samples, classes and sample weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d, validate_data
+
+from fuselearn._compat import check_sample_weight
+from fuselearn.sensors.table import as_frame, refuse_odd_cells
+
+
+def validate_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Check the shape and the names of a table, and its objects once; the rest is for the base learner to judge."""
+    if as_frame(X) is not None:
+        X = validate_frame(estimator, X, reset=reset)
+    else:
+        X = validate_data(
+            estimator, X, reset=reset, dtype=None, accept_sparse="csr", ensure_all_finite=False, ensure_min_samples=1
+        )
+    if reset:
+        refuse_odd_cells(X)
+    return X
+
+
+def validate_frame(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Check the shape and the names of a frame; its values are for the coder to judge."""
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    if X.shape[0] == 0 or X.shape[1] == 0:
+        raise ValueError(
+            f"Found array with {X.shape[0]} sample(s) and {X.shape[1]} feature(s); at least one of each is needed."
+        )
+    return X
+
+
+def read_table(name: str, X: Any) -> Any:
+    """Check that a parameter is a table with samples; lists become arrays, and sparse matrices get rows to take."""
+    if sparse.issparse(X):
+        X = X.tocsr()
+    table = X if hasattr(X, "shape") else np.asarray(X)
+    if len(table.shape) != 2 or table.shape[0] == 0:
+        raise ValueError(f"{name} must be a table with rows and columns, not of shape {tuple(table.shape)}.")
+    return table
+
+
+def read_classes(y: Any, n_rows: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32]]:
+    """Check the labels of the samples; return the sorted classes and the class number of each sample."""
+    if not (isinstance(y, np.ndarray) and y.ndim == 1):
+        y = column_or_1d(y, warn=True)
+    if len(y) != n_rows:
+        raise ValueError(f"X and y have inconsistent numbers of samples: {n_rows} and {len(y)}.")
+    if _any_missing(y):
+        raise ValueError("Input y contains NaN; every row needs a label.")
+    try:
+        if y.dtype.kind in "fO":  # whole numbers and text cannot be a regression target
+            check_classification_targets(y)
+        classes, class_numbers = np.unique(y, return_inverse=True)
+    except TypeError as error:
+        raise TypeError("y mixes labels of types that have no common order, such as numbers and text.") from error
+    if len(classes) < 2:
+        raise ValueError(f"y has one class only ({classes.tolist()[0]!r}); a classifier needs at least two classes.")
+    return classes, class_numbers.astype(np.int32)
+
+
+def _any_missing(y: npt.NDArray[Any]) -> bool:
+    if y.dtype.kind == "f":
+        return bool(np.isnan(y).any())
+    if y.dtype.kind != "O":
+        return False
+    try:
+        return any(label is None or label != label for label in y)
+    except TypeError:  # pandas.NA is neither equal to anything nor different
+        return True
+
+
+def read_weights(sample_weight: Any, X: Any, n_rows: int) -> npt.NDArray[np.float64] | None:
+    """Check sample weights; None means that all samples weigh the same."""
+    if sample_weight is None:
+        return None
+    rows = np.empty((n_rows, 1)) if not hasattr(X, "shape") else X
+    try:
+        sample_weight = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sample_weight must be a list of numbers, one per row: {error}.") from error
+    weights = check_sample_weight(sample_weight, rows, dtype=np.float64)
+    if (weights < 0).any():
+        raise ValueError("sample_weight has negative entries; expected weights of at least 0.")
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every row; at least one row must count.")
+    if not np.isfinite(weights.sum()):
+        raise ValueError("sample_weight is too large: its sum is not a finite number.")
+    return weights
+
+
+def are_counts(weights: npt.NDArray[np.float64]) -> bool:
+    """Return whether weights are whole numbers, which then say how often each sample is there."""
+    return bool((weights == np.rint(weights)).all() and weights.sum() < 2**31)
+
+
+def clip_probabilities(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Bring back, in place, what rounding has moved out of [0, 1]: weights may sum to one but for their last digits.
+
+    Metrics such as the log loss refuse a probability above 1, be it by 2e-16.
+    """
+    return np.clip(scores, 0.0, 1.0, out=scores)
