@@ -20,12 +20,11 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from fuselearn.combine import EnsembleSelection
 from fuselearn.combine.answers import Classes
 from fuselearn.combine.candidates import (
-    SpeaksClasses,
-    SpeaksNumbers,
     candidates_for_classes,
     candidates_for_numbers,
 )
 from fuselearn.combine.selection import select_greedily
+from fuselearn.ensembles.out_of_bag import KnownClasses, KnownValues
 
 LIBRARY = [
     ("bayes", GaussianNB()),
@@ -68,7 +67,8 @@ class TestGreedySteps:
         found = select_greedily(candidates, 12, n_initial)
 
         def score(mean):
-            return get_scorer(scoring)(SpeaksClasses(mean, classes), np.zeros((100, 1)), truth)
+            known = KnownClasses(classes.decode(mean.argmax(axis=-1)), mean, classes.attribute)
+            return get_scorer(scoring)(known, np.zeros((100, 1)), truth)
 
         counts, path = plain_selection(answers, score, 12, n_initial)
         np.testing.assert_allclose(found.path, path, atol=1e-12)
@@ -244,7 +244,7 @@ class TestRegressors:
         answers = np.stack([cross_val_predict(member, self.X, self.y, cv=5) for _, member in NUMBERS])
 
         def score(mean):
-            return get_scorer(scoring or "neg_mean_squared_error")(SpeaksNumbers(mean), np.zeros((442, 1)), self.y)
+            return get_scorer(scoring or "neg_mean_squared_error")(KnownValues(mean), np.zeros((442, 1)), self.y)
 
         counts, path = plain_selection(answers, score, 8)
         np.testing.assert_allclose(model.path_[0], path)
