@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import trim_mean
 
-from fuselearn.combine.order_statistics import BLOCK, _sorting_network, mean_of_middle, weighted_median
+from fuselearn.combine.order_statistics import _sorting_network, mean_of_middle, weighted_median
+from fuselearn.engines.combining import BLOCK
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.integers(0, 2 * BLOCK + 3), st.booleans())

@@ -14,14 +14,11 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.metrics import get_scorer
 
-from fuselearn._kernels import kernel
 from fuselearn.combine.answers import Classes
+from fuselearn.engines.combining import mean_logarithms, tally
 from fuselearn.ensembles.out_of_bag import KnownClasses, KnownValues, score_known
 
 Array = npt.NDArray[np.float64]
-
-BLOCK = 64
-FACTORS = 16  # so many probabilities of at least 2e-16 have a product above the smallest number
 
 
 class Candidates(Protocol):
@@ -58,33 +55,10 @@ class LogLossCandidates:
     def scores(self, total: Array, size: int, members: npt.NDArray[np.intp]) -> Array:
         """Give minus the log loss with each candidate."""
         if self.shares is None:
-            return _mean_logarithms(self.values, total, size + 1.0, members)
+            return mean_logarithms(self.values, total, size + 1.0, members)
         smallest = np.finfo(np.float64).eps
         mixed = ((total + self.values[k]) / (size + 1) for k in members)
         return np.array([(self.shares * np.log(np.maximum(p, smallest))).sum() for p in mixed])
-
-
-@kernel
-def _mean_logarithms(values, total, size, members):  # type: ignore[no-untyped-def]
-    """Average log((total + value) / size) over cells, by logarithms of products."""
-    n_cells = len(total)
-    smallest = 2.220446049250313e-16
-    means = np.empty(len(members))
-    products = np.empty(BLOCK)
-    for m in range(len(members)):
-        candidate = values[members[m]]
-        logarithms = 0.0
-        for group in range(0, n_cells, BLOCK * FACTORS):
-            products[:] = 1.0
-            for start in range(group, min(n_cells, group + BLOCK * FACTORS), BLOCK):
-                n_here = min(BLOCK, n_cells - start)
-                so_far, added = total[start : start + n_here], candidate[start : start + n_here]
-                for i in range(n_here):
-                    products[i] *= max(so_far[i] + added[i], smallest * size) / size
-            for i in range(BLOCK):
-                logarithms += np.log(products[i])
-        means[m] = logarithms / n_cells
-    return means
 
 
 class SquaredErrorCandidates:
@@ -170,26 +144,7 @@ class ConfusionCandidates:
         settled = np.zeros((n_classes, n_classes))
         np.add.at(settled, (self.truth[~in_doubt], total[~in_doubt].argmax(axis=1)), self.shares[~in_doubt])
         rows = np.flatnonzero(in_doubt).astype(np.uint64)  # unsigned, so that no index counts from the end
-        return self.score(settled + _tally(self.values, total, self.truth, self.shares, rows, members))
-
-
-@kernel
-def _tally(values, total, truth, shares, rows, members):  # type: ignore[no-untyped-def]
-    """Count true against predicted classes in some rows, for the sum with each candidate."""
-    n_classes = total.shape[1]
-    tables = np.zeros((len(members), n_classes, n_classes))
-    for m in range(len(members)):
-        candidate = values[members[m]]
-        for row in rows:
-            best = 0
-            largest = total[row, 0] + candidate[row, 0]
-            for c in range(1, n_classes):
-                score = total[row, c] + candidate[row, c]
-                if score > largest:
-                    best = c
-                    largest = score
-            tables[m, truth[row], best] += shares[row]
-    return tables
+        return self.score(settled + tally(self.values, total, self.truth, self.shares, rows, members))
 
 
 def accuracy(tables: Array) -> Array:

@@ -12,9 +12,9 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn._kernels import kernel
+from fuselearn.engines import combining
 
-BLOCK = 64
+CELLS = 6400  # sorted at once, which keeps temporary arrays small
 ROUNDING = 1e-12
 
 
@@ -39,7 +39,7 @@ def mean_of_middle(values: npt.NDArray[np.floating], n_cut: int) -> npt.NDArray[
     array([2.5, 5. ])
     """
     values = np.ascontiguousarray(values)
-    means, n_gaps = _mean_of_middle(values, _selection_network(len(values), n_cut), n_cut)
+    means, n_gaps = combining.mean_of_middle(values, _selection_network(len(values), n_cut), n_cut)
     if n_gaps:
         means[np.isnan(values).any(axis=0)] = np.nan
     return means
@@ -83,39 +83,6 @@ def _alternate(start: int, span: int, stop: int) -> list[int]:
     return [number for number in range(start, stop) if (number - start) // span % 2 == 0]
 
 
-@kernel
-def _mean_of_middle(values, pairs, n_cut):  # type: ignore[no-untyped-def]
-    n_members, n_cells = values.shape
-    means = np.empty(n_cells)
-    block = np.zeros((n_members, BLOCK), values.dtype)
-    total = np.empty(BLOCK)
-    n_gaps = 0
-    for start in range(0, n_cells, BLOCK):
-        n_here = min(BLOCK, n_cells - start)
-        for k in range(n_members):
-            source = values[k, start : start + n_here]
-            target = block[k]
-            for i in range(n_here):
-                target[i] = source[i]
-            for i in range(BLOCK):
-                n_gaps += target[i] != target[i]
-        for pair in range(len(pairs)):
-            low = block[pairs[pair, 0]]
-            high = block[pairs[pair, 1]]
-            for i in range(BLOCK):
-                one, other = low[i], high[i]
-                low[i] = one if one < other else other
-                high[i] = other if one < other else one
-        total[:] = 0.0
-        for k in range(n_cut, n_members - n_cut):
-            source = block[k]
-            for i in range(BLOCK):
-                total[i] += source[i]
-        for i in range(n_here):
-            means[start + i] = total[i] / (n_members - 2 * n_cut)
-    return means, n_gaps
-
-
 def weighted_median(values: npt.NDArray[np.floating], weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Find the value at which the sorted members of a cell reach half of the weight.
 
@@ -140,8 +107,8 @@ def weighted_median(values: npt.NDArray[np.floating], weights: npt.NDArray[np.fl
     array([5.5])
     """
     medians = np.empty(values.shape[1])
-    for start in range(0, values.shape[1], 100 * BLOCK):
-        part = values[:, start : start + 100 * BLOCK]
+    for start in range(0, values.shape[1], CELLS):
+        part = values[:, start : start + CELLS]
         order = part.argsort(axis=0, kind="stable")
         reached = weights[order].cumsum(axis=0)
         half = reached[-1] / 2
@@ -149,5 +116,5 @@ def weighted_median(values: npt.NDArray[np.floating], weights: npt.NDArray[np.fl
         upper = (reached > half * (1 + ROUNDING)).argmax(axis=0)
         columns = np.arange(part.shape[1])
         middle = [part[order[rank, columns], columns].astype(np.float64) for rank in (lower, upper)]
-        medians[start : start + 100 * BLOCK] = (middle[0] + middle[1]) / 2
+        medians[start : start + CELLS] = (middle[0] + middle[1]) / 2
     return medians

@@ -13,17 +13,16 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 
-from fuselearn._kernels import kernel
 from fuselearn._messages import show
 from fuselearn._parameters import check_choice, check_number, check_whole_number
 from fuselearn._validation import clip_probabilities
 from fuselearn.combine.member_weights import read_member_weights
 from fuselearn.combine.order_statistics import ROUNDING, mean_of_middle, weighted_median
+from fuselearn.engines.combining import sum_leads
 
 Scores = npt.NDArray[np.floating]
 Weights = npt.NDArray[np.float64]
 
-BLOCK = 64
 MOST_PAIRED_CLASSES = 40  # from there on, sorting is faster than comparing all pairs
 
 TWO_CLASS_RULES = ("and", "or", "k_of_n")
@@ -263,55 +262,10 @@ def _borda(scores: Scores, weights: Weights | None) -> npt.NDArray[np.float64]:
         _refuse_missing(scores)
         below = [weight * (rankdata(member, axis=1) - 1) for member, weight in zip(scores, counted, strict=True)]
         return np.sum(below, axis=0)
-    leads, n_gaps = _sum_leads(np.ascontiguousarray(scores), counted)
+    leads, n_gaps = sum_leads(np.ascontiguousarray(scores), counted)
     if n_gaps:
         raise ValueError("scores has NaN; every member must score every class of every row.")
     return (leads + counted.sum() * (n_classes - 1)) / 2
-
-
-@kernel
-def _sum_leads(scores, weights):  # type: ignore[no-untyped-def]
-    """Sum over the members, for each class, how many classes they score below it less how many above it.
-
-    A block of rows is turned so that a pair of classes is compared for all of its rows at once. Weights that are whole
-    numbers make whole sums.
-    """
-    n_members, n_rows, n_classes = scores.shape
-    sums = np.empty((n_rows, n_classes))
-    n_gaps = 0
-    turned = np.zeros((n_classes, BLOCK), scores.dtype)
-    leads = np.zeros((n_classes, BLOCK), weights.dtype)
-    for start in range(0, n_rows, BLOCK):
-        n_here = min(BLOCK, n_rows - start)
-        leads[:] = 0
-        for k in range(n_members):
-            n_gaps += _turn(scores[k, start : start + n_here], turned)
-            weight = weights[k]
-            nothing = weight - weight
-            for first in range(n_classes):
-                for second in range(first + 1, n_classes):
-                    one, other = turned[first], turned[second]
-                    leads_of_one, leads_of_other = leads[first], leads[second]
-                    for i in range(BLOCK):
-                        lead = (weight if one[i] > other[i] else nothing) - (weight if one[i] < other[i] else nothing)
-                        leads_of_one[i] += lead
-                        leads_of_other[i] -= lead
-        for i in range(n_here):
-            for c in range(n_classes):
-                sums[start + i, c] = leads[c, i]
-    return sums, n_gaps
-
-
-@kernel
-def _turn(rows, turned):  # type: ignore[no-untyped-def]
-    """Copy rows into columns, and count the entries that are NaN."""
-    n_gaps = 0
-    for i in range(rows.shape[0]):
-        row = rows[i]
-        for c in range(rows.shape[1]):
-            turned[c, i] = row[c]
-            n_gaps += row[c] != row[c]
-    return n_gaps
 
 
 _COMBINE: dict[str, Callable[[Scores, Any], npt.NDArray[np.float64]]] = {

@@ -42,6 +42,10 @@ class BaggedRegressor(RegressorMixin, BaseEstimator):
     If the errors of the regressors have variance s^2 and correlation r, that of the mean is r s^2 + (1 - r) s^2 / T:
     averaging takes away variance, but no bias, so it suits regressors that over-fit.
 
+    What :class:`sklearn.ensemble.BaggingRegressor` lacks: data frames reach the base learner as they are, with names,
+    categories and text (a pipeline that selects columns by name works); ``oob_score`` takes any scorer; samples that
+    were never left out get NaN instead of 0 out of bag. Without need for these, use scikit-learn's.
+
     Parameters
     ----------
     estimator : regressor or None, default=None

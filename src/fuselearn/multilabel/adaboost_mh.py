@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import expit
 
 from fuselearn._parameters import check_number, check_whole_number, count_threads
 from fuselearn.engines.tree import Tree, code_columns
@@ -159,7 +160,7 @@ class AdaBoostMHClassifier(LabelTreesClassifier):
             votes = self._sum_trees(X)
         else:  # rows that are all alike cannot be split
             votes = np.tile(self._constant_votes_, (X.shape[0], 1))
-        return 1.0 / (1.0 + np.exp(-2.0 * votes))
+        return expit(2.0 * votes)
 
 
 def _weigh(pairs: Scores, has_label: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
