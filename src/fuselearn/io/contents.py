@@ -25,7 +25,7 @@ def check_contents(model: Any) -> None:
 
 
 def walk_parts(model: Any) -> Iterator[Any]:
-    """Give a model and everything in it, each once."""
+    """Iterate over a model and everything in it, each once."""
     waiting, seen = [model], set()
     while waiting:
         part = waiting.pop()

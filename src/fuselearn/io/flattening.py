@@ -130,7 +130,7 @@ class _Reader:
         self._built: dict[int, Any] = {}
 
     def read(self, value: Any) -> Any:
-        """Give a value, as it stands or as the part that it refers to."""
+        """Return a value as it stands, or the part that it refers to."""
         return self.build(value[0]) if isinstance(value, list) else value
 
     def build(self, number: int) -> Any:
@@ -210,7 +210,7 @@ _KINDS = {
 
 
 def _is_simple(dtype: np.dtype[Any]) -> bool:
-    """Tell whether a type of numbers or text is named in full by a short text."""
+    """Return whether a type of numbers or text is named in full by a short text."""
     return dtype.kind in "biufcmMSU" and dtype.names is None
 
 

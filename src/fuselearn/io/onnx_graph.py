@@ -27,7 +27,7 @@ class Graph:
         self._taken = set(taken)
 
     def name(self, wanted: str) -> str:
-        """Give a name that nothing in the graph has yet."""
+        """Return a name that nothing in the graph has yet."""
         name, number = wanted, 1
         while name in self._taken:
             name, number = f"{wanted}_{number}", number + 1

@@ -59,7 +59,7 @@ def _add_columns(graph: Graph, model: Any, categories: list[Any]) -> tuple[list[
 
 
 def _add_encoder(graph: Graph, name: str, levels: npt.NDArray[Any], is_text: bool) -> str:
-    """Give each category its number, a missing one NaN, and an unknown one -1."""
+    """Encode categories as their numbers, missing ones as NaN and unknown ones as -1."""
     missing = "" if is_text else np.nan
     keys = levels.astype(object if is_text else np.float64)
     numbers = np.arange(len(levels), dtype=np.float64)

@@ -26,7 +26,7 @@ from fuselearn.sensors import TableCoder
 
 
 def find_coder(model: MultilabelClassifier) -> TableCoder:
-    """Give what knows the columns of a model, or refuse a model that ONNX cannot hold."""
+    """Return what knows the columns of a model, or refuse a model that ONNX cannot hold."""
     if isinstance(model, PCTForestClassifier | AdaBoostMHClassifier) and model._trees_:
         return model._coder_
     if isinstance(model, HOMERBase):

@@ -138,12 +138,12 @@ def _sum_trees(model: Any, components: list[TreeComponent]) -> TreeSum:
 
 
 def class_order(model: TableClassifier) -> npt.NDArray[np.intp]:
-    """Give the order in which a classifier prefers classes of equal score."""
+    """Return the order in which a classifier prefers classes of equal score."""
     return getattr(model, "class_order_", np.arange(len(model.classes_)))
 
 
 def label_values(model: TableClassifier) -> npt.NDArray[Any]:
-    """Give the classes in a type that ONNX has."""
+    """Return the classes in a type that ONNX has."""
     classes = model.classes_
     if classes.dtype.kind in "iu":
         return classes.astype(np.int64)

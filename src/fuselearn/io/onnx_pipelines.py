@@ -41,7 +41,7 @@ LABEL_CLASSIFIERS: tuple[type, ...] = (
 
 
 def register_converters() -> None:
-    """Tell skl2onnx how to convert the classifiers of this library, for calls of ``skl2onnx.to_onnx``.
+    """Register the classifiers of this library with skl2onnx, for calls of ``skl2onnx.to_onnx``.
 
     :func:`fuselearn.to_onnx` does so by itself.
     """
@@ -140,7 +140,7 @@ def _declare_outputs(operator: Any) -> None:
 
 
 def _parse_labels(scope: Any, model: Any, inputs: Any, custom_parsers: Any = None) -> Any:
-    """Give a multi-label classifier two outputs, both of them tables with a column per label."""
+    """Declare two outputs of a multi-label classifier, both of them tables with a column per label."""
     from skl2onnx.common.data_types import FloatTensorType, Int64TensorType
 
     operator = scope.declare_local_operator(f"Fuselearn{type(model).__name__}", model)

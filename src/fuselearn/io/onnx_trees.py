@@ -49,7 +49,7 @@ class TreeSum(NamedTuple):
 
 
 def describe_trees(tree_sum: TreeSum) -> dict[str, npt.NDArray[Any] | int]:
-    """Give the attributes of a ``TreeEnsembleRegressor`` that computes a sum of trees from doubles.
+    """Return the attributes of a ``TreeEnsembleRegressor`` that computes a sum of trees from doubles.
 
     Parameters
     ----------

@@ -82,7 +82,7 @@ def open_rows(
 
 
 def _reading(column: dict[str, Any]) -> str:
-    """Tell how the cells of a column are read: dates, truth values and words among numbers are text in a file."""
+    """Return how the cells of a column are read: dates, truth values and words among numbers are text in a file."""
     if "type" not in column:
         return "others"
     return "numbers" if column["type"] == "number" and not column.get("words") else "texts"
@@ -198,7 +198,7 @@ def _no_predictions(model: Any, proba: bool) -> tuple[npt.NDArray[Any], npt.NDAr
 
 
 def _arrange(block: Any, names: Any) -> Any:
-    """Give the rows as the model takes them: with its columns in their order, or without names if it knows none."""
+    """Return the samples with the features of the model in their order, or without names if it knows none."""
     if names is None:
         return block.to_numpy()
     if not hasattr(block, "columns"):  # a sparse array was read in the right order
@@ -223,7 +223,7 @@ def _tabulate(model: Any, predicted: npt.NDArray[Any], chances: Any) -> pd.DataF
 
 
 def _as_categories(predicted: npt.NDArray[Any], classes: npt.NDArray[Any] | None) -> Any:
-    """Give classes that are text as categories, since pandas takes long to look at each text."""
+    """Convert classes that are text to categories, since pandas takes long to look at each text."""
     import pandas as pd
 
     if predicted.dtype.kind == "U" and classes is not None:

@@ -96,7 +96,7 @@ def refuse_foreign_estimators(model: Any) -> None:
 
 
 def is_trusted(name: str) -> bool:
-    """Tell whether a model file may hold objects of a type, or a function."""
+    """Return whether a model file may hold objects of a type, or a function."""
     return name in PARTS or _find_class(name) is not None or _is_arithmetic(name)
 
 
