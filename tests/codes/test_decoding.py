@@ -87,8 +87,8 @@ class TestProbabilities:
 CODES = (
     exhaustive_code(4),
     exhaustive_code(7),
-    search_code(10, 34, random_state=0),
-    search_code(26, 40, random_state=0),
+    search_code(10, 34, n_restarts=2, random_state=0),
+    search_code(26, 40, n_restarts=2, random_state=0),
 )
 every_code = pytest.mark.parametrize("code", CODES, ids=lambda code: "{}x{}".format(*code.shape))
 
