@@ -35,52 +35,8 @@ def lowest_bit(word):
     return np.uint64((int(word) & -int(word)).bit_length() - 1)
 
 
-def leading_zeros(word):
-    return np.uint64(64 - int(word).bit_length())
-
-
-def high_product(a, b):
-    return np.uint64(int(a) * int(b) >> 64)
-
-
-def eight_bytes(text, start):
-    eight = text[start : start + 8]
-    assert len(eight) == 8
-    return np.uint64(int.from_bytes(eight.tobytes(), "little"))
-
-
 def count_bits(word):
     return np.uint64(int(word).bit_count())
-
-
-def count_smaller(keys, places, start, n_keys):
-    block = keys[start : start + 16]
-    assert len(block) == 16
-    places[start : start + 16] = (keys[:n_keys, None] < block).sum(axis=0)
-
-
-def add_lanes(lanes, row, weight, sums):
-    has_label = lanes[row] != 0
-    before = sums[: len(has_label)].copy()
-    sums[: len(has_label)] += np.uint16(weight) * has_label
-    return int((before + sums[: len(has_label)].astype(np.int64))[has_label].sum())
-
-
-def find_cuts(entries, start, end, totals, squares, weight, min_leaf, best, best_below, scores, belows, places):
-    totals = totals.view(np.uint16).astype(np.int64)
-    for lane in range(entries.shape[1]):
-        scores[lane], belows[lane], places[lane] = best, best_below, -1
-        left = np.zeros(len(totals), dtype=np.int64)
-        for k in range(start, end - 1):
-            entry = int(entries[k, lane])
-            left[entry >> 17 & 15] += entry >> 11 & 63
-            n_left, n_right = left.sum(), weight - left.sum()
-            if entry >> 21 == entries[k + 1, lane] >> 21 or min(n_left, n_right) < min_leaf:
-                continue
-            right = totals - left
-            score, below = float(left @ left * n_right + right @ right * n_left), float(n_left * n_right)
-            if score * belows[lane] > scores[lane] * below:
-                scores[lane], belows[lane], places[lane] = score, below, k
 
 
 PLAIN = {
@@ -88,17 +44,10 @@ PLAIN = {
     "bits_of": bits_of,
     "float_of": float_of,
     "lowest_bit": lowest_bit,
-    "leading_zeros": leading_zeros,
-    "high_product": high_product,
-    "eight_bytes": eight_bytes,
     "_count_bits": count_bits,
-    "_count_smaller": count_smaller,
-    "add_lanes": add_lanes,
-    "find_cuts": find_cuts,
 }
 
 NEEDS_COMPILER = {
-    "test_vectors.py": "tests how instructions are written",
     "coded_by_the_same_kernel": "counts compiled kernels",
 }
 

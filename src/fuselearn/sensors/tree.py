@@ -26,14 +26,12 @@ from fuselearn.engines.tree import (
     unstack_trees,
     vote_codes,
 )
-from fuselearn.engines.tree.abreast import MOST_WEIGHT, can_grow_abreast, sort_entries
-from fuselearn.engines.tree.growing import PRESORTED_ROWS, grow_small_abreast, grow_small_inlined
-from fuselearn.engines.tree.predicting import choose_classes, vote_small
+from fuselearn.engines.tree.growing import PRESORTED_ROWS, grow_small_inlined
+from fuselearn.engines.tree.predicting import vote_small
 from fuselearn.sensors.sampling import MOST_TRIES, draw_covering, draw_covering_counts
 
 _NO_COUNTS = np.empty(0, dtype=np.int32)
 _NO_WEIGHTS = np.empty(0)
-_NO_SUBSETS = np.empty(0, dtype=np.uint32)
 
 
 class TreeSensor:
@@ -73,7 +71,6 @@ class TreeSensor:
         self.target = target
         self.settings = settings
         self.n_threads = n_threads
-        self._abreast: tuple[Any, ...] | None = None
 
     def measure(
         self,
@@ -109,7 +106,6 @@ class TreeSensor:
         sensor = copy(self)
         sensor.target = groups[self.target].astype(np.int32)
         sensor.n_classes = 2
-        sensor._abreast = None
         return sensor
 
     def _is_small(self) -> bool:
@@ -118,28 +114,10 @@ class TreeSensor:
     def _measure_small(
         self, counts: npt.NDArray[np.int32], weights: npt.NDArray[np.float64], max_draws: int, seed: int
     ) -> TreeComponent:
-        abreast = self._arguments_abreast()
-        if abreast and (max_draws > 0 or counts.sum() <= MOST_WEIGHT):
-            nodes, values, votes = _draw_grow_vote_abreast(*abreast, counts, weights, max_draws, seed)
-            return TreeComponent(Tree(nodes, values, _NO_SUBSETS), self.n_categories, self.columns, votes)
         *tree, votes = _draw_grow_vote(
             self.columns, self.target, counts, weights, max_draws, self.n_classes, self.settings, seed
         )
         return TreeComponent(Tree(*tree), self.n_categories, self.columns, votes)
-
-    def _arguments_abreast(self) -> tuple[Any, ...]:
-        """Give what a tree with columns side by side grows on, or nothing if it has to be another one."""
-        if self._abreast is None:
-            columns, settings = self.columns, self.settings
-            if can_grow_abreast(columns, self.n_classes, settings.max_features, settings.random_cuts):
-                self._abreast = (
-                    columns.codes, columns.n_codes, columns.offsets, columns.lower, columns.upper,
-                    sort_entries(columns, self.target), self.target, self.n_classes,
-                    settings.min_split, settings.min_leaf, settings.max_depth, settings.complexity,
-                )  # fmt: skip
-            else:
-                self._abreast = ()
-        return self._abreast
 
 
 class TreeComponent:
@@ -259,23 +237,6 @@ def _draw_grow_vote(columns, target, counts, weights, max_draws, n_classes, sett
         counts = draw_covering(seed, weights, len(target), target, n_classes, max_draws)
     nodes, values, subsets = grow_small_inlined(columns, target, False, counts, counts, n_classes, settings, seed)
     return nodes, values, subsets, vote_small(nodes, values, subsets, columns.codes, columns.n_codes)
-
-
-@kernel
-def _draw_grow_vote_abreast(  # type: ignore[no-untyped-def]
-    codes, n_codes, offsets, lower, upper, table, target, n_classes, min_split, min_leaf, max_depth, complexity,
-    counts, weights, max_draws, seed,
-):  # fmt: skip
-    """Do the same for a table that ``can_grow_abreast``. Numbers one by one are read faster than tuples of them."""
-    if max_draws > 0:
-        counts = draw_covering(seed, weights, len(target), target, n_classes, max_draws)
-    columns = CodedColumns(codes, n_codes, offsets, lower, upper, None, table)
-    settings = TreeSettings(min_split, min_leaf, max_depth, complexity, len(n_codes), False, False)
-    nodes, values, _, votes = grow_small_abreast(columns, table, target, counts, n_classes, settings)
-    choices = choose_classes(values)
-    for i in range(len(votes)):
-        votes[i] = choices[votes[i]]
-    return nodes, values, votes
 
 
 def select_columns(columns: CodedColumns, features: npt.NDArray[np.intp]) -> CodedColumns:

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fuselearn.engines.tree import Tree, TreeSettings, apply_codes, code_columns, grow_tree, growing, labels_target
-from fuselearn.engines.tree.abreast import MOST_WEIGHT, can_grow_abreast, sort_entries
 
 ALL = 2**31 - 1
 
@@ -89,15 +88,6 @@ def grow_otherwise(problem):
                 for constant, value in ({"BRANCH_ROWS": 1, "ROWS_PER_CODE": 0.0} | limits).items():
                     patch.setattr(growing, constant, value)
                 yield name, growing._grow_in_branches(own, target, n_classes, counts, chosen, seed, 1)
-    if (
-        not problem.has_labels
-        and counts.sum() <= MOST_WEIGHT
-        and can_grow_abreast(columns, n_classes, chosen.max_features, chosen.random_cuts)
-    ):
-        table = sort_entries(columns, target)
-        *tree, leaves = growing.grow_small_abreast(columns, table, target, counts, n_classes, chosen)
-        np.testing.assert_array_equal(leaves, apply_codes(Tree(*tree), columns))
-        yield "abreast", Tree(*tree)
 
 
 def list_nodes(tree, n_codes, node=0):

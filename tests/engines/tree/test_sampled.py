@@ -66,18 +66,6 @@ def test_it_is_chosen_where_few_of_many_columns_are_looked_at(monkeypatch):
     assert asked == ["grow_on_few_columns", "grow_small"]
 
 
-def test_labels_in_lanes_give_the_trees_of_labels_in_lists():
-    columns, rng = table(0)
-    starts, labels, rows, lanes = labels_target(rng.random((90, 21)) < 0.3)
-    assert lanes.shape == (90, 32)
-    arguments = (True, *[rng.integers(3, size=90).astype(np.int32)] * 2, 21, TreeSettings(2, 1, 50, -1.0, 3), 0)
-    listed = starts, labels, rows, lanes[:, :0].copy()
-    trees = [
-        grow_on_few_columns(None, columns, target, *arguments) for target in ((starts, labels, rows, lanes), listed)
-    ]
-    assert_same(*trees)
-
-
 @pytest.mark.parametrize("n_values", [3, 5000])
 def test_tables_too_large_for_ranks_give_the_same_trees(n_values, monkeypatch):
     rng = np.random.default_rng(0)

@@ -10,13 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from fuselearn._kernels import inlined, kernel
-from fuselearn.engines.tree.abreast import grow_abreast
 from fuselearn.engines.tree.coding import CodedColumns
 from fuselearn.engines.tree.histogram import grow_histogram
 from fuselearn.engines.tree.nodes import NODE, Limits, Tree
 from fuselearn.engines.tree.predicting import apply_codes
 from fuselearn.engines.tree.presorted import grow_presorted_inlined
-from fuselearn.engines.tree.pruning import climb, collapse, compact
+from fuselearn.engines.tree.pruning import collapse, compact
 from fuselearn.engines.tree.sampled import ByColumn, grow_sampled, lay_out_columns
 from fuselearn.engines.tree.splitting import Growth, make_leaf
 from fuselearn.engines.tree.subsets import category_flag
@@ -209,20 +208,6 @@ grow_small = kernel(_grow_small)
 grow_small_inlined = inlined(_grow_small)
 
 
-@inlined
-def grow_small_abreast(columns, table, target, counts, n_classes, settings):  # type: ignore[no-untyped-def]
-    """Do what `grow_small` does on a table that ``can_grow_abreast``; also give the node that each row ends in."""
-    growth, _, limits = _plant(columns, target, False, counts, counts, n_classes, settings)
-    leaves = grow_abreast(growth, columns, table, counts, limits)
-    if settings.complexity >= 0:
-        collapse(growth, limits.min_risk, False)
-        climb(growth, leaves)
-    nodes, values, subsets, place = compact(growth, columns.n_codes)
-    for i in range(len(leaves)):
-        leaves[i] = place[leaves[i]]
-    return nodes, values, subsets, leaves
-
-
 @kernel
 def _plant(columns, target, multilabel, weights, counts, n_classes, settings):  # type: ignore[no-untyped-def]
     """Make the root and the buffers that the largest possible tree needs."""
@@ -277,8 +262,7 @@ def _plant(columns, target, multilabel, weights, counts, n_classes, settings):  
 def _finish(growth, n_codes, multilabel, complexity, min_worth):  # type: ignore[no-untyped-def]
     if complexity >= 0:
         collapse(growth, min_worth, multilabel)
-    nodes, values, subsets, _ = compact(growth, n_codes)
-    return nodes, values, subsets
+    return compact(growth, n_codes)
 
 
 @kernel

@@ -55,23 +55,8 @@ def collapse(growth, min_worth, multilabel):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def climb(growth, reached):  # type: ignore[no-untyped-def]
-    """Replace nodes that have been pruned by the leaves that stand for them."""
-    nodes = growth.nodes
-    stands_for = np.zeros(growth.used[0], dtype=np.int32)
-    for node in range(growth.used[0]):
-        left = nodes[node].left
-        if left >= 0:  # a node that was split, and may not be any more
-            is_split = nodes[node].feature >= 0 and stands_for[node] == node
-            stands_for[left] = left if is_split else stands_for[node]
-            stands_for[left + 1] = left + 1 if is_split else stands_for[node]
-    for i in range(len(reached)):
-        reached[i] = stands_for[reached[i]]
-
-
-@kernel
 def compact(growth, n_codes):  # type: ignore[no-untyped-def]
-    """Copy the nodes that can be reached from the root, in the order in which they were made; tell where they are."""
+    """Copy the nodes that can be reached from the root, in the order in which they were made."""
     nodes = growth.nodes
     n_nodes = growth.used[0]
     place = np.empty(n_nodes, dtype=np.int64)
@@ -108,7 +93,7 @@ def compact(growth, n_codes):  # type: ignore[no-untyped-def]
                 subsets[n_words + word] = growth.subsets[nodes[node].cut + word]
             kept[new].cut = n_words
             n_words += size
-    return kept, values, subsets, place
+    return kept, values, subsets
 
 
 @kernel

@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from fuselearn._kernels import inlined, kernel
 from fuselearn.engines.tree.coding import CodedColumns
-from fuselearn.engines.tree.lanes import LANE_WEIGHT
 from fuselearn.engines.tree.presorted import try_subsets
 from fuselearn.engines.tree.random import draw_into, mix
 from fuselearn.engines.tree.sorting import (
@@ -39,7 +38,7 @@ from fuselearn.engines.tree.splitting import (
     write_split,
 )
 from fuselearn.engines.tree.subsets import category_flag, make_categories
-from fuselearn.engines.tree.targets import add_squares, lanes_of, make_lane_sums, sum_of
+from fuselearn.engines.tree.targets import add_squares, sum_of
 
 # What is known of a row in a node: its weight, how often it was drawn, and its weight times the sum of the node's
 # weights of its classes.
@@ -63,7 +62,6 @@ class Space(NamedTuple):
 
     marks: npt.NDArray[np.uint64]
     few_keys: npt.NDArray[np.uint32]
-    places: npt.NDArray[np.uint32]
     aside: npt.NDArray[np.uint64]
 
 
@@ -95,7 +93,6 @@ def grow_sampled(growth, columns, by_column, target, multilabel, weights, counts
     for f in range(n_features):
         most_codes = max(most_codes, columns.n_codes[f])
     left = np.empty(n_classes)
-    left_lanes = make_lane_sums(target)
     facts = np.empty((len(counts), 3))
     for i in rows:
         facts[i, WEIGHT] = weights[i]
@@ -106,7 +103,6 @@ def grow_sampled(growth, columns, by_column, target, multilabel, weights, counts
     sorted_keys = np.empty(n_rows, dtype=np.uint64)
     space = Space(
         np.zeros(by_column.ranks.shape[1] // 64 + 1, dtype=np.uint64),
-        np.empty(FEW_ROWS, dtype=np.uint32),
         np.empty(FEW_ROWS, dtype=np.uint32),
         np.empty(0 if by_column.ranks.shape[1] > 0 else n_rows, dtype=np.uint64),
     )
@@ -134,7 +130,7 @@ def grow_sampled(growth, columns, by_column, target, multilabel, weights, counts
         constant = constants[n_waiting]
         gain = _find_split(
             columns, by_column, members, order, sorted_keys, space, constant, target, multilabel, weights, counts,
-            nodes, values, features, left, left_lanes, facts, found, node, start, end, key, limits,
+            nodes, values, features, left, facts, found, node, start, end, key, limits,
             split, sides, best_sides,
         )  # fmt: skip
         if split[FEATURE] < 0:
@@ -144,18 +140,10 @@ def grow_sampled(growth, columns, by_column, target, multilabel, weights, counts
         f = split[FEATURE]
         is_category = category_flag(columns.is_category, f)
         child = used[0]
-        if len(left_lanes) > 0 and nodes[node].weight <= LANE_WEIGHT:
-            n_left, left_weight, left_count = _move_left(
-                codes[f], members, aside, start, end, lanes_of(target), weights, counts, left_lanes,
-                split, best_sides, columns.n_codes[f], is_category,
-            )  # fmt: skip
-            for j in range(n_classes):
-                values[child, j] = left_lanes[j]
-        else:
-            n_left, left_weight, left_count = _move_left(
-                codes[f], members, aside, start, end, target, weights, counts, values[child],
-                split, best_sides, columns.n_codes[f], is_category,
-            )  # fmt: skip
+        n_left, left_weight, left_count = _move_left(
+            codes[f], members, aside, start, end, target, weights, counts, values[child],
+            split, best_sides, columns.n_codes[f], is_category,
+        )  # fmt: skip
         write_split(growth, columns, is_category, node, split, best_sides, gain, left_weight, left_count)
         for side in range(2):
             if not is_terminal(nodes, values, child + side, depth + 1, limits, multilabel):
@@ -196,7 +184,7 @@ def _move_left(  # type: ignore[no-untyped-def]
 @inlined
 def _find_split(  # type: ignore[no-untyped-def]
     columns, by_column, members, order, sorted_keys, space, constant, target, multilabel, weights, counts,
-    nodes, values, features, left, left_lanes, facts, found, node, start, end, key, limits,
+    nodes, values, features, left, facts, found, node, start, end, key, limits,
     split, sides, best_sides,
 ):  # fmt: skip
     """Search a random choice of columns; write the best split and return its gain."""
@@ -217,17 +205,9 @@ def _find_split(  # type: ignore[no-untyped-def]
     n_tried = 0
     for g in range(n_features):
         features[g] = g
-    in_lanes = len(left_lanes) > 0 and weight <= LANE_WEIGHT
-    if in_lanes:
-        for j in range(n_classes):
-            left_lanes[j] = np.int64(totals[j])
-        for k in range(start, end):
-            i = members[k]
-            facts[i, PRODUCT] = facts[i, WEIGHT] * sum_of(lanes_of(target), i, left_lanes)
-    else:
-        for k in range(start, end):
-            i = members[k]
-            facts[i, PRODUCT] = facts[i, WEIGHT] * sum_of(target, i, totals)
+    for k in range(start, end):
+        i = members[k]
+        facts[i, PRODUCT] = facts[i, WEIGHT] * sum_of(target, i, totals)
     for position in range(n_features):
         if n_tried >= limits.max_features and chosen >= 0:
             break
@@ -258,16 +238,10 @@ def _find_split(  # type: ignore[no-untyped-def]
             if limits.random_cuts:
                 first_code, last_code = code_of(sorted_keys[0]), code_of(sorted_keys[stop - 1])
                 only_cut = random_cut(columns, f, first_code, last_code, random_key)
-            if in_lanes:
-                best, best_below = _try_cuts(
-                    sorted_keys, lanes_of(target), facts, squares, weight, count, left_lanes,
-                    stop, n_rows, only_cut, limits.min_leaf, best, best_below, split,
-                )  # fmt: skip
-            else:
-                best, best_below = _try_cuts(
-                    sorted_keys, target, facts, squares, weight, count, left,
-                    stop, n_rows, only_cut, limits.min_leaf, best, best_below, split,
-                )  # fmt: skip
+            best, best_below = _try_cuts(
+                sorted_keys, target, facts, squares, weight, count, left,
+                stop, n_rows, only_cut, limits.min_leaf, best, best_below, split,
+            )  # fmt: skip
         if split[FEATURE] >= 0:
             chosen = f
             # Both children are pure. A subset's score is rounded, so that it might still seem to be better.
@@ -328,7 +302,7 @@ def _try_cuts(  # type: ignore[no-untyped-def]
 def _sort_column(table, by_column, f, members, start, end, space, sorted_keys):  # type: ignore[no-untyped-def]
     """Sort the rows of a node by a column, unless it is constant; return whether it is not."""
     if end - start <= FEW_ROWS:
-        return sort_few(table, f, members, start, end, space.few_keys, space.places, sorted_keys)
+        return sort_few(table, f, members, start, end, space.few_keys, sorted_keys)
     if _is_constant(by_column.codes[f], members, start, end):
         return False
     if by_column.ranks.shape[1] > 0:

@@ -6,23 +6,15 @@ for a branch that depends on how two codes compare: a wrong guess costs more tha
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
 from fuselearn._kernels import inlined, kernel, lowest_bit
-from fuselearn.engines.vectors import Variable, Vector, at, open_arrays, whole
 
 CODE_SHIFT = np.uint64(32)
 ROW_MASK = np.uint64(2**32 - 1)
-# Up to this many rows, each is compared with each, a block of them at a time. Blocks are read and written whole, and so
-# the arrays for these rows hold a whole number of blocks.
+# Up to this many rows, each is compared with each.
 FEW_ROWS = 64
 FEW_BITS = np.uint32(6)
-BLOCK = 16
 
 # Tables of up to this many rows can be ranked. There, ``code * 2**16 + row`` fits into 32 bits.
 RANKED_ROWS = 2**16
@@ -46,7 +38,7 @@ def row_of(key):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def sort_few(codes, f, rows, start, end, keys, places, ordered):  # type: ignore[no-untyped-def]
+def sort_few(codes, f, rows, start, end, keys, ordered):  # type: ignore[no-untyped-def]
     """Sort up to ``FEW_ROWS`` rows, unless all codes are equal; return whether they differ.
 
     A row's place is the number of smaller keys. The table is read row by row: the few rows of a node stay in the
@@ -61,29 +53,13 @@ def sort_few(codes, f, rows, start, end, keys, places, ordered):  # type: ignore
         keys[k] = (np.uint32(code) << FEW_BITS) | np.uint32(k)
     if not differ:
         return False
-    for block in range(0, n_rows, BLOCK):
-        _count_smaller(keys, places, block, n_rows)
     for k in range(n_rows):
-        i = rows[start + k]
-        ordered[places[k]] = (np.uint64(keys[k] >> FEW_BITS) << CODE_SHIFT) | np.uint64(i)
+        own = keys[k]
+        place = 0
+        for other in range(n_rows):
+            place += keys[other] < own
+        ordered[place] = (np.uint64(own >> FEW_BITS) << CODE_SHIFT) | np.uint64(rows[start + k])
     return True
-
-
-@intrinsic
-def _count_smaller(typing_context: Any, keys: Any, places: Any, start: Any, n_keys: Any) -> Any:
-    """Write for each key of the block at ``start`` how many of the first keys are smaller."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        keys, places, start, n_keys = open_arrays(context, builder, signature, args)
-        own = Vector.load(builder, at(builder, keys.data, start), BLOCK, align=4)
-        n_smaller = Variable(Vector.constant(builder, whole(32), [0] * BLOCK))
-        with cgutils.for_range(builder, n_keys) as loop:
-            key = Vector.spread(builder, builder.load(at(builder, keys.data, loop.index)), BLOCK)
-            n_smaller.set(n_smaller.get() + own.exceeds_unsigned(key).count(32))
-        n_smaller.get().store(at(builder, places.data, start), align=4)
-        return context.get_dummy_value()
-
-    return types.void(keys, places, types.int64, types.int64), generate
 
 
 @kernel

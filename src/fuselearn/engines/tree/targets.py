@@ -5,9 +5,7 @@ form for one class per row and, summed over labels, for any number of labels per
 is a row with one label. So both kinds of target share every kernel and differ in the few lines below.
 
 A multi-class target is an int32 array of class numbers. A multi-label target is a tuple
-``(starts, labels, rows, lanes)``: the labels of row ``i`` are ``labels[starts[rows[i]]:starts[rows[i] + 1]]``, and
-``lanes[rows[i]]`` says the same as `lanes` has it, if that has any columns. Lanes alone are a third kind of target, for
-class sums in lanes.
+``(starts, labels, rows)``: the labels of row ``i`` are ``labels[starts[rows[i]]:starts[rows[i] + 1]]``.
 """
 
 # Kernels are compiled with the overloads of the functions that they call; without the compiler they call the functions.
@@ -22,21 +20,15 @@ from numba import types
 from numba.extending import overload
 
 from fuselearn._kernels import interpret, kernel
-from fuselearn.engines.tree.lanes import Lanes, add_lanes, make_lanes
 
-Target = npt.NDArray[np.int32] | tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int32], Lanes]
+Target = npt.NDArray[np.int32] | tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int32]]
 
 
 def labels_target(Y: npt.NDArray[Any]) -> Target:
     """Turn an (n, L) matrix of zeros and ones into a multi-label target."""
     rows, labels = np.nonzero(Y)
     starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(Y)))])
-    return (
-        starts.astype(np.int64),
-        labels.astype(np.int32),
-        np.arange(len(Y), dtype=np.int32),
-        make_lanes(np.asarray(Y) != 0),
-    )
+    return starts.astype(np.int64), labels.astype(np.int32), np.arange(len(Y), dtype=np.int32)
 
 
 def is_multilabel(target: Target) -> bool:
@@ -64,16 +56,6 @@ def sum_of(target, row, totals):  # type: ignore[no-untyped-def]
     return interpret(_sum_of, target, row, totals)
 
 
-def lanes_of(target):  # type: ignore[no-untyped-def]
-    """Give the lanes of a multi-label target; a target without lanes is given back."""
-    return interpret(_lanes_of, target)
-
-
-def make_lane_sums(target):  # type: ignore[no-untyped-def]
-    """Make an array for class sums in lanes; of no length if the target has no lanes."""
-    return interpret(_make_lane_sums, target)
-
-
 @overload(take)
 def _take(target, rows):  # type: ignore[no-untyped-def]
     def take_array(target, rows):  # type: ignore[no-untyped-def]
@@ -84,7 +66,7 @@ def _take(target, rows):  # type: ignore[no-untyped-def]
 
     if isinstance(target, types.Array):
         return take_array
-    return lambda target, rows: (target[0], target[1], target[2][rows], target[3])
+    return lambda target, rows: (target[0], target[1], target[2][rows])
 
 
 @overload(add_row, inline="always")
@@ -107,8 +89,6 @@ def _add_row(target, row, weight, sums, totals):  # type: ignore[no-untyped-def]
 
 @overload(add_squares, inline="always")
 def _add_squares(target, row, weight, sums):  # type: ignore[no-untyped-def]
-    if isinstance(target, types.Array) and target.ndim == 2:
-        return lambda target, row, weight, sums: weight * add_lanes(target, np.int64(row), np.int64(weight), sums)
     if isinstance(target, types.Array):
 
         def add_class(target, row, weight, sums):  # type: ignore[no-untyped-def]
@@ -124,26 +104,10 @@ def _add_squares(target, row, weight, sums):  # type: ignore[no-untyped-def]
 
 @overload(sum_of, inline="always")
 def _sum_of(target, row, totals):  # type: ignore[no-untyped-def]
-    if isinstance(target, types.Array) and target.ndim == 2:
-        return lambda target, row, totals: 0.5 * add_lanes(target, np.int64(row), 0, totals)
     if isinstance(target, types.Array):
         return lambda target, row, totals: totals[target[row]]
 
     return lambda target, row, totals: _sum_labels(target[0], target[1], target[2][row], totals)
-
-
-@overload(lanes_of, inline="always")
-def _lanes_of(target):  # type: ignore[no-untyped-def]
-    if isinstance(target, types.Array):
-        return lambda target: target
-    return lambda target: target[3]
-
-
-@overload(make_lane_sums)
-def _make_lane_sums(target):  # type: ignore[no-untyped-def]
-    if isinstance(target, types.Array):
-        return lambda target: np.empty(0)
-    return lambda target: np.zeros(target[3].shape[1], dtype=np.uint16)
 
 
 @kernel
