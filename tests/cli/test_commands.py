@@ -16,10 +16,10 @@ from typer.testing import CliRunner
 
 import fuselearn
 from fuselearn.cli.main import app
-from fuselearn.lab import suites
-from fuselearn.lab.runner import RunError, run_suite
-from fuselearn.lab.store import ResultStore
-from fuselearn.lab.suites import Suite
+from fuselearn.lab.running import suites
+from fuselearn.lab.running.runner import RunError, run_suite
+from fuselearn.lab.running.store import ResultStore
+from fuselearn.lab.running.suites import Suite
 
 COMMANDS = ["demo", "reproduce", "compare", "report", "datasets"]
 
@@ -31,7 +31,7 @@ def _own_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("FUSELEARN_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("TERM", "dumb")
     # Figures take seconds; tests of the report and those in a process of their own draw them.
-    monkeypatch.setattr("fuselearn.lab.report.draw", lambda *arguments: [])
+    monkeypatch.setattr("fuselearn.lab.reporting.report.draw", lambda *arguments: [])
 
 
 @pytest.fixture
@@ -181,8 +181,8 @@ def test_compare_reads_its_table_once_and_summarises_once(fruit, monkeypatch):
         monkeypatch.setattr(f"{place}.{name}", lambda *args, **more: (calls.append(name), function(*args, **more))[1])
 
     counted("fuselearn.datasets.tables", "read_delimited")
-    counted("fuselearn.lab.report", "summarise_results")
-    counted("fuselearn.lab.report", "find")
+    counted("fuselearn.lab.reporting.report", "summarise_results")
+    counted("fuselearn.lab.reporting.report", "find")
     run("compare", fruit, "-t", "kind", "--methods", "KFHE", "--repeats", 1, "--folds", 2, "--jobs", 1)
     assert sorted(calls) == ["find", "read_delimited", "summarise_results"]
 
@@ -292,7 +292,7 @@ def test_ctrl_c_says_how_to_go_on(monkeypatch):
     def interrupted(*arguments, **more):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("fuselearn.lab.runner.run_suite", interrupted)
+    monkeypatch.setattr("fuselearn.lab.running.runner.run_suite", interrupted)
     result = run("reproduce", "kfhe", "--quick", "--fresh", code=130)
     assert result.stderr == (
         "Stopped. Finished results are kept in fuselearn-kfhe-quick/results.db; "
@@ -305,7 +305,7 @@ def test_a_broken_run_is_a_failure_with_a_sentence(monkeypatch):
     def broken(*arguments, **more):
         raise RunError("A worker process died.")
 
-    monkeypatch.setattr("fuselearn.lab.runner.run_suite", broken)
+    monkeypatch.setattr("fuselearn.lab.running.runner.run_suite", broken)
     assert run("demo", code=1).stderr == "A worker process died.\n"
 
 
@@ -323,7 +323,7 @@ def test_every_method_failing_is_a_failure(monkeypatch, tmp_path):
         return run_suite(suite, store, estimators={"Broken": Broken()}, n_jobs=1)
 
     monkeypatch.setattr(suites, "get_suite", lambda name: suite)
-    monkeypatch.setattr("fuselearn.lab.runner.run_suite", run_broken)
+    monkeypatch.setattr("fuselearn.lab.running.runner.run_suite", run_broken)
     result = run("demo", code=1)
     assert "Every method failed; the errors are listed in fuselearn-demo/report.html" in result.stderr
     assert "ValueError: Boom" in (tmp_path / "fuselearn-demo" / "report.html").read_text(encoding="utf-8")

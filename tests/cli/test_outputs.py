@@ -133,7 +133,7 @@ COMPARE = ["compare", "t.csv", "-t", "kind", "--methods", "CART", "--repeats", 1
 @pytest.fixture
 def quick_report(monkeypatch):
     """Leave out the figures, which take seconds."""
-    monkeypatch.setattr("fuselearn.lab.report.draw", lambda *arguments: [])
+    monkeypatch.setattr("fuselearn.lab.reporting.report.draw", lambda *arguments: [])
 
 
 @pytest.mark.usefixtures("quick_report")

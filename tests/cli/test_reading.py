@@ -41,7 +41,7 @@ def churn():
 @pytest.fixture
 def folder(churn, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("fuselearn.lab.report.draw", lambda *arguments: [])
+    monkeypatch.setattr("fuselearn.lab.reporting.report.draw", lambda *arguments: [])
     churn.to_csv("churn.csv", index=False)
     return tmp_path
 

@@ -59,7 +59,7 @@ def test_what_a_model_is_made_of_is_trusted(name):
         "joblib.memory.Memory",
         "pandas.io.pickle.read_pickle",
         "fuselearn.cli.commands.demo",
-        "fuselearn.lab.store.ResultsStore",
+        "fuselearn.lab.running.store.ResultsStore",
         "fuselearn.datasets.openml.fetch",
         "fuselearn.engines.tree.predicting.PackedForest",
         "fuselearn.io.files.load",

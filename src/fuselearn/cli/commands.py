@@ -87,7 +87,7 @@ def demo(
 
     - `fuselearn demo --out first-look --jobs 2`
     """
-    from fuselearn.lab.suites import get_suite
+    from fuselearn.lab.running.suites import get_suite
 
     place = Place(out, out / "results.db")
     command = _spell("demo", out=None if out == Path("fuselearn-demo") else out)
@@ -148,7 +148,7 @@ def reproduce(
 
     - `fuselearn reproduce kfhe --scheduler tcp://10.0.0.1:8786`
     """
-    from fuselearn.lab.suites import get_suite
+    from fuselearn.lab.running.suites import get_suite
 
     papers = (Experiment.KFHE, Experiment.KFHE_HOMER)
     if quick and experiment not in papers:
@@ -191,9 +191,9 @@ def reproduce(
             force=force,
         )
     if page is not None:
-        from fuselearn.lab import reproduction, reproduction_homer
+        from fuselearn.lab.reproduction import homer, kfhe
 
-        write = reproduction if experiment is Experiment.KFHE else reproduction_homer
+        write = kfhe if experiment is Experiment.KFHE else homer
         typer.echo(f"Comparison with the paper written to {write.write_page(place.summary, page)}")
 
 
@@ -241,8 +241,8 @@ def compare(
     - `fuselearn compare patients.csv --target diagnosis --drop ward,bed --sep ';' --decimal ,`
     """
     from fuselearn.datasets.targets import MANY_CLASSES
-    from fuselearn.lab.methods import METHODS
-    from fuselearn.lab.suites import Table, table_suite
+    from fuselearn.lab.running.methods import METHODS
+    from fuselearn.lab.running.suites import Table, table_suite
 
     known = [name for name, method in METHODS.items() if method.task == "multiclass"]
     names = [name.strip() for name in methods.split(",")] if methods is not None else known
@@ -294,7 +294,7 @@ def report(
 
     - `fuselearn report everything.db --suite robust --no-traces`
     """
-    from fuselearn.lab.report import write_report
+    from fuselearn.lab.reporting.report import write_report
 
     with sentences(), wrong_use(), _data_from(data_dir):
         check_output(Output(output, Kind.REPORT), [store], force=force)

@@ -32,8 +32,8 @@ def sentences(resume: str = "") -> Iterator[None]:
     """
     from fuselearn._fitting import is_interrupt
     from fuselearn.datasets import DatasetError
-    from fuselearn.lab.runner import RunError
-    from fuselearn.lab.store import StoreError
+    from fuselearn.lab.running.runner import RunError
+    from fuselearn.lab.running.store import StoreError
 
     try:
         with _plain_warnings():

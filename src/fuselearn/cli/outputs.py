@@ -84,7 +84,7 @@ def check_output(output: Output, inputs: Iterable[Path] = (), *, force: bool = F
 
 def run_outputs(place: Place, *, multilabel: bool) -> list[Output]:
     """List the files that a run writes beside its results store, which looks after itself."""
-    from fuselearn.lab.reproduction_homer import folds_path
+    from fuselearn.lab.reproduction.homer import folds_path
 
     outputs = [
         Output(place.report, Kind.REPORT),

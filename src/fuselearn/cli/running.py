@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from fuselearn.lab.report import Material
-    from fuselearn.lab.report_findings import Findings
-    from fuselearn.lab.suites import Suite
+    from fuselearn.lab.reporting.findings import Findings
+    from fuselearn.lab.reporting.report import Material
+    from fuselearn.lab.running.suites import Suite
 
 __all__ = ["Place", "forget", "is_finished", "print_scores", "run", "wide_console"]
 
@@ -79,7 +79,7 @@ def run(
     jobs : int
         Processes; -1 for one per processor.
     backend, scheduler : str, optional
-        As for `fuselearn.lab.runner.run_suite`.
+        As for `fuselearn.lab.running.runner.run_suite`.
     fresh : bool, default=False
         Whether results of an earlier run are thrown away.
     inputs : iterable of Path
@@ -87,11 +87,11 @@ def run(
     force : bool, default=False
         Whether files of other kinds in the folder may be replaced.
     """
-    from fuselearn.lab.report import collect, render
-    from fuselearn.lab.reproduction_homer import folds_path
-    from fuselearn.lab.runner import run_suite
-    from fuselearn.lab.store import ResultStore, StoreError
-    from fuselearn.lab.summary import write_summary
+    from fuselearn.lab.reporting.report import collect, render
+    from fuselearn.lab.reproduction.homer import folds_path
+    from fuselearn.lab.running.runner import run_suite
+    from fuselearn.lab.running.store import ResultStore, StoreError
+    from fuselearn.lab.statistics.summary import write_summary
 
     resume = f"Finished results are kept in {place.store}; go on with: {command}"
     with sentences(resume):
@@ -127,7 +127,7 @@ def run(
 
 def forget(path: Path) -> None:
     """Delete a results store, and never a file that is none."""
-    from fuselearn.lab.store import ResultStore
+    from fuselearn.lab.running.store import ResultStore
 
     if path.exists():
         ResultStore(path, create=False).close()
@@ -137,8 +137,8 @@ def forget(path: Path) -> None:
 
 def is_finished(path: Path, suite: str) -> bool:
     """Whether a store holds every result of a suite."""
-    from fuselearn.lab.store import ResultStore
-    from fuselearn.lab.summary import totals
+    from fuselearn.lab.running.store import ResultStore
+    from fuselearn.lab.statistics.summary import totals
 
     if not path.exists():
         return False
@@ -159,7 +159,7 @@ def wide_console() -> Console:
 
 def print_scores(material: Material) -> None:
     """Print the mean macro F1 of every dataset and noise, with ranks, and their averages, then the answer."""
-    from fuselearn.lab.report_text import answer
+    from fuselearn.lab.reporting.text import answer
 
     summary, findings = material.summary, material.findings
     methods = [method for method in material.suite.methods if method in set(summary["method"])]
@@ -179,7 +179,7 @@ def _methods_table(summary: pd.DataFrame, methods: list[str]) -> Table:
     from rich.markup import escape
     from rich.table import Table
 
-    from fuselearn.lab.report_text import percent
+    from fuselearn.lab.reporting.text import percent
 
     (dataset,) = summary["dataset"].unique()
     table = Table(title=escape(f"Macro F1 and rank, {dataset}"), title_justify="left")
@@ -198,7 +198,7 @@ def _datasets_table(summary: pd.DataFrame, methods: list[str], findings: Finding
     from rich.markup import escape
     from rich.table import Table
 
-    from fuselearn.lab.report_text import percent
+    from fuselearn.lab.reporting.text import percent
 
     noisy = bool((summary["noise"] > 0).any())
     table = Table(title="Macro F1 and rank", title_justify="left")
@@ -223,7 +223,7 @@ def _datasets_table(summary: pd.DataFrame, methods: list[str], findings: Finding
 
 def _ranked(scores: pd.Series) -> list[str]:
     """Write scores with their ranks, the best in bold."""
-    from fuselearn.lab.report_findings import DIGITS
+    from fuselearn.lab.reporting.findings import DIGITS
 
     scores = scores.round(DIGITS)
     ranks = scores.rank(ascending=False)
@@ -239,7 +239,7 @@ def _score(score: float, rank: str, *, best: bool) -> str:
 
 def _costs(material: Material) -> str:
     """Write what a run cost and with which versions, for the page about the reproduction."""
-    from fuselearn.lab.store import PACKAGES
+    from fuselearn.lab.running.store import PACKAGES
 
     results = material.results
     assert material.totals is not None

@@ -1,8 +1,45 @@
 """The lab: compare ensembles the way the research papers do.
 
-- `ranks`: a table of scores turned into ranks, counts of wins and intervals of mean ranks.
-- `statistics`: the tests that say whether a difference of ranks is real.
-- `figures`: the papers' figures, drawn from tidy tables of results.
-- `styles`: one colour and marker per method, the same in every figure.
+- `running`: suites of datasets and methods, the runner, and a store of results that survives a crash.
+- `statistics`: means over folds, ranks, and the tests that say whether a difference is real.
+- `reporting`: the papers' figures and a report in one HTML file.
+- `reproduction`: pages that set a run beside the tables of the papers.
 - `published`: the scores and p-values that the papers print.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fuselearn.lab.reporting.report import write_report
+    from fuselearn.lab.running.runner import run_suite
+    from fuselearn.lab.running.store import ResultStore
+    from fuselearn.lab.running.suites import Suite, get_suite, table_suite
+    from fuselearn.lab.statistics.summary import fold_scores, summarise
+
+__all__ = [
+    "ResultStore",
+    "Suite",
+    "fold_scores",
+    "get_suite",
+    "run_suite",
+    "summarise",
+    "table_suite",
+    "write_report",
+]
+
+_MODULES = {
+    "running.runner": ("run_suite",),
+    "running.store": ("ResultStore",),
+    "running.suites": ("Suite", "get_suite", "table_suite"),
+    "statistics.summary": ("fold_scores", "summarise"),
+    "reporting.report": ("write_report",),
+}
+_PLACES = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a module when one of its names is asked for: a store does without matplotlib."""
+    if name in _PLACES:
+        return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

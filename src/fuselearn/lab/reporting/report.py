@@ -1,0 +1,515 @@
+"""The report: one HTML file that opens with the answer and fetches nothing.
+
+`findings` computes, `text` phrases, `pictures` draws, and ``templates/report.html`` lays out; here they meet.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from fuselearn.lab.published import load_published
+from fuselearn.lab.reporting import text
+from fuselearn.lab.reporting.findings import DIGITS, Comparison, Findings, find
+from fuselearn.lab.reporting.pictures import Picture, draw, train_traces
+from fuselearn.lab.running.progress import format_seconds
+from fuselearn.lab.running.store import PACKAGES, ResultStore
+from fuselearn.lab.running.suites import PAPER_METHODS, RIVALS, SUITES, Suite
+from fuselearn.lab.statistics.summary import KEYS, Totals, summarise_results, totals
+
+__all__ = ["Material", "collect", "render", "write_report"]
+
+LARGE_DIFFERENCE = 0.05
+PUBLISHED_METHODS = {"KFHE (pruned)": "KFHE"}
+"""Whose published scores a method is compared with, where the names differ."""
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """What a report is made from.
+
+    Parameters
+    ----------
+    suite : Suite
+        What was run.
+    results : DataFrame
+        One row per fit, as `ResultStore.results` returns them, in the order of the suite.
+    settings : mapping of str to str
+        The estimator behind each method, where known.
+    totals : Totals or None
+        What it cost, where known.
+    command : str
+        How to run it again; empty where not known.
+    """
+
+    suite: Suite
+    results: pd.DataFrame
+    settings: Mapping[str, str]
+    totals: Totals | None
+    command: str
+
+    @cached_property
+    def summary(self) -> pd.DataFrame:
+        """The means over the folds."""
+        return summarise_results(self.results, self.suite)
+
+    @cached_property
+    def findings(self) -> Findings:
+        """What the results say."""
+        return find(self.results, self.suite.methods)
+
+
+def write_report(
+    source: ResultStore | str | os.PathLike[str] | pd.DataFrame,
+    path: str | os.PathLike[str],
+    *,
+    suite: Suite | str | None = None,
+    command: str | None = None,
+    traces: bool = True,
+) -> Path:
+    """Write the report of a suite as one HTML file that needs no other file and no network.
+
+    Parameters
+    ----------
+    source : ResultStore, path of one, or DataFrame
+        The results; a DataFrame has the columns of `ResultStore.results`.
+    path : str or path
+        The HTML file. Missing folders are made.
+    suite : Suite or str, optional
+        Which suite of the store, by name; needed only if it holds several. A `Suite` with tables
+        of the user's own lets the traces be drawn too, since a store does not know where the
+        tables lie.
+    command : str, optional
+        The command that made the results; by default the one that the suite's name suggests.
+    traces : bool, default=True
+        Whether KFHE is trained once more per dataset to draw how the filter settles. It is left
+        out where KFHE takes no part.
+
+    Returns
+    -------
+    path : Path
+
+    Raises
+    ------
+    StoreError
+        If the store cannot be read, or holds several suites and none is named.
+    ValueError
+        If there is no result.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from fuselearn.lab.reporting.report import write_report
+    >>> from fuselearn.lab.running.runner import run_suite
+    >>> from fuselearn.lab.running.suites import Suite
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> suite = Suite("mine", ["wine"], ["Bayes", "Neighbours"], repeats=1, folds=3)
+    >>> models = {"Bayes": GaussianNB(), "Neighbours": KNeighborsClassifier()}
+    >>> _ = run_suite(suite, folder / "results.db", estimators=models)
+    >>> page = write_report(folder / "results.db", folder / "report.html")
+    >>> "Bayes scores best of two methods" in page.read_text(encoding="utf-8")
+    True
+    """
+    page = render(collect(source, suite=suite, command=command), traces=traces)
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(page, encoding="utf-8")
+    return path
+
+
+def collect(
+    source: ResultStore | str | os.PathLike[str] | pd.DataFrame,
+    *,
+    suite: Suite | str | None = None,
+    command: str | None = None,
+) -> Material:
+    """Gather what a report needs; the parameters are those of `write_report`."""
+    settings: Mapping[str, str] = {}
+    cost = None
+    if isinstance(source, pd.DataFrame):
+        results = source
+        if not isinstance(suite, Suite):
+            suite = _suite_of(results, suite or "results")
+    else:
+        with ExitStack() as stack:
+            store = source
+            if not isinstance(store, ResultStore):
+                store = stack.enter_context(ResultStore(store, create=False))
+            name = suite.name if isinstance(suite, Suite) else suite or store.only_suite()
+            results, settings, cost = store.results(name), store.settings(name), totals(store, name)
+            if not isinstance(suite, Suite):
+                suite = store.suite(name)
+    if results.empty:
+        raise ValueError(f"The suite {suite.name!r} has no results yet.")
+    results = _in_order(results, suite)
+    return Material(suite, results, settings, cost, suggest_command(suite) if command is None else command)
+
+
+def _in_order(results: pd.DataFrame, suite: Suite) -> pd.DataFrame:
+    """Sort the rows as the suite lists datasets and methods."""
+    datasets = results["dataset"].map({name: place for place, name in enumerate(suite.datasets)})
+    methods = results["method"].map({name: place for place, name in enumerate(suite.methods)})
+    keyed = results.assign(_dataset=datasets, _method=methods)
+    keyed = keyed.sort_values(["_dataset", "noise", "repeat", "fold", "_method"], kind="stable")
+    return keyed.drop(columns=["_dataset", "_method"]).reset_index(drop=True)
+
+
+def suggest_command(suite: Suite) -> str:
+    """Write the command that runs a suite, or nothing where no command does."""
+    if suite.tables:
+        return _compare_command(suite)
+    known = SUITES.get(suite.name)
+    if known is None:
+        return ""
+    if suite.name == "demo":
+        return "fuselearn demo" if suite.definition() == known.definition() else ""
+    if replace(suite, datasets=known.datasets, repeats=known.repeats).definition() != known.definition():
+        return ""
+    words = ["fuselearn", "reproduce", suite.name.removesuffix("-quick")]
+    if suite.name.endswith("-quick"):
+        words.append("--quick")
+    if suite.repeats != known.repeats:
+        words += ["--repeats", str(suite.repeats)]
+    if suite.datasets != known.datasets:
+        words += ["--datasets", ",".join(suite.datasets)]
+    return " ".join(words)
+
+
+def _compare_command(suite: Suite) -> str:
+    table = suite.tables[0]
+    words = ["fuselearn", "compare", Path(table.path).name or table.name]
+    if table.target:
+        words += ["--target", table.target]
+    for option, given in {**table.reading, **table.cleaning}.items():
+        words += [f"--{option}", given if isinstance(given, str) else ",".join(given)]
+    words += ["--noise", ",".join(f"{level:g}" for level in suite.noise)]
+    if suite.methods != (*PAPER_METHODS, *RIVALS):
+        words += ["--methods", ",".join(suite.methods)]
+    for option, usual in (("repeats", 3), ("folds", 5), ("seed", 0)):
+        if getattr(suite, option) != usual:
+            words += [f"--{option}", str(getattr(suite, option))]
+    return shlex.join(words)
+
+
+def render(material: Material, *, traces: bool = True) -> str:
+    """Make the page.
+
+    Parameters
+    ----------
+    material : Material
+        From `collect`.
+    traces : bool, default=True
+        As for `write_report`.
+
+    Returns
+    -------
+    page : str
+        A whole HTML document.
+    """
+    suite, results = material.suite, material.results
+    findings, summary = material.findings, material.summary
+    fitted = train_traces(suite) if traces and "KFHE" in set(results["method"]) else {}
+    pictures: list[Picture] = draw(summary, findings, fitted)
+    environment = Environment(
+        loader=PackageLoader("fuselearn.lab"), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    environment.filters |= {
+        "breakable": _breakable,
+        "percent": text.percent,
+        "signed": text.signed,
+        "count": text.count,
+        "join_words": text.join,
+    }
+    return environment.get_template("report.html").render(
+        suite=suite,
+        noisy=bool((results["noise"] > 0).any()),
+        answer=text.answer(findings),
+        facts=_facts(material),
+        rank_table=_rank_table(findings, suite.methods),
+        levels=[
+            _level(findings.levels.get(noise), noise, summary, suite) for noise in sorted(summary["noise"].unique())
+        ],
+        statistics=_statistics(findings),
+        pictures=pictures,
+        published=_published(suite, summary),
+        failures=_failures(results),
+        unfinished=_unfinished(material),
+        command=material.command,
+        settings={method: material.settings[method] for method in suite.methods if method in material.settings},
+        versions=_versions(results),
+        cost=_cost(material),
+    )
+
+
+def _breakable(name: str) -> Markup:
+    """Let a long name break where a word of it ends: HistGradientBoosting, RandomForest, breast_cancer."""
+    return Markup("<wbr>").join(escape(part) for part in re.split(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[-_./])", name))
+
+
+def _suite_of(results: pd.DataFrame, name: str) -> Suite:
+    """Read off a bare table of results what was run; the seed is not in it."""
+    names = {key: list(results[key].unique()) for key in KEYS}
+    return Suite(
+        name,
+        names["dataset"],
+        names["method"],
+        noise=sorted(names["noise"]),
+        repeats=int(results["repeat"].max()) + 1,
+        folds=max(2, int(results["fold"].max()) + 1),
+        task="multilabel" if results["hamming_loss"].notna().any() else "multiclass",
+    )
+
+
+def _facts(material: Material) -> list[tuple[str, str]]:
+    suite, results = material.suite, material.results
+    levels = sorted(results["noise"].unique())
+    noise = [("label noise", ", ".join(map(text.percent, levels)))] if levels != [0] else []
+    return [
+        ("datasets", str(results["dataset"].nunique())),
+        ("methods", str(results["method"].nunique())),
+        *noise,
+        ("folds", f"{suite.repeats} × {suite.folds}"),
+        ("results", f"{len(results):,}"),
+    ]
+
+
+def _rank_table(findings: Findings, methods: Any) -> dict[str, Any]:
+    """Make the table of average ranks: a line per level of noise, and one for all together."""
+    shown = [method for method in methods if any(method in c.methods for c in findings.levels.values())]
+    lines = [(text.percent(level), comparison) for level, comparison in findings.levels.items()]
+    if findings.overall is not None and len(findings.levels) > 1:
+        lines.append(("all", findings.overall))
+    return {
+        "methods": shown,
+        "lines": [
+            {
+                "label": label,
+                "cells": [
+                    _cell(f"{c.ranks[m]:.2f}", f"{c.means[m]:.3f}", _place(c.ranks, m)) if m in c.methods else None
+                    for m in shown
+                ],
+            }
+            for label, c in lines
+        ],
+    }
+
+
+def _level(comparison: Comparison | None, noise: float, summary: pd.DataFrame, suite: Suite) -> dict[str, Any]:
+    """Make the table of mean scores at one level of noise, all datasets and all methods."""
+    rows = summary[summary["noise"] == noise]
+    methods = [method for method in suite.methods if method in set(rows["method"])]
+    means = rows.pivot(index="dataset", columns="method", values="score")
+    spread = rows.pivot(index="dataset", columns="method", values="sd")
+    lines = []
+    for dataset in rows["dataset"].unique():
+        scores = means.loc[dataset, methods].round(DIGITS)
+        ranks = scores.rank(ascending=False)
+        lines.append(
+            {
+                "label": dataset,
+                "cells": [
+                    _cell(f"{scores[m]:.4f}", f"{ranks[m]:g}", _place(ranks, m), _sd(spread.loc[dataset, m]))
+                    if pd.notna(scores[m])
+                    else None
+                    for m in methods
+                ],
+            }
+        )
+    average = None
+    if comparison is not None and not comparison.over_folds and comparison.n_rows > 1:
+        average = [
+            _cell(f"{comparison.ranks[m]:.2f}", "", _place(comparison.ranks, m)) if m in comparison.methods else None
+            for m in methods
+        ]
+    return {
+        "noise": noise,
+        "methods": methods,
+        "lines": lines,
+        "average": average,
+        "left_out": None if comparison is None else comparison.left_out,
+    }
+
+
+def _cell(value: str, small: str, place: float, title: str = "") -> dict[str, Any]:
+    return {"value": value, "small": small, "shade": f"{1 - place:.2f}", "best": place == 0, "title": title}
+
+
+def _sd(value: float) -> str:
+    return "" if pd.isna(value) else f"standard deviation over the folds {value:.4f}"
+
+
+def _place(ranks: pd.Series, method: str) -> float:
+    """Return 0 for the best rank and 1 for the worst."""
+    low, high = ranks.min(), ranks.max()
+    return float((ranks[method] - low) / (high - low)) if high > low else 0.0
+
+
+def _statistics(findings: Findings) -> list[dict[str, Any]]:
+    """Put the tests into words and small tables, all levels together first."""
+    asked: list[tuple[str, Comparison]] = []
+    if findings.overall is not None and len(findings.levels) > 1:
+        asked.append(("All levels of noise together", findings.overall))
+    if findings.noisy is not None and len(findings.noisy.noise) > 1 and findings.clean is not None:
+        asked.append((f"Under noise ({text.noise_levels(findings.noisy.noise)})", findings.noisy))
+    for level, comparison in findings.levels.items():
+        asked.append((_level_title(level, alone=len(findings.levels) == 1), comparison))
+    return [_tests(title, comparison) for title, comparison in asked if len(comparison.methods) > 1]
+
+
+def _level_title(noise: float, *, alone: bool) -> str:
+    if noise == 0:
+        return "All methods" if alone else "Clean labels"
+    return f"{text.percent(noise)} label noise"
+
+
+def _tests(title: str, comparison: Comparison) -> dict[str, Any]:
+    intervals = comparison.intervals
+    pairs = comparison.pairs
+    return {
+        "title": title,
+        "sentences": [
+            sentence
+            for sentence in (
+                text.describe_omnibus(comparison),
+                text.describe_pairs(comparison),
+                text.describe_intervals(comparison),
+            )
+            if sentence
+        ],
+        "control": comparison.control,
+        "pairs": [
+            {
+                "versus": other,
+                "record": f"{row.wins} / {row.ties} / {row.losses}",
+                "difference": text.signed(row.difference),
+                "p": text.p_number(row.p_corrected),
+                "verdict": text.verdict(comparison, str(other)),
+            }
+            for other, row in zip(pairs.index, pairs.itertuples(), strict=True)
+        ],
+        "ranks": [
+            {
+                "method": method,
+                "rank": f"{comparison.ranks[method]:.2f}",
+                "low": float(intervals.low[method]),
+                "high": float(intervals.high[method]),
+                "mean": float(comparison.ranks[method]),
+            }
+            for method in comparison.standing
+        ],
+        "interval_note": ", over folds that share training samples" if comparison.over_folds else "",
+        "worst_rank": len(comparison.methods),
+        "counted": _counted(comparison),
+    }
+
+
+def _counted(comparison: Comparison) -> str:
+    """Say what wins, ties and losses were counted over."""
+    rows = text.count(comparison.n_rows, "fold" if comparison.over_folds else "dataset")
+    return rows if len(comparison.noise) == 1 else f"{rows} at {text.count(len(comparison.noise), 'level')} of noise"
+
+
+def _published(suite: Suite, summary: pd.DataFrame) -> dict[str, Any] | None:
+    """Set the scores against the paper's, for the suites that repeat its experiments."""
+    if suite.name.split("-")[0] != "kfhe":
+        return None
+    printed = load_published("kfhe_scores").set_index(KEYS)["score"]
+    ours = summary.dropna(subset=["score"]).set_index(KEYS)["score"]
+    keys = pd.MultiIndex.from_tuples([(d, n, PUBLISHED_METHODS.get(m, m)) for d, n, m in ours.index], names=KEYS)
+    gap = pd.Series(ours.to_numpy() - printed.reindex(keys).to_numpy(), index=ours.index).dropna()
+    if gap.empty:
+        return None
+    methods = [method for method in PAPER_METHODS if method in set(gap.index.get_level_values("method"))]
+    levels = []
+    for noise, cells in gap.groupby(level="noise"):
+        table = cells.droplevel("noise").unstack("method")
+        table = table.reindex([dataset for dataset in suite.datasets if dataset in table.index])
+        levels.append(
+            {
+                "noise": noise,
+                "lines": [(dataset, [_gap(table.at[dataset, m]) for m in methods]) for dataset in table.index],
+                "mean": [f"{table[m].abs().mean():.4f}" for m in methods],
+            }
+        )
+    exact = suite.repeats == 10 and suite.folds == 10
+    return {
+        "methods": methods,
+        "levels": levels,
+        "exact": exact,
+        "n_cells": len(gap),
+        "n_large": int((gap.abs() > LARGE_DIFFERENCE).sum()),
+    }
+
+
+def _gap(value: float) -> dict[str, Any] | None:
+    if pd.isna(value):
+        return None
+    return {
+        "value": text.signed(value, 4),
+        "large": abs(value) > LARGE_DIFFERENCE,
+        "shade": f"{min(1.0, abs(value) / 0.1):.2f}",
+        "above": value > 0,
+    }
+
+
+def _failures(results: pd.DataFrame) -> list[dict[str, Any]]:
+    """Group errors by method and message."""
+    failed = results[results["error"].notna()]
+    tried = results.groupby("method").size()
+    groups = failed.groupby(["method", "error"], sort=False)
+    return [
+        {
+            "method": method,
+            "error": error,
+            "n": len(rows),
+            "of": int(tried[method]),
+            "datasets": text.join(rows["dataset"].unique()),
+        }
+        for (method, error), rows in groups
+    ]
+
+
+def _unfinished(material: Material) -> str:
+    """Say what is missing from the suite, if anything is."""
+    suite, results = material.suite, material.results
+    absent = [method for method in suite.methods if method not in set(results["method"])]
+    said = []
+    if absent:
+        said.append(f"{text.join(absent)} did not run; most likely the package is not installed.")
+    missing = suite.n_results * (len(suite.methods) - len(absent)) // len(suite.methods) - len(results)
+    if missing > 0:
+        said.append(f"The run is not finished: {missing:,} of {suite.n_results:,} fits are missing.")
+    return " ".join(said)
+
+
+def _versions(results: pd.DataFrame) -> list[tuple[str, str]]:
+    return [
+        (package.replace("_", "-"), ", ".join(sorted(results[package].dropna().unique())))
+        for package in PACKAGES
+        if package in results and results[package].notna().any()
+    ]
+
+
+def _cost(material: Material) -> str:
+    cost = material.totals
+    if cost is None:
+        return ""
+    return (
+        f"{cost.fits:,} fits with {cost.components:,} trees or other components; "
+        f"{format_seconds(cost.fit_seconds + cost.predict_seconds)} of fitting and predicting in all processes, "
+        f"{format_seconds(cost.elapsed_seconds)} elapsed."
+    )

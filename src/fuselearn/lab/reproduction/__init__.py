@@ -1,0 +1,1 @@
+"""The pages that set a run beside the tables of the papers."""

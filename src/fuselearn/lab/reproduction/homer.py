@@ -1,0 +1,335 @@
+"""The page that sets a run of the suite ``kfhe-homer`` against the paper, made from its summary and its fold scores.
+
+Run ``python -m fuselearn.lab.reproduction.homer SUMMARY.csv -o PAGE.md``. Beside the summary lie a JSON file of the
+same name with what the run cost, and a CSV file with the score of every fold, which the tests over folds need;
+``fuselearn reproduce kfhe-homer`` writes all three. The rank plot is written beside the page.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import pandas as pd
+
+from fuselearn.lab.published import load_published
+from fuselearn.lab.reporting.figures import critical_difference
+from fuselearn.lab.reporting.text import join, signed
+from fuselearn.lab.reproduction.kfhe import cost_lines, read_costs, render_page
+from fuselearn.lab.statistics.paired_tests import wilcoxon_test
+from fuselearn.lab.statistics.rank_tests import PostHoc, friedman_posthoc
+from fuselearn.lab.statistics.ranks import average_ranks, win_tie_loss
+from fuselearn.lab.statistics.summary import read_summary
+
+__all__ = ["PAPER_EIGHT", "HomerReproduction", "folds_path", "make_page", "write_page"]
+
+PAPER_EIGHT = ("KFHE-HOMER", "E-HOMER", "ECC", "CC", "HOMER-B", "HOMER-K", "RF-PCT", "AdaBoost.MH")
+"""The methods of the paper's Table 3, with E-HOMER combined by majority vote."""
+CONTROL = "KFHE-HOMER"
+OF_MACHINES = ("KFHE-HOMER", "E-HOMER (mean)", "ECC", "CC", "HOMER-B", "HOMER-K")
+"""The methods that train support vector machines; E-HOMER by majority shares the fits of that by mean."""
+CLOSE = 0.03
+DIGITS = 4
+MARKS = ((0.01, "∗∗∗"), (0.05, "∗∗"), (0.1, "∗"))
+
+
+class HomerReproduction:
+    """A summary of the suite ``kfhe-homer`` beside the paper's Table 3.
+
+    Parameters
+    ----------
+    summary : DataFrame
+        As `fuselearn.lab.statistics.summary.summarise` returns it.
+    folds : DataFrame
+        One row per result with the columns dataset, method, repeat, fold and macro_f1.
+
+    Raises
+    ------
+    ValueError
+        If one of the paper's methods is missing, or a cell has no score.
+    """
+
+    def __init__(self, summary: pd.DataFrame, folds: pd.DataFrame) -> None:
+        summary, folds = _as_printed(summary), _as_printed(folds)
+        absent = [method for method in PAPER_EIGHT if method not in set(summary["method"])]
+        if absent:
+            raise ValueError(f"The summary must have the methods {join(PAPER_EIGHT)}; {join(absent)} not found.")
+        published = load_published("kfhe_homer_scores")
+        self.datasets = [name for name in published["dataset"].unique() if name in set(summary["dataset"])]
+        if not self.datasets:
+            raise ValueError("The summary must have datasets of the KFHE-HOMER paper; none was found.")
+        self.methods = list(dict.fromkeys(summary["method"]))
+        table = summary.pivot(index="dataset", columns="method", values="score")
+        self.ours = table.loc[self.datasets, self.methods]
+        if self.ours.isna().any(axis=None):
+            dataset, method = self.ours.isna().stack().idxmax()
+            raise ValueError(f"The summary has no score of {method} on {dataset}.")
+        paper = published.pivot(index="dataset", columns="method", values="score")
+        self.paper = paper.loc[self.datasets, list(PAPER_EIGHT)]
+        self.folds = folds
+
+    @cached_property
+    def differences(self) -> pd.DataFrame:
+        """Ours minus published, datasets by the paper's methods."""
+        return self.ours[list(PAPER_EIGHT)] - self.paper
+
+    @property
+    def others(self) -> list[str]:
+        """The methods that the paper does not have."""
+        return [method for method in self.methods if method not in PAPER_EIGHT]
+
+    def ranks(self, methods: Sequence[str]) -> pd.Series:
+        """Return the average ranks of some of our methods, the best first."""
+        return average_ranks(self.ours[list(methods)], digits=DIGITS).sort_values(kind="stable")
+
+    @cached_property
+    def paper_ranks(self) -> pd.Series:
+        """The average ranks of the printed means on the same datasets."""
+        return average_ranks(self.paper, digits=DIGITS)
+
+    @cached_property
+    def pairs(self) -> PostHoc | None:
+        """The paper's Table 4 for our scores: all pairs of the eight, with Finner's correction; needs two datasets."""
+        if len(self.datasets) < 2:
+            return None
+        return friedman_posthoc(self.ours[list(PAPER_EIGHT)], digits=DIGITS)
+
+    @cached_property
+    def shortfall(self) -> pd.Series:
+        """How far KFHE-HOMER lies below the printed mean, 0 where it lies above."""
+        return (-self.differences[CONTROL]).clip(lower=0)
+
+    def wilcoxon(self, dataset: str, method: str) -> float:
+        """Return the p-value of KFHE-HOMER against a method over the folds of a dataset."""
+        rows = self.folds[self.folds["dataset"] == dataset]
+        table = rows.pivot(index=["repeat", "fold"], columns="method", values="macro_f1")
+        return wilcoxon_test(table[CONTROL], table[method]).p_value
+
+
+def make_page(
+    summary: pd.DataFrame,
+    folds: pd.DataFrame,
+    costs: Mapping[str, Any] | None = None,
+    *,
+    authors: pd.DataFrame | None = None,
+    source: str = "",
+    figure: str = "",
+) -> str:
+    """Make the Markdown page.
+
+    Parameters
+    ----------
+    summary, folds : DataFrame
+        As for `HomerReproduction`.
+    costs : mapping, optional
+        What ``fuselearn reproduce`` writes beside the summary.
+    authors : DataFrame, optional
+        The summary of the suite ``kfhe-homer-authors``.
+    source : str, optional
+        The files that the page is made from, as one gives them to this module's command.
+    figure : str, optional
+        The file of the rank plot, relative to the page.
+
+    Returns
+    -------
+    page : str
+    """
+    run = HomerReproduction(summary, folds)
+    return render_page(
+        "reproduction_homer.md",
+        run=run,
+        eight=PAPER_EIGHT,
+        short=_in_short(run),
+        score_lines=_score_lines(run),
+        rank_lines=[(method, run.ranks(PAPER_EIGHT)[method], run.paper_ranks[method]) for method in PAPER_EIGHT],
+        pair_lines=_pair_lines(run),
+        other_lines=_other_lines(run),
+        author_lines=_author_lines(run, authors),
+        costs=costs,
+        cost_lines=_cost_lines(costs),
+        source=source,
+        figure=figure,
+    )
+
+
+def folds_path(summary: str | os.PathLike[str]) -> Path:
+    """Return where the fold scores of a summary lie: ``summary.csv`` has ``summary-folds.csv``."""
+    summary = Path(summary)
+    return summary.with_name(f"{summary.stem}-folds.csv")
+
+
+def write_page(
+    summary: str | os.PathLike[str], page: str | os.PathLike[str], authors: str | os.PathLike[str] | None = None
+) -> Path:
+    """Write the page and its rank plot from the files of a run.
+
+    Parameters
+    ----------
+    summary : str or path
+        The CSV file of the means; the fold scores and the costs are read from beside it.
+    page : str or path
+        The Markdown file. Missing folders are made.
+    authors : str or path, optional
+        The CSV file of the means of the suite ``kfhe-homer-authors``.
+
+    Returns
+    -------
+    page : Path
+    """
+    summary, page = Path(summary), Path(page)
+    means, folds = read_summary(summary), pd.read_csv(folds_path(summary), dtype={"dataset": str, "method": str})
+    page.parent.mkdir(parents=True, exist_ok=True)
+    pairs = HomerReproduction(means, folds).pairs
+    figure = page.with_name(f"{page.stem}-ranks.svg")
+    if pairs is not None:
+        with mpl.rc_context({"svg.hashsalt": "fuselearn"}):  # the same text each time
+            critical_difference(pairs).savefig(figure, metadata={"Date": None})
+    text = make_page(
+        means,
+        folds,
+        read_costs(summary),
+        authors=None if authors is None else read_summary(authors),
+        source=" --authors ".join(_short_name(path) for path in (summary, authors) if path is not None),
+        figure="" if pairs is None else figure.name,
+    )
+    page.write_text(text, encoding="utf-8")
+    return page
+
+
+def _short_name(path: str | os.PathLike[str]) -> str:
+    return Path(path).name if Path(path).is_absolute() else Path(path).as_posix()
+
+
+def _as_printed(results: pd.DataFrame) -> pd.DataFrame:
+    """Call the datasets what the paper calls them."""
+    return results.assign(dataset=results["dataset"].replace("flags_ml", "flags"))
+
+
+def _in_short(run: HomerReproduction) -> list[str]:
+    """State the result in a few sentences."""
+    ranks, sizes = run.ranks(PAPER_EIGHT), run.differences[CONTROL].abs()
+    place = 1 + int((ranks < ranks[CONTROL]).sum())
+    first = "the best" if place == 1 else f"number {place} by"
+    low = list(run.shortfall.index[run.shortfall > CLOSE])
+    order = join([f"{method} {rank:.2f}" for method, rank in ranks.items()])
+    said = [
+        f"KFHE-HOMER has {first} average rank of the paper's eight methods: {ranks[CONTROL]:.2f}, "
+        f"where the paper has {run.paper_ranks[CONTROL]:.2f}. The order is {order}.",
+        f"KFHE-HOMER's mean absolute difference from the printed means is {sizes.mean():.4f}; counting only where ours "
+        f"is lower it is {run.shortfall.mean():.4f}. It is lower by more than {CLOSE:g} on "
+        f"{join(low) if low else 'no dataset'}.",
+    ]
+    if "E-HOMER (mean)" in run.methods:
+        kalman, vote, mean = run.ours[[CONTROL, "E-HOMER", "E-HOMER (mean)"]].mean()
+        said.append(
+            f"Mean macro F1 over the datasets: KFHE-HOMER {kalman:.4f}, E-HOMER by majority vote {vote:.4f}, "
+            f"E-HOMER by mean of scores {mean:.4f}. The paper does not say how E-HOMER combines its components."
+        )
+    best = run.ranks(run.methods)
+    said.append(
+        f"Among all {len(best)} methods of the run, {best.index[0]} has the best average rank ({best.iloc[0]:.2f}); "
+        f"KFHE-HOMER has {best[CONTROL]:.2f}."
+    )
+    return said
+
+
+def _score_lines(run: HomerReproduction) -> list[tuple[str, list[str]]]:
+    lines = []
+    for dataset in run.datasets:
+        cells = []
+        for method in PAPER_EIGHT:
+            mark = "" if method == CONTROL else _mark(run.wilcoxon(dataset, method))
+            difference = run.differences.loc[dataset, method]
+            cells.append(f"{run.ours.loc[dataset, method]:.4f}{mark} ({signed(difference, 4)})")
+        lines.append((dataset, cells))
+    return lines
+
+
+def _mark(p_value: float) -> str:
+    return next((mark for level, mark in MARKS if p_value <= level), "")
+
+
+def _pair_lines(run: HomerReproduction) -> list[dict[str, Any]]:
+    if run.pairs is None:
+        return []
+    printed = {
+        frozenset((row.method, row.versus)): row.p_value for row in load_published("kfhe_homer_p_values").itertuples()
+    }
+    wins = win_tie_loss(run.ours[list(PAPER_EIGHT)], digits=DIGITS)
+    return [
+        {
+            "pair": (row.method, row.versus),
+            "ours": f"{row.p_corrected:.4f}",
+            "paper": printed[frozenset((row.method, row.versus))],
+            "record": ", ".join(map(str, wins.between(row.method, row.versus))),
+        }
+        for row in run.pairs.pairs.itertuples()
+    ]
+
+
+def _other_lines(run: HomerReproduction) -> list[tuple[str, list[str], str, str]]:
+    ranks = run.ranks([CONTROL, *run.others])
+    return [
+        (
+            method,
+            [f"{score:.4f}" for score in run.ours[method]],
+            f"{run.ours[method].mean():.4f}",
+            f"{ranks[method]:.2f}",
+        )
+        for method in (CONTROL, *run.others)
+    ]
+
+
+def _author_lines(run: HomerReproduction, authors: pd.DataFrame | None) -> list[tuple[str, ...]]:
+    if authors is None:
+        return []
+    return [
+        (
+            row.dataset,
+            f"{run.paper.loc[row.dataset, CONTROL]:.4f}",
+            f"{run.ours.loc[row.dataset, CONTROL]:.4f}",
+            f"{row.score:.4f}",
+            str(row.n),
+        )
+        for row in _as_printed(authors).itertuples()
+    ]
+
+
+def _cost_lines(costs: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+    lines = cost_lines(costs, "components")
+    if costs is not None:
+        counts = costs["totals"].get("components_by_method", {})
+        machines = sum(counts.get(method, 0) for method in OF_MACHINES)
+        lines.insert(4, ("of which support vector machines", f"{machines:,}"))
+    return lines
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Read the command line, write the page, return the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m fuselearn.lab.reproduction.homer",
+        description="Write the page that compares a run of the suite kfhe-homer with the paper.",
+        epilog="example: python -m fuselearn.lab.reproduction.homer docs/reproduction/kfhe-homer.csv "
+        "-o docs/reproduction-homer.md",
+    )
+    parser.add_argument("summary", type=Path, help="summary.csv of the run, its other files beside it")
+    parser.add_argument("-o", "--output", type=Path, default=Path("reproduction-homer.md"), help="the Markdown file")
+    parser.add_argument("--authors", type=Path, help="summary of the suite kfhe-homer-authors")
+    chosen = parser.parse_args(arguments)
+    try:
+        page = write_page(chosen.summary, chosen.output, chosen.authors)
+    except (OSError, ValueError, KeyError) as error:
+        print(f"{chosen.summary} cannot be used: {error}", file=sys.stderr)
+        return 2
+    print(f"Page written to {page}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,390 @@
+"""The methods that a suite can name, and how any estimator takes part in one.
+
+A method is a name and an unfitted estimator. It gets a DataFrame whose columns are numbers, with
+NaN where a value is missing, or categories. fuselearn's own estimators take that as it is; what
+cannot is wrapped in a pipeline that prepares the columns.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import re
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import pandas as pd
+from sklearn.base import BaseEstimator, clone
+from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
+
+from fuselearn import multilabel
+from fuselearn._messages import show
+from fuselearn.ensembles import BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier
+from fuselearn.multilabel.base import MultilabelClassifier
+
+__all__ = ["METHODS", "Contender", "Method", "compiles", "count_components", "make_contenders", "settings"]
+
+ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+OURS = (KFHEClassifier, SAMMEClassifier, BaggedClassifier)
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to make an unfitted estimator.
+
+    Parameters
+    ----------
+    name : str
+        What suites, tables and figures call it.
+    make : callable
+        Returns the unfitted estimator.
+    description : str
+        What it is, in a phrase.
+    requires : str, default=""
+        The package it needs beyond those of fuselearn.
+    task : {"multiclass", "multilabel"}, default="multiclass"
+        Whether it gives each row one class or any number of labels.
+    fits_like : str, default=""
+        The method whose fit it shares, because both differ only in what is done with the fitted model.
+    adapt : callable, optional
+        Makes this method's fitted estimator from that of `fits_like` and its training rows and labels.
+    """
+
+    name: str
+    make: Callable[[], BaseEstimator]
+    description: str
+    requires: str = ""
+    task: str = "multiclass"
+    fits_like: str = ""
+    adapt: Callable[[Any, Any, Any], Any] | None = None
+
+    @property
+    def installed(self) -> bool:
+        """Whether the package that it needs is there."""
+        return not self.requires or importlib.util.find_spec(self.requires) is not None
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A method as it takes part in one run.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Unfitted.
+    fit_name : str
+        The name of its fit; contenders with the same one share the fit and its seed.
+    trained : estimator
+        What is fitted: `estimator`, or that of the method whose fit it shares.
+    adapt : callable, optional
+        Makes the fitted estimator from the fitted `trained` and its training data, as for `Method`.
+    """
+
+    estimator: BaseEstimator
+    fit_name: str
+    trained: BaseEstimator
+    adapt: Callable[[Any, Any, Any], Any] | None = None
+
+
+def make_contenders(
+    names: Iterable[str], own: Mapping[str, BaseEstimator] | None = None, *, category_rule: str = "corrected"
+) -> tuple[dict[str, Contender], dict[str, str]]:
+    """Make the contenders of a suite.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Keys of `METHODS` or of `own`.
+    own : mapping of str to estimator, optional
+        Estimators of one's own; they replace methods of the same name.
+    category_rule : {"corrected", "rpart"}, default="corrected"
+        How the trees among the methods judge splits by categories; estimators of one's own stay as they are.
+
+    Returns
+    -------
+    contenders : dict of Contender
+        By name, in the order of `names`.
+    missing : dict of str
+        The methods that cannot run here, and the package that each needs.
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown, or something of `own` is no classifier.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> from fuselearn.lab.running.methods import make_contenders
+    >>> contenders, missing = make_contenders(["CART", "Guess"], {"Guess": DummyClassifier()})
+    >>> list(contenders), missing
+    (['CART', 'Guess'], {})
+    """
+    own = own or {}
+    for name, estimator in own.items():
+        if not all(hasattr(estimator, part) for part in ("fit", "predict", "get_params")):
+            raise ValueError(f"The method {name!r} must be a scikit-learn classifier; got {show(estimator)}.")
+    contenders: dict[str, Contender] = {}
+    missing: dict[str, str] = {}
+    for name in names:
+        if name in own:
+            contenders[name] = _alone(name, clone(own[name]))
+        elif name not in METHODS:
+            known = ", ".join(map(repr, METHODS))
+            raise ValueError(f"methods must be among {known}, or passed as estimators; got {name!r}.")
+        elif METHODS[name].installed:
+            contenders[name] = _built_in(METHODS[name], own, category_rule)
+        else:
+            missing[name] = METHODS[name].requires
+    return contenders, missing
+
+
+def _alone(name: str, estimator: BaseEstimator) -> Contender:
+    return Contender(estimator, name, estimator)
+
+
+def _built_in(method: Method, own: Container[str], category_rule: str) -> Contender:
+    """Let a method share the fit of another, unless an estimator of the user's has the other's name."""
+    lead = method.fits_like
+    if not lead or lead in own:
+        return _alone(method.name, _with_category_rule(method.make(), category_rule))
+    return Contender(method.make(), lead, METHODS[lead].make(), method.adapt)
+
+
+def _with_category_rule(estimator: BaseEstimator, rule: str) -> BaseEstimator:
+    """Let a tree, or the trees of an ensemble, judge splits by categories in another way than by default."""
+    if rule == CARTClassifier().category_rule:
+        return estimator
+    if isinstance(estimator, CARTClassifier):
+        return estimator.set_params(category_rule=rule)
+    if isinstance(estimator, OURS):
+        tree = estimator.estimator or estimator._default_estimator()
+        return estimator.set_params(estimator=_with_category_rule(tree, rule))
+    return estimator
+
+
+def settings(estimator: BaseEstimator) -> str:
+    """Write an estimator on one line, with the parameters that differ from their defaults.
+
+    The text is the same in every process: an object that prints its address is written without it.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from fuselearn.lab.running.methods import settings
+    >>> settings(DecisionTreeClassifier(max_depth=3))
+    'DecisionTreeClassifier(max_depth=3)'
+    """
+    text = estimator.__repr__(N_CHAR_MAX=10**6) if _prints_itself(estimator) else repr(estimator)
+    return ADDRESS.sub("", " ".join(text.split()))
+
+
+def _prints_itself(estimator: BaseEstimator) -> bool:
+    return type(estimator).__repr__ is BaseEstimator.__repr__
+
+
+def count_components(estimator: BaseEstimator) -> int | None:
+    """Return how many models a fitted ensemble consists of, or None if it does not say.
+
+    A gradient boosting of c classes grows c trees in each round, and they count.
+    """
+    model = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    if isinstance(model, multilabel.ThresholdedClassifier):
+        return count_components(model.estimator_)
+    if isinstance(model, MultilabelClassifier):
+        return _count_models(model)
+    if isinstance(model, CARTClassifier):
+        return 1
+    if isinstance(model, OURS):
+        return len(model.coefficients_)
+    if isinstance(model, HistGradientBoostingClassifier):
+        return int(model.n_iter_ * model.n_trees_per_iteration_)
+    if hasattr(model, "booster_"):
+        return int(model.booster_.num_trees())
+    parts = getattr(model, "estimators_", None)
+    return None if parts is None else len(parts)
+
+
+def _count_models(model: MultilabelClassifier) -> int:
+    """Count the two-class models or trees of a multi-label classifier."""
+    if hasattr(model, "n_models_"):
+        return int(model.n_models_)
+    if isinstance(model, multilabel.PCTForestClassifier):
+        return int(model.n_estimators)
+    if isinstance(model, multilabel.AdaBoostMHClassifier):
+        return int(model.n_iter_)
+    return int(getattr(model, "n_estimators", 1) * model.n_labels_)
+
+
+def compiles(estimator: BaseEstimator) -> bool:
+    """Whether the first fit in a process is slow, because fuselearn's kernels compile or load."""
+    return isinstance(estimator, (CARTClassifier, MultilabelClassifier, *OURS))
+
+
+def _numbered(X: pd.DataFrame) -> pd.DataFrame:
+    """Name the columns 0, 1, 2, since LightGBM refuses names with brackets or commas."""
+    return X.set_axis([str(position) for position in range(X.shape[1])], axis=1)
+
+
+def _one_hot(model: BaseEstimator) -> Pipeline:
+    """Put an indicator in the place of each category; a missing category is one of its own.
+
+    Missing numbers stay, since scikit-learn's trees find the better side for them.
+    """
+    encode = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    categories = make_column_selector(dtype_include="category")
+    return make_pipeline(make_column_transformer((encode, categories), remainder="passthrough"), model)
+
+
+def _lightgbm() -> BaseEstimator:
+    model = importlib.import_module("lightgbm").LGBMClassifier(n_jobs=1, verbose=-1)
+    return make_pipeline(FunctionTransformer(_numbered), model)
+
+
+def _forest(decision: Any) -> BaseEstimator:
+    return multilabel.ThresholdedClassifier(_one_hot(RandomForestClassifier()), decision, cv="oob")
+
+
+def _forest_per_label(decision: Any) -> BaseEstimator:
+    forests = MultiOutputClassifier(RandomForestClassifier())
+    return multilabel.ThresholdedClassifier(_one_hot(forests), decision, cv="oob")
+
+
+def _decided_forests(name: str, make: Callable[[Any], BaseEstimator], description: str) -> Iterator[Method]:
+    """Make a method for each way to decide; all share the fit of the last one."""
+    lead = f"{name} (label thresholds)"
+    for suffix, decision, how in (
+        ("", 0.5, "decided at 0.5"),
+        (" (cardinality)", "cardinality", "decided so that rows have as many labels as in training"),
+        (" (label thresholds)", multilabel.PerLabelThresholds(0), "decided by thresholds from out-of-bag scores"),
+    ):
+        own = name + suffix
+        yield Method(
+            own,
+            partial(make, decision),
+            f"{description}, {how}",
+            task="multilabel",
+            fits_like="" if own == lead else lead,
+            adapt=None if own == lead else partial(_decide, decision),
+        )
+
+
+def _decide(decision: Any, fitted: Any, X: Any, Y: Any) -> Any:
+    return fitted.with_decision(decision, X, Y)
+
+
+def _by_majority(fitted: Any, _X: Any, _Y: Any) -> Any:
+    return fitted.with_vote("class")
+
+
+# HOMER as the R package utiml has it, with which the paper was written.
+_AS_PUBLISHED: Mapping[str, Any] = {"any_label": False, "decision": "path"}
+
+_MULTILABEL_METHODS = (
+    Method(
+        "KFHE-HOMER",
+        partial(multilabel.KFHEHOMERClassifier, **_AS_PUBLISHED),
+        "100 HOMERs fused by a Kalman filter",
+        task="multilabel",
+    ),
+    Method(
+        "KFHE-HOMER (authors)",
+        lambda: multilabel.KFHEHOMERClassifier(
+            n_estimators=20, C=1e8, gamma={"rbf": 1e-6, "linear": 1.0}, scaling=None, **_AS_PUBLISHED
+        ),
+        "20 HOMERs with the constants of its authors' program: cost 1e8, radial gamma 1e-6, columns as they are",
+        task="multilabel",
+    ),
+    Method(
+        "E-HOMER",
+        lambda: multilabel.EnsembleHOMERClassifier(vote="class", **_AS_PUBLISHED),
+        "the majority vote of 100 HOMERs on samples of twice the rows",
+        task="multilabel",
+        fits_like="E-HOMER (mean)",
+        adapt=_by_majority,
+    ),
+    Method(
+        "E-HOMER (mean)",
+        partial(multilabel.EnsembleHOMERClassifier, **_AS_PUBLISHED),
+        "the mean of 100 HOMERs' scores",
+        task="multilabel",
+    ),
+    Method(
+        "ECC",
+        lambda: multilabel.EnsembleOfChainsClassifier(
+            n_estimators=100, max_samples=2.0, max_features=0.5, probability="logistic", decision="cardinality"
+        ),
+        "the vote of 100 classifier chains on samples of twice the rows and half the columns",
+        task="multilabel",
+    ),
+    Method("CC", multilabel.ChainClassifier, "one chain of SVMs in the order of the labels", task="multilabel"),
+    Method(
+        "HOMER-B",
+        partial(multilabel.HOMERClassifier, **_AS_PUBLISHED),
+        "one HOMER with balanced clusters",
+        task="multilabel",
+    ),
+    Method(
+        "HOMER-K",
+        lambda: multilabel.HOMERClassifier(clustering="kmeans", **_AS_PUBLISHED),
+        "one HOMER with clusters by k-means",
+        task="multilabel",
+    ),
+    Method(
+        "RF-PCT",
+        partial(multilabel.PCTForestClassifier, category_rule="rpart"),
+        "100 trees that split for all labels at once",
+        task="multilabel",
+    ),
+    Method("AdaBoost.MH", multilabel.AdaBoostMHClassifier, "100 boosted stumps", task="multilabel"),
+    *_decided_forests("RF", _forest, "scikit-learn's random forest of all labels"),
+    *_decided_forests("BR-RF", _forest_per_label, "scikit-learn's random forest per label"),
+)
+
+METHODS: Mapping[str, Method] = {
+    method.name: method
+    for method in (
+        Method("KFHE", KFHEClassifier, "100 unpruned trees fused by a Kalman filter"),
+        Method(
+            "KFHE (pruned)",
+            lambda: KFHEClassifier(CARTClassifier(complexity=0.01)),
+            "100 pruned trees fused by a Kalman filter",
+        ),
+        Method("AdaBoost", SAMMEClassifier, "SAMME boosting of 100 pruned trees"),
+        Method("Bagging", BaggedClassifier, "the vote of 100 pruned trees on bootstrap samples"),
+        Method("CART", CARTClassifier, "one pruned tree"),
+        Method(
+            "RandomForest",
+            lambda: _one_hot(RandomForestClassifier()),
+            "scikit-learn's random forest with its defaults",
+        ),
+        Method(
+            "RandomForest (leaf 3)",
+            lambda: _one_hot(RandomForestClassifier(min_samples_leaf=3)),
+            "scikit-learn's random forest, at least three rows in a leaf",
+        ),
+        Method(
+            "ExtraTrees",
+            lambda: _one_hot(ExtraTreesClassifier()),
+            "scikit-learn's extremely randomised trees",
+        ),
+        Method(
+            "HistGradientBoosting",
+            lambda: HistGradientBoostingClassifier(categorical_features="from_dtype"),
+            "scikit-learn's gradient boosting on histograms",
+        ),
+        Method("LightGBM", _lightgbm, "LightGBM with its defaults", requires="lightgbm"),
+        *_MULTILABEL_METHODS,
+    )
+}
+"""The methods that come with the library, by name."""

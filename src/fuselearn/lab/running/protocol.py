@@ -1,0 +1,336 @@
+"""The experiment itself: how data are dealt out and corrupted, and how one fit is scored.
+
+The protocol is that of the KFHE papers. For each repeat the rows are dealt into stratified folds
+(iteratively stratified ones, where rows have labels); for each repeat and level of noise a fraction
+of all labels is corrupted once. Every method trains on the corrupted labels of the same training
+rows and is scored on the clean labels of the same test rows.
+
+A `FitTask` carries its data, so that the process that runs it needs no file, no environment
+variable and no memory of earlier tasks; pickling a table takes about a millisecond.
+"""
+
+from __future__ import annotations
+
+import platform
+import threading
+import time
+import warnings
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Set
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from math import log2
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import sklearn
+from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection import StratifiedKFold
+
+import fuselearn
+from fuselearn._random import seed_estimator
+from fuselearn.datasets import Dataset, corrupt_labels
+from fuselearn.lab.running.methods import Contender, compiles, count_components
+from fuselearn.lab.running.scoring import Scores, score_fold, score_labels
+from fuselearn.lab.running.store import Cell, Predictions, Result
+from fuselearn.lab.running.suites import Suite, derive_seed
+from fuselearn.multilabel import IterativeStratifiedKFold
+from fuselearn.multilabel.labels import read_probabilities
+
+__all__ = ["FitTask", "corrupted", "deal_folds", "fit_cost", "fit_tasks", "quietly", "run_fit"]
+
+Codes = npt.NDArray[np.intp]
+
+LONGEST_ERROR = 2000
+# With it, the times of KFHE on iris, breast_cancer and digits are in proportion.
+FIXED_COST = 40_000
+
+_WARM: set[tuple[str, str]] = set()
+
+
+@dataclass(frozen=True, eq=False)
+class FitTask:
+    """One fit on one fold, and the methods that share it: most often one.
+
+    Parameters
+    ----------
+    dataset, noise, repeat, fold
+        Which fold it is, as in `fuselearn.lab.running.store.Cell`.
+    X : DataFrame
+        The whole dataset.
+    truth, labels : array of int, shape (n_rows,) or (n_rows, n_labels)
+        The numbers of the clean and of the corrupted classes, or zeros and ones for labels.
+    classes : array of str
+        The names of the classes or labels.
+    test : array of int
+        The rows to score on; the others train.
+    contenders : mapping of str to Contender
+        By method; all have the same fit.
+    seed : int
+        The random state of the fit.
+    keep_predictions : bool
+        Whether the results carry their predictions.
+    """
+
+    dataset: str
+    noise: float
+    repeat: int
+    fold: int
+    X: pd.DataFrame
+    truth: Codes
+    labels: Codes
+    classes: npt.NDArray[Any]
+    test: Codes
+    contenders: Mapping[str, Contender]
+    seed: int
+    keep_predictions: bool = False
+
+    def cell(self, method: str) -> Cell:
+        """Return where a method's result belongs."""
+        return Cell(self.dataset, self.noise, self.repeat, self.fold, method)
+
+
+def fit_cost(X: pd.DataFrame) -> float:
+    """Say how long one fit takes, relative to other datasets.
+
+    Growing a tree sorts every column; on small tables the work around it counts as much.
+    """
+    rows, columns = X.shape
+    return FIXED_COST + rows * log2(rows) * columns
+
+
+def deal_folds(suite: Suite, dataset: str, y: npt.ArrayLike, repeat: int) -> list[Codes]:
+    """Deal the rows into stratified folds, the same for every method and every level of noise.
+
+    Parameters
+    ----------
+    suite : Suite
+        Its seed and its number of folds count.
+    dataset : str
+        The name of the dataset.
+    y : array-like of shape (n_rows,) or (n_rows, n_labels)
+        The clean classes or labels.
+    repeat : int
+        From 0.
+
+    Returns
+    -------
+    folds : list of arrays of int
+        The test rows of each fold.
+    """
+    seed = derive_seed("folds", suite.seed, dataset, repeat)
+    kind = StratifiedKFold if np.ndim(y) == 1 else IterativeStratifiedKFold
+    splitter = kind(suite.folds, shuffle=True, random_state=seed)
+    return [test for _, test in splitter.split(np.zeros((np.shape(y)[0], 1)), y)]
+
+
+def corrupted(suite: Suite, dataset: str, y: npt.ArrayLike, noise: float, repeat: int) -> Codes:
+    """Corrupt a fraction of all labels, the same for every method and every fold.
+
+    Parameters
+    ----------
+    suite, dataset, y, repeat
+        As for `deal_folds`.
+    noise : float
+        The fraction.
+
+    Returns
+    -------
+    labels : array of shape (n_rows,)
+    """
+    seed = derive_seed("noise", suite.seed, dataset, noise, repeat)
+    return corrupt_labels(np.asarray(y), noise, suite.noise_kind, random_state=seed)
+
+
+def fit_tasks(
+    suite: Suite,
+    data: Mapping[str, Dataset],
+    contenders: Mapping[str, Contender],
+    finished: Set[Cell] = frozenset(),
+    *,
+    keep_predictions: bool = False,
+) -> Iterator[FitTask]:
+    """Yield what remains to be done, the costly datasets first.
+
+    Parameters
+    ----------
+    suite : Suite
+        What to run.
+    data : mapping of str to Dataset
+        The datasets that are not finished.
+    contenders : mapping of str to Contender
+        The methods that can run here.
+    finished : set of Cell
+        What is done already.
+    keep_predictions : bool, default=False
+        Whether the results carry their predictions.
+    """
+    for name, dataset in sorted(data.items(), key=lambda item: -fit_cost(item[1].X)):
+        classes, truth = _number(dataset)
+        for repeat in range(suite.repeats):
+            folds = deal_folds(suite, name, truth, repeat)
+            for noise in suite.noise:
+                labels = corrupted(suite, name, truth, noise, repeat)
+                for fold, test in enumerate(folds):
+                    fits: dict[str, dict[str, Contender]] = defaultdict(dict)
+                    for method, contender in contenders.items():
+                        if Cell(name, noise, repeat, fold, method) not in finished:
+                            fits[contender.fit_name][method] = contender
+                    for fit_name, sharing in fits.items():
+                        seed = derive_seed(suite.seed, name, noise, repeat, fold, fit_name)
+                        yield FitTask(
+                            name, noise, repeat, fold, dataset.X, truth, labels, classes, test,
+                            sharing, seed, keep_predictions,
+                        )  # fmt: skip
+
+
+def _number(dataset: Dataset) -> tuple[npt.NDArray[Any], Codes]:
+    """Return the names of the classes or labels, and the target in numbers."""
+    if dataset.task == "multilabel":
+        return np.array([str(name) for name in dataset.y.columns]), np.asarray(dataset.y, dtype=np.intp)
+    return np.unique(np.asarray(dataset.y, dtype=str), return_inverse=True)
+
+
+def run_fit(task: FitTask) -> list[Result]:
+    """Fit once, and score every method that shares the fit.
+
+    A suite runs for hours on estimators of any origin: whatever one raises is its result.
+
+    Parameters
+    ----------
+    task : FitTask
+
+    Returns
+    -------
+    results : list of Result
+        One per method, in the order of the task.
+    """
+    train = np.ones(len(task.truth), dtype=bool)
+    train[task.test] = False
+    X, labels = task.X[train], task.labels[train]
+    with quietly():
+        try:
+            fit = _fit(task, X, labels)
+        except Exception as error:
+            return [_failure(task, method, error) for method in task.contenders]
+        return [_run_method(task, method, fit, X, labels) for method in task.contenders]
+
+
+class Fit(NamedTuple):
+    """A fitted estimator, and how long fitting it took."""
+
+    estimator: Any
+    seconds: float
+
+
+def _fit(task: FitTask, X: pd.DataFrame, labels: Codes) -> Fit:
+    contender = next(iter(task.contenders.values()))
+    estimator = seed_estimator(clone(contender.trained), task.seed, same=True)
+    if compiles(estimator):
+        _warm_up(estimator, X, labels, (contender.fit_name, task.dataset))
+    start = time.perf_counter()
+    estimator.fit(X, labels)
+    return Fit(estimator, time.perf_counter() - start)
+
+
+def _run_method(task: FitTask, method: str, shared: Fit, X: pd.DataFrame, labels: Codes) -> Result:
+    X_test = task.X.iloc[task.test]
+    try:
+        fit = _adapt(task.contenders[method], shared, X, labels)
+        start = time.perf_counter()
+        predicted = np.asarray(fit.estimator.predict(X_test))
+        predict_seconds = time.perf_counter() - start
+        scores = _score(task, fit.estimator, X_test, labels, predicted)
+        components = count_components(fit.estimator)
+    except Exception as error:
+        return _failure(task, method, error)
+    return Result(
+        task.cell(method),
+        task.seed,
+        scores,
+        fit_seconds=fit.seconds,
+        predict_seconds=predict_seconds,
+        components=components,
+        versions=_versions(),
+        predictions=_keep(task, predicted) if task.keep_predictions else None,
+    )
+
+
+def _adapt(contender: Contender, shared: Fit, X: pd.DataFrame, labels: Codes) -> Fit:
+    if contender.adapt is None:
+        return shared
+    start = time.perf_counter()
+    adapted = contender.adapt(shared.estimator, X, labels)
+    return Fit(adapted, shared.seconds + time.perf_counter() - start)
+
+
+def _failure(task: FitTask, method: str, error: Exception) -> Result:
+    text = f"{type(error).__name__}: {error}"[:LONGEST_ERROR]
+    return Result(task.cell(method), task.seed, error=text, versions=_versions())
+
+
+def _score(task: FitTask, estimator: Any, X: pd.DataFrame, labels: Codes, predicted: npt.NDArray[Any]) -> Scores:
+    truth = task.truth[task.test]
+    if truth.ndim == 2:
+        scores = read_probabilities(estimator.predict_proba(X), truth.shape[1]) if _has_scores(estimator) else None
+        return score_labels(truth, predicted, scores)
+    probabilities = _probabilities(estimator, X, labels, len(task.classes))
+    return score_fold(truth, predicted, len(task.classes), probabilities)
+
+
+def _has_scores(estimator: Any) -> bool:
+    return hasattr(estimator, "predict_proba")
+
+
+def _keep(task: FitTask, predicted: npt.NDArray[Any]) -> Predictions:
+    if predicted.ndim == 1:
+        return Predictions(task.test.tolist(), task.classes[predicted].tolist())
+    return Predictions(task.test.tolist(), [task.classes[row == 1].tolist() for row in predicted])
+
+
+def _warm_up(estimator: BaseEstimator, X: pd.DataFrame, labels: Codes, kind: tuple[str, str]) -> None:
+    """Compile what a method needs for a dataset, once per process, so that no time includes it."""
+    if kind not in _WARM:
+        _WARM.add(kind)
+        small = clone(estimator)
+        if "n_estimators" in small.get_params():
+            small.set_params(n_estimators=2)
+        small.fit(X, labels).predict_proba(X)
+
+
+def _probabilities(
+    estimator: BaseEstimator, X: pd.DataFrame, labels: Codes, n_classes: int
+) -> npt.NDArray[np.float64] | None:
+    """Return a column for every class of the dataset, also for those that training never saw."""
+    if not _has_scores(estimator):
+        return None
+    table = np.zeros((len(X), n_classes))
+    table[:, getattr(estimator, "classes_", np.unique(labels))] = estimator.predict_proba(X)
+    return table
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Drop warnings, which thousands of fits would repeat; scores tell what went wrong.
+
+    Warning filters belong to a whole process, so only its main thread changes them.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@cache
+def _versions() -> dict[str, str]:
+    return {
+        "fuselearn": fuselearn.__version__,
+        "numpy": np.__version__,
+        "scikit_learn": sklearn.__version__,
+        "python": platform.python_version(),
+    }

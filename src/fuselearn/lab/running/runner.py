@@ -1,0 +1,241 @@
+"""Running a suite: spread what is missing over processes, write each result as it arrives.
+
+A task is one fit, so that a run that is killed loses the fits that were under way and no other.
+The loop is short because the rest has its own place: `fuselearn.lab.running.protocol` says what a task
+is, joblib spreads the tasks, `fuselearn.lab.running.store` keeps the results.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Set
+from concurrent.futures import BrokenExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Literal
+
+from joblib import Parallel, delayed, effective_n_jobs, parallel_config
+from sklearn.base import BaseEstimator
+
+from fuselearn.lab.running.methods import make_contenders, settings
+from fuselearn.lab.running.progress import Progress, ProgressCallback, progress_bar
+from fuselearn.lab.running.protocol import FitTask, fit_cost, fit_tasks, quietly, run_fit
+from fuselearn.lab.running.store import Cell, Result, ResultStore
+from fuselearn.lab.running.suites import Suite
+
+__all__ = ["Outcome", "RunError", "run_suite"]
+
+
+class RunError(RuntimeError):
+    """A run had to stop; the message is a sentence for the user. What was finished is kept."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run did.
+
+    Parameters
+    ----------
+    added : int
+        New results.
+    kept : int
+        Results of the suite that the store held before.
+    failures : int
+        How many of the new results are errors; the store has their texts.
+    missing : mapping of str to str
+        Methods that could not run, with the package that each needs.
+    seconds : float
+        How long it took.
+    """
+
+    added: int
+    kept: int
+    failures: int
+    missing: Mapping[str, str]
+    seconds: float
+
+
+def run_suite(
+    suite: Suite,
+    store: ResultStore | str | os.PathLike[str],
+    *,
+    n_jobs: int | None = None,
+    backend: str | None = None,
+    scheduler: str | None = None,
+    estimators: Mapping[str, BaseEstimator] | None = None,
+    keep_predictions: bool = False,
+    retry_failures: bool = False,
+    progress: ProgressCallback | Literal["bar"] | None = "bar",
+) -> Outcome:
+    """Run what a store does not hold yet of a suite.
+
+    Stop it as you like, with Ctrl-C or by force, and call it again: it goes on where it was, and
+    the results are those of a run that was never stopped. They do not depend on `n_jobs`, on
+    `backend` or on the order in which the fits happen to finish.
+
+    Parameters
+    ----------
+    suite : Suite
+        What to run.
+    store : ResultStore or path
+        Where the results go; a path is opened, and created if need be.
+    n_jobs : int, optional
+        How many processes; -1 for one per processor. None means 1, or what joblib's
+        `parallel_config` says.
+    backend : str, optional
+        One of joblib's: ``"loky"`` (processes), ``"threading"``, ``"sequential"``, ``"dask"``, or
+        one that was registered. None means ``"loky"``, or what `parallel_config` says.
+    scheduler : str, optional
+        The address of a Dask scheduler, such as ``"tcp://10.0.0.1:8786"``. Without one,
+        ``backend="dask"`` starts a cluster on this machine.
+    estimators : mapping of str to estimator, optional
+        Classifiers of one's own for names in ``suite.methods``; one that has the name of a method
+        that comes with the library replaces it. Their ``random_state``, if they have one, is set
+        for every fit.
+    keep_predictions : bool, default=False
+        Whether the predicted classes are stored too; not for results that are there already.
+    retry_failures : bool, default=False
+        Whether methods that failed in an earlier run are tried again.
+    progress : callable, "bar" or None, default="bar"
+        What to tell each time results arrive: a function that takes a
+        `fuselearn.lab.running.progress.Progress`, or a bar if standard error is a terminal.
+
+    Returns
+    -------
+    outcome : Outcome
+
+    Raises
+    ------
+    DatasetError
+        If a dataset that is not finished is not at hand; before any fit.
+    StoreError
+        If the store holds another suite of the same name.
+    RunError
+        If a worker process dies.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from fuselearn.lab.running.runner import run_suite
+    >>> from fuselearn.lab.running.suites import Suite
+    >>> suite = Suite("mine", ["iris"], ["Bayes"], noise=[0, 0.1], repeats=1, folds=5)
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "results.db")
+    >>> run_suite(suite, path, estimators={"Bayes": GaussianNB()}).added
+    10
+    >>> run_suite(suite, path, estimators={"Bayes": GaussianNB()}).added
+    0
+    """
+    if scheduler is not None and backend != "dask":
+        raise ValueError(f"scheduler needs backend='dask'; got backend={backend!r}.")
+    if backend == "multiprocessing":
+        raise ValueError("backend='multiprocessing' cannot hand over results one by one; use 'loky'.")
+    contenders, missing = make_contenders(suite.methods, estimators, category_rule=suite.category_rule)
+    with ExitStack() as stack:
+        stack.enter_context(_joblib_backend(n_jobs, backend, scheduler))
+        if not isinstance(store, ResultStore):
+            store = stack.enter_context(ResultStore(store))
+        store.register(suite, {name: settings(contender.estimator) for name, contender in contenders.items()})
+        if retry_failures:
+            store.forget_failures(suite.name)
+        finished = store.finished(suite.name)
+        counts = _count_missing(suite, contenders, finished)
+        data = {name: suite.load(name) for name in counts}
+        tasks = fit_tasks(suite, data, contenders, finished, keep_predictions=keep_predictions)
+        tracker = _Tracker(counts, {name: fit_cost(data[name].X) for name in counts})
+        tell = progress
+        if tell == "bar":
+            tell = stack.enter_context(progress_bar(suite.name))
+        stack.enter_context(quietly())
+        # In a batch, finished results would wait for slower ones.
+        parallel = Parallel(return_as="generator_unordered", batch_size=1)
+        jobs = effective_n_jobs(parallel.n_jobs)
+        run = store.start_run(suite.name, jobs=jobs, backend=backend)
+        for results in _spread(parallel, tasks):
+            tracker.added += store.add(suite.name, results, run=run)
+            tracker.count(results)
+            if callable(tell):
+                tell(tracker.progress())
+    return Outcome(tracker.added, len(finished), tracker.failures, missing, tracker.progress().seconds)
+
+
+class _Tracker:
+    """Counts what has arrived."""
+
+    def __init__(self, counts: Mapping[str, int], costs: Mapping[str, float]) -> None:
+        self.start = time.perf_counter()
+        self.total = sum(counts.values())
+        self.total_cost = sum(costs[name] * count for name, count in counts.items())
+        self.costs = costs
+        self.added = self.done = self.failures = 0
+        self.done_cost = 0.0
+        self.dataset = ""
+
+    def count(self, results: list[Result]) -> None:
+        self.done += len(results)
+        self.failures += sum(result.error is not None for result in results)
+        self.dataset = results[-1].cell.dataset
+        self.done_cost += self.costs[self.dataset] * len(results)
+
+    def progress(self) -> Progress:
+        return Progress(
+            done=self.done,
+            total=self.total,
+            failures=self.failures,
+            share=min(self.done_cost / self.total_cost, 1.0) if self.total else 1.0,
+            seconds=time.perf_counter() - self.start,
+            dataset=self.dataset,
+        )
+
+
+def _count_missing(suite: Suite, methods: Iterable[str], finished: Set[Cell]) -> dict[str, int]:
+    """Return how many results each dataset lacks, for those that lack any."""
+    cells = product(suite.datasets, suite.noise, range(suite.repeats), range(suite.folds), methods)
+    return Counter(cell[0] for cell in cells if cell not in finished)
+
+
+def _spread(parallel: Parallel, tasks: Iterator[FitTask]) -> Iterator[list[Result]]:
+    """Yield the results of each task as soon as it is done."""
+    arriving = parallel(delayed(run_fit)(task) for task in tasks)
+    try:
+        yield from arriving
+    except BrokenExecutor as error:
+        raise RunError(
+            "A worker process died, most likely for want of memory. All results that had arrived "
+            "are kept: run again to go on, with fewer jobs."
+        ) from error
+    finally:
+        arriving.close()
+
+
+@contextmanager
+def _joblib_backend(n_jobs: int | None, backend: str | None, scheduler: str | None) -> Iterator[None]:
+    """Tell joblib what the user asked for, and leave the rest as it is."""
+    with ExitStack() as stack:
+        wanted: dict[str, Any] = {}
+        if n_jobs is not None:
+            wanted["n_jobs"] = n_jobs
+        if backend is not None:
+            wanted["backend"] = backend
+        if backend == "dask":
+            stack.enter_context(_dask_client(scheduler))
+        if wanted:
+            stack.enter_context(parallel_config(**wanted))
+        yield
+
+
+def _dask_client(scheduler: str | None) -> Any:
+    try:
+        client = importlib.import_module("dask.distributed").Client
+    except ImportError as error:
+        raise RunError("backend='dask' needs the package dask.distributed: pip install 'dask[distributed]'.") from error
+    try:
+        return client(scheduler)
+    except ValueError as error:
+        raise ValueError(f"scheduler must be an address such as 'tcp://10.0.0.1:8786'; got {scheduler!r}.") from error
+    except OSError as error:
+        raise RunError(f"No Dask scheduler answers at {scheduler}: {error}.") from error

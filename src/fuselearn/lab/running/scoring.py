@@ -1,0 +1,153 @@
+"""The scores of one fold, of classes and of labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from sklearn import metrics
+from sklearn.metrics import accuracy_score, f1_score, hamming_loss, recall_score
+
+from fuselearn.multilabel.metrics import macro_f1, micro_f1
+
+__all__ = ["SCORES", "Scores", "log_loss", "score_fold", "score_labels"]
+
+SCORES = {
+    "macro_f1": "macro-averaged F1",
+    "accuracy": "accuracy",
+    "balanced_accuracy": "balanced accuracy",
+    "log_loss": "log loss",
+    "micro_f1": "micro-averaged F1",
+    "hamming_loss": "Hamming loss",
+}
+"""The columns of scores in a store, and their names in words. Only the two losses are better low."""
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The scores of one method on one fold.
+
+    `log_loss` is None without probabilities. Of classes, micro F1 and Hamming loss are None: they would repeat the
+    accuracy. Of labels, the accuracy is the share of rows with every label right, and the balanced accuracy is None.
+    """
+
+    macro_f1: float
+    accuracy: float
+    balanced_accuracy: float | None = None
+    log_loss: float | None = None
+    micro_f1: float | None = None
+    hamming_loss: float | None = None
+
+
+def score_fold(
+    truth: npt.ArrayLike,
+    predicted: npt.ArrayLike,
+    n_classes: int,
+    probabilities: npt.NDArray[np.float64] | None = None,
+) -> Scores:
+    """Score the predictions on one fold.
+
+    ::
+
+        F1 of class c  = 2 (rows right in c) / (rows of c + rows predicted as c),  0 where 0 / 0
+        macro F1       = mean of F1 over all classes of the dataset
+        balanced accuracy = mean over the classes in the fold of (rows right in c) / (rows of c)
+
+    A class without a row in the fold counts with an F1 of 0, as in the R package PerfMeas that
+    the KFHE paper used; scikit-learn's default leaves out a class that is neither in the fold nor
+    predicted.
+
+    Parameters
+    ----------
+    truth, predicted : array-like of int, shape (n_rows,)
+        Classes, numbered from 0.
+    n_classes : int
+        How many classes the dataset has, in this fold or not.
+    probabilities : array of shape (n_rows, n_classes), optional
+        For the log loss.
+
+    Returns
+    -------
+    scores : Scores
+
+    Examples
+    --------
+    >>> from fuselearn.lab.running.scoring import score_fold
+    >>> score_fold([0, 0, 1, 1], [0, 0, 1, 0], n_classes=3)
+    Scores(macro_f1=0.48888..., accuracy=0.75, balanced_accuracy=0.75, log_loss=None, ...)
+    """
+    truth, predicted = np.asarray(truth, dtype=np.intp), np.asarray(predicted, dtype=np.intp)
+    if predicted.min() < 0 or predicted.max() >= n_classes:
+        raise ValueError(
+            f"predicted must hold classes from 0 to {n_classes - 1}; it has values from "
+            f"{predicted.min()} to {predicted.max()}."
+        )
+    return Scores(
+        macro_f1=float(f1_score(truth, predicted, labels=np.arange(n_classes), average="macro", zero_division=0)),
+        accuracy=float(accuracy_score(truth, predicted)),
+        balanced_accuracy=float(recall_score(truth, predicted, labels=np.unique(truth), average="macro")),
+        log_loss=None if probabilities is None else log_loss(truth, probabilities),
+    )
+
+
+def score_labels(
+    truth: npt.ArrayLike, predicted: npt.ArrayLike, probabilities: npt.NDArray[np.float64] | None = None
+) -> Scores:
+    """Score the predicted labels of one fold.
+
+    The F1 of a label that neither occurs in the fold nor is predicted counts as 1, as in the KFHE-HOMER paper: without
+    that rule a rare label would cost every method the same for nothing. The log loss is the mean over all rows and
+    labels.
+
+    Parameters
+    ----------
+    truth, predicted : array-like of 0 and 1, shape (n_rows, n_labels)
+    probabilities : array of shape (n_rows, n_labels), optional
+        For the log loss.
+
+    Returns
+    -------
+    scores : Scores
+
+    Examples
+    --------
+    >>> from fuselearn.lab.running.scoring import score_labels
+    >>> scores = score_labels([[1, 0, 0], [1, 1, 0]], [[1, 0, 0], [1, 0, 0]])
+    >>> round(scores.macro_f1, 4), scores.accuracy, round(scores.hamming_loss, 4)
+    (0.6667, 0.5, 0.1667)
+    """
+    truth, predicted = np.asarray(truth), np.asarray(predicted)
+    if predicted.shape != truth.shape or not np.isin(predicted, (0, 1)).all():
+        raise ValueError(f"predicted must hold 0 and 1 in the shape {truth.shape}; it has the shape {predicted.shape}.")
+    return Scores(
+        macro_f1=macro_f1(truth, predicted),
+        accuracy=float(accuracy_score(truth, predicted)),
+        micro_f1=micro_f1(truth, predicted),
+        hamming_loss=float(hamming_loss(truth, predicted)),
+        log_loss=None if probabilities is None else float(metrics.log_loss(truth.ravel(), probabilities.ravel())),
+    )
+
+
+def log_loss(truth: npt.ArrayLike, probabilities: npt.ArrayLike) -> float:
+    """Return the mean of -log(probability of the true class).
+
+    Probabilities are first divided by their sum over the classes. One of 0 counts as the smallest
+    step of a double above 1, about 2e-16, so that a single confident mistake costs 36 and not
+    infinity.
+
+    Parameters
+    ----------
+    truth : array-like of int, shape (n_rows,)
+        Classes, numbered from 0.
+    probabilities : array-like of shape (n_rows, n_classes)
+
+    Examples
+    --------
+    >>> from fuselearn.lab.running.scoring import log_loss
+    >>> round(log_loss([0, 1], [[0.5, 0.5], [0.5, 0.5]]), 4)
+    0.6931
+    """
+    table = np.asarray(probabilities, dtype=np.float64)
+    table = table / table.sum(axis=1, keepdims=True)
+    return float(metrics.log_loss(truth, table, labels=np.arange(table.shape[1])))

@@ -1,0 +1,462 @@
+"""What is compared: a suite says which methods meet which data, how often, and with which seed.
+
+A suite is plain data. Whoever has its name and its seed can repeat every number of it, because the
+folds, the label noise and the seed of every single fit follow from the suite alone (`derive_seed`).
+The methods are named here and made in `fuselearn.lab.running.methods`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from fuselearn._messages import show
+from fuselearn.datasets import Dataset, DatasetError, TableCleaner, load, read_table, registry
+from fuselearn.datasets.noise import KINDS
+from fuselearn.ensembles.cart import CATEGORY_RULES
+
+__all__ = ["SUITES", "Suite", "Table", "derive_seed", "get_suite", "table_suite"]
+
+TASKS = ("multiclass", "multilabel")
+PAPER_METHODS = ("KFHE", "KFHE (pruned)", "AdaBoost", "Bagging", "CART")
+PAPER_NOISE = (0.0, 0.05, 0.10, 0.15, 0.20)
+RIVALS = (
+    "RandomForest",
+    "RandomForest (leaf 3)",
+    "ExtraTrees",
+    "HistGradientBoosting",
+    "LightGBM",
+)
+
+HOMER_METHODS = (
+    "KFHE-HOMER",
+    "E-HOMER",
+    "E-HOMER (mean)",
+    "ECC",
+    "CC",
+    "HOMER-B",
+    "HOMER-K",
+    "RF-PCT",
+    "AdaBoost.MH",
+    "RF",
+    "RF (cardinality)",
+    "RF (label thresholds)",
+    "BR-RF",
+    "BR-RF (cardinality)",
+    "BR-RF (label thresholds)",
+)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A file of the user's own that takes part in a suite.
+
+    Parameters
+    ----------
+    name : str
+        The name of the dataset within the suite.
+    path : str
+        The file, as `fuselearn.datasets.read_table` takes it. It may move: what counts is its
+        content.
+    target : str or None
+        The column of classes.
+    sha256 : str
+        The digest of the file's bytes, by which a changed file is noticed.
+    reading : mapping, default={}
+        Options of `fuselearn.datasets.read_table`: separator, encoding, decimal mark.
+    cleaning : mapping, default={}
+        Options of `fuselearn.datasets.TableCleaner`, which decides about the columns.
+    """
+
+    name: str
+    path: str
+    target: str | None
+    sha256: str
+    reading: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    cleaning: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        path: str | os.PathLike[str],
+        target: str | None = None,
+        *,
+        reading: Mapping[str, Any] | None = None,
+        cleaning: Mapping[str, Any] | None = None,
+    ) -> Table:
+        """Make a table of a file as it is now; the parameters are those of the class."""
+        name, path = Path(path).name.split(".")[0], str(Path(path).resolve())
+        return cls(name, path, target, _digest(path), reading or {}, cleaning or {})
+
+    @cached_property
+    def cleaner(self) -> TableCleaner:
+        """What decides about the columns; fitted once `data` is read, unless a file has sparse samples."""
+        return TableCleaner(**self.cleaning)
+
+    @cached_property
+    def data(self) -> Dataset:
+        """The features, as a frame, and the classes; the file is read once."""
+        return read_table(self.path, self.target, cleaner=self.cleaner, **self.reading).dense()
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Datasets times noise levels times methods times repeated stratified folds.
+
+    Parameters
+    ----------
+    name : str
+        What the suite is called in a store; one store may hold several suites.
+    datasets : sequence of str
+        Names for `fuselearn.datasets.load`, or names of `tables`.
+    methods : sequence of str
+        Names of `fuselearn.lab.running.methods.METHODS`, or of estimators handed to the runner.
+    noise : sequence of float, default=(0.0,)
+        Fractions of training labels to corrupt, 0.05 for 5 %.
+    noise_kind : {"uniform", "pair", "class-conditional"}, default="uniform"
+        How `fuselearn.datasets.corrupt_labels` chooses the wrong class.
+    repeats, folds : int, default=10
+        How often the data are dealt out anew, and into how many stratified folds.
+    seed : int, default=0
+        From which every other seed is derived.
+    tables : sequence of Table, default=()
+        Files of the user's own.
+    task : {"multiclass", "multilabel"}, default="multiclass"
+        Whether each row has one class or any number of labels.
+    category_rule : {"corrected", "rpart"}, default="corrected"
+        How trees judge splits by categories, as for :class:`~fuselearn.CARTClassifier`. The papers' trees are rpart's.
+    description : str, default=""
+        What the suite is for, in a sentence.
+
+    Examples
+    --------
+    >>> from fuselearn.lab.running.suites import Suite
+    >>> suite = Suite("mine", ["iris", "wine"], ["KFHE", "CART"], noise=[0, 0.1], repeats=2)
+    >>> suite.n_results
+    160
+    """
+
+    name: str
+    datasets: Sequence[str]
+    methods: Sequence[str]
+    noise: Sequence[float] = (0.0,)
+    noise_kind: str = "uniform"
+    repeats: int = 10
+    folds: int = 10
+    seed: int = 0
+    tables: Sequence[Table] = ()
+    task: str = "multiclass"
+    category_rule: str = "corrected"
+    description: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be run; keep sequences as tuples."""
+        if not self.name:
+            raise ValueError("name must not be empty: a store finds the suite by it.")
+        for field, plural in (("datasets", "dataset"), ("methods", "method")):
+            self._freeze(field, _names(field, plural, getattr(self, field)))
+        self._freeze("noise", _noise_levels(self.noise))
+        self._freeze("tables", tuple(self.tables))
+        for field, choices in (("noise_kind", KINDS), ("task", TASKS), ("category_rule", CATEGORY_RULES)):
+            value = getattr(self, field)
+            if value not in choices:
+                raise ValueError(f"{field} must be one of {', '.join(map(repr, choices))}; got {show(value)}.")
+        for field, least in (("repeats", 1), ("folds", 2), ("seed", 0)):
+            value = getattr(self, field)
+            if not isinstance(value, int) or isinstance(value, bool) or value < least:
+                raise ValueError(f"{field} must be a whole number of at least {least}; got {show(value)}.")
+
+    def _freeze(self, field: str, value: Any) -> None:
+        object.__setattr__(self, field, value)
+
+    @property
+    def n_results(self) -> int:
+        """How many fits the whole suite takes."""
+        cells = len(self.datasets) * len(self.noise) * len(self.methods)
+        return cells * self.repeats * self.folds
+
+    def definition(self) -> dict[str, Any]:
+        """Return what decides the results, as JSON can hold it.
+
+        Not in it: the description, and where the tables lie, which change no number.
+        """
+        plain: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(self)))
+        del plain["description"]
+        # Stores of the time before there were others say nothing.
+        for field, only in (("task", "multiclass"), ("category_rule", "rpart")):
+            if plain[field] == only:
+                del plain[field]
+        for table in plain["tables"]:
+            del table["path"]
+        return plain
+
+    @classmethod
+    def from_definition(cls, definition: Mapping[str, Any]) -> Suite:
+        """Make the suite again from what `definition` returned; its tables have no path."""
+        tables = [Table(path="", **table) for table in definition["tables"]]
+        return cls(**{"category_rule": "rpart", **definition, "tables": tables})
+
+    def load(self, dataset: str) -> Dataset:
+        """Load one dataset of the suite, and refuse one that cannot be dealt into its folds.
+
+        Raises
+        ------
+        DatasetError
+            If the data are not at hand, have changed since the suite was made, or do not suit it.
+        """
+        table = next((table for table in self.tables if table.name == dataset), None)
+        if table is None:
+            data = load(dataset)
+        elif not table.path or _digest(table.path) != table.sha256:
+            raise DatasetError(
+                f"The table {table.path or dataset!r} is not the file that the suite {self.name!r} "
+                "was made for; make the suite again from the file as it is now."
+            )
+        else:
+            data = table.data
+        self._refuse_unfit(dataset, data)
+        return data
+
+    def _refuse_unfit(self, dataset: str, data: Dataset) -> None:
+        if data.task != self.task:
+            needs = "one class per row" if self.task == "multiclass" else "label columns"
+            raise DatasetError(f"{dataset!r} is a {data.task} table; the suite {self.name!r} needs {needs}.")
+        if self.task == "multiclass":
+            self._refuse_few_classes(dataset, data)
+        elif len(data.X) < self.folds:
+            raise DatasetError(f"{dataset!r} has {len(data.X)} rows, too few for {self.folds} folds.")
+
+    def _refuse_few_classes(self, dataset: str, data: Dataset) -> None:
+        sizes = data.y.value_counts()
+        if len(sizes) < 2 or sizes.max() < self.folds:
+            raise DatasetError(
+                f"{dataset!r} must have at least two classes, one of them with {self.folds} rows "
+                f"or more, for {self.folds} stratified folds; it has {len(sizes)}, the largest "
+                f"with {sizes.max()} rows. Ask for fewer folds."
+            )
+
+
+def derive_seed(*parts: str | int | float) -> int:
+    """Turn names and numbers into a seed that is the same in every process and on every machine.
+
+    Python's own `hash` differs from process to process; this is the start of a SHA-256 digest.
+
+    Parameters
+    ----------
+    *parts : str, int or float
+        What the seed is for. Their order and their types count.
+
+    Returns
+    -------
+    seed : int
+        From 0 to 2**32 - 1, which scikit-learn's `random_state` and NumPy's generators take.
+
+    Examples
+    --------
+    >>> from fuselearn.lab.running.suites import derive_seed
+    >>> derive_seed(0, "iris", 0.1, 3, 7, "KFHE")
+    2547850418
+    """
+    text = json.dumps(parts)
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
+
+
+def table_suite(
+    table: Table | str | os.PathLike[str],
+    target: str | None = None,
+    *,
+    methods: Sequence[str] = (*PAPER_METHODS, *RIVALS),
+    noise: Sequence[float] = (0.0,),
+    noise_kind: str = "uniform",
+    repeats: int = 3,
+    folds: int = 5,
+    seed: int = 0,
+    name: str | None = None,
+    reading: Mapping[str, Any] | None = None,
+    cleaning: Mapping[str, Any] | None = None,
+) -> Suite:
+    r"""Make the suite that compares methods on a table of one's own.
+
+    Parameters
+    ----------
+    table : Table, str or path
+        A file that `fuselearn.datasets.read_table` reads. A `Table` says itself what its target is and how it is read.
+    target : str, optional
+        The column of classes, if it is not called ``class``.
+    methods, noise, noise_kind, repeats, folds, seed
+        As for `Suite`.
+    name : str, optional
+        Of the suite; by default ``compare-`` and the name of the file without its ending.
+    reading, cleaning : mapping, optional
+        As for `Table`.
+
+    Returns
+    -------
+    suite : Suite
+
+    Raises
+    ------
+    DatasetError
+        If the file cannot be read, or does not suit the folds.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from fuselearn.lab.running.suites import table_suite
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "fruit.csv")
+    >>> _ = path.write_text("weight,kind\n" + "150,apple\n" * 9 + "120,pear\n" * 9)
+    >>> suite = table_suite(path, "kind", methods=["KFHE", "CART"], noise=[0, 0.2])
+    >>> suite.name, suite.datasets, suite.n_results
+    ('compare-fruit', ('fruit',), 60)
+    """
+    if not isinstance(table, Table):
+        table = Table.of(table, target, reading=reading, cleaning=cleaning)
+    suite = Suite(
+        name=name or f"compare-{table.name}",
+        datasets=(table.name,),
+        methods=methods,
+        noise=noise,
+        noise_kind=noise_kind,
+        repeats=repeats,
+        folds=folds,
+        seed=seed,
+        tables=(table,),
+        description=f"The table {Path(table.path).name}, {len(table.data.X)} rows.",
+    )
+    suite._refuse_unfit(table.name, table.data)
+    return suite
+
+
+def get_suite(name: str) -> Suite:
+    """Return one of the suites that come with the library.
+
+    Parameters
+    ----------
+    name : str
+        A key of `SUITES`.
+
+    Examples
+    --------
+    >>> from fuselearn.lab.running.suites import get_suite
+    >>> suite = get_suite("kfhe")
+    >>> len(suite.datasets), suite.repeats, suite.folds
+    (19, 10, 10)
+    """
+    if name not in SUITES:
+        raise ValueError(f"name must be one of {', '.join(map(repr, SUITES))}; got {name!r}.")
+    return SUITES[name]
+
+
+def _names(field: str, what: str, values: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(values, str):
+        raise ValueError(f"{field} must be a list of names; got the single text {show(values)}.")
+    names = tuple(values)
+    if not names or not all(isinstance(name, str) and name for name in names):
+        raise ValueError(f"{field} must name at least one {what}; got {show(values)}.")
+    if len(set(names)) < len(names):
+        raise ValueError(f"{field} must name every {what} once; got {', '.join(names)}.")
+    return names
+
+
+def _noise_levels(values: Sequence[float]) -> tuple[float, ...]:
+    try:
+        levels = tuple(float(level) for level in values)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"noise must be a list of fractions; got {show(values)}.") from error
+    if not levels or not all(math.isfinite(level) and 0 <= level < 1 for level in levels):
+        raise ValueError(f"noise must hold fractions of at least 0 and below 1, 0.05 for 5 %; got {show(values)}.")
+    if len(set(levels)) < len(levels):
+        raise ValueError(f"noise must name every level once; got {show(values)}.")
+    return levels
+
+
+def _digest(path: str | os.PathLike[str]) -> str:
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise DatasetError(f"{os.fspath(path)} cannot be read: {error.strerror}.") from error
+
+
+_KFHE_DATASETS = tuple(info.name for info in registry().values() if info.paper == "kfhe" and not info.unavailable)
+_HOMER_DATASETS = tuple(info.name for info in registry().values() if info.paper == "kfhe-homer")
+
+SUITES: Mapping[str, Suite] = {
+    suite.name: suite
+    for suite in (
+        Suite(
+            name="kfhe",
+            datasets=_KFHE_DATASETS,
+            methods=PAPER_METHODS,
+            noise=PAPER_NOISE,
+            category_rule="rpart",
+            description="The experiments of the KFHE paper, on the 19 of its 20 datasets that can "
+            "be had, with unpruned and with pruned trees.",
+        ),
+        Suite(
+            name="kfhe-quick",
+            datasets=("iris", "wine", "breast_cancer", "digits"),
+            methods=PAPER_METHODS,
+            noise=PAPER_NOISE,
+            repeats=2,
+            folds=5,
+            category_rule="rpart",
+            description="The KFHE paper's protocol on data that need no download, in minutes.",
+        ),
+        Suite(
+            name="demo",
+            datasets=("iris", "wine", "breast_cancer", "digits"),
+            methods=("KFHE", "AdaBoost", "Bagging", "CART"),
+            noise=(0.0, 0.10, 0.20),
+            repeats=2,
+            folds=5,
+            description="A first look: four methods, four small datasets, three levels of noise.",
+        ),
+        Suite(
+            name="kfhe-homer",
+            datasets=_HOMER_DATASETS,
+            methods=HOMER_METHODS,
+            repeats=2,
+            folds=5,
+            task="multilabel",
+            description="The experiments of the KFHE-HOMER paper, with the forests that a practitioner would use.",
+        ),
+        Suite(
+            name="kfhe-homer-quick",
+            datasets=("digit_pairs",),
+            methods=HOMER_METHODS,
+            repeats=1,
+            folds=3,
+            task="multilabel",
+            description="The KFHE-HOMER paper's methods on data that need no download, in minutes.",
+        ),
+        Suite(
+            name="kfhe-homer-authors",
+            datasets=("flags_ml", "birds", "emotions"),
+            methods=("KFHE-HOMER (authors)",),
+            repeats=2,
+            folds=5,
+            task="multilabel",
+            description="KFHE-HOMER with the constants of its authors' program.",
+        ),
+        Suite(
+            name="robust",
+            datasets=_KFHE_DATASETS,
+            methods=(*PAPER_METHODS, *RIVALS),
+            noise=(0.0, 0.10, 0.20, 0.30),
+            repeats=3,
+            folds=5,
+            description="For practice: which ensemble to trust when labels are wrong, among the "
+            "paper's methods and the usual rivals.",
+        ),
+    )
+}
+"""The suites that come with the library, by name."""

@@ -1,0 +1,225 @@
+"""From results to tables: means over the folds, in the form that statistics and figures take.
+
+`fuselearn.lab.statistics.ranks.score_table` turns a summary into a table of datasets by methods.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import pandas as pd
+
+from fuselearn._messages import show
+from fuselearn.lab.running.methods import METHODS
+from fuselearn.lab.running.scoring import SCORES
+from fuselearn.lab.running.store import ResultStore
+from fuselearn.lab.running.suites import Suite
+
+__all__ = [
+    "Totals",
+    "fold_scores",
+    "read_summary",
+    "summarise",
+    "summarise_results",
+    "totals",
+    "write_summary",
+]
+
+KEYS = ["dataset", "noise", "method"]
+DECIMALS = {"score": 6, "sd": 6, **dict.fromkeys(SCORES, 6), "fit_seconds": 6, "predict_seconds": 6}
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What a suite has cost so far.
+
+    Parameters
+    ----------
+    results, failures : int
+        Finished fits, and how many of them are errors.
+    expected : int
+        Results of the whole suite, of methods that are not installed too.
+    fits : int
+        Trainings; methods that differ only in what is done with the fitted model share one.
+    components : int
+        Trees, or models of another kind, that the trained ensembles consist of.
+    components_by_method : dict of int
+        The same for each method that was trained.
+    fit_seconds, predict_seconds : float
+        Summed over all processes.
+    elapsed_seconds : float
+        From start to last result, summed over the runs.
+    """
+
+    results: int
+    failures: int
+    expected: int
+    fits: int
+    components: int
+    components_by_method: dict[str, int]
+    fit_seconds: float
+    predict_seconds: float
+    elapsed_seconds: float
+
+
+def summarise(store: ResultStore, suite: str | None = None, *, score: str = "macro_f1") -> pd.DataFrame:
+    """Average the results of a suite over its folds.
+
+    Parameters
+    ----------
+    store : ResultStore
+        The results.
+    suite : str, optional
+        Not needed if the store holds one only.
+    score : {"macro_f1", "accuracy", "balanced_accuracy", "log_loss"}, default="macro_f1"
+        Which of the scores `score` and `sd` are about.
+
+    Returns
+    -------
+    summary : DataFrame
+        As `summarise_results` returns it.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from fuselearn.lab.running.runner import run_suite
+    >>> from fuselearn.lab.running.store import ResultStore
+    >>> from fuselearn.lab.running.suites import Suite
+    >>> from fuselearn.lab.statistics.summary import summarise
+    >>> suite = Suite("mine", ["iris"], ["Bayes"], repeats=1, folds=5)
+    >>> with ResultStore(pathlib.Path(tempfile.mkdtemp(), "results.db")) as store:
+    ...     _ = run_suite(suite, store, estimators={"Bayes": GaussianNB()})
+    ...     print(summarise(store)[["dataset", "noise", "method", "n", "failed"]])
+      dataset  noise method  n  failed
+    0    iris    0.0  Bayes  5       0
+    """
+    plan = store.suite(store.only_suite() if suite is None else suite)
+    return summarise_results(store.results(suite), plan, score=score)
+
+
+def summarise_results(results: pd.DataFrame, suite: Suite, *, score: str = "macro_f1") -> pd.DataFrame:
+    """Average results over their folds.
+
+    Parameters
+    ----------
+    results : DataFrame
+        As `ResultStore.results` returns them.
+    suite : Suite
+        The datasets, levels of noise and methods in the order of the summary.
+    score : str, default="macro_f1"
+        As for `summarise`.
+
+    Returns
+    -------
+    summary : DataFrame
+        One row per dataset, noise and method with the columns score (the mean), sd (the standard
+        deviation over the folds, divisor n - 1), n (folds that were scored), failed (folds where
+        the method raised an error), the means of all scores, and the medians of fit_seconds and
+        predict_seconds, which the first fit of a process, slowed down by compilation, does not
+        move. Where every fold failed, they are NaN.
+    """
+    if score not in SCORES:
+        raise ValueError(f"score must be one of {', '.join(SCORES)}; got {show(score)}.")
+    groups = results.groupby(KEYS, sort=False)
+    summary = pd.DataFrame(
+        {
+            "score": groups[score].mean(),
+            "sd": groups[score].std(),
+            "n": groups[score].count(),
+            "failed": groups["error"].count(),
+            **{name: groups[name].mean() for name in SCORES},
+            "fit_seconds": groups["fit_seconds"].median(),
+            "predict_seconds": groups["predict_seconds"].median(),
+        }
+    )
+    order = pd.MultiIndex.from_product([suite.datasets, suite.noise, suite.methods], names=KEYS)
+    return summary.reindex(order[order.isin(summary.index)]).reset_index()
+
+
+def fold_scores(
+    store: ResultStore,
+    dataset: str,
+    noise: float = 0.0,
+    suite: str | None = None,
+    *,
+    score: str = "macro_f1",
+) -> pd.DataFrame:
+    """Return the score of every fold, for tests that pair the methods fold by fold.
+
+    Parameters
+    ----------
+    store, suite, score
+        As for `summarise`.
+    dataset : str
+        A dataset of the suite.
+    noise : float, default=0.0
+        A level of noise of the suite.
+
+    Returns
+    -------
+    scores : DataFrame
+        One row per (repeat, fold) that every method finished, one column per method; a method
+        that failed on all of them is left out.
+    """
+    if score not in SCORES:
+        raise ValueError(f"score must be one of {', '.join(SCORES)}; got {show(score)}.")
+    results = store.results(suite)
+    plan = store.suite(store.only_suite() if suite is None else suite)
+    for name, value, known in (
+        ("dataset", dataset, plan.datasets),
+        ("noise", noise, plan.noise),
+    ):
+        if value not in known:
+            raise ValueError(f"{name} must be one of {', '.join(map(str, known))}; got {show(value)}.")
+    chosen = results[(results["dataset"] == dataset) & (results["noise"] == noise)]
+    table = chosen.pivot(index=["repeat", "fold"], columns="method", values=score)
+    table = table.dropna(axis="columns", how="all")
+    return table[[method for method in plan.methods if method in table]].dropna()
+
+
+def totals(store: ResultStore, suite: str | None = None) -> Totals:
+    """Add up what a suite has cost so far.
+
+    Parameters
+    ----------
+    store, suite
+        As for `summarise`.
+    """
+    results, runs = store.results(suite), store.runs(suite)
+    plan = store.suite(store.only_suite() if suite is None else suite)
+    fits = _one_per_fit(results)
+    components = fits.groupby("method")["components"].sum()
+    return Totals(
+        results=len(results),
+        failures=int(results["error"].count()),
+        expected=plan.n_results,
+        fits=len(fits),
+        components=int(components.sum()),
+        components_by_method={method: int(components[method]) for method in plan.methods if method in components},
+        fit_seconds=float(fits["fit_seconds"].sum()),
+        predict_seconds=float(results["predict_seconds"].sum()),
+        elapsed_seconds=float((runs["last_result"] - runs["started"]).dt.total_seconds().sum()),
+    )
+
+
+def _one_per_fit(results: pd.DataFrame) -> pd.DataFrame:
+    """Keep one row of those that share a fit: of the method that leads, where it took part.
+
+    Methods share a fit if one is made from the other and both have the seed of the fit; an estimator of the user's
+    with the name of such a method has another seed.
+    """
+    lead = results["method"].map(lambda name: METHODS[name].fits_like or name if name in METHODS else name)
+    leaders_first = results.assign(lead=lead, follows=lead != results["method"]).sort_values("follows", kind="stable")
+    return leaders_first.drop_duplicates(["dataset", "noise", "repeat", "fold", "lead", "seed"])
+
+
+def write_summary(summary: pd.DataFrame, path: str | os.PathLike[str]) -> None:
+    """Write a summary as CSV, rounded, the same bytes on every system."""
+    summary.round(DECIMALS).to_csv(path, index=False, lineterminator="\n")
+
+
+def read_summary(path: str | os.PathLike[str]) -> pd.DataFrame:
+    """Read what `write_summary` wrote."""
+    return pd.read_csv(path, dtype={"dataset": str, "method": str, "noise": float})

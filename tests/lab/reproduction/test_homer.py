@@ -1,0 +1,132 @@
+"""The page about the second paper says where a run agrees with it, and where it does not."""
+
+import itertools
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fuselearn.lab.published import load_published
+from fuselearn.lab.reproduction.homer import PAPER_EIGHT, HomerReproduction, folds_path, main, make_page, write_page
+from fuselearn.lab.statistics.summary import write_summary
+
+OTHERS = ("E-HOMER (mean)", "RF")
+STEPS = np.linspace(-0.01, 0.01, 10)
+
+
+def files_of(shift=lambda dataset, method: 0.0, others=OTHERS):
+    """Make a summary and fold scores from the paper's own means, shifted; others equal E-HOMER."""
+    score = load_published("kfhe_homer_scores").set_index(["dataset", "method"])["score"]
+    datasets = list(dict.fromkeys(score.index.get_level_values("dataset")))
+    means, folds = [], []
+    for dataset, method in itertools.product(datasets, (*PAPER_EIGHT, *others)):
+        mean = score[dataset, method if method in PAPER_EIGHT else "E-HOMER"] + shift(dataset, method)
+        name = "flags_ml" if dataset == "flags" else dataset
+        means.append({"dataset": name, "noise": 0.0, "method": method, "score": mean, "sd": 0.02, "n": 10, "failed": 0})
+        folds += [
+            {"dataset": name, "method": method, "repeat": i // 5, "fold": i % 5, "macro_f1": mean + step}
+            for i, step in enumerate(STEPS * (1 + (method == "KFHE-HOMER")))
+        ]
+    return pd.DataFrame(means), pd.DataFrame(folds)
+
+
+def test_the_paper_agrees_with_itself():
+    page = make_page(*files_of())
+    assert "KFHE-HOMER has the best average rank of the paper's eight methods: 1.30, where the paper has 1.30." in page
+    assert "mean absolute difference from the printed means is 0.0000" in page
+    assert "It is lower by more than 0.03 on no dataset." in page
+
+
+def test_table_4_of_the_paper_comes_out_of_its_own_means():
+    page = make_page(*files_of())
+    printed = load_published("kfhe_homer_p_values")
+    for row in printed.itertuples():
+        assert any(
+            line.startswith((f"| {row.method} and {row.versus} |", f"| {row.versus} and {row.method} |"))
+            and f"| {row.p_value} | {row.p_value} |" in line
+            for line in page.splitlines()
+        ), row
+
+
+def test_a_dataset_where_ours_is_lower_is_named():
+    page = make_page(*files_of(lambda dataset, method: -0.1 * (dataset == "flags" and method == "KFHE-HOMER")))
+    assert "It is lower by more than 0.03 on flags." in page
+    assert "| flags | 0.5862 (−0.1000) |" in page.replace("-0.1000", "−0.1000")
+
+
+def test_a_method_that_overtakes_is_said_to_be_first():
+    page = make_page(*files_of(lambda dataset, method: 0.3 * (method in ("ECC", "RF"))))
+    assert "KFHE-HOMER has number 2 by average rank" in page
+    assert "RF has the best average rank" in page or "ECC has the best average rank" in page
+
+
+def test_marks_follow_wilcoxons_test_over_folds():
+    summary, folds = files_of()
+    run = HomerReproduction(summary, folds)
+    assert run.wilcoxon("flags", "ECC") == pytest.approx(2 / 1024)
+    assert "∗∗∗" in make_page(summary, folds)
+
+
+def test_one_dataset_has_scores_and_no_tests_over_datasets(tmp_path):
+    summary, folds = files_of()
+    path = tmp_path / "summary.csv"
+    write_summary(summary[summary["dataset"] == "flags_ml"], path)
+    folds[folds["dataset"] == "flags_ml"].to_csv(folds_path(path), index=False)
+    page = write_page(path, tmp_path / "page.md").read_text(encoding="utf-8")
+    assert "| flags | 0.6862 (0.0000) | 0.6710" in page
+    assert "Figure 2 and Table 4 compare the methods over datasets, which takes at least two." in page
+    assert "## Table 4" not in page
+    assert "svg" not in page
+    assert not list(tmp_path.glob("*.svg"))
+
+
+def test_a_missing_method_is_named():
+    summary, folds = files_of()
+    with pytest.raises(ValueError, match="ECC not found"):
+        make_page(summary[summary["method"] != "ECC"], folds)
+
+
+def test_a_cell_without_a_score_is_named():
+    summary, folds = files_of()
+    summary.loc[(summary["dataset"] == "yeast") & (summary["method"] == "CC"), "score"] = np.nan
+    with pytest.raises(ValueError, match="no score of CC on yeast"):
+        make_page(summary, folds)
+
+
+def test_the_command_writes_the_page_and_its_figure(tmp_path, capsys):
+    summary, folds = files_of()
+    path = tmp_path / "homer.csv"
+    write_summary(summary, path)
+    folds.to_csv(folds_path(path), index=False)
+    costs = {
+        "suite": {"repeats": 2, "folds": 5, "seed": 0},
+        "totals": {
+            "results": 1000, "failures": 0, "expected": 1000, "fits": 700, "components": 50_000,
+            "components_by_method": {"KFHE-HOMER": 40_000, "CC": 70, "RF-PCT": 9_930},
+            "fit_seconds": 3000.0, "predict_seconds": 60.0, "elapsed_seconds": 2000.0,
+        },
+        "versions": {"fuselearn": ["0.1.0"]},
+    }  # fmt: skip
+    path.with_suffix(".json").write_text(json.dumps(costs))
+    authors = tmp_path / "authors.csv"
+    write_summary(
+        pd.DataFrame([{"dataset": "flags_ml", "noise": 0.0, "method": "KFHE-HOMER (authors)", "score": 0.6, "n": 5}]),
+        authors,
+    )
+    assert main([str(path), "-o", str(tmp_path / "page.md"), "--authors", str(authors)]) == 0
+    page = (tmp_path / "page.md").read_text()
+    assert "page-ranks.svg" in page
+    assert (tmp_path / "page-ranks.svg").read_text().lstrip().startswith("<?xml")
+    assert "| flags | 0.6862 | 0.6862 | 0.6000 | 5 |" in page
+    assert "components per second" in page
+    assert "| models trained (fits) | 700 |" in page
+    assert "| of which support vector machines | 40,070 |" in page
+    assert write_page(path, tmp_path / "again.md").read_text().count("\n") > 50
+    assert (tmp_path / "again-ranks.svg").read_text() == (tmp_path / "page-ranks.svg").read_text()
+
+
+def test_the_command_refuses_other_files(tmp_path, capsys):
+    (tmp_path / "x.csv").write_text("a,b\n1,2\n")
+    assert main([str(tmp_path / "x.csv")]) == 2
+    assert "cannot be used" in capsys.readouterr().err

@@ -1,0 +1,82 @@
+"""Scores follow PerfMeas's convention, and scikit-learn's where the two agree."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn import metrics
+
+from fuselearn.lab.running.scoring import log_loss, score_fold, score_labels
+
+N_CLASSES = 4
+classes = st.integers(0, N_CLASSES - 1)
+
+
+def test_macro_f1_by_hand():
+    # F1 of class 0: 2*2/(2+3), of class 1: 2*1/(2+1), of class 2 neither in the fold nor predicted.
+    scores = score_fold([0, 0, 1, 1], [0, 0, 1, 0], n_classes=3)
+    assert scores.macro_f1 == pytest.approx((4 / 5 + 2 / 3 + 0) / 3)
+    assert scores.accuracy == 3 / 4
+    assert scores.balanced_accuracy == pytest.approx((1 + 1 / 2) / 2)
+    assert scores.log_loss is None
+
+
+def test_a_class_absent_from_the_fold_lowers_macro_f1_but_not_balanced_accuracy():
+    perfect = score_fold([0, 1], [0, 1], n_classes=2)
+    absent = score_fold([0, 1], [0, 1], n_classes=3)
+    assert perfect.macro_f1 == 1
+    assert absent.macro_f1 == pytest.approx(2 / 3)
+    assert absent.balanced_accuracy == 1
+
+
+@given(st.lists(st.tuples(classes, classes), min_size=1, max_size=30))
+def test_scores_are_scikit_learns_over_all_classes(pairs):
+    truth, predicted = np.transpose(pairs)
+    scores = score_fold(truth, predicted, N_CLASSES)
+    assert scores.macro_f1 == pytest.approx(
+        metrics.f1_score(truth, predicted, labels=range(N_CLASSES), average="macro", zero_division=0)
+    )
+    assert scores.accuracy == pytest.approx(metrics.accuracy_score(truth, predicted))
+    recalls = metrics.recall_score(truth, predicted, labels=np.unique(truth), average="macro")
+    assert scores.balanced_accuracy == pytest.approx(recalls)
+
+
+def test_log_loss_is_scikit_learns():
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 3, size=40)
+    probabilities = rng.dirichlet(np.ones(3), size=40)
+    expected = metrics.log_loss(truth, probabilities, labels=[0, 1, 2])
+    assert log_loss(truth, probabilities) == pytest.approx(expected)
+
+
+def test_log_loss_divides_by_the_sum_of_the_row():
+    assert log_loss([0], [[1.0, 3.0]]) == pytest.approx(np.log(4))
+
+
+def test_a_confident_mistake_costs_much_but_not_infinity():
+    assert log_loss([1], [[1.0, 0.0]]) == pytest.approx(-np.log(2**-52))
+    assert log_loss([0], [[1.0, 0.0]]) == pytest.approx(0, abs=1e-15)
+
+
+@pytest.mark.parametrize("wrong", [-1, 3])
+def test_a_prediction_that_is_no_class_is_refused(wrong):
+    with pytest.raises(ValueError, match=r"predicted must hold classes from 0 to 2; .* to"):
+        score_fold([0, 1], [0, wrong], n_classes=3)
+
+
+def test_scores_of_labels_by_hand():
+    truth = [[1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 0]]
+    predicted = [[1, 0, 0], [0, 1, 0], [0, 1, 0], [1, 0, 0]]
+    scores = score_labels(truth, predicted, np.full((4, 3), 0.5))
+    assert scores.macro_f1 == pytest.approx((0.5 + 1 + 1) / 3)  # the third label is nowhere, and counts as 1
+    assert scores.micro_f1 == pytest.approx(6 / 8)
+    assert scores.accuracy == 0.5
+    assert scores.hamming_loss == pytest.approx(2 / 12)
+    assert scores.log_loss == pytest.approx(np.log(2))
+    assert scores.balanced_accuracy is None
+
+
+@pytest.mark.parametrize("wrong", [[[1, 0]], [[1, 0, 2]], [1, 0, 0]])
+def test_labels_of_another_shape_or_value_are_refused(wrong):
+    with pytest.raises(ValueError, match=r"predicted must hold 0 and 1 in the shape \(1, 3\)"):
+        score_labels([[1, 0, 0]], wrong)

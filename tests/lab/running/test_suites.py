@@ -1,0 +1,155 @@
+"""A suite is data that decides every number; what cannot be run is refused with a sentence."""
+
+import dataclasses
+import subprocess
+import sys
+
+import pytest
+
+from fuselearn.datasets import DatasetError, registry
+from fuselearn.lab.published import load_published
+from fuselearn.lab.running.methods import METHODS
+from fuselearn.lab.running.suites import SUITES, Suite, derive_seed, get_suite, table_suite
+
+
+def make(**changes):
+    return Suite(**{"name": "mine", "datasets": ["iris"], "methods": ["CART"], **changes})
+
+
+def write_table(path, sizes):
+    rows = [f"{row},{name}" for name, size in sizes.items() for row in range(size)]
+    path.write_text("\n".join(["width,kind", *rows]) + "\n")
+    return path
+
+
+def test_the_paper_s_suite_is_the_paper_s_protocol():
+    suite = get_suite("kfhe")
+    published = load_published("kfhe_scores")
+    assert set(suite.datasets) == set(published["dataset"]) - {"physio"}
+    assert suite.noise == tuple(sorted(published["noise"].unique()))
+    assert set(suite.methods) >= set(published["method"])
+    assert (suite.repeats, suite.folds, suite.noise_kind) == (10, 10, "uniform")
+    assert suite.n_results == 19 * 5 * 100 * len(suite.methods)
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_suites_name_datasets_and_methods_that_exist(name):
+    suite = get_suite(name)
+    assert suite.name == name
+    assert suite.description
+    assert set(suite.datasets) <= set(registry())
+    assert set(suite.methods) <= set(METHODS)
+
+
+@pytest.mark.parametrize("name", ["kfhe-quick", "demo"])
+def test_quick_suites_need_no_download(name):
+    assert all(registry()[dataset].bundled for dataset in get_suite(name).datasets)
+
+
+def test_an_unknown_suite_is_refused_with_the_known_ones():
+    with pytest.raises(ValueError, match=r"name must be one of 'kfhe', .* got 'khfe'"):
+        get_suite("khfe")
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"name": ""}, "name must not be empty"),
+        ({"datasets": []}, "datasets must name at least one dataset"),
+        ({"datasets": "iris"}, "datasets must be a list of names; got the single text 'iris'"),
+        ({"methods": ["CART", "CART"]}, "methods must name every method once"),
+        ({"noise": [0.1, 1.0]}, "noise must hold fractions of at least 0 and below 1"),
+        ({"noise": [float("nan")]}, "noise must hold fractions"),
+        ({"noise": []}, "noise must hold fractions"),
+        ({"noise": ["a"]}, "noise must be a list of fractions"),
+        ({"noise": [0, 0.0]}, "noise must name every level once"),
+        ({"noise_kind": "loud"}, "noise_kind must be one of 'uniform'"),
+        ({"folds": 1}, "folds must be a whole number of at least 2; got 1"),
+        ({"repeats": 0}, "repeats must be a whole number of at least 1; got 0"),
+        ({"seed": -1}, "seed must be a whole number of at least 0; got -1"),
+        ({"seed": True}, "seed must be a whole number"),
+    ],
+)
+def test_what_cannot_be_run_is_refused(changes, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        make(**changes)
+
+
+def test_seeds_are_the_same_in_every_process():
+    call = "from fuselearn.lab.running.suites import derive_seed; print(derive_seed(0, 'iris', 0.1))"
+    seen = {
+        subprocess.run(
+            [sys.executable, "-c", call], env={"PYTHONHASHSEED": salt}, capture_output=True,
+            check=True, text=True,
+        ).stdout.strip()
+        for salt in ("1", "2")
+    }  # fmt: skip
+    assert seen == {str(derive_seed(0, "iris", 0.1))}
+
+
+def test_seeds_tell_apart_what_only_looks_alike():
+    parts = [("a", "bc"), ("ab", "c"), (1, 0), ("1", 0), (1, "0"), (0.1,), (0.10000001,), (0,)]
+    seeds = [derive_seed(*part) for part in parts]
+    assert len(set(seeds)) == len(parts)
+    assert all(0 <= seed < 2**32 for seed in seeds)
+
+
+def test_a_suite_comes_back_from_its_definition(tmp_path):
+    path = write_table(tmp_path / "fruit.csv", {"apple": 6, "pear": 6})
+    suite = table_suite(path, "kind", noise=[0, 0.2])
+    again = Suite.from_definition(suite.definition())
+    assert again.definition() == suite.definition()
+    assert again.noise == (0.0, 0.2)
+    assert again.tables[0].sha256 == suite.tables[0].sha256
+
+
+def test_the_definition_holds_what_decides_results_and_nothing_else():
+    suite = make()
+    assert dataclasses.replace(suite, description="else").definition() == suite.definition()
+    assert make(noise=[0]).definition() == make(noise=(0.0,)).definition()
+    for changes in ({"seed": 1}, {"folds": 3}, {"noise": [0.1]}, {"methods": ["KFHE"]}):
+        assert make(**changes).definition() != suite.definition()
+
+
+def test_a_table_of_one_s_own_is_loaded_by_its_name(tmp_path):
+    path = write_table(tmp_path / "fruit.csv", {"apple": 6, "pear": 8})
+    suite = table_suite(path, "kind")
+    assert (suite.name, suite.datasets) == ("compare-fruit", ("fruit",))
+    X, y = suite.load("fruit")
+    assert X.shape == (14, 1)
+    assert y.value_counts().to_dict() == {"pear": 8, "apple": 6}
+
+
+def test_a_moved_table_is_the_same_and_a_changed_one_is_not(tmp_path):
+    path = write_table(tmp_path / "fruit.csv", {"apple": 6, "pear": 6})
+    suite = table_suite(path, "kind")
+    (tmp_path / "other").mkdir()
+    moved = path.rename(tmp_path / "other" / "fruit.csv")
+    assert table_suite(moved, "kind").definition() == suite.definition()
+    write_table(moved, {"apple": 6, "pear": 7})
+    assert table_suite(moved, "kind").definition() != suite.definition()
+
+
+def test_a_table_that_changed_after_the_suite_was_made_is_refused(tmp_path):
+    path = write_table(tmp_path / "fruit.csv", {"apple": 6, "pear": 6})
+    suite = table_suite(path, "kind")
+    write_table(path, {"apple": 7, "pear": 6})
+    with pytest.raises(DatasetError, match=r"fruit.csv' is not the file that the suite"):
+        suite.load("fruit")
+    path.unlink()
+    with pytest.raises(DatasetError, match="cannot be read"):
+        suite.load("fruit")
+
+
+@pytest.mark.parametrize("sizes", [{"apple": 9}, {"apple": 4, "pear": 4}])
+def test_a_table_that_cannot_be_dealt_into_folds_is_refused(tmp_path, sizes):
+    path = write_table(tmp_path / "fruit.csv", sizes)
+    with pytest.raises(DatasetError, match="at least two classes, one of them with 5 rows"):
+        table_suite(path, "kind", folds=5)
+
+
+def test_a_multi_label_dataset_is_refused(tmp_path):
+    path = tmp_path / "songs.csv"
+    path.write_text("tempo,label:calm,label:loud\n" + "90,1,0\n120,0,1\n" * 5)
+    with pytest.raises(DatasetError, match="multilabel table; the suite 'compare-songs' needs one"):
+        table_suite(path)
