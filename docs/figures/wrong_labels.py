@@ -6,10 +6,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from fuselearn.lab.figures import score_against_noise
-from fuselearn.lab.runner import run_suite
-from fuselearn.lab.store import ResultStore
-from fuselearn.lab.suites import get_suite
-from fuselearn.lab.summary import summarise
+from fuselearn.lab import ResultStore, get_suite, run_suite, summarise
 
 FIGURE = Path(__file__).with_suffix(".svg")
 
