@@ -20,7 +20,8 @@ def fit_whole_or_not(fit: Fit) -> Fit:
 
     @functools.wraps(fit)
     def wrapped(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
-        _forget(self)
+        if not getattr(self, "warm_start", False):
+            _forget(self)
         try:
             fit(self, X, *args, **kwargs)
             self._n_rows_ = count_rows(X)

@@ -59,25 +59,24 @@ def test_two_steps_by_hand():
     grown = 0.5 + first_gain * (0.5 * math.exp(0.5) * np.exp([0.0, 0.5]) - 0.5)
     np.testing.assert_allclose(script.asked[1][0], grown / grown.sum())
     assert [seed for _, seed in script.asked] == [7, 8]
-    assert result.components[1:] == ["model 1", "model 2"]
-    np.testing.assert_allclose(result.train_errors[:2], 0.25)
-    assert len(result.train_errors) == 3
+    assert result.models[1:] == ["model 1", "model 2"]
+    assert result.train_errors == [0.25, 0.25]
 
 
 def test_the_estimate_is_the_closed_form_sum():
     first, second = np.array([[0.0], [1.0]]), np.array([[1.0], [1.0]])
     script = Script((first, [0.0, 0.0], 0.25, 0.3), (second, [0.0, 0.0], 0.5, 0.3))
     result = run(script, [1, 2])
-    weights = closed_form_coefficients(result.gains)
+    weights = closed_form_coefficients(np.array(result.gains))
     estimate = weights[0] * np.array([[1.0], [0.0]]) + weights[1] * first + weights[2] * second
-    assert result.train_errors[-1] == pytest.approx(estimate.mean())
+    np.testing.assert_allclose(result.kf_m.state, estimate)
     assert weights.sum() == pytest.approx(1)
 
 
 def test_right_or_wrong_is_loss_of_nought_or_one():
     steps = [(np.zeros((2, 1)), [True, False], 0.25, 0.3)]
-    as_bool = run(Script(*steps), [1]).weights
-    as_float = run(Script((steps[0][0], [1.0, 0.0], 0.25, 0.3)), [1]).weights
+    as_bool = run(Script(*steps), [1]).kf_w.state
+    as_float = run(Script((steps[0][0], [1.0, 0.0], 0.25, 0.3)), [1]).kf_w.state
     np.testing.assert_allclose(as_bool, as_float)
     assert as_bool[0] > as_bool[1]
 
@@ -86,27 +85,43 @@ def test_linear_weights_by_hand():
     result = run(Script((np.zeros((2, 1)), [0.5, 0.0], 1.0, 0.3)), [1], linear=True)
     measured = np.array([0.75, 0.5]) / 1.25
     expected = 0.5 + 0.5 * (measured - 0.5)
-    np.testing.assert_allclose(result.weights, expected / expected.sum())
+    np.testing.assert_allclose(result.kf_w.state, expected / expected.sum())
 
 
 def test_a_model_no_better_than_guessing_is_measured_again_with_fresh_weights():
     good, bad = (np.zeros((2, 1)), [1.0, 0.0], 0.2, 0.3), (np.zeros((2, 1)), [1.0, 0.0], 0.2, 0.5)
     script = Script(good, bad, good)
     result = run(script, [10, 20], guessing_error=0.5)
-    assert result.resets.tolist() == [2]
+    assert result.resets == [2]
     assert [seed for _, seed in script.asked] == [10, 20, 21]
     np.testing.assert_array_equal(script.asked[2][0], [0.5, 0.5])
-    assert result.components[1:] == ["model 1", "model 3"]
+    assert result.models[1:] == ["model 1", "model 3"]
 
 
 def test_it_ends_once_the_gain_is_nought():
     sure = (np.zeros((2, 1)), [0.0, 0.0], 0.0, 0.0)
-    assert run(Script(sure, sure, sure), [1, 2, 3]).gains.tolist() == [1.0, 0.0]
+    assert run(Script(sure, sure, sure), [1, 2, 3]).gains == [1.0, 0.0]
 
 
 def test_process_noise_keeps_it_going():
     sure = (np.zeros((2, 1)), [0.0, 0.0], 0.0, 0.0)
-    assert run(Script(sure, sure, sure), [1, 2, 3], process_noise=0.1).gains.tolist() == [1.0, 1.0, 1.0]
+    assert run(Script(sure, sure, sure), [1, 2, 3], process_noise=0.1).gains == [1.0, 1.0, 1.0]
+
+
+def test_an_earlier_run_goes_on():
+    steps = [(rng.random((2, 1)), rng.random(2), *rng.random(2)) for rng in map(np.random.default_rng, range(5))]
+    whole = run(Script(*steps), [1, 2, 3, 4, 5], process_noise=0.1)
+    script = Script(*steps)
+    begun = run(script, [1, 2], process_noise=0.1)
+    ended = train_kfhe(begun, script.train, script, [3, 4, 5])
+    assert ended.gains == whole.gains
+    np.testing.assert_array_equal(ended.kf_w.state, whole.kf_w.state)
+    assert ended.models[1:] == whole.models[1:]
+
+
+def test_it_ends_when_told_to():
+    steps = [(np.zeros((2, 1)), [1.0, 0.0], 0.2, 0.3)] * 3
+    assert len(run(Script(*steps), [1, 2, 3], announce=lambda t, h: (t, h) == (2, "model 2")).gains) == 2
 
 
 def test_closed_form_by_hand():

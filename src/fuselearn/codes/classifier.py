@@ -17,7 +17,7 @@ from fuselearn._validation import are_counts, read_weights
 from fuselearn.codes.codebook import CodeBook, count_splits, exhaustive_code, min_distance, random_code, read_code
 from fuselearn.codes.decoding import DECODINGS, class_probabilities, codeword_distances
 from fuselearn.codes.search import search_code
-from fuselearn.ensembles.components import ComponentEnsemble, measure_all_rows
+from fuselearn.ensembles.components import ComponentEnsemble, as_decision, measure_all_rows
 from fuselearn.sensors import Component, Sensor, TreeComponent, TreeSensor
 from fuselearn.sensors.fusion import StoredComponents
 from fuselearn.sensors.tree import PackedTrees
@@ -166,10 +166,25 @@ class ErrorCorrectingCodeClassifier(ComponentEnsemble):
         -------
         array of shape (n_rows, n_classes)
         """
-        distances = codeword_distances(
+        return class_probabilities(self._distances(X), self.code_book_.shape[1], self.decoding)
+
+    def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return minus the distances to the codewords, or for two classes by how much the second one is nearer.
+
+        Parameters
+        ----------
+        X : {array-like, DataFrame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+        """
+        return as_decision(-self._distances(X))
+
+    def _distances(self, X: Any) -> npt.NDArray[np.float64]:
+        return codeword_distances(
             self.predict_bits(X), self.code_book_, self.decoding, least_probability=self._least_probability_
         )
-        return class_probabilities(distances, self.code_book_.shape[1], self.decoding)
 
     def predict_bits(self, X: Any) -> npt.NDArray[np.float64]:
         """Predict the probability of a 1 in each bit of a row's codeword.

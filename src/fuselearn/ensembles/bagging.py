@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
@@ -16,8 +17,8 @@ from fuselearn._parameters import check_choice, check_whole_number
 from fuselearn._random import make_generator
 from fuselearn._validation import clip_probabilities
 from fuselearn.ensembles.bags import BagPlan, plan_bags
-from fuselearn.ensembles.components import ComponentEnsemble
-from fuselearn.ensembles.out_of_bag import KnownClasses, read_scoring, score_known
+from fuselearn.ensembles.components import ComponentEnsemble, read_class_weights, refuse_other_size
+from fuselearn.ensembles.out_of_bag import read_scoring
 from fuselearn.ensembles.samme import choose_frequent, frequent_first
 from fuselearn.sensors import Component, Sensor, TreeComponent, TreeSensor
 from fuselearn.sensors.fusion import component_scores
@@ -57,6 +58,17 @@ class BaggedClassifier(ComponentEnsemble):
     oob_score : bool, str or callable, default=False
         Whether to compute the out-of-bag votes and their accuracy. Or another score: the name of a scorer of
         scikit-learn, such as ``"neg_log_loss"``, a scorer, or a metric ``metric(y_true, y_pred)``.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, by which sample weights are multiplied. "balanced" means n_samples / (n_classes * number
+        of samples of the class).
+    warm_start : bool, default=False
+        Whether ``fit`` keeps the classifiers of the call before and adds to them, on the same data. With an integer as
+        ``random_state`` the result is that of a single ``fit``.
+    callback : callable or None, default=None
+        ``callback(number, classifier)`` is called after each classifier is trained, counted from 1. Training ends if it
+        returns True.
+    verbose : int, default=0
+        1 prints ten lines of progress, 2 a line per classifier.
     random_state : int, RandomState or None, default=None
         Seed of the samples and of the base learners.
     n_jobs : int or None, default=None
@@ -81,6 +93,8 @@ class BaggedClassifier(ComponentEnsemble):
         Shares of the out-of-bag votes; NaN for rows that were in every sample.
     oob_prediction_ : array of shape (n_rows,)
         Classes with the largest share; the most frequent class for rows that were in every sample.
+    feature_importances_ : array of shape (n_features_in_,)
+        Mean of the classifiers' importances; if they have any, as trees do.
 
     Notes
     -----
@@ -103,6 +117,8 @@ class BaggedClassifier(ComponentEnsemble):
     0.94
     """
 
+    _features_: npt.NDArray[np.intp]
+
     def __init__(
         self,
         estimator: BaseEstimator | None = None,
@@ -113,6 +129,10 @@ class BaggedClassifier(ComponentEnsemble):
         bootstrap: bool = True,
         vote: str = "class",
         oob_score: bool | str | Callable[..., float] = False,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        callback: Callable[[int, Any], Any] | None = None,
+        verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -123,6 +143,10 @@ class BaggedClassifier(ComponentEnsemble):
         self.bootstrap = bootstrap
         self.vote = vote
         self.oob_score = oob_score
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.callback = callback
+        self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -147,6 +171,7 @@ class BaggedClassifier(ComponentEnsemble):
         n_estimators = check_whole_number("n_estimators", self.n_estimators, 1)
         check_choice("vote", self.vote, ("class", "probability"))
         scorer = read_scoring(self.oob_score, "accuracy")
+        n_before = self._check_warm_start(n_estimators)
         sensor, truth = self._bind(X, y)
         plan = plan_bags(
             X,
@@ -155,30 +180,41 @@ class BaggedClassifier(ComponentEnsemble):
             max_samples=self.max_samples,
             max_features=self.max_features,
             bootstrap=self.bootstrap,
-            sample_weight=sample_weight,
+            sample_weight=read_class_weights(self.class_weight, sample_weight, X, self.classes_[truth]),
         )
         if scorer is not None and not plan.leaves_rows_out:
-            raise ValueError("oob_score needs rows to be left out: set bootstrap=True or max_samples below 1.")
+            raise ValueError("oob_score needs samples to be left out: set bootstrap=True or max_samples below 1.")
 
+        components = list(self._components_) if n_before else []
+        features = list(self._features_) if n_before else []
+        votes = vars(self).get("_oob_votes_", np.zeros((sensor.n_rows, sensor.n_classes)))
+        refuse_other_size(len(votes), sensor.n_rows)
         out_of_bag = None if scorer is None else self.vote
-        seeds = make_generator(self.random_state).integers(2**63, size=n_estimators)
+        seeds = make_generator(self.random_state).integers(2**63, size=n_estimators)[n_before:]
         prefer = "processes"
         if isinstance(sensor, TreeSensor):
             prefer = "threads"
             sensor.n_threads = 1  # trees are grown side by side instead
-        trained = Parallel(n_jobs=self.n_jobs, prefer=prefer)(
+        trained = Parallel(n_jobs=self.n_jobs, prefer=prefer, return_as="generator")(
             delayed(_train_one)(sensor, plan, out_of_bag, seed) for seed in seeds
         )
-        components = [part.component for part in trained]
-        self._features_ = np.array([part.features for part in trained])
+        for part in trained:
+            components.append(part.component)
+            features.append(part.features)
+            votes[part.left_out] += part.scores
+            if self._announce(len(components), n_estimators, part.component):
+                with warnings.catch_warnings():  # joblib counts the tasks that are given up
+                    warnings.simplefilter("ignore", UserWarning)
+                    trained.close()
+                break
+        self._features_ = np.array(features)
         self.class_order_ = frequent_first(truth, sensor.n_classes)
+        coefficients = np.full(len(components), 1.0 / len(components))
+        self._adopt(components, coefficients, np.full(len(components), self.vote == "class"))
         if scorer is not None:
-            self._keep_out_of_bag(trained, sensor.n_rows)
-            covered = ~np.isnan(self.oob_decision_function_[:, 0])
-            known = KnownClasses(self.oob_prediction_[covered], self.oob_decision_function_[covered], self.classes_)
-            self.oob_score_ = score_known(scorer, known, self.classes_[truth[covered]])
-        coefficients = np.full(n_estimators, 1.0 / n_estimators)
-        self._adopt(components, coefficients, np.full(n_estimators, self.vote == "class"))
+            self._keep_out_of_bag(scorer, votes, truth)
+        if scorer is not None and self.warm_start:
+            self._oob_votes_ = votes
         return self
 
     @property
@@ -186,16 +222,6 @@ class BaggedClassifier(ComponentEnsemble):
         """Columns of each classifier."""
         check_is_fitted(self)
         return list(self._features_)
-
-    def _keep_out_of_bag(self, trained: list[Trained], n_rows: int) -> None:
-        votes = np.zeros((n_rows, len(self.classes_)))
-        for part in trained:
-            votes[part.left_out] += part.scores
-        total = votes.sum(axis=1)
-        has_votes = total > 0
-        self.oob_decision_function_ = np.full_like(votes, np.nan)
-        self.oob_decision_function_[has_votes] = votes[has_votes] / total[has_votes, None]
-        self.oob_prediction_ = self.classes_[self._choose(votes)]
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Give each class its share of the votes, or the mean of the classifiers' probabilities.
@@ -224,7 +250,7 @@ def _train_one(sensor: Sensor, plan: BagPlan, out_of_bag: str | None, seed: int)
         )
         if not isinstance(component, TreeComponent) or component.tree.n_leaves > 1:
             break
-    left_out, scores = np.flatnonzero(counts == 0), np.empty((0, sensor.n_classes))
+    left_out, scores = np.flatnonzero(counts == 0), np.zeros((1, sensor.n_classes))
     if out_of_bag is not None:
         scores = component_scores(component, out_of_bag == "class", sensor.n_classes)[left_out]
     component.unbind()  # or the training data would travel back from a worker process with each component

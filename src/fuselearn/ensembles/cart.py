@@ -220,12 +220,7 @@ class CARTClassifier(TableClassifier):
     @property
     def feature_importances_(self) -> npt.NDArray[np.float64]:
         """Impurity removed by each column's splits, less what is put down to chance, as shares that sum to one."""
-        check_is_fitted(self)
-        nodes = self.tree_.nodes
-        is_split = nodes["feature"] >= 0
-        gains = np.zeros(self.n_features_in_)
-        np.add.at(gains, nodes["feature"][is_split], nodes["gain"][is_split])
-        return gains / gains.sum() if gains.any() else gains
+        return tree_importances(self.tree_, self.n_features_in_)
 
     def export_text(self, *, decimals: int = 2) -> str:
         """Write the tree out, one line per node.
@@ -272,6 +267,14 @@ class CARTClassifier(TableClassifier):
         is_left = (words >> (numbers % 32).astype(np.uint32)) & 1 == 1
         left, right = (", ".join(map(str, levels[side])) for side in (is_left, ~is_left))
         return "{" + left + "}", "{" + right + "}"
+
+
+def tree_importances(tree: Tree, n_features: int) -> npt.NDArray[np.float64]:
+    """Return the impurity removed by each feature's splits, as shares that sum to one."""
+    is_split = tree.nodes["feature"] >= 0
+    gains = np.zeros(n_features)
+    np.add.at(gains, tree.nodes["feature"][is_split], tree.nodes["gain"][is_split])
+    return gains / gains.sum() if gains.any() else gains
 
 
 def wrap_tree(

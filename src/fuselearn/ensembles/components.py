@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, is_classifier
+from sklearn.dummy import DummyClassifier
 from sklearn.utils import get_tags
+from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._messages import show
 from fuselearn._parameters import count_threads
-from fuselearn._validation import are_counts, validate_rows
-from fuselearn.ensembles.cart import CARTClassifier, bind_tree, wrap_tree
+from fuselearn._validation import are_counts, clip_probabilities, read_weights, validate_rows
+from fuselearn.ensembles.cart import CARTClassifier, bind_tree, tree_importances, wrap_tree
+from fuselearn.ensembles.out_of_bag import KnownClasses, Scorer, score_known
 from fuselearn.ensembles.table_classifier import TableClassifier
 from fuselearn.sensors import (
     Component,
@@ -25,6 +28,7 @@ from fuselearn.sensors import (
     WeightedSum,
     draw_counts,
 )
+from fuselearn.sensors.fusion import component_scores
 
 
 class ComponentEnsemble(TableClassifier):
@@ -34,8 +38,14 @@ class ComponentEnsemble(TableClassifier):
     """
 
     estimator: BaseEstimator | None
+    warm_start: bool = False
+    verbose: int = 0
+    callback: Callable[[int, Any], Any] | None = None
     n_jobs: int | None
     coefficients_: npt.NDArray[np.float64]
+    oob_score_: float
+    oob_decision_function_: npt.NDArray[np.float64]
+    oob_prediction_: npt.NDArray[Any]
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn what the estimator can take."""
@@ -52,17 +62,23 @@ class ComponentEnsemble(TableClassifier):
 
     def _bind(self, X: Any, y: Any) -> tuple[Sensor, npt.NDArray[np.int32]]:
         """Check the data and bind it to the base learner; give the sensor and the class numbers."""
-        base = self._default_estimator() if self.estimator is None else self.estimator
+        base = self._base()
+        earlier = vars(self).get("classes_"), vars(self).get("n_features_in_")  # of a fit that is continued
         if isinstance(base, CARTClassifier):
             matrix, n_categories = self._read_training_table(X)
             target = self._read_target(y, len(matrix))
-            return bind_tree(base, matrix, n_categories, target, len(self.classes_), self.n_jobs), target
-        if not (hasattr(base, "get_params") and is_classifier(base)):
+            sensor: Sensor = bind_tree(base, matrix, n_categories, target, len(self.classes_), self.n_jobs)
+        elif hasattr(base, "get_params") and is_classifier(base):
+            X = validate_rows(self, X, reset=True)
+            self._coder_ = None
+            target = self._read_target(y, X.shape[0])
+            sensor = EstimatorSensor(X, self.classes_[target], self.classes_, base)
+        else:
             raise TypeError(f"estimator must be a classifier or None, not {show(base)}.")
-        X = validate_rows(self, X, reset=True)
-        self._coder_ = None
-        target = self._read_target(y, X.shape[0])
-        return EstimatorSensor(X, self.classes_[target], self.classes_, base), target
+        classes, n_features = earlier
+        if classes is not None and not (np.array_equal(classes, self.classes_) and n_features == self.n_features_in_):
+            raise ValueError("With warm_start=True, X and y must have the features and classes of the fit before.")
+        return sensor, target
 
     def _adopt(
         self,
@@ -73,8 +89,97 @@ class ComponentEnsemble(TableClassifier):
         """Keep trained components, the weight of each in the sum, and whether it counts with its vote."""
         for component in components:
             component.unbind()
+        self.__dict__.pop("estimators_", None)  # those of an earlier fit, if it is continued
         self.coefficients_ = coefficients
         self._fused_ = WeightedSum(components, coefficients, by_class, len(self.classes_))
+
+    def __len__(self) -> int:
+        """Return the number of fitted members."""
+        check_is_fitted(self)
+        return len(self._components_)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Iterate over the fitted members."""
+        return iter(self.estimators_)
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return one fitted member, or several by a slice."""
+        return self.estimators_[index]
+
+    @property
+    def feature_importances_(self) -> npt.NDArray[np.float64]:
+        """Mean of the members' importances, weighted by their coefficients, as shares that sum to one.
+
+        Only if the members have any: trees, for example.
+        """
+        check_is_fitted(self)
+        coefficients = getattr(self, "coefficients_", np.ones(len(self)))
+        total = np.zeros(self.n_features_in_)
+        for component, coefficient in zip(self._components_, coefficients, strict=True):
+            total += coefficient * self._importances(component)
+        return total / total.sum() if total.any() else total
+
+    def _importances(self, component: Any) -> npt.NDArray[np.float64]:
+        if isinstance(component, TreeComponent):
+            return tree_importances(component.tree, self.n_features_in_)
+        importances = np.zeros(self.n_features_in_)
+        if not isinstance(component.model, DummyClassifier):  # that of a sample with a single class
+            features = slice(None) if component.features is None else component.features
+            importances[features] = component.model.feature_importances_
+        return importances
+
+    def _announce(self, number: int, total: int, component: Component) -> bool:
+        """Print progress and call back after a member is trained; return whether training shall end."""
+        if self.verbose and (self.verbose > 1 or number == total or number % max(1, total // 10) == 0):
+            print(f"[{type(self).__name__}] {number} of {total} members are trained.", flush=True)
+        if self.callback is None:
+            return False
+        answer = self.callback(number, self._as_estimator(component, self._base()))
+        return isinstance(answer, bool | np.bool_) and bool(answer)
+
+    def _check_warm_start(self, n_wanted: int, needed: str = "_fused_") -> int:
+        """Return the number of members that an earlier fit has left, if it is to be continued."""
+        if not (self.warm_start and hasattr(self, "_fused_")):
+            return 0
+        if not hasattr(self, needed):
+            raise ValueError("warm_start=True continues a fit with warm_start=True only: set it before the first fit.")
+        if n_wanted < len(self):
+            raise ValueError(
+                f"n_estimators is {n_wanted}, but with warm_start=True the ensemble has {len(self)} members already."
+            )
+        return len(self)
+
+    def _keep_out_of_bag(self, scorer: Scorer, votes: npt.NDArray[np.float64], truth: npt.NDArray[np.int32]) -> None:
+        """Keep the votes of the members that have not seen a sample, as shares, and their score."""
+        total = votes.sum(axis=1)
+        covered = total > 0
+        self.oob_decision_function_ = np.full_like(votes, np.nan)
+        self.oob_decision_function_[covered] = clip_probabilities(votes[covered] / total[covered, None])
+        self.oob_prediction_ = self.classes_[self._choose(votes)]
+        known = KnownClasses(self.oob_prediction_[covered], self.oob_decision_function_[covered], self.classes_)
+        self.oob_score_ = score_known(scorer, known, self.classes_[truth[covered]])
+
+    def _score_left_out(
+        self, scorer: Scorer, X: Any, truth: npt.NDArray[np.int32], left_out: dict[int, npt.NDArray[np.intp]]
+    ) -> None:
+        """Score the votes for the samples that each new member, by its position, has not seen."""
+        self._left_out_ = getattr(self, "_left_out_", {}) | left_out
+        self._keep_out_of_bag(scorer, self._sum_left_out(X, self._left_out_), truth)
+        if not self.warm_start:
+            del self._left_out_
+
+    def _sum_left_out(self, X: Any, left_out: Mapping[int, npt.NDArray[np.intp]]) -> npt.NDArray[np.float64]:
+        """Sum the weighted votes of the members, by their positions, for the samples that each has not seen."""
+        rows = self._read_rows(X)
+        total = np.zeros((rows.shape[0], len(self.classes_)))
+        for position, outside in left_out.items():
+            by_class = self._fused_.by_class[position]
+            scores = component_scores(self._components_[position], by_class, len(self.classes_), rows)
+            total[outside] += self.coefficients_[position] * scores[outside]
+        return total
+
+    def _base(self) -> Any:
+        return self._default_estimator() if self.estimator is None else self.estimator
 
     @property
     def _components_(self) -> Sequence[Component]:
@@ -84,8 +189,7 @@ class ComponentEnsemble(TableClassifier):
     def estimators_(self) -> list[Any]:
         """The fitted components, as estimators of their own."""
         check_is_fitted(self)
-        base = self._default_estimator() if self.estimator is None else self.estimator
-        return [self._as_estimator(component, base) for component in self._components_]
+        return [self._as_estimator(component, self._base()) for component in self._components_]
 
     def _as_estimator(self, component: Any, base: Any) -> Any:
         if not isinstance(component, TreeComponent):
@@ -105,6 +209,30 @@ class ComponentEnsemble(TableClassifier):
         """Sum up what the components say about new rows."""
         rows = self._read_rows(X)
         return self._fused_.scores(rows, count_threads(self.n_jobs))
+
+
+def read_class_weights(
+    class_weight: Any, sample_weight: Any, X: Any, y: npt.NDArray[Any]
+) -> npt.NDArray[np.float64] | None:
+    """Check sample weights and multiply them by the weights of the classes; None if neither is given."""
+    weights = read_weights(sample_weight, X, len(y))
+    if class_weight is None:
+        return weights
+    if not (isinstance(class_weight, Mapping) or (isinstance(class_weight, str) and class_weight == "balanced")):
+        raise ValueError(f"class_weight must be a dict, 'balanced' or None, not {show(class_weight)}.")
+    by_class = compute_sample_weight(class_weight, y)
+    return read_weights(by_class if weights is None else weights * by_class, X, len(y))
+
+
+def refuse_other_size(n_before: int, n_samples: int) -> None:
+    """Refuse to continue a fit on another number of samples."""
+    if n_before != n_samples:
+        raise ValueError(f"With warm_start=True, X must have the {n_before} samples of the last fit, not {n_samples}.")
+
+
+def as_decision(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return scores in the form of scikit-learn's ``decision_function``: for two classes, the lead of the second."""
+    return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
 
 def measure_all_rows(sensor: Sensor, sample_weight: npt.NDArray[np.float64] | None, seed: int) -> Component:

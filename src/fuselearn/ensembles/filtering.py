@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -69,20 +69,27 @@ class Truth:
         return Measurement(z, loss, float(self.shares @ loss), self.error(scores), self.error(y))
 
 
-class FilterRun(NamedTuple):
-    """The models and the trace of the filters."""
+@dataclass
+class FilterRun:
+    """Both filters, the models that they have taken in, and the trace of it."""
 
-    components: list[Any]
-    gains: Weights
-    variances: Weights
-    errors: Weights
-    train_errors: Weights
-    resets: npt.NDArray[np.int64]
-    weights: Weights
+    kf_m: KalmanFilter
+    kf_w: KalmanFilter
+    models: list[Any]
+    gains: list[float] = field(default_factory=list)
+    variances: list[float] = field(default_factory=list)
+    errors: list[float] = field(default_factory=list)
+    train_errors: list[float] = field(default_factory=list)
+    resets: list[int] = field(default_factory=list)
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the last gain was 0: then no measurement can change the estimate any more."""
+        return bool(self.gains) and self.gains[-1] == 0.0
 
 
 def train_kfhe(
-    h_0: Any,
+    start: Any,
     train: Callable[[Weights, int], Any],
     truth: Truth,
     seeds: list[int],
@@ -90,13 +97,14 @@ def train_kfhe(
     linear: bool = False,
     guessing_error: float = math.inf,
     process_noise: float = 0.0,
+    announce: Callable[[int, Any], bool] = lambda t, h: False,
 ) -> FilterRun:
     """Train one model per seed, each on a sample drawn by the weights of kf-w, and fuse them by kf-m.
 
     Parameters
     ----------
-    h_0 : Component
-        The model trained on all samples; its scores are the first estimate.
+    start : Component or FilterRun
+        h_0, the model trained on all samples, whose scores are the first estimate; or an earlier run to continue.
     train : callable
         ``train(weights, seed)`` returns a model trained on samples drawn by the weights.
     truth : Truth
@@ -109,42 +117,38 @@ def train_kfhe(
         A model with at least this error is discarded, once, and replaced by one drawn with the initial weights.
     process_noise : float
         Variance added to both filters by each time update.
+    announce : callable
+        ``announce(t, h)`` is called after each measurement; training ends if it returns True.
     """
-    models, gains, variances, errors, train_errors, resets = [h_0], [], [], [], [], []
-    kf_m = KalmanFilter(h_0.scores(), process_noise=process_noise)
-    kf_w = KalmanFilter(truth.shares, process_noise=process_noise)
-    for t, seed in enumerate(seeds, start=1):
+    run = start
+    if not isinstance(start, FilterRun):
+        h_0, noise = start, process_noise
+        run = FilterRun(KalmanFilter(h_0.scores(), 1.0, noise), KalmanFilter(truth.shares, 1.0, noise), [h_0])
+    kf_m, kf_w = run.kf_m, run.kf_w
+    for t, seed in enumerate([] if run.is_certain else seeds, start=len(run.models)):
         kf_m.predict()
         kf_w.predict()
 
         h = train(kf_w.state, seed)
         measured = truth.measure(kf_m.state, h)
-        train_errors.append(measured.estimate_error)
+        run.train_errors.append(measured.estimate_error)
         if measured.model_error >= guessing_error:
-            kf_w = KalmanFilter(truth.shares, process_noise=process_noise)
+            kf_w.state[:], kf_w.variance = truth.shares, 1.0
             h = train(kf_w.state, seed + 1)
             measured = truth.measure(kf_m.state, h)
-            resets.append(t)
+            run.resets.append(t)
 
         kf_m.update(measured.z, measured.error)
         kf_w.update(measure_weights(kf_w.state, measured.loss, truth.shares, linear), measured.error)
         normalise(kf_w.state)
 
-        models.append(h)
-        gains.append(kf_m.gain)
-        variances.append(kf_m.variance)
-        errors.append(measured.error)
-        if kf_m.gain == 0.0:  # the estimate is certain: no measurement can change it any more
+        run.models.append(h)
+        run.gains.append(kf_m.gain)
+        run.variances.append(kf_m.variance)
+        run.errors.append(measured.error)
+        if announce(t, h) or run.is_certain:
             break
-    return FilterRun(
-        components=models,
-        gains=np.array(gains),
-        variances=np.array(variances),
-        errors=np.array(errors),
-        train_errors=np.array([*train_errors, truth.error(kf_m.state)]),
-        resets=np.array(resets, dtype=np.int64),
-        weights=kf_w.state,
-    )
+    return run
 
 
 def closed_form_coefficients(gains: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -174,14 +178,14 @@ class FilterTrace:
     resets_: npt.NDArray[np.int64]
     weights_: Weights
 
-    def _keep_trace(self, run: FilterRun) -> None:
+    def _keep_trace(self, run: FilterRun, truth: Truth) -> None:
         self.n_iter_ = len(run.gains)
-        self.gains_ = run.gains
-        self.variances_ = run.variances
-        self.measurement_errors_ = run.errors
-        self.train_errors_ = run.train_errors
-        self.resets_ = run.resets
-        self.weights_ = run.weights
+        self.gains_ = np.array(run.gains)
+        self.variances_ = np.array(run.variances)
+        self.measurement_errors_ = np.array(run.errors)
+        self.train_errors_ = np.array([*run.train_errors, truth.error(run.kf_m.state)])
+        self.resets_ = np.array(run.resets, dtype=np.int64)
+        self.weights_ = run.kf_w.state
 
     def plot_trace(self) -> Figure:
         """Draw the filter at work: gain, variance, measurement error and training error per measurement.

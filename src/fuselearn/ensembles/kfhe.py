@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -14,11 +14,19 @@ from sklearn.base import BaseEstimator
 from fuselearn._fitting import fit_whole_or_not
 from fuselearn._parameters import check_choice, check_number, check_whole_number
 from fuselearn._random import make_generator
-from fuselearn._validation import clip_probabilities, read_weights
+from fuselearn._validation import clip_probabilities
 from fuselearn.engines.fusing import compare_votes
 from fuselearn.ensembles.cart import CARTClassifier
-from fuselearn.ensembles.components import ComponentEnsemble, error_of_guessing, measure_all_rows
+from fuselearn.ensembles.components import (
+    ComponentEnsemble,
+    as_decision,
+    error_of_guessing,
+    measure_all_rows,
+    read_class_weights,
+    refuse_other_size,
+)
 from fuselearn.ensembles.filtering import (
+    FilterRun,
     FilterTrace,
     Measurement,
     Scores,
@@ -26,8 +34,9 @@ from fuselearn.ensembles.filtering import (
     closed_form_coefficients,
     train_kfhe,
 )
+from fuselearn.ensembles.out_of_bag import read_scoring
 from fuselearn.filters import Halfway
-from fuselearn.sensors import Component
+from fuselearn.sensors import Component, draw_covering_counts
 from fuselearn.sensors.fusion import component_scores
 
 
@@ -82,6 +91,21 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble):
     process_noise : float, default=0.0
         Variance added to both filters before each measurement. Above 0 later classifiers keep more influence, and
         training does not end early.
+    oob_score : bool, str or callable, default=False
+        Whether to score the votes of the classifiers that have not seen a sample, by their accuracy. Or another score:
+        the name of a scorer of scikit-learn, such as ``"neg_log_loss"``, a scorer, or a metric
+        ``metric(y_true, y_pred)``.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, by which sample weights are multiplied. "balanced" means n_samples / (n_classes * number
+        of samples of the class).
+    warm_start : bool, default=False
+        Whether ``fit`` keeps the classifiers of the call before and adds to them, on the same data. With an integer as
+        ``random_state`` the result is that of a single ``fit``.
+    callback : callable or None, default=None
+        ``callback(number, classifier)`` is called after each classifier is trained, counted from 1. Training ends if it
+        returns True.
+    verbose : int, default=0
+        1 prints ten lines of progress, 2 a line per classifier.
     random_state : int, RandomState or None, default=None
         Seed of the samples and of the base learners.
     n_jobs : int or None, default=None
@@ -111,6 +135,15 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble):
         Final row weights; large ones mark rows that the ensemble cannot explain.
     coefficients_ : array of shape (n_iter_ + 1,)
         Weight of each classifier in the ensemble; they sum to 1.
+    oob_score_ : float
+        Accuracy, or other score, of the out-of-bag votes, over the samples that have any; if ``oob_score`` is set, as
+        the next two.
+    oob_decision_function_ : array of shape (n_samples, n_classes)
+        Shares of the weighted out-of-bag votes; NaN for samples that every classifier has seen.
+    oob_prediction_ : array of shape (n_samples,)
+        Classes with the largest share.
+    feature_importances_ : array of shape (n_features_in_,)
+        Mean of the classifiers' importances, weighted by ``coefficients_``; if they have any, as trees do.
 
     References
     ----------
@@ -127,6 +160,8 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble):
     0.96
     """
 
+    _run_: FilterRun
+
     def __init__(
         self,
         estimator: BaseEstimator | None = None,
@@ -136,6 +171,11 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble):
         vote: str = "class",
         reset: bool = True,
         process_noise: float = 0.0,
+        oob_score: bool | str | Callable[..., float] = False,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        callback: Callable[[int, Any], Any] | None = None,
+        verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -145,6 +185,11 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble):
         self.vote = vote
         self.reset = reset
         self.process_noise = process_noise
+        self.oob_score = oob_score
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.callback = callback
+        self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -173,24 +218,47 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble):
         check_choice("weighting", self.weighting, ("exponential", "linear"))
         check_choice("vote", self.vote, ("class", "probability"))
         check_number("process_noise", self.process_noise, 0.0)
+        scorer = read_scoring(self.oob_score, "accuracy")
+        n_before = self._check_warm_start(n_estimators + 1, "_run_")
         sensor, classes = self._bind(X, y)
-        sample_weight = read_weights(sample_weight, X, sensor.n_rows)
+        sample_weight = read_class_weights(self.class_weight, sample_weight, X, self.classes_[classes])
         weights = np.ones(sensor.n_rows) if sample_weight is None else sample_weight
+        truth = ClassTruth(weights / weights.sum(), classes, self.vote)
         seeds = make_generator(self.random_state).integers(2**62, size=n_estimators + 1).tolist()
+        left_out: dict[int, npt.NDArray[np.intp]] = {}
+
+        def train(weights: Scores, seed: int) -> Component:
+            h = sensor.measure_sample(weights, seed, cover=True)
+            if scorer is not None:
+                counts = draw_covering_counts(seed, weights, sensor.n_rows, classes, sensor.n_classes)
+                left_out[id(h)] = np.flatnonzero(counts == 0)
+            return h
+
         run = train_kfhe(
-            measure_all_rows(sensor, sample_weight, seeds[0]),
-            lambda weights, seed: sensor.measure_sample(weights, seed, cover=True),
-            ClassTruth(weights / weights.sum(), classes, self.vote),
-            seeds[1:],
+            self._earlier_run(sensor.n_rows) if n_before else measure_all_rows(sensor, sample_weight, seeds[0]),
+            train,
+            truth,
+            seeds[max(1, n_before) :],
             linear=self.weighting == "linear",
             guessing_error=error_of_guessing(sensor.n_classes) if self.reset else math.inf,
             process_noise=self.process_noise,
+            announce=lambda t, h: self._announce(t, n_estimators, h),
         )
-        self._keep_trace(run)
-        by_class = np.full(len(run.components), self.vote == "class")
+        self._keep_trace(run, truth)
+        by_class = np.full(len(run.models), self.vote == "class")
         by_class[0] = False
-        self._adopt(run.components, closed_form_coefficients(run.gains), by_class)
+        self._adopt(run.models, closed_form_coefficients(self.gains_), by_class)
+        if scorer is not None:
+            positions = {t: left_out[id(h)] for t, h in enumerate(run.models) if id(h) in left_out}
+            self._score_left_out(scorer, X, classes, positions)
+        if self.warm_start:
+            self._run_ = replace(run, models=[])
         return self
+
+    def _earlier_run(self, n_samples: int) -> FilterRun:
+        """Return the filters as the last fit has left them, to be continued."""
+        refuse_other_size(len(self.weights_), n_samples)
+        return replace(self._run_, models=list(self._components_))
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Predict class scores: the estimate of the model filter, carried over to new rows.
@@ -205,6 +273,19 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble):
             Rows sum to one; columns are in the order of ``classes_``.
         """
         return clip_probabilities(self._fused_scores(X))
+
+    def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the class scores, or for two classes by how much the second one leads.
+
+        Parameters
+        ----------
+        X : {array-like, DataFrame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+        """
+        return as_decision(self.predict_proba(X))
 
     def staged_predict_proba(self, X: Any) -> Iterator[npt.NDArray[np.float64]]:
         """Predict class scores after the first classifier and after each measurement.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -13,9 +13,16 @@ from sklearn.utils.validation import check_is_fitted
 from fuselearn._fitting import fit_whole_or_not
 from fuselearn._parameters import check_whole_number
 from fuselearn._random import make_generator
-from fuselearn._validation import clip_probabilities, read_weights
-from fuselearn.ensembles.components import ComponentEnsemble, error_of_guessing
-from fuselearn.sensors import Component, Sensor, TreeComponent
+from fuselearn._validation import clip_probabilities
+from fuselearn.ensembles.components import (
+    ComponentEnsemble,
+    as_decision,
+    error_of_guessing,
+    read_class_weights,
+    refuse_other_size,
+)
+from fuselearn.ensembles.out_of_bag import read_scoring
+from fuselearn.sensors import Component, Sensor, TreeComponent, draw_covering_counts
 from fuselearn.sensors.fusion import component_scores
 from fuselearn.sensors.sampling import MOST_TRIES
 
@@ -38,6 +45,21 @@ class SAMMEClassifier(ComponentEnsemble):
         Base learner: any scikit-learn classifier. None means ``CARTClassifier()``.
     n_estimators : int, default=100
         Number of classifiers.
+    oob_score : bool, str or callable, default=False
+        Whether to score the votes of the classifiers that have not seen a sample, by their accuracy. Or another score:
+        the name of a scorer of scikit-learn, such as ``"neg_log_loss"``, a scorer, or a metric
+        ``metric(y_true, y_pred)``.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, by which sample weights are multiplied. "balanced" means n_samples / (n_classes * number
+        of samples of the class).
+    warm_start : bool, default=False
+        Whether ``fit`` keeps the classifiers of the call before and adds to them, on the same data. With an integer as
+        ``random_state`` the result is that of a single ``fit``.
+    callback : callable or None, default=None
+        ``callback(number, classifier)`` is called after each classifier is trained, counted from 1. Training ends if it
+        returns True.
+    verbose : int, default=0
+        1 prints ten lines of progress, 2 a line per classifier.
     random_state : int, RandomState or None, default=None
         Seed of the samples and of the base learners.
     n_jobs : int or None, default=None
@@ -52,6 +74,15 @@ class SAMMEClassifier(ComponentEnsemble):
     estimators_ : list of classifiers
     coefficients_ : array of shape (n_estimators,)
         alpha of each classifier.
+    oob_score_ : float
+        Accuracy, or other score, of the out-of-bag votes, over the samples that have any; if ``oob_score`` is set, as
+        the next two.
+    oob_decision_function_ : array of shape (n_samples, n_classes)
+        Shares of the weighted out-of-bag votes; NaN for samples that every classifier has seen.
+    oob_prediction_ : array of shape (n_samples,)
+        Classes with the largest share.
+    feature_importances_ : array of shape (n_features_in_,)
+        Mean of the classifiers' importances, weighted by ``coefficients_``; if they have any, as trees do.
     estimator_errors_ : array of shape (n_estimators,)
         Weighted error of each classifier.
     resets_ : array of int
@@ -78,16 +109,31 @@ class SAMMEClassifier(ComponentEnsemble):
     1.0
     """
 
+    estimator_errors_: npt.NDArray[np.float64]
+    resets_: npt.NDArray[np.int64]
+    weights_: npt.NDArray[np.float64]
+    _generator_: np.random.Generator
+
     def __init__(
         self,
         estimator: BaseEstimator | None = None,
         n_estimators: int = 100,
         *,
+        oob_score: bool | str | Callable[..., float] = False,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        callback: Callable[[int, Any], Any] | None = None,
+        verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
+        self.oob_score = oob_score
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.callback = callback
+        self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -110,19 +156,30 @@ class SAMMEClassifier(ComponentEnsemble):
             The fitted ensemble itself.
         """
         n_estimators = check_whole_number("n_estimators", self.n_estimators, 1)
+        scorer = read_scoring(self.oob_score, "accuracy")
+        n_before = self._check_warm_start(n_estimators, "_generator_")
         sensor, truth = self._bind(X, y)
-        sample_weight = read_weights(sample_weight, X, sensor.n_rows)
-        rng = make_generator(self.random_state)
+        sample_weight = read_class_weights(self.class_weight, sample_weight, X, self.classes_[truth])
         initial = np.ones(sensor.n_rows) if sample_weight is None else sample_weight
         initial = initial / initial.sum()
         guessing_error = error_of_guessing(sensor.n_classes)
 
-        weights = initial.copy()
+        rng, weights = make_generator(self.random_state), initial.copy()
         components: list[Component] = []
-        alphas, errors, resets = [], [], []
-        for t in range(1, n_estimators + 1):
-            component = _measure_with_split(sensor, weights, rng)
+        alphas: list[float] = []
+        errors: list[float] = []
+        resets: list[int] = []
+        left_out: dict[int, npt.NDArray[np.intp]] = {}
+        if n_before:
+            refuse_other_size(len(self.weights_), sensor.n_rows)
+            rng, weights, components = self._generator_, self.weights_, list(self._components_)
+            alphas, errors, resets = self.coefficients_.tolist(), self.estimator_errors_.tolist(), self.resets_.tolist()
+        for t in range(n_before + 1, n_estimators + 1):
+            component, seed = _measure_with_split(sensor, weights, rng)
             components.append(component)
+            if scorer is not None:
+                counts = draw_covering_counts(seed, weights, sensor.n_rows, truth, sensor.n_classes, 1)
+                left_out[t - 1] = np.flatnonzero(counts == 0)
             wrong = component.votes() != truth
             error = float(weights @ wrong)
             errors.append(error)
@@ -134,12 +191,18 @@ class SAMMEClassifier(ComponentEnsemble):
                 alphas.append(_alpha(0.001 if error == 0.0 else guessing_error - 0.001, sensor.n_classes))
                 weights = initial.copy()
                 resets.append(t)
+            if self._announce(t, n_estimators, component):
+                break
 
         self.estimator_errors_ = np.array(errors)
         self.resets_ = np.array(resets, dtype=np.int64)
         self.weights_ = weights
         self.class_order_ = frequent_first(truth, sensor.n_classes)
-        self._adopt(components, np.array(alphas), np.ones(n_estimators, dtype=bool))
+        self._adopt(components, np.array(alphas), np.ones(len(components), dtype=bool))
+        if scorer is not None:
+            self._score_left_out(scorer, X, truth, left_out)
+        if self.warm_start:
+            self._generator_ = rng
         return self
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
@@ -157,6 +220,19 @@ class SAMMEClassifier(ComponentEnsemble):
 
     def _choose(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:
         return choose_frequent(scores, self.class_order_)
+
+    def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the class scores, or for two classes by how much the second one leads.
+
+        Parameters
+        ----------
+        X : {array-like, DataFrame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+        """
+        return as_decision(self.predict_proba(X))
 
     def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
         """Predict classes with the first classifier, the first two, and so on.
@@ -191,10 +267,13 @@ def _alpha(error: float, n_classes: int) -> float:
     return float(np.log((1.0 - error) / error) + np.log(n_classes - 1.0))
 
 
-def _measure_with_split(sensor: Sensor, weights: npt.NDArray[np.float64], rng: np.random.Generator) -> Component:
-    """Train a classifier on a weighted sample; draw again while it is a tree without a split."""
+def _measure_with_split(
+    sensor: Sensor, weights: npt.NDArray[np.float64], rng: np.random.Generator
+) -> tuple[Component, int]:
+    """Train a classifier on a weighted sample; draw again while it is a tree without a split. Return its seed, too."""
     for _ in range(MOST_TRIES):
-        component = sensor.measure_sample(weights, int(rng.integers(2**62)))
+        seed = int(rng.integers(2**62))
+        component = sensor.measure_sample(weights, seed)
         if not isinstance(component, TreeComponent) or component.tree.n_leaves > 1:
             break
-    return component
+    return component, seed

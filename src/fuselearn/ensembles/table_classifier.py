@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,11 @@ class TableClassifier(DerivedAttributes, ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a copy or a file; parameters that are newer than the file get their defaults."""
+        defaults = {p.name: p.default for p in inspect.signature(type(self)).parameters.values()}
+        super().__setstate__({name: value for name, value in defaults.items() if name not in state} | state)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Predict the class of each row.

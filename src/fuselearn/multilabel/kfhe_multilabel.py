@@ -87,19 +87,20 @@ class FilteredClassifier(FilterTrace, FusedClassifier):
         shares = np.full(n_rows, 1.0 / n_rows) if weights is None else weights / weights.sum()
         seeds = rng.integers(2**62, size=self.n_estimators + 1).tolist()
         n_draws = count_draws(self.max_samples, n_rows)
+        truth = LabelTruth(shares, Y > 0)
         run = train_kfhe(
             self._train_first(sensor, *self._count_rows(weights, n_rows), seeds[0]),
             lambda weights, seed: self._train_next(sensor, draw_counts(seed, weights, n_draws), seed),
-            LabelTruth(shares, Y > 0),
+            truth,
             seeds[1:],
             linear=self.weighting == "linear",
             guessing_error=GUESSING_LOSS if self.reset else math.inf,
             process_noise=self.process_noise,
         )
-        self._keep_trace(run)
-        self.coefficients_ = closed_form_coefficients(run.gains)
-        self._keep_left_out(LabelSum(run.components[1:], self.coefficients_[1:], sensor), Y.shape)
-        self._adopt(LabelSum(run.components, self.coefficients_, sensor))
+        self._keep_trace(run, truth)
+        self.coefficients_ = closed_form_coefficients(self.gains_)
+        self._keep_left_out(LabelSum(run.models[1:], self.coefficients_[1:], sensor), Y.shape)
+        self._adopt(LabelSum(run.models, self.coefficients_, sensor))
 
     def staged_predict_proba(self, X: Any) -> Iterator[Scores]:
         """Predict label scores after the first classifier and after each measurement.

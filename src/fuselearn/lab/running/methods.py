@@ -168,8 +168,7 @@ def _with_category_rule(estimator: BaseEstimator, rule: str) -> BaseEstimator:
     if isinstance(estimator, CARTClassifier):
         return estimator.set_params(category_rule=rule)
     if isinstance(estimator, OURS):
-        tree = estimator.estimator or estimator._default_estimator()
-        return estimator.set_params(estimator=_with_category_rule(tree, rule))
+        return estimator.set_params(estimator=_with_category_rule(estimator._base(), rule))
     return estimator
 
 
