@@ -1,6 +1,16 @@
-"""Lets ``python -m fuselearn`` do what the command ``fuselearn`` does."""
+"""The command ``fuselearn``, also as ``python -m fuselearn``."""
 
-from fuselearn.cli.main import app
+import sys
+
+
+def main() -> None:
+    """Run the command line, or say what has to be installed for it."""
+    try:
+        from fuselearn.cli.main import app
+    except ImportError as error:
+        sys.exit(str(error))
+    app(prog_name="fuselearn")
+
 
 if __name__ == "__main__":
-    app(prog_name="fuselearn")
+    main()

@@ -9,11 +9,11 @@ from __future__ import annotations
 import pickle
 import warnings
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 from joblib import Parallel, delayed
 from sklearn.naive_bayes import GaussianNB
 
@@ -53,7 +53,12 @@ def warm_up(n_jobs: int | None = None) -> None:
     >>> import fuselearn
     >>> fuselearn.warm_up()  # doctest: +SKIP
     """
-    Parallel(n_jobs=n_jobs)(delayed(_run)(step, *given) for step, *given in STEPS)
+    Parallel(n_jobs=n_jobs)(delayed(_run)(step, *given) for step, *given in _steps())
+
+
+def _steps() -> list[tuple[Any, ...]]:
+    """List the steps that can run: category features come in frames, for which pandas is needed."""
+    return [step for step in STEPS if "categories" not in step or find_spec("pandas")]
 
 
 def _run(step: Callable[..., None], *given: Any) -> None:
@@ -75,6 +80,8 @@ def _make_table(n_samples: int, kind: str) -> Any:
         X[::9] = np.nan
     if kind != "categories":
         return X
+    import pandas as pd
+
     frame = pd.DataFrame(X, columns=list("abcdefgh"))
     frame["i"] = pd.Categorical(np.array(["red", "green", "blue"])[rng.integers(0, 3, n_samples)])
     return frame

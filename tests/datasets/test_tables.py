@@ -120,15 +120,6 @@ def test_parquet_files_are_read(tmp_path):
         read_table(tmp_path / "b.parquet", target="kind")
 
 
-def test_without_a_parquet_engine_the_error_says_what_to_install(write, monkeypatch):
-    def no_engine(*_, **__):
-        raise ImportError("no engine")
-
-    monkeypatch.setattr("pandas.read_parquet", no_engine)
-    with pytest.raises(DatasetError, match="none is installed: pip install pyarrow"):
-        read_table(write("a.parquet", ""), target="kind")
-
-
 @pytest.mark.parametrize(
     ("name", "text", "options", "sentence"),
     [

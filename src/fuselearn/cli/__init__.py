@@ -8,3 +8,7 @@
 - `running`: run a suite with a bar, print its table, write its files.
 - `errors`: sentences and exit codes instead of tracebacks.
 """
+
+from fuselearn._extras import require
+
+require("The command line", "typer", "rich", "pandas", "pyarrow")

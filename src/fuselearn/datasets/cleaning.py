@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from fuselearn._extras import require
 from fuselearn.datasets.dataset import DatasetError
 from fuselearn.datasets.recognition import WORDS_FOR_MISSING, Column, parse_dates, parse_numbers, recognise, to_days
 from fuselearn.datasets.targets import name_columns, require_columns
@@ -196,6 +197,7 @@ def first_step(model: Any) -> Any:
 
 
 def _as_pandas(X: Any) -> pd.DataFrame:
+    require("A TableCleaner", "pandas")
     import pandas as pd
 
     if isinstance(X, pd.DataFrame):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fuselearn._extras import require
 from fuselearn._messages import show
 from fuselearn._random import make_generator
 from fuselearn.datasets.dataset import Dataset
@@ -52,6 +53,7 @@ def make_digit_pairs(
     >>> sorted(Y.sum(axis=1).unique().tolist())
     [1, 2]
     """
+    require("Making a dataset", "pandas")
     import pandas as pd
     from sklearn.datasets import load_digits
 

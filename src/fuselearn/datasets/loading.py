@@ -12,6 +12,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from fuselearn._extras import require
 from fuselearn.datasets.dataset import Dataset, DatasetError
 from fuselearn.datasets.digit_pairs import make_digit_pairs
 from fuselearn.datasets.openml import FetchError, fetch
@@ -72,6 +73,7 @@ def load(name: str, *, download: bool = True) -> Dataset:
     ((178, 13), 3)
     """
     info = _lookup(name)
+    require("Loading a dataset", "pandas")
     path = _find_in_folders(info)
     if path is not None:
         return _dataset(info, *read_stored(path), source=str(path))

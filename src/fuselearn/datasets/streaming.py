@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fuselearn._extras import require
 from fuselearn.datasets.arff import ArffTable
 from fuselearn.datasets.dataset import DatasetError
 from fuselearn.datasets.delimited import TextFormat, use_points
@@ -97,6 +98,7 @@ class TableStream:
         block_rows: int = BLOCK_ROWS,
         form: TextFormat | None = None,
     ) -> None:
+        require("Reading a table", "pandas", "pyarrow")
         self.path = Path(path)
         self.wanted = wanted
         self.block_rows = block_rows

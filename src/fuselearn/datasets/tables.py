@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fuselearn._extras import require
 from fuselearn.datasets.arff import ArffTable, meka_label_count, read_arff, read_attribute_names, read_mulan_labels
 from fuselearn.datasets.dataset import Dataset, DatasetError
 from fuselearn.datasets.delimited import MISSING, TextFormat, malformed, read_delimited, read_names
@@ -98,6 +99,7 @@ def read_table(
     >>> X["colour"].dtype.name, y.tolist()
     ('category', ['apple', 'pear'])
     """
+    require("Reading a table", "pandas", "pyarrow")
     path = Path(path)
     if target is not None and labels is not None:
         raise DatasetError("Name either a target (one class per row) or labels, not both.")
@@ -239,10 +241,6 @@ def _parquet_columns(path: Path) -> list[str]:
 def _parquet_errors(path: Path) -> Iterator[None]:
     try:
         yield
-    except ImportError as error:
-        raise DatasetError(
-            f"Reading {path} needs a Parquet engine, and none is installed: pip install pyarrow."
-        ) from error
     except ValueError as error:
         raise DatasetError(f"{path} is not a readable Parquet file: {error}") from error
 

@@ -1,12 +1,16 @@
 """Diagnosis: why a model errs, and which labels are doubtful."""
 
-from fuselearn.diagnosis.bias_variance import (
+from fuselearn._extras import require
+
+require("fuselearn.diagnosis", "pandas")
+
+from fuselearn.diagnosis.bias_variance import (  # noqa: E402
     BiasVariance,
     BiasVarianceComparison,
     bias_variance,
     compare_bias_variance,
 )
-from fuselearn.diagnosis.label_audit import LabelAudit, audit_labels
+from fuselearn.diagnosis.label_audit import LabelAudit, audit_labels  # noqa: E402
 
 __all__ = [
     "BiasVariance",

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fuselearn._extras import require
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -17,6 +19,7 @@ BIAS, VARIANCE, NOISE, ERROR = "#0072b2", "#d55e00", "#666666", "#000000"
 
 def draw_parts(result: BiasVariance) -> Figure:
     """Draw the parts of the error, and the error, as bars with their standard errors."""
+    require("A figure", "matplotlib")
     from matplotlib.figure import Figure
 
     bars = [
@@ -44,6 +47,7 @@ def draw_parts(result: BiasVariance) -> Figure:
 
 def draw_comparison(comparison: BiasVarianceComparison) -> Figure:
     """Draw bias, variance and error of several models, against a number if they are named by numbers."""
+    require("A figure", "matplotlib")
     from matplotlib.figure import Figure
 
     names = list(comparison.results)

@@ -10,6 +10,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from fuselearn._extras import require
+
 if TYPE_CHECKING:
     from fuselearn.lab.reporting.report import write_report
     from fuselearn.lab.running.runner import run_suite
@@ -27,6 +29,8 @@ __all__ = [
     "table_suite",
     "write_report",
 ]
+
+require("fuselearn.lab", "pandas", "matplotlib", "jinja2", "rich")
 
 _MODULES = {
     "running.runner": ("run_suite",),

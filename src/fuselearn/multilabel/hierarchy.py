@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from fuselearn._extras import require
 from fuselearn.multilabel.label_clustering import Clusters, Matrix, deal
 
 if TYPE_CHECKING:
@@ -151,6 +152,7 @@ def draw_hierarchy(hierarchy: Hierarchy, names: Sequence[Any] | npt.NDArray[Any]
 
     The figure belongs to no window, so it leaves pyplot alone.
     """
+    require("A figure", "matplotlib")
     from matplotlib.figure import Figure
 
     order = [int(group[0]) for group, _ in _walk(hierarchy) if len(group) == 1]

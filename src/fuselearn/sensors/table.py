@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from types import NoneType
 from typing import Any
 
 import narwhals as nw
@@ -96,15 +97,20 @@ def refuse_odd_cells(X: Any) -> None:
     A learner of any kind would refuse the cell, but it sees only the samples that are drawn for it.
     """
     for name, cells in _object_columns(X):
-        import pandas as pd  # takes long to import, and most tables have no such column
-
-        kinds = {type(cell): cell for cell in cells}
-        odd = [kind.__name__ for kind, cell in kinds.items() if not pd.api.types.is_scalar(cell)]
+        kinds = {type(cell) for cell in cells}
+        odd = [kind.__name__ for kind in kinds if not _is_scalar(kind)]
         if odd and len(kinds) > 1:
             raise TypeError(
                 f"Column {name!r} of X has a cell of type {odd[0]}; "
                 "the argument must be a table of strings and numbers."
             )
+
+
+def _is_scalar(kind: type) -> bool:
+    """Tell whether cells of a type are single values: missing, or of an order, and not made up of others."""
+    if issubclass(kind, NoneType | str | bytes):
+        return True
+    return not issubclass(kind, Iterable | Callable) and any("__lt__" in vars(base) for base in kind.__mro__[:-1])
 
 
 def _object_columns(X: Any) -> Iterator[tuple[Any, Any]]:
@@ -140,12 +146,14 @@ def _categories(column: nw.Series[Any]) -> npt.NDArray[Any] | None:
 
 
 def _category_numbers(column: nw.Series[Any], levels: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    native = column.to_native()
+    if not nw.dependencies.is_pandas_series(native):
+        places = {level: place for place, level in enumerate(levels)}
+        return np.array([np.nan if v is None else places.get(v, -1) for v in column.to_list()], dtype=np.float64)
     import pandas as pd
 
-    native = column.to_native()
-    values = native if isinstance(native, pd.Series) else column.to_numpy()
-    numbers = pd.Index(levels).get_indexer(values).astype(np.float64)
-    numbers[np.asarray(pd.isna(values))] = np.nan
+    numbers = pd.Index(levels).get_indexer(native).astype(np.float64)
+    numbers[np.asarray(native.isna())] = np.nan
     return numbers
 
 
