@@ -28,7 +28,7 @@ def validate_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
 
 
 def validate_frame(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Check the shape and the names of a frame; its values are for the coder to judge."""
+    """Check the shape and the names of a DataFrame; its values are for the coder to judge."""
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     if X.shape[0] == 0 or X.shape[1] == 0:
         raise ValueError(
@@ -38,7 +38,7 @@ def validate_frame(estimator: Any, X: Any, *, reset: bool) -> Any:
 
 
 def read_table(name: str, X: Any) -> Any:
-    """Check that a parameter is a table with samples; lists become arrays, and sparse matrices get rows to take."""
+    """Check that a parameter is a table with samples; lists become arrays, and sparse matrices CSR."""
     if sparse.issparse(X):
         X = X.tocsr()
     table = X if hasattr(X, "shape") else np.asarray(X)

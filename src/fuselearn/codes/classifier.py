@@ -27,7 +27,7 @@ BITS_PER_DOUBLING = 10
 
 
 class ErrorCorrectingCodeClassifier(ComponentEnsemble):
-    """Give each class a codeword, learn each of its bits, and predict the class whose codeword is nearest.
+    """Error-correcting output codes: learn each bit of the classes' codewords, predict the class of the nearest one.
 
     With W_cb the b-th bit of the codeword of class c, and p_b(x) the probability that the b-th classifier gives to a 1,
 
@@ -60,18 +60,23 @@ class ErrorCorrectingCodeClassifier(ComponentEnsemble):
     classes_ : array of shape (n_classes,)
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features_in_,)
-        If fitted on a frame whose column names are text.
+        If fitted on a DataFrame whose column names are text.
     code_book_ : int8 array of shape (n_classes, n_bits)
     min_distance_ : int
         The least Hamming distance d of two codewords.
     estimators_ : list of classifiers
         One for each bit, with the classes 0 and 1.
 
+    See Also
+    --------
+    fuselearn.codes.search_code : Search for a code book with a large minimum distance.
+    sklearn.multiclass.OutputCodeClassifier : Random codes, in scikit-learn.
+
     Notes
     -----
     Probabilities are explained at :func:`~fuselearn.codes.decoding.class_probabilities`. A learner without
-    ``predict_proba`` gives bits of 0 and 1. A bit that is the same for all rows with positive weight is not learned but
-    always predicted; it does not change the distances' order.
+    ``predict_proba`` gives bits of 0 and 1. A bit that is the same for all samples with positive weight is not
+    learned but always predicted; it does not change the distances' order.
 
     References
     ----------
@@ -119,17 +124,17 @@ class ErrorCorrectingCodeClassifier(ComponentEnsemble):
 
         Parameters
         ----------
-        X : array or frame of shape (n_rows, n_columns)
-            With trees as learners, category columns of a frame and NaN are taken as they are.
-        y : array of shape (n_rows,)
+        X : {array-like, DataFrame} of shape (n_samples, n_features)
+            With trees as learners, category columns of a DataFrame and NaN need no encoding.
+        y : array-like of shape (n_samples,)
             Labels of any type.
-        sample_weight : array of shape (n_rows,), optional
-            For a learner that takes no weights, rows are repeated by whole numbers, and drawn by other ones.
+        sample_weight : array-like of shape (n_samples,), optional
+            For a learner that takes no weights, samples are repeated by whole numbers, and drawn by other ones.
 
         Returns
         -------
         ErrorCorrectingCodeClassifier
-            The fitted classifier itself.
+            Fitted estimator.
         """
         check_choice("decoding", self.decoding, DECODINGS)
         if isinstance(self.code, str):
@@ -155,17 +160,7 @@ class ErrorCorrectingCodeClassifier(ComponentEnsemble):
         self._least_probability_ = 1.0 / (_count_rows(weights, sensor.n_rows) + 2)
         return self
 
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """Predict class probabilities from the distances to the codewords.
-
-        Parameters
-        ----------
-        X : array or frame of shape (n_rows, n_columns)
-
-        Returns
-        -------
-        array of shape (n_rows, n_classes)
-        """
+    def _class_scores(self, X: Any) -> npt.NDArray[np.float64]:
         return class_probabilities(self._distances(X), self.code_book_.shape[1], self.decoding)
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
@@ -187,15 +182,15 @@ class ErrorCorrectingCodeClassifier(ComponentEnsemble):
         )
 
     def predict_bits(self, X: Any) -> npt.NDArray[np.float64]:
-        """Predict the probability of a 1 in each bit of a row's codeword.
+        """Predict the probability of a 1 in each bit of a sample's codeword.
 
         Parameters
         ----------
-        X : array or frame of shape (n_rows, n_columns)
+        X : {array-like, DataFrame} of shape (n_samples, n_features)
 
         Returns
         -------
-        array of shape (n_rows, n_bits)
+        ndarray of shape (n_samples, n_bits)
         """
         rows = self._read_rows(X)
         return self._fused_.scores(rows, count_threads(self.n_jobs))
@@ -221,7 +216,7 @@ class BitModels(StoredComponents):
         self.packed = None
 
     def scores(self, X: Any, n_threads: int = 1) -> npt.NDArray[np.float64]:
-        """Give the probability of a 1 in each bit for each row of ``X``."""
+        """Return the probability of a 1 in each bit for each sample of ``X``."""
         trees = [component for component in self.components if isinstance(component, TreeComponent)]
         if len(trees) < len(self.components):
             return np.column_stack([component.scores(X)[:, 1] for component in self.components])
@@ -271,7 +266,7 @@ def _learn_bit(
 
 
 def _count_rows(weights: npt.NDArray[np.float64] | None, n_rows: int) -> float:
-    """Count the rows, each as often as its weight says if that is a whole number."""
+    """Count the samples, each as often as its weight says if that is a whole number."""
     if weights is None:
         return n_rows
     return float(weights.sum() if are_counts(weights) else np.count_nonzero(weights))

@@ -22,7 +22,7 @@ _WORD_BITS = 62
 
 
 def exhaustive_code(n_classes: int) -> CodeBook:
-    """Give the code book with every split of the classes into two groups.
+    """Return the code book with every split of the classes into two groups.
 
     It has 2^(C-1) - 1 bits for C classes, and any two codewords differ in 2^(C-2) of them: no book is better per bit.
 
@@ -148,28 +148,28 @@ def check_n_bits(n_classes: int, n_bits: int) -> None:
 
 
 def fewest_bits(n_classes: int) -> int:
-    """Give the least number of bits that can tell classes apart, ceil(log2(n_classes))."""
+    """Return the least number of bits that can tell classes apart, ceil(log2(n_classes))."""
     return (n_classes - 1).bit_length()
 
 
 def count_splits(n_classes: int) -> int:
-    """Give the number of ways to split classes into two groups, 2^(n_classes - 1) - 1."""
+    """Return the number of ways to split classes into two groups, 2^(n_classes - 1) - 1."""
     return int(2 ** (n_classes - 1) - 1)
 
 
 def has_distinct_rows(code: CodeBook) -> bool:
-    """Tell whether every class has a codeword of its own."""
+    """Return whether every class has a codeword of its own."""
     return len({row.tobytes() for row in code}) == len(code)
 
 
 def has_useful_columns(code: CodeBook) -> bool:
-    """Tell whether no column is constant, or equal or complementary to another one."""
+    """Return whether no column is constant, or equal or complementary to another one."""
     columns = np.ascontiguousarray((code ^ code[0]).T)
     return bool(columns.any(axis=1).all()) and len({column.tobytes() for column in columns}) == len(columns)
 
 
 def pairwise_distances(code: CodeBook) -> npt.NDArray[np.int64]:
-    """Give the Hamming distance, the number of bits that differ, of each pair of codewords.
+    """Return the Hamming distance, the number of bits that differ, of each pair of codewords.
 
     Examples
     --------
@@ -184,7 +184,7 @@ def pairwise_distances(code: CodeBook) -> npt.NDArray[np.int64]:
 
 
 def min_distance(code: CodeBook) -> int:
-    """Give the least Hamming distance d of two codewords; floor((d - 1) / 2) wrong bits are always corrected.
+    """Return the least Hamming distance d of two codewords; floor((d - 1) / 2) wrong bits are always corrected.
 
     Examples
     --------
@@ -195,7 +195,7 @@ def min_distance(code: CodeBook) -> int:
 
 
 def distance_bound(n_classes: int, n_bits: int) -> int:
-    """Give a minimum distance that no code book without equal or complementary columns can exceed.
+    """Return a minimum distance that no code book without equal or complementary columns can exceed.
 
     A bit that splits C classes into groups of a and C - a tells a (C - a) pairs of classes apart. The least distance of
     a pair is at most the mean one (Plotkin's argument), which is largest when the most even splits are taken.

@@ -1,6 +1,6 @@
 """From predicted bits back to classes: distances to the codewords, and probabilities made of them.
 
-Three ways to measure how far a row's predicted bits p_b are from the codeword W_c of a class:
+Three ways to measure how far a sample's predicted bits p_b are from the codeword W_c of a class:
 
     l1         sum_b |W_cb - p_b|,                                    the expected number of wrong bits
     hamming    the same, after rounding each p_b to 0 or 1,           the number of wrong bits
@@ -27,11 +27,11 @@ Floats = npt.NDArray[np.float64]
 def codeword_distances(
     bits: Floats, code: CodeBook, decoding: str = "l1", *, least_probability: float = 1e-6
 ) -> Floats:
-    """Measure how far each row's predicted bits are from each class's codeword.
+    """Measure how far each sample's predicted bits are from each class's codeword.
 
     Parameters
     ----------
-    bits : array of shape (n_rows, n_bits)
+    bits : array of shape (n_samples, n_bits)
         Probabilities that each bit is 1.
     code : int8 array of shape (n_classes, n_bits)
     decoding : {"l1", "hamming", "loss"}
@@ -41,7 +41,7 @@ def codeword_distances(
 
     Returns
     -------
-    array of shape (n_rows, n_classes)
+    ndarray of shape (n_samples, n_classes)
 
     Examples
     --------
@@ -72,20 +72,20 @@ def class_probabilities(distances: Floats, n_bits: int, decoding: str = "l1") ->
 
         P(c) proportional to (e / (1 - e))^d_c.
 
-    The row itself tells e: its nearest codeword explains all bits but d_min, so e = (d_min + 1/2) / (n_bits + 1). Rows
-    far from every codeword thus get even probabilities, also if the classifiers of the bits are over-confident, as
-    over-fitted ones are. A single bit has no others to be compared with; there P(c) = 1 - d_c.
+    The sample itself shows e: its nearest codeword differs in d_min bits, so e = (d_min + 1/2) / (n_bits + 1).
+    Samples far from every codeword thus get even probabilities, also if the classifiers of the bits are
+    over-confident, as over-fitted ones are. A single bit has no others to be compared with; there P(c) = 1 - d_c.
 
     Parameters
     ----------
-    distances : array of shape (n_rows, n_classes)
+    distances : array of shape (n_samples, n_classes)
         As :func:`codeword_distances` gives them.
     n_bits : int
     decoding : {"l1", "hamming", "loss"}
 
     Returns
     -------
-    array of shape (n_rows, n_classes)
+    ndarray of shape (n_samples, n_classes)
         Rows sum to one, and the nearest codeword has the largest probability.
 
     Examples

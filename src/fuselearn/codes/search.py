@@ -68,7 +68,7 @@ def search_code(n_classes: int, n_bits: int, *, n_restarts: int = 500, random_st
 
 
 def _price_distances(n_bits: int) -> npt.NDArray[np.float64]:
-    """Give the price change of a pair at each distance if it moves (0) closer and (1) apart by one bit."""
+    """Return the price change of a pair at each distance if it moves (0) closer and (1) apart by one bit."""
     # Centred on the usual distance, so that long codewords neither overflow nor vanish.
     exponents = np.clip(n_bits // 2 - np.arange(-1.0, n_bits + 2), -_MOST_EXPONENT, _MOST_EXPONENT)
     price = np.exp2(exponents)
@@ -121,7 +121,7 @@ def _climb(bits, prices, most_sweeps):  # type: ignore[no-untyped-def]
 
 @kernel
 def _stays_useful(bits, distances, n_ones, b, c):  # type: ignore[no-untyped-def]
-    """Tell whether flipping the bit of class ``c`` leaves column ``b`` unlike every other and not constant."""
+    """Return whether flipping the bit of class ``c`` leaves column ``b`` unlike every other and not constant."""
     n_bits, n_classes = bits.shape
     bit = bits[b, c]
     n_ones += 1 - 2 * bit

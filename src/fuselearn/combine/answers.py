@@ -1,7 +1,7 @@
-"""What members say about rows, as arrays that can be combined: aligned by label, whatever form the members chose.
+"""What members say about samples, as arrays that can be combined: aligned by label, whatever form the members chose.
 
-About classes every answer has the shape (n_rows, n_classes) or, of several labels at once, (n_rows, n_labels, 2): the
-last axis always holds classes, so multi-label answers are combined label by label without a word about it.
+About classes every answer has the shape (n_samples, n_classes) or, of several labels at once, (n_samples, n_labels,
+2): the last axis always holds classes, so multi-label answers are combined label by label without a word about it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ClassNumbers = npt.NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Classes:
-    """The classes of a target, or of several labels that a row has or has not.
+    """The classes of a target, or of several labels that a sample has or has not.
 
     Parameters
     ----------
@@ -51,20 +51,20 @@ class Classes:
         return [f"_{label}_{value}" for label in range(self.n_labels) for value in self.values]
 
     def votes(self, model: Any, X: Any) -> npt.NDArray[np.float64]:
-        """Give 1 to the class that a model predicts."""
+        """Return 1 for the class that a model predicts, 0 for others."""
         predicted = model.predict(X)
         predicted = predicted.toarray() if sparse.issparse(predicted) else np.asarray(predicted)
         return np.eye(len(self.values))[self.encode(predicted)]
 
     def probabilities(self, model: Any, X: Any) -> npt.NDArray[np.float64]:
-        """Give the class probabilities of a model; 0 to classes that it has not seen."""
+        """Return the class probabilities of a model; 0 to classes that it has not seen."""
         if self.n_labels is None:
             return self._align(model, np.asarray(model.predict_proba(X), dtype=np.float64))
         present = label_probabilities(model, X)
         return np.stack([1 - present, present], axis=2)
 
     def rankings(self, model: Any, X: Any) -> npt.NDArray[np.float64]:
-        """Give scores that rank the classes: probabilities or, of a model without them, its decision function."""
+        """Return scores that rank the classes: probabilities or, of a model without them, its decision function."""
         if hasattr(model, "predict_proba"):
             return self.probabilities(model, X)
         decision = np.asarray(model.decision_function(X), dtype=np.float64)
@@ -85,7 +85,7 @@ class Classes:
         return numbers
 
     def as_table(self, probabilities: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Give probabilities as ``predict_proba`` does: of all classes, or of each label."""
+        """Return probabilities as ``predict_proba`` does: of all classes, or of each label."""
         return probabilities if self.n_labels is None else probabilities[:, :, 1]
 
     def decode(self, numbers: ClassNumbers) -> npt.NDArray[Any]:
@@ -105,7 +105,7 @@ class Classes:
 
 
 def label_probabilities(model: Any, X: Any) -> npt.NDArray[np.float64]:
-    """Give the probability of each label, from one (n_rows, n_labels) array or scikit-learn's list of arrays."""
+    """Return the probability of each label, from one (n_samples, n_labels) array or scikit-learn's list of arrays."""
     given = model.predict_proba(X)
     if not isinstance(given, list):
         return np.asarray(given, dtype=np.float64)

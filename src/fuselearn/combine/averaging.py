@@ -52,7 +52,7 @@ class AveragingRegressor(RegressorEnsemble):
         Where ``weights="performance"`` comes from; None means five folds.
     prefit : bool, default=False
         Whether the members are fitted already. They are then used as they are, ``fit`` may do without ``y``, and
-        ``weights="performance"`` is measured on the rows given to ``fit``, which should be new to the members.
+        ``weights="performance"`` is measured on the samples given to ``fit``, which should be new to the members.
     n_jobs : int or None, default=None
         Members fitted at the same time.
 
@@ -66,7 +66,13 @@ class AveragingRegressor(RegressorEnsemble):
         The weights used.
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features_in_,)
-        If fitted on a frame whose column names are text.
+        If fitted on a DataFrame whose column names are text.
+
+    See Also
+    --------
+    LinearStackingRegressor : Learned weights.
+    EnsembleSelection : A choice of members.
+    sklearn.ensemble.VotingRegressor : The mean, in scikit-learn.
 
     References
     ----------
@@ -113,19 +119,19 @@ class AveragingRegressor(RegressorEnsemble):
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (n_rows, n_columns)
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
             Any table that the members take, or a list of texts.
-        y : array of shape (n_rows,) or (n_rows, n_outputs)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Numbers. Members that are fitted already can do without.
-        sample_weight : array of shape (n_rows,), optional
-            Row weights, for members that take them.
-        groups : array of shape (n_rows,), optional
-            Groups of rows, if ``cv`` splits by them.
+        sample_weight : array-like of shape (n_samples,), optional
+            Sample weights, for members that take them.
+        groups : array of shape (n_samples,), optional
+            Groups of samples, if ``cv`` splits by them.
 
         Returns
         -------
         AveragingRegressor
-            The fitted ensemble itself.
+            Fitted estimator.
         """
         members = self._read_regressors()
         weights = self._check_settings()
@@ -141,15 +147,15 @@ class AveragingRegressor(RegressorEnsemble):
         return self
 
     def predict(self, X: Any) -> npt.NDArray[np.float64]:
-        """Predict a number, or several, for each row.
+        """Predict a number, or several, for each sample.
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (n_rows, n_columns)
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
 
         Returns
         -------
-        array of shape (n_rows,) or (n_rows, n_outputs)
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
         check_is_fitted(self)
         weights = None if self.weights is None else self.weights_

@@ -38,7 +38,7 @@ class Candidates(Protocol):
 
 
 class LogLossCandidates:
-    """Candidates by their log loss: the mean of log p over rows, p being what the right class gets.
+    """Candidates by their log loss: the mean of log p over samples, p being what the right class gets.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class LogLossCandidates:
         self.shares = None if shares is None else shares / shares.sum()
 
     def scores(self, total: Array, size: int, members: npt.NDArray[np.intp]) -> Array:
-        """Give minus the log loss with each candidate."""
+        """Return minus the log loss with each candidate."""
         if self.shares is None:
             return mean_logarithms(self.values, total, size + 1.0, members)
         smallest = np.finfo(np.float64).eps
@@ -101,7 +101,7 @@ class AbsoluteErrorCandidates:
         self.shares = shares / shares.sum()
 
     def scores(self, total: Array, size: int, members: npt.NDArray[np.intp]) -> Array:
-        """Give minus the mean absolute error with each candidate."""
+        """Return minus the mean absolute error with each candidate."""
         # A sum of products instead of a dot product: that would wake up the threads of BLAS thousands of times.
         return np.array([-(self.shares * np.abs(total + self.values[k])).sum() / (size + 1) for k in members])
 
@@ -109,16 +109,16 @@ class AbsoluteErrorCandidates:
 class ConfusionCandidates:
     """Candidates by any function of the table of true against predicted classes.
 
-    Rows whose class no candidate can change, because it leads by more than any of them can turn around, are counted
-    once for all. The more members are chosen, the fewer rows are left in doubt.
+    Samples whose class no candidate can change, because it leads by more than any of them can turn around, are counted
+    once for all. The more members are chosen, the fewer samples are left in doubt.
 
     Parameters
     ----------
-    answers : array of shape (n_members, n_rows, n_classes)
-    truth : array of shape (n_rows,)
+    answers : array of shape (n_members, n_samples, n_classes)
+    truth : array of shape (n_samples,)
         Class numbers.
-    shares : array of shape (n_rows,)
-        What each row counts.
+    shares : array of shape (n_samples,)
+        What each sample counts.
     score : callable
         Turns tables of shape (n_candidates, n_classes, n_classes), true classes in rows, into scores.
     """
@@ -148,38 +148,38 @@ class ConfusionCandidates:
 
 
 def accuracy(tables: Array) -> Array:
-    """Give the share of rows predicted rightly."""
+    """Return the share of samples predicted rightly."""
     return np.einsum("kcc->k", tables) / tables.sum(axis=(1, 2))
 
 
 def balanced_accuracy(tables: Array) -> Array:
-    """Give the mean share of rows predicted rightly over the classes that there are."""
+    """Return the mean share of samples predicted rightly over the classes that there are."""
     actual = tables.sum(axis=2)
     right = np.einsum("kcc->kc", tables)
     return np.divide(right, actual, out=np.zeros_like(right), where=actual > 0).sum(axis=1) / (actual > 0).sum(axis=1)
 
 
 def f1_by_class(tables: Array) -> Array:
-    """Give F1 of each class, 0 where neither is any row of it nor is it predicted."""
+    """Return F1 of each class, 0 where neither is any sample of it nor is it predicted."""
     right = np.einsum("kcc->kc", tables)
     either = tables.sum(axis=1) + tables.sum(axis=2)
     return np.divide(2 * right, either, out=np.zeros_like(right), where=either > 0)
 
 
 def f1_macro(tables: Array) -> Array:
-    """Give the mean F1 of the classes that are there or predicted."""
+    """Return the mean F1 of the classes that are there or predicted."""
     seen = (tables.sum(axis=1) + tables.sum(axis=2)) > 0
     return f1_by_class(tables).sum(axis=1) / seen.sum(axis=1)
 
 
 def f1_weighted(tables: Array) -> Array:
-    """Give the mean F1 of the classes, each with the weight of its rows."""
+    """Return the mean F1 of the classes, each with the weight of its samples."""
     actual = tables.sum(axis=2)
     return (f1_by_class(tables) * actual).sum(axis=1) / actual.sum(axis=1)
 
 
 def f1_binary(tables: Array) -> Array:
-    """Give F1 of the second of two classes."""
+    """Return F1 of the second of two classes."""
     return f1_by_class(tables)[:, 1]
 
 
@@ -197,14 +197,14 @@ class ScorerCandidates:
 
     Parameters
     ----------
-    answers : array of shape (n_members, n_rows, ...)
-    target : array of shape (n_rows, ...)
+    answers : array of shape (n_members, n_samples, ...)
+    target : array of shape (n_samples, ...)
         As scorers take it.
     scorer : callable
         ``scorer(estimator, X, y)``.
     classes : Classes or None
         None for a regression.
-    row_weights : array of shape (n_rows,) or None
+    row_weights : array of shape (n_samples,) or None
         For scorers that take ``sample_weight``.
     """
 
@@ -250,11 +250,11 @@ def candidates_for_classes(
     Parameters
     ----------
     scoring : str, callable or None
-        A scorer or its name; None means minus the log loss, over rows and labels if there are several.
-    answers : array of shape (n_members, n_rows, n_classes) or (n_members, n_rows, n_labels, 2)
-    target : array of shape (n_rows,) or (n_rows, n_labels)
+        A scorer or its name; None means minus the log loss, over samples and labels if there are several.
+    answers : array of shape (n_members, n_samples, n_classes) or (n_members, n_samples, n_labels, 2)
+    target : array of shape (n_samples,) or (n_samples, n_labels)
     classes : Classes
-    row_weights : array of shape (n_rows,) or None
+    row_weights : array of shape (n_samples,) or None
 
     Returns
     -------
@@ -289,9 +289,9 @@ def candidates_for_numbers(
     ----------
     scoring : str, callable or None
         A scorer or its name; None means minus the mean squared error.
-    answers : array of shape (n_members, n_rows) or (n_members, n_rows, n_outputs)
-    target : array of shape (n_rows,) or (n_rows, n_outputs)
-    row_weights : array of shape (n_rows,) or None
+    answers : array of shape (n_members, n_samples) or (n_members, n_samples, n_outputs)
+    target : array of shape (n_samples,) or (n_samples, n_outputs)
+    row_weights : array of shape (n_samples,) or None
 
     Returns
     -------

@@ -68,8 +68,8 @@ class FixedCombiner(ClassifierEnsemble):
         "min"       argmax_i  min_k p_k(i)
         "max"       argmax_i  max_k p_k(i)
 
-    Of equal classes the first in ``classes_`` is predicted. With several labels per row (a table of 0 and 1 as ``y``)
-    the rule is applied label by label, to the two classes 0 and 1.
+    Of equal classes the first in ``classes_`` is predicted. With several labels per sample (a table of 0 and 1 as
+    ``y``) the rule is applied label by label, to the two classes 0 and 1.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class FixedCombiner(ClassifierEnsemble):
         Where ``weights="performance"`` comes from; None means five folds, stratified by class.
     prefit : bool, default=False
         Whether the members are fitted already. They are then used as they are, ``fit`` may do without ``y``, and
-        ``weights="performance"`` is measured on the rows given to ``fit``, which should be new to the members.
+        ``weights="performance"`` is measured on the samples given to ``fit``, which should be new to the members.
     n_jobs : int or None, default=None
         Members fitted at the same time.
 
@@ -108,7 +108,14 @@ class FixedCombiner(ClassifierEnsemble):
         The weights used.
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features_in_,)
-        If fitted on a frame whose column names are text.
+        If fitted on a DataFrame whose column names are text.
+
+    See Also
+    --------
+    fuselearn.combine.combine_scores : The rules, for arrays of scores.
+    LinearStackingClassifier : Learned weights instead of a fixed rule.
+    EnsembleSelection : A choice of members.
+    sklearn.ensemble.VotingClassifier : Mean and majority, in scikit-learn.
 
     Notes
     -----
@@ -116,7 +123,7 @@ class FixedCombiner(ClassifierEnsemble):
     probabilities divided by their sum; if they are all zero, classes share equally. The other rules define none.
     ``decision_function`` gives the counts of "borda".
 
-    Row weights reach every member whose ``fit`` takes ``sample_weight``, the last step of a pipeline included; the
+    Sample weights reach every member whose ``fit`` takes ``sample_weight``, the last step of a pipeline included; the
     others are fitted without. Labels reach members as they are, so that ``class_weight`` means what it says.
 
     References
@@ -164,7 +171,7 @@ class FixedCombiner(ClassifierEnsemble):
         self.n_jobs = n_jobs
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn which rules know two classes only."""
+        """Return the tags: some rules are for two classes only."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = self.rule not in TWO_CLASS_RULES
         return tags
@@ -175,19 +182,19 @@ class FixedCombiner(ClassifierEnsemble):
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (n_rows, n_columns)
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
             Any table that the members take, or a list of texts.
-        y : array of shape (n_rows,) or (n_rows, n_labels)
+        y : array-like of shape (n_samples,) or (n_samples, n_labels)
             Labels of any type, or a table of 0 and 1. Members that are fitted already can do without.
-        sample_weight : array of shape (n_rows,), optional
-            Row weights.
-        groups : array of shape (n_rows,), optional
-            Groups of rows, if ``cv`` splits by them.
+        sample_weight : array-like of shape (n_samples,), optional
+            Sample weights.
+        groups : array of shape (n_samples,), optional
+            Groups of samples, if ``cv`` splits by them.
 
         Returns
         -------
         FixedCombiner
-            The fitted ensemble itself.
+            Fitted estimator.
         """
         members = self._read_classifiers()
         weights = self._check_settings(members)
@@ -202,15 +209,15 @@ class FixedCombiner(ClassifierEnsemble):
         return self
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Predict the class of each row, or its labels.
+        """Predict the class of each sample, or its labels.
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (n_rows, n_columns)
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
 
         Returns
         -------
-        array of shape (n_rows,) or (n_rows, n_labels)
+        ndarray of shape (n_samples,) or (n_samples, n_labels)
         """
         check_is_fitted(self)
         return self._classes_.decode(self._combine(X).argmax(axis=-1))
@@ -221,29 +228,29 @@ class FixedCombiner(ClassifierEnsemble):
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (n_rows, n_columns)
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
 
         Returns
         -------
-        array of shape (n_rows, n_classes)
-            Rows sum to one. For several labels, of shape (n_rows, n_labels): the probability of each.
+        ndarray of shape (n_samples, n_classes)
+            Rows sum to one. For several labels, of shape (n_samples, n_labels): the probability of each.
         """
         probabilities = as_probabilities(self._combine(X))
         return self._classes_.as_table(probabilities)
 
     @available_if(_has_counts)
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
-        """Give the Borda counts.
+        """Return the Borda counts.
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (n_rows, n_columns)
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
 
         Returns
         -------
-        array of shape (n_rows, n_classes)
-            With two classes, of shape (n_rows,), the count of the second less that of the first; with several labels,
-            of shape (n_rows, n_labels), the same for each label.
+        ndarray of shape (n_samples, n_classes)
+            With two classes, of shape (n_samples,), the count of the second less that of the first; with several
+            labels, of shape (n_samples, n_labels), the same for each label.
         """
         counts = self._combine(X)
         return counts[..., 1] - counts[..., 0] if counts.shape[-1] == 2 else counts
@@ -263,7 +270,7 @@ class FixedCombiner(ClassifierEnsemble):
         return weights
 
     def _find_positive(self) -> int:
-        """Give the number of the positive class, and refuse more than two classes where a rule needs one."""
+        """Return the number of the positive class, and refuse more than two classes where a rule needs one."""
         values = self._classes_.values
         if self.rule not in TWO_CLASS_RULES:
             return 1
@@ -285,7 +292,7 @@ class FixedCombiner(ClassifierEnsemble):
         row_weights: npt.NDArray[np.float64] | None,
         groups: Any,
     ) -> npt.NDArray[np.float64]:
-        """Weigh the members by the share of rows, or of rows and labels, that they predict rightly out of fold."""
+        """Weigh the members by the share of samples, or of labels, that they predict rightly out of fold."""
         if target is None:
             raise ValueError("weights='performance' requires y to be passed, but the target y is None.")
         held_out = held_out_answers(
@@ -306,7 +313,7 @@ class FixedCombiner(ClassifierEnsemble):
         return self._classes_.probabilities(model, X)
 
     def _combine(self, X: Any) -> npt.NDArray[np.float64]:
-        """Combine the answers of the members about new rows."""
+        """Combine the answers of the members about new samples."""
         answers = np.stack(self._ask(X))
         cells = answers.reshape(len(answers), -1, answers.shape[-1])
         weights = None if self.weights is None else self.weights_

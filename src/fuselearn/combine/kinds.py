@@ -21,7 +21,7 @@ class ClassifierEnsemble(ClassifierMixin, MemberEnsemble):
     _classes_: Classes
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that several labels are possible if all members can."""
+        """Return the tags: several labels are possible if all members allow them."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = tags.target_tags.multi_output
         return tags
@@ -61,7 +61,7 @@ class RegressorEnsemble(RegressorMixin, MemberEnsemble):
         return predicted_numbers(model, X)
 
     def _count_outputs(self, member: FittedMember, X: Any) -> None:
-        """Learn from a prediction for one row how many numbers there are."""
+        """Learn from a prediction for one sample how many numbers there are."""
         predicted = self._answer(member.model, take_columns(take_rows(X, [0]), member.columns))
         self._n_outputs_ = predicted.shape[1] if predicted.ndim == 2 else None
 
@@ -70,7 +70,7 @@ class RegressorEnsemble(RegressorMixin, MemberEnsemble):
 
 
 def number_endings(n_outputs: int | None) -> list[str]:
-    """Give endings for the names of outputs: their numbers, or nothing if there is only one."""
+    """Return endings for the names of outputs: their numbers, or nothing if there is only one."""
     return [""] if n_outputs is None else [f"_{output}" for output in range(n_outputs)]
 
 
@@ -83,6 +83,6 @@ def read_number_target(y: Any) -> npt.NDArray[np.float64]:
 
 
 def predicted_numbers(model: Any, X: Any) -> npt.NDArray[np.float64]:
-    """Give the numbers that a model predicts."""
+    """Return the numbers that a model predicts."""
     predicted = np.asarray(model.predict(X), dtype=np.float64)
     return predicted[:, 0] if predicted.ndim == 2 and predicted.shape[1] == 1 else predicted

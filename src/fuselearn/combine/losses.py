@@ -24,7 +24,7 @@ class SquaredError:
     Parameters
     ----------
     answers : array of shape (n_cells, n_members)
-        A cell is a row, or a row and one of its outputs, classes or labels.
+        A cell is a sample, or a sample and one of its outputs, classes or labels.
     target : array of shape (n_cells,)
     shares : array of shape (n_cells,)
         What each cell counts.
@@ -55,7 +55,7 @@ class LogLoss:
     Parameters
     ----------
     probabilities : array of shape (n_cells, n_members)
-        A cell is a row, or a row and one of its labels.
+        A cell is a sample, or a sample and one of its labels.
     shares : array of shape (n_cells,)
         What each cell counts.
     """
@@ -80,7 +80,7 @@ class LogLoss:
 def cross_validate_shrinkage(
     loss: SquaredError | LogLoss, folds: npt.NDArray[np.intp], constraint: str | None
 ) -> dict[float, float]:
-    """Give the loss of each candidate for the shrinkage on cells that its weights were not learned from.
+    """Return the loss of each candidate for the shrinkage on cells that its weights were not learned from.
 
     Parameters
     ----------

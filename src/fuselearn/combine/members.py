@@ -57,7 +57,7 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
     _members_: list[FittedMember]
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that the ensemble takes what all of its members take."""
+        """Return the tags: the ensemble takes what all of its members take."""
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = []
         members = [get_tags(one[1]) for one in self._named() if isinstance(one[1], BaseEstimator)]
@@ -78,7 +78,7 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
         return twin
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Give the parameters, with those of each member under its name.
+        """Return the parameters, with those of each member under its name.
 
         Parameters
         ----------
@@ -109,7 +109,7 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
         Returns
         -------
         object
-            The ensemble itself.
+            The estimator itself.
         """
         if "estimators" in params:
             self.estimators = params.pop("estimators")
@@ -125,15 +125,15 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
         return Bunch(**{member.name: member.model for member in self._members_})
 
     def transform(self, X: Any) -> npt.NDArray[np.float64]:
-        """Give what the members say, side by side.
+        """Return the answers of all members, side by side.
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (n_rows, n_columns)
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
 
         Returns
         -------
-        array of shape (n_rows, n_outputs)
+        ndarray of shape (n_samples, n_outputs)
             Columns are named by ``get_feature_names_out``.
         """
         answers = self._ask(X)
@@ -156,15 +156,15 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
         return np.array(names, dtype=object)
 
     def _answer(self, model: Any, X: Any) -> npt.NDArray[np.float64]:
-        """Ask one fitted model about rows."""
-        raise TypeError("Estimators define this.")
+        """Ask one fitted model about samples."""
+        raise NotImplementedError
 
     def _output_endings(self) -> list[str]:
-        """Give what is appended to a member's name for each of its outputs."""
-        raise TypeError("Estimators define this.")
+        """Return what is appended to a member's name for each of its outputs."""
+        raise NotImplementedError
 
     def _named(self) -> list[tuple[Any, ...]]:
-        """Give the entries of ``estimators`` that have a name, also while the list is wrong and ``fit`` will say so."""
+        """Return the entries of ``estimators`` that have a name, also of a list that ``fit`` will refuse."""
         if not isinstance(self.estimators, list | tuple):
             return []
         return [one for one in self.estimators if isinstance(one, tuple) and len(one) >= 2 and isinstance(one[0], str)]
@@ -202,7 +202,7 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
         return [FittedMember(m.name, model, seen) for m, model, seen in zip(members, models, columns, strict=True)]
 
     def _kept(self) -> npt.NDArray[np.bool_]:
-        """Tell which of the listed members are not dropped."""
+        """Return the listed members that are not dropped."""
         return np.array([not is_dropped(one) for one in self.estimators])
 
     def _adopt(self, members: list[FittedMember]) -> None:
@@ -211,12 +211,12 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
         self.estimators_ = [member.model for member in members]
 
     def _ask(self, X: Any) -> list[npt.NDArray[np.float64]]:
-        """Ask each member about new rows."""
+        """Ask each member about new samples."""
         check_is_fitted(self)
         return ask_members(self._members_, read_rows(self, X, reset=False), self._answer, self.n_jobs)
 
     def _weighted_sum(self, X: Any) -> npt.NDArray[np.float64]:
-        """Sum the answers of the members about new rows, each times its weight in ``weights_``."""
+        """Sum the answers of the members about new samples, each times its weight in ``weights_``."""
         check_is_fitted(self)
         X = read_rows(self, X, reset=False)
         counted = np.flatnonzero(self.weights_) if self.weights_.any() else np.arange(1)
@@ -246,7 +246,7 @@ def read_members(estimators: Any, reserved: set[str]) -> list[Member]:
 
 
 def is_dropped(entry: tuple[Any, ...]) -> bool:
-    """Tell whether an entry of the list of members says "drop" instead of naming an estimator."""
+    """Return whether an entry of the list of members says "drop" instead of naming an estimator."""
     return isinstance(entry[1], str) and entry[1] == "drop"
 
 
@@ -320,28 +320,28 @@ def _positions_of_names(name: str, wanted: npt.NDArray[Any], X: Any) -> npt.NDAr
 
 
 def take_columns(X: Any, columns: Columns) -> Any:
-    """Give the columns of a table that a member sees."""
+    """Return the columns of a table that a member sees."""
     return X if columns is None else take_rows(X, columns, axis=1)
 
 
 def ask_members(
     members: Sequence[FittedMember], X: Any, answer: Answer, n_jobs: int | None
 ) -> list[npt.NDArray[np.float64]]:
-    """Ask each member about its columns of the same rows."""
+    """Ask each member about its columns of the same samples."""
     return Parallel(n_jobs=n_jobs, prefer="threads")(
         delayed(answer)(member.model, take_columns(X, member.columns)) for member in members
     )
 
 
 def fit_member(estimator: Any, X: Any, y: Any, weights: npt.NDArray[np.float64] | None) -> Any:
-    """Fit a clone; pass on row weights if it can use them."""
+    """Fit a clone; pass on sample weights if it can use them."""
     argument = weight_argument(estimator)
     passed = {} if weights is None or argument is None else {argument: weights}
     return clone(estimator).fit(X, y, **passed)
 
 
 def weight_argument(estimator: Any) -> str | None:
-    """Find the name under which ``fit`` takes row weights, or None.
+    """Find the name under which ``fit`` takes sample weights, or None.
 
     A pipeline takes them for its last step, a search for the estimator that it tunes. Where scikit-learn's metadata
     routing is switched on, these two take what their parts have requested.

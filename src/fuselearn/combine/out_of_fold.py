@@ -1,7 +1,7 @@
-"""Out-of-fold answers: what members say about rows that they were not fitted on.
+"""Out-of-fold answers: what members say about samples that they were not fitted on.
 
-Weights learned from the rows that members were fitted on favour the member that has learned them by heart. Here
-each member is fitted once per split, and answers for the rows that the split holds out.
+Weights learned from the samples that members were fitted on favour the member that has learned them by heart. Here
+each member is fitted once per split, and answers for the samples that the split holds out.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from fuselearn.combine.members import (
 
 
 class OutOfFold(NamedTuple):
-    """Answers about rows that were held out.
+    """Answers about samples that were held out.
 
     Attributes
     ----------
     answers : array of shape (n_members, n_covered, ...)
-        Of a row that is held out more than once, the mean.
+        Of a sample that is held out more than once, the mean.
     rows : array of shape (n_covered,)
-        The rows that are held out at least once. Time-ordered splits, for one, never hold out the earliest rows.
+        The samples that are held out at least once. Time-ordered splits, for one, never hold out the earliest samples.
     folds : array of shape (n_covered,)
-        The number of the first split that holds out each of these rows.
+        The number of the first split that holds out each of these samples.
     """
 
     answers: npt.NDArray[np.float64]
@@ -48,7 +48,7 @@ class OutOfFold(NamedTuple):
 def make_splits(
     cv: Any, X: Any, y: npt.NDArray[Any], groups: Any, *, classifier: bool
 ) -> list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]:
-    """List the splits of a splitter, of a number of folds, or of an iterable, as pairs of row numbers."""
+    """List the splits of a splitter, of a number of folds, or of an iterable, as pairs of sample numbers."""
     splits = list(check_cv(cv, y, classifier=classifier).split(np.empty((X.shape[0], 0)), y, groups))
     pairs = [(_row_numbers(inside, X.shape[0]), _row_numbers(outside, X.shape[0])) for inside, outside in splits]
     if not any(len(outside) for _, outside in pairs):
@@ -75,14 +75,14 @@ def answer_out_of_fold(
     Parameters
     ----------
     members : sequence of Member
-    X : table of shape (n_rows, n_columns)
-    y : array of shape (n_rows, ...)
+    X : table of shape (n_samples, n_features)
+    y : array of shape (n_samples, ...)
     answer : callable
-        ``answer(model, X)`` gives an array of shape (n_rows, ...).
-    splits : sequence of pairs of row numbers
+        ``answer(model, X)`` gives an array of shape (n_samples, ...).
+    splits : sequence of pairs of sample numbers
         Those inside and those outside of each split.
-    weights : array of shape (n_rows,), optional
-        For members that take row weights.
+    weights : array of shape (n_samples,), optional
+        For members that take sample weights.
     n_jobs : int or None
         Fits at the same time.
 
@@ -111,7 +111,7 @@ def answer_out_of_fold(
 def covered_rows(
     splits: Sequence[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]], n_rows: int
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Give the rows that any split holds out, and the first split that does.
+    """Return the samples that any split holds out, and the first split that does.
 
     Examples
     --------
@@ -153,7 +153,7 @@ def held_out_answers(
     prefit: bool,
     n_jobs: int | None,
 ) -> OutOfFold:
-    """Give out-of-fold answers or, of members that are fitted already, those about all rows, which are new to them."""
+    """Return out-of-fold answers or, of members that are fitted already, those about all samples."""
     splits = make_splits(cv, X, y, groups, classifier=classifier)
     if not prefit:
         return answer_out_of_fold(members, X, y, answer, splits, weights, n_jobs)

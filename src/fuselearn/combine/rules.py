@@ -1,4 +1,4 @@
-"""Fixed rules: from the scores of K members to one score per row and class, without learning anything.
+"""Fixed rules: from the scores of K members to one score per sample and class, without learning anything.
 
 Each rule belongs to a level, which says what it needs to know from a member: its class, its ranking of the classes, or
 its class probabilities.
@@ -42,7 +42,7 @@ def combine_scores(
 ) -> npt.NDArray[np.float64]:
     """Combine the class scores of several members by a fixed rule.
 
-    With s_k(i) the score that member k gives to class i of a row, the combined score of class i is::
+    With s_k(i) the score that member k gives to class i of a sample, the combined score of class i is::
 
         "mean"      sum_k w_k s_k(i) / sum_k w_k
         "median"    the median of s_1(i), ..., s_K(i), each s_k(i) as often as w_k says
@@ -63,8 +63,8 @@ def combine_scores(
 
     Parameters
     ----------
-    scores : array of shape (n_members, n_rows, n_classes)
-        For rules that count votes or ranks any scores, also infinite ones, that are comparable within a row; for the
+    scores : array of shape (n_members, n_samples, n_classes)
+        For rules that count votes or ranks any scores, also infinite ones, that are comparable within a sample; for the
         others finite ones, and for "product" none below 0.
     rule : str, default="mean"
         One of the above.
@@ -78,7 +78,7 @@ def combine_scores(
 
     Returns
     -------
-    array of shape (n_rows, n_classes)
+    ndarray of shape (n_samples, n_classes)
 
     References
     ----------
@@ -143,7 +143,7 @@ def refuse_weights(rule: str) -> None:
 
 
 def votes_needed(rule: str, k: Any, n_members: int, weights: Weights | None) -> float:
-    """Give the number, or the sum of weights, of votes that decide for the positive class."""
+    """Return the number, or the sum of weights, of votes that decide for the positive class."""
     if rule == "and":
         return n_members
     if rule == "or":
@@ -179,7 +179,7 @@ def _refuse_missing(scores: Scores) -> None:
 
 
 def _settle_ties(combined: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Make scores equal to the largest of their row that differ from it by rounding only."""
+    """Make scores equal to the largest of their sample that differ from it by rounding only."""
     largest = combined.max(axis=1, keepdims=True)
     return np.where(combined >= largest - ROUNDING * np.abs(largest), largest, combined)
 
@@ -248,7 +248,7 @@ def _agree(scores: Scores, weights: Weights | None, needed: float, positive: int
 
 
 def _votes(scores: Scores) -> npt.NDArray[np.intp]:
-    """Give the class that each member chooses for each row, the first of equal ones."""
+    """Return the class that each member chooses for each sample, the first of equal ones."""
     votes = scores.argmax(axis=2)
     # argmax takes NaN for the largest of all, so it is enough to look at what was chosen.
     _refuse_missing(np.take_along_axis(scores, votes[:, :, None], axis=2))

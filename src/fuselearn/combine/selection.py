@@ -79,7 +79,7 @@ def _has_classes(self: EnsembleSelection) -> bool:
 
 
 class EnsembleSelection(MemberEnsemble):
-    """The mean of the members of a library that are good together, chosen greedily on rows that were held out.
+    """The mean of the members of a library that are good together, chosen greedily on samples that were held out.
 
     From the best members on, each round adds the member with which the mean of all chosen so far scores best, until
     ``n_rounds`` are chosen. A member can be chosen again, which gives it more weight. The ensemble of the best round is
@@ -98,8 +98,8 @@ class EnsembleSelection(MemberEnsemble):
         columns or those given: names, positions, a slice, a mask, or a function of the table such as scikit-learn's
         ``make_column_selector``. ``"drop"`` in place of an estimator leaves a member out.
     scoring : str, callable or None, default=None
-        The metric: a name or a scorer of scikit-learn. None means minus the log loss (with several labels per row, over
-        all of them) or minus the mean squared error.
+        The metric: a name or a scorer of scikit-learn. None means minus the log loss (with several labels per sample,
+        over all of them) or minus the mean squared error.
     n_rounds : int, default=50
         Members chosen in the end, counting each as often as it was chosen.
     n_initial : int, default=1
@@ -109,11 +109,11 @@ class EnsembleSelection(MemberEnsemble):
     bag_share : float, default=0.5
         The share of the library in each part, if there is more than one.
     cv : int, splitter or iterable of splits, default=None
-        How rows are held out; None means five folds, stratified by class. Rows that are never held out take no part in
-        the selection.
+        How samples are held out; None means five folds, stratified by class. Samples that are never held out take no
+        part in the selection.
     prefit : bool, default=False
-        Whether the members are fitted already. They are then used as they are, and chosen by the rows given to ``fit``,
-        which should be new to them.
+        Whether the members are fitted already. They are then used as they are, and chosen by the samples given to
+        ``fit``, which should be new to them.
     random_state : int, RandomState or None, default=None
         Seed of the parts of the library.
     n_jobs : int or None, default=None
@@ -122,7 +122,7 @@ class EnsembleSelection(MemberEnsemble):
     Attributes
     ----------
     estimators_ : list of estimators
-        The chosen members, fitted on all rows. The others are not fitted again and not kept.
+        The chosen members, fitted on all samples. The others are not fitted again and not kept.
     named_estimators_ : Bunch
         The same by name.
     weights_ : array of shape (n_chosen,)
@@ -135,12 +135,17 @@ class EnsembleSelection(MemberEnsemble):
         If the members are classifiers.
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features_in_,)
-        If fitted on a frame whose column names are text.
+        If fitted on a DataFrame whose column names are text.
+
+    See Also
+    --------
+    LinearStackingClassifier : Learned weights of all members.
+    FixedCombiner : Fixed rules over all members.
 
     Notes
     -----
-    Log loss, accuracy, balanced accuracy, F1 of one class per row, squared and absolute error and R2 take one pass over
-    the library per round; other metrics take one call of their scorer per round and member.
+    Log loss, accuracy, balanced accuracy, F1 of one class per sample, squared and absolute error and R2 take one pass
+    over the library per round; other metrics take one call of their scorer per round and member.
 
     References
     ----------
@@ -189,7 +194,7 @@ class EnsembleSelection(MemberEnsemble):
         self.n_jobs = n_jobs
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that this is what its members are, classifiers or regressors."""
+        """Return the tags: those of a classifier or of a regressor, as the members are."""
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         if self._combines_classifiers():
@@ -206,23 +211,23 @@ class EnsembleSelection(MemberEnsemble):
 
     @fit_whole_or_not
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
-        """Choose members by held-out rows, and fit the chosen ones on all rows.
+        """Choose members by held-out samples, and fit the chosen ones on all samples.
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (n_rows, n_columns)
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
             Any table that the members take, or a list of texts.
-        y : array of shape (n_rows,), (n_rows, n_labels) or (n_rows, n_outputs)
+        y : array-like of shape (n_samples,), (n_samples, n_labels) or (n_samples, n_outputs)
             Labels of any type, a table of 0 and 1, or numbers.
-        sample_weight : array of shape (n_rows,), optional
-            Row weights, for members and metrics that take them.
-        groups : array of shape (n_rows,), optional
-            Groups of rows, if ``cv`` splits by them.
+        sample_weight : array-like of shape (n_samples,), optional
+            Sample weights, for members and metrics that take them.
+        groups : array of shape (n_samples,), optional
+            Groups of samples, if ``cv`` splits by them.
 
         Returns
         -------
         EnsembleSelection
-            The fitted ensemble itself.
+            Fitted estimator.
         """
         self._check_settings()
         members = self._read_library()
@@ -250,15 +255,15 @@ class EnsembleSelection(MemberEnsemble):
         return self
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Predict the class, the labels or the numbers of each row.
+        """Predict the class, the labels or the numbers of each sample.
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (n_rows, n_columns)
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
 
         Returns
         -------
-        array of shape (n_rows,), (n_rows, n_labels) or (n_rows, n_outputs)
+        ndarray of shape (n_samples,), (n_samples, n_labels) or (n_samples, n_outputs)
         """
         mean = self._weighted_sum(X)
         return mean if self._classes_ is None else self._classes_.decode(mean.argmax(axis=-1))
@@ -269,25 +274,25 @@ class EnsembleSelection(MemberEnsemble):
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (n_rows, n_columns)
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
 
         Returns
         -------
-        array of shape (n_rows, n_classes)
-            Rows sum to one. For several labels, of shape (n_rows, n_labels): the probability of each.
+        ndarray of shape (n_samples, n_classes)
+            Rows sum to one. For several labels, of shape (n_samples, n_labels): the probability of each.
         """
         mean = clip_probabilities(self._weighted_sum(X))
         assert self._classes_ is not None, "the members are classifiers"
         return self._classes_.as_table(mean)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Give the accuracy of a classifier, or R2 of a regressor, as scikit-learn's estimators do.
+        """Return the accuracy of a classifier, or R2 of a regressor, as scikit-learn's estimators do.
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (n_rows, n_columns)
-        y : array of shape (n_rows,), (n_rows, n_labels) or (n_rows, n_outputs)
-        sample_weight : array of shape (n_rows,), optional
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,), (n_samples, n_labels) or (n_samples, n_outputs)
+        sample_weight : array-like of shape (n_samples,), optional
 
         Returns
         -------
@@ -329,7 +334,7 @@ class EnsembleSelection(MemberEnsemble):
         return target
 
     def _select(self, candidates: Candidates, names: list[str]) -> npt.NDArray[np.float64]:
-        """Give each member of the library its weight, most of them 0."""
+        """Return the weight of each member of the library, most of them 0."""
         library = np.arange(len(names))
         alone = candidates.scores(np.zeros(candidates.values.shape[1:]), 0, library)
         if np.isnan(alone).any():

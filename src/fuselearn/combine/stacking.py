@@ -1,4 +1,4 @@
-"""Linear stacking: a weighted sum of members, with weights learned from answers about rows that were held out."""
+"""Linear stacking: a weighted sum of members, with weights learned from answers about samples that were held out."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ class LinearStacking(MemberEnsemble):
 
 
 class LinearStackingRegressor(RegressorEnsemble, LinearStacking):
-    """A weighted sum of regressors whose weights minimise the squared error on rows that were held out.
+    """A weighted sum of regressors whose weights minimise the squared error on samples that were held out.
 
-    With f_k^(-i) member k as fitted without the fold of row i, the weights are::
+    With f_k^(-i) member k as fitted without the fold of sample i, the weights are::
 
         argmin_w  sum_i s_i (y_i - sum_k w_k f_k^(-i)(x_i))^2 / (sum_i s_i  Var(y))  +  shrinkage  sum_k (w_k - 1/K)^2
 
-    under the constraint, s_i being the weight of row i; the members are then fitted on all rows. Weights learned from
-    members that have seen the rows would favour the member that has learned them by heart.
+    under the constraint, s_i being the weight of sample i; the members are then fitted on all samples. Weights
+    learned from members that have seen the samples would favour the member that has learned them by heart.
 
     Parameters
     ----------
@@ -76,11 +76,11 @@ class LinearStackingRegressor(RegressorEnsemble, LinearStacking):
         "auto" chooses among 0, 13 values from 0.0001 to 100, and infinity (equal weights) by the loss on folds that the
         weights were not learned from.
     cv : int, splitter or iterable of splits, default=None
-        How rows are held out; None means five folds. Rows that are never held out, such as the earliest under
+        How samples are held out; None means five folds. Samples that are never held out, such as the earliest under
         ``TimeSeriesSplit``, take no part in learning the weights.
     prefit : bool, default=False
         Whether the members are fitted already. They are then used as they are, and the weights are learned from the
-        rows given to ``fit``, which should be new to the members.
+        samples given to ``fit``, which should be new to the members.
     n_jobs : int or None, default=None
         Members fitted at the same time.
 
@@ -92,12 +92,18 @@ class LinearStackingRegressor(RegressorEnsemble, LinearStacking):
     shrinkage_losses_ : dict
         With ``shrinkage="auto"``: the loss of each candidate.
     estimators_ : list of regressors
-        The members, fitted on all rows.
+        The members, fitted on all samples.
     named_estimators_ : Bunch
         The same by name.
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features_in_,)
-        If fitted on a frame whose column names are text.
+        If fitted on a DataFrame whose column names are text.
+
+    See Also
+    --------
+    AveragingRegressor : Fixed averages.
+    EnsembleSelection : A choice of members.
+    sklearn.ensemble.StackingRegressor : Any regressor on top of the members.
 
     Notes
     -----
@@ -141,23 +147,23 @@ class LinearStackingRegressor(RegressorEnsemble, LinearStacking):
 
     @fit_whole_or_not
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
-        """Learn the weights from held-out rows, and fit the members on all rows.
+        """Learn the weights from held-out samples, and fit the members on all samples.
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (n_rows, n_columns)
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
             Any table that the members take, or a list of texts.
-        y : array of shape (n_rows,) or (n_rows, n_outputs)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Numbers.
-        sample_weight : array of shape (n_rows,), optional
-            Row weights, in the loss and for members that take them.
-        groups : array of shape (n_rows,), optional
-            Groups of rows, if ``cv`` splits by them.
+        sample_weight : array-like of shape (n_samples,), optional
+            Sample weights, in the loss and for members that take them.
+        groups : array of shape (n_samples,), optional
+            Groups of samples, if ``cv`` splits by them.
 
         Returns
         -------
         LinearStackingRegressor
-            The fitted ensemble itself.
+            Fitted estimator.
         """
         self._check_settings()
         members = self._read_regressors()
@@ -175,32 +181,32 @@ class LinearStackingRegressor(RegressorEnsemble, LinearStacking):
         return self
 
     def predict(self, X: Any) -> npt.NDArray[np.float64]:
-        """Predict a number, or several, for each row.
+        """Predict a number, or several, for each sample.
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (n_rows, n_columns)
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
 
         Returns
         -------
-        array of shape (n_rows,) or (n_rows, n_outputs)
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
         return self._weighted_sum(X)
 
 
 class LinearStackingClassifier(ClassifierEnsemble, LinearStacking):
-    """A weighted sum of classifiers' probabilities whose weights minimise a loss on rows that were held out.
+    """A weighted sum of classifiers' probabilities whose weights minimise a loss on samples that were held out.
 
-    With p_k^(-i) the class probabilities of member k as fitted without the fold of row i, the ensemble's probabilities
-    are p = sum_k w_k p_k, with the weights::
+    With p_k^(-i) the class probabilities of member k as fitted without the fold of sample i, the ensemble's
+    probabilities are p = sum_k w_k p_k, with the weights::
 
         argmin_w  sum_i s_i loss(y_i, sum_k w_k p_k^(-i)(x_i)) / sum_i s_i  +  shrinkage  sum_k (w_k - 1/K)^2
 
         "log_loss"       loss(y, p) = -log p(y)
         "squared_error"  loss(y, p) = sum_c ([y = c] - p(c))^2
 
-    under the constraint, s_i being the weight of row i; the members are then fitted on all rows. Weights learned from
-    members that have seen the rows would favour the member that has learned them by heart.
+    under the constraint, s_i being the weight of sample i; the members are then fitted on all samples. Weights
+    learned from members that have seen the samples would favour the member that has learned them by heart.
 
     Parameters
     ----------
@@ -216,11 +222,11 @@ class LinearStackingClassifier(ClassifierEnsemble, LinearStacking):
         How strongly the weights are pulled to 1/K. "auto" chooses among 0, 13 values from 0.0001 to 100, and infinity
         (equal weights) by the loss on folds that the weights were not learned from.
     cv : int, splitter or iterable of splits, default=None
-        How rows are held out; None means five folds, stratified by class. Rows that are never held out, such as the
-        earliest under ``TimeSeriesSplit``, take no part in learning the weights.
+        How samples are held out; None means five folds, stratified by class. Samples that are never held out, such as
+        the earliest under ``TimeSeriesSplit``, take no part in learning the weights.
     prefit : bool, default=False
         Whether the members are fitted already. They are then used as they are, and the weights are learned from the
-        rows given to ``fit``, which should be new to the members.
+        samples given to ``fit``, which should be new to the members.
     n_jobs : int or None, default=None
         Members fitted at the same time.
 
@@ -233,18 +239,24 @@ class LinearStackingClassifier(ClassifierEnsemble, LinearStacking):
     shrinkage_losses_ : dict
         With ``shrinkage="auto"``: the loss of each candidate.
     estimators_ : list of classifiers
-        The members, fitted on all rows.
+        The members, fitted on all samples.
     named_estimators_ : Bunch
         The same by name.
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features_in_,)
-        If fitted on a frame whose column names are text.
+        If fitted on a DataFrame whose column names are text.
+
+    See Also
+    --------
+    FixedCombiner : Fixed rules.
+    EnsembleSelection : A choice of members.
+    sklearn.ensemble.StackingClassifier : Any classifier on top of the members.
 
     Notes
     -----
-    With several labels per row (a table of 0 and 1 as ``y``), a member has one weight for all labels, and the loss is
-    the mean over rows and labels. A member that gives nothing to the right class of a row is taken to give it 1e-15.
-    Free weights can make scores negative, which count as zero when they are turned into probabilities.
+    With several labels per sample (a table of 0 and 1 as ``y``), a member has one weight for all labels, and the loss
+    is the mean over samples and labels. A member that gives nothing to the right class of a sample is taken to give
+    it 1e-15. Free weights can make scores negative, which count as zero when they are turned into probabilities.
 
     References
     ----------
@@ -287,23 +299,23 @@ class LinearStackingClassifier(ClassifierEnsemble, LinearStacking):
 
     @fit_whole_or_not
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
-        """Learn the weights from held-out rows, and fit the members on all rows.
+        """Learn the weights from held-out samples, and fit the members on all samples.
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (n_rows, n_columns)
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
             Any table that the members take, or a list of texts.
-        y : array of shape (n_rows,) or (n_rows, n_labels)
+        y : array-like of shape (n_samples,) or (n_samples, n_labels)
             Labels of any type, or a table of 0 and 1.
-        sample_weight : array of shape (n_rows,), optional
-            Row weights, in the loss and for members that take them.
-        groups : array of shape (n_rows,), optional
-            Groups of rows, if ``cv`` splits by them.
+        sample_weight : array-like of shape (n_samples,), optional
+            Sample weights, in the loss and for members that take them.
+        groups : array of shape (n_samples,), optional
+            Groups of samples, if ``cv`` splits by them.
 
         Returns
         -------
         LinearStackingClassifier
-            The fitted ensemble itself.
+            Fitted estimator.
         """
         check_choice("loss", self.loss, ("log_loss", "squared_error"))
         self._check_settings()
@@ -326,15 +338,15 @@ class LinearStackingClassifier(ClassifierEnsemble, LinearStacking):
         return self
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Predict the class of each row, or its labels.
+        """Predict the class of each sample, or its labels.
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (n_rows, n_columns)
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
 
         Returns
         -------
-        array of shape (n_rows,) or (n_rows, n_labels)
+        ndarray of shape (n_samples,) or (n_samples, n_labels)
         """
         check_is_fitted(self)
         return self._classes_.decode(self._weighted_sum(X).argmax(axis=-1))
@@ -344,12 +356,12 @@ class LinearStackingClassifier(ClassifierEnsemble, LinearStacking):
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (n_rows, n_columns)
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
 
         Returns
         -------
-        array of shape (n_rows, n_classes)
-            Rows sum to one. For several labels, of shape (n_rows, n_labels): the probability of each.
+        ndarray of shape (n_samples, n_classes)
+            Rows sum to one. For several labels, of shape (n_samples, n_labels): the probability of each.
         """
         probabilities = as_probabilities(np.maximum(self._weighted_sum(X), 0.0))
         return self._classes_.as_table(probabilities)
@@ -395,10 +407,10 @@ def _count_rows(held_out: OutOfFold, row_weights: npt.NDArray[np.float64] | None
 
 
 def _as_columns(answers: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Give each member a column of cells."""
+    """Return one column of cells per member."""
     return answers.reshape(len(answers), -1).T
 
 
 def _repeat(counts: npt.NDArray[np.float64], like: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    """Give each cell of a row the weight of the row."""
+    """Return the weight of its sample for each cell."""
     return np.repeat(counts, like.size // len(counts))

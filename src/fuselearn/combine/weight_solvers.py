@@ -26,8 +26,8 @@ def least_squares_weights(answers: Array, target: Array, constraint: str | None,
 
     Parameters
     ----------
-    answers : array of shape (n_rows, n_members)
-    target : array of shape (n_rows,)
+    answers : array of shape (n_samples, n_members)
+    target : array of shape (n_samples,)
     constraint : {None, "non-negative", "simplex"}
         The weights are free, not negative, or not negative and of sum 1.
     shrinkage : float, default=0.0
@@ -56,15 +56,15 @@ def log_loss_weights(probabilities: Array, shares: Array, constraint: str | None
     """Minimise -sum_i shares_i log(sum_k w_k p_ik) + shrinkage sum_k (w_k - 1/K)^2 over weights of sum 1.
 
     Newton's method replaces the loss by its quadratic model around the last weights, the least-squares problem with
-    rows p_i / (p_i w) and the target 2, and shortens a step that does not lower the loss. The logarithm is
+    samples p_i / (p_i w) and the target 2, and shortens a step that does not lower the loss. The logarithm is
     self-concordant, so this ends at the minimum.
 
     Parameters
     ----------
-    probabilities : array of shape (n_rows, n_members)
+    probabilities : array of shape (n_samples, n_members)
         What each member gives to the right class; less than 1e-15 counts as that.
-    shares : array of shape (n_rows,)
-        What each row counts, in all 1.
+    shares : array of shape (n_samples,)
+        What each sample counts, in all 1.
     constraint : {None, "non-negative", "simplex"}
         Whether weights can be negative (None). The other two are the same here, since the sum is always 1.
     shrinkage : float, default=0.0
@@ -115,7 +115,7 @@ def log_loss_weights(probabilities: Array, shares: Array, constraint: str | None
 
 
 def _append_shrinkage(answers: Array, target: Array, shrinkage: float) -> tuple[Array, Array]:
-    """Reduce a least-squares problem to K + 1 rows, and let K more pull the weights to 1/K."""
+    """Reduce a least-squares problem to K + 1 samples, and let K more pull the weights to 1/K."""
     n_members = answers.shape[1]
     corner: Array = np.linalg.qr(np.column_stack([answers, target]), mode="r")  # type: ignore[assignment]
     if shrinkage == 0:

@@ -34,15 +34,15 @@ Generator = Callable[[np.random.Generator], tuple[Any, Any]]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BiasVariance:
-    """Noise, bias and variance of a model, as means over the rows that it was judged on.
+    """Noise, bias and variance of a model, as means over the samples that it was judged on.
 
     ``noise_effect + bias + variance_effect`` is ``expected_error``. For squared loss, effects are the noise and the
     variance themselves, and ``bias`` is squared. For zero-one loss they are what noise and variance do to the error:
     ``variance_effect`` is ``unbiased_variance - biased_variance``, the harm of variance where the main prediction is
     right less its use where it is wrong.
 
-    The squared bias of each row is estimated without bias itself, so it falls below 0 by chance in some rows. A mean
-    that does is set to 0, as no squared bias is negative; all spread around the truth is then variance.
+    The squared bias of each sample is estimated without bias itself, so it falls below 0 by chance in some samples. A
+    mean that does is set to 0, as no squared bias is negative; all spread around the truth is then variance.
 
     Attributes
     ----------
@@ -56,11 +56,11 @@ class BiasVariance:
     expected_error : float
     observed_error : float
         Mean loss against the observed targets. For zero-one loss it is the expected error; for squared loss it also
-        holds the correlation of noise and bias in the given rows, which is 0 on average.
+        holds the correlation of noise and bias in the given samples, which is 0 on average.
     standard_errors : dict
         Of ``noise``, ``noise_effect``, ``bias``, ``variance``, ``variance_effect``, ``error`` and ``observed_error``.
     rows : DataFrame
-        The parts of each row, and how many predictions they come from. For squared loss, single rows may have a
+        The parts of each sample, and how many predictions they come from. For squared loss, single samples may have a
         negative ``bias``.
     """
 
@@ -80,7 +80,7 @@ class BiasVariance:
     rows: pd.DataFrame
 
     def __str__(self) -> str:
-        """Give the sum in words."""
+        """Return the sum in words."""
         bias = "bias^2" if self.loss == "squared" else "bias"
         terms = [f"{bias if self.knows_truth else f'{bias} and noise'} {self.bias:.4g}"]
         if self.knows_truth:
@@ -176,23 +176,23 @@ def bias_variance(
     ----------
     estimator : regressor or classifier
         Cloned for every round, with a seed of its own.
-    X : array, sparse matrix or frame of shape (n_rows, n_columns)
-    y : array of shape (n_rows,)
-        The data that bootstrap samples are drawn from; with a generator of samples, the rows to judge the model on.
+    X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
+        The data that bootstrap samples are drawn from; with a generator of samples, the samples to judge the model on.
     loss : {"auto", "squared", "zero_one"}, default="auto"
         ``"auto"`` is zero-one loss for classifiers and squared loss for everything else.
     n_rounds : int, default=100
         Number of samples.
     sampling : "bootstrap" or callable, default="bootstrap"
-        ``"bootstrap"`` draws as many rows as there are, with replacement: that stands in for fresh data, but a model
-        learns less from repeated rows than from as many distinct ones. Or a function that takes a NumPy generator and
-        returns a fresh sample (X, y).
+        ``"bootstrap"`` draws as many samples as there are, with replacement: that stands in for fresh data, but a model
+        learns less from repeated samples than from as many distinct ones. Or a function that takes a NumPy generator
+        and returns a fresh sample (X, y).
     X_test, y_test : optional
-        Rows to judge the model on. By default those of ``X`` and ``y``; with the bootstrap, each of them by the models
-        that have not seen it.
+        Samples to judge the model on. By default those of ``X`` and ``y``; with the bootstrap, each of them by the
+        models that have not seen it.
     y_true : array, optional
-        The targets of the judged rows without noise; for zero-one loss, the most likely class of each. Without it, the
-        noise in the data is counted as bias.
+        The targets of the judged samples without noise; for zero-one loss, the most likely class of each. Without it,
+        the noise in the data is counted as bias.
     random_state : int, RandomState or None, default=None
         Seed of the samples and of the models.
     n_jobs : int or None, default=None
@@ -320,7 +320,7 @@ def compare_bias_variance(
 def _predict_after_bootstrap(
     estimator: Any, X: Any, y: npt.NDArray[Any], judged: Any, loss: str, seed: int
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[Any]]:
-    """Train on a bootstrap sample; predict the judged rows, or those left out. Give their numbers and predictions."""
+    """Train on a bootstrap sample; return the judged samples, or those left out, and their predictions."""
     rng = np.random.default_rng(seed)
     for _ in range(MOST_TRIES):
         counts = draw_counts(int(rng.integers(2**62)), np.ones(len(y)), len(y))

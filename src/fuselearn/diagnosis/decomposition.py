@@ -1,7 +1,7 @@
-"""Split errors into noise, bias and variance, row by row.
+"""Split errors into noise, bias and variance, sample by sample.
 
-A learner is trained on many samples of data. Its predictions for one row scatter around the *main prediction*: the mean
-for squared loss, the most frequent class for zero-one loss.
+A learner is trained on many training sets. Its predictions for one sample scatter around the *main prediction*: the
+mean for squared loss, the most frequent class for zero-one loss.
 
     bias         loss of the main prediction against the truth
     variance     mean loss of the predictions against the main prediction
@@ -25,9 +25,9 @@ PARTS = ("noise", "noise_effect", "bias", "variance", "variance_effect", "error"
 
 
 def decompose_squared(predictions: Floats, observed: Floats, truth: Floats) -> pd.DataFrame:
-    """Split the squared error of each row.
+    """Split the squared error of each sample.
 
-    With f the truth and h_1, ..., h_R the predictions for a row,
+    With f the truth and h_1, ..., h_R the predictions for a sample,
 
         mean (h_r - f)^2 = bias + variance,        variance = sum (h_r - mean h)^2 / (R - 1),
 
@@ -36,18 +36,18 @@ def decompose_squared(predictions: Floats, observed: Floats, truth: Floats) -> p
 
     Parameters
     ----------
-    predictions : array of shape (n_rounds, n_rows)
-        NaN where a round has no prediction for a row.
-    observed : array of shape (n_rows,)
+    predictions : array of shape (n_rounds, n_samples)
+        NaN where a round has no prediction for a sample.
+    observed : array of shape (n_samples,)
         The target, with noise.
-    truth : array of shape (n_rows,)
+    truth : array of shape (n_samples,)
         The target without noise.
 
     Returns
     -------
     DataFrame
         The columns ``noise``, ``noise_effect`` (the same), ``bias`` (squared), ``variance``, ``variance_effect`` (the
-        same), ``error`` (their sum), ``observed_error`` and ``n_predictions``. NaN for rows with fewer than two
+        same), ``error`` (their sum), ``observed_error`` and ``n_predictions``. NaN for samples with fewer than two
         predictions.
 
     Examples
@@ -84,7 +84,7 @@ def decompose_squared(predictions: Floats, observed: Floats, truth: Floats) -> p
 def decompose_zero_one(
     predictions: npt.NDArray[np.intp], observed: npt.NDArray[np.intp], truth: npt.NDArray[np.intp], n_classes: int
 ) -> pd.DataFrame:
-    """Split the zero-one error of each row by Domingos' unified decomposition.
+    """Split the zero-one error of each sample by Domingos' unified decomposition.
 
     With P(c) the share of the predictions that are class c, m the main prediction, t the observed class and f the true
     (optimal) one,
@@ -96,9 +96,9 @@ def decompose_zero_one(
 
     Parameters
     ----------
-    predictions : int array of shape (n_rounds, n_rows)
-        Class numbers; -1 where a round has no prediction for a row.
-    observed, truth : int array of shape (n_rows,)
+    predictions : int array of shape (n_rounds, n_samples)
+        Class numbers; -1 where a round has no prediction for a sample.
+    observed, truth : int array of shape (n_samples,)
         Class numbers.
     n_classes : int
 
@@ -106,7 +106,7 @@ def decompose_zero_one(
     -------
     DataFrame
         The columns ``noise``, ``noise_effect`` (c1 noise), ``bias``, ``variance``, ``variance_effect`` (c2 variance),
-        ``error``, ``observed_error`` (the same) and ``n_predictions``. NaN for rows with fewer than two predictions.
+        ``error``, ``observed_error`` (the same) and ``n_predictions``. NaN for samples with fewer than two predictions.
 
     Examples
     --------
@@ -144,13 +144,13 @@ def decompose_zero_one(
 def standard_errors(whole: pd.DataFrame, without_group: list[pd.DataFrame]) -> dict[str, float]:
     """Estimate how far the means of the parts may be off.
 
-    Two sources are added up: which samples were drawn, by the jackknife over groups of rounds, and which rows were
-    judged, by the spread between rows. What both share is counted twice, so the estimate errs on the safe side.
+    Two sources are added up: which training sets were drawn, by the jackknife over groups of rounds, and which samples
+    were judged, by the spread between samples. What both share is counted twice, so the estimate errs on the safe side.
 
     Parameters
     ----------
     whole : DataFrame
-        The parts of each row, from all rounds.
+        The parts of each sample, from all rounds.
     without_group : list of DataFrame
         The same, each time without another group of rounds.
     """

@@ -1,4 +1,4 @@
-"""Find rows whose labels are likely to be wrong, and estimate how many there are."""
+"""Find samples whose labels are likely to be wrong, and estimate how many there are."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class LabelAudit:
 
     @property
     def suspects(self) -> pd.DataFrame:
-        """The rows that are marked as suspects."""
+        """The samples that are marked as suspects."""
         return self.rows[self.rows["suspect"]]
 
     def __str__(self) -> str:
@@ -76,15 +76,16 @@ def audit_labels(
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> LabelAudit:
-    """Rank rows by how doubtful their label is to models that have not seen them.
+    """Rank samples by how doubtful their label is to models that have not seen them.
 
-    Each row gets class probabilities p from a model trained without its fold. Its margin is
+    Each sample gets class probabilities p from a model trained without its fold. Its margin is
 
         p(given label) - largest p of another label,
 
-    and rows with the lowest margin come first. How many labels are wrong is estimated by confident learning: a row that
-    is labelled i counts as truly j if p(j) is at least the mean p(j) of the rows labelled j; the largest such p(j), if
-    there are several. These counts, scaled to the number of rows of each given label, say how often j is labelled i.
+    and samples with the lowest margin come first. How many labels are wrong is estimated by confident learning: a
+    sample that is labelled i counts as truly j if p(j) is at least the mean p(j) of the samples labelled j; the
+    largest such p(j), if there are several. These counts, scaled to the number of samples of each given label, say
+    how often j is labelled i.
 
     Parameters
     ----------
@@ -94,14 +95,14 @@ def audit_labels(
         be judged; a warning says so.
     estimator : classifier or None, default=None
         Any classifier with ``predict_proba``. None means ``KFHEClassifier(weighting="linear")``, which puts little
-        weight on samples that it cannot explain; for a sparse matrix, which trees do not take, it means logistic
+        weight on samples that it fits worst; for a sparse matrix, which trees do not take, it means logistic
         regression on features divided by their largest value.
     cv : int, splitter or iterable of (train, test), default=5
-        Folds; a number means stratified and shuffled ones. Each row must be in a test part.
+        Folds; a number means stratified and shuffled ones. Each sample must be in a test part.
     n_repeats : int, default=1
         Rounds of cross-validation whose probabilities are averaged, if ``cv`` is a number.
-    groups : array of shape (n_rows,), optional
-        For splitters that keep groups of rows together.
+    groups : array of shape (n_samples,), optional
+        For splitters that keep groups of samples together.
     random_state : int, RandomState or None, default=None
         Seed of the folds and of the models.
     n_jobs : int or None, default=None
@@ -164,19 +165,19 @@ def _default_estimator(rows: Any) -> BaseEstimator:
 
 
 def count_confident(probabilities: Floats, given: npt.NDArray[np.integer]) -> Floats:
-    """Count rows by given and confidently predicted class, scaled to the number of rows of each given class.
+    """Count samples by given and confidently predicted class, scaled to the number of samples of each given class.
 
     Parameters
     ----------
-    probabilities : array of shape (n_rows, n_classes)
-        From models that have not seen the rows.
-    given : int array of shape (n_rows,)
+    probabilities : array of shape (n_samples, n_classes)
+        From models that have not seen the samples.
+    given : int array of shape (n_samples,)
         Class numbers.
 
     Returns
     -------
     array of shape (n_classes, n_classes)
-        Entry (i, j) estimates the number of rows labelled i that truly are j.
+        Entry (i, j) estimates the number of samples labelled i that truly are j.
 
     Examples
     --------
@@ -202,7 +203,7 @@ def count_confident(probabilities: Floats, given: npt.NDArray[np.integer]) -> Fl
 def _split(
     cv: Any, n_repeats: int, X: Any, labels: npt.NDArray[Any], groups: Any, rng: np.random.Generator
 ) -> list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]:
-    """Give the training and test rows of all folds."""
+    """Return the training and test samples of all folds."""
     if not isinstance(cv, int | np.integer):
         if n_repeats != 1:
             raise ValueError("n_repeats is for a number of folds; a splitter repeats as it is made to.")

@@ -24,7 +24,7 @@ from fuselearn.sensors.estimator import train_clone
 
 
 class Trained(NamedTuple):
-    """A regressor, its columns, the rows that it has not seen, and its predictions for those, if wanted."""
+    """A regressor, its features, the samples that it has not seen, and its predictions for those, if wanted."""
 
     model: Any
     features: npt.NDArray[np.intp]
@@ -35,16 +35,16 @@ class Trained(NamedTuple):
 class BaggedRegressor(RegressorMixin, BaseEstimator):
     """The mean of regressors that are trained on random parts of the data.
 
-    With h_1, ..., h_T trained on samples of the rows, and of the columns if so wished,
+    With h_1, ..., h_T trained on randomly drawn samples, and features if so wished,
 
         f(x) = sum_t h_t(x) / T.
 
     If the errors of the regressors have variance s^2 and correlation r, that of the mean is r s^2 + (1 - r) s^2 / T:
     averaging takes away variance, but no bias, so it suits regressors that over-fit.
 
-    What :class:`sklearn.ensemble.BaggingRegressor` lacks: data frames reach the base learner as they are, with names,
-    categories and text (a pipeline that selects columns by name works); ``oob_score`` takes any scorer; samples that
-    were never left out get NaN instead of 0 out of bag. Without need for these, use scikit-learn's.
+    What :class:`sklearn.ensemble.BaggingRegressor` lacks: DataFrames reach the base learner as they are, with
+    names, categories and text (a pipeline that selects features by name works); ``oob_score`` takes any scorer;
+    samples that were never left out get NaN instead of 0 out of bag. Without need for these, use scikit-learn's.
 
     Parameters
     ----------
@@ -53,11 +53,11 @@ class BaggedRegressor(RegressorMixin, BaseEstimator):
     n_estimators : int, default=100
         Number of regressors.
     max_samples : int or float, default=1.0
-        Rows in each sample, as a number or as a share of all rows.
+        Samples drawn for each regressor, as a number or as a share of all samples.
     max_features : int, float, "sqrt", "log2" or None, default=None
-        Columns that each regressor sees, as a number, a share, or a root or logarithm of their number; None means all.
+        Features that each regressor sees, as a number, a share, or a root or logarithm of their number; None means all.
     bootstrap : bool, default=True
-        Whether rows are drawn with replacement.
+        Whether samples are drawn with replacement.
     oob_score : bool, str or callable, default=False
         Whether to compute the out-of-bag predictions and their R^2. Or another score: the name of a scorer of
         scikit-learn, such as ``"neg_mean_absolute_error"``, a scorer, or a metric ``metric(y_true, y_pred)``.
@@ -70,15 +70,21 @@ class BaggedRegressor(RegressorMixin, BaseEstimator):
     ----------
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features_in_,)
-        If fitted on a frame whose column names are text.
+        If fitted on a DataFrame whose column names are text.
     estimators_ : list of regressors
-        With random subspaces, each expects the columns in ``estimators_features_`` only.
+        With random subspaces, each expects the features in ``estimators_features_`` only.
     estimators_features_ : list of arrays
-        Columns of each regressor.
+        Features of each regressor.
     oob_score_ : float
-        R^2, or other score, of the out-of-bag predictions, over the rows that have any.
-    oob_prediction_ : array of shape (n_rows,)
-        Mean over the regressors that have not seen a row; NaN for rows that were in every sample.
+        R^2, or other score, of the out-of-bag predictions, over the samples that have any.
+    oob_prediction_ : array of shape (n_samples,)
+        Mean over the regressors that have not seen a sample; NaN for samples that every regressor has seen.
+
+    See Also
+    --------
+    BaggedClassifier : The same for classification.
+    sklearn.ensemble.BaggingRegressor : Bagging of scikit-learn.
+    fuselearn.combine.AveragingRegressor : Averages of different regressors.
 
     References
     ----------
@@ -118,7 +124,7 @@ class BaggedRegressor(RegressorMixin, BaseEstimator):
         self.n_jobs = n_jobs
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn what the base learner can take."""
+        """Return the tags: what the base learner can take."""
         tags = super().__sklearn_tags__()
         if self.estimator is None or isinstance(self.estimator, BaseEstimator):
             base = get_tags(self._base_learner())
@@ -128,21 +134,21 @@ class BaggedRegressor(RegressorMixin, BaseEstimator):
 
     @fit_whole_or_not
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train the ensemble.
+        """Fit the ensemble.
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (n_rows, n_columns)
-            Given to the base learner as it is.
-        y : array of shape (n_rows,)
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+            Passed on to the base learner unchanged.
+        y : array-like of shape (n_samples,)
             Numbers.
-        sample_weight : array of shape (n_rows,), optional
-            Chances of the rows to be drawn.
+        sample_weight : array-like of shape (n_samples,), optional
+            Chances of the samples to be drawn.
 
         Returns
         -------
         BaggedRegressor
-            The fitted ensemble itself.
+            Fitted estimator.
         """
         n_estimators = check_whole_number("n_estimators", self.n_estimators, 1)
         scorer = read_scoring(self.oob_score, "r2")
@@ -180,11 +186,11 @@ class BaggedRegressor(RegressorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (n_rows, n_columns)
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
 
         Returns
         -------
-        array of shape (n_rows,)
+        ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
         rows = validate_rows(self, X, reset=False)
@@ -196,7 +202,7 @@ class BaggedRegressor(RegressorMixin, BaseEstimator):
 
     @property
     def estimators_features_(self) -> list[npt.NDArray[np.intp]]:
-        """Columns of each regressor."""
+        """Features of each regressor."""
         check_is_fitted(self)
         return list(self._features_)
 
@@ -229,7 +235,7 @@ def _take_columns(X: Any, features: npt.NDArray[np.intp]) -> Any:
 
 
 def _mean_out_of_bag(trained: list[Trained], n_rows: int) -> npt.NDArray[np.float64]:
-    """Average, for each row, the predictions of the models that have not seen it; NaN where there is none."""
+    """Average, for each sample, the predictions of the models that have not seen it; NaN where there is none."""
     total, number = np.zeros(n_rows), np.zeros(n_rows)
     for part in trained:
         total[part.left_out] += part.predictions

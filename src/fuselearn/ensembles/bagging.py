@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 from fuselearn._fitting import fit_whole_or_not
 from fuselearn._parameters import check_choice, check_whole_number
 from fuselearn._random import make_generator
-from fuselearn._validation import clip_probabilities
 from fuselearn.ensembles.bags import BagPlan, plan_bags
 from fuselearn.ensembles.components import ComponentEnsemble, read_class_weights, refuse_other_size
 from fuselearn.ensembles.out_of_bag import read_scoring
@@ -26,7 +25,7 @@ from fuselearn.sensors.sampling import MOST_TRIES
 
 
 class Trained(NamedTuple):
-    """A classifier, its columns, the rows that it has not seen, and its scores for those, if wanted."""
+    """A classifier, its features, the samples that it has not seen, and its scores for those, if wanted."""
 
     component: Component
     features: npt.NDArray[np.intp]
@@ -37,9 +36,9 @@ class Trained(NamedTuple):
 class BaggedClassifier(ComponentEnsemble):
     """Equal votes of classifiers that are trained on random parts of the data.
 
-    Each classifier gets a random sample of the rows (bagging), a random choice of the columns (random subspaces), or
-    both (random patches). With N rows drawn from N with replacement, a row stays out of a sample with probability
-    (1 - 1/N)^N, about 1/e; its *out-of-bag* vote is that of the classifiers which have not seen it.
+    Each classifier sees randomly drawn samples (bagging), randomly drawn features (random subspaces), or both (random
+    patches). With N draws from N samples, with replacement, a sample is left out with probability (1 - 1/N)^N, about
+    1/e; its *out-of-bag* vote is that of the classifiers which have not seen it.
 
     Parameters
     ----------
@@ -48,11 +47,12 @@ class BaggedClassifier(ComponentEnsemble):
     n_estimators : int, default=100
         Number of classifiers.
     max_samples : int or float, default=1.0
-        Rows in each sample, as a number or as a share of all rows.
+        Samples drawn for each classifier, as a number or as a share of all samples.
     max_features : int, float, "sqrt", "log2" or None, default=None
-        Columns that each classifier sees, as a number, a share, or a root or logarithm of their number; None means all.
+        Features that each classifier sees, as a number, a share, or a root or logarithm of their number; None means
+        all.
     bootstrap : bool, default=True
-        Whether rows are drawn with replacement.
+        Whether samples are drawn with replacement.
     vote : {"class", "probability"}, default="class"
         Whether classifiers vote with the class that they choose or with their class probabilities.
     oob_score : bool, str or callable, default=False
@@ -79,27 +79,33 @@ class BaggedClassifier(ComponentEnsemble):
     classes_ : array of shape (n_classes,)
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features_in_,)
-        If fitted on a frame whose column names are text.
+        If fitted on a DataFrame whose column names are text.
     estimators_ : list of classifiers
-        With random subspaces, scikit-learn classifiers other than trees expect the columns in
+        With random subspaces, scikit-learn classifiers other than trees expect the features in
         ``estimators_features_`` only.
     estimators_features_ : list of arrays
-        Columns of each classifier.
+        Features of each classifier.
     coefficients_ : array of shape (n_estimators,)
         The same weight for all classifiers.
     oob_score_ : float
-        Accuracy, or other score, of the out-of-bag votes, over the rows that have any.
-    oob_decision_function_ : array of shape (n_rows, n_classes)
-        Shares of the out-of-bag votes; NaN for rows that were in every sample.
-    oob_prediction_ : array of shape (n_rows,)
-        Classes with the largest share; the most frequent class for rows that were in every sample.
+        Accuracy, or other score, of the out-of-bag votes, over the samples that have any.
+    oob_decision_function_ : array of shape (n_samples, n_classes)
+        Shares of the out-of-bag votes; NaN for samples that every classifier has seen.
+    oob_prediction_ : array of shape (n_samples,)
+        Classes with the largest share; the most frequent class for samples that every classifier has seen.
     feature_importances_ : array of shape (n_features_in_,)
         Mean of the classifiers' importances; if they have any, as trees do.
+
+    See Also
+    --------
+    KFHEClassifier : Samples drawn by weights that a Kalman filter estimates.
+    BaggedRegressor : The same for regression.
+    sklearn.ensemble.BaggingClassifier : Bagging of scikit-learn.
 
     Notes
     -----
     As in adabag, a tree without a split is drawn and grown again, up to 100 times, and ties between votes go to the
-    class with most training rows.
+    class with most training samples.
 
     References
     ----------
@@ -152,21 +158,21 @@ class BaggedClassifier(ComponentEnsemble):
 
     @fit_whole_or_not
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train the ensemble.
+        """Fit the ensemble.
 
         Parameters
         ----------
-        X : array or frame of shape (n_rows, n_columns)
-            With trees as base learners, category columns of a frame and NaN are taken as they are.
-        y : array of shape (n_rows,)
+        X : {array-like, DataFrame} of shape (n_samples, n_features)
+            With trees as base learners, category columns of a DataFrame and NaN need no encoding.
+        y : array-like of shape (n_samples,)
             Labels of any type.
-        sample_weight : array of shape (n_rows,), optional
-            Chances of the rows to be drawn.
+        sample_weight : array-like of shape (n_samples,), optional
+            Chances of the samples to be drawn.
 
         Returns
         -------
         BaggedClassifier
-            The fitted ensemble itself.
+            Fitted estimator.
         """
         n_estimators = check_whole_number("n_estimators", self.n_estimators, 1)
         check_choice("vote", self.vote, ("class", "probability"))
@@ -219,22 +225,9 @@ class BaggedClassifier(ComponentEnsemble):
 
     @property
     def estimators_features_(self) -> list[npt.NDArray[np.intp]]:
-        """Columns of each classifier."""
+        """Features of each classifier."""
         check_is_fitted(self)
         return list(self._features_)
-
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """Give each class its share of the votes, or the mean of the classifiers' probabilities.
-
-        Parameters
-        ----------
-        X : array or frame of shape (n_rows, n_columns)
-
-        Returns
-        -------
-        array of shape (n_rows, n_classes)
-        """
-        return clip_probabilities(self._fused_scores(X))
 
     def _choose(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:
         return choose_frequent(scores, self.class_order_)

@@ -16,20 +16,20 @@ class BagPlan(NamedTuple):
     """How the rows and columns of a bag are drawn."""
 
     chances: npt.NDArray[np.float64]
-    """Of each row, in proportion, to be drawn."""
+    """Of each sample, in proportion, to be drawn."""
     n_draws: int
     bootstrap: bool
-    """Whether rows are drawn with replacement."""
+    """Whether samples are drawn with replacement."""
     n_columns: int
     n_features: int
-    """How many of the columns are drawn."""
+    """How many of the features are drawn."""
 
     def draw_features(self, rng: np.random.Generator) -> npt.NDArray[np.intp]:
-        """Draw columns, without replacement."""
+        """Draw features, without replacement."""
         return np.sort(rng.choice(self.n_columns, self.n_features, replace=False))
 
     def draw_counts(self, rng: np.random.Generator) -> npt.NDArray[np.int32]:
-        """Draw rows; give how often each was drawn."""
+        """Draw samples; return how often each was drawn."""
         if self.bootstrap:
             return draw_counts(int(rng.integers(2**62)), self.chances, self.n_draws)
         counts = np.zeros(len(self.chances), dtype=np.int32)
@@ -39,7 +39,7 @@ class BagPlan(NamedTuple):
 
     @property
     def leaves_rows_out(self) -> bool:
-        """Whether rows can stay out of a bag."""
+        """Whether samples can stay out of a bag."""
         return self.bootstrap or self.n_draws < len(self.chances)
 
 
@@ -53,7 +53,7 @@ def plan_bags(
     bootstrap: bool,
     sample_weight: Any,
 ) -> BagPlan:
-    """Check the parameters that say how bags are drawn; rows of more weight are drawn more often."""
+    """Check the parameters that say how bags are drawn; samples of more weight are drawn more often."""
     n_draws = count_draws(max_samples, n_rows, largest_share=1)
     if not bootstrap and n_draws > n_rows:
         raise ValueError(f"max_samples must be at most the {n_rows} samples without bootstrap, not {n_draws}.")

@@ -28,16 +28,16 @@ class CARTClassifier(TableClassifier):
 
         sum_j L_j^2 / |L| + sum_j R_j^2 / |R|  is largest,
 
-    with L_j and R_j the weights of class j on the two sides. Numeric columns are cut half-way between neighbouring
-    values; category columns of a frame are split by subsets of their categories; missing values go to the side that
+    with L_j and R_j the weights of class j on the two sides. Numeric features are cut half-way between neighbouring
+    values; category columns of a DataFrame are split by subsets of their categories; missing values go to the side that
     suits them best in training. The tree is then pruned by its misclassification risk.
 
     Parameters
     ----------
     min_samples_split : int, default=20
-        Nodes with fewer rows are not split (rpart's ``minsplit``).
+        Nodes with fewer samples are not split (rpart's ``minsplit``).
     min_samples_leaf : int, optional
-        Both sides of a split keep at least this many rows (``minbucket``). By default a third of
+        Both sides of a split keep at least this many samples (``minbucket``). By default a third of
         ``min_samples_split``, rounded.
     max_depth : int or None, default=30
         Splits on the longest path (``maxdepth``); None sets no limit.
@@ -45,17 +45,17 @@ class CARTClassifier(TableClassifier):
         A split stays only if it removes this share of the root's misclassified weight for each split below it
         (``cp``). A negative number means no pruning. scikit-learn's ``ccp_alpha`` is another measure.
     max_features : int, float, "sqrt", "log2" or None, default=None
-        Columns looked at in each node, drawn at random: a number, a share, or a root or logarithm of their number.
+        Features looked at in each node, drawn at random: a number, a share, or a root or logarithm of their number.
         None looks at all.
     splitter : {"best", "random"}, default="best"
-        Whether a column's best cut is taken, or one at random, as in extremely randomised trees.
+        Whether a feature's best cut is taken, or one at random, as in extremely randomised trees.
     category_rule : {"corrected", "rpart"}, default="corrected"
         How a split by categories is judged. ``"corrected"`` takes from its gain what as many categories would gain if
         they meant nothing, see the Notes; identifiers and other nearly unique texts are then left alone. ``"rpart"``
         compares the gains as they are, as rpart does.
     max_bins : int, optional
-        Numeric columns with more distinct values are cut into this many bins. By default 65,535 distinct values are
-        kept apart, and a column with more of them is cut into 255 bins.
+        Numeric features with more distinct values are cut into this many bins. By default 65,535 distinct values are
+        kept apart, and a feature with more of them is cut into 255 bins.
     random_state : int, RandomState or None, default=None
         Seed; of use only with ``max_features`` or ``splitter="random"``.
     n_jobs : int or None, default=None
@@ -66,17 +66,23 @@ class CARTClassifier(TableClassifier):
     classes_ : array of shape (n_classes,)
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features_in_,)
-        If fitted on a frame whose column names are text.
+        If fitted on a DataFrame whose column names are text.
     tree_ : Tree
         Nodes, class weights and category subsets as arrays.
     feature_importances_ : array of shape (n_features_in_,)
-        Impurity removed by each column's splits, less what is put down to chance, as shares that sum to one.
+        Impurity removed by each feature's splits, less what is put down to chance, as shares that sum to one.
+
+    See Also
+    --------
+    KFHEClassifier : An ensemble of such trees.
+    BaggedClassifier : Equal votes of such trees.
+    sklearn.tree.DecisionTreeClassifier : The tree of scikit-learn, with other rules.
 
     Notes
     -----
-    If all entries of ``sample_weight`` are whole numbers, a row of weight 3 counts as three rows everywhere, also in
-    ``min_samples_split``. Other weights are compared with each other only; each row then counts once. Only the
-    correction of splits by categories asks for different samples: copies of one are no further evidence.
+    If all entries of ``sample_weight`` are whole numbers, a sample of weight 3 counts as three samples everywhere,
+    also in ``min_samples_split``. Other weights are compared with each other only; each sample then counts once. Only
+    the correction of splits by categories asks for different samples: copies of one are no further evidence.
 
     With ``category_rule="corrected"``, the gain of the best subset of m categories in a node with N samples of k
     classes is multiplied by
@@ -133,20 +139,20 @@ class CARTClassifier(TableClassifier):
 
     @fit_whole_or_not
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Grow and prune the tree.
+        """Fit the tree: grow and prune it.
 
         Parameters
         ----------
-        X : array or frame of shape (n_rows, n_columns)
-            Columns of categories or text in a frame are split by subsets. NaN means missing.
-        y : array of shape (n_rows,)
+        X : {array-like, DataFrame} of shape (n_samples, n_features)
+            Columns of categories or text in a DataFrame are split by subsets. NaN means missing.
+        y : array-like of shape (n_samples,)
             Labels of any type.
-        sample_weight : array of shape (n_rows,), optional
+        sample_weight : array-like of shape (n_samples,), optional
 
         Returns
         -------
         CARTClassifier
-            The fitted tree itself.
+            Fitted estimator.
         """
         matrix, n_categories = self._read_training_table(X)
         target = self._read_target(y, len(matrix))
@@ -165,7 +171,7 @@ class CARTClassifier(TableClassifier):
         return self
 
     def _adopt(self, component: TreeComponent) -> None:
-        """Become the face of a grown tree."""
+        """Keep a grown tree."""
         self._fused_ = WeightedSum([component], np.ones(1), np.zeros(1, dtype=bool), len(self.classes_))
 
     @property
@@ -176,50 +182,39 @@ class CARTClassifier(TableClassifier):
         return component.tree  # type: ignore[attr-defined]
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Become the tree of a copy or a file; a file without ``category_rule`` is of the time of rpart's only."""
+        """Restore a copy or a file; files older than ``category_rule`` were made with rpart's rule."""
         super().__setstate__({"category_rule": "rpart", **state})
 
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """Predict class probabilities: the class shares in each row's leaf.
-
-        Parameters
-        ----------
-        X : array or frame of shape (n_rows, n_columns)
-
-        Returns
-        -------
-        array of shape (n_rows, n_classes)
-        """
-        rows = self._read_table(X)
-        return self._fused_.scores(rows, count_threads(self.n_jobs))
+    def _class_scores(self, X: Any) -> npt.NDArray[np.float64]:
+        return self._fused_.scores(self._read_table(X), count_threads(self.n_jobs))
 
     def apply(self, X: Any) -> npt.NDArray[np.int32]:
-        """Give the number of the leaf that each row ends in.
+        """Return the number of the leaf that each sample ends in.
 
         Parameters
         ----------
-        X : array or frame of shape (n_rows, n_columns)
+        X : {array-like, DataFrame} of shape (n_samples, n_features)
 
         Returns
         -------
-        array of shape (n_rows,)
+        ndarray of shape (n_samples,)
         """
         rows = self._read_table(X)
         return self._fused_.leaves(rows, count_threads(self.n_jobs))[:, 0]
 
     def get_depth(self) -> int:
-        """Give the number of splits on the longest path."""
+        """Return the number of splits on the longest path."""
         check_is_fitted(self)
         return self.tree_.depth
 
     def get_n_leaves(self) -> int:
-        """Give the number of leaves."""
+        """Return the number of leaves."""
         check_is_fitted(self)
         return self.tree_.n_leaves
 
     @property
     def feature_importances_(self) -> npt.NDArray[np.float64]:
-        """Impurity removed by each column's splits, less what is put down to chance, as shares that sum to one."""
+        """Impurity removed by each feature's splits, less what is put down to chance, as shares that sum to one."""
         return tree_importances(self.tree_, self.n_features_in_)
 
     def export_text(self, *, decimals: int = 2) -> str:
@@ -284,7 +279,7 @@ def wrap_tree(
     classes: npt.NDArray[Any],
     names: npt.NDArray[Any] | None,
 ) -> CARTClassifier:
-    """Give a grown tree the face of a classifier, with the parameters of the one that it was grown for."""
+    """Return a grown tree as a classifier with the parameters of the one that it was grown for."""
     tree = CARTClassifier(**base.get_params())
     tree.classes_ = classes
     tree.n_features_in_ = len(coder.n_categories_)

@@ -48,7 +48,7 @@ class ComponentEnsemble(TableClassifier):
     oob_prediction_: npt.NDArray[Any]
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn what the estimator can take."""
+        """Return the tags: what the estimator can take."""
         tags = super().__sklearn_tags__()
         if isinstance(self.estimator, BaseEstimator):
             base = get_tags(self.estimator)
@@ -57,7 +57,7 @@ class ComponentEnsemble(TableClassifier):
         return tags
 
     def _default_estimator(self) -> CARTClassifier:
-        """Give the base learner that ``estimator=None`` stands for."""
+        """Return the base learner that ``estimator=None`` stands for."""
         return CARTClassifier()
 
     def _bind(self, X: Any, y: Any) -> tuple[Sensor, npt.NDArray[np.int32]]:
@@ -199,14 +199,14 @@ class ComponentEnsemble(TableClassifier):
         return wrap_tree(base, component, self._coder_, self.classes_, names)
 
     def _read_rows(self, X: Any) -> Any:
-        """Check new rows and bring them into the form that the components take."""
+        """Check new samples and bring them into the form that the components take."""
         check_is_fitted(self)
         if self._coder_ is not None:
             return self._read_table(X)
         return validate_rows(self, X, reset=False)
 
-    def _fused_scores(self, X: Any) -> npt.NDArray[np.float64]:
-        """Sum up what the components say about new rows."""
+    def _class_scores(self, X: Any) -> npt.NDArray[np.float64]:
+        """Sum up what the components say about new samples."""
         rows = self._read_rows(X)
         return self._fused_.scores(rows, count_threads(self.n_jobs))
 
@@ -236,9 +236,9 @@ def as_decision(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 
 def measure_all_rows(sensor: Sensor, sample_weight: npt.NDArray[np.float64] | None, seed: int) -> Component:
-    """Train a component on all rows as they are, or as their weights say.
+    """Train a component on all samples as they are, or as their weights say.
 
-    For a base learner that takes no weights, as many rows as there are are drawn by them.
+    For a base learner that takes no weights, n_samples are drawn in proportion to them.
     """
     counts = np.ones(sensor.n_rows, dtype=np.int32)
     if sample_weight is None:

@@ -63,25 +63,25 @@ class ClassTruth(Truth):
 class KFHEClassifier(FilterTrace, ComponentEnsemble):
     """An ensemble in which a Kalman filter fuses classifiers, each a noisy measurement of the ideal one.
 
-    With y the estimate of the training rows' class scores, P its variance and h_t the t-th classifier,
+    With y the estimate of the training samples' class scores, P its variance and h_t the t-th classifier,
 
-        measurement     z = (y + h_t) / 2,         with error   R = share of rows where argmax z is wrong
+        measurement     z = (y + h_t) / 2,         with error   R = share of samples where argmax z is wrong
         gain            K = P / (P + R)
         estimate        y <- y + K (z - y),        variance     P <- (1 - K) P
 
-    The sample for h_t is drawn with row weights w that a second filter estimates in the same way, from measurements
-    in which wrong rows count more. Training ends early once K is 0: then nothing is left to learn. Since the estimate
-    is linear in the classifiers, the trained ensemble is a weighted sum of them, with ``coefficients_``.
+    The sample for h_t is drawn with sample weights w that a second filter estimates in the same way, from measurements
+    in which wrong samples count more. Training ends early once K is 0: then nothing is left to learn. Since the
+    estimate is linear in the classifiers, the trained ensemble is a weighted sum of them, with ``coefficients_``.
 
     Parameters
     ----------
     estimator : classifier or None, default=None
         Base learner: any scikit-learn classifier. None means an unpruned tree, ``CARTClassifier(complexity=-1)``.
     n_estimators : int, default=100
-        Most classifiers to train after the first one, which is trained on all rows.
+        Most classifiers to train after the first one, which is trained on all samples.
     weighting : {"exponential", "linear"}, default="exponential"
-        How wrong rows gain weight: KFHE-e multiplies their weight by e, KFHE-l adds it to the initial weight.
-        KFHE-l reacts less to rows with wrong labels.
+        How wrong samples gain weight: KFHE-e multiplies their weight by e, KFHE-l adds it to the initial weight.
+        KFHE-l reacts less to samples with wrong labels.
     vote : {"class", "probability"}, default="class"
         Whether a classifier's measurement is the class that it chooses or its class probabilities. The first
         classifier always gives probabilities.
@@ -116,7 +116,7 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble):
     classes_ : array of shape (n_classes,)
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features_in_,)
-        If fitted on a frame whose column names are text.
+        If fitted on a DataFrame whose column names are text.
     estimators_ : list of classifiers
         The first one and ``n_iter_`` others.
     n_iter_ : int
@@ -128,11 +128,11 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble):
     measurement_errors_ : array of shape (n_iter_,)
         Error R of each measurement.
     train_errors_ : array of shape (n_iter_ + 1,)
-        Share of wrong training rows of the estimate, from the first classifier on.
+        Share of wrong training samples of the estimate, from the first classifier on.
     resets_ : array of int
         Measurements (counted from 1) before which the weights were reset.
-    weights_ : array of shape (n_rows,)
-        Final row weights; large ones mark rows that the ensemble cannot explain.
+    weights_ : array of shape (n_samples,)
+        Final sample weights; they are large for samples that the ensemble fits worst.
     coefficients_ : array of shape (n_iter_ + 1,)
         Weight of each classifier in the ensemble; they sum to 1.
     oob_score_ : float
@@ -144,6 +144,12 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble):
         Classes with the largest share.
     feature_importances_ : array of shape (n_features_in_,)
         Mean of the classifiers' importances, weighted by ``coefficients_``; if they have any, as trees do.
+
+    See Also
+    --------
+    SAMMEClassifier : Boosting: weighted votes instead of a Kalman filter.
+    BaggedClassifier : Equal votes of classifiers on bootstrap samples.
+    fuselearn.multilabel.KFHEMultilabelClassifier : The same filters for several labels per sample.
 
     References
     ----------
@@ -198,21 +204,21 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble):
 
     @fit_whole_or_not
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train the ensemble.
+        """Fit the ensemble.
 
         Parameters
         ----------
-        X : array or frame of shape (n_rows, n_columns)
-            With trees as base learners, category columns of a frame and NaN are taken as they are.
-        y : array of shape (n_rows,)
+        X : {array-like, DataFrame} of shape (n_samples, n_features)
+            With trees as base learners, category columns of a DataFrame and NaN need no encoding.
+        y : array-like of shape (n_samples,)
             Labels of any type.
-        sample_weight : array of shape (n_rows,), optional
-            Initial row weights of the second filter; errors are weighted by them, too.
+        sample_weight : array-like of shape (n_samples,), optional
+            Initial sample weights of the second filter; errors are weighted by them, too.
 
         Returns
         -------
         KFHEClassifier
-            The fitted ensemble itself.
+            Fitted estimator.
         """
         n_estimators = check_whole_number("n_estimators", self.n_estimators, 1)
         check_choice("weighting", self.weighting, ("exponential", "linear"))
@@ -260,20 +266,6 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble):
         refuse_other_size(len(self.weights_), n_samples)
         return replace(self._run_, models=list(self._components_))
 
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """Predict class scores: the estimate of the model filter, carried over to new rows.
-
-        Parameters
-        ----------
-        X : array or frame of shape (n_rows, n_columns)
-
-        Returns
-        -------
-        array of shape (n_rows, n_classes)
-            Rows sum to one; columns are in the order of ``classes_``.
-        """
-        return clip_probabilities(self._fused_scores(X))
-
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the class scores, or for two classes by how much the second one leads.
 
@@ -292,11 +284,11 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble):
 
         Parameters
         ----------
-        X : array or frame of shape (n_rows, n_columns)
+        X : {array-like, DataFrame} of shape (n_samples, n_features)
 
         Yields
         ------
-        array of shape (n_rows, n_classes)
+        ndarray of shape (n_samples, n_classes)
             In all ``n_iter_ + 1`` of them; the last one is what ``predict_proba`` gives.
         """
         rows = self._read_rows(X)
@@ -313,11 +305,11 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble):
 
         Parameters
         ----------
-        X : array or frame of shape (n_rows, n_columns)
+        X : {array-like, DataFrame} of shape (n_samples, n_features)
 
         Yields
         ------
-        array of shape (n_rows,)
+        ndarray of shape (n_samples,)
         """
         for scores in self.staged_predict_proba(X):
             yield self.classes_[self._choose(scores)]

@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 from fuselearn._fitting import fit_whole_or_not
 from fuselearn._parameters import check_whole_number
 from fuselearn._random import make_generator
-from fuselearn._validation import clip_probabilities
 from fuselearn.ensembles.components import (
     ComponentEnsemble,
     as_decision,
@@ -28,15 +27,15 @@ from fuselearn.sensors.sampling import MOST_TRIES
 
 
 class SAMMEClassifier(ComponentEnsemble):
-    """AdaBoost for several classes: each classifier is trained on rows that the previous ones got wrong.
+    """AdaBoost for several classes: each classifier is trained on samples that the previous ones got wrong.
 
-    The t-th classifier is trained on a sample drawn with the row weights w. With err the weight that it gets wrong
+    The t-th classifier is trained on a sample drawn with the sample weights w. With err the weight that it gets wrong
     and c classes,
 
-        alpha = log((1 - err) / err) + log(c - 1),        w_i <- w_i exp(alpha [row i is wrong]),
+        alpha = log((1 - err) / err) + log(c - 1),        w_i <- w_i exp(alpha [sample i is wrong]),
 
     and w is scaled to sum to one. The ensemble predicts the class with the largest sum of alpha over its votes; of
-    equal ones, the class with most training rows. A classifier no better than guessing (err at least 1 - 1/c), or
+    equal ones, the class with most training samples. A classifier no better than guessing (err at least 1 - 1/c), or
     one without error, resets the weights and stays, with the alpha of an error just below guessing, or of 0.001.
 
     Parameters
@@ -70,7 +69,7 @@ class SAMMEClassifier(ComponentEnsemble):
     classes_ : array of shape (n_classes,)
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features_in_,)
-        If fitted on a frame whose column names are text.
+        If fitted on a DataFrame whose column names are text.
     estimators_ : list of classifiers
     coefficients_ : array of shape (n_estimators,)
         alpha of each classifier.
@@ -87,8 +86,14 @@ class SAMMEClassifier(ComponentEnsemble):
         Weighted error of each classifier.
     resets_ : array of int
         Classifiers (counted from 1) after which the weights were reset.
-    weights_ : array of shape (n_rows,)
-        Final row weights.
+    weights_ : array of shape (n_samples,)
+        Final sample weights.
+
+    See Also
+    --------
+    KFHEClassifier : A Kalman filter instead of weighted votes; less sensitive to wrong labels.
+    BaggedClassifier : Equal votes of classifiers on bootstrap samples.
+    sklearn.ensemble.AdaBoostClassifier : Boosting by sample weights, without resampling.
 
     Notes
     -----
@@ -139,21 +144,21 @@ class SAMMEClassifier(ComponentEnsemble):
 
     @fit_whole_or_not
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train the ensemble.
+        """Fit the ensemble.
 
         Parameters
         ----------
-        X : array or frame of shape (n_rows, n_columns)
-            With trees as base learners, category columns of a frame and NaN are taken as they are.
-        y : array of shape (n_rows,)
+        X : {array-like, DataFrame} of shape (n_samples, n_features)
+            With trees as base learners, category columns of a DataFrame and NaN need no encoding.
+        y : array-like of shape (n_samples,)
             Labels of any type.
-        sample_weight : array of shape (n_rows,), optional
-            Initial row weights, to which resets return.
+        sample_weight : array-like of shape (n_samples,), optional
+            Initial sample weights, to which resets return.
 
         Returns
         -------
         SAMMEClassifier
-            The fitted ensemble itself.
+            Fitted estimator.
         """
         n_estimators = check_whole_number("n_estimators", self.n_estimators, 1)
         scorer = read_scoring(self.oob_score, "accuracy")
@@ -205,18 +210,8 @@ class SAMMEClassifier(ComponentEnsemble):
             self._generator_ = rng
         return self
 
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """Give each class its share of the weighted votes.
-
-        Parameters
-        ----------
-        X : array or frame of shape (n_rows, n_columns)
-
-        Returns
-        -------
-        array of shape (n_rows, n_classes)
-        """
-        return clip_probabilities(self._fused_scores(X) / self.coefficients_.sum())
+    def _class_scores(self, X: Any) -> npt.NDArray[np.float64]:
+        return super()._class_scores(X) / self.coefficients_.sum()
 
     def _choose(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:
         return choose_frequent(scores, self.class_order_)
@@ -239,11 +234,11 @@ class SAMMEClassifier(ComponentEnsemble):
 
         Parameters
         ----------
-        X : array or frame of shape (n_rows, n_columns)
+        X : {array-like, DataFrame} of shape (n_samples, n_features)
 
         Yields
         ------
-        array of shape (n_rows,)
+        ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
         rows = self._read_rows(X)
@@ -254,12 +249,12 @@ class SAMMEClassifier(ComponentEnsemble):
 
 
 def frequent_first(truth: npt.NDArray[np.int32], n_classes: int) -> npt.NDArray[np.intp]:
-    """Order the classes by how many training rows they have, most first."""
+    """Order the classes by how many training samples they have, most first."""
     return np.argsort(-np.bincount(truth, minlength=n_classes), kind="stable")
 
 
 def choose_frequent(scores: npt.NDArray[np.float64], class_order: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-    """Choose the class with the largest score; of equal ones, the one with most training rows."""
+    """Choose the class with the largest score; of equal ones, the one with most training samples."""
     return class_order[scores[:, class_order].argmax(axis=1)]
 
 

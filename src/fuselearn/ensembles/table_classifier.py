@@ -11,19 +11,19 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fuselearn._fitting import DerivedAttributes
-from fuselearn._validation import read_classes, validate_frame
+from fuselearn._validation import clip_probabilities, read_classes, validate_frame
 from fuselearn.sensors.table import TableCoder, as_frame
 
 
 class TableClassifier(DerivedAttributes, ClassifierMixin, BaseEstimator):
-    """A classifier of rows of a table; the common part of every public estimator."""
+    """A classifier of samples of a table; the common part of every public estimator."""
 
     classes_: npt.NDArray[Any]
     n_features_in_: int
     _coder_: TableCoder | None
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn what the estimator can take."""
+        """Return the tags: what the estimator can take."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
@@ -34,15 +34,15 @@ class TableClassifier(DerivedAttributes, ClassifierMixin, BaseEstimator):
         super().__setstate__({name: value for name, value in defaults.items() if name not in state} | state)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Predict the class of each row.
+        """Predict the class of each sample.
 
         Parameters
         ----------
-        X : array or frame of shape (n_rows, n_columns)
+        X : {array-like, DataFrame} of shape (n_samples, n_features)
 
         Returns
         -------
-        array of shape (n_rows,)
+        ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
         return self.classes_[self._choose(self.predict_proba(X))]
@@ -52,13 +52,18 @@ class TableClassifier(DerivedAttributes, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array or frame of shape (n_rows, n_columns)
+        X : {array-like, DataFrame} of shape (n_samples, n_features)
 
         Returns
         -------
-        array of shape (n_rows, n_classes)
+        ndarray of shape (n_samples, n_classes)
             Rows sum to one; columns are in the order of ``classes_``.
         """
+        check_is_fitted(self)
+        return clip_probabilities(self._class_scores(X))
+
+    def _class_scores(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the class probabilities but for rounding errors."""
         raise NotImplementedError
 
     def _choose(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:
@@ -66,7 +71,7 @@ class TableClassifier(DerivedAttributes, ClassifierMixin, BaseEstimator):
         return scores.argmax(axis=1)
 
     def _read_training_table(self, X: Any) -> tuple[npt.NDArray[np.floating], npt.NDArray[np.int32]]:
-        """Check a training table and code it for the tree engine; return it and its columns' numbers of categories."""
+        """Check a training table and code it for the tree engine; return it and its features' numbers of categories."""
         X = self._validate_table(X, reset=True)
         coder = TableCoder()
         matrix = coder.fit_transform(X)
@@ -74,7 +79,7 @@ class TableClassifier(DerivedAttributes, ClassifierMixin, BaseEstimator):
         return matrix, coder.n_categories_
 
     def _read_table(self, X: Any) -> npt.NDArray[np.floating]:
-        """Check a table of new rows and code it for the tree engine."""
+        """Check a table of new samples and code it for the tree engine."""
         check_is_fitted(self)
         assert self._coder_ is not None, "fit has coded the training table"
         return self._coder_.transform(self._validate_table(X, reset=False))

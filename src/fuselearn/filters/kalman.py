@@ -53,6 +53,10 @@ class KalmanFilter:
     gain : float
         Gain of the last measurement update, NaN before the first.
 
+    See Also
+    --------
+    fuselearn.KFHEClassifier : An ensemble whose members are measurements for this filter.
+
     Examples
     --------
     Three equally good measurements are averaged with the first estimate:
