@@ -54,7 +54,7 @@ def read_classes(y: Any, n_rows: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.
     if len(y) != n_rows:
         raise ValueError(f"X and y have inconsistent numbers of samples: {n_rows} and {len(y)}.")
     if _any_missing(y):
-        raise ValueError("Input y contains NaN; every row needs a label.")
+        raise ValueError("Input y contains NaN; every sample needs a label.")
     try:
         if y.dtype.kind in "fO":  # whole numbers and text cannot be a regression target
             check_classification_targets(y)
@@ -85,12 +85,12 @@ def read_weights(sample_weight: Any, X: Any, n_rows: int) -> npt.NDArray[np.floa
     try:
         sample_weight = np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"sample_weight must be a list of numbers, one per row: {error}.") from error
+        raise ValueError(f"sample_weight must be a list of numbers, one per sample: {error}.") from error
     weights = check_sample_weight(sample_weight, rows, dtype=np.float64)
     if (weights < 0).any():
         raise ValueError("sample_weight has negative entries; expected weights of at least 0.")
     if not weights.any():
-        raise ValueError("sample_weight is zero for every row; at least one row must count.")
+        raise ValueError("sample_weight is zero for every sample; at least one sample must count.")
     if not np.isfinite(weights.sum()):
         raise ValueError("sample_weight is too large: its sum is not a finite number.")
     return weights

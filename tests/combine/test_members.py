@@ -160,7 +160,7 @@ class TestColumns:
             resolve_columns(Member("m", None, columns), self.frame)
 
     def test_names_need_a_frame(self):
-        with pytest.raises(ValueError, match=r"'m' wants columns by name, \['a'\], so X must be a frame"):
+        with pytest.raises(ValueError, match=r"'m' wants columns by name, \['a'\], so X must be a DataFrame"):
             resolve_columns(Member("m", None, ["a"]), np.ones((2, 3)))
 
     @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])

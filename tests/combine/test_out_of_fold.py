@@ -117,5 +117,5 @@ def test_the_number_of_jobs_does_not_matter():
 
 
 def test_splits_that_hold_out_nothing_are_refused():
-    with pytest.raises(ValueError, match="cv holds out no rows"):
+    with pytest.raises(ValueError, match="cv holds out no samples"):
         make_splits([(np.arange(150), np.arange(0))], X, y, None, classifier=True)

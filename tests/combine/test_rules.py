@@ -342,7 +342,7 @@ class TestBadInput:
             combine_scores(np.ones(shape))
 
     def test_members_with_different_rows(self):
-        with pytest.raises(ValueError, match="the same rows and classes for every member"):
+        with pytest.raises(ValueError, match="the same samples and classes for every member"):
             combine_scores([np.ones((3, 2)), np.ones((4, 2))])
 
     @every_rule

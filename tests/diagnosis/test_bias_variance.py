@@ -316,10 +316,10 @@ class TestBadInput:
             ({"y_test": WINE[1]}, "X_test and y_test belong together"),
             (
                 {"X_test": WINE[0], "y_test": WINE[1][1:]},
-                "y_test must have one entry for each of the 178 rows, not 177",
+                "y_test must have one entry for each of the 178 samples, not 177",
             ),
             ({"X_test": WINE[1], "y_test": WINE[1]}, "X_test must be a table"),
-            ({"y_true": WINE[1][:5]}, "y_true must have one entry for each of the 178 rows, not 5"),
+            ({"y_true": WINE[1][:5]}, "y_true must have one entry for each of the 178 samples, not 5"),
             ({"y_true": np.full(178, np.nan)}, "y_true has missing values"),
         ],
     )

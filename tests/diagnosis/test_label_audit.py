@@ -247,7 +247,7 @@ class TestBadInput:
             ({"cv": 1}, "cv must be at least 2"),
             ({"n_repeats": 0}, "n_repeats must be at least 1"),
             ({"cv": KFold(3), "n_repeats": 2}, "n_repeats is for a number of folds"),
-            ({"cv": TimeSeriesSplit(3), "estimator": GaussianNB()}, "cv must put every row into a test part"),
+            ({"cv": TimeSeriesSplit(3), "estimator": GaussianNB()}, "cv must put every sample into a test part"),
         ],
     )
     def test_settings(self, settings, problem):

@@ -120,7 +120,7 @@ class TestOutOfBag:
         assert model.oob_score_ == pytest.approx(cross_val_score(model, X, y, cv=10).mean(), abs=0.06)
 
     def test_needs_rows_to_be_left_out(self):
-        with pytest.raises(ValueError, match="oob_score needs rows to be left out"):
+        with pytest.raises(ValueError, match="oob_score needs samples to be left out"):
             BaggedRegressor(bootstrap=False, oob_score=True).fit(X, y)
 
     def test_is_absent_unless_wanted(self):

@@ -68,7 +68,7 @@ def test_weights_are_chances(bootstrap):
         ({"max_samples": 11, "bootstrap": False}, "max_samples must be at most the 10 samples"),
         ({"max_features": 0}, "max_features"),
         ({"sample_weight": -np.ones(10)}, "sample_weight has negative entries"),
-        ({"sample_weight": np.arange(10), "bootstrap": False}, "sample_weight is positive for 9 rows only"),
+        ({"sample_weight": np.arange(10), "bootstrap": False}, "sample_weight is positive for 9 samples only"),
     ],
 )
 def test_bad_parameters(changes, problem):

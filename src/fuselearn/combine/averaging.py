@@ -146,17 +146,7 @@ class AveragingRegressor(RegressorEnsemble):
         self._adopt(fitted)
         return self
 
-    def predict(self, X: Any) -> npt.NDArray[np.float64]:
-        """Predict a number, or several, for each sample.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        """
+    def _combine(self, X: Any) -> npt.NDArray[np.float64]:
         check_is_fitted(self)
         weights = None if self.weights is None else self.weights_
         return average_predictions(np.stack(self._ask(X)), self.rule, weights=weights, trim=self.trim)

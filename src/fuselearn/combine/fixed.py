@@ -8,7 +8,6 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._fitting import fit_whole_or_not
 from fuselearn._messages import show
@@ -207,20 +206,6 @@ class FixedCombiner(ClassifierEnsemble):
         self.weights_ = np.ones(len(members)) if weights is None else weights
         self._adopt(self._fit_members(members, X, target, row_weights))
         return self
-
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Predict the class of each sample, or its labels.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_labels)
-        """
-        check_is_fitted(self)
-        return self._classes_.decode(self._combine(X).argmax(axis=-1))
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin, RegressorMixin, is_classifier, is_regressor
-from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
+from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d
 
 from fuselearn._compat import take_rows
 from fuselearn.combine.answers import Classes, settle_classes
@@ -25,6 +25,20 @@ class ClassifierEnsemble(ClassifierMixin, MemberEnsemble):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = tags.target_tags.multi_output
         return tags
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Predict the class of each sample, or its labels.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_labels)
+        """
+        check_is_fitted(self)
+        return self._classes_.decode(self._combine(X).argmax(axis=-1))
 
     def _read_classifiers(self) -> list[Member]:
         return self._read_members(kind=is_classifier, noun="classifier")
@@ -45,6 +59,19 @@ class RegressorEnsemble(RegressorMixin, MemberEnsemble):
     """A combiner of regressors, for one column of numbers or for several."""
 
     _n_outputs_: int | None
+
+    def predict(self, X: Any) -> npt.NDArray[np.float64]:
+        """Predict a number, or several, for each sample.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        """
+        return self._combine(X)
 
     def _read_regressors(self) -> list[Member]:
         return self._read_members(kind=is_regressor, noun="regressor")

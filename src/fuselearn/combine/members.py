@@ -215,7 +215,7 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return ask_members(self._members_, read_rows(self, X, reset=False), self._answer, self.n_jobs)
 
-    def _weighted_sum(self, X: Any) -> npt.NDArray[np.float64]:
+    def _combine(self, X: Any) -> npt.NDArray[np.float64]:
         """Sum the answers of the members about new samples, each times its weight in ``weights_``."""
         check_is_fitted(self)
         X = read_rows(self, X, reset=False)
@@ -311,7 +311,7 @@ def _positions_of_numbers(name: str, wanted: npt.NDArray[np.integer], n_columns:
 
 def _positions_of_names(name: str, wanted: npt.NDArray[Any], X: Any) -> npt.NDArray[np.intp]:
     if as_frame(X) is None:
-        raise ValueError(f"estimators: {name!r} wants columns by name, {wanted.tolist()}, so X must be a frame.")
+        raise ValueError(f"estimators: {name!r} wants columns by name, {wanted.tolist()}, so X must be a DataFrame.")
     known = list(X.columns)
     for column in wanted.tolist():
         if column not in known:

@@ -52,7 +52,7 @@ def make_splits(
     splits = list(check_cv(cv, y, classifier=classifier).split(np.empty((X.shape[0], 0)), y, groups))
     pairs = [(_row_numbers(inside, X.shape[0]), _row_numbers(outside, X.shape[0])) for inside, outside in splits]
     if not any(len(outside) for _, outside in pairs):
-        raise ValueError(f"cv holds out no rows: {show(cv)}.")
+        raise ValueError(f"cv holds out no samples: {show(cv)}.")
     return pairs
 
 

@@ -162,7 +162,7 @@ def _read_scores(scores: npt.ArrayLike) -> Scores:
     try:
         table = np.asarray(scores)
     except ValueError as error:
-        raise ValueError("scores must have the same rows and classes for every member.") from error
+        raise ValueError("scores must have the same samples and classes for every member.") from error
     if table.ndim != 3 or 0 in (table.shape[0], table.shape[2]):
         raise ValueError(f"scores must have the shape (n_members, n_rows, n_classes), not {table.shape}.")
     return table if table.dtype in (np.float32, np.float64) else table.astype(np.float64)
@@ -170,12 +170,12 @@ def _read_scores(scores: npt.ArrayLike) -> Scores:
 
 def _refuse_gaps(scores: Scores) -> None:
     if not np.isfinite(scores).all():
-        raise ValueError("scores has NaN or infinite entries; expected a finite score for every member, row and class.")
+        raise ValueError("scores has NaN or infinite entries; expected finite scores of every member for every sample.")
 
 
 def _refuse_missing(scores: Scores) -> None:
     if np.isnan(scores).any():
-        raise ValueError("scores has NaN; every member must score every class of every row.")
+        raise ValueError("scores has NaN; every member must score every class of every sample.")
 
 
 def _settle_ties(combined: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -264,7 +264,7 @@ def _borda(scores: Scores, weights: Weights | None) -> npt.NDArray[np.float64]:
         return np.sum(below, axis=0)
     leads, n_gaps = sum_leads(np.ascontiguousarray(scores), counted)
     if n_gaps:
-        raise ValueError("scores has NaN; every member must score every class of every row.")
+        raise ValueError("scores has NaN; every member must score every class of every sample.")
     return (leads + counted.sum() * (n_classes - 1)) / 2
 
 

@@ -265,7 +265,7 @@ class EnsembleSelection(MemberEnsemble):
         -------
         ndarray of shape (n_samples,), (n_samples, n_labels) or (n_samples, n_outputs)
         """
-        mean = self._weighted_sum(X)
+        mean = self._combine(X)
         return mean if self._classes_ is None else self._classes_.decode(mean.argmax(axis=-1))
 
     @available_if(_has_classes)
@@ -281,7 +281,7 @@ class EnsembleSelection(MemberEnsemble):
         ndarray of shape (n_samples, n_classes)
             Rows sum to one. For several labels, of shape (n_samples, n_labels): the probability of each.
         """
-        mean = clip_probabilities(self._weighted_sum(X))
+        mean = clip_probabilities(self._combine(X))
         assert self._classes_ is not None, "the members are classifiers"
         return self._classes_.as_table(mean)
 

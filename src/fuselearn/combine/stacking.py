@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._fitting import fit_whole_or_not
 from fuselearn._parameters import check_choice
@@ -180,19 +179,6 @@ class LinearStackingRegressor(RegressorEnsemble, LinearStacking):
         self._adopt(fitted)
         return self
 
-    def predict(self, X: Any) -> npt.NDArray[np.float64]:
-        """Predict a number, or several, for each sample.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        """
-        return self._weighted_sum(X)
-
 
 class LinearStackingClassifier(ClassifierEnsemble, LinearStacking):
     """A weighted sum of classifiers' probabilities whose weights minimise a loss on samples that were held out.
@@ -337,20 +323,6 @@ class LinearStackingClassifier(ClassifierEnsemble, LinearStacking):
         self._adopt(self._fit_members(members, X, target, row_weights))
         return self
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Predict the class of each sample, or its labels.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_labels)
-        """
-        check_is_fitted(self)
-        return self._classes_.decode(self._weighted_sum(X).argmax(axis=-1))
-
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Predict class probabilities.
 
@@ -363,7 +335,7 @@ class LinearStackingClassifier(ClassifierEnsemble, LinearStacking):
         ndarray of shape (n_samples, n_classes)
             Rows sum to one. For several labels, of shape (n_samples, n_labels): the probability of each.
         """
-        probabilities = as_probabilities(np.maximum(self._weighted_sum(X), 0.0))
+        probabilities = as_probabilities(np.maximum(self._combine(X), 0.0))
         return self._classes_.as_table(probabilities)
 
     def _answer(self, model: Any, X: Any) -> npt.NDArray[np.float64]:

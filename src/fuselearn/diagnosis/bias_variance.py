@@ -259,7 +259,7 @@ def bias_variance(
         )
     rows = _decompose(rounds, observed, truth, loss)
     if rows["error"].isna().all():
-        raise ValueError(f"n_rounds={n_rounds} is too small: no row was left out of two bootstrap samples.")
+        raise ValueError(f"n_rounds={n_rounds} is too small: no sample was left out of two bootstrap samples.")
     groups = np.array_split(np.arange(n_rounds), min(n_rounds, MOST_GROUPS))
     errors = standard_errors(
         rows,
@@ -393,7 +393,7 @@ def _summarise(
 def _read_target(name: str, y: Any, n_rows: int, loss: str) -> npt.NDArray[Any]:
     y = column_or_1d(y)
     if len(y) != n_rows:
-        raise ValueError(f"{name} must have one entry for each of the {n_rows} rows, not {len(y)}.")
+        raise ValueError(f"{name} must have one entry for each of the {n_rows} samples, not {len(y)}.")
     if pd.isna(y).any():
         raise ValueError(f"{name} has missing values.")
     if loss == "zero_one":

@@ -229,7 +229,7 @@ def _find_judged(
         is_tested[test] = True
         is_judged[test] &= np.isin(given[test], given[train])
     if not is_tested.all():
-        raise ValueError(f"cv must put every row into a test part; {np.count_nonzero(~is_tested)} rows are in none.")
+        raise ValueError(f"cv must put every sample into a test part; {np.count_nonzero(~is_tested)} are in none.")
     if not is_judged.any():
         raise ValueError(
             "cv must not put all samples of a class into one test part: no model that judges a sample knows its class."

@@ -167,7 +167,7 @@ class BaggedRegressor(RegressorMixin, BaseEstimator):
             sample_weight=sample_weight,
         )
         if scorer is not None and not plan.leaves_rows_out:
-            raise ValueError("oob_score needs rows to be left out: set bootstrap=True or max_samples below 1.")
+            raise ValueError("oob_score needs samples to be left out: set bootstrap=True or max_samples below 1.")
 
         seeds = make_generator(self.random_state).integers(2**63, size=n_estimators)
         trained = Parallel(n_jobs=self.n_jobs)(
@@ -255,5 +255,5 @@ def _read_numbers(y: Any, n_rows: int) -> npt.NDArray[np.float64]:
     except (TypeError, ValueError) as error:
         raise ValueError("y must hold numbers for a regressor.") from error
     if not np.isfinite(numbers).all():
-        raise ValueError("Input y contains NaN or infinity; every row needs a finite number.")
+        raise ValueError("Input y contains NaN or infinity; every sample needs a finite number.")
     return numbers

@@ -62,7 +62,7 @@ def plan_bags(
     chances = np.ones(n_rows) if weights is None else weights
     if not bootstrap and np.count_nonzero(chances) < n_draws:
         raise ValueError(
-            f"sample_weight is positive for {np.count_nonzero(chances)} rows only; {n_draws} cannot be drawn "
+            f"sample_weight is positive for {np.count_nonzero(chances)} samples only; {n_draws} cannot be drawn "
             "without replacement."
         )
     return BagPlan(chances, n_draws, bootstrap, n_columns, n_features)
