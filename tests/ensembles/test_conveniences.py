@@ -243,6 +243,13 @@ class TestProgress:
 
 
 @every_ensemble
+@pytest.mark.parametrize(("name", "value"), [("callback", 3), ("verbose", -1), ("warm_start", "no")])
+def test_bad_parameters_are_refused_by_name(make, name, value):
+    with pytest.raises((TypeError, ValueError), match=f"^{name} must be"):
+        make(**{name: value}).fit(X, y)
+
+
+@every_ensemble
 def test_files_without_the_newer_parameters_load(make):
     model = make(n_estimators=3, random_state=0).fit(X, noisy)
     state = model.__getstate__()

@@ -15,7 +15,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._messages import show
-from fuselearn._parameters import count_threads
+from fuselearn._parameters import check_flag, check_whole_number, count_threads
 from fuselearn._validation import are_counts, clip_probabilities, read_weights, validate_rows
 from fuselearn.ensembles.cart import CARTClassifier, bind_tree, tree_importances, wrap_tree
 from fuselearn.ensembles.out_of_bag import KnownClasses, Scorer, score_known
@@ -138,7 +138,11 @@ class ComponentEnsemble(TableClassifier):
         return isinstance(answer, bool | np.bool_) and bool(answer)
 
     def _check_warm_start(self, n_wanted: int, needed: str = "_fused_") -> int:
-        """Return the number of members that an earlier fit has left, if it is to be continued."""
+        """Return the number of members that an earlier fit has left, if it is to be continued; check how to report."""
+        check_flag("warm_start", self.warm_start)
+        check_whole_number("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, 0)
+        if not (self.callback is None or callable(self.callback)):
+            raise TypeError(f"callback must be a function or None, not {show(self.callback)}.")
         if not (self.warm_start and hasattr(self, "_fused_")):
             return 0
         if not hasattr(self, needed):
