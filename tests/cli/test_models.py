@@ -1,6 +1,8 @@
 """From a table to a served model, by commands; every mistake gets a sentence and an exit code."""
 
+import io
 import json
+import re
 import sys
 from unittest import mock
 
@@ -13,6 +15,7 @@ from typer.testing import CliRunner
 import fuselearn
 from fuselearn.cli.main import app
 from fuselearn.datasets import make_digit_pairs, streaming
+from fuselearn.multilabel import macro_f1
 
 runner = CliRunner()
 
@@ -50,7 +53,7 @@ def test_the_model_is_the_one_that_python_trains(folder):
 def test_training_says_what_it_did(folder):
     result = run("train", folder / "iris.csv", "-t", "kind", "-m", "cart", "-o", folder / "cart.fuse")
     assert result.exit_code == 0
-    assert "Trained CARTClassifier on 150 rows, 5 columns and 3 classes" in result.output
+    assert "Trained CARTClassifier on 150 samples, 5 features and 3 classes" in result.output
     result = run("train", folder / "iris.csv", "-t", "kind", "-m", "cart", "-o", folder / "cart.fuse", "--json")
     assert json.loads(result.stdout)["classes"] == 3
 
@@ -69,7 +72,7 @@ def test_predictions_are_those_of_the_model_whatever_the_order_of_columns(folder
     result = run("predict", folder / "iris.fuse", folder / "new.csv", "--proba", "-o", folder / "out.csv")
     assert result.exit_code == 0
     assert "Ignored: remark" in result.stderr
-    assert "Predicted 150 rows" in result.stdout
+    assert "Predicted 150 samples" in result.stdout
     answer = pd.read_csv(folder / "out.csv")
     model = fuselearn.load(folder / "iris.fuse")
     assert answer["prediction"].tolist() == model.predict(table).tolist()
@@ -183,3 +186,66 @@ def test_mistakes_get_a_sentence_and_exit_code_two(folder, arguments, sentence):
     assert result.exit_code == 2, result.output
     assert sentence in result.output.replace("\n", " ")
     assert "Traceback" not in result.output
+
+
+def test_training_reports_a_score_on_held_out_samples(folder, tmp_path):
+    out = tmp_path / "iris.fuse"
+    text = run("train", folder / "iris.csv", "-t", "kind", "-m", "cart", "-o", out).stdout
+    found = re.search(r"On 30 held-out samples.*: accuracy (0\.\d+|1\.000), balanced accuracy .* macro F1 ", text)
+    assert float(found[1]) > 0.8
+    assert len(re.findall(r"^(setosa|versicolor|virginica) .*\d+ +\d+ +\d+$", text, flags=re.MULTILINE)) == 3
+    said = json.loads(run("train", folder / "iris.csv", "-t", "kind", "-m", "cart", "-o", out, "--json").stdout)
+    assert np.sum(said["held_out"]["confusion"]) == 30
+    assert np.sum(said["held_out"]["confusion"], axis=1).tolist() == [10, 10, 10]
+    said = json.loads(run("train", folder / "iris.csv", "-t", "kind", "-o", out, "--holdout", "0", "--json").stdout)
+    assert said["held_out"] is None
+
+
+def test_a_held_out_score_does_not_change_the_model(folder, tmp_path):
+    options = ["train", folder / "iris.csv", "-t", "kind", "--set", "n_estimators=3"]
+    for share in ("0", "0.3"):
+        assert run(*options, "--holdout", share, "-o", tmp_path / f"{share}.fuse").exit_code == 0
+    one, other = (run("predict", tmp_path / f"{share}.fuse", folder / "iris.csv").stdout for share in ("0", "0.3"))
+    assert one == other
+
+
+def test_too_few_samples_for_a_held_out_score(tmp_path):
+    (tmp_path / "few.csv").write_text("a,kind\n1,x\n2,x\n3,y\n")
+    result = run("train", tmp_path / "few.csv", "-t", "kind", "-m", "cart", "-o", tmp_path / "few.fuse")
+    assert "too few samples for a held-out score" in result.stdout
+
+
+def test_a_file_with_the_target_is_scored(folder, tmp_path):
+    table = pd.read_csv(folder / "iris.csv")
+    predicted = pd.read_csv(io.StringIO(run("predict", folder / "iris.fuse", folder / "iris.csv").stdout))
+    assert predicted.columns.tolist() == ["prediction"]
+    accuracy = (predicted["prediction"] == table["kind"]).mean()
+    result = run("predict", folder / "iris.fuse", folder / "iris.csv", "-o", tmp_path / "out.csv")
+    assert f"On the 150 samples with a known kind: accuracy {accuracy:.3f}," in result.stdout
+    table.drop(columns="kind").to_csv(tmp_path / "new.csv", index=False)
+    assert "accuracy" not in run("predict", folder / "iris.fuse", tmp_path / "new.csv").output
+    table["kind"] = table["kind"].where(table.index < 100)
+    table.to_csv(tmp_path / "partly.csv", index=False)
+    assert (
+        "On the 100 samples with a known kind" in run("predict", folder / "iris.fuse", tmp_path / "partly.csv").output
+    )
+
+
+def test_labels_of_a_file_are_scored(folder, tmp_path):
+    result = run("predict", folder / "digits.fuse", folder / "digits.csv", "-o", tmp_path / "out.csv", "--json")
+    answer, truth = pd.read_csv(tmp_path / "out.csv"), pd.read_csv(folder / "digits.csv")
+    names = answer.columns
+    truth = truth[names] if set(names) <= set(truth) else truth["label:" + names].set_axis(names, axis=1)
+    score = json.loads(result.stdout)["score"]
+    assert score["hamming_loss"] == pytest.approx((answer != truth).to_numpy().mean())
+    assert score["macro_f1"] == pytest.approx(macro_f1(truth, answer))
+
+
+def test_columns_are_kept_beside_the_predictions(folder, tmp_path):
+    table = pd.read_csv(folder / "iris.csv").assign(plant=range(150), field="A")
+    table.to_csv(tmp_path / "plants.csv", index=False)
+    run("predict", folder / "iris.fuse", tmp_path / "plants.csv", "--keep", "plant,kind", "-o", tmp_path / "out.csv")
+    answer = pd.read_csv(tmp_path / "out.csv")
+    assert answer.columns.tolist() == ["plant", "kind", "prediction"]
+    assert answer["plant"].tolist() == list(range(150))
+    assert answer["kind"].tolist() == table["kind"].tolist()

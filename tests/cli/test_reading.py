@@ -80,7 +80,7 @@ def test_train_says_what_it_does_with_each_column(folder, churn):
         "charge: numbers, with 'n/a', 'unknown' read as missing.",
         "note: left out; it looks like free text, with 300 different values in 300 samples (--keep note uses it).",
     ]
-    assert "on 300 rows, 4 columns and 2 classes" in result.stdout
+    assert "on 300 samples, 4 features and 2 classes" in result.stdout
     said = json.loads(train("mixed.csv", "--json").stdout)
     assert said["left_out"] == ["id", "note"]
 
@@ -196,7 +196,7 @@ def test_a_file_without_samples_gives_predictions_without_samples(folder, churn,
         train("churn.csv", "--drop", drop)
         for name in ("none.csv", "none.parquet"):
             assert run("predict", "m.fuse", name, *options).stdout == expected
-            assert "Predicted 0 rows" in run("predict", "m.fuse", name, "-o", "p.csv", *options).stdout
+            assert "Predicted 0 samples" in run("predict", "m.fuse", name, "-o", "p.csv", *options).stdout
             assert (folder / "p.csv").read_text() == expected
     assert run("predict", "m.fuse", "none.csv", "--json").stdout == ""
 
@@ -273,7 +273,7 @@ def test_a_sparse_table_is_trained_on_and_predicted_for_by_name(folder):
     frame[frame.columns[::-1]].assign(other=1).to_csv("s.csv", index=False)
     for method in ("ecc", "rf-pct"):
         options = ["-m", method, "--set", "n_estimators=2", "--drop", "w7"]
-        assert "60 rows, 119 columns and 2 labels" in run("train", "s.arff", *options, "-o", "s.fuse").stdout
+        assert "60 samples, 119 features and 2 labels" in run("train", "s.arff", *options, "-o", "s.fuse").stdout
         model = fuselearn.load("s.fuse")
         expected = pd.DataFrame(model.predict(frame), columns=["a", "b"]).to_csv(index=False)
         assert run("predict", "s.fuse", "s.arff").stdout == run("predict", "s.fuse", "s.csv").stdout == expected

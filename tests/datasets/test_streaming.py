@@ -95,13 +95,13 @@ def test_sparse_samples_stay_sparse_if_the_model_takes_them(sparse_arff):
 
 
 def test_the_index_names_the_samples_of_every_format(path, sparse_arff):
-    [block] = TableStream(path, Wanted(["a"], index="b"))
+    [block] = TableStream(path, Wanted(["a"], index=["b"]))
     assert block.index.name == "b"
     assert block.index.tolist()[:2] == ["x", "y"]
-    [block] = TableStream(sparse_arff, Wanted(["w3"], index="id", sparse=True))
+    [block] = TableStream(sparse_arff, Wanted(["w3"], index=["id"], sparse=True))
     assert block.index.tolist() == ["a", "b", "c"]
     with pytest.raises(DatasetError, match="no column 'z' to use as the index"):
-        TableStream(path, Wanted(["a"], index="z"))
+        TableStream(path, Wanted(["a"], index=["z"]))
 
 
 def test_a_file_without_samples_is_a_block_without_samples(tmp_path):
@@ -109,7 +109,7 @@ def test_a_file_without_samples_is_a_block_without_samples(tmp_path):
     TABLE.iloc[:0].to_parquet(tmp_path / "t.parquet")
     (tmp_path / "t.arff").write_text("@relation t\n@attribute a numeric\n@attribute b string\n@data\n")
     for name in ("t.csv", "t.parquet", "t.arff"):
-        [block] = TableStream(tmp_path / name, Wanted(["a"], ["b"], index="b"))
+        [block] = TableStream(tmp_path / name, Wanted(["a"], ["b"], index=["b"]))
         assert block.shape == (0, 2)
         assert block["a"].dtype == float
 

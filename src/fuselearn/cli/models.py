@@ -29,11 +29,15 @@ from fuselearn.cli.reading import (
     explain,
     listed,
     refuse_measurements,
+    split_names,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
 
+    from fuselearn.cli.scoring import ClassTally, LabelTally
     from fuselearn.datasets import Dataset, TableCleaner
 
 __all__ = ["Json", "export", "predict", "train"]
@@ -57,7 +61,7 @@ class MethodName(StrEnum):
 FOR_LABELS = (MethodName.KFHE_HOMER, MethodName.E_HOMER, MethodName.ECC, MethodName.RF_PCT, MethodName.ADABOOST_MH)
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file that `fuselearn train` or save() wrote.")]
-Json = Annotated[bool, typer.Option("--json", help="Say it as JSON, for programs.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 
 
 def train(
@@ -92,6 +96,15 @@ def train(
     encoding: Encoding = "utf-8",
     decimal: Decimal = ".",
     classes: TrustClasses = False,
+    holdout: Annotated[
+        float,
+        typer.Option(
+            "--holdout",
+            min=0,
+            max=0.9,
+            help="Share of the samples to score a first model on; the model that is saved trains on all. 0 for none.",
+        ),
+    ] = 0.2,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
@@ -111,6 +124,7 @@ def train(
 
     - `fuselearn train kunden.csv -t storno --drop name,ort --sep ';' --decimal , --encoding latin-1 -o storno.fuse`
     """
+    from fuselearn.cli.scoring import say_scores
     from fuselearn.datasets import TableCleaner, read_table
     from fuselearn.io.files import import_skops, save
 
@@ -130,11 +144,12 @@ def train(
         model = _make(method, setting or [], seed, jobs)
         if not as_json:
             explain(cleaner)
+        tally = None if holdout == 0 else _hold_out(model, data, holdout, seed)
         start = time.perf_counter()
-        with _bar(f"Training {type(model).__name__}"):
+        with _counting(model, f"Training {type(model).__name__}"):
             fitted = _fit(model, data, cleaner)
         seconds = time.perf_counter() - start
-        save(fitted, output)
+        save(fitted, output, target=None if for_labels else str(data.y.name))
     n_samples, n_features = data.X.shape
     said = {
         "model": type(model).__name__,
@@ -144,14 +159,19 @@ def train(
         "labels" if for_labels else "classes": data.n_classes,
         "seconds": round(seconds, 3),
         "left_out": [] if data.is_sparse else [column.name for column in cleaner.columns_ if not column.is_feature],
+        "held_out": None if tally is None else tally.describe(),
     }
     if as_json:
         typer.echo(json.dumps(said))
         return
     typer.echo(
-        f"Trained {said['model']} on {n_samples} rows, {n_features} columns and {data.n_classes} "
-        f"{'labels' if for_labels else 'classes'} in {seconds:.1f} s. The model lies in {output}"
+        f"Trained {said['model']} on {n_samples} samples, {n_features} features and {data.n_classes} "
+        f"{'labels' if for_labels else 'classes'} in {seconds:.1f} s. Model written to {output}"
     )
+    if tally is not None:
+        say_scores(tally, f"On {tally.n_samples} held-out samples, by a model of the others")
+    elif holdout:
+        typer.echo("There are too few samples for a held-out score.")
 
 
 def predict(
@@ -161,8 +181,13 @@ def predict(
         Path | None, typer.Option("--output", "-o", help="A CSV file; by default the predictions are printed.")
     ] = None,
     proba: Annotated[bool, typer.Option("--proba", help="Also give the probability of each class or label.")] = False,
-    index: Annotated[
-        str | None, typer.Option("--index", help="A column that names the samples, to stand before the predictions.")
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--keep",
+            "--index",
+            help="Columns to write before the predictions, such as an identifier; separated by commas.",
+        ),
     ] = None,
     sep: Sep = None,
     encoding: Encoding = "utf-8",
@@ -172,8 +197,8 @@ def predict(
 ) -> None:
     """Predict for the rows of a file, in blocks, so that it may be larger than memory.
 
-    Columns are found by their names and read as in training; those that the model does not know are ignored with a
-    note.
+    Features are found by their names and read as in training; columns that the model does not know are ignored with a
+    note. If the file has the target, the predictions are scored.
 
     **Examples**
 
@@ -181,25 +206,41 @@ def predict(
 
     - `fuselearn predict churn.fuse new.csv --proba -o predicted.csv`
 
-    - `fuselearn predict churn.fuse new.csv --index customer -o predicted.csv`
+    - `fuselearn predict churn.fuse new.csv --keep customer -o predicted.csv`
     """
+    from fuselearn.cli.scoring import make_tally, say_scores
+    from fuselearn.datasets import SparseColumns
+    from fuselearn.datasets.cleaning import first_step
+    from fuselearn.datasets.tables import read_columns
     from fuselearn.io import load, open_rows, predict_blocks, read_header
 
     with sentences(), wrong_use((ValueError, TypeError)):
         header = read_header(model)
+        form = Reading(sep, encoding, decimal).form()
+        columns = read_columns(file, form)
+        kept = split_names(keep or [], set(columns))
         if output is not None:
-            predictions = Output(output, Kind.PREDICTIONS, prediction_columns(header))
+            predictions = Output(output, Kind.PREDICTIONS, prediction_columns(header), max(1, len(kept)))
             check_output(predictions, [model, file], force=force)
         fitted = load(model)
-        rows = open_rows(fitted, file, form=Reading(sep, encoding, decimal).form(), index=index)
+        # A target beside sparse samples would make a dense table of them.
+        target = [] if isinstance(first_step(fitted), SparseColumns) else _find_target(header, columns)
+        rows = open_rows(fitted, file, form=form, index=list(dict.fromkeys([*kept, *target])))
+        tally = make_tally(fitted) if target else None
         unknown = [name for name in rows.ignored if name not in header.get("left_out", ())]
         if unknown and not as_json:
             typer.echo(f"Ignored: {listed(unknown)}, which the model does not know.", err=True)
         with closing(predict_blocks(fitted, rows, proba=proba)) as answers:
-            n_rows = _write(answers, output, as_json)
+            n_rows = _write(_scored(answers, tally, target, kept), output, as_json)
+    if tally is not None and not tally.n_samples:
+        tally = None
     if output is not None:
         said = {"rows": n_rows, "file": str(output), "ignored": rows.ignored}
-        typer.echo(json.dumps(said) if as_json else f"Predicted {n_rows} rows. The predictions lie in {output}")
+        if tally is not None:
+            said["score"] = tally.describe()
+        typer.echo(json.dumps(said) if as_json else f"Predicted {n_rows} samples. Predictions written to {output}")
+    if tally is not None and not as_json:
+        say_scores(tally, f"On the {tally.n_samples} samples with a known {listed(target)}", err=output is None)
 
 
 def export(
@@ -241,7 +282,80 @@ def export(
     if as_json:
         typer.echo(json.dumps(said))
     else:
-        typer.echo(f"The ONNX model lies in {output}: {listed(said['inputs'])} in, {listed(said['outputs'])} out.")
+        typer.echo(f"ONNX model written to {output}: {listed(said['inputs'])} in, {listed(said['outputs'])} out.")
+
+
+def _find_target(header: dict[str, Any], columns: Sequence[str]) -> list[str]:
+    """Return the columns of a file that hold what a model predicts; none if one is missing."""
+    from fuselearn.datasets.targets import LABEL_PREFIX
+
+    if "labels" not in header:
+        return [header["target"]] if header.get("target") in columns else []
+    labels = [str(name) for name in header["labels"]]
+    for names in ([LABEL_PREFIX + name for name in labels], labels):
+        if set(names) <= set(columns):
+            return names
+    return []
+
+
+def _scored(
+    answers: Iterator[pd.DataFrame], tally: ClassTally | LabelTally | None, target: Sequence[str], kept: Sequence[str]
+) -> Iterator[pd.DataFrame]:
+    """Count how predictions agree with the target, and take it out of what is written unless it is kept."""
+    for answer in answers:
+        if tally is not None and len(answer):
+            tally.add(answer[list(target)], answer[tally.columns])
+        yield answer.drop(columns=[name for name in target if name not in kept])
+
+
+def _hold_out(model: Any, data: Dataset, share: float, seed: int) -> ClassTally | LabelTally | None:
+    """Score a first model on samples that it was not trained on; None if there are too few."""
+    import numpy as np
+    from sklearn.base import clone
+    from sklearn.model_selection import train_test_split
+    from sklearn.utils import _safe_indexing, get_tags
+
+    from fuselearn.cli.scoring import make_tally
+    from fuselearn.multilabel import iterative_train_test_split
+
+    if data.is_sparse and not get_tags(model).input_tags.sparse:
+        data = data.dense()
+    places = np.arange(data.X.shape[0]).reshape(-1, 1)
+    try:
+        if data.task == "multilabel":
+            train, test, *_ = iterative_train_test_split(places, data.y, test_size=share, random_state=seed)
+        else:
+            train, test = train_test_split(places, test_size=share, random_state=seed, stratify=data.y)
+    except ValueError:  # a class with a single sample
+        return None
+    train, test = np.ravel(train), np.ravel(test)
+    part = clone(model)
+    with _counting(part, f"Scoring on {len(test):,} held-out samples"):
+        part.fit(_safe_indexing(data.X, train), data.y.iloc[train])
+    tally = make_tally(part)
+    tally.add(data.y.iloc[test], part.predict(_safe_indexing(data.X, test)))
+    return tally
+
+
+@contextmanager
+def _counting(model: Any, text: str) -> Iterator[None]:
+    """Show a bar that counts the components of an ensemble while it is trained, in a terminal only."""
+    parameters = model.get_params(deep=False)
+    if not sys.stderr.isatty() or "callback" not in parameters:
+        with _bar(text):
+            yield
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    layout = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*layout, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(text, total=parameters["n_estimators"])
+        model.set_params(callback=lambda number, _: bar.update(task, completed=number))
+        try:
+            yield
+        finally:
+            model.set_params(callback=None)
 
 
 def _converted(reader: Any) -> set[str]:

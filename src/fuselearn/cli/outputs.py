@@ -46,11 +46,14 @@ class Output(NamedTuple):
     kind : Kind
     columns : sequence of str, optional
         Of a table of predictions, without probabilities.
+    n_kept : int, default=1
+        Most columns that may stand before them.
     """
 
     path: Path
     kind: Kind
     columns: Sequence[str] = ()
+    n_kept: int = 1
 
 
 def check_output(output: Output, inputs: Iterable[Path] = (), *, force: bool = False) -> None:
@@ -128,7 +131,7 @@ def _is_model(output: Output) -> bool:
 
 
 def _is_predictions(output: Output) -> bool:
-    """Tell predictions by their columns: those of the model, perhaps one of names before them, and probabilities."""
+    """Tell predictions by their columns: those of the model, perhaps kept ones before them, and probabilities."""
     import pandas as pd
 
     try:
@@ -137,7 +140,7 @@ def _is_predictions(output: Output) -> bool:
         return False
     plain = [name for name in names if not name.startswith("p:")]
     wanted = list(output.columns)
-    return plain[-len(wanted) :] == wanted and len(plain) <= len(wanted) + 1
+    return plain[-len(wanted) :] == wanted and len(plain) <= len(wanted) + output.n_kept
 
 
 def _is_onnx(output: Output) -> bool:

@@ -30,6 +30,7 @@ __all__ = [
     "explain",
     "listed",
     "refuse_measurements",
+    "split_names",
 ]
 
 Sep = Annotated[
@@ -96,7 +97,7 @@ class Reading:
         columns = set(read_columns(file, self.form()))
         index = [] if self.index is None else [self.index]
         names = {"drop": [*(self.drop or []), *index], "only": self.only or [], "keep": self.keep or []}
-        return {option: _split(given, columns) for option, given in names.items() if given}
+        return {option: split_names(given, columns) for option, given in names.items() if given}
 
     def words(self) -> dict[str, object]:
         """Return the options as they would be typed again."""
@@ -104,7 +105,7 @@ class Reading:
         return {**self.text_options, **columns}
 
 
-def _split(names: Sequence[str], columns: set[str]) -> list[str]:
+def split_names(names: Sequence[str], columns: set[str]) -> list[str]:
     """Split names at commas, unless a column has that name."""
     parts = ([text] if text in columns else [part.strip() for part in text.split(",")] for text in names)
     return [name for group in parts for name in group]

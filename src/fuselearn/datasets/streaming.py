@@ -34,8 +34,8 @@ class Wanted:
         Columns of categories; their cells are read as text.
     others : sequence of str, default=()
         Columns of a kind that is not known: numbers where all cells of a block are, else text.
-    index : str, optional
-        The column that names the samples; it becomes the index of the blocks.
+    index : sequence of str, default=()
+        Columns that go along with the samples, such as an identifier; they become the index of the blocks, as text.
     sparse : bool, default=False
         Whether the model takes sparse arrays, if the samples of an ARFF file are sparse. Then all columns are numbers.
     """
@@ -43,7 +43,7 @@ class Wanted:
     numbers: Sequence[str] = ()
     texts: Sequence[str] = ()
     others: Sequence[str] = ()
-    index: str | None = None
+    index: Sequence[str] = ()
     sparse: bool = False
 
     @property
@@ -105,8 +105,7 @@ class TableStream:
         self.form = form or TextFormat()
         self.columns = read_columns(self.path, self.form)
         self.kind = file_kind(self.path)
-        if wanted.index is not None:
-            require_columns(self.columns, [wanted.index], str(self.path), "use as the index")
+        require_columns(self.columns, list(wanted.index), str(self.path), "use as the index")
         known = set(self.columns)
         missing = [name for name in wanted.names if name not in known]
         if missing:
@@ -114,7 +113,7 @@ class TableStream:
                 f"{self.path} lacks {'the column' if len(missing) == 1 else 'the columns'} {name_columns(missing)}, "
                 "which the model was trained on."
             )
-        used = {*wanted.names, wanted.index}
+        used = {*wanted.names, *wanted.index}
         self.ignored = [name for name in self.columns if name not in used]
 
     def __iter__(self) -> Generator[Any]:
@@ -140,7 +139,7 @@ class TableStream:
     def _arff_blocks(self) -> Iterator[Any]:
         table = read_whole(self.path, self.form)
         starts = range(0, table.n_rows, self.block_rows)
-        as_matrix = self.wanted.sparse and self.wanted.index is None
+        as_matrix = self.wanted.sparse and not self.wanted.index
         if as_matrix and isinstance(table, ArffTable) and table.fits_matrix(self.wanted.names):
             matrix = table.matrix(self.wanted.names)
             yield from (matrix[start : start + self.block_rows] for start in starts)
@@ -150,11 +149,11 @@ class TableStream:
 
     def _read_names(self) -> list[str]:
         """Return the columns to read; one may be both a feature and the index."""
-        return list(dict.fromkeys([*self.wanted.names, *([] if self.wanted.index is None else [self.wanted.index])]))
+        return list(dict.fromkeys([*self.wanted.names, *self.wanted.index]))
 
     def _csv_blocks(self) -> Iterator[pd.DataFrame]:
         options = csv_options(self.path, self.form)
-        index = [] if self.wanted.index is None else [self.wanted.index]
+        index = self.wanted.index
         # All columns are read, since pandas checks the number of cells in a line only then.
         options["dtype"] = {
             **dict.fromkeys([*self.wanted.texts, *index, *self.ignored], "str"),
@@ -219,8 +218,8 @@ class TableStream:
 
     def _arrange(self, block: pd.DataFrame) -> pd.DataFrame:
         """Put the columns into order, and name the samples."""
-        if self.wanted.index is not None:
-            block = block.set_index(self.wanted.index, drop=False)
+        if self.wanted.index:
+            block = block.set_index(list(self.wanted.index), drop=False)
         return block[self.wanted.names]
 
     def _tidy(self, block: pd.DataFrame) -> pd.DataFrame:

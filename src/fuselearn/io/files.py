@@ -30,7 +30,7 @@ from fuselearn.io.trust import refuse_foreign_estimators, refuse_untrusted
 HEADER, MODEL, DIGEST = "header.json", "model.skops", "digest.txt"
 
 
-def save(model: Any, path: str | os.PathLike[str]) -> None:
+def save(model: Any, path: str | os.PathLike[str], *, target: str | None = None) -> None:
     """Save a model to a file that :func:`load` can read without running code from it.
 
     The file is written beside the old one and then put in its place, so that a crash leaves the old file whole.
@@ -41,6 +41,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         Any fuselearn or scikit-learn estimator, or a pipeline of them.
     path : str or path
         By convention with the ending ``.fuse``.
+    target : str, optional
+        The name of the column of classes, by which ``fuselearn predict`` scores a file that has it.
 
     Raises
     ------
@@ -70,7 +72,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         if len(content) <= DEFLATED_BYTES:
             content = skops.dumps(flat, compression=zipfile.ZIP_DEFLATED)
         _trusted_types(skops, content)  # better to refuse now than when the model is needed
-    header = json.dumps(describe_model(model), indent=1, default=str).encode()
+    described = describe_model(model) | ({} if target is None else {"target": target})
+    header = json.dumps(described, indent=1, default=str).encode()
     entries = {HEADER: header, MODEL: content, DIGEST: _digest(header, content)}
     _write_whole(Path(path), entries)
 

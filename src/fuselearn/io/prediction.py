@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, nullcontext
 from functools import lru_cache
@@ -34,7 +34,7 @@ def open_rows(
     *,
     block_rows: int | None = None,
     form: TextFormat | None = None,
-    index: str | None = None,
+    index: str | Sequence[str] = (),
 ) -> TableStream:
     """Open a file of new rows for a model.
 
@@ -49,8 +49,8 @@ def open_rows(
         Most rows in memory at once.
     form : TextFormat, optional
         How the text of the file is read.
-    index : str, optional
-        A column that names the samples, to be given beside the predictions.
+    index : str or sequence of str, default=()
+        Columns that stand before the predictions, such as an identifier.
 
     Returns
     -------
@@ -63,12 +63,13 @@ def open_rows(
         If columns are missing; they are named.
     """
     form = form or TextFormat()
+    index = [index] if isinstance(index, str) else list(index)
     options: dict[str, Any] = {"form": form} | ({} if block_rows is None else {"block_rows": block_rows})
     columns = describe_columns(model)
     if columns is None:
         raise DatasetError(f"{type(model).__name__} does not say which columns it takes.")
     if not hasattr(model, "feature_names_in_"):
-        names = [name for name in read_columns(Path(path), form) if name != index]
+        names = [name for name in read_columns(Path(path), form) if name not in index]
         if len(names) != len(columns):
             raise DatasetError(
                 f"{os.fspath(path)} has {len(names)} columns; the model was trained on {len(columns)}, without names."
@@ -181,10 +182,11 @@ def _predict(model: Any, block: pd.DataFrame, proba: bool, alone: bool) -> pd.Da
             predicted = np.asarray(model.predict(rows))
             chances = model.predict_proba(rows) if proba else None
         answer = _tabulate(model, predicted, chances)
-    if getattr(block, "index", None) is not None and block.index.name is not None:
-        if block.index.name in answer.columns:
-            raise DatasetError(f"The index {block.index.name!r} has the name of a column of the predictions.")
-        answer.insert(0, block.index.name, block.index)
+    if getattr(block, "index", None) is not None and block.index.names[0] is not None:
+        for place, name in enumerate(block.index.names):
+            if name in answer.columns:
+                raise DatasetError(f"The index {name!r} has the name of a column of the predictions.")
+            answer.insert(place, name, block.index.get_level_values(place))
     return answer
 
 
