@@ -18,7 +18,7 @@ from fuselearn.multilabel import PCTForestClassifier
 TURNS = 3
 FACTORS = 8
 NOISE = 1.0
-AT_LEAST = 5
+AT_LEAST = 4
 
 
 def load(name: str) -> tuple[np.ndarray, np.ndarray, str]:
