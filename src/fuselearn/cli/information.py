@@ -29,7 +29,7 @@ def info(
     decimal: Decimal = ".",
     as_json: Json = False,
 ) -> None:
-    """Say what is in a model file, without loading the model, or what `train` would make of a table's columns.
+    """Describe a model file, without loading the model, or what `train` would make of a table's columns.
 
     **Examples**
 

@@ -74,8 +74,8 @@ def train(
         str | None,
         typer.Option(
             "--labels",
-            help="Several labels per row instead: column names separated by commas, a prefix they share, a number of "
-            "first (or, negative, last) columns, or Mulan's .xml file.",
+            help="Several labels per sample instead: column names separated by commas, a prefix they share, a number "
+            "of first (or, negative, last) columns, or Mulan's .xml file.",
         ),
     ] = None,
     method: Annotated[
@@ -176,11 +176,11 @@ def train(
 
 def predict(
     model: Model,
-    file: Annotated[Path, typer.Argument(help="A table of new rows, in any of the formats of `train`.")],
+    file: Annotated[Path, typer.Argument(help="A table of new samples, in any of the formats of `train`.")],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="A CSV file; by default the predictions are printed.")
     ] = None,
-    proba: Annotated[bool, typer.Option("--proba", help="Also give the probability of each class or label.")] = False,
+    proba: Annotated[bool, typer.Option("--proba", help="Also write the probability of each class or label.")] = False,
     keep: Annotated[
         list[str] | None,
         typer.Option(
@@ -195,7 +195,7 @@ def predict(
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Predict for the rows of a file, in blocks, so that it may be larger than memory.
+    """Predict for the samples of a file, in blocks, so that it may be larger than memory.
 
     Features are found by their names and read as in training; columns that the model does not know are ignored with a
     note. If the file has the target, the predictions are scored.

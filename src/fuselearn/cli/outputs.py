@@ -131,7 +131,7 @@ def _is_model(output: Output) -> bool:
 
 
 def _is_predictions(output: Output) -> bool:
-    """Tell predictions by their columns: those of the model, perhaps kept ones before them, and probabilities."""
+    """Recognise predictions by their columns: those of the model, perhaps kept ones before them, and probabilities."""
     import pandas as pd
 
     try:

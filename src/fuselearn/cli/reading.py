@@ -112,7 +112,7 @@ def split_names(names: Sequence[str], columns: set[str]) -> list[str]:
 
 
 def explain(cleaner: TableCleaner) -> None:
-    """Say on standard error what is done with each column that is not used as it stands."""
+    """Print on standard error what is done with each column that is not used as it stands."""
     for column in getattr(cleaner, "columns_", ()):  # not fitted to sparse samples, which are used as they stand
         said = describe(column)
         if said is not None:
@@ -120,7 +120,7 @@ def explain(cleaner: TableCleaner) -> None:
 
 
 def describe(column: Column) -> str | None:
-    """Say what is done with a column, if it is not used as it stands."""
+    """Return what is done with a column, if it is not used as it stands."""
     if column.kind in ("identifier", "text"):
         looks = "an identifier" if column.kind == "identifier" else "free text"
         return (

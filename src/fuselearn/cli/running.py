@@ -1,4 +1,4 @@
-"""Run a suite with a bar, print its table, write its files, and say where they lie."""
+"""Run a suite with a bar, print its table, and write its files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PIPE_WIDTH = 200
 
 @dataclass(frozen=True)
 class Place:
-    """Where the files of a run lie.
+    """Where the files of a run are.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Place:
 
     @property
     def summary(self) -> Path:
-        """The means as CSV; the costs lie beside it as JSON."""
+        """The means as CSV; the costs are beside it as JSON."""
         return self.folder / "summary.csv"
 
 

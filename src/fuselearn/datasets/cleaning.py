@@ -181,7 +181,7 @@ class TableCleaner(TransformerMixin, BaseEstimator):
         return described
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn what the transformer can take."""
+        """Return scikit-learn's tags: frames with text, categories and missing values are accepted."""
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         tags.input_tags.string = True

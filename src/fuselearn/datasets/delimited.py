@@ -168,6 +168,6 @@ def use_points(frame: pd.DataFrame, decimal: str) -> pd.DataFrame:
 
 
 def malformed(path: Path, error: ValueError) -> DatasetError:
-    """Say in a sentence what pandas found in a file that is no table."""
+    """Return the error for a file that pandas cannot parse as a table."""
     reason = str(error).removeprefix("Error tokenizing data. C error: ").strip()
     return DatasetError(f"{path} is not a well-formed table: {reason}.")

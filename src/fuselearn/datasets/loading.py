@@ -225,7 +225,7 @@ def _why_not_openml(info: DatasetInfo) -> str:
 
 
 def _nowhere(info: DatasetInfo, fetching: str = "") -> str:
-    """Say where was looked and what the user can do."""
+    """Return a sentence that names the places searched and what the user can do."""
     folders = os.environ.get("FUSELEARN_DATA", "")
     looked = (
         f"the folders of FUSELEARN_DATA ({folders}) do not hold it" if folders else "FUSELEARN_DATA names no folder"

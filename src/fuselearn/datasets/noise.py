@@ -28,7 +28,7 @@ def corrupt_labels(
     transition: Any = None,
     random_state: int | np.random.Generator | np.random.RandomState | None = None,
 ) -> Labels:
-    """Give a fraction of the rows a wrong class, or flip a fraction of the labels.
+    """Change the class of a fraction of the samples, or flip a fraction of the labels.
 
     Exactly ``round(n * fraction)`` rows are drawn without replacement (halves round to the even
     number), and each of them gets a class other than its own.

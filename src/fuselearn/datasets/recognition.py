@@ -265,7 +265,7 @@ def _refuse_commas(name: str, values: pd.Series) -> None:
 
 
 def _is_number_of_sample(column: pd.Series) -> bool:
-    """Tell whether whole numbers only number the samples: their column is called so, and they hardly repeat."""
+    """Return whether whole numbers only number the samples: their column is called so, and they hardly repeat."""
     parts = [part.lower() for part in _NAME_PARTS.findall(str(column.name))]
     is_id, is_row = (any(name.fullmatch(part) for part in parts[:1] + parts[-1:]) for name in (_ID_NAME, _ROW_NAME))
     if not (is_id or is_row):

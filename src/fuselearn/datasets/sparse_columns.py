@@ -117,11 +117,11 @@ class SparseColumns(TransformerMixin, BaseEstimator):
         return [{"name": name, "type": "number"} for name in self.names]
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Tell scikit-learn that there is nothing to fit."""
+        """Return True: there is nothing to fit."""
         return True
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn what the transformer can take."""
+        """Return scikit-learn's tags."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.requires_fit = False

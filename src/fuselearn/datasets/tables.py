@@ -248,7 +248,7 @@ def _parquet_errors(path: Path) -> Iterator[None]:
 def _find_labels(
     table: FrameTable | ArffTable, labels: Sequence[str] | str | int | os.PathLike[str] | None, path: Path
 ) -> _Labels | None:
-    """Tell which columns are labels, from the argument or from the file itself."""
+    """Find the columns that are labels, from the argument or from the file itself."""
     columns = table.columns
     if labels is None:
         count, xml = meka_label_count(table.relation) if isinstance(table, ArffTable) else None, mulan_file(path)

@@ -120,7 +120,7 @@ def class_names(column: pd.Series, where: str) -> pd.Series:
 
 
 def doubt_classes(classes: pd.Series) -> str | None:
-    """Say why the values of a target look like measurements or free text rather than classes, or return None.
+    """Return why the values of a target look like measurements or free text rather than classes, or None.
 
     Numbers are doubted if there are more than 50 different ones, or fewer than five samples of each on average; text if
     there are fewer than two. Up to ten classes are never doubted.

@@ -129,7 +129,7 @@ def _columns(n_panels: int) -> int:
 
 
 def _roomy(figure: Figure) -> Figure:
-    """Give a single panel the height that it would have had to share."""
+    """Enlarge a figure with a single panel."""
     if len(figure.axes) == 1:
         figure.set_size_inches(6.0, 3.6)
     return figure

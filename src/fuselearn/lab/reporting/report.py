@@ -418,7 +418,7 @@ def _tests(title: str, comparison: Comparison) -> dict[str, Any]:
 
 
 def _counted(comparison: Comparison) -> str:
-    """Say what wins, ties and losses were counted over."""
+    """Return what wins, ties and losses were counted over."""
     rows = text.count(comparison.n_rows, "fold" if comparison.over_folds else "dataset")
     return rows if len(comparison.noise) == 1 else f"{rows} at {text.count(len(comparison.noise), 'level')} of noise"
 
@@ -484,7 +484,7 @@ def _failures(results: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _unfinished(material: Material) -> str:
-    """Say what is missing from the suite, if anything is."""
+    """Return what is missing from the suite, if anything is."""
     suite, results = material.suite, material.results
     absent = [method for method in suite.methods if method not in set(results["method"])]
     said = []

@@ -45,7 +45,7 @@ class MethodStyle:
 
 
 def method_styles(methods: Iterable[Any]) -> dict[Any, MethodStyle]:
-    """Give each method a colour and a marker of its own.
+    """Assign each method a colour and a marker.
 
     The papers' methods and the usual rivals keep theirs whatever else is shown; other names take
     the free ones in alphabetical order.

@@ -114,7 +114,7 @@ def signed(value: float, digits: int = 3) -> str:
 
 
 def answer(findings: Findings) -> Answer:
-    """Say which method is best, by how much, and whether that is real.
+    """Describe which method is best, by how much, and whether the difference is significant.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def _headline(findings: Findings) -> str:
 
 
 def _standing(comparison: Comparison, beaten: Sequence[str]) -> str:
-    """Say in a clause who is best, and ahead of whom by a corrected test."""
+    """Return a clause that names the best method and those it beats by a corrected test."""
     tied = comparison.tied_best
     n_methods = len(comparison.methods)
     if len(tied) == n_methods:
@@ -192,7 +192,7 @@ def _rows(comparison: Comparison) -> str:
 
 
 def _placing(comparison: Comparison, where: str) -> str:
-    """Say who leads, with rank and score, and by how much before whom."""
+    """Describe the leader: its rank, its score, and its lead over the next method."""
     ranks, means, tied = comparison.ranks, comparison.means, comparison.tied_best
     of = f"of {len(comparison.methods)} over {_rows(comparison)}"
     if len(tied) > 1:
@@ -220,7 +220,7 @@ def _placing(comparison: Comparison, where: str) -> str:
 
 
 def _significance(comparison: Comparison, where: str) -> str:
-    """Say what the tests allow to claim about the leader."""
+    """Describe what the tests say about the leader."""
     best = comparison.best
     pairs = comparison.against(best)["p_corrected"]
     if pairs.isna().any():
@@ -245,7 +245,7 @@ def _sentence(where: str, text: str) -> str:
 
 
 def describe_omnibus(comparison: Comparison) -> str:
-    """Say whether the methods differ at all."""
+    """Describe the test of whether the methods differ at all."""
     if comparison.over_folds:
         return (
             f"One dataset: the methods are compared over {_rows(comparison)} with the corrected resampled t-test, "
@@ -271,7 +271,7 @@ def describe_omnibus(comparison: Comparison) -> str:
 
 
 def describe_pairs(comparison: Comparison) -> str:
-    """Say how the control fares against each other method."""
+    """Describe the tests of the control against each other method."""
     control, pairs = comparison.control, comparison.pairs
     if pairs.empty or pairs["p_corrected"].isna().any():
         return ""
@@ -307,7 +307,7 @@ def verdict(comparison: Comparison, other: str) -> str:
 
 
 def describe_intervals(comparison: Comparison) -> str:
-    """Say how sure the average rank of the best method is; nothing over folds, which are not independent."""
+    """Describe the interval of the best average rank; nothing over folds, which are not independent."""
     if comparison.over_folds:
         return ""
     intervals, best = comparison.intervals, comparison.best

@@ -94,7 +94,7 @@ class FitTask:
 
 
 def fit_cost(X: pd.DataFrame) -> float:
-    """Say how long one fit takes, relative to other datasets.
+    """Estimate how long one fit takes, relative to other datasets.
 
     Growing a tree sorts every column; on small tables the work around it counts as much.
     """

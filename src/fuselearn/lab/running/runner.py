@@ -214,7 +214,7 @@ def _spread(parallel: Parallel, tasks: Iterator[FitTask]) -> Iterator[list[Resul
 
 @contextmanager
 def _joblib_backend(n_jobs: int | None, backend: str | None, scheduler: str | None) -> Iterator[None]:
-    """Tell joblib what the user asked for, and leave the rest as it is."""
+    """Configure joblib as the user asked, and leave the rest as it is."""
     with ExitStack() as stack:
         wanted: dict[str, Any] = {}
         if n_jobs is not None:

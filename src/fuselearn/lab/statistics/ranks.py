@@ -340,7 +340,7 @@ def bootstrap_ranks(
     higher_is_better: bool = True,
     digits: int | None = None,
 ) -> RankIntervals:
-    """Say how far the mean ranks would move had other datasets been chosen.
+    """Compute bootstrap intervals of the mean ranks, had other datasets been chosen.
 
     Datasets are drawn with replacement, as many as there are, `n_resamples` times; the interval
     of a method lies between the quantiles (1 - confidence) / 2 and (1 + confidence) / 2 of its
