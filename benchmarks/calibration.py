@@ -31,7 +31,7 @@ from fuselearn.multilabel import (
     LabelPowersetClassifier,
     macro_f1,
 )
-from fuselearn.multilabel.homer_sensor import HOMERComponent, HOMERSensor
+from fuselearn.sensors.svm import SVMLearner
 
 DATASETS = {"flags_ml": 5, "birds": 5, "emotions": 5, "genbase": 2, "medical": 2, "llog": 1, "scene": 1, "yeast": 1}
 N_MEMBERS = 20
@@ -39,20 +39,19 @@ N_MEMBERS = 20
 Scores = npt.NDArray[np.float64]
 
 
-class DrawsAsWeights(HOMERSensor):
+class DrawsAsWeights(SVMLearner):
     """Take how often a sample was drawn as its weight, so that it is in one fold of Platt's cross-validation."""
 
-    def measure(self, counts: Any, *args: Any, weights: Any = None) -> HOMERComponent:
-        """Train a hierarchy on the samples drawn."""
-        return super().measure(counts, *args, weights=counts.astype(np.float64) if weights is None else weights)
+    def train(self, target: Any, counts: Any, seed: int, *, weights: Any = None) -> Any:
+        """Train machines on the samples drawn."""
+        return super().train(target, counts, seed, weights=counts.astype(np.float64) if weights is None else weights)
 
 
 class EnsembleBySample(EnsembleHOMERClassifier):
     """E-HOMER whose members are calibrated over samples rather than over drawn copies."""
 
-    def _bind_homer(self, X: Any, Y: Any) -> HOMERSensor:
-        sensor = super()._bind_homer(X, Y)
-        return DrawsAsWeights(sensor.learner, Y, n_threads=sensor.n_threads)
+    def _bind(self, X: Any, n_threads: int | None = None) -> SVMLearner:
+        return DrawsAsWeights(X, self._base_estimator(), n_threads or 1)
 
 
 MODELS = {
@@ -74,10 +73,10 @@ def answer_raw(model: Any, X: Any) -> tuple[Any, Scores]:
     """Return the labels and probabilities that the model would give without conditioning or coupling."""
     if not isinstance(model, LabelPowersetClassifier):
         return model.predict(X), model._answer(X, model._deciding_scores)
-    block = model._model_.block
-    fitted, block.coupling = block.coupling, block.coupling._replace(sharpness=1.0, balance=0.0)
+    machines = model._fused_.members[0].component
+    fitted, machines.coupling = machines.coupling, machines.coupling._replace(sharpness=1.0, balance=0.0)
     answer = model.predict(X), model.predict_proba(X)
-    block.coupling = fitted
+    machines.coupling = fitted
     return answer
 
 

@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 from benchmarks.plain_homer import PlainHOMER
 from benchmarks.timing import print_limit, print_ratio, seconds
-from fuselearn import datasets
+from fuselearn import SVMClassifier, datasets
 from fuselearn.multilabel import EnsembleHOMERClassifier
 
 N_COMPONENTS = 20
@@ -84,9 +84,12 @@ def main() -> None:
     for name, n_plain in PLAIN_COMPONENTS.items():
         X, Y, title = load(name)
         EnsembleHOMERClassifier(n_estimators=2, random_state=0).fit(X[:100], Y[:100])
-        ours = EnsembleHOMERClassifier(n_estimators=N_COMPONENTS, probability="logistic", random_state=0)
+        uncalibrated, kernels = SVMClassifier(probability="logistic"), {"kernel": ["rbf", "linear"]}
+        ours = EnsembleHOMERClassifier(uncalibrated, N_COMPONENTS, varied=kernels, random_state=0)
         ours_time = min(seconds(lambda: ours.fit(X, Y)) for _ in range(2))  # noqa: B023
-        settings = [(homer.clustering, homer.n_clusters, homer.kernel) for homer in ours.estimators_[:n_plain]]
+        settings = [
+            (homer.clustering, homer.n_clusters, homer.estimator.kernel) for homer in ours.estimators_[:n_plain]
+        ]
         plain_time = seconds(lambda: fit_plainly(X, Y, settings)) * N_COMPONENTS / n_plain  # noqa: B023
         print_ratio(f"E-HOMER fit, {N_COMPONENTS} components, {title}", ours_time, plain_time, 20)
         platt = EnsembleHOMERClassifier(n_estimators=N_COMPONENTS, random_state=0)

@@ -12,7 +12,14 @@ if TYPE_CHECKING:
         LinearStackingRegressor,
         combine_scores,
     )
-    from fuselearn.ensembles import BaggedClassifier, BaggedRegressor, CARTClassifier, KFHEClassifier, SAMMEClassifier
+    from fuselearn.ensembles import (
+        BaggedClassifier,
+        BaggedRegressor,
+        CARTClassifier,
+        KFHEClassifier,
+        SAMMEClassifier,
+        SVMClassifier,
+    )
     from fuselearn.io import load, save, to_onnx
     from fuselearn.multilabel import (
         EnsembleHOMERClassifier,
@@ -22,7 +29,7 @@ if TYPE_CHECKING:
     )
     from fuselearn.warming import warm_up
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 __all__ = [
     "AveragingRegressor",
@@ -39,6 +46,7 @@ __all__ = [
     "LinearStackingClassifier",
     "LinearStackingRegressor",
     "SAMMEClassifier",
+    "SVMClassifier",
     "__version__",
     "combine_scores",
     "load",
@@ -59,7 +67,14 @@ _ROOMS: dict[str, set[str]] = {
     },
     "datasets": set(),
     "diagnosis": set(),
-    "ensembles": {"BaggedClassifier", "BaggedRegressor", "CARTClassifier", "KFHEClassifier", "SAMMEClassifier"},
+    "ensembles": {
+        "BaggedClassifier",
+        "BaggedRegressor",
+        "CARTClassifier",
+        "KFHEClassifier",
+        "SAMMEClassifier",
+        "SVMClassifier",
+    },
     "filters": set(),
     "io": {"load", "save", "to_onnx"},
     "lab": set(),

@@ -96,11 +96,6 @@ def read_weights(sample_weight: Any, X: Any, n_rows: int) -> npt.NDArray[np.floa
     return weights
 
 
-def are_counts(weights: npt.NDArray[np.float64]) -> bool:
-    """Return whether weights are whole numbers, which then say how often each sample is there."""
-    return bool((weights == np.rint(weights)).all() and weights.sum() < 2**31)
-
-
 def clip_probabilities(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Bring back, in place, what rounding has moved out of [0, 1]: weights may sum to one but for their last digits.
 

@@ -20,7 +20,7 @@ from sklearn.naive_bayes import GaussianNB
 from fuselearn.codes import search_code
 from fuselearn.combine import EnsembleSelection, combine_scores
 from fuselearn.engines.tree.coding import ORDERED_ROWS
-from fuselearn.ensembles import BaggedClassifier, CARTClassifier, KFHEClassifier
+from fuselearn.ensembles import BaggedClassifier, CARTClassifier, KFHEClassifier, SVMClassifier
 from fuselearn.multilabel import (
     AdaBoostMHClassifier,
     ChainClassifier,
@@ -125,8 +125,8 @@ def _grow_labels(n_samples: int, kind: str, n_digits: int) -> None:
 
 def _train_machines() -> None:
     X, Y = _make_table(SMALL, "numbers"), _make_labels(SMALL)
-    for kernels in (("rbf",), ("linear",)):
-        _use(KFHEHOMERClassifier(n_estimators=2, kernels=kernels, random_state=0), X, Y)
+    for kernel in ("rbf", "linear"):
+        _use(KFHEHOMERClassifier(SVMClassifier(kernel=kernel), n_estimators=2, random_state=0), X, Y)
     _use(ChainClassifier(random_state=0), X, Y)
 
 

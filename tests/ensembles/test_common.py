@@ -445,7 +445,7 @@ class TestBadInput:
             raise KeyboardInterrupt
 
         for name in ("measure", "measure_sample"):
-            monkeypatch.setattr(f"fuselearn.sensors.tree.TreeSensor.{name}", interrupt)
+            monkeypatch.setattr(f"fuselearn.sensors.Sensor.{name}", interrupt)
         with pytest.raises(KeyboardInterrupt):
             model.fit(self.X, self.y)
         with pytest.raises(NotFittedError):

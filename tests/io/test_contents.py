@@ -8,12 +8,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from fuselearn import KFHEClassifier
+from fuselearn import KFHEClassifier, SVMClassifier
 from fuselearn.io import ModelFileError, load, save
 from fuselearn.io.contents import check_contents
 from fuselearn.multilabel import HOMERClassifier
 from fuselearn.sensors import large_svm
-from fuselearn.sensors.svm import SVMSensor
+from fuselearn.sensors.svm import SVMLearner
 
 X, y = load_wine(return_X_y=True)
 
@@ -71,15 +71,16 @@ def test_trees_of_histogram_boosting(field, value):
 
 @pytest.fixture(params=["rbf", "linear", "large rbf"])
 def block(request, monkeypatch):
+    kernel = request.param.split()[-1]
     if request.param == "large rbf":
         monkeypatch.setattr(large_svm, "LARGEST_GRAM", 1000)
         with pytest.warns(UserWarning, match="Gram matrix"):
-            sensor = SVMSensor(X)
+            learner = SVMLearner(X, SVMClassifier(kernel=kernel), 1)
     else:
-        sensor = SVMSensor(X)
+        learner = SVMLearner(X, SVMClassifier(kernel=kernel), 1)
     labels = np.column_stack([y == 0, y == 1, y < 3]).astype(int)
-    block = sensor.train(labels, None, np.ones(len(X), dtype=int), kernel=request.param.split()[-1])
-    sensor.unbind()
+    block = learner.train(labels, np.ones(len(X), dtype=np.int32), 0)
+    learner.unbind()
     check_contents(block)
     return block
 

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from fuselearn import to_onnx
+from fuselearn import SVMClassifier, to_onnx
 from fuselearn.io.onnx_sums import split_exactly
 from fuselearn.multilabel import (
     AdaBoostMHClassifier,
@@ -29,21 +29,23 @@ RNG = np.random.default_rng(0)
 X, Y = make_multilabel_classification(150, 8, n_classes=7, random_state=0)
 X = X + RNG.normal(size=X.shape)
 ROWS = RNG.normal(5.0, 5.0, size=(10_000, 8))
-LINEAR = {"kernels": ("linear",), "random_state": 0}
+LINEAR = SVMClassifier(kernel="linear")
 
 MODELS = {
     "forest": PCTForestClassifier(20, random_state=0),
     "forest with large leaves": PCTForestClassifier(20, min_samples_leaf=4, random_state=0),
     "boosting": AdaBoostMHClassifier(20),
-    "homer": HOMERClassifier(kernel="linear", n_clusters=2, random_state=0),
+    "homer": HOMERClassifier(LINEAR, n_clusters=2, random_state=0),
     "homer, logistic, not scaled": HOMERClassifier(
-        kernel="linear", probability="logistic", scaling=None, random_state=0
+        SVMClassifier(kernel="linear", probability="logistic", scaling=None), random_state=0
     ),
-    "homer of labelled samples": HOMERClassifier(kernel="linear", n_clusters=2, any_label=False, random_state=0),
-    "homer, signs": HOMERClassifier(kernel="linear", probability="sign", scaling="minmax", random_state=0),
-    "filtered homers": KFHEHOMERClassifier(n_estimators=5, **LINEAR),
-    "averaged homers": EnsembleHOMERClassifier(n_estimators=5, **LINEAR),
-    "voting homers": EnsembleHOMERClassifier(n_estimators=5, vote="class", **LINEAR),
+    "homer of labelled samples": HOMERClassifier(LINEAR, n_clusters=2, any_label=False, random_state=0),
+    "homer, signs": HOMERClassifier(
+        SVMClassifier(kernel="linear", probability="sign", scaling="minmax"), random_state=0
+    ),
+    "filtered homers": KFHEHOMERClassifier(LINEAR, 5, random_state=0),
+    "averaged homers": EnsembleHOMERClassifier(LINEAR, 5, random_state=0),
+    "voting homers": EnsembleHOMERClassifier(LINEAR, 5, vote="class", random_state=0),
 }
 
 
@@ -115,7 +117,7 @@ def test_samples_that_all_have_labels(n_clusters):
     """Then no machine tells samples with labels from those without."""
     labelled = Y.any(axis=1)
     assert not labelled.all()
-    model = HOMERClassifier(kernel="linear", n_clusters=n_clusters, random_state=0).fit(X[labelled], Y[labelled])
+    model = HOMERClassifier(LINEAR, n_clusters=n_clusters, random_state=0).fit(X[labelled], Y[labelled])
     compare(to_onnx(model), {"X": ROWS}, model, ROWS)
 
 
@@ -124,7 +126,7 @@ def test_more_columns_than_rows(kind):
     """Machines are then kept as support vectors."""
     rng = np.random.default_rng(0)
     wide = kind(rng.normal(size=(40, 60)) * (rng.random((40, 60)) < 0.3))
-    model = HOMERClassifier(kernel="linear", random_state=0).fit(wide, Y[:40])
+    model = HOMERClassifier(LINEAR, random_state=0).fit(wide, Y[:40])
     rows = rng.normal(size=(10_000, 60))
     label, probabilities = predict(to_onnx(model), {"X": rows})
     np.testing.assert_allclose(probabilities, model.predict_proba(rows), atol=1e-5)
@@ -132,7 +134,7 @@ def test_more_columns_than_rows(kind):
 
 
 def test_sparse_training_rows():
-    model = HOMERClassifier(kernel="linear", random_state=0).fit(sparse.csr_array(np.where(X > 5, X, 0.0)), Y)
+    model = HOMERClassifier(LINEAR, random_state=0).fit(sparse.csr_array(np.where(X > 5, X, 0.0)), Y)
     compare(to_onnx(model), {"X": ROWS}, model, ROWS)
 
 
@@ -147,7 +149,7 @@ def test_a_forest_as_the_last_step():
         (HOMERClassifier(), "HOMERClassifier with radial kernels cannot"),
         (KFHEHOMERClassifier(n_estimators=6, random_state=0), "KFHEHOMERClassifier with radial kernels cannot"),
         (HOMERClassifier(LogisticRegression()), r"HOMERClassifier over LogisticRegression\(\) cannot"),
-        (HOMERClassifier("tree"), "HOMERClassifier over 'tree' cannot"),
+        (HOMERClassifier("tree"), "HOMERClassifier over CARTClassifier"),
         (BinaryRelevanceClassifier(), "BinaryRelevanceClassifier cannot be written in ONNX"),
         (
             PCTForestClassifier(2, decision="expected_f1"),
@@ -162,7 +164,7 @@ def test_refusals_are_named(model, sentence):
 
 def test_categories_of_machines_are_refused():
     frame = pd.DataFrame({"town": ["Ulm", "Bonn", "Jena"] * 50})
-    model = HOMERClassifier(kernel="linear").fit(frame, Y)
+    model = HOMERClassifier(LINEAR).fit(frame, Y)
     with pytest.raises(TypeError, match="HOMERClassifier with category columns"):
         to_onnx(model)
 

@@ -13,7 +13,7 @@ from sklearn.metrics import get_scorer
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import get_tags
 
-from fuselearn import CARTClassifier, multilabel
+from fuselearn import CARTClassifier, SVMClassifier, multilabel
 from fuselearn.multilabel import (
     BinaryRelevanceClassifier,
     CardinalityThreshold,
@@ -25,7 +25,6 @@ from fuselearn.multilabel import (
     PerLabelThresholds,
 )
 from fuselearn.multilabel.base import MultilabelClassifier
-from fuselearn.multilabel.kfhe_multilabel import FilteredClassifier
 from fuselearn.multilabel.stratification import IterativeStratifiedKFold
 from fuselearn.sensors import draw_counts
 
@@ -284,18 +283,15 @@ def classes_with(parameter):
     return [one for one in classes if parameter in inspect.signature(one).parameters]
 
 
-def list_bad_settings(make):
-    """List settings that no support vector machine can have."""
-    settings = [{"C": value} for value in (-5, 0, np.nan, np.inf, "1", None, True)]
-    settings += [{"gamma": value} for value in (-0.1, np.nan, np.inf, "scale")]
-    settings += [{"probability": value} for value in ("Platt", None, 0.5)]
-    settings += [{"scaling": value} for value in ("Standard", "none", False)]
-    if make in classes_with("kernels"):
-        settings += [{"kernels": value} for value in (("RBF",), ("rbf", "nonsense"), (), "rbf", None)]
-        settings += [{"gamma": value} for value in ({"rfb": 0.1}, {"linear": -0.1})]
-    else:
-        settings += [{"kernel": value} for value in ("RBF", "nonsense", ["rbf"], None)]
-    return settings
+NO_REDUCTIONS = (multilabel.KFHEMultilabelClassifier, multilabel.ThresholdedClassifier)
+REDUCTIONS = [make for make in classes_with("estimator") if make not in NO_REDUCTIONS]
+BAD_SETTINGS = [
+    *[{"C": value} for value in (-5, 0, np.nan, np.inf, "1", None, True)],
+    *[{"gamma": value} for value in (-0.1, np.nan, np.inf, "scale")],
+    *[{"kernel": value} for value in ("RBF", "nonsense", ["rbf"], None)],
+    *[{"probability": value} for value in ("Platt", None, 0.5)],
+    *[{"scaling": value} for value in ("Standard", "none", False)],
+]
 
 
 class TestParameters:
@@ -308,13 +304,19 @@ class TestParameters:
         with pytest.raises((ValueError, TypeError), match="n_jobs must"):
             relevance(n_jobs=n_jobs).fit(*labelled)
 
-    @pytest.mark.parametrize("estimator", [None, "tree"])
-    @pytest.mark.parametrize("make", classes_with("C"))
-    def test_settings_of_machines_are_checked_before_the_data_is_read(self, make, estimator):
-        for setting in list_bad_settings(make):
+    @pytest.mark.parametrize("make", REDUCTIONS)
+    def test_settings_of_machines_are_checked_before_the_data_is_read(self, make):
+        for setting in BAD_SETTINGS:
             [name] = setting
             with pytest.raises((ValueError, TypeError), match=rf"\b{name} must be"):
-                make(estimator, **setting).fit("no table", "no labels")
+                make(SVMClassifier(**setting)).fit("no table", "no labels")
+
+    @pytest.mark.parametrize("make", classes_with("varied"))
+    def test_settings_that_vary_are_checked_before_the_data_is_read(self, make):
+        for setting in BAD_SETTINGS[:-3]:
+            [(name, value)] = setting.items()
+            with pytest.raises((ValueError, TypeError), match=rf"\b{name} must be"):
+                make(varied={name: [value]}).fit("no table", "no labels")
 
     @pytest.mark.parametrize("make", classes_with("max_samples"))
     def test_max_samples_is_a_number_of_draws_or_a_share(self, make):
@@ -332,22 +334,23 @@ class TestParameters:
             drawn.append(n_draws)
             return draw_counts(seed, weights, n_draws)
 
-        module = FilteredClassifier.__module__ if issubclass(make, FilteredClassifier) else make._fit_labels.__module__
-        monkeypatch.setattr(f"{module}.draw_counts", spy)
+        for module in ("ensemble_homer", "filtering", "pct_forest", "resampling"):
+            monkeypatch.setattr(f"fuselearn.multilabel.{module}.draw_counts", spy)
         base = {"estimator": "tree"} if "vote" in inspect.signature(make).parameters else {}
         make(**base, n_estimators=2, max_samples=value, random_state=0).fit(X, Y)
         assert drawn == [n_draws] * 2
 
 
 class TestWeights:
-    @pytest.mark.parametrize("estimator", ["tree", LogisticRegression(), None])
+    @pytest.mark.parametrize(
+        "estimator", ["tree", LogisticRegression(), SVMClassifier(probability="logistic", scaling=None)]
+    )
     def test_whole_weights_are_copies(self, labelled, estimator):
         X, Y = labelled
         weights = np.random.default_rng(1).integers(0, 4, 80)
         copies = np.repeat(np.arange(80), weights)
-        settings = {"estimator": estimator, "probability": "logistic", "scaling": None}
-        weighted = relevance(**settings).fit(X, Y, weights)
-        repeated = relevance(**settings).fit(X[copies], Y[copies])
+        weighted = relevance(estimator=estimator).fit(X, Y, weights)
+        repeated = relevance(estimator=estimator).fit(X[copies], Y[copies])
         np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=2e-3)
 
     def test_learners_that_take_none_get_draws(self, labelled):
@@ -368,7 +371,7 @@ class TestWeights:
 def test_large_tables_are_predicted_in_parts(labelled, monkeypatch):
     X, Y = labelled
     expected = relevance(estimator=None).fit(X, Y).predict_proba(X)
-    monkeypatch.setattr("fuselearn.multilabel.base.KERNEL_VALUES", 80 * 30)
+    monkeypatch.setattr("fuselearn.sensors.svm.KERNEL_VALUES", 80 * 30)
     for form in (np.asarray, sparse.csr_array, lambda X: pl.DataFrame(X, schema=list("abcde"))):
         model = relevance(estimator=None).fit(form(X), Y)
         sizes = []

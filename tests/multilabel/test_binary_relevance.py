@@ -8,9 +8,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from fuselearn import CARTClassifier
+from fuselearn import CARTClassifier, SVMClassifier
 from fuselearn.multilabel import BinaryRelevanceClassifier
-from fuselearn.sensors.svm import SVMSensor
+from fuselearn.sensors import bind
 
 
 def test_trees_are_those_of_single_labels(labelled):
@@ -31,10 +31,11 @@ def test_classifiers_are_those_of_scikit_learns_wrapper(labelled):
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
 def test_machines_are_those_of_the_engine(labelled, kernel):
     X, Y = labelled
-    model = BinaryRelevanceClassifier(C=3.0, kernel=kernel, gamma=0.3, scaling="minmax", probability="logistic")
-    sensor = SVMSensor(X, scaling="minmax")
-    block = sensor.train(Y, None, np.ones(80, dtype=int), C=3.0, kernel=kernel, gamma=0.3, probability="logistic")
-    expected = block.probabilities(sensor.prepare(X[:9]))
+    model = BinaryRelevanceClassifier(
+        SVMClassifier(C=3.0, kernel=kernel, gamma=0.3, scaling="minmax", probability="logistic")
+    )
+    learner = bind(model.estimator, X)
+    expected = learner.train(Y, np.ones(80, dtype=np.int32), 0).scores(learner.prepare(X[:9]))
     np.testing.assert_array_equal(model.fit(X, Y).predict_proba(X[:9]), expected)
 
 

@@ -7,13 +7,13 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.multioutput import ClassifierChain
 
-from fuselearn import CARTClassifier
+from fuselearn import CARTClassifier, SVMClassifier
 from fuselearn.multilabel import BinaryRelevanceClassifier, ChainClassifier
 from fuselearn.multilabel.chain import train_chain
-from fuselearn.multilabel.learners import bind_learner
+from fuselearn.sensors import bind
 
 ORDER = [2, 0, 3, 1]
-SVM = {"probability": "logistic", "gamma": 0.2}
+LOGISTIC = SVMClassifier(probability="logistic", gamma=0.2)
 
 
 def test_true_labels_in_training_and_chosen_ones_in_prediction(labelled, recorder):
@@ -57,38 +57,37 @@ def test_trees_are_those_of_a_plain_loop(labelled):
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
 def test_machines_are_those_of_wider_tables(labelled, kernel):
     X, Y = labelled
-    model = ChainClassifier(order=ORDER, kernel=kernel, scaling=None, **SVM).fit(X, Y)
+    machine = clone(LOGISTIC).set_params(kernel=kernel, scaling=None)
+    model = ChainClassifier(machine, order=ORDER).fit(X, Y)
     expected = np.empty(Y.shape)
     table, rows = X, X
     for label in ORDER:
-        machine = BinaryRelevanceClassifier(kernel=kernel, scaling=None, **SVM).fit(table, Y[:, [label]])
-        expected[:, label] = machine.predict_proba(rows)[:, 0]
+        expected[:, label] = BinaryRelevanceClassifier(machine).fit(table, Y[:, [label]]).predict_proba(rows)[:, 0]
         table, rows = np.column_stack([table, Y[:, label]]), np.column_stack([rows, expected[:, label] > 0.5])
     np.testing.assert_allclose(model.predict_proba(X), expected, atol=2e-3)
 
 
-@pytest.mark.parametrize("estimator", ["tree", LogisticRegression(), None])
+@pytest.mark.parametrize("estimator", ["tree", LogisticRegression(), SVMClassifier(C=100.0, kernel="linear")])
 def test_a_label_that_follows_from_another_is_predicted_so(labelled, estimator):
     X, _ = labelled
     coin = np.random.default_rng(3).integers(0, 2, 80)
     opposite = np.column_stack([coin, 1 - coin])
-    chosen = ChainClassifier(estimator, C=100.0, kernel="linear").fit(X[:60], opposite[:60]).predict(X[60:])
+    chosen = ChainClassifier(estimator).fit(X[:60], opposite[:60]).predict(X[60:])
     np.testing.assert_array_equal(chosen[:, 1], 1 - chosen[:, 0])
 
 
-@pytest.mark.parametrize("estimator", ["tree", LogisticRegression(), None])
+@pytest.mark.parametrize("estimator", [CARTClassifier(), LogisticRegression(), LOGISTIC])
 def test_bound_rows_get_what_new_rows_get(labelled, estimator):
     X, Y = labelled
-    settings = SVM if estimator is None else {}
     counts = np.random.default_rng(0).poisson(1, 80).astype(np.int32)
-    learner = bind_learner(estimator, X)
-    chain = train_chain(learner, Y, np.array(ORDER), counts, 0, **settings)
+    learner = bind(estimator, X)
+    chain = train_chain(learner, Y, np.array(ORDER), counts, 0)
     expected = chain.probabilities(learner.prepare(X))
     np.testing.assert_allclose(chain.probabilities(), expected, atol=1e-5)
     only = np.flatnonzero(counts == 0)
     np.testing.assert_allclose(chain.probabilities(only=only), expected[only], atol=1e-5)
-    before = learner.train(Y, counts, 0, **settings).probabilities()  # the learner is as it was
-    np.testing.assert_array_equal(before, bind_learner(estimator, X).train(Y, counts, 0, **settings).probabilities())
+    before = learner.train(Y, counts, 0).scores()  # the learner is as it was
+    np.testing.assert_array_equal(before, bind(estimator, X).train(Y, counts, 0).scores())
 
 
 class TestOrder:

@@ -10,7 +10,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from fuselearn import CARTClassifier, multilabel
+from fuselearn import CARTClassifier, SVMClassifier, multilabel
 from fuselearn.multilabel import (
     AdaBoostMHClassifier,
     BinaryRelevanceClassifier,
@@ -39,23 +39,23 @@ ESTIMATORS = [
     BinaryRelevanceClassifier(),
     BinaryRelevanceClassifier(GaussianNB(), decision="per_label"),
     ChainClassifier(TREE),
-    ChainClassifier(order="random", kernel="linear", probability="logistic"),
+    ChainClassifier(SVMClassifier(kernel="linear", probability="logistic"), order="random"),
     EnsembleOfBinaryRelevanceClassifier(TREE, 3, decision="cardinality"),
-    EnsembleOfBinaryRelevanceClassifier(None, 3, probability="logistic", max_features=0.5, vote="probability"),
+    EnsembleOfBinaryRelevanceClassifier(SVMClassifier(probability="logistic"), 3, max_features=0.5, vote="probability"),
     EnsembleOfChainsClassifier(TREE, 3, decision="at_least_one"),
     EnsembleOfChainsClassifier(GaussianNB(), 3, max_samples=2.0),
     EnsembleOfPrunedSetsClassifier(TREE, 3, decision="cardinality"),
     EnsembleHOMERClassifier(TREE, n_estimators=3),
     HOMERClassifier(TREE),
-    HOMERClassifier(probability="logistic", n_clusters=2),
+    HOMERClassifier(SVMClassifier(probability="logistic"), n_clusters=2),
     KFHEHOMERClassifier(TREE, n_estimators=3),
     KFHEMultilabelClassifier(n_estimators=3),
     KFHEMultilabelClassifier(BinaryRelevanceClassifier(TREE), n_estimators=3),
     LabelPowersetClassifier(TREE),
-    LabelPowersetClassifier(probability="logistic"),
+    LabelPowersetClassifier(SVMClassifier(probability="logistic")),
     PrunedSetsClassifier(GaussianNB(), min_count=3),
     RAkELClassifier(TREE, labelset_size=2),
-    RAkELClassifier(labelset_size=3, overlapping=False, probability="logistic", vote="probability"),
+    RAkELClassifier(SVMClassifier(probability="logistic"), labelset_size=3, overlapping=False, vote="probability"),
     PCTForestClassifier(n_estimators=4),
     ThresholdedClassifier(BinaryRelevanceClassifier(TREE)),
 ]
@@ -119,7 +119,7 @@ globals().update({adapted.__name__: adapted for adapted in ADAPTED.values()})
 FOR_SCIKIT_LEARN = [
     *{type(estimator): estimator for estimator in reversed(ESTIMATORS)}.values(),
     BinaryRelevanceClassifier(),
-    LabelPowersetClassifier(probability="logistic"),
+    LabelPowersetClassifier(SVMClassifier(probability="logistic")),
     ThresholdedClassifier(RandomForestClassifier(3, random_state=0), cv="oob"),
 ]
 
@@ -330,7 +330,7 @@ class CannotBePickled(Sound):
 
 class LosesItsModel(Sound):
     def __getstate__(self):
-        return {name: value for name, value in super().__getstate__().items() if name != "_block_"}
+        return {name: value for name, value in super().__getstate__().items() if name != "_fused_"}
 
 
 class CountsJobs(Sound):

@@ -39,7 +39,7 @@ def test_out_of_bag_scores_leave_out_who_has_seen_the_row(vote):
     class Spied(EnsembleHOMERClassifier):
         def _adopt(self, fused):
             ask = "scores" if vote == "class" else "probabilities"
-            samples.extend((part.left_out, getattr(part, ask)()) for part in fused.components)
+            samples.extend((part.left_out, getattr(part, ask)()) for part in fused.members)
             original(self, fused)
 
     Spied(**model.get_params()).fit(X, Y)

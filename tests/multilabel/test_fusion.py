@@ -14,14 +14,15 @@ class Fixed:
         self.left_out = np.array(left_out, dtype=np.int64)
 
     def scores(self, rows=None, only=None):
-        return np.tile(self.fixed, (len(only), 1)) + (0 if rows is None else rows[only])
+        n_rows = len(only) if rows is None else len(rows)
+        return np.tile(self.fixed, (n_rows, 1)) + (0 if rows is None else rows)
 
     def probabilities(self, rows=None, only=None):
         return self.scores(rows, only) / 2
 
 
 class Doubling:
-    """A sensor that prepares rows by doubling them."""
+    """A learner that prepares rows by doubling them."""
 
     def prepare(self, X):
         return 2 * X

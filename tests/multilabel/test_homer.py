@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
+from fuselearn import SVMClassifier
 from fuselearn.multilabel import BinaryRelevanceClassifier, HOMERClassifier
 from fuselearn.multilabel.hierarchy import LEAF
 
@@ -120,8 +121,8 @@ def test_labels_that_no_row_has_are_impossible(estimator, clustering):
     labels = Y.copy()
     labels[:, [1, 4, 5, 6]] = 0
     model = HOMERClassifier(estimator, clustering=clustering, n_clusters=2, random_state=0).fit(X, labels)
-    (component,) = model._fused_.components
-    raw = component.probabilities(model._fused_.sensor.prepare(NEW), np.arange(60))
+    (member,) = model._fused_.members
+    raw = member.probabilities(model._fused_.learner.prepare(NEW))
     assert (raw[:, [1, 4, 5, 6]] == 0.0).all()
     assert (model.predict(NEW)[:, [1, 4, 5, 6]] == 0).all()
     assert (HOMERClassifier(random_state=0).fit(X, 0 * Y).predict_proba(NEW) == 0.0).all()
@@ -213,7 +214,7 @@ def test_the_hierarchy_is_shown_with_the_names_of_the_labels():
         ({"clustering": "ward"}, "clustering must be 'balanced' or 'kmeans' or 'random', not 'ward'"),
         ({"n_clusters": 1}, "n_clusters must be at least 2, not 1"),
         ({"any_label": "no"}, "any_label must be True or False, not 'no'"),
-        ({"kernel": "cubic"}, "kernel must be 'rbf' or 'linear', not 'cubic'"),
+        ({"estimator": SVMClassifier(kernel="cubic")}, "kernel must be 'rbf' or 'linear', not 'cubic'"),
     ],
 )
 def test_senseless_parameters_get_a_sentence(parameters, sentence):

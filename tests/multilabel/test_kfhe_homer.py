@@ -1,16 +1,18 @@
 """KFHE-HOMER against the recursion written out in NumPy, and what is kept of it."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.naive_bayes import GaussianNB
 
+from fuselearn import SVMClassifier
 from fuselearn.multilabel import HOMERClassifier, KFHEHOMERClassifier, PerLabelThresholds
-from fuselearn.multilabel.homer_sensor import HOMERSensor
-from fuselearn.multilabel.learners import bind_learner
-from fuselearn.sensors import draw_counts
+from fuselearn.multilabel.homer_ensemble import make_variety
+from fuselearn.multilabel.homer_model import train_homer
+from fuselearn.sensors import bind, draw_counts
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(120, 6)).round(2)
@@ -43,11 +45,12 @@ def run_plainly(model, sample_weight=None):
     """Draw samples, train HOMERs and run both filters as the paper has it; return the trace and the HOMERs' scores."""
     n = len(X)
     first_seed, *seeds = np.random.default_rng(0).integers(2**62, size=model.n_estimators + 1).tolist()
-    sensor = HOMERSensor(bind_learner(model.estimator, X), Y.astype(np.int8), any_label=model.any_label)
-    variety = model._variety()
+    learner = bind(model._base_estimator(), X)
+    train = partial(train_homer, learner, Y.astype(np.int8))
+    variety = make_variety(model)
     shares = np.full(n, 1 / n) if sample_weight is None else sample_weight / sample_weight.sum()
     all_samples = np.ones(n, np.int32)
-    first = sensor.measure(all_samples, first_seed, variety.choose_first(first_seed), weights=sample_weight)
+    first = train(all_samples, first_seed, variety.choose_first(first_seed), weights=sample_weight)
 
     estimate, variance = first.scores(), 1.0  # y and P of the model filter
     weights, weight_variance = shares, 1.0
@@ -56,10 +59,10 @@ def run_plainly(model, sample_weight=None):
         variance += model.process_noise
         weight_variance += model.process_noise
         trace.append({"train_error": shares @ hamming(estimate), "is_reset": False})
-        component = sensor.measure(draw_counts(seed, weights, 2 * n), seed, variety.choose(seed))
+        component = train(draw_counts(seed, weights, 2 * n), seed, variety.choose(seed))
         if model.reset and shares @ hamming(component.scores()) >= 0.5:
             weights, weight_variance = shares, 1.0
-            component = sensor.measure(draw_counts(seed + 1, weights, 2 * n), seed + 1, variety.choose(seed + 1))
+            component = train(draw_counts(seed + 1, weights, 2 * n), seed + 1, variety.choose(seed + 1))
             trace[-1]["is_reset"] = True
         components.append(component)
 
@@ -79,7 +82,7 @@ def run_plainly(model, sample_weight=None):
         weight_variance = (1 - weight_gain) * weight_variance
         trace[-1].update(error=error, gain=gain, variance=variance)
     columns = {name: np.array([step[name] for step in trace]) for name in trace[0]}
-    return estimate, weights, columns, components, sensor
+    return estimate, weights, columns, components, learner
 
 
 @pytest.mark.parametrize(
@@ -89,7 +92,7 @@ def run_plainly(model, sample_weight=None):
         ({"estimator": "tree"}, True),
         ({"estimator": "tree", "weighting": "linear", "process_noise": 0.01}, False),
         ({"estimator": GaussianNB()}, False),
-        ({"estimator": None, "probability": "logistic"}, False),
+        ({"estimator": SVMClassifier(probability="logistic"), "varied": {"kernel": ["rbf", "linear"]}}, False),
         ({"estimator": Contrary(), "any_label": False}, False),
         ({"estimator": Contrary(), "any_label": False, "reset": False}, False),
     ],
@@ -102,7 +105,7 @@ def test_it_is_the_recursion_written_out(settings, weighted):
     n_estimators = 2 if isinstance(settings["estimator"], GaussianNB) else 4
     model = KFHEHOMERClassifier(n_estimators=n_estimators, decision=decision, random_state=0, **settings)
     model.fit(X, Y, sample_weight)
-    estimate, weights, trace, components, sensor = run_plainly(model, sample_weight)
+    estimate, weights, trace, components, learner = run_plainly(model, sample_weight)
 
     np.testing.assert_allclose(model.gains_, trace["gain"])
     np.testing.assert_allclose(model.variances_, trace["variance"])
@@ -113,7 +116,7 @@ def test_it_is_the_recursion_written_out(settings, weighted):
     np.testing.assert_allclose(model.weights_, weights)
     np.testing.assert_allclose(model._deciding_scores(X), estimate, atol=1e-6)
 
-    rows = sensor.prepare(NEW)
+    rows = learner.prepare(NEW)
     scores, chances = (
         [answer(rows, np.arange(len(NEW))) for answer in answers]
         for answers in zip(*((component.scores, component.probabilities) for component in components), strict=True)
@@ -139,15 +142,17 @@ def test_it_is_the_recursion_written_out(settings, weighted):
 
 @pytest.fixture(scope="module")
 def model():
-    return KFHEHOMERClassifier(n_estimators=40, probability="logistic", random_state=0).fit(X, Y)
+    return KFHEHOMERClassifier(
+        SVMClassifier(probability="logistic"), 40, varied={"kernel": ["rbf", "linear"]}, random_state=0
+    ).fit(X, Y)
 
 
 def test_the_first_homer_is_balanced_and_radial_and_the_others_are_of_all_kinds(model):
     first, *others = model.estimators_
     assert isinstance(first, HOMERClassifier)
-    assert (first.clustering, first.kernel) == ("balanced", "rbf")
+    assert (first.clustering, first.estimator.kernel) == ("balanced", "rbf")
     assert {homer.clustering for homer in others} == {"balanced", "kmeans", "random"}
-    assert {homer.kernel for homer in others} == {"rbf", "linear"}
+    assert {homer.estimator.kernel for homer in others} == {"rbf", "linear"}
     assert {homer.n_clusters for homer in model.estimators_} == {2, 3, 4}
 
 
@@ -188,8 +193,8 @@ def test_a_saved_model_lets_go_of_the_gram_matrices(model):
         ({"clusterings": ()}, TypeError, "clusterings must be a list or tuple"),
         ({"clusterings": "random"}, TypeError, "clusterings must be a list or tuple"),
         ({"clusterings": ("random", "ward")}, ValueError, "Each of clusterings must be .*, not 'ward'"),
-        ({"kernels": ("cubic",)}, ValueError, "Each of kernels must be 'rbf' or 'linear', not 'cubic'"),
-        ({"C": 0}, ValueError, "C must be above 0"),
+        ({"varied": {"kernel": ["cubic"]}}, ValueError, "kernel must be 'rbf' or 'linear', not 'cubic'"),
+        ({"estimator": SVMClassifier(C=0)}, ValueError, "C must be above 0"),
         ({"n_estimators": 0}, ValueError, "n_estimators must be at least 1"),
         ({"any_label": 1}, TypeError, "any_label must be True or False, not 1"),
     ],

@@ -12,7 +12,7 @@ from sklearn.multioutput import ClassifierChain
 from sklearn.tree import DecisionTreeClassifier
 
 from fuselearn.multilabel import BinaryRelevanceClassifier, CardinalityThreshold, KFHEMultilabelClassifier
-from fuselearn.multilabel.kfhe_multilabel import LabelTruth
+from fuselearn.multilabel.filtering import LabelTruth
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(100, 5)).round(2)
@@ -21,7 +21,7 @@ NEW = rng.normal(size=(30, 5)).round(2)
 
 
 def answers(model, X):
-    return [model._fused_.components[t].scores(X) for t in range(model.n_iter_ + 1)]
+    return [model._fused_.members[t].scores(X) for t in range(model.n_iter_ + 1)]
 
 
 def test_blending_worked_out_by_hand():

@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 
-from fuselearn import CARTClassifier
+from fuselearn import CARTClassifier, SVMClassifier
 from fuselearn.multilabel import BinaryRelevanceClassifier, LabelPowersetClassifier
 from fuselearn.multilabel.powerset import find_label_sets
 
@@ -67,15 +67,13 @@ def test_a_classifier_without_probabilities_votes_for_a_set(labelled):
 def test_machines_tell_each_set_from_all_others(labelled, probability):
     X, Y = labelled
     sets, numbers = encode(Y)
-    settings = {"C": 0.3, "gamma": 0.1, "probability": probability}
+    machine = SVMClassifier(C=0.3, gamma=0.1, probability=probability)
     one_against_all = np.eye(len(sets), dtype=int)[numbers]
-    scores = BinaryRelevanceClassifier(**settings).fit(X, one_against_all).predict_proba(X)
+    scores = BinaryRelevanceClassifier(machine).fit(X, one_against_all).predict_proba(X)
     sums = scores.sum(axis=1, keepdims=True)
     shares = np.divide(scores, sums, out=np.tile(one_against_all.mean(axis=0), (80, 1)), where=sums > 0)
     assert (sums == 0).any() == (probability == "sign")
-    np.testing.assert_allclose(
-        LabelPowersetClassifier(**settings).fit(X, Y).predict_proba(X), shares @ sets, atol=1e-12
-    )
+    np.testing.assert_allclose(LabelPowersetClassifier(machine).fit(X, Y).predict_proba(X), shares @ sets, atol=1e-12)
 
 
 @pytest.mark.parametrize("estimator", BASES, ids=str)
@@ -134,7 +132,7 @@ def test_sets_are_numbered_as_they_appear():
 
 def test_bad_parameters(labelled):
     with pytest.raises(ValueError, match="C must be"):
-        LabelPowersetClassifier(C=-1.0).fit(*labelled)
+        LabelPowersetClassifier(SVMClassifier(C=-1.0)).fit(*labelled)
     with pytest.raises(ValueError, match="decision must be 'set' or 'half' or"):
         LabelPowersetClassifier(decision="sets").fit(*labelled)
     with pytest.raises(ValueError, match="decision must be"):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from fuselearn import CARTClassifier
+from fuselearn import CARTClassifier, SVMClassifier
 from fuselearn.multilabel import BinaryRelevanceClassifier, LabelPowersetClassifier, PrunedSetsClassifier
 from fuselearn.multilabel.pruned_sets import prune_sets
 
@@ -79,8 +79,12 @@ def test_machines_take_a_row_with_several_sets_for_an_example_of_each(labelled):
     X, Y = labelled
     sets, classes = prune(Y, 5, 2)
     kept = classes.any(axis=1)
-    scores = BinaryRelevanceClassifier(probability="logistic").fit(X, classes, kept.astype(float)).predict_proba(X)
-    model = PrunedSetsClassifier(min_count=5, probability="logistic").fit(X, Y)
+    scores = (
+        BinaryRelevanceClassifier(SVMClassifier(probability="logistic"))
+        .fit(X, classes, kept.astype(float))
+        .predict_proba(X)
+    )
+    model = PrunedSetsClassifier(SVMClassifier(probability="logistic"), min_count=5).fit(X, Y)
     np.testing.assert_allclose(
         model.predict_proba(X), scores / scores.sum(axis=1, keepdims=True) @ np.array(sets), atol=1e-12
     )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.naive_bayes import GaussianNB
 
-from fuselearn import CARTClassifier
+from fuselearn import CARTClassifier, SVMClassifier
 from fuselearn.multilabel import EnsembleOfPrunedSetsClassifier, PrunedSetsClassifier
 from fuselearn.sensors import draw_counts
 
@@ -41,10 +41,10 @@ def test_rules_that_learn_get_the_out_of_bag_votes(labelled):
         np.testing.assert_allclose(model.oob_decision_function_, total / n_votes)
 
 
-@pytest.mark.parametrize("estimator", [None, TREE, GaussianNB()], ids=str)
+@pytest.mark.parametrize("estimator", [SVMClassifier(probability="logistic"), TREE, GaussianNB()], ids=str)
 def test_all_base_learners_take_columns_and_jobs(labelled, estimator):
     X, Y = labelled
-    settings = {"max_features": 0.6, "probability": "logistic", "decision": "per_label", "random_state": 0}
+    settings = {"max_features": 0.6, "decision": "per_label", "random_state": 0}
     n_jobs = 1 if isinstance(estimator, GaussianNB) else 2  # processes take seconds to start
     alone, together = (EnsembleOfPrunedSetsClassifier(estimator, 3, n_jobs=n, **settings) for n in (None, n_jobs))
     np.testing.assert_array_equal(alone.fit(X, Y).predict_proba(X), together.fit(X, Y).predict_proba(X))

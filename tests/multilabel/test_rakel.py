@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from fuselearn import CARTClassifier
+from fuselearn import CARTClassifier, SVMClassifier
 from fuselearn.multilabel import LabelPowersetClassifier, RAkELClassifier
 from fuselearn.multilabel.rakel import divide_labels, draw_labelsets
 
@@ -110,7 +110,9 @@ def test_constant_labels_and_weights(labelled):
     weights = np.where(np.arange(80) < 50, 1.5, 0.0)
     Y[50:] = 1 - Y[50:]
     scores = (
-        RAkELClassifier(probability="logistic", labelset_size=2, random_state=0).fit(X, Y, weights).predict_proba(X)
+        RAkELClassifier(SVMClassifier(probability="logistic"), labelset_size=2, random_state=0)
+        .fit(X, Y, weights)
+        .predict_proba(X)
     )
     np.testing.assert_array_equal(scores[:, [1, 3]], np.tile([0.0, 1.0], (80, 1)))
 

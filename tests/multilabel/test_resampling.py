@@ -5,14 +5,15 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
-from fuselearn import CARTClassifier
+from fuselearn import CARTClassifier, SVMClassifier
 from fuselearn._parameters import count_draws
 from fuselearn.multilabel import EnsembleOfBinaryRelevanceClassifier, EnsembleOfChainsClassifier
+from fuselearn.multilabel.binary_relevance import Relevance
 from fuselearn.multilabel.chain import train_chain
-from fuselearn.multilabel.learners import bind_learner
-from fuselearn.sensors import draw_counts
+from fuselearn.sensors import bind, draw_counts
 
 TREE = CARTClassifier(min_samples_split=4)
+LOGISTIC = SVMClassifier(probability="logistic")
 both = pytest.mark.parametrize("make", [EnsembleOfChainsClassifier, EnsembleOfBinaryRelevanceClassifier])
 
 
@@ -20,7 +21,7 @@ def small(make, **kwargs):
     return make(kwargs.pop("estimator", TREE), kwargs.pop("n_estimators", 5), random_state=0, **kwargs)
 
 
-def members(make, X, Y, n_draws, n_features, n_estimators=5, estimator=TREE, **settings):
+def members(make, X, Y, n_draws, n_features, n_estimators=5, estimator=TREE):
     """Give the probabilities and the samples of the members, by a plain loop."""
     for seed in np.random.default_rng(0).integers(2**62, size=n_estimators):
         rng = np.random.default_rng(seed)
@@ -28,11 +29,11 @@ def members(make, X, Y, n_draws, n_features, n_estimators=5, estimator=TREE, **s
         if n_features < len(columns):
             columns = np.sort(rng.choice(len(columns), n_features, replace=False))
         counts = draw_counts(int(rng.integers(2**62)), np.ones(len(X)), n_draws)
-        learner = bind_learner(estimator, X[:, columns])
+        learner = bind(estimator, X[:, columns])
         if make is EnsembleOfChainsClassifier:
-            model = train_chain(learner, Y, rng.permutation(Y.shape[1]), counts, int(rng.integers(2**31)), **settings)
+            model = train_chain(learner, Y, rng.permutation(Y.shape[1]), counts, int(rng.integers(2**31)))
         else:
-            model = learner.train(Y, counts, int(rng.integers(2**31)), **settings)
+            model = Relevance(learner.train(Y, counts, int(rng.integers(2**31))))
         yield model.probabilities(), counts
 
 
@@ -95,23 +96,24 @@ def test_weights_are_chances_to_be_drawn(labelled, make):
 
 
 @pytest.mark.parametrize(
-    "estimator", [pytest.param(DecisionTreeClassifier(max_features=2), marks=pytest.mark.slow), TREE, None]
+    "estimator",
+    [pytest.param(DecisionTreeClassifier(max_features=2), marks=pytest.mark.slow), TREE, LOGISTIC],
 )
 @both
 def test_jobs_do_not_matter(labelled, make, estimator):
     X, Y = labelled
-    settings = {"estimator": estimator, "max_features": 3, "decision": "per_label", "probability": "logistic"}
+    settings = {"estimator": estimator, "max_features": 3, "decision": "per_label"}
     alone, together = (small(make, n_jobs=n, **settings).fit(X, Y) for n in (None, 2))
     np.testing.assert_array_equal(alone.predict_proba(X), together.predict_proba(X))
     np.testing.assert_array_equal(alone.predict(X), together.predict(X))
 
 
-@pytest.mark.parametrize(("estimator", "settings"), [(None, {"probability": "logistic"}), (GaussianNB(), {})], ids=str)
+@pytest.mark.parametrize("estimator", [LOGISTIC, GaussianNB()], ids=str)
 @both
-def test_other_base_learners_see_the_same_samples_and_columns(labelled, make, estimator, settings):
+def test_other_base_learners_see_the_same_samples_and_columns(labelled, make, estimator):
     X, Y = labelled
-    model = small(make, estimator=estimator, n_estimators=3, max_features=0.6, vote="probability", **settings).fit(X, Y)
-    chances = [member for member, _ in members(make, X, Y, 80, 3, 3, estimator, **settings)]
+    model = small(make, estimator=estimator, n_estimators=3, max_features=0.6, vote="probability").fit(X, Y)
+    chances = [member for member, _ in members(make, X, Y, 80, 3, 3, estimator)]
     np.testing.assert_allclose(model.predict_proba(X), np.mean(chances, axis=0), atol=1e-4)
 
 

@@ -1,4 +1,4 @@
-"""The estimator sensor: any scikit-learn classifier as a component."""
+"""The estimator learner with a target of classes: any scikit-learn classifier as a component."""
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from fuselearn.sensors import EstimatorSensor, draw_covering_counts
+from fuselearn.sensors import Classes, EstimatorLearner, Sensor, draw_counts, draw_covering_counts
 
 X, numbers = load_iris(return_X_y=True)
 CLASSES = np.array(["setosa", "versicolor", "virginica"])
@@ -20,7 +20,7 @@ y = CLASSES[numbers]
 
 
 def bind(estimator, data=X):
-    return EstimatorSensor(data, y, CLASSES, estimator)
+    return Sensor(EstimatorLearner(data, estimator, 1), Classes(numbers.astype(np.int32), 3, CLASSES))
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +40,13 @@ def test_a_classifier_that_takes_none_gets_copies_of_the_rows(counts):
     rows = np.repeat(np.arange(150), counts)
     expected = KNeighborsClassifier(3).fit(X[rows], y[rows])
     np.testing.assert_allclose(component.scores(X), expected.predict_proba(X))
-    with pytest.raises(ValueError, match="KNeighborsClassifier takes no sample_weight"):
-        bind(KNeighborsClassifier()).measure(counts, 0, weights=np.ones(150))
+
+
+def test_weights_for_a_classifier_that_takes_none_are_chances(counts):
+    weights, sensor = np.random.default_rng(1).random(150), bind(KNeighborsClassifier(3))
+    weighted = sensor.measure((counts > 0).astype(np.int32), 5, weights=weights)
+    drawn = sensor.measure(draw_counts(5, np.where(counts > 0, weights, 0.0), 150), 5)
+    np.testing.assert_array_equal(weighted.scores(X), drawn.scores(X))
 
 
 def test_weights_take_the_place_of_counts(counts):

@@ -5,8 +5,8 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.naive_bayes import GaussianNB
 
-from fuselearn.engines.tree import TreeSettings
-from fuselearn.sensors import EstimatorSensor, TreeSensor, WeightedSum
+from fuselearn import CARTClassifier
+from fuselearn.sensors import Classes, WeightedSum, bind
 from fuselearn.sensors.fusion import component_scores
 
 X, y = load_iris(return_X_y=True)
@@ -14,10 +14,8 @@ X, y = load_iris(return_X_y=True)
 
 def measure(kind, seed):
     counts = np.random.default_rng(seed).poisson(1, len(X)).astype(np.int32)
-    if kind == "tree":
-        target = y.astype(np.int32)
-        return TreeSensor(X, np.zeros(4, dtype=np.int32), target, 3, TreeSettings(complexity=-1.0)).measure(counts, 0)
-    return EstimatorSensor(X, y, np.arange(3), GaussianNB()).measure(counts, 0)
+    estimator = CARTClassifier(complexity=-1.0) if kind == "tree" else GaussianNB()
+    return bind(estimator, X).train(Classes(y.astype(np.int32), 3), counts, 0)
 
 
 @pytest.mark.parametrize("kinds", [("tree", "tree", "tree"), ("bayes", "bayes", "bayes"), ("tree", "bayes", "tree")])

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from fuselearn import SVMClassifier
 from fuselearn.sensors import large_svm
-from fuselearn.sensors.svm import SVMSensor
+from fuselearn.sensors.svm import SVMLearner
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(400, 5)) * [1, 3, 1, 1, 1]
@@ -16,15 +17,25 @@ COUNTS = rng.poisson(2, 400)
 NEW = rng.normal(size=(300, 5)) * [1, 3, 1, 1, 1]
 
 
+def bound(data, n_threads=1, **parameters):
+    return SVMLearner(data, SVMClassifier(**parameters), n_threads)
+
+
+def train(learner, labels, drawn, seed=0, **parameters):
+    """Train a machine per label; numbers drawn that are floats are weights."""
+    weights = None if drawn.dtype.kind in "iu" else drawn
+    return learner.with_params(**parameters).train(labels, np.ceil(drawn).astype(np.int32), seed, weights=weights)
+
+
 @pytest.fixture
 def bind(monkeypatch):
     def bind(data, *, large=True, **settings):
         monkeypatch.setattr(large_svm, "N_FEATURES", 80)
         monkeypatch.setattr(large_svm, "LARGEST_GRAM", 1000 if large else 2**31)
         if not large:
-            return SVMSensor(data, **settings)
+            return bound(data, **settings)
         with pytest.warns(UserWarning, match="Gram matrix of 400 rows would take more than 2 GB"):
-            return SVMSensor(data, **settings)
+            return bound(data, **settings)
 
     return bind
 
@@ -41,9 +52,9 @@ def test_probabilities_are_about_as_good_as_those_of_the_exact_machines(bind, ke
     truth = np.column_stack([NEW[:, 0] + NEW[:, 1] > 1, (NEW**2).sum(axis=1) > 8])[:, : 1 + (kernel == "rbf")]
     errors = []
     for large in (True, False):
-        sensor = bind(X, large=large)
-        block = sensor.train(Y, None, COUNTS, kernel=kernel, probability=probability)
-        chances = block.probabilities(sensor.prepare(NEW))
+        learner = bind(X, large=large)
+        block = train(learner, Y, COUNTS, kernel=kernel, probability=probability)
+        chances = block.scores(learner.prepare(NEW))
         assert chances.shape == (300, 4)
         assert (chances[:, 3] == 1.0).all()
         errors.append(((chances[:, : truth.shape[1]] - truth) ** 2).mean())
@@ -53,9 +64,9 @@ def test_probabilities_are_about_as_good_as_those_of_the_exact_machines(bind, ke
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
 def test_counts_are_copies(bind, kernel):
     copies = np.repeat(np.arange(400), COUNTS)
-    sensor = bind(X, scaling=None)
-    weighted = sensor.train(Y, None, COUNTS, kernel=kernel, probability="logistic").probabilities(sensor.prepare(NEW))
-    features = sensor.bound_rows().features(sensor.train(Y, None, COUNTS, kernel=kernel, probability="sign").kernel)
+    learner = bind(X, scaling=None)
+    weighted = train(learner, Y, COUNTS, kernel=kernel, probability="logistic").scores(learner.prepare(NEW))
+    features = learner.table.bound_rows().features(train(learner, Y, COUNTS, kernel=kernel, probability="sign").kernel)
     signs, cost = np.where(Y[:, :3].T > 0, 1.0, -1.0), 1.0 if kernel == "rbf" else 0.2
     machines = [
         large_svm.train_linear(features[rows], signs[:, rows], weights, None, C=cost, n_threads=1)
@@ -69,42 +80,41 @@ def test_counts_are_copies(bind, kernel):
 def test_sparse_equals_dense_and_threads_change_nothing(bind, kernel):
     chances = []
     for form, n_threads in ((np.asarray, 1), (np.asarray, 2), (sparse.csr_array, 1)):
-        sensor = bind(form(X))
-        block = sensor.train(Y, None, COUNTS, kernel=kernel, n_threads=n_threads)
-        chances.append(block.probabilities(sensor.prepare(form(NEW))))
+        learner = bind(form(X), n_threads=n_threads)
+        block = train(learner, Y, COUNTS, kernel=kernel)
+        chances.append(block.scores(learner.prepare(form(NEW))))
     np.testing.assert_array_equal(chances[0], chances[1])
     np.testing.assert_allclose(chances[0], chances[2], atol=0.01)
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
 def test_new_rows_need_no_training_rows(bind, kernel):
-    sensor = bind(X)
-    block = sensor.train(Y, None, COUNTS, kernel=kernel)
-    bound = block.probabilities()
-    sensor.unbind()
-    assert sensor._training_X is None
-    np.testing.assert_allclose(block.probabilities(sensor.prepare(X)), bound, atol=1e-5)
+    learner = bind(X)
+    block = train(learner, Y, COUNTS, kernel=kernel)
+    bound = block.scores()
+    learner.unbind()
+    assert learner.table._training_X is None
+    np.testing.assert_allclose(block.scores(learner.prepare(X)), bound, atol=1e-5)
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
 def test_appended_columns_are_columns_like_others(bind, kernel, form):
     """A label that equals an appended column is learned from it."""
-    sensor = bind(form(X))
-    extended = sensor.extend(Y[:, 2:3])
-    block = extended.train(Y[:, 2:3], None, COUNTS, kernel=kernel, C=10.0)
-    assert ((block.probabilities() > 0.5) == Y[:, 2:3]).mean() > 0.98
+    learner = bind(form(X))
+    extended = learner.extend(Y[:, 2:3])
+    block = train(extended, Y[:, 2:3], COUNTS, kernel=kernel, C=10.0)
+    assert ((block.scores() > 0.5) == Y[:, 2:3]).mean() > 0.98
     extended.unbind()
     turned = 1 - Y[:, 2:3]
-    rows = extended.extend_rows(sensor.prepare(form(X)), turned)
-    assert ((block.probabilities(rows) > 0.5) == turned).mean() > 0.95
+    assert ((block.scores(learner.prepare(form(X)), turned) > 0.5) == turned).mean() > 0.95
 
 
 def test_a_fold_without_positives(bind):
     lonely = np.zeros((400, 1), dtype=int)
     lonely[5] = 1
-    sensor = bind(X)
-    chances = sensor.train(lonely, None, np.ones(400, dtype=int)).probabilities()
+    learner = bind(X)
+    chances = train(learner, lonely, np.ones(400, dtype=int)).scores()
     assert ((chances >= 0) & (chances <= 1)).all()
 
 

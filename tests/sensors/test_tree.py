@@ -1,4 +1,4 @@
-"""The tree sensor: one coded table, many trees."""
+"""The tree learner with a target of classes: one coded table, many trees."""
 
 import numpy as np
 import pytest
@@ -6,17 +6,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_wine
 
-from fuselearn.engines.tree import TreeSettings, grow_tree, vote_codes
-from fuselearn.sensors import TreeSensor, draw_covering_counts
+from fuselearn import CARTClassifier
+from fuselearn.engines.tree import grow_tree, vote_codes
+from fuselearn.sensors import Classes, Sensor, TableCoder, TreeLearner, draw_covering_counts
 from fuselearn.sensors.tree import PackedTrees
 
 X, y = load_wine(return_X_y=True)
 NUMERIC = np.zeros(X.shape[1], dtype=np.int32)
+UNPRUNED = CARTClassifier(complexity=-1.0)
+
+
+def bind(table, n_categories, target, n_classes, tree=UNPRUNED):
+    coder = TableCoder()
+    coder.n_categories_ = n_categories
+    return Sensor(TreeLearner(table, coder, tree, 1), Classes(target, n_classes))
 
 
 @pytest.fixture(scope="module")
 def sensor():
-    return TreeSensor(X, NUMERIC, y.astype(np.int32), 3, TreeSettings(complexity=-1.0))
+    return bind(X, NUMERIC, y.astype(np.int32), 3)
 
 
 @pytest.fixture(scope="module")
@@ -44,10 +52,10 @@ def test_scores_are_the_class_shares_of_the_drawn_rows(sensor, counts):
 @pytest.mark.parametrize("times", [1, 40])
 def test_small_tables_of_numbers_give_the_trees_of_the_engine(sensor, counts, times):
     component = sensor.measure(times * counts, 1)
-    tree = grow_tree(sensor.columns, sensor.target, 3, times * counts, sensor.settings)
+    tree = grow_tree(sensor.learner.columns, sensor.target.numbers, 3, times * counts, sensor.learner.settings)
     np.testing.assert_array_equal(component.tree.nodes, tree.nodes)
     np.testing.assert_array_equal(component.tree.values, tree.values)
-    np.testing.assert_array_equal(component.votes(), vote_codes(tree, sensor.columns))
+    np.testing.assert_array_equal(component.votes(), vote_codes(tree, sensor.learner.columns))
 
 
 @settings(max_examples=30)
@@ -58,13 +66,15 @@ def test_small_tables_of_any_kind_give_the_trees_of_the_engine(seed, n_rows, has
     table[rng.random(table.shape) < missing] = np.nan
     n_categories = np.array([4 * has_categories, 0, 0], dtype=np.int32)
     target, counts = rng.integers(0, 3, n_rows).astype(np.int32), rng.integers(0, 4, n_rows).astype(np.int32)
-    chosen = TreeSettings(min_split=2, min_leaf=1, max_features=max_features, complexity=rng.choice([-1.0, 0.1]))
-    sensor = TreeSensor(table, n_categories, target, 3, chosen)
+    chosen = CARTClassifier(
+        min_samples_split=2, min_samples_leaf=1, max_features=max_features, complexity=float(rng.choice([-1.0, 0.1]))
+    )
+    sensor = bind(table, n_categories, target, 3, chosen)
     component = sensor.measure(counts, seed)
-    tree = grow_tree(sensor.columns, target, 3, counts, chosen, seed=seed)
+    tree = grow_tree(sensor.learner.columns, target, 3, counts, sensor.learner.settings, seed=seed)
     for part, expected in zip(component.tree, tree, strict=True):
         np.testing.assert_array_equal(part, expected)
-    np.testing.assert_array_equal(component.votes(), vote_codes(tree, sensor.columns))
+    np.testing.assert_array_equal(component.votes(), vote_codes(tree, sensor.learner.columns))
     np.testing.assert_array_equal(component.votes(table), component.votes())
 
 
@@ -72,7 +82,7 @@ def test_classes_in_two_groups_are_another_target_on_the_same_table(sensor, coun
     sensor.measure(counts, 1)
     groups = np.array([0, 1, 0], dtype=np.int8)
     grouped = sensor.regroup(groups).measure(counts, 1)
-    fresh = TreeSensor(X, NUMERIC, groups[y].astype(np.int32), 2, sensor.settings).measure(counts, 1)
+    fresh = bind(X, NUMERIC, groups[y].astype(np.int32), 2).measure(counts, 1)
     np.testing.assert_array_equal(grouped.tree.values, fresh.tree.values)
     np.testing.assert_array_equal(grouped.votes(), fresh.votes())
 
@@ -90,7 +100,7 @@ def test_a_component_without_its_training_data_answers_for_passed_rows_only(sens
 def test_measuring_a_sample_is_drawing_and_measuring(sensor):
     weights = np.random.default_rng(1).random(len(X))
     for cover, tries in ((True, 100), (False, 1)):
-        counts = draw_covering_counts(5, weights, len(X), sensor.target, 3, tries)
+        counts = draw_covering_counts(5, weights, len(X), sensor.target.numbers, 3, tries)
         drawn, given = sensor.measure_sample(weights, 5, cover=cover), sensor.measure(counts, 5)
         np.testing.assert_array_equal(drawn.tree.nodes, given.tree.nodes)
         np.testing.assert_array_equal(drawn.votes(), given.votes())
@@ -99,7 +109,7 @@ def test_measuring_a_sample_is_drawing_and_measuring(sensor):
 def test_large_tables_are_sampled_in_the_same_way():
     rng = np.random.default_rng(2)
     table, target = rng.normal(size=(2_100, 3)), rng.integers(0, 3, 2_100).astype(np.int32)
-    sensor = TreeSensor(table, NUMERIC[:3], target, 3, TreeSettings(complexity=-1.0))
+    sensor = bind(table, NUMERIC[:3], target, 3)
     weights = rng.random(2_100)
     drawn = sensor.measure_sample(weights, 5, cover=True)
     counts = draw_covering_counts(5, weights, 2_100, target, 3)
@@ -112,7 +122,7 @@ def test_only_the_chosen_columns_are_used(sensor, counts):
     used = component.tree.nodes["feature"]
     assert set(used[used >= 0]) <= set(features)
 
-    alone = TreeSensor(X[:, features], NUMERIC[:3], y.astype(np.int32), 3, TreeSettings(complexity=-1.0))
+    alone = bind(X[:, features], NUMERIC[:3], y.astype(np.int32), 3)
     np.testing.assert_array_equal(component.scores(), alone.measure(counts, 1).scores())
     np.testing.assert_array_equal(component.scores(X), component.scores())
 
@@ -121,7 +131,7 @@ def test_a_choice_of_columns_with_categories():
     rng = np.random.default_rng(0)
     table = np.column_stack([rng.normal(size=100).round(1), rng.integers(0, 4, 100), rng.normal(size=100).round(1)])
     target = (table[:, 1] == 2).astype(np.int32)
-    sensor = TreeSensor(table, np.array([0, 4, 0], dtype=np.int32), target, 2, TreeSettings())
+    sensor = bind(table, np.array([0, 4, 0], dtype=np.int32), target, 2, CARTClassifier())
     ones = np.ones(100, dtype=np.int32)
     np.testing.assert_array_equal(sensor.measure(ones, 0, features=np.array([1, 2])).votes(), target)
     without = sensor.measure(ones, 0, features=np.array([0, 2]))
@@ -150,7 +160,7 @@ def test_packed_trees_sum_votes_and_scores(sensor):
 
 def test_regrouped_classes_share_the_coded_table(sensor, counts):
     regrouped = sensor.regroup(np.array([1, 0, 1], dtype=np.int8))
-    bound = TreeSensor(X, NUMERIC, (y != 1).astype(np.int32), 2, TreeSettings(complexity=-1.0))
-    assert regrouped.columns is sensor.columns
+    bound = bind(X, NUMERIC, (y != 1).astype(np.int32), 2)
+    assert regrouped.learner.columns is sensor.learner.columns
     assert sensor.n_classes == 3
     np.testing.assert_array_equal(regrouped.measure(counts, 1).scores(X), bound.measure(counts, 1).scores(X))

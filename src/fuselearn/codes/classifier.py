@@ -13,12 +13,12 @@ from sklearn.base import BaseEstimator
 from fuselearn._fitting import fit_whole_or_not
 from fuselearn._parameters import check_choice, check_whole_number, count_threads
 from fuselearn._random import make_generator
-from fuselearn._validation import are_counts, read_weights
+from fuselearn._validation import read_weights
 from fuselearn.codes.codebook import CodeBook, count_splits, exhaustive_code, min_distance, random_code, read_code
 from fuselearn.codes.decoding import DECODINGS, class_probabilities, codeword_distances
 from fuselearn.codes.search import search_code
-from fuselearn.ensembles.components import ComponentEnsemble, as_decision, measure_all_rows
-from fuselearn.sensors import Component, Sensor, TreeComponent, TreeSensor
+from fuselearn.ensembles.components import ComponentEnsemble, as_decision
+from fuselearn.sensors import Component, Sensor, TreeComponent, are_counts
 from fuselearn.sensors.fusion import StoredComponents
 from fuselearn.sensors.tree import PackedTrees
 
@@ -147,14 +147,12 @@ class ErrorCorrectingCodeClassifier(ComponentEnsemble):
         self.code_book_ = make_code(self.code, len(self.classes_), self.n_bits, rng)
         self.min_distance_ = min_distance(self.code_book_)
 
-        prefer = "processes"
-        if isinstance(sensor, TreeSensor):
-            prefer = "threads"
-            sensor.n_threads = 1  # bits are learned side by side instead
+        sensor.learner.n_threads = 1  # bits are learned side by side instead
         seeds = rng.integers(2**62, size=(self.code_book_.shape[1],)).tolist()
-        components = Parallel(n_jobs=self.n_jobs, prefer=prefer)(
+        components = Parallel(n_jobs=self.n_jobs, prefer=sensor.learner.prefer)(
             delayed(_learn_bit)(sensor, bit, weights, seed) for bit, seed in zip(self.code_book_.T, seeds, strict=True)
         )
+        sensor.learner.unbind()
         self._fused_ = BitModels(components)  # type: ignore[assignment]
         # The rule of succession: so sure may one be after as many rows of one kind as there are.
         self._least_probability_ = 1.0 / (_count_rows(weights, sensor.n_rows) + 2)
@@ -197,7 +195,7 @@ class ErrorCorrectingCodeClassifier(ComponentEnsemble):
 
     def _as_estimator(self, component: Any, base: Any) -> Any:
         estimator = super()._as_estimator(component, base)
-        if isinstance(component, TreeComponent):
+        if hasattr(base, "_wrap"):
             estimator.classes_ = np.array([0, 1])
         return estimator
 
@@ -260,7 +258,7 @@ def make_code(code: str | npt.ArrayLike, n_classes: int, n_bits: int | None, rng
 def _learn_bit(
     sensor: Sensor, bit: npt.NDArray[np.int8], weights: npt.NDArray[np.float64] | None, seed: int
 ) -> Component:
-    component = measure_all_rows(sensor.regroup(bit), weights, seed)
+    component = sensor.regroup(bit).measure_all(weights, seed)
     component.unbind()  # or the training data would travel back from a worker process with each component
     return component
 

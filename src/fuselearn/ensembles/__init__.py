@@ -1,4 +1,6 @@
-"""Ensembles for multi-class data and for regression, and the tree that most are made of."""
+"""Ensembles for multi-class data and for regression, and the trees and machines that they are made of."""
+
+from typing import TYPE_CHECKING, Any
 
 from fuselearn.ensembles.bagged_regressor import BaggedRegressor
 from fuselearn.ensembles.bagging import BaggedClassifier
@@ -6,4 +8,23 @@ from fuselearn.ensembles.cart import CARTClassifier
 from fuselearn.ensembles.kfhe import KFHEClassifier
 from fuselearn.ensembles.samme import SAMMEClassifier
 
-__all__ = ["BaggedClassifier", "BaggedRegressor", "CARTClassifier", "KFHEClassifier", "SAMMEClassifier"]
+if TYPE_CHECKING:
+    from fuselearn.ensembles.svm import SVMClassifier
+
+__all__ = [
+    "BaggedClassifier",
+    "BaggedRegressor",
+    "CARTClassifier",
+    "KFHEClassifier",
+    "SAMMEClassifier",
+    "SVMClassifier",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import support vector machines when they are asked for: ensembles of trees need not wait for them."""
+    if name == "SVMClassifier":
+        from fuselearn.ensembles.svm import SVMClassifier
+
+        return SVMClassifier
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

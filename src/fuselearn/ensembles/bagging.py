@@ -19,7 +19,7 @@ from fuselearn.ensembles.bags import BagPlan, plan_bags
 from fuselearn.ensembles.components import ComponentEnsemble, read_class_weights, refuse_other_size
 from fuselearn.ensembles.out_of_bag import read_scoring
 from fuselearn.ensembles.samme import choose_frequent, frequent_first
-from fuselearn.sensors import Component, Sensor, TreeComponent, TreeSensor
+from fuselearn.sensors import Component, Sensor, TreeComponent
 from fuselearn.sensors.fusion import component_scores
 from fuselearn.sensors.sampling import MOST_TRIES
 
@@ -197,11 +197,8 @@ class BaggedClassifier(ComponentEnsemble):
         refuse_other_size(len(votes), sensor.n_rows)
         out_of_bag = None if scorer is None else self.vote
         seeds = make_generator(self.random_state).integers(2**63, size=n_estimators)[n_before:]
-        prefer = "processes"
-        if isinstance(sensor, TreeSensor):
-            prefer = "threads"
-            sensor.n_threads = 1  # trees are grown side by side instead
-        trained = Parallel(n_jobs=self.n_jobs, prefer=prefer, return_as="generator")(
+        sensor.learner.n_threads = 1  # components are trained side by side instead
+        trained = Parallel(n_jobs=self.n_jobs, prefer=sensor.learner.prefer, return_as="generator")(
             delayed(_train_one)(sensor, plan, out_of_bag, seed) for seed in seeds
         )
         for part in trained:
@@ -216,7 +213,7 @@ class BaggedClassifier(ComponentEnsemble):
         self._features_ = np.array(features)
         self.class_order_ = frequent_first(truth, sensor.n_classes)
         coefficients = np.full(len(components), 1.0 / len(components))
-        self._adopt(components, coefficients, np.full(len(components), self.vote == "class"))
+        self._adopt(sensor, components, coefficients, np.full(len(components), self.vote == "class"))
         if scorer is not None:
             self._keep_out_of_bag(scorer, votes, truth)
         if scorer is not None and self.warm_start:

@@ -11,12 +11,14 @@ from sklearn.utils.validation import check_is_fitted
 from fuselearn._fitting import fit_whole_or_not
 from fuselearn._parameters import check_choice, check_number, check_whole_number, count_features, count_threads
 from fuselearn._random import make_generator
-from fuselearn._validation import are_counts, read_weights
+from fuselearn._validation import read_weights
 from fuselearn.engines.tree import Tree, TreeSettings
 from fuselearn.ensembles.table_classifier import TableClassifier
+from fuselearn.sensors.binding import Sensor
 from fuselearn.sensors.fusion import WeightedSum
+from fuselearn.sensors.protocols import Classes
 from fuselearn.sensors.table import TableCoder
-from fuselearn.sensors.tree import TreeComponent, TreeSensor
+from fuselearn.sensors.tree import TreeComponent, TreeLearner, as_table
 
 CATEGORY_RULES = ("corrected", "rpart")
 
@@ -154,23 +156,16 @@ class CARTClassifier(TableClassifier):
         CARTClassifier
             Fitted estimator.
         """
-        matrix, n_categories = self._read_training_table(X)
+        matrix = self._read_training_table(X)
         target = self._read_target(y, len(matrix))
         weights = read_weights(sample_weight, matrix, len(matrix))
-        sensor = bind_tree(self, matrix, n_categories, target, len(self.classes_), self.n_jobs)
-        counts = np.ones(len(matrix), dtype=np.int32)
-        if weights is not None:
-            counts = (weights if are_counts(weights) else weights > 0).astype(np.int32)
-        self._adopt(
-            sensor.measure(
-                counts,
-                int(make_generator(self.random_state).integers(2**31)),
-                weights=None if weights is None or are_counts(weights) else weights,
-            )
-        )
+        assert self._coder_ is not None
+        learner = TreeLearner(matrix, self._coder_, self, count_threads(self.n_jobs))
+        seed = int(make_generator(self.random_state).integers(2**31))
+        self._adopt(Sensor(learner, Classes(target, len(self.classes_), self.classes_)).measure_all(weights, seed))
         return self
 
-    def _adopt(self, component: TreeComponent) -> None:
+    def _adopt(self, component: Any) -> None:
         """Keep a grown tree."""
         self._fused_ = WeightedSum([component], np.ones(1), np.zeros(1, dtype=bool), len(self.classes_))
 
@@ -263,6 +258,48 @@ class CARTClassifier(TableClassifier):
         left, right = (", ".join(map(str, levels[side])) for side in (is_left, ~is_left))
         return "{" + left + "}", "{" + right + "}"
 
+    def _bind_table(self, X: Any, n_threads: int) -> TreeLearner:
+        """Bind a table to the tree engine."""
+        coder = TableCoder()
+        return TreeLearner(coder.fit_transform(as_table(X)), coder, self, n_threads)
+
+    def _wrap(
+        self, component: TreeComponent, coder: TableCoder, classes: npt.NDArray[Any], names: npt.NDArray[Any] | None
+    ) -> CARTClassifier:
+        """Return a grown tree as a classifier with the parameters of this one."""
+        tree = CARTClassifier(**self.get_params())
+        tree.classes_ = classes
+        tree.n_features_in_ = len(coder.n_categories_)
+        if names is not None:
+            tree.feature_names_in_ = names
+        tree._coder_ = coder
+        tree._adopt(component)
+        return tree
+
+    def _engine_settings(self, n_features: int = 1) -> TreeSettings:
+        """Check the parameters and return them as the engine takes them, for a table of so many features."""
+        min_split = check_whole_number("min_samples_split", self.min_samples_split, 2)
+        if self.min_samples_leaf is None:
+            min_leaf = round(min_split / 3)
+        else:
+            min_leaf = check_whole_number("min_samples_leaf", self.min_samples_leaf, 1)
+        max_depth = 2**31 - 1 if self.max_depth is None else check_whole_number("max_depth", self.max_depth, 1)
+        check_choice("splitter", self.splitter, ("best", "random"))
+        check_choice("category_rule", self.category_rule, CATEGORY_RULES)
+        if self.max_bins is not None:
+            check_whole_number("max_bins", self.max_bins, 2)
+            if self.max_bins > 65_535:
+                raise ValueError(f"max_bins must be at most 65535, not {self.max_bins}.")
+        return TreeSettings(
+            min_split=min_split,
+            min_leaf=min_leaf,
+            max_depth=max_depth,
+            complexity=check_number("complexity", self.complexity, -np.inf),
+            max_features=count_features(self.max_features, n_features),
+            random_cuts=self.splitter == "random",
+            less_chance=self.category_rule == "corrected",
+        )
+
 
 def tree_importances(tree: Tree, n_features: int) -> npt.NDArray[np.float64]:
     """Return the impurity removed by each feature's splits, as shares that sum to one."""
@@ -270,70 +307,6 @@ def tree_importances(tree: Tree, n_features: int) -> npt.NDArray[np.float64]:
     gains = np.zeros(n_features)
     np.add.at(gains, tree.nodes["feature"][is_split], tree.nodes["gain"][is_split])
     return gains / gains.sum() if gains.any() else gains
-
-
-def wrap_tree(
-    base: CARTClassifier,
-    component: TreeComponent,
-    coder: TableCoder,
-    classes: npt.NDArray[Any],
-    names: npt.NDArray[Any] | None,
-) -> CARTClassifier:
-    """Return a grown tree as a classifier with the parameters of the one that it was grown for."""
-    tree = CARTClassifier(**base.get_params())
-    tree.classes_ = classes
-    tree.n_features_in_ = len(coder.n_categories_)
-    if names is not None:
-        tree.feature_names_in_ = names
-    tree._coder_ = coder
-    tree._adopt(component)
-    return tree
-
-
-def bind_tree(
-    tree: CARTClassifier,
-    matrix: npt.NDArray[np.floating],
-    n_categories: npt.NDArray[np.int32],
-    target: npt.NDArray[np.int32],
-    n_classes: int,
-    n_jobs: int | None,
-) -> TreeSensor:
-    """Bind a dataset to the settings of a tree, after checking them."""
-    settings = tree_settings(tree, matrix.shape[1])
-    return TreeSensor(
-        matrix,
-        n_categories,
-        target,
-        n_classes,
-        settings,
-        max_bins=tree.max_bins,
-        n_threads=count_threads(n_jobs),
-    )
-
-
-def tree_settings(tree: CARTClassifier, n_columns: int) -> TreeSettings:
-    """Check the parameters of a tree and give them as the engine takes them."""
-    min_split = check_whole_number("min_samples_split", tree.min_samples_split, 2)
-    if tree.min_samples_leaf is None:
-        min_leaf = round(min_split / 3)
-    else:
-        min_leaf = check_whole_number("min_samples_leaf", tree.min_samples_leaf, 1)
-    max_depth = 2**31 - 1 if tree.max_depth is None else check_whole_number("max_depth", tree.max_depth, 1)
-    check_choice("splitter", tree.splitter, ("best", "random"))
-    check_choice("category_rule", tree.category_rule, CATEGORY_RULES)
-    if tree.max_bins is not None:
-        check_whole_number("max_bins", tree.max_bins, 2)
-        if tree.max_bins > 65_535:
-            raise ValueError(f"max_bins must be at most 65535, not {tree.max_bins}.")
-    return TreeSettings(
-        min_split=min_split,
-        min_leaf=min_leaf,
-        max_depth=max_depth,
-        complexity=check_number("complexity", tree.complexity, -np.inf),
-        max_features=count_features(tree.max_features, n_columns),
-        random_cuts=tree.splitter == "random",
-        less_chance=tree.category_rule == "corrected",
-    )
 
 
 def _short(number: float, decimals: int) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import BaseEstimator
 from sklearn.dummy import DummyClassifier
 from sklearn.utils import get_tags
 from sklearn.utils.class_weight import compute_sample_weight
@@ -16,17 +16,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._messages import show
 from fuselearn._parameters import check_flag, check_whole_number, count_threads
-from fuselearn._validation import are_counts, clip_probabilities, read_weights, validate_rows
-from fuselearn.ensembles.cart import CARTClassifier, bind_tree, tree_importances, wrap_tree
+from fuselearn._validation import clip_probabilities, read_weights, validate_rows
+from fuselearn.ensembles.cart import CARTClassifier, tree_importances
 from fuselearn.ensembles.out_of_bag import KnownClasses, Scorer, score_known
 from fuselearn.ensembles.table_classifier import TableClassifier
 from fuselearn.sensors import (
+    Classes,
     Component,
-    EstimatorSensor,
     Sensor,
+    TableCoder,
     TreeComponent,
     WeightedSum,
-    draw_counts,
+    answer_in_parts,
+    bind,
 )
 from fuselearn.sensors.fusion import component_scores
 
@@ -61,27 +63,22 @@ class ComponentEnsemble(TableClassifier):
         return CARTClassifier()
 
     def _bind(self, X: Any, y: Any) -> tuple[Sensor, npt.NDArray[np.int32]]:
-        """Check the data and bind it to the base learner; give the sensor and the class numbers."""
+        """Check the data and bind it to the base learner; return the sensor and the class numbers."""
         base = self._base()
         earlier = vars(self).get("classes_"), vars(self).get("n_features_in_")  # of a fit that is continued
-        if isinstance(base, CARTClassifier):
-            matrix, n_categories = self._read_training_table(X)
-            target = self._read_target(y, len(matrix))
-            sensor: Sensor = bind_tree(base, matrix, n_categories, target, len(self.classes_), self.n_jobs)
-        elif hasattr(base, "get_params") and is_classifier(base):
-            X = validate_rows(self, X, reset=True)
-            self._coder_ = None
-            target = self._read_target(y, X.shape[0])
-            sensor = EstimatorSensor(X, self.classes_[target], self.classes_, base)
-        else:
-            raise TypeError(f"estimator must be a classifier or None, not {show(base)}.")
+        is_tree = isinstance(base, CARTClassifier)
+        X = self._validate_table(X, reset=True) if is_tree else validate_rows(self, X, reset=True)
+        learner = bind(base, X, count_threads(self.n_jobs))
+        self._coder_ = learner.coder
+        target = self._read_target(y, learner.n_samples)
         classes, n_features = earlier
         if classes is not None and not (np.array_equal(classes, self.classes_) and n_features == self.n_features_in_):
             raise ValueError("With warm_start=True, X and y must have the features and classes of the fit before.")
-        return sensor, target
+        return Sensor(learner, Classes(target, len(self.classes_), self.classes_)), target
 
     def _adopt(
         self,
+        sensor: Sensor,
         components: list[Component],
         coefficients: npt.NDArray[np.float64],
         by_class: npt.NDArray[np.bool_],
@@ -89,6 +86,7 @@ class ComponentEnsemble(TableClassifier):
         """Keep trained components, the weight of each in the sum, and whether it counts with its vote."""
         for component in components:
             component.unbind()
+        sensor.learner.unbind()
         self.__dict__.pop("estimators_", None)  # those of an earlier fit, if it is continued
         self.coefficients_ = coefficients
         self._fused_ = WeightedSum(components, coefficients, by_class, len(self.classes_))
@@ -196,23 +194,29 @@ class ComponentEnsemble(TableClassifier):
         return [self._as_estimator(component, self._base()) for component in self._components_]
 
     def _as_estimator(self, component: Any, base: Any) -> Any:
-        if not isinstance(component, TreeComponent):
+        if not hasattr(base, "_wrap"):
             return component.model
-        assert self._coder_ is not None, "fit has coded the training table"
-        names = getattr(self, "feature_names_in_", None)
-        return wrap_tree(base, component, self._coder_, self.classes_, names)
+        return base._wrap(component, self._coder_, self.classes_, getattr(self, "feature_names_in_", None))
 
     def _read_rows(self, X: Any) -> Any:
         """Check new samples and bring them into the form that the components take."""
+        return self._prepare(self._check_rows(X))
+
+    def _check_rows(self, X: Any) -> Any:
         check_is_fitted(self)
-        if self._coder_ is not None:
-            return self._read_table(X)
+        if isinstance(self._coder_, TableCoder):
+            return self._validate_table(X, reset=False)
         return validate_rows(self, X, reset=False)
 
+    def _prepare(self, X: Any) -> Any:
+        return X if self._coder_ is None else self._coder_.transform(X)
+
     def _class_scores(self, X: Any) -> npt.NDArray[np.float64]:
-        """Sum up what the components say about new samples."""
-        rows = self._read_rows(X)
-        return self._fused_.scores(rows, count_threads(self.n_jobs))
+        """Sum up what the components say about new samples, in parts if they have kernel values."""
+        n_threads = count_threads(self.n_jobs)
+        X = self._check_rows(X)
+        at_once = getattr(self._coder_, "samples_at_once", 2**31)
+        return answer_in_parts(X, at_once, lambda part: self._fused_.scores(self._prepare(part), n_threads))
 
 
 def read_class_weights(
@@ -237,21 +241,6 @@ def refuse_other_size(n_before: int, n_samples: int) -> None:
 def as_decision(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Return scores in the form of scikit-learn's ``decision_function``: for two classes, the lead of the second."""
     return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
-
-
-def measure_all_rows(sensor: Sensor, sample_weight: npt.NDArray[np.float64] | None, seed: int) -> Component:
-    """Train a component on all samples as they are, or as their weights say.
-
-    For a base learner that takes no weights, n_samples are drawn in proportion to them.
-    """
-    counts = np.ones(sensor.n_rows, dtype=np.int32)
-    if sample_weight is None:
-        return sensor.measure(counts, seed)
-    if are_counts(sample_weight):
-        return sensor.measure(sample_weight.astype(np.int32), seed)
-    if isinstance(sensor, EstimatorSensor) and not sensor.takes_weights:
-        return sensor.measure(draw_counts(seed, sample_weight, sensor.n_rows), seed)
-    return sensor.measure((sample_weight > 0).astype(np.int32), seed, weights=sample_weight)
 
 
 def error_of_guessing(n_classes: int) -> float:

@@ -21,7 +21,6 @@ from fuselearn.ensembles.components import (
     ComponentEnsemble,
     as_decision,
     error_of_guessing,
-    measure_all_rows,
     read_class_weights,
     refuse_other_size,
 )
@@ -241,7 +240,7 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble):
             return h
 
         run = train_kfhe(
-            self._earlier_run(sensor.n_rows) if n_before else measure_all_rows(sensor, sample_weight, seeds[0]),
+            self._earlier_run(sensor.n_rows) if n_before else sensor.measure_all(sample_weight, seeds[0]),
             train,
             truth,
             seeds[max(1, n_before) :],
@@ -253,7 +252,7 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble):
         self._keep_trace(run, truth)
         by_class = np.full(len(run.models), self.vote == "class")
         by_class[0] = False
-        self._adopt(run.models, closed_form_coefficients(self.gains_), by_class)
+        self._adopt(sensor, run.models, closed_form_coefficients(self.gains_), by_class)
         if scorer is not None:
             positions = {t: left_out[id(h)] for t, h in enumerate(run.models) if id(h) in left_out}
             self._score_left_out(scorer, X, classes, positions)

@@ -203,7 +203,7 @@ class SAMMEClassifier(ComponentEnsemble):
         self.resets_ = np.array(resets, dtype=np.int64)
         self.weights_ = weights
         self.class_order_ = frequent_first(truth, sensor.n_classes)
-        self._adopt(components, np.array(alphas), np.ones(len(components), dtype=bool))
+        self._adopt(sensor, components, np.array(alphas), np.ones(len(components), dtype=bool))
         if scorer is not None:
             self._score_left_out(scorer, X, truth, left_out)
         if self.warm_start:

@@ -20,7 +20,7 @@ class TableClassifier(DerivedAttributes, ClassifierMixin, BaseEstimator):
 
     classes_: npt.NDArray[Any]
     n_features_in_: int
-    _coder_: TableCoder | None
+    _coder_: Any  # its transform makes rows for the components; None if they take samples as they are
 
     def __sklearn_tags__(self) -> Any:
         """Return the tags: what the estimator can take."""
@@ -70,13 +70,13 @@ class TableClassifier(DerivedAttributes, ClassifierMixin, BaseEstimator):
         """Choose the class with the largest score, the first of equal ones."""
         return scores.argmax(axis=1)
 
-    def _read_training_table(self, X: Any) -> tuple[npt.NDArray[np.floating], npt.NDArray[np.int32]]:
-        """Check a training table and code it for the tree engine; return it and its features' numbers of categories."""
+    def _read_training_table(self, X: Any) -> npt.NDArray[np.floating]:
+        """Check a training table and code it for the tree engine."""
         X = self._validate_table(X, reset=True)
         coder = TableCoder()
         matrix = coder.fit_transform(X)
         self._coder_ = coder
-        return matrix, coder.n_categories_
+        return matrix
 
     def _read_table(self, X: Any) -> npt.NDArray[np.floating]:
         """Check a table of new samples and code it for the tree engine."""

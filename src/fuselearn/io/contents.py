@@ -47,10 +47,10 @@ def _below(part: Any) -> Iterable[Any]:
 
 def _check_machines(block: Any) -> None:
     """Check that support vector machines fit the table that they were trained on."""
-    sensor, machines, n_machines = block.sensor, block.machines, np.count_nonzero(~block.is_constant)
+    table, machines, n_machines = block.table, block.machines, np.count_nonzero(~block.is_constant)
     if (
-        sensor.shift.shape != (sensor.n_columns,)
-        or sensor.scale.shape != (sensor.n_columns,)
+        table.shift.shape != (table.n_columns,)
+        or table.scale.shape != (table.n_columns,)
         or block.is_constant.shape != block.constants.shape
         or (machines is None) != (n_machines == 0)
     ):
@@ -60,16 +60,16 @@ def _check_machines(block: Any) -> None:
     if machines.support is not None:
         width = len(machines.support)
     elif block.kernel.name == "linear":
-        width = sensor.n_columns
+        width = table.n_columns
     else:
-        width = len(sensor.radial_maps[block.kernel.factor].normalization_)
+        width = len(table.radial_maps[block.kernel.factor].normalization_)
     if machines.coefficients.shape != (n_machines, width) or machines.intercepts.shape != (n_machines,):
         raise ModelFileError("It holds support vector machines that do not fit their table.")
     if machines.support is not None and width:
-        training = sensor.root.training_rows()
-        if training.shape != (sensor.n_rows, sensor.n_columns) or sensor.appended.shape[0] != sensor.n_rows:
+        training = table.root.training_rows()
+        if training.shape != (table.n_rows, table.n_columns) or table.appended.shape[0] != table.n_rows:
             raise ModelFileError("It holds support vector machines that do not fit their table.")
-        if machines.support.min() < 0 or machines.support.max() >= sensor.n_rows:
+        if machines.support.min() < 0 or machines.support.max() >= table.n_rows:
             raise ModelFileError("It holds support vectors out of place.")
 
 
@@ -116,8 +116,8 @@ def _check_nodes(
 
 
 CHECKS: dict[str, Callable[[Any], None]] = {
-    "fuselearn.multilabel.homer_sensor.HOMERComponent": _check_hierarchy,
-    "fuselearn.sensors.svm.SVMBlock": _check_machines,
+    "fuselearn.multilabel.homer_model.HOMERModel": _check_hierarchy,
+    "fuselearn.sensors.svm.LabelMachines": _check_machines,
     "sklearn.tree._tree.Tree": _check_tree,
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor": _check_predictor,
 }

@@ -22,7 +22,7 @@ from typing import Any
 from fuselearn._replacing import replacing
 from fuselearn.io.archive import DEFLATED_BYTES, check_archive
 from fuselearn.io.contents import check_contents
-from fuselearn.io.errors import ModelFileError
+from fuselearn.io.errors import ModelFileError, UnknownTypeError
 from fuselearn.io.flattening import flatten, unflatten
 from fuselearn.io.header import FORMAT, describe_model
 from fuselearn.io.trust import refuse_foreign_estimators, refuse_untrusted
@@ -99,11 +99,16 @@ def load(path: str | os.PathLike[str]) -> Any:
     data = Path(path).read_bytes()
     with _refusing(f"{os.fspath(path)} cannot be loaded."), zipfile.ZipFile(io.BytesIO(data)) as file:
         header, content = _read_stored(file, HEADER), _read_stored(file, MODEL)
-        _check_format(_parse_header(header))
+        described = _parse_header(header)
+        _check_format(described)
         if _read_stored(file, DIGEST) != _digest(header, content):
             raise ModelFileError("It is damaged: its content does not match its digest.")
         del data
-        model = unflatten(skops.loads(content, trusted=_trusted_types(skops, content)))
+        try:
+            model = unflatten(skops.loads(content, trusted=_trusted_types(skops, content)))
+        except UnknownTypeError as error:
+            writer = described.get("fuselearn")
+            raise ModelFileError(f"{error} fuselearn {writer}, which wrote it, can load it; or fit it again.") from None
         check_contents(model)
         return model
 

@@ -25,8 +25,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn.io.errors import ModelFileError
-from fuselearn.io.trust import find_mapping, find_named_tuple, find_plain_class
+from fuselearn import __version__
+from fuselearn.io.errors import ModelFileError, UnknownTypeError
+from fuselearn.io.trust import find_mapping, find_named_tuple, find_plain_class, is_missing
 
 Flat = dict[str, Any]
 
@@ -222,6 +223,8 @@ def _check_key(key: Any) -> Any:
 
 
 def _known(kind: Any, name: str) -> Any:
+    if kind is None and is_missing(name):
+        raise UnknownTypeError(f"It holds {name}, which fuselearn {__version__} does not have.")
     if kind is None:
         raise ModelFileError(f"It holds {name}, which is none of the types that a model file may hold.")
     return kind

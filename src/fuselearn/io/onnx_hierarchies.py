@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,12 +21,11 @@ from onnx import TensorProto
 from scipy import sparse
 
 from fuselearn.io.onnx_graph import Graph, add_is_largest, add_logistic, take
+from fuselearn.multilabel.base import MultilabelClassifier
 from fuselearn.multilabel.decisions import OwnDecision
 from fuselearn.multilabel.hierarchy import LEAF
-from fuselearn.multilabel.homer import HOMERBase
-from fuselearn.multilabel.homer_sensor import HOMERComponent
-from fuselearn.multilabel.learners import SVMLearner
-from fuselearn.sensors.svm import SVMBlock
+from fuselearn.multilabel.homer_model import HOMERModel
+from fuselearn.sensors.svm import LabelMachines, SVMLearner
 
 Floats = npt.NDArray[np.float64]
 
@@ -34,7 +33,7 @@ Floats = npt.NDArray[np.float64]
 class Member(NamedTuple):
     """A hierarchy, and where its machines are among those of all members."""
 
-    component: HOMERComponent
+    component: HOMERModel
     starts: npt.NDArray[np.int64]  # the first column of chances of each block
     certain: int  # the column of a chance of 1
 
@@ -49,25 +48,27 @@ class Machines(NamedTuple):
     constants: Floats  # 0 or 1 for a group without a machine, else NaN
 
 
-def refuse_unless_linear(model: HOMERBase) -> None:
+def refuse_unless_linear(model: MultilabelClassifier) -> None:
     """Refuse a HOMER, or an ensemble of them, with a member that is no matrix product."""
-    name, learner = type(model).__name__, model._fused_.sensor.learner  # type: ignore[attr-defined]
+    name, learner = type(model).__name__, model._fused_.learner
     if not isinstance(learner, SVMLearner):
-        raise TypeError(f"{name} over {model.estimator!r} cannot be written in ONNX; its members must be linear SVMs.")
+        raise TypeError(
+            f"{name} over {model._base_estimator()!r} cannot be written in ONNX; its members must be linear SVMs."
+        )
     if learner.encoder.coder.n_categories_.any():
         raise TypeError(f"{name} with category columns cannot be written in ONNX; encode them before.")
     if any(block.machines is not None and block.kernel.name != "linear" for block in _blocks(model)):
-        raise TypeError(f"{name} with radial kernels cannot be written in ONNX; set kernel or kernels to linear.")
+        raise TypeError(f"{name} with radial kernels cannot be written in ONNX; pass SVMClassifier(kernel='linear').")
 
 
-def add_hierarchies(graph: Graph, model: HOMERBase, matrix: str) -> tuple[str, str]:
+def add_hierarchies(graph: Graph, model: MultilabelClassifier, matrix: str) -> tuple[str, str]:
     """Add what turns a matrix of doubles into probabilities of the labels, and into the scores to decide by."""
     fused = model._fused_
     machines = [_read_machines(block) for block in _blocks(model)]
     chances = _add_machines(graph, model, [*machines, _certain(len(machines[0].weights))], matrix)
     starts = np.cumsum([0, *(len(part.constants) for part in machines)])
     members, first = [], 0
-    for component in fused.components:
+    for component in fused.members:
         members.append(Member(component, starts[first : first + len(component.blocks)], int(starts[-1])))
         first += len(component.blocks)
     if fused.vote == "class":
@@ -96,10 +97,9 @@ def _add_sum(graph: Graph, answers: Iterable[str], coefficients: Floats) -> str:
     return total
 
 
-def _blocks(model: HOMERBase) -> Iterator[SVMBlock]:
-    for component in model._fused_.components:
-        for block in component.blocks:
-            yield block.block
+def _blocks(model: MultilabelClassifier) -> Iterator[LabelMachines]:
+    for component in model._fused_.members:
+        yield from component.blocks
 
 
 def _constant_machines(n_columns: int, constants: Floats) -> Machines:
@@ -112,16 +112,16 @@ def _certain(n_columns: int) -> Machines:
     return _constant_machines(n_columns, np.ones(1))
 
 
-def _read_machines(block: SVMBlock) -> Machines:
-    sensor, machines = block.sensor, block.machines
-    read = _constant_machines(sensor.n_columns, np.where(block.is_constant, block.constants, np.nan))
+def _read_machines(block: LabelMachines) -> Machines:
+    table, machines = block.table, block.machines
+    read = _constant_machines(table.n_columns, np.where(block.is_constant, block.constants, np.nan))
     if machines is None:
         return read
     weights, intercepts = machines.coefficients.astype(np.float64), machines.intercepts
     if machines.support is not None:
-        rows = sensor.root.training_rows()[machines.support]
+        rows = table.root.training_rows()[machines.support]
         rows = rows.toarray() if sparse.issparse(rows) else rows
-        centre = np.zeros(sensor.n_columns) if sensor.centre is None else sensor.centre
+        centre = np.zeros(table.n_columns) if table.centre is None else table.centre
         weights = block.kernel.factor * (weights @ (rows - centre))
         intercepts = intercepts - weights @ centre
     has_one = ~block.is_constant
@@ -132,25 +132,26 @@ def _read_machines(block: SVMBlock) -> Machines:
     return read
 
 
-def _add_machines(graph: Graph, model: HOMERBase, machines: list[Machines], matrix: str) -> str:
+def _add_machines(graph: Graph, model: MultilabelClassifier, machines: list[Machines], matrix: str) -> str:
     """Add the chances of all groups of all nodes of all members, side by side."""
-    sensor = model._fused_.sensor.learner.sensor  # type: ignore[attr-defined]
+    learner: Any = model._fused_.learner
+    table, probability = learner.table, learner.settings.probability
     weights, intercepts, slopes, offsets, constants = (
         np.concatenate(parts, axis=-1) for parts in zip(*machines, strict=True)
     )
-    shift = np.zeros(sensor.n_columns) if sensor.is_sparse else sensor.shift
+    shift = np.zeros(table.n_columns) if table.is_sparse else table.shift
     centred = graph.add("Sub", [matrix, graph.constant("shift", shift)], graph.name("centred"))
-    scaled = graph.add("Div", [centred, graph.constant("scale", sensor.scale)], graph.name("scaled"))
-    if not sensor.is_sparse and sensor.n_columns <= sensor.n_rows:  # where the engine has single precision
+    scaled = graph.add("Div", [centred, graph.constant("scale", table.scale)], graph.name("scaled"))
+    if not table.is_sparse and table.n_columns <= table.n_rows:  # where the engine has single precision
         scaled = graph.add("Cast", [scaled], graph.name("scaled"), to=TensorProto.FLOAT)
         scaled = graph.add("Cast", [scaled], graph.name("scaled"), to=TensorProto.DOUBLE)
     products = graph.add("MatMul", [scaled, graph.constant("weights", weights)], graph.name("products"))
     decisions = graph.add("Add", [products, graph.constant("intercepts", intercepts)], graph.name("decisions"))
-    if model.probability == "sign":
+    if probability == "sign":
         above = graph.add("Greater", [decisions, graph.constant("zero", np.array(0.0))], graph.name("above"))
         chances = graph.add("Cast", [above], graph.name("chances"), to=TensorProto.DOUBLE)
     else:
-        factors, summands = (-slopes, -offsets) if model.probability == "platt" else (np.array(2.0), np.array(0.0))
+        factors, summands = (-slopes, -offsets) if probability == "platt" else (np.array(2.0), np.array(0.0))
         stretched = graph.add("Mul", [decisions, graph.constant("factors", factors)], graph.name("stretched"))
         moved = graph.add("Add", [stretched, graph.constant("summands", summands)], graph.name("moved"))
         chances = add_logistic(graph, moved)

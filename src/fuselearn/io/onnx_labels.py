@@ -11,7 +11,13 @@ from fuselearn.io.onnx_graph import Graph, add_is_largest, add_logistic
 from fuselearn.io.onnx_hierarchies import add_hierarchies, refuse_unless_linear
 from fuselearn.io.onnx_sums import add_exact_sums
 from fuselearn.io.onnx_trees import TreeSum
-from fuselearn.multilabel import AdaBoostMHClassifier, PCTForestClassifier
+from fuselearn.multilabel import (
+    AdaBoostMHClassifier,
+    EnsembleHOMERClassifier,
+    HOMERClassifier,
+    KFHEHOMERClassifier,
+    PCTForestClassifier,
+)
 from fuselearn.multilabel.base import MultilabelClassifier
 from fuselearn.multilabel.decisions import (
     AtLeastOne,
@@ -21,17 +27,18 @@ from fuselearn.multilabel.decisions import (
     PerLabelThresholds,
     make_decision_rule,
 )
-from fuselearn.multilabel.homer import HOMERBase
 from fuselearn.sensors import TableCoder
+
+HOMERS = (HOMERClassifier, EnsembleHOMERClassifier, KFHEHOMERClassifier)
 
 
 def find_coder(model: MultilabelClassifier) -> TableCoder:
     """Return what knows the columns of a model, or refuse a model that ONNX cannot hold."""
     if isinstance(model, PCTForestClassifier | AdaBoostMHClassifier) and model._trees_:
         return model._coder_
-    if isinstance(model, HOMERBase):
+    if isinstance(model, HOMERS):
         refuse_unless_linear(model)
-        return model._fused_.sensor.learner.encoder.coder  # type: ignore[attr-defined]
+        return model._fused_.learner.encoder.coder  # type: ignore[attr-defined]
     raise TypeError(
         f"{type(model).__name__} cannot be written in ONNX; of the multi-label classifiers, PCTForestClassifier, "
         "AdaBoostMHClassifier, and HOMERs of linear machines can."
@@ -40,7 +47,7 @@ def find_coder(model: MultilabelClassifier) -> TableCoder:
 
 def add_label_model(graph: Graph, model: MultilabelClassifier, matrix: str, label: str, probabilities: str) -> None:
     """Add the nodes that turn a matrix of doubles into labels and probabilities."""
-    if isinstance(model, HOMERBase):
+    if isinstance(model, HOMERS):
         scores, deciding = (_add_constants(graph, model, name) for name in add_hierarchies(graph, model, matrix))
     else:
         scores = deciding = _add_constants(graph, model, _add_trees(graph, model, matrix))

@@ -136,6 +136,13 @@ def _find_class(name: str) -> type | None:
     return found if isinstance(found, type) and found.__module__ == module_name else None
 
 
+def is_missing(name: str) -> bool:
+    """Return whether this version lacks a name in a room whose classes hold fitted values, as another one may not."""
+    module_name, _, own_name = name.rpartition(".")
+    package, room, *_ = [*module_name.split("."), ""]
+    return package == "fuselearn" and room in ROOMS and not hasattr(_import_own(module_name), own_name)
+
+
 def _import_own(module_name: str) -> ModuleType | None:
     try:
         return importlib.import_module(module_name)

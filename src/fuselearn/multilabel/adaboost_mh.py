@@ -15,8 +15,8 @@ from fuselearn.engines.tree import Tree, code_columns
 from fuselearn.engines.tree.pair_stumps import PairTable, Stump, find_stump, left_rows, make_pair_table, make_tree
 from fuselearn.multilabel.base import Labels, Scores, Weights
 from fuselearn.multilabel.label_trees import LabelTreesClassifier, scale_rows
-from fuselearn.multilabel.learners.tree import as_table
 from fuselearn.sensors import TableCoder
+from fuselearn.sensors.tree import as_table
 
 # Threads are worth starting from this many (row, column, label) triples on.
 THREADED_WORK = 1_000_000
@@ -150,7 +150,7 @@ class AdaBoostMHClassifier(LabelTreesClassifier):
         self.n_iter_ = len(trees)
         self.normalizers_ = np.array(normalizers)
         self.feature_importances_ = scale_rows(np.maximum(gains, 0.0))  # only rounding makes a gain negative
-        self._adopt(trees)
+        self._keep_trees(trees)
 
     def _node_values(self, tree: Tree) -> npt.NDArray[np.float64]:
         return tree.values

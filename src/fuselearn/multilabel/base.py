@@ -17,26 +17,29 @@ from fuselearn._fitting import DerivedAttributes, fit_whole_or_not
 from fuselearn._messages import show
 from fuselearn._parameters import check_choice, count_threads
 from fuselearn._random import make_generator
-from fuselearn._validation import are_counts, read_weights, validate_rows
+from fuselearn._validation import read_weights, validate_rows
 from fuselearn.ensembles.cart import CARTClassifier
+from fuselearn.ensembles.svm import SVMClassifier
 from fuselearn.multilabel.decisions import RULES, DecisionRule, OwnDecision, make_decision_rule
+from fuselearn.multilabel.fusion import LabelSum
 from fuselearn.multilabel.labels import check_same_labels, label_names, read_labels
-from fuselearn.multilabel.learners import Learner, bind_learner, check_svm_parameters
 from fuselearn.multilabel.stratification import IterativeStratifiedKFold
+from fuselearn.sensors import Learner, answer_in_parts, bind
 
 Labels = npt.NDArray[np.int8]
 Scores = npt.NDArray[np.float64]
 Weights = npt.NDArray[np.float64]
 
 N_FOLDS = 5
-# New rows are predicted in parts that have so many kernel values to the training rows.
-KERNEL_VALUES = 2**26
 
 
 class MultilabelClassifier(DerivedAttributes, ClassifierMixin, BaseEstimator):
-    """A classifier that gives each row any number of labels; the common part of every public estimator.
+    """A classifier that gives each sample any number of labels; the base of every public estimator of this room.
 
-    Subclasses write ``_fit_labels`` and ``_label_scores``, and ``_check_parameters`` if they have some of their own.
+    Subclasses write ``_fit_labels``, and ``_check_parameters`` if they have some of their own. ``_fit_labels`` composes
+    a :class:`~fuselearn.multilabel.fusion.LabelSum` of the models that it has trained, with a learner from ``_bind``,
+    and hands it to ``_adopt``; or the subclass writes ``_label_scores`` too. What becomes of the scores is decided
+    here, by the rule that ``decision`` names.
     """
 
     decision: Any
@@ -49,6 +52,7 @@ class MultilabelClassifier(DerivedAttributes, ClassifierMixin, BaseEstimator):
     rule_: DecisionRule
     oob_decision_function_: Scores
     _own_decision: str | None = None  # what ``decision`` calls the choice that the model makes by itself
+    _fused_: LabelSum
     _constants_: npt.NDArray[np.float64]  # 0 or 1 for labels that are constant in training, else NaN
 
     def __sklearn_tags__(self) -> Any:
@@ -59,6 +63,11 @@ class MultilabelClassifier(DerivedAttributes, ClassifierMixin, BaseEstimator):
         tags.target_tags.single_output = False
         tags.classifier_tags.multi_class = False
         tags.classifier_tags.multi_label = True
+        base = self._base_estimator()
+        if isinstance(base, BaseEstimator):  # anything else is refused by fit
+            input_tags = get_tags(base).input_tags
+            tags.input_tags.allow_nan = input_tags.allow_nan
+            tags.input_tags.sparse = input_tags.sparse or isinstance(base, CARTClassifier)
         return tags
 
     @fit_whole_or_not
@@ -80,8 +89,8 @@ class MultilabelClassifier(DerivedAttributes, ClassifierMixin, BaseEstimator):
             The fitted classifier itself.
         """
         rule = self._make_rule(self.decision)
-        self._rows_at_once_ = 2**31
         self._check_parameters()
+        check_engine_settings(self._base_estimator())
         X = validate_rows(self, X, reset=True)
         Y = self._read_labels(y, X.shape[0])
         weights = read_weights(sample_weight, X, X.shape[0])
@@ -164,14 +173,11 @@ class MultilabelClassifier(DerivedAttributes, ClassifierMixin, BaseEstimator):
         return np.where(np.isnan(self._constants_), np.clip(scores, 0.0, 1.0), self._constants_)
 
     def _answer(self, X: Any, answer: Callable[[Any], npt.NDArray[Any]]) -> npt.NDArray[Any]:
-        """Check a table of new rows, and let a method answer for it, in parts if it is large."""
+        """Check a table of new samples, and let a method answer for it, in parts if they have kernel values."""
         check_is_fitted(self)
         X = validate_rows(self, X, reset=False)
-        n_rows, step = X.shape[0], self._rows_at_once_
-        if n_rows <= step:
-            return answer(X)
-        parts = (np.arange(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
-        return np.vstack([answer(take_rows(X, part)) for part in parts])
+        at_once = self._fused_.learner.samples_at_once if hasattr(self, "_fused_") else 2**31
+        return answer_in_parts(X, at_once, answer)
 
     def _make_rule(self, decision: Any) -> DecisionRule:
         """Make the rule, not yet fitted, that a ``decision`` stands for."""
@@ -184,20 +190,34 @@ class MultilabelClassifier(DerivedAttributes, ClassifierMixin, BaseEstimator):
         """Refuse parameters that make no sense, before any work is done."""
 
     def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
-        """Learn from a checked table, its labels as an (n_rows, n_labels) array of 0 and 1, and row weights."""
-        raise TypeError("Estimators define this.")
+        """Fit to a checked table, its labels as an (n_samples, n_labels) array of 0 and 1, and sample weights."""
+        raise NotImplementedError
+
+    def _base_estimator(self) -> Any:
+        """Return the base learner that the parameter ``estimator`` stands for, None for classifiers without any."""
+        if not hasattr(self, "estimator"):
+            return None
+        if self.estimator is None:
+            return SVMClassifier()
+        is_tree = isinstance(self.estimator, str) and self.estimator == "tree"
+        return CARTClassifier() if is_tree else self.estimator
+
+    def _bind(self, X: Any, n_threads: int | None = None) -> Learner:
+        """Bind a checked table to the base learner."""
+        return bind(self._base_estimator(), X, count_threads(self.n_jobs) if n_threads is None else n_threads)
+
+    def _adopt(self, fused: LabelSum) -> None:
+        """Keep trained models without the training data."""
+        fused.unbind()
+        self._fused_ = fused
 
     def _label_scores(self, X: Any) -> Scores:
-        """Give the probabilities of the labels for a checked table of new rows."""
-        raise TypeError("Estimators define this.")
+        """Return the probabilities of the labels for a checked table of new samples."""
+        return self._fused_.scores(X, self.n_jobs)
 
     def _deciding_scores(self, X: Any) -> Scores:
-        """Return scores that are above 0.5 for the labels that the model chooses by itself, if it does."""
-        raise TypeError("Estimators with a decision of their own define this.")
-
-    def _count_rows(self, weights: Weights | None, n_rows: int) -> tuple[npt.NDArray[np.int32], Weights | None]:
-        """Turn sample weights into what models are trained on: how often each sample is there, and weights."""
-        return count_all_rows(weights, n_rows)
+        """Return scores that are above 0.5 for the labels that the model chooses by itself."""
+        return self._fused_.deciding().scores(X, self.n_jobs)
 
     def _wants_honest_scores(self) -> bool:
         """Tell whether the decision rule is fitted, and so ``_honest_scores`` will be called after ``_fit_labels``."""
@@ -255,53 +275,10 @@ class MultilabelClassifier(DerivedAttributes, ClassifierMixin, BaseEstimator):
         return labels
 
 
-class ReductionClassifier(MultilabelClassifier):
-    """A multi-label classifier made of two-class models, which a *learner* trains.
-
-    Subclasses have the parameters below and call ``_bind`` once per fit.
-    """
-
-    estimator: Any
-    C: float
-    kernel: str
-    gamma: float | None
-    probability: str
-    scaling: str | None
-
-    def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn what the estimator can take."""
-        tags = super().__sklearn_tags__()
-        if isinstance(self.estimator, BaseEstimator) and not isinstance(self.estimator, CARTClassifier):
-            base = get_tags(self.estimator)
-            tags.input_tags.allow_nan = base.input_tags.allow_nan
-            tags.input_tags.sparse = base.input_tags.sparse
-        else:
-            tags.input_tags.allow_nan = self.estimator is not None
-            tags.input_tags.sparse = True
-        return tags
-
-    def _check_parameters(self) -> None:
-        check_svm_parameters(self.C, self.kernel, self.gamma, self.probability, self.scaling)
-
-    def _bind(self, X: Any, *, n_threads: int | None = None) -> Learner:
-        """Bind a checked table to the base learner."""
-        if self.estimator is None:
-            self._rows_at_once_ = max(1, KERNEL_VALUES // X.shape[0])
-        n_threads = count_threads(self.n_jobs) if n_threads is None else n_threads
-        return bind_learner(self.estimator, X, n_threads=n_threads, scaling=self.scaling)
-
-    def _count_rows(self, weights: Weights | None, n_rows: int) -> tuple[npt.NDArray[np.int32], Weights | None]:
-        if self.estimator is None and weights is not None:
-            # The SVM engine deals copies of a sample to several folds, which then know each other's labels. That is
-            # made for drawn samples; weights of the user are weights, whole numbers or not.
-            return (weights > 0).astype(np.int32), weights
-        return super()._count_rows(weights, n_rows)
-
-    def _settings(self) -> dict[str, Any]:
-        """Give the settings of the SVM engine; the other learners have theirs in the estimator."""
-        if self.estimator is not None:
-            return {}
-        return {"C": self.C, "kernel": self.kernel, "gamma": self.gamma, "probability": self.probability}
+def check_engine_settings(base: Any) -> None:
+    """Refuse parameters of a base learner that an engine cannot have, before any work is done."""
+    if hasattr(base, "_engine_settings"):
+        base._engine_settings()
 
 
 def read_training_labels(Y: Any, n_samples: int) -> Labels:
@@ -321,20 +298,3 @@ def find_constants(Y: Labels) -> npt.NDArray[np.float64]:
     array([ 0.,  1., nan])
     """
     return np.where(Y.min(axis=0) == Y.max(axis=0), Y[0], np.nan)
-
-
-def count_all_rows(weights: Weights | None, n_rows: int) -> tuple[npt.NDArray[np.int32], Weights | None]:
-    """Turn row weights into counts, and weights where whole numbers cannot say it.
-
-    Examples
-    --------
-    >>> count_all_rows(np.array([0.0, 3.0, 1.0]), 3)
-    (array([0, 3, 1], dtype=int32), None)
-    >>> count_all_rows(np.array([0.0, 0.5, 1.0]), 3)
-    (array([0, 1, 1], dtype=int32), array([0. , 0.5, 1. ]))
-    """
-    if weights is None:
-        return np.ones(n_rows, dtype=np.int32), None
-    if are_counts(weights):
-        return weights.astype(np.int32), None
-    return (weights > 0).astype(np.int32), weights

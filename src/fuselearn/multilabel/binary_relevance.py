@@ -10,10 +10,12 @@ import numpy.typing as npt
 from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from fuselearn.multilabel.base import Labels, ReductionClassifier, Scores, Weights
+from fuselearn.multilabel.base import Labels, MultilabelClassifier, Scores, Weights
+from fuselearn.multilabel.fusion import LabelSum
+from fuselearn.sensors import Component, LabelEstimators, LabelTrees, Learner, TableCoder, count_all_samples
 
 
-class BinaryRelevanceClassifier(ReductionClassifier):
+class BinaryRelevanceClassifier(MultilabelClassifier):
     """One two-class model per label, each on its own.
 
     The probability that row x has label j is that of the j-th model,
@@ -25,17 +27,8 @@ class BinaryRelevanceClassifier(ReductionClassifier):
     Parameters
     ----------
     estimator : classifier, "tree" or None, default=None
-        Base learner. None means the SVM engine, "tree" the CART engine with the settings of ``CARTClassifier()``; any
-        scikit-learn classifier is cloned for each label.
-    C : float, default=1.0
-        Cost of the SVM engine, as are the next four.
-    kernel : {"rbf", "linear"}, default="rbf"
-    gamma : float or None, default=None
-        None means one over the number of columns.
-    probability : {"platt", "logistic", "sign"}, default="platt"
-        Probabilities by Platt's method on cross-validated margins, by a logistic of the margin, or 0 and 1.
-    scaling : {"standard", "minmax"} or None, default="standard"
-        Whether columns are divided by their standard deviation, by their range, or not at all.
+        Base learner. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``; these and others of their kind share
+        one bound table. Any other scikit-learn classifier is cloned for each label.
     decision : float, str or rule, default=0.5
         How probabilities become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`.
     random_state : int, RandomState or None, default=None
@@ -80,40 +73,27 @@ class BinaryRelevanceClassifier(ReductionClassifier):
         self,
         estimator: Any = None,
         *,
-        C: float = 1.0,
-        kernel: str = "rbf",
-        gamma: float | None = None,
-        probability: str = "platt",
-        scaling: str | None = "standard",
         decision: Any = 0.5,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
         self.estimator = estimator
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.probability = probability
-        self.scaling = scaling
         self.decision = decision
         self.random_state = random_state
         self.n_jobs = n_jobs
 
     def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
-        counts, weights = self._count_rows(weights, len(Y))
-        self._learner_ = self._bind(X)
-        self._block_ = self._learner_.train(Y, counts, int(rng.integers(2**31)), weights=weights, **self._settings())
-        self._block_.unbind()
-        self._learner_.unbind()
-
-    def _label_scores(self, X: Any) -> Scores:
-        return self._block_.probabilities(self._learner_.prepare(X))
+        learner = self._bind(X)
+        counts, weights = count_all_samples(weights, len(Y), copies=learner.counts_copies)
+        component = learner.train(Y, counts, int(rng.integers(2**31)), weights=weights)
+        self._adopt(LabelSum.of_one(Relevance(component), learner))
 
     @cached_property
     def estimators_(self) -> list[Any]:
         """The fitted models of the labels, as estimators of their own."""
         check_is_fitted(self)
-        return self._learner_.estimators(self._block_, getattr(self, "feature_names_in_", None))
+        (relevance,), learner = self._fused_.members, self._fused_.learner
+        return as_estimators(relevance.component, learner, getattr(self, "feature_names_in_", None))
 
     @cached_property
     def feature_importances_(self) -> npt.NDArray[np.float64]:
@@ -123,3 +103,48 @@ class BinaryRelevanceClassifier(ReductionClassifier):
         return np.array(
             [nothing if isinstance(one, DummyClassifier) else one.feature_importances_ for one in self.estimators_]
         )
+
+
+class Relevance:
+    """The trained models of all labels, each on its own."""
+
+    def __init__(self, component: Component) -> None:
+        self.component = component
+
+    def probabilities(self, rows: Any = None, only: npt.NDArray[np.integer] | None = None) -> Scores:
+        """Return the probability of each label; see :class:`~fuselearn.multilabel.fusion.LabelModel`."""
+        return self.component.scores(rows, only=only)
+
+    scores = probabilities
+
+    def unbind(self) -> None:
+        """Release the training data."""
+        self.component.unbind()
+
+
+def as_estimators(component: Any, learner: Learner, names: npt.NDArray[Any] | None) -> list[Any]:
+    """Return the models of a component as estimators of their own, one per label.
+
+    Parameters
+    ----------
+    component : Component
+        Of labels, trained by the learner or by an extension of it.
+    learner : Learner
+    names : array of shape (n_features + n_appended,), optional
+        Names of the features.
+
+    Raises
+    ------
+    AttributeError
+        If its models are none: a support vector machine shares its data with all others.
+    """
+    if isinstance(component, LabelEstimators):
+        return [one.model for one in component.split()]
+    if not isinstance(component, LabelTrees):
+        raise AttributeError("Support vector machines of the engine are no estimators of their own.")
+    coder = TableCoder()
+    coder.n_categories_ = component.n_categories
+    n_appended = len(component.n_categories) - len(learner.coder.categories_)
+    coder.categories_ = [*learner.coder.categories_, *[None] * n_appended]
+    base: Any = learner.estimator
+    return [base._wrap(tree, coder, np.array([0, 1]), names) for tree in component.split()]

@@ -5,21 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from fuselearn.multilabel.base import Labels
-from fuselearn.multilabel.learners import Block, Learner
-from fuselearn.multilabel.resampling import ResampledClassifier
-
-
-def train_relevance(
-    learner: Learner, Y: Labels, counts: npt.NDArray[np.int32], rng: np.random.Generator, settings: dict[str, Any]
-) -> Block:
-    """Train a model per label, all on the same rows and columns."""
-    return learner.train(Y, counts, int(rng.integers(2**31)), **settings)
+from fuselearn.multilabel.base import Labels, MultilabelClassifier, Weights
+from fuselearn.multilabel.binary_relevance import Relevance
+from fuselearn.multilabel.resampling import Counts, check_resampling, fit_resampled
+from fuselearn.sensors import Learner
 
 
-class EnsembleOfBinaryRelevanceClassifier(ResampledClassifier):
+def train_relevance(learner: Learner, Y: Labels, counts: Counts, rng: np.random.Generator) -> Relevance:
+    """Train a model per label, all on the same samples and features."""
+    return Relevance(learner.train(Y, counts, int(rng.integers(2**31))))
+
+
+class EnsembleOfBinaryRelevanceClassifier(MultilabelClassifier):
     """Equal votes of binary relevance models, each on random rows (EBR).
 
     With v_tj(x) the vote of the t-th of T models of label j, 0 or 1 or a probability,
@@ -29,8 +27,8 @@ class EnsembleOfBinaryRelevanceClassifier(ResampledClassifier):
     Parameters
     ----------
     estimator : classifier, "tree" or None, default=None
-        Base learner. None means the SVM engine, "tree" the CART engine with the settings of ``CARTClassifier()``; any
-        scikit-learn classifier is cloned for each label of each member.
+        Base learner. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``; these and others of their kind share
+        one bound table. Any other scikit-learn classifier is cloned for each label of each member.
     n_estimators : int, default=10
         Number of members, each with a model per label.
     max_samples : int or float, default=1.0
@@ -40,15 +38,6 @@ class EnsembleOfBinaryRelevanceClassifier(ResampledClassifier):
         Columns that each member sees, as a number, a share, or a root or logarithm of their number; None means all.
     vote : {"class", "probability"}, default="class"
         Whether members vote with the labels that they choose or with their probabilities.
-    C : float, default=1.0
-        Cost of the SVM engine, as are the next four.
-    kernel : {"rbf", "linear"}, default="rbf"
-    gamma : float or None, default=None
-        None means one over the number of columns that a member sees.
-    probability : {"platt", "logistic", "sign"}, default="platt"
-        Probabilities by Platt's method on cross-validated margins, by a logistic of the margin, or 0 and 1.
-    scaling : {"standard", "minmax"} or None, default="standard"
-        Whether columns are divided by their standard deviation, by their range, or not at all.
     decision : float, str or rule, default=0.5
         How shares of votes become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`. Rules
         that are fitted get the out-of-bag votes.
@@ -94,11 +83,6 @@ class EnsembleOfBinaryRelevanceClassifier(ResampledClassifier):
         max_samples: int | float = 1.0,
         max_features: int | float | str | None = None,
         vote: str = "class",
-        C: float = 1.0,
-        kernel: str = "rbf",
-        gamma: float | None = None,
-        probability: str = "platt",
-        scaling: str | None = "standard",
         decision: Any = 0.5,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -108,13 +92,12 @@ class EnsembleOfBinaryRelevanceClassifier(ResampledClassifier):
         self.max_samples = max_samples
         self.max_features = max_features
         self.vote = vote
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.probability = probability
-        self.scaling = scaling
         self.decision = decision
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    _train = staticmethod(train_relevance)
+    def _check_parameters(self) -> None:
+        check_resampling(self)
+
+    def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
+        fit_resampled(self, train_relevance, X, Y, weights, rng)

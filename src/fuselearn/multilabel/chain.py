@@ -12,14 +12,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._messages import show
 from fuselearn._parameters import check_choice
-from fuselearn.multilabel.base import Labels, ReductionClassifier, Scores, Weights
-from fuselearn.multilabel.learners import Block, Learner
+from fuselearn.multilabel.base import Labels, MultilabelClassifier, Scores, Weights
+from fuselearn.multilabel.binary_relevance import as_estimators
+from fuselearn.multilabel.fusion import LabelSum
+from fuselearn.sensors import Component, Learner, count_all_samples
 
 Counts = npt.NDArray[np.int32]
 Indices = npt.NDArray[np.intp]
 
 
-class ChainClassifier(ReductionClassifier):
+class ChainClassifier(MultilabelClassifier):
     """Two-class models in a chain, in which each label is learned from the row and the labels before it.
 
     With the labels in the order 1, ..., L of the chain,
@@ -32,21 +34,11 @@ class ChainClassifier(ReductionClassifier):
     Parameters
     ----------
     estimator : classifier, "tree" or None, default=None
-        Base learner. None means the SVM engine, "tree" the CART engine with the settings of ``CARTClassifier()``; any
-        scikit-learn classifier is cloned for each label.
+        Base learner. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``; these and others of their kind share
+        one bound table. Any other scikit-learn classifier is cloned for each label.
     order : None, "random" or sequence, default=None
         Order of the labels in the chain: their order in ``Y``, a random one, or a list of their numbers or, if ``Y``
         is a frame, of their names. Results are in the order of ``Y`` in any case.
-    C : float, default=1.0
-        Cost of the SVM engine, as are the next four.
-    kernel : {"rbf", "linear"}, default="rbf"
-    gamma : float or None, default=None
-        None means one over the number of columns, labels not counted.
-    probability : {"platt", "logistic", "sign"}, default="platt"
-        Probabilities by Platt's method on cross-validated margins, by a logistic of the margin, or 0 and 1.
-    scaling : {"standard", "minmax"} or None, default="standard"
-        Whether columns are divided by their standard deviation, by their range, or not at all. Labels that serve as
-        columns are -1 and 1 beside standardised columns, and 0 and 1 beside others.
     decision : float, str or rule, default=0.5
         How probabilities become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`.
     random_state : int, RandomState or None, default=None
@@ -73,9 +65,10 @@ class ChainClassifier(ReductionClassifier):
 
     Notes
     -----
-    Support vector machines need no new Gram matrix for a label that joins the columns. With g = ``gamma``, a linear
-    value grows by the product of the two rows' entries, and a radial one shrinks by the factor exp(-g d^2), d being
-    the difference of the entries.
+    To an :class:`~fuselearn.SVMClassifier`, labels before are -1 and 1 beside standardised features, and 0 and 1 beside
+    others; its default ``gamma`` does not count them. It needs no new Gram matrix for a label that joins the features:
+    with g = ``gamma``, a linear value grows by the product of the two samples' entries, and a radial one shrinks by the
+    factor exp(-g d^2), d being the difference of the entries.
 
     References
     ----------
@@ -99,39 +92,26 @@ class ChainClassifier(ReductionClassifier):
         estimator: Any = None,
         *,
         order: str | Sequence[Any] | None = None,
-        C: float = 1.0,
-        kernel: str = "rbf",
-        gamma: float | None = None,
-        probability: str = "platt",
-        scaling: str | None = "standard",
         decision: Any = 0.5,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
         self.estimator = estimator
         self.order = order
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.probability = probability
-        self.scaling = scaling
         self.decision = decision
         self.random_state = random_state
         self.n_jobs = n_jobs
 
     def _check_parameters(self) -> None:
-        super()._check_parameters()
         if isinstance(self.order, str):
             check_choice("order", self.order, ("random",))
 
     def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
         self.order_ = self._read_order(rng)
-        counts, weights = self._count_rows(weights, len(Y))
-        self._learner_ = self._bind(X)
-        seed = int(rng.integers(2**31))
-        self._chain_ = train_chain(self._learner_, Y, self.order_, counts, seed, weights=weights, **self._settings())
-        self._chain_.unbind()
-        self._learner_.unbind()
+        learner = self._bind(X)
+        counts, weights = count_all_samples(weights, len(Y), copies=learner.counts_copies)
+        chain = train_chain(learner, Y, self.order_, counts, int(rng.integers(2**31)), weights=weights)
+        self._adopt(LabelSum.of_one(chain, learner))
 
     def _read_order(self, rng: np.random.Generator) -> Indices:
         """Give the numbers of the labels in the order of the chain."""
@@ -146,17 +126,15 @@ class ChainClassifier(ReductionClassifier):
                 return np.array([names.index(label) for label in given])
         raise ValueError(f"order must name each of the {self.n_labels_} labels once, not {show(self.order)}.")
 
-    def _label_scores(self, X: Any) -> Scores:
-        return self._chain_.probabilities(self._learner_.prepare(X))
-
     @cached_property
     def estimators_(self) -> list[Any]:
         """The fitted models in the order of the chain, as estimators of their own."""
         check_is_fitted(self)
         names: list[Any] | None = list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
         found = []
-        for label, block in zip(self.order_, self._chain_.blocks, strict=True):
-            found += self._learner_.estimators(block, None if names is None else np.array(names, dtype=object))
+        (chain,), learner = self._fused_.members, self._fused_.learner
+        for label, component in zip(self.order_, chain.components, strict=True):
+            found += as_estimators(component, learner, None if names is None else np.array(names, dtype=object))
             if names is not None:
                 names.append(f"label {self.labels_[label]}")
         return found
@@ -165,36 +143,26 @@ class ChainClassifier(ReductionClassifier):
 class Chain:
     """The trained models of a chain, in its order."""
 
-    def __init__(self, order: Indices, blocks: list[Block]) -> None:
+    def __init__(self, order: Indices, components: list[Component]) -> None:
         self.order = order
-        self.blocks = blocks
+        self.components = components
 
-    def probabilities(self, rows: Any = None, *, only: npt.NDArray[np.integer] | None = None) -> Scores:
-        """Give the probability of each label, in the order of the training labels.
-
-        Parameters
-        ----------
-        rows : what ``Learner.prepare`` gave, optional
-            By default, the training rows that the learner is bound to.
-        only : int array of shape (n_asked,), optional
-            Which of the rows to answer for; all by default.
-
-        Returns
-        -------
-        array of shape (n_asked, n_labels)
-        """
+    def probabilities(self, rows: Any = None, only: npt.NDArray[np.integer] | None = None) -> Scores:
+        """Return the probability of each label; see :class:`~fuselearn.multilabel.fusion.LabelModel`."""
         found: list[npt.NDArray[np.float64]] = []
-        for block in self.blocks:
+        for component in self.components:
             extra = (np.column_stack(found) > 0.5).astype(np.int8) if found else None
-            found.append(block.probabilities(rows, extra, only)[:, 0])
+            found.append(component.scores(rows, extra, only)[:, 0])
         scores = np.empty((len(found[0]), len(found)))
         scores[:, self.order] = np.column_stack(found)
         return scores
 
+    scores = probabilities
+
     def unbind(self) -> None:
-        """Let go of the training rows."""
-        for block in self.blocks:
-            block.unbind()
+        """Release the training data."""
+        for component in self.components:
+            component.unbind()
 
 
 def train_chain(
@@ -205,7 +173,6 @@ def train_chain(
     seed: int,
     *,
     weights: Weights | None = None,
-    **settings: Any,
 ) -> Chain:
     """Train the models of a chain, each on the table and the true labels before it.
 
@@ -216,10 +183,10 @@ def train_chain(
     Y : array of shape (n_rows, n_labels)
     order : int array of shape (n_labels,)
         Numbers of the labels in the order of the chain.
-    counts, seed, weights, settings
+    counts, seed, weights
         As in ``Learner.train``.
     """
-    blocks: list[Block] = []
+    components: list[Component] = []
     extended = learner
     for place, label in enumerate(order):
         if place:
@@ -227,7 +194,7 @@ def train_chain(
             if extended is not learner:
                 extended.unbind()
             extended = longer
-        blocks.append(extended.train(Y[:, [label]], counts, seed, weights=weights, **settings))
+        components.append(extended.train(Y[:, [label]], counts, seed, weights=weights))
     if extended is not learner:
         extended.unbind()
-    return Chain(order, blocks)
+    return Chain(order, components)

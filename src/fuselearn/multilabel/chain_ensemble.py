@@ -5,23 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from fuselearn.multilabel.base import Labels
+from fuselearn.multilabel.base import Labels, MultilabelClassifier, Weights
 from fuselearn.multilabel.chain import Chain, train_chain
-from fuselearn.multilabel.learners import Learner
-from fuselearn.multilabel.resampling import ResampledClassifier
+from fuselearn.multilabel.resampling import Counts, check_resampling, fit_resampled
+from fuselearn.sensors import Learner
 
 
-def train_random_chain(
-    learner: Learner, Y: Labels, counts: npt.NDArray[np.int32], rng: np.random.Generator, settings: dict[str, Any]
-) -> Chain:
+def train_random_chain(learner: Learner, Y: Labels, counts: Counts, rng: np.random.Generator) -> Chain:
     """Train a chain in a random order of the labels."""
     order = rng.permutation(Y.shape[1])
-    return train_chain(learner, Y, order, counts, int(rng.integers(2**31)), **settings)
+    return train_chain(learner, Y, order, counts, int(rng.integers(2**31)))
 
 
-class EnsembleOfChainsClassifier(ResampledClassifier):
+class EnsembleOfChainsClassifier(MultilabelClassifier):
     """Equal votes of classifier chains, each in a random order of the labels and on random rows (ECC).
 
     With v_tj(x) the vote of the t-th of T chains for label j, 0 or 1 or a probability,
@@ -31,8 +28,8 @@ class EnsembleOfChainsClassifier(ResampledClassifier):
     Parameters
     ----------
     estimator : classifier, "tree" or None, default=None
-        Base learner. None means the SVM engine, "tree" the CART engine with the settings of ``CARTClassifier()``; any
-        scikit-learn classifier is cloned for each label of each chain.
+        Base learner. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``; these and others of their kind share
+        one bound table. Any other scikit-learn classifier is cloned for each label of each chain.
     n_estimators : int, default=10
         Number of chains.
     max_samples : int or float, default=1.0
@@ -42,15 +39,6 @@ class EnsembleOfChainsClassifier(ResampledClassifier):
         Columns that each chain sees, as a number, a share, or a root or logarithm of their number; None means all.
     vote : {"class", "probability"}, default="class"
         Whether chains vote with the labels that they choose or with their probabilities.
-    C : float, default=1.0
-        Cost of the SVM engine, as are the next four.
-    kernel : {"rbf", "linear"}, default="rbf"
-    gamma : float or None, default=None
-        None means one over the number of columns that a chain sees, labels not counted.
-    probability : {"platt", "logistic", "sign"}, default="platt"
-        Probabilities by Platt's method on cross-validated margins, by a logistic of the margin, or 0 and 1.
-    scaling : {"standard", "minmax"} or None, default="standard"
-        Whether columns are divided by their standard deviation, by their range, or not at all.
     decision : float, str or rule, default=0.5
         How shares of votes become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`. Rules
         that are fitted get the out-of-bag votes. The authors' choice is "cardinality".
@@ -96,11 +84,6 @@ class EnsembleOfChainsClassifier(ResampledClassifier):
         max_samples: int | float = 1.0,
         max_features: int | float | str | None = None,
         vote: str = "class",
-        C: float = 1.0,
-        kernel: str = "rbf",
-        gamma: float | None = None,
-        probability: str = "platt",
-        scaling: str | None = "standard",
         decision: Any = 0.5,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -110,13 +93,12 @@ class EnsembleOfChainsClassifier(ResampledClassifier):
         self.max_samples = max_samples
         self.max_features = max_features
         self.vote = vote
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.probability = probability
-        self.scaling = scaling
         self.decision = decision
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    _train = staticmethod(train_random_chain)
+    def _check_parameters(self) -> None:
+        check_resampling(self)
+
+    def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
+        fit_resampled(self, train_random_chain, X, Y, weights, rng)

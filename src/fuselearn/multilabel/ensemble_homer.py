@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._parameters import check_choice, check_whole_number, count_draws
-from fuselearn.multilabel.base import Labels, Weights
+from fuselearn.multilabel.base import Labels, MultilabelClassifier, Weights
 from fuselearn.multilabel.fusion import LabelSum
-from fuselearn.multilabel.homer_ensemble import HOMEREnsemble
-from fuselearn.multilabel.homer_sensor import HOMERComponent
-from fuselearn.sensors.sampling import draw_counts
+from fuselearn.multilabel.homer import HOMERClassifier, bind_for_nodes
+from fuselearn.multilabel.homer_ensemble import check_variety, make_variety, wrap_homers
+from fuselearn.multilabel.homer_model import HOMERModel, train_homer
+from fuselearn.sensors import draw_counts
 
 
-class EnsembleHOMERClassifier(HOMEREnsemble):
+class EnsembleHOMERClassifier(MultilabelClassifier):
     """Equal votes of HOMERs of random shape, each trained on a bootstrap sample of the rows.
 
     Each HOMER chooses its clustering, its number of clusters, from 2 to the root of the number of labels, and its
@@ -31,8 +33,8 @@ class EnsembleHOMERClassifier(HOMEREnsemble):
     Parameters
     ----------
     estimator : classifier, "tree" or None, default=None
-        Base learner. None means the SVM engine, "tree" the CART engine with the settings of ``CARTClassifier()``; any
-        scikit-learn classifier is cloned for each meta-label.
+        Base learner. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``; these and others of their kind share
+        one bound table. Any other scikit-learn classifier is cloned for each meta-label.
     n_estimators : int, default=100
         Number of HOMERs.
     vote : {"class", "probability"}, default="probability"
@@ -42,17 +44,10 @@ class EnsembleHOMERClassifier(HOMEREnsemble):
     any_label : bool, default=True
         Whether each HOMER has a model that tells rows with any label from those without. Otherwise rows without labels
         are not used, as in the paper.
-    kernels : sequence of {"rbf", "linear"}, default=("rbf", "linear")
-        The kernels of the SVM engine to choose from.
-    C : float, default=1.0
-        Cost of the SVM engine, as are the next three.
-    gamma : float, dict or None, default=None
-        Factor of both kernels, exp(-gamma |x - z|^2) and gamma x.z, or of each by its name. None means one over the
-        number of columns.
-    probability : {"platt", "logistic", "sign"}, default="platt"
-        Probabilities by Platt's method on cross-validated margins, by a logistic of the margin, or 0 and 1.
-    scaling : {"standard", "minmax", None}, default="standard"
-        How columns are brought to the same scale.
+    varied : dict, list of dict or None, default=None
+        Parameters of the base learner that differ between HOMERs, with the values to choose from, as for scikit-learn's
+        ``ParameterGrid``: each HOMER takes one of the combinations at random. None means
+        ``{"kernel": ["rbf", "linear"]}`` if ``estimator`` is None, and nothing otherwise.
     max_samples : int or float, default=2.0
         Rows drawn for each HOMER, as a number or as a multiple of all rows.
     decision : float, str or rule, default="path"
@@ -69,6 +64,8 @@ class EnsembleHOMERClassifier(HOMEREnsemble):
     labels_ : array of shape (n_labels,)
         Names of the labels: the columns of a frame, otherwise 0, 1, ...
     n_labels_ : int
+    n_models_ : int
+        Two-class models that were trained, those for calibration not counted.
     classes_ : list of arrays
         For each label its values, 0 and 1, as scikit-learn's tools expect it.
     n_features_in_ : int
@@ -102,11 +99,7 @@ class EnsembleHOMERClassifier(HOMEREnsemble):
         vote: str = "probability",
         clusterings: Sequence[str] = ("balanced", "kmeans", "random"),
         any_label: bool = True,
-        kernels: Sequence[str] = ("rbf", "linear"),
-        C: float = 1.0,
-        gamma: float | Mapping[str, float] | None = None,
-        probability: str = "platt",
-        scaling: str | None = "standard",
+        varied: Any = None,
         max_samples: int | float = 2.0,
         decision: Any = "path",
         random_state: Any = None,
@@ -117,39 +110,43 @@ class EnsembleHOMERClassifier(HOMEREnsemble):
         self.vote = vote
         self.clusterings = clusterings
         self.any_label = any_label
-        self.kernels = kernels
-        self.C = C
-        self.gamma = gamma
-        self.probability = probability
-        self.scaling = scaling
+        self.varied = varied
         self.max_samples = max_samples
         self.decision = decision
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    _own_decision = "path"
+
     def _check_parameters(self) -> None:
-        super()._check_parameters()
+        check_variety(self)
         check_whole_number("n_estimators", self.n_estimators, 1)
         check_choice("vote", self.vote, ("class", "probability"))
         count_draws(self.max_samples, 1)
 
     def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
-        sensor = self._bind_homer(X, Y)
-        n_threads, sensor.n_threads = sensor.n_threads, 1  # HOMERs are trained side by side, rather than their nodes
-        variety = self._variety()
+        learner, n_threads = bind_for_nodes(self, X)
+        variety = make_variety(self)
         chances = np.ones(len(Y)) if weights is None else weights
         n_draws = count_draws(self.max_samples, len(Y))
 
-        def train(seed: int) -> HOMERComponent:
-            return sensor.measure(draw_counts(seed, chances, n_draws), seed, variety.choose(seed))
+        def train(seed: int) -> HOMERModel:
+            return train_homer(learner, Y, draw_counts(seed, chances, n_draws), seed, variety.choose(seed))
 
         seeds = rng.integers(2**62, size=self.n_estimators).tolist()
-        with ThreadPoolExecutor(n_threads) as pool:
-            components = list(pool.map(train, seeds))
-        coefficients = np.full(len(components), 1.0 / len(components))
-        fused = LabelSum(components, coefficients, sensor, self.vote)
-        self._keep_left_out(fused, Y.shape)
+        with ThreadPoolExecutor(n_threads) as pool:  # HOMERs are trained side by side, rather than their nodes
+            members = list(pool.map(train, seeds))
+        self.n_models_ = sum(member.n_models for member in members)
+        fused = LabelSum(members, np.full(len(members), 1.0 / len(members)), learner, self.vote)
+        if self._wants_honest_scores():
+            self.oob_decision_function_ = fused.left_out_scores(Y.shape)
         self._adopt(fused)
+
+    @cached_property
+    def estimators_(self) -> list[HOMERClassifier]:
+        """The fitted HOMERs, as estimators of their own."""
+        check_is_fitted(self)
+        return wrap_homers(self)
 
     def with_vote(self, vote: str) -> Self:
         """Give a copy that combines the same trained HOMERs in another way.

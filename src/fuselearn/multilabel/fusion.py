@@ -1,138 +1,178 @@
-"""The weighted sum of components' label scores, and the classifiers that it is the trained form of."""
+"""The weighted sum of multi-label models: what every trained multi-label ensemble of this room comes down to."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
 
-from fuselearn.multilabel.base import MultilabelClassifier, Scores, Weights
-from fuselearn.multilabel.resampling import count_votes
+from fuselearn.sensors import Learner
 
-Indices = npt.NDArray[np.int64]
+Indices = npt.NDArray[np.integer]
+Scores = npt.NDArray[np.float64]
+Weights = npt.NDArray[np.float64]
 
 
-class LabelComponent(Protocol):
-    """A trained multi-label model."""
+class LabelModel(Protocol):
+    """A trained multi-label model, such as a chain, a label powerset or a hierarchy."""
 
-    def scores(self, rows: Any = None, only: Indices | None = None) -> Scores:
-        """Return what filters blend: scores above 0.5 for the labels that the model chooses.
+    def probabilities(self, rows: Any = None, only: Indices | None = None) -> Scores:
+        """Return the probability of each label.
 
-        They are those of the training samples, or of new ones that the sensor has prepared.
+        Parameters
+        ----------
+        rows : what ``Learner.prepare`` returned, optional
+            By default, the training samples.
+        only : int array of shape (n_asked,), optional
+            Which of the samples to answer for; all by default.
+
+        Returns
+        -------
+        array of shape (n_asked, n_labels)
         """
         ...
 
-    def probabilities(self, rows: Any = None, only: Indices | None = None) -> Scores:
-        """Return the probabilities of the labels, for the same samples."""
-        ...
-
-    @property
-    def left_out(self) -> Indices:
-        """The training rows that the component has not seen."""
+    def scores(self, rows: Any = None, only: Indices | None = None) -> Scores:
+        """Return scores above 0.5 for the labels that the model chooses, for the same samples."""
         ...
 
     def unbind(self) -> None:
-        """Let go of the training data."""
-        ...
-
-
-class LabelSensor(Protocol):
-    """Rows and their labels bound to a way of learning; how it is measured differs."""
-
-    def prepare(self, X: Any) -> Any:
-        """Check new rows and bring them into the form that components take."""
-        ...
-
-    def unbind(self) -> None:
-        """Let go of the training data."""
+        """Release the training data."""
         ...
 
 
 class LabelSum:
-    """Sum the label scores of components, each times its coefficient.
+    """Sum what multi-label models say, each times its coefficient.
 
     Parameters
     ----------
-    components : sequence of LabelComponent
-    coefficients : array of shape (n_components,)
-    sensor : LabelSensor
-        What the components come from.
+    members : sequence of LabelModel
+    coefficients : array of shape (n_members,)
+    learner : Learner
+        What prepares new samples.
     vote : {"probability", "score", "class"}
-        Whether a component counts with its probabilities, with its scores, or with 1 for each score above 0.5 and 0 for
+        Whether a member counts with its probabilities, with its scores, or with 1 for each score above 0.5 and 0 for
         others.
+    divisor : float or array of shape (n_labels,)
+        By which the sum is divided: with coefficients of 1, the number of votes makes it a mean, whose ties are exact.
     """
 
     def __init__(
-        self, components: Sequence[Any], coefficients: Weights, sensor: LabelSensor, vote: str = "probability"
+        self,
+        members: Sequence[Any],
+        coefficients: Weights,
+        learner: Learner,
+        vote: str = "probability",
+        divisor: float | Weights = 1.0,
     ) -> None:
-        self.components = components
+        self.members = members
         self.coefficients = coefficients
-        self.sensor = sensor
+        self.learner = learner
         self.vote = vote
+        self.divisor = divisor
+
+    @classmethod
+    def of_one(cls, model: LabelModel, learner: Learner) -> LabelSum:
+        """Return the sum that is a single model."""
+        return cls([model], np.ones(1), learner)
 
     def voting(self, vote: str) -> LabelSum:
-        """Return the sum of the same components with another kind of vote."""
-        return LabelSum(self.components, self.coefficients, self.sensor, vote)
+        """Return the sum of the same members with another kind of vote."""
+        return LabelSum(self.members, self.coefficients, self.learner, vote, self.divisor)
+
+    def deciding(self) -> LabelSum:
+        """Return the sum that says which labels the members choose by themselves."""
+        return self.voting("score") if self.vote == "probability" else self
 
     def scores(self, X: Any, n_jobs: int | None = None) -> Scores:
-        """Give the sum for each row of a checked table."""
+        """Return the sum for each sample of a checked table."""
         answers = self.answers(X, n_jobs)
         total = self.coefficients[0] * next(answers)
         for coefficient, scores in zip(self.coefficients[1:], answers, strict=True):
             total += coefficient * scores
-        return total
+        return total / self.divisor
 
     def answers(self, X: Any, n_jobs: int | None = None) -> Iterator[Scores]:
-        """Give what one component after the other says about the rows of a checked table."""
-        rows, only = self.sensor.prepare(X), np.arange(X.shape[0])
+        """Return what one member after the other says about the samples of a checked table."""
+        rows = self.learner.prepare(X)
+        if len(self.members) == 1:
+            return iter([ask(self.members[0], self.vote, rows)])
         answers: Iterator[Scores] = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
-            delayed(self._ask)(component, rows, only) for component in self.components
+            delayed(ask)(member, self.vote, rows) for member in self.members
         )
         return answers
 
-    def _ask(self, component: LabelComponent, rows: Any, only: Indices) -> Scores:
-        if self.vote == "probability":
-            return component.probabilities(rows, only)
-        return count_votes(component.scores(rows, only), self.vote)
-
     def left_out_scores(self, shape: tuple[int, ...]) -> Scores:
-        """Sum up for each training row what the components say that have not seen it; NaN if all have.
+        """Sum up for each training sample what the members say that have not seen it; NaN if all have.
 
-        The coefficients of the components that answer are brought to a sum of one.
+        The coefficients of the members that answer are brought to a sum of one.
         """
         total, weights = np.zeros(shape), np.zeros(shape[0])
-        for component, coefficient in zip(self.components, self.coefficients, strict=True):
-            rows = component.left_out
-            total[rows] += coefficient * self._ask(component, None, rows)
+        for member, coefficient in zip(self.members, self.coefficients, strict=True):
+            rows = member.left_out
+            total[rows] += coefficient * ask(member, self.vote, None, rows)
             weights[rows] += coefficient
         # The quotient may leave the interval from 0 to 1 by a rounding error.
         return np.clip(total / np.where(weights > 0.0, weights, np.nan)[:, None], 0.0, 1.0)
 
+    def unbind(self) -> None:
+        """Release the training data."""
+        for member in self.members:
+            member.unbind()
+        self.learner.unbind()
 
-class FusedClassifier(MultilabelClassifier):
-    """A multi-label classifier that is a weighted sum of components.
 
-    Subclasses train components and hand them to ``_adopt``; ensembles that leave rows out hand the sum to
-    ``_keep_left_out`` before.
-    """
+def ask(model: LabelModel, vote: str, rows: Any = None, only: Indices | None = None) -> Scores:
+    """Return a model's probabilities, its scores, or its votes for the labels that it chooses."""
+    if vote == "probability":
+        return model.probabilities(rows, only)
+    scores = model.scores(rows, only)
+    return (scores > 0.5).astype(np.float64) if vote == "class" else scores
 
-    n_jobs: int | None
-    _fused_: LabelSum
 
-    def _keep_left_out(self, fused: LabelSum, shape: tuple[int, ...]) -> None:
-        """Keep what components say about rows that they have not seen, if the decision rule wants to know."""
-        if self._wants_honest_scores():
-            self.oob_decision_function_ = fused.left_out_scores(shape)
+class OnSomeFeatures(NamedTuple):
+    """A model that sees some of the features."""
 
-    def _adopt(self, fused: LabelSum) -> None:
-        """Keep trained components without the training data."""
-        for component in fused.components:
-            component.unbind()
-        fused.sensor.unbind()
-        self._fused_ = fused
+    model: Any
+    learner: Learner
+    """What chooses the features of prepared rows."""
 
-    def _label_scores(self, X: Any) -> Scores:
-        return self._fused_.scores(X, self.n_jobs)
+    def probabilities(self, rows: Any = None, only: Indices | None = None) -> Scores:
+        """Return the probability of each label."""
+        return self.model.probabilities(None if rows is None else self.learner.adapt(rows), only)
+
+    def scores(self, rows: Any = None, only: Indices | None = None) -> Scores:
+        """Return scores above 0.5 for the labels that the model chooses."""
+        return self.model.scores(None if rows is None else self.learner.adapt(rows), only)
+
+    def unbind(self) -> None:
+        """Release the training data."""
+        self.model.unbind()
+
+
+class OfSomeLabels(NamedTuple):
+    """A model that knows some of the labels; for the others it says 0."""
+
+    model: Any
+    labels: Indices
+    n_labels: int
+
+    def probabilities(self, rows: Any = None, only: Indices | None = None) -> Scores:
+        """Return the probability of each label."""
+        return self._spread(self.model.probabilities(rows, only))
+
+    def scores(self, rows: Any = None, only: Indices | None = None) -> Scores:
+        """Return scores above 0.5 for the labels that the model chooses."""
+        return self._spread(self.model.scores(rows, only))
+
+    def unbind(self) -> None:
+        """Release the training data."""
+        self.model.unbind()
+
+    def _spread(self, scores: Scores) -> Scores:
+        spread = np.zeros((len(scores), self.n_labels))
+        spread[:, self.labels] = scores
+        return spread

@@ -8,51 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from fuselearn._parameters import check_choice, check_flag, check_whole_number, count_threads
-from fuselearn.ensembles.cart import CARTClassifier
-from fuselearn.multilabel.base import Labels, ReductionClassifier, Scores, Weights
-from fuselearn.multilabel.fusion import FusedClassifier, LabelSum
+from fuselearn._parameters import check_choice, check_flag, check_whole_number
+from fuselearn.multilabel.base import Labels, MultilabelClassifier, Weights
+from fuselearn.multilabel.fusion import LabelSum
 from fuselearn.multilabel.hierarchy import describe_hierarchy, draw_hierarchy
-from fuselearn.multilabel.homer_sensor import HOMERSensor, HOMERSettings
+from fuselearn.multilabel.homer_model import HOMERSettings, train_homer
 from fuselearn.multilabel.label_clustering import CLUSTERINGS
+from fuselearn.sensors import Learner, count_all_samples
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class HOMERBase(FusedClassifier, ReductionClassifier):
-    """What a HOMER and ensembles of HOMERs share."""
-
-    any_label: bool
-    _own_decision = "path"
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_flag("any_label", self.any_label)
-
-    def _deciding_scores(self, X: Any) -> Scores:
-        fused = self._fused_.voting("score") if self._fused_.vote == "probability" else self._fused_
-        return fused.scores(X, self.n_jobs)
-
-    def _bind_homer(self, X: Any, Y: Labels) -> HOMERSensor:
-        """Bind the table and its labels for HOMERs, whose nodes are then trained side by side.
-
-        Classifiers of scikit-learn hold the interpreter's lock: of those, the labels of a node are trained side by
-        side, in processes.
-        """
-        n_threads = count_threads(self.n_jobs)
-        holds_lock = not (self.estimator is None or isinstance(self.estimator, str | CARTClassifier))
-        learner = self._bind(X, n_threads=n_threads if holds_lock else 1)
-        return HOMERSensor(learner, Y, any_label=self.any_label, n_threads=1 if holds_lock else n_threads)
-
-    @property
-    def n_models_(self) -> int:
-        """Number of two-class models that were trained, those for calibration not counted."""
-        check_is_fitted(self)
-        return sum(component.n_models for component in self._fused_.components)
-
-
-class HOMERClassifier(HOMERBase):
+class HOMERClassifier(MultilabelClassifier):
     """A tree of label groups with a two-class model for each group.
 
     The root holds all labels. Each node divides its labels into ``n_clusters`` groups, so that labels which occur
@@ -74,8 +42,8 @@ class HOMERClassifier(HOMERBase):
     Parameters
     ----------
     estimator : classifier, "tree" or None, default=None
-        Base learner. None means the SVM engine, "tree" the CART engine with the settings of ``CARTClassifier()``; any
-        scikit-learn classifier is cloned for each meta-label.
+        Base learner. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``; these and others of their kind share
+        one bound table. Any other scikit-learn classifier is cloned for each meta-label.
     clustering : {"balanced", "kmeans", "random"}, default="balanced"
         How labels are divided: by k-means into clusters of at most the same size, by k-means from one random start, or
         by chance. Points are the columns of Y.
@@ -84,15 +52,6 @@ class HOMERClassifier(HOMERBase):
     any_label : bool, default=True
         Whether a model tells rows that have any label from those without. Otherwise rows without labels are not used,
         as in utiml, and probabilities are those of rows that have labels.
-    C : float, default=1.0
-        Cost of the SVM engine, as are the next four.
-    kernel : {"rbf", "linear"}, default="rbf"
-    gamma : float or None, default=None
-        None means one over the number of columns.
-    probability : {"platt", "logistic", "sign"}, default="platt"
-        Probabilities by Platt's method on cross-validated margins, by a logistic of the margin, or 0 and 1.
-    scaling : {"standard", "minmax", None}, default="standard"
-        How columns are brought to the same scale.
     decision : float, str or rule, default="path"
         How rows get labels: "path" means those to which they go down the hierarchy; or probabilities become labels by a
         threshold or another rule of :mod:`fuselearn.multilabel.decisions`.
@@ -106,6 +65,8 @@ class HOMERClassifier(HOMERBase):
     labels_ : array of shape (n_labels,)
         Names of the labels: the columns of a frame, otherwise 0, 1, ...
     n_labels_ : int
+    n_models_ : int
+        Two-class models that were trained, those for calibration not counted.
     classes_ : list of arrays
         For each label its values, 0 and 1, as scikit-learn's tools expect it.
     n_features_in_ : int
@@ -144,11 +105,6 @@ class HOMERClassifier(HOMERBase):
         clustering: str = "balanced",
         n_clusters: int = 3,
         any_label: bool = True,
-        C: float = 1.0,
-        kernel: str = "rbf",
-        gamma: float | None = None,
-        probability: str = "platt",
-        scaling: str | None = "standard",
         decision: Any = "path",
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -157,17 +113,14 @@ class HOMERClassifier(HOMERBase):
         self.clustering = clustering
         self.n_clusters = n_clusters
         self.any_label = any_label
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.probability = probability
-        self.scaling = scaling
         self.decision = decision
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    _own_decision = "path"
+
     def _check_parameters(self) -> None:
-        super()._check_parameters()
+        check_flag("any_label", self.any_label)
         check_choice("clustering", self.clustering, tuple(CLUSTERINGS))
         check_whole_number("n_clusters", self.n_clusters, 2)
 
@@ -178,11 +131,13 @@ class HOMERClassifier(HOMERBase):
                 "of its own, as in binary relevance.",
                 stacklevel=4,
             )
-        counts, weights = self._count_rows(weights, len(Y))
-        sensor = self._bind_homer(X, Y)
-        settings = HOMERSettings(self.clustering, self.n_clusters, self._settings())
-        component = sensor.measure(counts, int(rng.integers(2**62)), settings, weights=weights)
-        self._adopt(LabelSum([component], np.ones(1), sensor))
+        learner, n_threads = bind_for_nodes(self, X)
+        counts, weights = count_all_samples(weights, len(Y), copies=learner.counts_copies)
+        settings = HOMERSettings(self.clustering, self.n_clusters, self.any_label, {})
+        seed = int(rng.integers(2**62))
+        model = train_homer(learner, Y, counts, seed, settings, weights=weights, n_threads=n_threads)
+        self.n_models_ = model.n_models
+        self._adopt(LabelSum.of_one(model, learner))
 
     def export_text(self) -> str:
         """Write the hierarchy of labels as text, a line per group.
@@ -219,4 +174,18 @@ class HOMERClassifier(HOMERBase):
 
     def _hierarchy(self) -> Any:
         check_is_fitted(self)
-        return self._fused_.components[0].hierarchy
+        return self._fused_.members[0].hierarchy
+
+
+def bind_for_nodes(estimator: MultilabelClassifier, X: Any) -> tuple[Learner, int]:
+    """Bind a table for HOMERs, whose nodes are then trained side by side; return the number of threads for that, too.
+
+    Classifiers of scikit-learn hold the interpreter's lock: of those, the labels of a node are trained side by side, in
+    processes.
+    """
+    learner = estimator._bind(X)
+    n_threads = learner.n_threads
+    if learner.prefer == "processes":
+        return learner, 1
+    learner.n_threads = 1
+    return learner, n_threads

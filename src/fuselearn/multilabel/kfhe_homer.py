@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
 
-from fuselearn.multilabel.base import Labels, Weights
-from fuselearn.multilabel.homer_ensemble import HOMEREnsemble
-from fuselearn.multilabel.homer_sensor import HOMERComponent, HOMERSensor
-from fuselearn.multilabel.kfhe_multilabel import FilteredClassifier
+from fuselearn.multilabel.base import Labels, MultilabelClassifier, Weights
+from fuselearn.multilabel.filtering import Counts, LabelFilterTrace, check_filtering, fit_filtered
+from fuselearn.multilabel.homer import HOMERClassifier, bind_for_nodes
+from fuselearn.multilabel.homer_ensemble import check_variety, make_variety, wrap_homers
+from fuselearn.multilabel.homer_model import HOMERModel, train_homer
 
-Counts = npt.NDArray[np.int32]
 
-
-class KFHEHOMERClassifier(FilteredClassifier, HOMEREnsemble):
+class KFHEHOMERClassifier(LabelFilterTrace, MultilabelClassifier):
     """An ensemble in which a Kalman filter fuses HOMERs of random shape, each a noisy measurement of the ideal one.
 
     With y the estimate of the training rows' label scores, P its variance and h_t the t-th HOMER, whose scores are
@@ -36,8 +36,8 @@ class KFHEHOMERClassifier(FilteredClassifier, HOMEREnsemble):
     Parameters
     ----------
     estimator : classifier, "tree" or None, default=None
-        Base learner. None means the SVM engine, "tree" the CART engine with the settings of ``CARTClassifier()``; any
-        scikit-learn classifier is cloned for each meta-label.
+        Base learner. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``; these and others of their kind share
+        one bound table. Any other scikit-learn classifier is cloned for each meta-label.
     n_estimators : int, default=100
         Most HOMERs to train after the first one.
     clusterings : sequence of {"balanced", "kmeans", "random"}, default=("balanced", "kmeans", "random")
@@ -45,17 +45,10 @@ class KFHEHOMERClassifier(FilteredClassifier, HOMEREnsemble):
     any_label : bool, default=True
         Whether each HOMER has a model that tells rows with any label from those without. Otherwise rows without labels
         are not used, as in the paper.
-    kernels : sequence of {"rbf", "linear"}, default=("rbf", "linear")
-        The kernels of the SVM engine to choose from.
-    C : float, default=1.0
-        Cost of the SVM engine, as are the next three.
-    gamma : float, dict or None, default=None
-        Factor of both kernels, exp(-gamma |x - z|^2) and gamma x.z, or of each by its name. None means one over the
-        number of columns.
-    probability : {"platt", "logistic", "sign"}, default="platt"
-        Probabilities by Platt's method on cross-validated margins, by a logistic of the margin, or 0 and 1.
-    scaling : {"standard", "minmax", None}, default="standard"
-        How columns are brought to the same scale.
+    varied : dict, list of dict or None, default=None
+        Parameters of the base learner that differ between HOMERs, with the values to choose from, as for scikit-learn's
+        ``ParameterGrid``: each HOMER takes one of the combinations at random. None means
+        ``{"kernel": ["rbf", "linear"]}`` if ``estimator`` is None, and nothing otherwise.
     max_samples : int or float, default=2.0
         Rows drawn for each HOMER, as a number or as a multiple of all rows.
     weighting : {"exponential", "linear"}, default="exponential"
@@ -79,6 +72,8 @@ class KFHEHOMERClassifier(FilteredClassifier, HOMEREnsemble):
     labels_ : array of shape (n_labels,)
         Names of the labels: the columns of a frame, otherwise 0, 1, ...
     n_labels_ : int
+    n_models_ : int
+        Two-class models that were trained, those for calibration not counted.
     classes_ : list of arrays
         For each label its values, 0 and 1, as scikit-learn's tools expect it.
     n_features_in_ : int
@@ -134,11 +129,7 @@ class KFHEHOMERClassifier(FilteredClassifier, HOMEREnsemble):
         *,
         clusterings: Sequence[str] = ("balanced", "kmeans", "random"),
         any_label: bool = True,
-        kernels: Sequence[str] = ("rbf", "linear"),
-        C: float = 1.0,
-        gamma: float | Mapping[str, float] | None = None,
-        probability: str = "platt",
-        scaling: str | None = "standard",
+        varied: Any = None,
         max_samples: int | float = 2.0,
         weighting: str = "exponential",
         reset: bool = True,
@@ -151,11 +142,7 @@ class KFHEHOMERClassifier(FilteredClassifier, HOMEREnsemble):
         self.n_estimators = n_estimators
         self.clusterings = clusterings
         self.any_label = any_label
-        self.kernels = kernels
-        self.C = C
-        self.gamma = gamma
-        self.probability = probability
-        self.scaling = scaling
+        self.varied = varied
         self.max_samples = max_samples
         self.weighting = weighting
         self.reset = reset
@@ -164,11 +151,28 @@ class KFHEHOMERClassifier(FilteredClassifier, HOMEREnsemble):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _bind_sensor(self, X: Any, Y: Labels) -> HOMERSensor:
-        return self._bind_homer(X, Y)
+    _own_decision = "path"
 
-    def _train_first(self, sensor: HOMERSensor, counts: Counts, weights: Weights | None, seed: int) -> HOMERComponent:
-        return sensor.measure(counts, seed, self._variety().choose_first(seed), weights=weights)
+    def _check_parameters(self) -> None:
+        check_variety(self)
+        check_filtering(self)
 
-    def _train_next(self, sensor: HOMERSensor, counts: Counts, seed: int) -> HOMERComponent:
-        return sensor.measure(counts, seed, self._variety().choose(seed))
+    def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
+        learner, n_threads = bind_for_nodes(self, X)
+        variety = make_variety(self)
+
+        def train_first(counts: Counts, weights: Weights | None, seed: int) -> HOMERModel:
+            chosen = variety.choose_first(seed)
+            return train_homer(learner, Y, counts, seed, chosen, weights=weights, n_threads=n_threads)
+
+        def train_next(counts: Counts, seed: int) -> HOMERModel:
+            return train_homer(learner, Y, counts, seed, variety.choose(seed), n_threads=n_threads)
+
+        fit_filtered(self, learner, train_first, train_next, Y, weights, rng)
+        self.n_models_ = sum(member.n_models for member in self._fused_.members)
+
+    @cached_property
+    def estimators_(self) -> list[HOMERClassifier]:
+        """The fitted HOMERs, as estimators of their own."""
+        check_is_fitted(self)
+        return wrap_homers(self)

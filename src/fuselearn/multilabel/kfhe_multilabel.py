@@ -2,128 +2,21 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator
-from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._messages import show
-from fuselearn._parameters import check_choice, check_flag, check_number, check_whole_number, count_draws
-from fuselearn._validation import validate_rows
-from fuselearn.ensembles.filtering import FilterTrace, Truth, closed_form_coefficients, train_kfhe
-from fuselearn.multilabel.base import Labels, Scores, Weights
-from fuselearn.multilabel.estimator_sensor import EstimatorLabelSensor
-from fuselearn.multilabel.fusion import FusedClassifier, LabelComponent, LabelSum
+from fuselearn.multilabel.base import Labels, MultilabelClassifier, Weights
+from fuselearn.multilabel.filtering import Counts, LabelFilterTrace, check_filtering, fit_filtered
+from fuselearn.multilabel.label_learner import MultilabelComponent, MultilabelLearner
 from fuselearn.multilabel.pct_forest import PCTForestClassifier
-from fuselearn.sensors.sampling import draw_counts
-
-Counts = npt.NDArray[np.int32]
-
-# Hamming loss of a model that knows nothing.
-GUESSING_LOSS = 0.5
 
 
-@dataclass(frozen=True)
-class LabelTruth(Truth):
-    """The true labels of the training samples; scores above 0.5 mean the label.
-
-    Examples
-    --------
-    >>> truth = LabelTruth(np.array([0.5, 0.5]), np.array([[True, False], [True, False]]))
-    >>> truth.losses(np.array([[0.9, 0.5], [0.2, 0.8]]))
-    array([0., 1.])
-    """
-
-    labels: npt.NDArray[np.bool_]
-
-    def losses(self, scores: Scores) -> Weights:
-        """Return for each sample the share of labels that are wrong."""
-        return np.mean((scores > 0.5) != self.labels, axis=1)
-
-
-class FilteredClassifier(FilterTrace, FusedClassifier):
-    """A multi-label ensemble that is trained by the two Kalman filters of KFHE.
-
-    Subclasses bind the data (``_bind_sensor``) and train components on it (``_train_first``, ``_train_next``).
-    """
-
-    n_estimators: int
-    max_samples: int | float
-    weighting: str
-    reset: bool
-    process_noise: float
-    coefficients_: npt.NDArray[np.float64]
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_whole_number("n_estimators", self.n_estimators, 1)
-        count_draws(self.max_samples, 1)
-        check_choice("weighting", self.weighting, ("exponential", "linear"))
-        check_flag("reset", self.reset)
-        check_number("process_noise", self.process_noise, 0.0)
-
-    def _bind_sensor(self, X: Any, Y: Labels) -> Any:
-        """Bind the data to what the components are trained by."""
-        raise TypeError("Estimators define this.")
-
-    def _train_first(self, sensor: Any, counts: Counts, weights: Weights | None, seed: int) -> LabelComponent:
-        """Train the component that gives the first estimate, on all rows."""
-        raise TypeError("Estimators define this.")
-
-    def _train_next(self, sensor: Any, counts: Counts, seed: int) -> LabelComponent:
-        """Train a component on a sample."""
-        raise TypeError("Estimators define this.")
-
-    def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
-        n_rows = len(Y)
-        sensor = self._bind_sensor(X, Y)
-        shares = np.full(n_rows, 1.0 / n_rows) if weights is None else weights / weights.sum()
-        seeds = rng.integers(2**62, size=self.n_estimators + 1).tolist()
-        n_draws = count_draws(self.max_samples, n_rows)
-        truth = LabelTruth(shares, Y > 0)
-        run = train_kfhe(
-            self._train_first(sensor, *self._count_rows(weights, n_rows), seeds[0]),
-            lambda weights, seed: self._train_next(sensor, draw_counts(seed, weights, n_draws), seed),
-            truth,
-            seeds[1:],
-            linear=self.weighting == "linear",
-            guessing_error=GUESSING_LOSS if self.reset else math.inf,
-            process_noise=self.process_noise,
-        )
-        self._keep_trace(run, truth)
-        self.coefficients_ = closed_form_coefficients(self.gains_)
-        self._keep_left_out(LabelSum(run.models[1:], self.coefficients_[1:], sensor), Y.shape)
-        self._adopt(LabelSum(run.models, self.coefficients_, sensor))
-
-    def staged_predict_proba(self, X: Any) -> Iterator[Scores]:
-        """Predict label scores after the first classifier and after each measurement.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or frame of shape (n_rows, n_columns)
-
-        Yields
-        ------
-        array of shape (n_rows, n_labels)
-            In all ``n_iter_ + 1`` of them; the last one is what ``predict_proba`` gives.
-        """
-        check_is_fitted(self)
-        answers = self._fused_.answers(validate_rows(self, X, reset=False), self.n_jobs)
-        estimate = self._bound_scores(next(answers))
-        yield estimate
-        for gain, scores in zip(self.gains_, answers, strict=True):
-            estimate = self._bound_scores((1.0 - gain / 2) * estimate + gain / 2 * scores)
-            yield estimate
-
-
-class KFHEMultilabelClassifier(FilteredClassifier):
+class KFHEMultilabelClassifier(LabelFilterTrace, MultilabelClassifier):
     """An ensemble in which a Kalman filter fuses multi-label classifiers, each a noisy measurement of the ideal one.
 
     With y the estimate of the training rows' label scores, P its variance and h_t the t-th classifier,
@@ -230,37 +123,27 @@ class KFHEMultilabelClassifier(FilteredClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn what the estimator can take."""
-        tags = super().__sklearn_tags__()
-        if isinstance(self._base_estimator(), BaseEstimator):  # anything else is refused by fit
-            base = get_tags(self._base_estimator())
-            tags.input_tags.allow_nan = base.input_tags.allow_nan
-            tags.input_tags.sparse = base.input_tags.sparse
-        return tags
-
     def _base_estimator(self) -> Any:
         if self.estimator is not None:
             return self.estimator
         return PCTForestClassifier(1, bootstrap=False, max_features=None, min_samples_split=20)
 
     def _check_parameters(self) -> None:
-        super()._check_parameters()
+        check_filtering(self)
         base = self._base_estimator()
         if not (hasattr(base, "get_params") and hasattr(base, "fit") and hasattr(base, "predict")):
             raise TypeError(f"estimator must be a multi-label classifier or None, not {show(base)}.")
 
-    def _bind_sensor(self, X: Any, Y: Labels) -> EstimatorLabelSensor:
-        return EstimatorLabelSensor(X, Y, self._base_estimator())
+    def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
+        learner = MultilabelLearner(X, self._base_estimator())
 
-    def _train_first(self, sensor: Any, counts: Counts, weights: Weights | None, seed: int) -> LabelComponent:
-        return sensor.measure(counts, seed, weights=weights)
+        def train(counts: Counts, seed: int, weights: Weights | None = None) -> MultilabelComponent:
+            return learner.train(Y, counts, seed, weights=weights)
 
-    def _train_next(self, sensor: Any, counts: Counts, seed: int) -> LabelComponent:
-        return sensor.measure(counts, seed)
+        fit_filtered(self, learner, lambda counts, weights, seed: train(counts, seed, weights), train, Y, weights, rng)
 
     @cached_property
     def estimators_(self) -> list[Any]:
         """The fitted classifiers; None for one whose sample had constant labels only."""
         check_is_fitted(self)
-        return [component.model for component in self._fused_.components]
+        return [member.model for member in self._fused_.members]

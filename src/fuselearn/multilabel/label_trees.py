@@ -10,14 +10,14 @@ import numpy.typing as npt
 from fuselearn._parameters import count_threads
 from fuselearn.engines.tree import Tree, leaf_rows, pack_forest, stack_trees, sum_leaf_values, unstack_trees
 from fuselearn.multilabel.base import MultilabelClassifier, Scores
-from fuselearn.multilabel.learners.tree import as_table
 from fuselearn.sensors import TableCoder
+from fuselearn.sensors.tree import as_table
 
 
 class LabelTreesClassifier(MultilabelClassifier):
     """A multi-label classifier that sums up what the leaves say that a row reaches, one leaf per tree.
 
-    Subclasses set ``_coder_``, hand their trees to ``_adopt``, and write ``_node_values``.
+    Subclasses set ``_coder_``, hand their trees to ``_keep_trees``, and write ``_node_values``.
     """
 
     _coder_: TableCoder
@@ -27,7 +27,7 @@ class LabelTreesClassifier(MultilabelClassifier):
         """Give what a tree adds to the sum for rows that end in each node, label by label."""
         raise TypeError("Estimators define this.")
 
-    def _adopt(self, trees: list[Tree]) -> None:
+    def _keep_trees(self, trees: list[Tree]) -> None:
         """Keep grown trees, laid out for prediction."""
         self._trees_ = trees
         if trees:
@@ -50,7 +50,7 @@ class LabelTreesClassifier(MultilabelClassifier):
         """Become the model of a copy or a file."""
         super().__setstate__(state)
         if state.get("_trees_"):
-            self._adopt(unstack_trees(state["_trees_"], self._coder_.n_categories_))
+            self._keep_trees(unstack_trees(state["_trees_"], self._coder_.n_categories_))
 
 
 def sum_impurity_decreases(tree: Tree, n_features: int) -> npt.NDArray[np.float64]:

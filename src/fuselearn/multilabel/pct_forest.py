@@ -30,10 +30,10 @@ from fuselearn.engines.tree import (
     lay_out_columns,
 )
 from fuselearn.ensembles.cart import CATEGORY_RULES
-from fuselearn.multilabel.base import Labels, Scores, Weights, count_all_rows
+from fuselearn.multilabel.base import Labels, Scores, Weights
 from fuselearn.multilabel.label_trees import LabelTreesClassifier, scale_rows, sum_impurity_decreases
-from fuselearn.multilabel.learners.tree import as_table
-from fuselearn.sensors import TableCoder, draw_counts
+from fuselearn.sensors import TableCoder, count_all_samples, draw_counts
+from fuselearn.sensors.tree import as_table
 
 
 class PCTForestClassifier(LabelTreesClassifier):
@@ -189,7 +189,7 @@ class PCTForestClassifier(LabelTreesClassifier):
         )
         if self.bootstrap:
             self.oob_decision_function_ = _out_of_bag(trees, samples, columns, Y.shape)
-        self._adopt(trees)
+        self._keep_trees(trees)
 
     @cached_property
     def feature_importances_(self) -> npt.NDArray[np.float64]:
@@ -217,7 +217,7 @@ def _samples(
 ) -> list[Sample]:
     """Draw how often each row takes part in each tree."""
     if not forest.bootstrap:
-        return [count_all_rows(weights, n_rows)] * forest.n_estimators
+        return [count_all_samples(weights, n_rows)] * forest.n_estimators
     chances = np.ones(n_rows) if weights is None else weights
     n_draws = count_draws(forest.max_samples, n_rows)
     seeds = rng.integers(2**62, size=forest.n_estimators)

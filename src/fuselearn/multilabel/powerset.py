@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn.multilabel.base import Labels, ReductionClassifier, Scores, Weights
-from fuselearn.multilabel.learners import Block, Learner
+from fuselearn.multilabel.base import Labels, MultilabelClassifier, Scores, Weights
+from fuselearn.multilabel.fusion import LabelSum
+from fuselearn.sensors import Component, Learner, count_all_samples, list_classes
 
 Counts = npt.NDArray[np.int32]
 Indices = npt.NDArray[np.integer]
 
 
-class LabelPowersetClassifier(ReductionClassifier):
+class LabelPowersetClassifier(MultilabelClassifier):
     """One multi-class model whose classes are the distinct label sets of the training rows.
 
     The probability that row x has label j is that of all sets with the label,
@@ -26,18 +27,8 @@ class LabelPowersetClassifier(ReductionClassifier):
     Parameters
     ----------
     estimator : classifier, "tree" or None, default=None
-        Base learner. None means the SVM engine, with a machine for each set against all others, whose probabilities
-        are coupled; "tree" the CART engine with the settings of ``CARTClassifier()``; any other
-        scikit-learn classifier is trained on the numbers of the sets.
-    C : float, default=1.0
-        Cost of the SVM engine, as are the next four.
-    kernel : {"rbf", "linear"}, default="rbf"
-    gamma : float or None, default=None
-        None means one over the number of columns.
-    probability : {"platt", "logistic", "sign"}, default="platt"
-        Probabilities by Platt's method on cross-validated margins, by a logistic of the margin, or 0 and 1.
-    scaling : {"standard", "minmax"} or None, default="standard"
-        Whether columns are divided by their standard deviation, by their range, or not at all.
+        Base learner. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``; these and others of their kind share
+        one bound table. Any other scikit-learn classifier is trained on the numbers of the sets.
     decision : float, str or rule, default="set"
         How rows get labels: "set" means those of the most probable set; or probabilities of labels become labels by a
         threshold or another rule of :mod:`fuselearn.multilabel.decisions`.
@@ -96,21 +87,11 @@ class LabelPowersetClassifier(ReductionClassifier):
         self,
         estimator: Any = None,
         *,
-        C: float = 1.0,
-        kernel: str = "rbf",
-        gamma: float | None = None,
-        probability: str = "platt",
-        scaling: str | None = "standard",
         decision: Any = "set",
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
         self.estimator = estimator
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.probability = probability
-        self.scaling = scaling
         self.decision = decision
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -118,72 +99,62 @@ class LabelPowersetClassifier(ReductionClassifier):
     _own_decision = "set"
 
     def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
-        counts, weights = self._count_rows(weights, len(Y))
-        self._learner_ = self._bind(X)
-        seed = int(rng.integers(2**31))
-        self._model_ = self._train(self._learner_, Y, counts, seed, weights=weights, **self._settings())
-        self.label_sets_ = self._model_.sets
-        self._model_.unbind()
-        self._learner_.unbind()
-
-    def _train(self, learner: Learner, Y: Labels, counts: Counts, seed: int, **settings: Any) -> SetModel:
-        """Train a model over label sets on the rows drawn."""
-        return train_powerset(learner, Y, counts, seed, **settings)
-
-    def _label_scores(self, X: Any) -> Scores:
-        return self._model_.probabilities(self._learner_.prepare(X))
-
-    def _deciding_scores(self, X: Any) -> Scores:
-        return self._model_.labels(self._learner_.prepare(X))
+        learner = self._bind(X)
+        counts, weights = count_all_samples(weights, len(Y), copies=learner.counts_copies)
+        model = train_powerset(learner, Y, counts, int(rng.integers(2**31)), weights=weights)
+        self.label_sets_ = model.sets
+        self._adopt(LabelSum.of_one(model, learner))
 
 
 class SetModel:
     """A trained model over label sets, which answers for their labels."""
 
-    def __init__(self, block: Block, sets: Labels) -> None:
-        self.block = block
+    def __init__(self, component: Component, sets: Labels) -> None:
+        self.component = component
         self.sets = sets
 
-    def probabilities(self, rows: Any = None, *, only: Indices | None = None) -> Scores:
-        """Give the probability of each label.
-
-        Parameters
-        ----------
-        rows : what ``Learner.prepare`` gave, optional
-            By default, the training rows that the learner is bound to.
-        only : int array of shape (n_asked,), optional
-            Which of the rows to answer for; all by default.
-
-        Returns
-        -------
-        array of shape (n_asked, n_labels)
-        """
-        chances = self.block.probabilities(rows, only=only)
+    def probabilities(self, rows: Any = None, only: Indices | None = None) -> Scores:
+        """Return the probability of each label; see :class:`~fuselearn.multilabel.fusion.LabelModel`."""
+        chances = self.component.scores(rows, only=only)
         return np.minimum(chances @ self.sets.astype(np.float64), 1.0)  # a sum may pass 1 by rounding
 
-    def labels(self, rows: Any = None, *, only: Indices | None = None) -> Scores:
-        """Give the labels of the most probable set, of equally probable ones the first, for the same rows."""
-        return self.sets[self.block.probabilities(rows, only=only).argmax(axis=1)].astype(np.float64)
+    def scores(self, rows: Any = None, only: Indices | None = None) -> Scores:
+        """Return 1 for the labels of the most probable set, the first of equally probable ones, and 0 for others."""
+        return self.sets[self.component.scores(rows, only=only).argmax(axis=1)].astype(np.float64)
 
     def unbind(self) -> None:
-        """Let go of the training rows."""
-        self.block.unbind()
+        """Release the training data."""
+        self.component.unbind()
 
 
-def train_powerset(learner: Learner, Y: Labels, counts: Counts, seed: int, **settings: Any) -> SetModel:
-    """Train a model over the label sets of the rows drawn.
+def train_powerset(
+    learner: Learner, Y: Labels, counts: Counts, seed: int, *, weights: Weights | None = None
+) -> SetModel:
+    """Train a model over the label sets of the samples drawn.
 
     Parameters
     ----------
     learner : Learner
         It stays as it is.
-    Y : array of shape (n_rows, n_labels)
-    counts, seed, settings
-        As in ``Learner.train``; so are ``weights`` among the settings.
+    Y : array of shape (n_samples, n_labels)
+    counts, seed, weights
+        As in ``Learner.train``.
     """
     sets, numbers = find_label_sets(Y, counts)
-    classes = (numbers[:, None] == np.arange(len(sets))).astype(np.int8)
-    return SetModel(learner.train_classes(classes, counts, seed, labels=sets, **settings), sets)
+    return train_sets(learner, sets, numbers[:, None] == np.arange(len(sets)), counts, seed, weights=weights)
+
+
+def train_sets(
+    learner: Learner,
+    sets: Labels,
+    members: npt.NDArray[Any],
+    counts: Counts,
+    seed: int,
+    *,
+    weights: Weights | None = None,
+) -> SetModel:
+    """Train a model over label sets, of which each sample stands for any number, as ``members`` says."""
+    return SetModel(learner.train(list_classes(members, counts, sets), counts, seed, weights=weights), sets)
 
 
 def find_label_sets(Y: Labels, counts: Counts) -> tuple[Labels, npt.NDArray[np.intp]]:

@@ -8,12 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from fuselearn._parameters import check_whole_number
-from fuselearn.multilabel.base import Labels
-from fuselearn.multilabel.learners import Learner
-from fuselearn.multilabel.powerset import Counts, LabelPowersetClassifier, SetModel, find_label_sets
+from fuselearn.multilabel.base import Labels, MultilabelClassifier, Weights
+from fuselearn.multilabel.fusion import LabelSum
+from fuselearn.multilabel.powerset import Counts, SetModel, find_label_sets, train_sets
+from fuselearn.sensors import Learner, count_all_samples
 
 
-class PrunedSetsClassifier(LabelPowersetClassifier):
+class PrunedSetsClassifier(MultilabelClassifier):
     """A label powerset that learns frequent label sets only, and rare ones as their frequent subsets (PS).
 
     A set is frequent if at least ``min_count`` rows have it. A row with another set S learns, as a copy each, the first
@@ -25,23 +26,13 @@ class PrunedSetsClassifier(LabelPowersetClassifier):
     Parameters
     ----------
     estimator : classifier, "tree" or None, default=None
-        Base learner. None means the SVM engine, with a machine for each set against all others, whose probabilities
-        are coupled; "tree" the CART engine with the settings of ``CARTClassifier()``; any other
-        scikit-learn classifier is trained on the numbers of the sets.
+        Base learner. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``; these and others of their kind share
+        one bound table. Any other scikit-learn classifier is trained on the numbers of the sets.
     min_count : int, default=2
         Rows that a set needs to be kept. If no set has as many, the most frequent ones are kept. With 1, the model is
         a label powerset.
     n_subsets : int, default=2
         Most subsets that a row with a rare set stands for; 0 leaves such rows out.
-    C : float, default=1.0
-        Cost of the SVM engine, as are the next four.
-    kernel : {"rbf", "linear"}, default="rbf"
-    gamma : float or None, default=None
-        None means one over the number of columns.
-    probability : {"platt", "logistic", "sign"}, default="platt"
-        Probabilities by Platt's method on cross-validated margins, by a logistic of the margin, or 0 and 1.
-    scaling : {"standard", "minmax"} or None, default="standard"
-        Whether columns are divided by their standard deviation, by their range, or not at all.
     decision : float, str or rule, default="set"
         How rows get labels: "set" means those of the most probable set; or probabilities of labels become labels by a
         threshold or another rule of :mod:`fuselearn.multilabel.decisions`.
@@ -96,37 +87,29 @@ class PrunedSetsClassifier(LabelPowersetClassifier):
         *,
         min_count: int = 2,
         n_subsets: int = 2,
-        C: float = 1.0,
-        kernel: str = "rbf",
-        gamma: float | None = None,
-        probability: str = "platt",
-        scaling: str | None = "standard",
         decision: Any = "set",
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        super().__init__(
-            estimator,
-            C=C,
-            kernel=kernel,
-            gamma=gamma,
-            probability=probability,
-            scaling=scaling,
-            decision=decision,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
+        self.estimator = estimator
         self.min_count = min_count
         self.n_subsets = n_subsets
+        self.decision = decision
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    _own_decision = "set"
 
     def _check_parameters(self) -> None:
-        super()._check_parameters()
         check_pruning(self.min_count, self.n_subsets)
 
-    def _train(self, learner: Learner, Y: Labels, counts: Counts, seed: int, **settings: Any) -> SetModel:
-        return train_pruned_sets(
-            learner, Y, counts, seed, min_count=self.min_count, n_subsets=self.n_subsets, **settings
-        )
+    def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
+        learner = self._bind(X)
+        counts, weights = count_all_samples(weights, len(Y), copies=learner.counts_copies)
+        pruning = {"min_count": self.min_count, "n_subsets": self.n_subsets}
+        model = train_pruned_sets(learner, Y, counts, int(rng.integers(2**31)), weights=weights, **pruning)
+        self.label_sets_ = model.sets
+        self._adopt(LabelSum.of_one(model, learner))
 
 
 def check_pruning(min_count: Any, n_subsets: Any) -> None:
@@ -136,7 +119,14 @@ def check_pruning(min_count: Any, n_subsets: Any) -> None:
 
 
 def train_pruned_sets(
-    learner: Learner, Y: Labels, counts: Counts, seed: int, *, min_count: int, n_subsets: int, **settings: Any
+    learner: Learner,
+    Y: Labels,
+    counts: Counts,
+    seed: int,
+    *,
+    min_count: int,
+    n_subsets: int,
+    weights: Weights | None = None,
 ) -> SetModel:
     """Train a model over the frequent label sets of the rows drawn.
 
@@ -147,11 +137,11 @@ def train_pruned_sets(
     Y : array of shape (n_rows, n_labels)
     min_count, n_subsets
         As in :class:`PrunedSetsClassifier`; copies of a row count.
-    counts, seed, settings
-        As in ``Learner.train``; so are ``weights`` among the settings.
+    counts, seed, weights
+        As in ``Learner.train``.
     """
-    sets, classes = prune_sets(Y, counts, min_count, n_subsets)
-    return SetModel(learner.train_classes(classes, counts, seed, labels=sets, **settings), sets)
+    sets, members = prune_sets(Y, counts, min_count, n_subsets)
+    return train_sets(learner, sets, members, counts, seed, weights=weights)
 
 
 def prune_sets(Y: Labels, counts: Counts, min_count: int, n_subsets: int) -> tuple[Labels, Labels]:

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from fuselearn.multilabel.base import Labels
-from fuselearn.multilabel.learners import Learner
+from fuselearn.multilabel.base import Labels, MultilabelClassifier, Weights
 from fuselearn.multilabel.powerset import Counts, SetModel
 from fuselearn.multilabel.pruned_sets import check_pruning, train_pruned_sets
-from fuselearn.multilabel.resampling import ResampledClassifier
+from fuselearn.multilabel.resampling import check_resampling, fit_resampled
+from fuselearn.sensors import Learner
 
 
 def train_sampled_sets(
-    learner: Learner, Y: Labels, counts: Counts, rng: np.random.Generator, settings: dict[str, Any]
+    learner: Learner, Y: Labels, counts: Counts, rng: np.random.Generator, *, min_count: int, n_subsets: int
 ) -> SetModel:
     """Train a model over the frequent label sets of a sample."""
     # Copies of a drawn row must not make its set frequent.
     drawn_once = np.minimum(counts, 1)
-    return train_pruned_sets(learner, Y, drawn_once, int(rng.integers(2**31)), **settings)
+    seed = int(rng.integers(2**31))
+    return train_pruned_sets(learner, Y, drawn_once, seed, min_count=min_count, n_subsets=n_subsets)
 
 
-class EnsembleOfPrunedSetsClassifier(ResampledClassifier):
+class EnsembleOfPrunedSetsClassifier(MultilabelClassifier):
     """Equal votes of pruned sets, each on random rows (EPS).
 
     With v_tj(x) the vote of the t-th of T models for label j, 0 or 1 or a probability,
@@ -34,9 +36,8 @@ class EnsembleOfPrunedSetsClassifier(ResampledClassifier):
     Parameters
     ----------
     estimator : classifier, "tree" or None, default=None
-        Base learner. None means the SVM engine, with a machine for each set against all others, whose probabilities
-        are coupled; "tree" the CART engine with the settings of ``CARTClassifier()``; any other
-        scikit-learn classifier is trained on the numbers of the sets.
+        Base learner. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``; these and others of their kind share
+        one bound table. Any other scikit-learn classifier is trained on the numbers of the sets.
     n_estimators : int, default=10
         Number of members.
     min_count : int, default=2
@@ -50,15 +51,6 @@ class EnsembleOfPrunedSetsClassifier(ResampledClassifier):
         Columns that each member sees, as a number, a share, or a root or logarithm of their number; None means all.
     vote : {"class", "probability"}, default="class"
         Whether members vote with the labels of their most probable set or with their probabilities.
-    C : float, default=1.0
-        Cost of the SVM engine, as are the next four.
-    kernel : {"rbf", "linear"}, default="rbf"
-    gamma : float or None, default=None
-        None means one over the number of columns that a member sees.
-    probability : {"platt", "logistic", "sign"}, default="platt"
-        Probabilities by Platt's method on cross-validated margins, by a logistic of the margin, or 0 and 1.
-    scaling : {"standard", "minmax"} or None, default="standard"
-        Whether columns are divided by their standard deviation, by their range, or not at all.
     decision : float, str or rule, default=0.5
         How shares of votes become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`. Rules
         that are fitted get the out-of-bag votes.
@@ -106,11 +98,6 @@ class EnsembleOfPrunedSetsClassifier(ResampledClassifier):
         max_samples: int | float = 1.0,
         max_features: int | float | str | None = None,
         vote: str = "class",
-        C: float = 1.0,
-        kernel: str = "rbf",
-        gamma: float | None = None,
-        probability: str = "platt",
-        scaling: str | None = "standard",
         decision: Any = 0.5,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -122,22 +109,14 @@ class EnsembleOfPrunedSetsClassifier(ResampledClassifier):
         self.max_samples = max_samples
         self.max_features = max_features
         self.vote = vote
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.probability = probability
-        self.scaling = scaling
         self.decision = decision
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    _train = staticmethod(train_sampled_sets)
-    _ask_labels = staticmethod(SetModel.labels)
-
     def _check_parameters(self) -> None:
-        super()._check_parameters()
+        check_resampling(self)
         check_pruning(self.min_count, self.n_subsets)
 
-    def _settings(self) -> dict[str, Any]:
-        """Give the settings of the pruning, and those of the SVM engine."""
-        return {"min_count": self.min_count, "n_subsets": self.n_subsets, **super()._settings()}
+    def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
+        train = partial(train_sampled_sets, min_count=self.min_count, n_subsets=self.n_subsets)
+        fit_resampled(self, train, X, Y, weights, rng)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import combinations
 from math import comb
 from typing import Any
@@ -12,15 +12,16 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from fuselearn._parameters import check_choice, check_flag, check_whole_number
-from fuselearn.multilabel.base import Labels, ReductionClassifier, Scores, Weights
-from fuselearn.multilabel.learners import EstimatorLearner, Learner
-from fuselearn.multilabel.powerset import Counts, Indices, SetModel, train_powerset
+from fuselearn.multilabel.base import Labels, MultilabelClassifier, Weights
+from fuselearn.multilabel.fusion import LabelSum, OfSomeLabels
+from fuselearn.multilabel.powerset import Counts, Indices, train_powerset
+from fuselearn.sensors import Learner, count_all_samples
 
 # The numbers of some labels, sorted.
 Choice = tuple[int, ...]
 
 
-class RAkELClassifier(ReductionClassifier):
+class RAkELClassifier(MultilabelClassifier):
     """Equal votes of label powersets, each of a random few of the labels (RAkEL).
 
     With v_tj(x) the vote of the t-th model for label j, 0 or 1 or a probability, and T_j the models that know j,
@@ -32,9 +33,9 @@ class RAkELClassifier(ReductionClassifier):
     Parameters
     ----------
     estimator : classifier, "tree" or None, default=None
-        Base learner. None means the SVM engine, with a machine for each set against all others, whose probabilities
-        are coupled; "tree" the CART engine with the settings of ``CARTClassifier()``; any other
-        scikit-learn classifier is cloned for each model and trained on the numbers of its sets.
+        Base learner. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``; these and others of their kind share
+        one bound table. Any other scikit-learn classifier is cloned for each model and trained on the numbers of its
+        sets.
     labelset_size : int, default=3
         Labels that a model knows.
     n_labelsets : int or None, default=None
@@ -44,15 +45,6 @@ class RAkELClassifier(ReductionClassifier):
         Whether models may share labels. If not, the labels are divided at random, and ``n_labelsets`` must be None.
     vote : {"class", "probability"}, default="class"
         Whether models vote with the labels of their most probable set or with their probabilities.
-    C : float, default=1.0
-        Cost of the SVM engine, as are the next four.
-    kernel : {"rbf", "linear"}, default="rbf"
-    gamma : float or None, default=None
-        None means one over the number of columns.
-    probability : {"platt", "logistic", "sign"}, default="platt"
-        Probabilities by Platt's method on cross-validated margins, by a logistic of the margin, or 0 and 1.
-    scaling : {"standard", "minmax"} or None, default="standard"
-        Whether columns are divided by their standard deviation, by their range, or not at all.
     decision : float, str or rule, default=0.5
         How shares of votes become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`.
     random_state : int, RandomState or None, default=None
@@ -109,11 +101,6 @@ class RAkELClassifier(ReductionClassifier):
         n_labelsets: int | None = None,
         overlapping: bool = True,
         vote: str = "class",
-        C: float = 1.0,
-        kernel: str = "rbf",
-        gamma: float | None = None,
-        probability: str = "platt",
-        scaling: str | None = "standard",
         decision: Any = 0.5,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -123,17 +110,11 @@ class RAkELClassifier(ReductionClassifier):
         self.n_labelsets = n_labelsets
         self.overlapping = overlapping
         self.vote = vote
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.probability = probability
-        self.scaling = scaling
         self.decision = decision
         self.random_state = random_state
         self.n_jobs = n_jobs
 
     def _check_parameters(self) -> None:
-        super()._check_parameters()
         check_choice("vote", self.vote, ("class", "probability"))
         check_whole_number("labelset_size", self.labelset_size, 1)
         check_flag("overlapping", self.overlapping)
@@ -147,18 +128,15 @@ class RAkELClassifier(ReductionClassifier):
 
     def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
         self.labelsets_ = self._choose_labels(rng)
-        counts, weights = self._count_rows(weights, len(Y))
         learner = self._bind(X, n_threads=1)  # models are trained side by side instead
-        prefer = "processes" if isinstance(learner, EstimatorLearner) else "threads"
-        settings = self._settings()
-        self._models_ = Parallel(n_jobs=self.n_jobs, prefer=prefer)(
-            delayed(_train_model)(learner, Y[:, labels], counts, seed, weights, settings)
-            for labels, seed in zip(
-                self.labelsets_, rng.integers(2**31, size=len(self.labelsets_)).tolist(), strict=True
-            )
+        counts, weights = count_all_samples(weights, len(Y), copies=learner.counts_copies)
+        seeds = rng.integers(2**31, size=len(self.labelsets_)).tolist()
+        members = Parallel(n_jobs=self.n_jobs, prefer=learner.prefer)(
+            delayed(_train_model)(learner, Y, labels, counts, seed, weights)
+            for labels, seed in zip(self.labelsets_, seeds, strict=True)
         )
-        learner.unbind()
-        self._learner_ = learner
+        n_votes = np.bincount(np.concatenate(self.labelsets_), minlength=self.n_labels_).astype(np.float64)
+        self._adopt(LabelSum(members, np.ones(len(members)), learner, self.vote, n_votes))
 
     def _choose_labels(self, rng: np.random.Generator) -> list[Indices]:
         """Choose the labels of each model."""
@@ -172,17 +150,6 @@ class RAkELClassifier(ReductionClassifier):
         if not self.overlapping:
             return divide_labels(n_labels, size, rng)
         return draw_labelsets(n_labels, size, 2 * n_labels if self.n_labelsets is None else self.n_labelsets, rng)
-
-    def _label_scores(self, X: Any) -> Scores:
-        rows = self._learner_.prepare(X)
-        votes: Iterable[Scores] = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
-            delayed(_ask)(model, rows, self.vote) for model in self._models_
-        )
-        total, n_votes = np.zeros((X.shape[0], self.n_labels_)), np.zeros(self.n_labels_)
-        for labels, vote in zip(self.labelsets_, votes, strict=True):
-            total[:, labels] += vote
-            n_votes[labels] += 1
-        return total / n_votes
 
 
 def divide_labels(n_labels: int, size: int, rng: np.random.Generator) -> list[Indices]:
@@ -253,12 +220,8 @@ def _as_choice(labels: Indices) -> Choice:
 
 
 def _train_model(
-    learner: Learner, Y: Labels, counts: Counts, seed: int, weights: Weights | None, settings: dict[str, Any]
-) -> SetModel:
-    model = train_powerset(learner, Y, counts, seed, weights=weights, **settings)
+    learner: Learner, Y: Labels, labels: Indices, counts: Counts, seed: int, weights: Weights | None
+) -> OfSomeLabels:
+    model = train_powerset(learner, Y[:, labels], counts, seed, weights=weights)
     model.unbind()  # or the training data would travel back from a worker process with each model
-    return model
-
-
-def _ask(model: SetModel, rows: Any, vote: str) -> Scores:
-    return model.labels(rows) if vote == "class" else model.probabilities(rows)
+    return OfSomeLabels(model, labels, Y.shape[1])

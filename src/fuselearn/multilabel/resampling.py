@@ -1,167 +1,110 @@
-"""Ensembles whose members are trained on random rows and columns of one table: what ECC and EBR share."""
+"""Train multi-label models on random samples and features of one table: what EBR, ECC and EPS share."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
 
 from fuselearn._parameters import check_choice, check_whole_number, count_draws, count_features
-from fuselearn.multilabel.base import Labels, ReductionClassifier, Scores, Weights
-from fuselearn.multilabel.learners import EstimatorLearner, Learner
-from fuselearn.sensors import draw_counts
+from fuselearn.multilabel.fusion import LabelModel, LabelSum, OnSomeFeatures, ask
+from fuselearn.sensors import Learner, draw_counts
 
 Counts = npt.NDArray[np.int32]
-Indices = npt.NDArray[np.integer]
+Labels = npt.NDArray[np.int8]
+Scores = npt.NDArray[np.float64]
+Weights = npt.NDArray[np.float64]
+
+TrainMember = Callable[[Learner, Labels, Counts, np.random.Generator], LabelModel]
+"""How one member is trained on the samples drawn; a function that worker processes can import, or a partial of one."""
 
 
-class Model(Protocol):
-    """A multi-label model, such as a block of a learner or a chain."""
+class Resampling(NamedTuple):
+    """How many samples and features a member gets, and how it votes."""
 
-    def probabilities(self, rows: Any = None, *, only: Indices | None = None) -> Scores:
-        """Give the probability of each label for prepared rows, by default for the bound ones, or for some of them."""
-        ...
-
-    def unbind(self) -> None:
-        """Let go of the training rows."""
-        ...
+    n_draws: int
+    n_features: int
+    n_columns: int
+    vote: str
 
 
-class Member(NamedTuple):
-    """A trained model, the learner on the columns that it sees, and its votes for the rows that it has not seen."""
+class Trained(NamedTuple):
+    """A member, and its votes for the samples that it has not seen."""
 
-    learner: Learner
-    model: Model
-    left_out: Indices
+    model: Any
+    left_out: npt.NDArray[np.intp]
     votes: Scores
 
 
-class TrainModel(Protocol):
-    """How one member is trained."""
-
-    def __call__(
-        self, learner: Learner, Y: Labels, counts: Counts, rng: np.random.Generator, settings: dict[str, Any]
-    ) -> Model:
-        """Train a model on the rows drawn."""
-        ...
+def check_resampling(estimator: Any) -> None:
+    """Refuse parameters with which no members can be drawn."""
+    check_whole_number("n_estimators", estimator.n_estimators, 1)
+    check_choice("vote", estimator.vote, ("class", "probability"))
+    count_draws(estimator.max_samples, 1)
+    count_features(estimator.max_features, 1)
 
 
-class Ask(Protocol):
-    """How the votes of a model are got."""
+def fit_resampled(
+    estimator: Any, train: TrainMember, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator
+) -> None:
+    """Fit an ensemble of equal votes of models that are trained on random samples and features.
 
-    def __call__(self, model: Any, /, rows: Any = None, *, only: Indices | None = None) -> Scores:
-        """Give a model's votes for prepared rows, by default for the bound ones, or for some of them."""
-        ...
-
-
-def ask_probabilities(model: Model, rows: Any = None, *, only: Indices | None = None) -> Scores:
-    """Take a model's probabilities for its votes."""
-    return model.probabilities(rows, only=only)
-
-
-def ask_labels(model: Model, rows: Any = None, *, only: Indices | None = None) -> Scores:
-    """Let a model vote for the labels that are more probable than not."""
-    return count_votes(model.probabilities(rows, only=only), "class")
-
-
-class ResampledClassifier(ReductionClassifier):
-    """Equal votes of multi-label models that are trained on random rows and columns.
-
-    Subclasses have the parameters below, and ``_train`` as a function that worker processes can import; so is
-    ``_ask_labels``, where a model has another way to choose labels.
+    Parameters
+    ----------
+    estimator : MultilabelClassifier
+        With the parameters ``n_estimators``, ``max_samples``, ``max_features``, ``vote`` and ``n_jobs``.
+    train : callable
+        How a member is trained.
+    X, Y, weights, rng
+        As ``MultilabelClassifier._fit_labels`` gets them.
     """
-
-    n_estimators: int
-    max_samples: int | float
-    max_features: int | float | str | None
-    vote: str
-    _train: TrainModel
-    _ask_labels: Ask = staticmethod(ask_labels)
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_whole_number("n_estimators", self.n_estimators, 1)
-        check_choice("vote", self.vote, ("class", "probability"))
-        count_draws(self.max_samples, 1)
-        count_features(self.max_features, 1)
-
-    def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
-        learner = self._bind(X, n_threads=1)  # members are trained side by side instead
-        n_rows, n_columns = X.shape
-        sampling = (
-            np.ones(n_rows) if weights is None else weights,
-            count_draws(self.max_samples, n_rows),
-            count_features(self.max_features, n_columns),
-            n_columns,
-        )
-        wants_votes = self._wants_honest_scores()
-        ask = self._ask() if wants_votes else None
-        prefer = "processes" if isinstance(learner, EstimatorLearner) else "threads"
-        members = Parallel(n_jobs=self.n_jobs, prefer=prefer)(
-            delayed(_train_member)(type(self)._train, learner, Y, *sampling, self._settings(), ask, seed)
-            for seed in rng.integers(2**62, size=self.n_estimators)
-        )
-        if wants_votes:
-            self.oob_decision_function_ = _average_votes(members, Y.shape)
-        learner.unbind()
-        self._learner_ = learner
-        self._members_ = [member._replace(left_out=np.empty(0, np.intp), votes=np.empty((0, 0))) for member in members]
-
-    def _ask(self) -> Ask:
-        """Give the way to get the votes of a member."""
-        return ask_probabilities if self.vote == "probability" else type(self)._ask_labels
-
-    def _label_scores(self, X: Any) -> Scores:
-        ask = self._ask()
-        rows = self._learner_.prepare(X)
-        votes: Iterable[Scores] = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
-            delayed(ask)(member.model, member.learner.adapt(rows)) for member in self._members_
-        )
-        total = np.zeros((X.shape[0], self.n_labels_))
-        for vote in votes:
-            total += vote
-        return total / len(self._members_)
+    learner = estimator._bind(X, n_threads=1)  # members are trained side by side instead
+    n_rows, n_columns = X.shape
+    plan = Resampling(
+        count_draws(estimator.max_samples, n_rows),
+        count_features(estimator.max_features, n_columns),
+        n_columns,
+        estimator.vote,
+    )
+    chances = np.ones(n_rows) if weights is None else weights
+    wants_votes = estimator._wants_honest_scores()
+    trained: list[Trained] = Parallel(n_jobs=estimator.n_jobs, prefer=learner.prefer)(
+        delayed(_train_member)(train, learner, Y, chances, plan, wants_votes, seed)
+        for seed in rng.integers(2**62, size=estimator.n_estimators)
+    )
+    if wants_votes:
+        estimator.oob_decision_function_ = _average_votes(trained, Y.shape)
+    members = [part.model for part in trained]
+    estimator._adopt(LabelSum(members, np.ones(len(members)), learner, estimator.vote, len(members)))
 
 
 def _train_member(
-    train: TrainModel,
-    learner: Learner,
-    Y: Labels,
-    chances: Weights,
-    n_draws: int,
-    n_features: int,
-    n_columns: int,
-    settings: dict[str, Any],
-    ask: Ask | None,
-    seed: int,
-) -> Member:
-    """Draw rows and columns, and train one model on them."""
+    train: TrainMember, learner: Learner, Y: Labels, chances: Weights, plan: Resampling, wants_votes: bool, seed: int
+) -> Trained:
+    """Draw samples and features, and train one model on them."""
     rng = np.random.default_rng(seed)
-    if n_features < n_columns:
-        learner = learner.restrict(np.sort(rng.choice(n_columns, n_features, replace=False)))
-    counts = draw_counts(int(rng.integers(2**62)), chances, n_draws)
-    model = train(learner, Y, counts, rng, settings)
+    own = learner
+    if plan.n_features < plan.n_columns:
+        own = learner.restrict(np.sort(rng.choice(plan.n_columns, plan.n_features, replace=False)))
+    counts = draw_counts(int(rng.integers(2**62)), chances, plan.n_draws)
+    model = train(own, Y, counts, rng)
     left_out, votes = np.flatnonzero(counts == 0), np.empty((0, Y.shape[1]))
-    if ask is not None and len(left_out):
-        votes = ask(model, only=left_out)
+    if wants_votes and len(left_out):
+        votes = ask(model, plan.vote, None, left_out)
     model.unbind()  # or the training data would travel back from a worker process with each model
-    if n_features < n_columns:
-        learner.unbind()
-    return Member(learner, model, left_out, votes)
+    if own is learner:
+        return Trained(model, left_out, votes)
+    own.unbind()
+    return Trained(OnSomeFeatures(model, own), left_out, votes)
 
 
-def count_votes(probabilities: Scores, vote: str) -> Scores:
-    """Turn probabilities into votes for labels, unless they are votes themselves."""
-    return (probabilities > 0.5).astype(np.float64) if vote == "class" else probabilities
-
-
-def _average_votes(members: list[Member], shape: tuple[int, ...]) -> Scores:
-    """Average the votes for each row over the models that have not seen it; NaN if all have."""
+def _average_votes(trained: list[Trained], shape: tuple[int, ...]) -> Scores:
+    """Average the votes for each sample over the models that have not seen it; NaN if all have."""
     total, n_votes = np.zeros(shape), np.zeros(shape[0])
-    for member in members:
-        total[member.left_out] += member.votes
-        n_votes[member.left_out] += 1
+    for part in trained:
+        total[part.left_out] += part.votes
+        n_votes[part.left_out] += 1
     return np.divide(total, n_votes[:, None], out=np.full(shape, np.nan), where=n_votes[:, None] > 0)

@@ -16,9 +16,10 @@ from sklearn.utils import get_tags
 
 from fuselearn._messages import show
 from fuselearn._parameters import check_whole_number
-from fuselearn.multilabel.base import N_FOLDS, Labels, MultilabelClassifier, Scores, Weights, count_all_rows
-from fuselearn.multilabel.estimator_sensor import EstimatorLabelSensor
+from fuselearn.multilabel.base import N_FOLDS, Labels, MultilabelClassifier, Scores, Weights
+from fuselearn.multilabel.label_learner import MultilabelLearner
 from fuselearn.multilabel.stratification import IterativeStratifiedKFold
+from fuselearn.sensors import count_all_samples
 
 __all__ = ["ThresholdedClassifier"]
 
@@ -110,6 +111,9 @@ class ThresholdedClassifier(MultilabelClassifier):
             tags.input_tags = get_tags(self.estimator).input_tags
         return tags
 
+    def _base_estimator(self) -> Any:
+        return self.estimator
+
     def _check_parameters(self) -> None:
         if isinstance(self.estimator, type) or not hasattr(self.estimator, "get_params"):
             raise TypeError(f"estimator must be a multi-label classifier, not {show(self.estimator)}.")
@@ -126,16 +130,16 @@ class ThresholdedClassifier(MultilabelClassifier):
             check_whole_number("cv", self.cv, 2)
 
     def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
-        sensor = EstimatorLabelSensor(X, Y, self.estimator, keep_seeds=True)
+        learner = MultilabelLearner(X, self.estimator, keep_seeds=True)
         if self._wants_honest_scores() and self._uses_bags:
-            sensor.estimator = _with_out_of_bag(self.estimator)
-            if weights is not None and not sensor.takes_weights:
+            learner.estimator = _with_out_of_bag(self.estimator)
+            if weights is not None and not learner.takes_weights:
                 raise ValueError(
                     f"{type(self.estimator).__name__} does not take sample_weight, so weighted rows must be drawn, and "
                     "rows left out of bags may be among the drawn ones; use folds instead, such as cv=5."
                 )
-        counts, weights = count_all_rows(weights, len(Y))
-        self._component_ = sensor.measure(counts, int(rng.integers(2**31)), weights=weights)
+        counts, weights = count_all_samples(weights, len(Y))
+        self._component_ = learner.train(Y, counts, int(rng.integers(2**31)), weights=weights)
         self._component_.unbind()
         self.estimator_ = self._component_.model
         if self._wants_honest_scores() and self._uses_bags:
@@ -145,11 +149,11 @@ class ThresholdedClassifier(MultilabelClassifier):
         return self._component_.scores(X)
 
     def _out_of_fold_scores(self, X: Any, Y: Labels, weights: Weights | None, seed: int) -> Scores:
-        sensor = EstimatorLabelSensor(X, Y, self.estimator, keep_seeds=True)
-        counts, weights = count_all_rows(weights, len(Y))
+        learner = MultilabelLearner(X, self.estimator, keep_seeds=True)
+        counts, weights = count_all_samples(weights, len(Y))
         folds = list(self._folds(len(Y), seed).split(X, Y))
         answers = Parallel(n_jobs=self.n_jobs)(
-            delayed(_score_fold)(sensor, counts, weights, train, test, seed) for train, test in folds
+            delayed(_score_fold)(learner, Y, counts, weights, train, test, seed) for train, test in folds
         )
         total, n_answers = np.zeros(Y.shape), np.zeros((len(Y), 1))
         for (_, test), answer in zip(folds, answers, strict=True):
@@ -179,7 +183,8 @@ class ThresholdedClassifier(MultilabelClassifier):
 
 
 def _score_fold(
-    sensor: EstimatorLabelSensor,
+    learner: MultilabelLearner,
+    Y: Labels,
     counts: npt.NDArray[np.int32],
     weights: Weights | None,
     train: npt.NDArray[np.intp],
@@ -189,8 +194,8 @@ def _score_fold(
     inside = np.zeros_like(counts)
     inside[train] = counts[train]
     if not inside.any():  # all rows with a weight are in the other fold
-        return np.full((len(test), sensor.Y.shape[1]), np.nan)
-    return sensor.measure(inside, seed, weights=weights).scores(only=test)
+        return np.full((len(test), Y.shape[1]), np.nan)
+    return learner.train(Y, inside, seed, weights=weights).scores(only=test)
 
 
 def _with_out_of_bag(estimator: Any) -> Any:

@@ -1,26 +1,37 @@
-"""Sensors: datasets bound to a way of learning, measured many times.
+"""Sensors: tables bound to a way of learning, measured many times.
 
-A sensor does the expensive work on a dataset once. Each call of ``measure`` then trains one component on a
-sample, given as how often each row was drawn. The sensor of support vector machines is in
-``fuselearn.sensors.svm``: ensembles of trees need not load it.
+:func:`bind` does the expensive work on a table once and returns a *learner*, which trains any number of *components*
+on any target and any sample, given as how often each sample was drawn. There is one learner for trees, one for support
+vector machines and one for any other estimator. A learner with a target of classes is a *sensor*. The learner of
+support vector machines is in ``fuselearn.sensors.svm``: ensembles of trees need not load it.
 """
 
-from fuselearn.sensors.estimator import EstimatorComponent, EstimatorSensor
+from fuselearn.sensors.binding import Sensor, answer_in_parts, are_counts, bind, count_all_samples
+from fuselearn.sensors.estimator import EstimatorComponent, EstimatorLearner, LabelEstimators
 from fuselearn.sensors.fusion import WeightedSum
-from fuselearn.sensors.protocols import Component, Sensor
+from fuselearn.sensors.protocols import Classes, Component, Learner, list_classes
 from fuselearn.sensors.sampling import draw_counts, draw_covering_counts
 from fuselearn.sensors.table import TableCoder
-from fuselearn.sensors.tree import TreeComponent, TreeSensor
+from fuselearn.sensors.tree import LabelTrees, TreeComponent, TreeLearner
 
 __all__ = [
+    "Classes",
     "Component",
     "EstimatorComponent",
-    "EstimatorSensor",
+    "EstimatorLearner",
+    "LabelEstimators",
+    "LabelTrees",
+    "Learner",
     "Sensor",
     "TableCoder",
     "TreeComponent",
-    "TreeSensor",
+    "TreeLearner",
     "WeightedSum",
+    "answer_in_parts",
+    "are_counts",
+    "bind",
+    "count_all_samples",
     "draw_counts",
     "draw_covering_counts",
+    "list_classes",
 ]

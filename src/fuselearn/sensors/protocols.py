@@ -1,81 +1,209 @@
-"""What ensembles expect of a sensor and of a component."""
+"""One table, many questions: what ensembles expect of a learner and of the components that it trains."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+import copy
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import BaseEstimator, clone
+
+from fuselearn.sensors.sampling import draw_covering_counts
+
+Counts = npt.NDArray[np.int32]
+Indices = npt.NDArray[np.integer]
+Labels = npt.NDArray[np.integer]
+Scores = npt.NDArray[np.float64]
+Weights = npt.NDArray[np.float64]
+
+
+class Classes(NamedTuple):
+    """A target of classes."""
+
+    numbers: npt.NDArray[np.int32]
+    """Number of the class of each sample, from 0 on."""
+    n_classes: int
+    names: npt.NDArray[Any] | None = None
+    """The sorted classes as the user gave them, so that ``class_weight`` and the like mean what they say."""
+    samples: Indices | None = None
+    """The sample that each number is about; all samples in their order by default. A sample of several classes is
+    there several times."""
+    labels: Labels | None = None
+    """Which labels each class stands for, of shape (n_classes, n_labels), if what matters is that labels are right."""
+
+
+Target = Classes | Labels
+"""Classes, or labels as an array of 0 and 1 of shape (n_samples, n_labels)."""
 
 
 class Component(Protocol):
-    """One trained model.
+    """One trained model, or one model per label.
 
-    Without ``X`` the methods answer for the rows that the component's sensor is bound to, from prepared data.
+    Without ``rows`` the methods answer for the samples that the learner is bound to, from prepared data.
     """
 
-    def scores(self, X: Any = None) -> npt.NDArray[np.float64]:
-        """Give the class scores of each row, which sum to one."""
+    def scores(self, rows: Any = None, extra: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
+        """Return the probability of each class or label.
+
+        Parameters
+        ----------
+        rows : what ``Learner.prepare`` returned, optional
+            By default, the training samples.
+        extra : array of shape (n_asked, n_appended), optional
+            Values of the features that the learner was extended with. By default, and for training samples only,
+            those that it was extended with.
+        only : int array of shape (n_asked,), optional
+            Which of the samples to answer for; all by default.
+
+        Returns
+        -------
+        array of shape (n_asked, n_classes) or (n_asked, n_labels)
+            Probabilities of classes sum to one.
+        """
         ...
 
-    def votes(self, X: Any = None) -> npt.NDArray[np.int32]:
-        """Give the number of the class that the component chooses for each row."""
+    def votes(self, rows: Any = None) -> npt.NDArray[np.int32]:
+        """Return the number of the class that the component chooses for each sample; components of labels have none."""
         ...
 
     def unbind(self) -> None:
-        """Let go of the training data."""
+        """Release the training data."""
         ...
 
 
-class Sensor(Protocol):
-    """A dataset bound to a way of learning."""
+class Learner:
+    """A table bound to an estimator; the base of the adapters for trees, support vector machines and any estimator.
 
-    n_rows: int
-    n_classes: int
+    A learner trains any number of components, on any target and any sample, and copies nothing that they can share.
+    All labels of a target get the same seed, so that their order does not matter. A label that is constant on the
+    samples drawn is learned as that constant.
+    """
 
-    def measure(
-        self,
-        counts: npt.NDArray[np.int32],
-        seed: int,
-        *,
-        weights: npt.NDArray[np.float64] | None = None,
-        features: npt.NDArray[np.intp] | None = None,
-    ) -> Component:
-        """Train a component on the rows drawn.
+    n_samples: int
+    estimator: BaseEstimator
+    n_threads: int
+    coder: Any = None
+    """What turns new samples into rows for the components, by its ``transform``; None if they take samples as they are.
+    It is all that an ensemble needs to keep of the learner."""
+    counts_copies: bool = True
+    """Whether weights that are whole numbers mean copies of samples."""
+    prefer: str = "threads"
+    """What joblib should train several components in: "processes" for estimators that hold the interpreter's lock."""
+    samples_at_once: int = 2**31
+    """Most new samples to prepare at once."""
+    bound_parameters: tuple[str, ...] = ()
+    """Parameters of the estimator that decide how the table is bound."""
+
+    def train(self, target: Target, counts: Counts, seed: int, *, weights: Weights | None = None) -> Any:
+        """Train a component on the samples drawn.
 
         Parameters
         ----------
-        counts : int32 array of shape (n_rows,)
-            How often each row was drawn; 0 leaves it out.
+        target : Classes, or array of shape (n_samples, n_labels)
+            What to learn: classes, or labels as 0 and 1, with a model per label.
+        counts : int32 array of shape (n_samples,)
+            How often each sample was drawn; 0 leaves it out.
         seed : int
             Seed of the component's own random choices.
-        weights : array of shape (n_rows,), optional
-            Weights of the rows, where they are not simply the counts.
-        features : int array, optional
-            Columns to train on; all by default.
-        """
-        ...
+        weights : array of shape (n_samples,), optional
+            Weights of the samples, where they are not simply the counts. An estimator that takes none learns from
+            samples drawn by them.
 
-    def measure_sample(self, weights: npt.NDArray[np.float64], seed: int, *, cover: bool = False) -> Component:
-        """Draw as many rows as there are, with replacement and by their weights, and train a component on them.
+        Returns
+        -------
+        Component
+        """
+        raise NotImplementedError
+
+    def train_drawn(self, target: Classes, chances: Weights, seed: int, max_tries: int) -> Any:
+        """Draw as many samples as there are, with replacement, until all classes are among them, and train on them.
 
         Parameters
         ----------
-        weights : array of shape (n_rows,)
-            Chances of the rows; they need not sum to one.
+        target : Classes
+        chances : array of shape (n_samples,)
+            Chances of the samples to be drawn; they need not sum to one.
         seed : int
             Seed of the draw and of the component's own random choices, from 0 to 2**63 - 1.
-        cover : bool
-            Whether to draw again, up to 100 times, while a class is missing from the sample.
+        max_tries : int
+            Most draws to make.
         """
-        ...
+        counts = draw_covering_counts(seed, chances, self.n_samples, target.numbers, target.n_classes, max_tries)
+        return self.train(target, counts, seed)
 
-    def regroup(self, groups: npt.NDArray[np.int8]) -> Sensor:
-        """Bind the same table to the question to which of two groups a row's class belongs.
+    def with_params(self, **params: Any) -> Self:
+        """Return a learner on the same bound table whose estimator has other parameters."""
+        for name in params:
+            if name in self.bound_parameters:
+                raise ValueError(f"{name} cannot vary between models that are trained on one bound table.")
+        return self._replaced(estimator=clone(self.estimator).set_params(**params)) if params else self
 
-        Parameters
-        ----------
-        groups : int8 array of shape (n_classes,)
-            0 or 1 for each class.
+    def extend(self, columns: npt.NDArray[np.integer]) -> Self:
+        """Return a learner on the same samples with features of 0 and 1 appended, of shape (n_samples, n_appended)."""
+        raise NotImplementedError
+
+    def restrict(self, features: npt.NDArray[np.intp]) -> Self:
+        """Return a learner on some features of the table, which has not been extended yet."""
+        raise NotImplementedError
+
+    def prepare(self, X: Any) -> Any:
+        """Check new samples, with all their features, and return them as the rows that components take."""
+        return X if self.coder is None else self.coder.transform(X)
+
+    def adapt(self, rows: Any) -> Any:
+        """Turn rows that were prepared before features were chosen into those that this learner's components take.
+
+        So an ensemble whose members see different features prepares new samples once.
         """
-        ...
+        return rows
+
+    def unbind(self) -> None:
+        """Release what only training needs.
+
+        Components of an extended learner can still answer for the training samples, given ``extra``, as long as the
+        learner that was extended is bound.
+        """
+        raise NotImplementedError
+
+    def _replaced(self, **changes: Any) -> Self:
+        other = copy.copy(self)
+        vars(other).update(changes)
+        return other
+
+    def _check_sample(self, target: Target, counts: Counts) -> None:
+        """Refuse a target or a sample that does not fit the bound table, or that is empty."""
+        if isinstance(target, Classes):
+            shape, samples = np.shape(target.numbers), target.samples
+            fits = shape == ((self.n_samples,) if samples is None else np.shape(samples))
+            if samples is not None and not counts[samples].any():
+                raise ValueError("No sample that was drawn is of a class; at least one is needed.")
+        else:
+            shape = np.shape(target)
+            fits = len(shape) == 2 and shape[0] == self.n_samples
+        if not fits or len(counts) != self.n_samples:
+            raise ValueError(
+                f"The table has {self.n_samples} samples; the target has shape {shape} and counts {counts.shape}."
+            )
+        if not counts.any():
+            raise ValueError("No sample was drawn; at least one is needed.")
+
+
+def list_classes(members: Labels, counts: Counts, labels: Labels | None = None) -> Classes:
+    """Make a target of the classes that each drawn sample stands for, which may be none or several.
+
+    Parameters
+    ----------
+    members : array of shape (n_samples, n_classes)
+        1 where a sample is of a class, else 0.
+    counts : int32 array of shape (n_samples,)
+    labels : array of shape (n_classes, n_labels), optional
+
+    Examples
+    --------
+    >>> target = list_classes(np.array([[0, 1], [1, 1], [0, 0], [1, 0]]), np.array([2, 1, 1, 0], dtype=np.int32))
+    >>> target.samples, target.numbers
+    (array([0, 1, 1]), array([1, 0, 1], dtype=int32))
+    """
+    samples, numbers = np.nonzero((members > 0) & (counts > 0)[:, None])
+    return Classes(numbers.astype(np.int32), members.shape[1], samples=samples, labels=labels)

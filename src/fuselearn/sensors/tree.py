@@ -1,13 +1,15 @@
-"""The tree sensor: a coded table on which the CART engine grows trees."""
+"""The tree learner: a coded table on which the CART engine grows trees."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from copy import copy
-from typing import Any
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
+from sklearn.utils import check_array
 
 from fuselearn._kernels import kernel
 from fuselearn.engines.tree import (
@@ -26,136 +28,186 @@ from fuselearn.engines.tree import (
     unstack_trees,
     vote_codes,
 )
+from fuselearn.engines.tree.coding import order_rows
 from fuselearn.engines.tree.growing import PRESORTED_ROWS, grow_small_inlined
 from fuselearn.engines.tree.predicting import vote_small
-from fuselearn.sensors.sampling import MOST_TRIES, draw_covering, draw_covering_counts
+from fuselearn.sensors.protocols import Classes, Counts, Indices, Labels, Learner, Scores, Target, Weights
+from fuselearn.sensors.sampling import draw_covering
+from fuselearn.sensors.table import TableCoder, as_frame
 
 _NO_COUNTS = np.empty(0, dtype=np.int32)
 _NO_WEIGHTS = np.empty(0)
 
+# Threads are worth starting from this many (sample, feature, tree) triples on.
+THREADED_WORK = 100_000
 
-class TreeSensor:
+
+class TreeLearner(Learner):
     """Code a table once and grow any number of trees on it.
 
     Parameters
     ----------
-    X : float array of shape (n_rows, n_columns)
-        Values, category numbers and NaN, as :class:`~fuselearn.sensors.TableCoder` makes them.
-    n_categories : int32 array of shape (n_columns,)
-        Number of categories of each column, 0 for a numeric column.
-    target : int32 array of shape (n_rows,)
-        Class numbers.
-    n_classes : int
-    settings : TreeSettings
-    max_bins : int, optional
-        See :func:`~fuselearn.engines.tree.code_columns`.
+    matrix : float array of shape (n_samples, n_features)
+        Values, category numbers and NaN, as ``coder`` makes them.
+    coder : TableCoder
+        Fitted to the table.
+    estimator : CARTClassifier
+        Its parameters are used, but for ``random_state`` and ``n_jobs``.
     n_threads : int
-        Threads for coding and growing.
+        Threads for coding, growing and predicting.
     """
 
-    def __init__(
-        self,
-        X: npt.NDArray[np.floating],
-        n_categories: npt.NDArray[np.int32],
-        target: npt.NDArray[np.int32],
-        n_classes: int,
-        settings: TreeSettings,
-        *,
-        max_bins: int | None = None,
-        n_threads: int = 1,
-    ) -> None:
-        self.n_rows = len(target)
-        self.n_classes = n_classes
-        self.columns = code_columns(X, n_categories, max_bins, n_threads)
-        self.n_categories = n_categories
-        self.target = target
-        self.settings = settings
+    bound_parameters = ("max_bins",)
+
+    def __init__(self, matrix: npt.NDArray[np.floating], coder: TableCoder, estimator: Any, n_threads: int) -> None:
+        self.coder = coder
+        self.n_samples, self.n_features = matrix.shape
+        self.estimator = estimator
+        self.settings: TreeSettings = estimator._engine_settings(self.n_features)
+        self.table = code_columns(matrix, coder.n_categories_, estimator.max_bins, n_threads)
+        self.appended = np.empty((self.n_samples, 0), dtype=np.int8)
+        # What trees are grown on, and which of the features, of the table or appended behind it, each column is.
+        self.columns = self.table
+        self.places = np.arange(self.n_features)
         self.n_threads = n_threads
 
-    def measure(
-        self,
-        counts: npt.NDArray[np.int32],
-        seed: int,
-        *,
-        weights: npt.NDArray[np.float64] | None = None,
-        features: npt.NDArray[np.intp] | None = None,
-    ) -> TreeComponent:
-        """Grow a tree on the rows drawn."""
-        if features is None and weights is None and self._is_small():
-            return self._measure_small(counts, _NO_WEIGHTS, 0, seed)
-        columns = self.columns if features is None else select_columns(self.columns, features)
+    def train(
+        self, target: Target, counts: Counts, seed: int, *, weights: Weights | None = None
+    ) -> TreeComponent | LabelTrees:
+        """Grow a tree, or a tree per label, on the samples drawn."""
+        self._check_sample(target, counts)
+        if not isinstance(target, Classes):
+            return LabelTrees(self._grow_labels(target, counts, seed, weights), self.bound(), self.n_threads)
+        if weights is None and target.samples is None and self._is_small():
+            return self._train_small(target, counts, _NO_WEIGHTS, 0, seed)
+        columns, numbers = self.columns, target.numbers
+        if target.samples is not None:
+            counts, weights = counts[target.samples], None if weights is None else weights[target.samples]
+            if len(numbers) != self.n_samples or (np.diff(target.samples) == 0).any():
+                codes = columns.codes[target.samples]
+                columns = columns._replace(codes=codes, order=order_rows(codes))
         tree = grow_tree(
-            columns, self.target, self.n_classes, counts, self.settings,
+            columns, numbers, target.n_classes, counts, self.settings,
             weights=weights, seed=seed, n_threads=self.n_threads,
         )  # fmt: skip
-        if features is not None:
-            split = tree.nodes["feature"] >= 0
-            tree.nodes["feature"][split] = features[tree.nodes["feature"][split]]
-        return TreeComponent(tree, self.n_categories, self.columns)
+        return TreeComponent(self._place(tree), *self.bound())
 
-    def measure_sample(self, weights: npt.NDArray[np.float64], seed: int, *, cover: bool = False) -> TreeComponent:
-        """Draw rows by their weights and grow a tree on them."""
-        tries = MOST_TRIES if cover else 1
+    def train_drawn(self, target: Classes, chances: Weights, seed: int, max_tries: int) -> TreeComponent:
+        """Draw samples and grow a tree on them, in one call of a kernel if the table is small."""
         if self._is_small():
-            return self._measure_small(_NO_COUNTS, weights, tries, seed)
-        counts = draw_covering_counts(seed, weights, self.n_rows, self.target, self.n_classes, tries)
-        return self.measure(counts, seed)
+            return self._train_small(target, _NO_COUNTS, chances, max_tries, seed)
+        component: TreeComponent = super().train_drawn(target, chances, seed, max_tries)
+        return component
 
-    def regroup(self, groups: npt.NDArray[np.int8]) -> TreeSensor:
-        """Bind the same coded table to the question to which of two groups a row's class belongs."""
-        sensor = copy(self)
-        sensor.target = groups[self.target].astype(np.int32)
-        sensor.n_classes = 2
-        return sensor
+    def extend(self, columns: npt.NDArray[np.integer]) -> Self:
+        """Return a learner whose coded table has features of 0 and 1 appended."""
+        appended = np.hstack([self.appended, columns])
+        added = self.n_features + np.arange(self.appended.shape[1], appended.shape[1])
+        return self._replaced(
+            appended=appended,
+            columns=append_columns(self.columns, columns),
+            places=np.concatenate([self.places, added]),
+        )
+
+    def restrict(self, features: npt.NDArray[np.intp]) -> Self:
+        """Return a learner on some of the coded columns."""
+        return self._replaced(columns=select_columns(self.columns, features), places=self.places[features])
+
+    def prepare(self, X: Any) -> npt.NDArray[np.floating]:
+        """Turn new samples into numbers, category numbers and NaN."""
+        return self.coder.transform(as_table(X))
+
+    def unbind(self) -> None:
+        """Release the coded table."""
+        del self.table, self.columns, self.appended
+
+    def bound(self) -> tuple[npt.NDArray[np.int32], CodedColumns, npt.NDArray[np.integer]]:
+        """Return what components answer from: numbers of categories, the coded table, and what was appended.
+
+        What was appended is kept apart from the table, which the components of a chain share.
+        """
+        n_categories = self.coder.n_categories_
+        n_appended = self.appended.shape[1]
+        return np.pad(n_categories, (0, n_appended)) if n_appended else n_categories, self.table, self.appended
+
+    def _replaced(self, **changes: Any) -> Self:
+        other = super()._replaced(**changes)
+        other.settings = other.estimator._engine_settings(len(other.places))
+        return other
+
+    def _grow_labels(self, Y: Labels, counts: Counts, seed: int, weights: Weights | None) -> list[Tree]:
+        n_labels = Y.shape[1]
+        targets = np.ascontiguousarray(Y.T, dtype=np.int32)
+        within = self.n_threads if n_labels < self.n_threads else 1
+
+        def grow(label: int) -> Tree:
+            return self._place(
+                grow_tree(
+                    self.columns, targets[label], 2, counts, self.settings, weights=weights, seed=seed, n_threads=within
+                )
+            )
+
+        work = self.n_samples * len(self.places) * n_labels
+        return _map(grow, n_labels, self.n_threads if within == 1 and work >= THREADED_WORK else 1)
+
+    def _place(self, tree: Tree) -> Tree:
+        """Let the splits of a tree name features by their places in rows for prediction, instead of columns."""
+        if self.columns is not self.table:
+            is_split = tree.nodes["feature"] >= 0
+            tree.nodes["feature"][is_split] = self.places[tree.nodes["feature"][is_split]]
+        return tree
 
     def _is_small(self) -> bool:
-        return self.n_rows <= PRESORTED_ROWS
+        return self.n_samples <= PRESORTED_ROWS and self.columns is self.table
 
-    def _measure_small(
-        self, counts: npt.NDArray[np.int32], weights: npt.NDArray[np.float64], max_draws: int, seed: int
+    def _train_small(
+        self, target: Classes, counts: Counts, chances: Weights, max_draws: int, seed: int
     ) -> TreeComponent:
         *tree, votes = _draw_grow_vote(
-            self.columns, self.target, counts, weights, max_draws, self.n_classes, self.settings, seed
+            self.columns, target.numbers, counts, chances, max_draws, target.n_classes, self.settings, seed
         )
-        return TreeComponent(Tree(*tree), self.n_categories, self.columns, votes)
+        return TreeComponent(Tree(*tree), *self.bound(), votes)
 
 
 class TreeComponent:
-    """One tree."""
+    """One tree over several classes."""
 
-    __slots__ = ("bound_votes", "columns", "n_categories", "tree")
+    __slots__ = ("appended", "bound_votes", "columns", "n_categories", "tree")
 
     def __init__(
         self,
         tree: Tree,
         n_categories: npt.NDArray[np.int32],
         columns: CodedColumns | None = None,
+        appended: npt.NDArray[np.integer] | None = None,
         bound_votes: npt.NDArray[np.int32] | None = None,
     ) -> None:
         self.tree = tree
         self.n_categories = n_categories
         self.columns = columns
+        self.appended = appended
         self.bound_votes = bound_votes
 
-    def scores(self, X: Any = None) -> npt.NDArray[np.float64]:
-        """Give the class shares in each row's leaf."""
-        return self.tree.shares()[self._leaves(X)]
+    def scores(self, rows: Any = None, extra: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
+        """Return the class shares in each sample's leaf."""
+        return self.tree.shares()[self._leaves(rows, extra, only)]
 
-    def votes(self, X: Any = None) -> npt.NDArray[np.int32]:
-        """Give the majority class of each row's leaf, the first of equal ones."""
-        if X is None and self.bound_votes is not None:
+    def votes(self, rows: Any = None) -> npt.NDArray[np.int32]:
+        """Return the majority class of each sample's leaf, the first of equal ones."""
+        if rows is None and self.bound_votes is not None:
             return self.bound_votes
-        if X is None:
-            return vote_codes(self.tree, self._bound_columns())
-        return self.tree.values.argmax(axis=1).astype(np.int32)[self._leaves(X)]
+        if rows is None:
+            return vote_codes(self.tree, _bound_columns(self.columns, self.appended))
+        return self.tree.values.argmax(axis=1).astype(np.int32)[self._leaves(rows, None, None)]
 
     def unbind(self) -> None:
-        """Let go of the coded table."""
+        """Release the coded table."""
         self.columns = None
+        self.appended = None
         self.bound_votes = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Give what a copy or a file keeps: the tree, without the coded table."""
+        """Return what a copy or a file keeps: the tree, without the coded table."""
         return store_components([self])
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -163,15 +215,83 @@ class TreeComponent:
         (restored,) = restore_components(state)
         self.__init__(restored.tree, restored.n_categories)  # type: ignore[misc]
 
-    def _leaves(self, X: Any) -> npt.NDArray[np.int32]:
-        if X is not None:
-            return apply_forest(pack_forest([self.tree], self.n_categories), X)[:, 0]
-        return apply_codes(self.tree, self._bound_columns())
+    def _leaves(self, rows: Any, extra: npt.NDArray[Any] | None, only: Indices | None) -> npt.NDArray[np.int32]:
+        if rows is None:
+            return apply_codes(self.tree, _bound_columns(self.columns, self.appended, extra, only))
+        forest = pack_forest([self.tree], self.n_categories)
+        return apply_forest(forest, _complete(rows, extra, only, len(self.n_categories)))[:, 0]
 
-    def _bound_columns(self) -> CodedColumns:
-        if self.columns is None:
-            raise RuntimeError("The component no longer has its training data; pass the rows.")
-        return self.columns
+
+class LabelTrees:
+    """One tree per label."""
+
+    def __init__(
+        self,
+        trees: list[Tree],
+        bound: tuple[npt.NDArray[np.int32], CodedColumns, npt.NDArray[np.integer]],
+        n_threads: int = 1,
+    ) -> None:
+        self.trees = trees
+        self.n_threads = n_threads
+        self.n_categories, self.columns, self.appended = bound
+        self.forest: PackedForest | None = None
+
+    def scores(self, rows: Any = None, extra: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
+        """Return the share of training samples with the label in each sample's leaf, tree by tree."""
+        if rows is None:
+            columns = _bound_columns(self.columns, self.appended, extra, only)
+            return np.column_stack([tree.shares()[apply_codes(tree, columns), 1] for tree in self.trees])
+        if self.forest is None:
+            self.forest = pack_forest(self.trees, self.n_categories)
+        reached = apply_forest(self.forest, _complete(rows, extra, only, len(self.n_categories)), self.n_threads)
+        return np.concatenate([tree.shares()[:, 1] for tree in self.trees])[reached + self.forest.roots]
+
+    def split(self) -> list[TreeComponent]:
+        """Return each tree as a component of its own, of the classes 0 and 1."""
+        return [TreeComponent(tree, self.n_categories) for tree in self.trees]
+
+    def unbind(self) -> None:
+        """Release the coded table."""
+        self.columns = self.appended = None  # type: ignore[assignment]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy or a file keeps: the trees in a compact form, without the coded table."""
+        return {**vars(self), "trees": stack_trees(self.trees), "columns": None, "appended": None, "forest": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Become the component of a copy or a file."""
+        vars(self).update(state)
+        self.trees = unstack_trees(state["trees"], self.n_categories)
+
+
+def _bound_columns(
+    columns: CodedColumns | None,
+    appended: npt.NDArray[np.integer] | None,
+    extra: npt.NDArray[Any] | None = None,
+    only: Indices | None = None,
+) -> CodedColumns:
+    """Return the coded training samples, or some of them, with what was appended."""
+    if columns is None or appended is None:
+        raise RuntimeError("The component no longer has its training data; pass the samples.")
+    n_appended = appended.shape[1]
+    if only is None and not n_appended:
+        return columns
+    if extra is None:
+        extra = appended if only is None else appended[only]
+    codes = columns.codes if only is None else columns.codes[only]
+    return columns._replace(
+        codes=np.hstack([codes, extra.astype(codes.dtype)]) if n_appended else codes,
+        n_codes=np.pad(columns.n_codes, (0, n_appended), constant_values=2),
+    )
+
+
+def _complete(rows: Any, extra: npt.NDArray[Any] | None, only: Indices | None, n_features: int) -> Any:
+    """Choose among rows, and append the features that the learner was extended with."""
+    rows = rows if only is None else rows[only]
+    if extra is not None:
+        rows = np.hstack([rows, extra])
+    assert rows.shape[1] == n_features, "rows for an extended learner come with its appended features"
+    return rows
 
 
 def store_components(components: Sequence[TreeComponent]) -> dict[str, Any]:
@@ -253,3 +373,35 @@ def select_columns(columns: CodedColumns, features: npt.NDArray[np.intp]) -> Cod
         upper=np.concatenate([columns.upper[r] for r in ranges]),
         is_category=is_category if is_category is None or is_category.any() else None,
     )
+
+
+def append_columns(columns: CodedColumns, labels: npt.NDArray[np.integer]) -> CodedColumns:
+    """Append columns of 0 and 1, coded as what they are, to a coded table."""
+    n_appended = labels.shape[1]
+    codes = labels.astype(columns.codes.dtype)
+    n_codes = np.concatenate([columns.n_codes, np.full(n_appended, 2, dtype=np.int32)])
+    bounds = np.tile([0.0, 1.0], n_appended)
+    return CodedColumns(
+        codes=np.hstack([columns.codes, codes]),
+        n_codes=n_codes,
+        offsets=np.concatenate([[0], np.cumsum(n_codes, dtype=np.int64)]),
+        lower=np.concatenate([columns.lower, bounds]),
+        upper=np.concatenate([columns.upper, bounds]),
+        is_category=None if columns.is_category is None else np.pad(columns.is_category, (0, n_appended)),
+        order=np.concatenate([columns.order, order_rows(codes)]),
+    )
+
+
+def as_table(X: Any) -> Any:
+    """Check an array of numbers or gaps; data frames are for the coder to check."""
+    if as_frame(X) is not None:
+        return X
+    X = X.toarray() if sparse.issparse(X) else X
+    return check_array(X, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan", input_name="X")
+
+
+def _map(work: Callable[[int], Tree], n_items: int, n_threads: int) -> list[Tree]:
+    if n_threads == 1:
+        return [work(item) for item in range(n_items)]
+    with ThreadPoolExecutor(n_threads) as pool:
+        return list(pool.map(work, range(n_items)))

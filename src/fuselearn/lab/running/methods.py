@@ -29,7 +29,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
 from fuselearn import multilabel
 from fuselearn._messages import show
-from fuselearn.ensembles import BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier
+from fuselearn.ensembles import BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier, SVMClassifier
 from fuselearn.multilabel.base import MultilabelClassifier
 
 __all__ = ["METHODS", "Contender", "Method", "compiles", "count_components", "make_contenders", "settings"]
@@ -299,7 +299,10 @@ _MULTILABEL_METHODS = (
     Method(
         "KFHE-HOMER (authors)",
         lambda: multilabel.KFHEHOMERClassifier(
-            n_estimators=20, C=1e8, gamma={"rbf": 1e-6, "linear": 1.0}, scaling=None, **_AS_PUBLISHED
+            SVMClassifier(C=1e8, scaling=None),
+            n_estimators=20,
+            varied=[{"kernel": ["rbf"], "gamma": [1e-6]}, {"kernel": ["linear"], "gamma": [1.0]}],
+            **_AS_PUBLISHED,
         ),
         "20 HOMERs with the constants of its authors' program: cost 1e8, radial gamma 1e-6, columns as they are",
         task="multilabel",
@@ -321,7 +324,11 @@ _MULTILABEL_METHODS = (
     Method(
         "ECC",
         lambda: multilabel.EnsembleOfChainsClassifier(
-            n_estimators=100, max_samples=2.0, max_features=0.5, probability="logistic", decision="cardinality"
+            SVMClassifier(probability="logistic"),
+            n_estimators=100,
+            max_samples=2.0,
+            max_features=0.5,
+            decision="cardinality",
         ),
         "the vote of 100 classifier chains on samples of twice the rows and half the columns",
         task="multilabel",

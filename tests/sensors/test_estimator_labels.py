@@ -7,15 +7,14 @@ import pytest
 from joblib import parallel_config
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from fuselearn.multilabel.learners import bind_learner
-from fuselearn.multilabel.learners.estimator import append_features
-from fuselearn.sensors import draw_counts
+from fuselearn.sensors import bind, draw_counts
+from fuselearn.sensors.estimator import append_features
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 3))
@@ -27,17 +26,17 @@ libraries = pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame], ids=[
 
 
 def test_classifiers_that_take_weights_get_the_counts():
-    learner = bind_learner(GaussianNB(), X)
+    learner = bind(GaussianNB(), X)
     expected = [GaussianNB().fit(X[DRAWN], y[DRAWN], sample_weight=COUNTS[DRAWN]).predict_proba(NEW)[:, 1] for y in Y.T]
-    actual = learner.train(Y, COUNTS, 0).probabilities(learner.prepare(NEW))
+    actual = learner.train(Y, COUNTS, 0).scores(learner.prepare(NEW))
     np.testing.assert_array_equal(actual, np.column_stack(expected))
 
 
 def test_others_get_the_drawn_copies():
     copies = np.repeat(np.arange(60), COUNTS)
     expected = KNeighborsClassifier().fit(X[copies], Y[copies, 0]).predict_proba(NEW)[:, 1]
-    block = bind_learner(KNeighborsClassifier(), X).train(Y, COUNTS, 0)
-    np.testing.assert_array_equal(block.probabilities(NEW)[:, 0], expected)
+    block = bind(KNeighborsClassifier(), X).train(Y, COUNTS, 0)
+    np.testing.assert_array_equal(block.scores(NEW)[:, 0], expected)
 
 
 def _named(frame, values):
@@ -47,29 +46,29 @@ def _named(frame, values):
 @libraries
 def test_some_rows_get_the_answers_that_they_get_among_all(frame):
     table, new, only = _named(frame, X), _named(frame, NEW), np.array([7, 3, 12])
-    block = bind_learner(GaussianNB(), table).train(Y, COUNTS, 0)
-    np.testing.assert_array_equal(block.probabilities(only=only), block.probabilities()[only])
-    np.testing.assert_array_equal(block.probabilities(new, only=only), block.probabilities(new)[only])
+    block = bind(GaussianNB(), table).train(Y, COUNTS, 0)
+    np.testing.assert_array_equal(block.scores(only=only), block.scores()[only])
+    np.testing.assert_array_equal(block.scores(new, only=only), block.scores(new)[only])
 
 
 def test_weights_for_classifiers_that_take_none_are_chances():
     weights = np.where(DRAWN, rng.random(60), 0.0)
-    learner = bind_learner(KNeighborsClassifier(), X)
+    learner = bind(KNeighborsClassifier(), X)
     weighted = learner.train(Y, DRAWN.astype(np.int32), 5, weights=weights)
     drawn = learner.train(Y, draw_counts(5, weights, 60), 5)
-    np.testing.assert_array_equal(weighted.probabilities(NEW), drawn.probabilities(NEW))
+    np.testing.assert_array_equal(weighted.scores(NEW), drawn.scores(NEW))
 
 
 def test_classifiers_without_probabilities_vote():
-    block = bind_learner(LinearSVC(), X).train(Y, COUNTS, 0)
+    block = bind(LinearSVC(), X).train(Y, COUNTS, 0)
     expected = LinearSVC(random_state=0).fit(X[DRAWN], Y[DRAWN, 0], sample_weight=COUNTS[DRAWN]).predict(NEW)
-    np.testing.assert_array_equal(block.probabilities(NEW)[:, 0], expected)
+    np.testing.assert_array_equal(block.scores(NEW)[:, 0], expected)
 
 
 def test_labels_that_are_constant_on_the_drawn_rows():
     labels = np.column_stack([~DRAWN, DRAWN, np.zeros(60), np.ones(60)]).astype(np.int8)
-    block = bind_learner(LogisticRegression(), X).train(labels, COUNTS, 0)
-    np.testing.assert_array_equal(block.probabilities(NEW), np.tile([0.0, 1.0, 0.0, 1.0], (20, 1)))
+    block = bind(LogisticRegression(), X).train(labels, COUNTS, 0)
+    np.testing.assert_array_equal(block.scores(NEW), np.tile([0.0, 1.0, 0.0, 1.0], (20, 1)))
 
 
 class Shapes(ClassifierMixin, BaseEstimator):
@@ -88,14 +87,14 @@ class Shapes(ClassifierMixin, BaseEstimator):
 @libraries
 def test_frames_stay_frames(frame):
     table = frame({"a": X[:, 0], "label 0": X[:, 1], "c": X[:, 2]})
-    learner = bind_learner(Shapes(), table)
-    assert learner.estimators(learner.train(Y, COUNTS, 0))[0].columns_ == ["a", "label 0", "c"]
+    learner = bind(Shapes(), table)
+    assert learner.train(Y, COUNTS, 0).split()[0].model.columns_ == ["a", "label 0", "c"]
     block = learner.extend(Y).train(Y, COUNTS, 0)
-    assert learner.estimators(block)[0].columns_ == ["a", "label 0", "c", "label 1", "label 2"]
-    block.probabilities(table, Y)
+    assert block.split()[0].model.columns_ == ["a", "label 0", "c", "label 1", "label 2"]
+    block.scores(table, Y)
     block = learner.restrict(np.array([2, 0])).extend(Y[:, :1]).train(Y, COUNTS, 0)
-    assert learner.estimators(block)[0].columns_ == ["c", "a", "label 1"]
-    block.probabilities(table, Y[:, :1])
+    assert block.split()[0].model.columns_ == ["c", "a", "label 1"]
+    block.scores(table, Y[:, :1])
 
 
 @libraries
@@ -120,27 +119,27 @@ def test_appending_to_sparse_tables():
 
 
 def test_appended_labels_are_features_like_others():
-    learner = bind_learner(LogisticRegression(), X)
+    learner = bind(LogisticRegression(), X)
     block = learner.restrict(np.array([0, 2])).extend(Y[:, :1]).train(Y[:, 1:], COUNTS, 0)
     wide = np.hstack([X[:, [0, 2]], Y[:, :1]])
     model = LogisticRegression().fit(wide[DRAWN], Y[DRAWN, 1], sample_weight=COUNTS[DRAWN])
-    np.testing.assert_allclose(block.probabilities()[:, 0], model.predict_proba(wide)[:, 1])
+    np.testing.assert_allclose(block.scores()[:, 0], model.predict_proba(wide)[:, 1])
     other = 1 - Y[:, :1]
-    np.testing.assert_array_equal(block.probabilities(extra=other), block.probabilities(X, other))
-    assert (block.probabilities() != block.probabilities(extra=other)).any()
+    np.testing.assert_array_equal(block.scores(extra=other), block.scores(X, other))
+    assert (block.scores() != block.scores(extra=other)).any()
 
 
 def test_some_rows_have_the_probabilities_that_they_have_among_all():
     some, extra = np.array([7, 3, 11]), rng.integers(0, 2, (20, 2))
-    block = bind_learner(GaussianNB(), X).extend(Y).train(Y, COUNTS, 0)
-    np.testing.assert_array_equal(block.probabilities(only=some), block.probabilities()[some])
-    np.testing.assert_array_equal(block.probabilities(NEW, extra[some], some), block.probabilities(NEW, extra)[some])
+    block = bind(GaussianNB(), X).extend(Y).train(Y, COUNTS, 0)
+    np.testing.assert_array_equal(block.scores(only=some), block.scores()[some])
+    np.testing.assert_array_equal(block.scores(NEW, extra[some], some), block.scores(NEW, extra)[some])
 
 
 def test_seeds_and_jobs():
     def train(seed, n_threads=1, labels=Y):
-        learner = bind_learner(DecisionTreeClassifier(max_features=1), X, n_threads=n_threads)
-        return learner.train(labels, COUNTS, seed).probabilities(NEW)
+        learner = bind(DecisionTreeClassifier(max_features=1), X, n_threads)
+        return learner.train(labels, COUNTS, seed).scores(NEW)
 
     np.testing.assert_array_equal(train(1), train(1))
     with parallel_config("threading"):  # processes take seconds to start
@@ -150,22 +149,11 @@ def test_seeds_and_jobs():
 
 
 def test_blocks_without_training_data_answer_for_passed_rows_only():
-    learner = bind_learner(GaussianNB(), X)
+    learner = bind(GaussianNB(), X)
     block = learner.train(Y, COUNTS, 0)
-    expected = block.probabilities(NEW)
+    expected = block.scores(NEW)
     block.unbind()
     learner.unbind()
-    np.testing.assert_array_equal(block.probabilities(learner.prepare(NEW)), expected)
+    np.testing.assert_array_equal(block.scores(learner.prepare(NEW)), expected)
     with pytest.raises(RuntimeError, match="training data"):
-        block.probabilities()
-
-
-@pytest.mark.parametrize("value", [LinearRegression(), "forest", GaussianNB, 3])
-def test_what_is_no_classifier(value):
-    with pytest.raises(TypeError, match="estimator must be a classifier, 'tree' or None"):
-        bind_learner(value, X)
-
-
-def test_settings_are_refused():
-    with pytest.raises(TypeError, match=r"no settings.*: C"):
-        bind_learner(GaussianNB(), X).train(Y, COUNTS, 0, C=1.0)
+        block.scores()

@@ -9,7 +9,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from fuselearn.multilabel import HOMERClassifier
-from fuselearn.multilabel.estimator_sensor import EstimatorLabelSensor
+from fuselearn.multilabel.label_learner import MultilabelLearner
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(70, 4)).round(2)
@@ -20,7 +20,7 @@ COPIES = np.repeat(np.arange(70), COUNTS)
 
 
 def test_counts_are_weights_where_those_are_taken():
-    component = EstimatorLabelSensor(X, Y, DecisionTreeClassifier(max_depth=3)).measure(COUNTS, 5)
+    component = MultilabelLearner(X, DecisionTreeClassifier(max_depth=3)).train(Y, COUNTS, 5)
     tree = DecisionTreeClassifier(max_depth=3, random_state=component.model.random_state)
     tree.fit(X[DRAWN], Y[DRAWN], sample_weight=COUNTS[DRAWN])
     np.testing.assert_array_equal(component.scores(), np.column_stack([p[:, 1] for p in tree.predict_proba(X)]))
@@ -31,7 +31,7 @@ def test_counts_are_weights_where_those_are_taken():
     [ClassifierChain(LogisticRegression()), MultiOutputClassifier(KNeighborsClassifier()), KNeighborsClassifier()],
 )
 def test_counts_are_copies_elsewhere(estimator):
-    component = EstimatorLabelSensor(X, Y, estimator).measure(COUNTS, 0)
+    component = MultilabelLearner(X, estimator).train(Y, COUNTS, 0)
     expected = estimator.fit(X[COPIES], Y[COPIES]).predict_proba(X)
     if isinstance(expected, list):
         expected = np.column_stack([p[:, 1] for p in expected])
@@ -40,12 +40,12 @@ def test_counts_are_copies_elsewhere(estimator):
 
 def test_weights_become_draws_where_they_are_not_taken():
     weights = np.where(np.arange(70) < 35, rng.random(70), 0.0)
-    component = EstimatorLabelSensor(X, Y, KNeighborsClassifier()).measure(np.ones(70, np.int32), 0, weights=weights)
+    component = MultilabelLearner(X, KNeighborsClassifier()).train(Y, np.ones(70, np.int32), 0, weights=weights)
     assert set(range(35, 70)) <= set(component.left_out.tolist())
 
 
 def test_classifiers_without_probabilities_choose():
-    component = EstimatorLabelSensor(X, Y, RidgeClassifier()).measure(COUNTS, 0)
+    component = MultilabelLearner(X, RidgeClassifier()).train(Y, COUNTS, 0)
     assert set(np.unique(component.scores())) == {0.0, 1.0}
 
 
@@ -61,7 +61,7 @@ def test_classifiers_without_probabilities_choose():
 @pytest.mark.parametrize("n_varying", [0, 1, 2])
 def test_constant_labels_are_learned_as_what_they_are(estimator, n_varying):
     labels = np.column_stack([Y[:, :n_varying], np.ones(70), np.zeros(70)]).astype(np.int8)
-    scores = EstimatorLabelSensor(X, labels, estimator).measure(COUNTS, 0).scores()
+    scores = MultilabelLearner(X, estimator).train(labels, COUNTS, 0).scores()
     assert scores.shape == labels.shape
     assert (scores[:, -2] == 1.0).all()
     assert (scores[:, -1] == 0.0).all()
@@ -69,14 +69,14 @@ def test_constant_labels_are_learned_as_what_they_are(estimator, n_varying):
 
 
 def test_seeds_make_the_difference():
-    sensor = EstimatorLabelSensor(X, Y, RandomForestClassifier(3))
-    one, same, other = (sensor.measure(COUNTS, seed).scores() for seed in (1, 1, 2))
+    learner = MultilabelLearner(X, RandomForestClassifier(3))
+    one, same, other = (learner.train(Y, COUNTS, seed).scores() for seed in (1, 1, 2))
     np.testing.assert_array_equal(one, same)
     assert not np.array_equal(one, other)
 
 
 def test_unbound_components_need_rows():
-    component = EstimatorLabelSensor(X, Y, DecisionTreeClassifier()).measure(COUNTS, 0)
+    component = MultilabelLearner(X, DecisionTreeClassifier()).train(Y, COUNTS, 0)
     expected = component.scores()
     component.unbind()
     with pytest.raises(RuntimeError, match="no longer has its training data"):

@@ -1,4 +1,4 @@
-"""The label sensor: any multi-label classifier as a component."""
+"""The learner of multi-label classifiers: clones of one that learn all labels at once."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from sklearn.utils.validation import has_fit_parameter
 from fuselearn._compat import take_rows
 from fuselearn._random import seed_estimator
 from fuselearn.multilabel.labels import read_probabilities
+from fuselearn.sensors import Learner
 from fuselearn.sensors.sampling import draw_counts
 
 Counts = npt.NDArray[np.int32]
@@ -20,7 +21,7 @@ Scores = npt.NDArray[np.float64]
 Weights = npt.NDArray[np.float64]
 
 
-class EstimatorLabelSensor:
+class MultilabelLearner(Learner):
     """Train clones of a multi-label classifier on samples of a table.
 
     If the classifier takes ``sample_weight``, it gets the drawn rows once, weighted by their counts; otherwise it gets
@@ -31,34 +32,33 @@ class EstimatorLabelSensor:
     ----------
     X : array, sparse matrix or frame
         Given to the classifier as it is.
-    Y : array of shape (n_rows, n_labels)
-        Zeros and ones.
     estimator : classifier
     keep_seeds : bool, default=False
         Whether a ``random_state`` of the classifier that is not None stays as it is, in every clone.
     """
 
-    def __init__(self, X: Any, Y: npt.NDArray[np.int8], estimator: BaseEstimator, *, keep_seeds: bool = False) -> None:
-        self.n_rows = len(Y)
+    prefer = "processes"
+
+    def __init__(self, X: Any, estimator: BaseEstimator, *, keep_seeds: bool = False) -> None:
+        self.n_samples = X.shape[0]
         self.X = X
-        self.Y = Y
         self.estimator = estimator
         self.keep_seeds = keep_seeds
         self.takes_weights = has_fit_parameter(estimator, "sample_weight") and not (
             isinstance(estimator, MultiOutputClassifier) and not has_fit_parameter(estimator.estimator, "sample_weight")
         )
 
-    def measure(self, counts: Counts, seed: int, *, weights: Weights | None = None) -> EstimatorLabelComponent:
-        """Train a clone on the rows drawn."""
+    def train(self, target: Any, counts: Counts, seed: int, *, weights: Weights | None = None) -> MultilabelComponent:
+        """Train a clone on the labels of the samples drawn."""
+        self._check_sample(target, counts)
         if weights is not None and not self.takes_weights:
-            counts, weights = draw_counts(seed, np.where(counts > 0, weights, 0.0), self.n_rows), None
+            counts, weights = draw_counts(seed, np.where(counts > 0, weights, 0.0), self.n_samples), None
         rows = np.flatnonzero(counts)
-        shares = self.Y[rows].mean(axis=0)
+        shares = target[rows].mean(axis=0)
         shown = np.flatnonzero((shares > 0.0) & (shares < 1.0))
         if len(shown) == 0:
-            return EstimatorLabelComponent(None, shown, shares.round(), counts, self.X)
-        model = clone(self.estimator)
-        seed_estimator(model, seed, unset_only=self.keep_seeds)
+            return MultilabelComponent(None, shown, shares.round(), counts, self.X)
+        model = seed_estimator(clone(self.estimator), seed, unset_only=self.keep_seeds)
         given = {}
         if not self.takes_weights:
             rows = np.repeat(rows, counts[rows])
@@ -66,19 +66,15 @@ class EstimatorLabelSensor:
             given["sample_weight"] = (counts if weights is None else weights)[rows].astype(np.float64)
         # scikit-learn takes a table with a single label for a column of classes.
         columns = np.repeat(shown, 2) if len(shown) == 1 else shown
-        model.fit(take_rows(self.X, rows), self.Y[rows[:, None], columns].astype(np.int64), **given)
-        return EstimatorLabelComponent(model, shown, shares.round(), counts, self.X)
-
-    def prepare(self, X: Any) -> Any:
-        """Give new rows as they are."""
-        return X
+        model.fit(take_rows(self.X, rows), target[rows[:, None], columns].astype(np.int64), **given)
+        return MultilabelComponent(model, shown, shares.round(), counts, self.X)
 
     def unbind(self) -> None:
-        """Let go of the table."""
-        del self.X, self.Y
+        """Release the table."""
+        del self.X
 
 
-class EstimatorLabelComponent:
+class MultilabelComponent:
     """One fitted multi-label classifier.
 
     Parameters
@@ -103,8 +99,8 @@ class EstimatorLabelComponent:
         self.constants = constants
         self.bound: tuple[Counts, Any] | None = (counts, X)
 
-    def scores(self, rows: Any = None, only: npt.NDArray[np.int64] | None = None) -> Scores:
-        """Give the model's probabilities of the labels, or its choice if it has none."""
+    def scores(self, rows: Any = None, only: npt.NDArray[np.integer] | None = None) -> Scores:
+        """Return the model's probabilities of the labels, or its choice if it has none."""
         if rows is None:
             rows = self._training_data[1]
         if only is not None:
@@ -115,7 +111,7 @@ class EstimatorLabelComponent:
             return self.complete(self.model.predict_proba(rows))
         return self.complete(self.model.predict(rows))
 
-    def probabilities(self, rows: Any = None, only: npt.NDArray[np.int64] | None = None) -> Scores:
+    def probabilities(self, rows: Any = None, only: npt.NDArray[np.integer] | None = None) -> Scores:
         """Return the scores, which are probabilities already."""
         return self.scores(rows, only)
 
@@ -138,5 +134,5 @@ class EstimatorLabelComponent:
         return self.bound
 
     def unbind(self) -> None:
-        """Let go of the training data."""
+        """Release the training data."""
         self.bound = None

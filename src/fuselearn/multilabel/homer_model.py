@@ -1,22 +1,24 @@
-"""The HOMER sensor: labels bound to a learner, from which hierarchies of models are measured.
+"""A trained HOMER: a hierarchy of labels with a block of models at each node.
 
-All hierarchies of an ensemble are measured by one sensor: they share the learner, and with it the table and, for
-support vector machines, one Gram matrix per kernel.
+All hierarchies of an ensemble are trained by one learner: they share its table and, for support vector machines, one
+Gram matrix per kernel.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn.multilabel.hierarchy import LEAF, Hierarchy, Indices, grow_hierarchy, mark_meta_labels
+from fuselearn.multilabel.hierarchy import LEAF, Hierarchy, grow_hierarchy, mark_meta_labels
 from fuselearn.multilabel.label_clustering import CLUSTERINGS, count_co_occurrences
-from fuselearn.multilabel.learners import Block, Learner
+from fuselearn.sensors import Component, Learner
 
 Counts = npt.NDArray[np.int32]
+Indices = npt.NDArray[np.integer]
 Scores = npt.NDArray[np.float64]
 Weights = npt.NDArray[np.float64]
 
@@ -26,92 +28,72 @@ class HOMERSettings(NamedTuple):
 
     clustering: str
     n_clusters: int
-    learner: dict[str, Any]
-    """Settings that the learner takes for each block of models."""
+    any_label: bool
+    """Whether a model tells samples that have any label from those without."""
+    params: Mapping[str, Any]
+    """Parameters of the base learner."""
 
 
-class HOMERSensor:
-    """Grow hierarchies of labels on samples of the rows, and train a block of models at each of their nodes.
+def train_homer(
+    learner: Learner,
+    Y: npt.NDArray[np.int8],
+    counts: Counts,
+    seed: int,
+    settings: HOMERSettings,
+    *,
+    weights: Weights | None = None,
+    n_threads: int = 1,
+) -> HOMERModel:
+    """Grow a hierarchy of labels on the samples drawn, and train a block of models at each of its nodes.
+
+    A node is trained on the samples that have at least one of its meta-labels. A model of its own tells those with any
+    label from those without, if such were drawn. Only if the others leave the root nothing to learn, as with a single
+    label, the root is trained on all of them instead.
 
     Parameters
     ----------
     learner : Learner
-    Y : array of shape (n_rows, n_labels)
+        It stays as it is.
+    Y : array of shape (n_samples, n_labels)
         Zeros and ones.
-    any_label : bool
-        Whether a model tells rows that have any label from those without.
+    counts, seed, weights
+        As in ``Learner.train``.
+    settings : HOMERSettings
     n_threads : int
         Nodes trained at the same time.
     """
+    learner = learner.with_params(**settings.params)
+    rng = np.random.default_rng(seed)
+    columns = np.ascontiguousarray(Y.T)
+    hierarchy = grow_hierarchy(
+        count_co_occurrences(Y, counts if weights is None else np.where(counts > 0, weights, 0.0)),
+        order_by_content(columns[:, counts > 0]),
+        CLUSTERINGS[settings.clustering],
+        settings.n_clusters,
+        rng,
+    )
+    marked = mark_meta_labels(hierarchy, columns)
+    samples = [counts * marks.max(axis=0) for marks in marked]
+    if are_constant(marked[0][:, samples[0] > 0]):
+        samples[0] = counts
+    if settings.any_label and (samples[0] < counts).any():
+        marked.append(marked[0].max(axis=0, keepdims=True))
+        samples.append(counts)
+    seeds = rng.integers(2**31, size=len(samples)).tolist()
 
-    def __init__(
-        self, learner: Learner, Y: npt.NDArray[np.int8], *, any_label: bool = True, n_threads: int = 1
-    ) -> None:
-        self.n_rows = learner.n_rows
-        self.any_label = any_label
-        self.learner = learner
-        self.Y = Y
-        self.columns = np.ascontiguousarray(Y.T)
-        self.n_threads = n_threads
+    def train(number: int) -> Component:
+        component: Component = learner.train(marked[number].T, samples[number], seeds[number], weights=weights)
+        return component
 
-    def measure(
-        self, counts: Counts, seed: int, settings: HOMERSettings, *, weights: Weights | None = None
-    ) -> HOMERComponent:
-        """Train a hierarchy on the rows drawn.
-
-        A node is trained on the rows that have at least one of its meta-labels. A model of its own tells those with any
-        label from those without, if such were drawn. Only if the others leave the root nothing to learn, as with a
-        single label, the root is trained on all of them instead.
-
-        Parameters
-        ----------
-        counts : int32 array of shape (n_rows,)
-            How often each row was drawn; 0 leaves it out.
-        seed : int
-        settings : HOMERSettings
-        weights : array of shape (n_rows,), optional
-            Weights of the rows, where they are not simply the counts.
-        """
-        rng = np.random.default_rng(seed)
-        hierarchy = grow_hierarchy(
-            count_co_occurrences(self.Y, counts if weights is None else np.where(counts > 0, weights, 0.0)),
-            order_by_content(self.columns[:, counts > 0]),
-            CLUSTERINGS[settings.clustering],
-            settings.n_clusters,
-            rng,
-        )
-        marked = mark_meta_labels(hierarchy, self.columns)
-        samples = [counts * marks.max(axis=0) for marks in marked]
-        if are_constant(marked[0][:, samples[0] > 0]):
-            samples[0] = counts
-        if self.any_label and (samples[0] < counts).any():
-            marked.append(marked[0].max(axis=0, keepdims=True))
-            samples.append(counts)
-        seeds = rng.integers(2**31, size=len(samples)).tolist()
-
-        def train(number: int) -> Block:
-            return self.learner.train(
-                marked[number].T, samples[number], seeds[number], weights=weights, **settings.learner
-            )
-
-        if self.n_threads > 1 and len(samples) > 1:
-            with ThreadPoolExecutor(self.n_threads) as pool:
-                blocks = list(pool.map(train, range(len(samples))))
-        else:
-            blocks = [train(number) for number in range(len(samples))]
-        return HOMERComponent(hierarchy, blocks, settings, counts)
-
-    def prepare(self, X: Any) -> Any:
-        """Check new rows and bring them into the form that components take."""
-        return self.learner.prepare(X)
-
-    def unbind(self) -> None:
-        """Let go of the training data."""
-        self.learner.unbind()
-        del self.Y, self.columns
+    if n_threads > 1 and len(samples) > 1:
+        with ThreadPoolExecutor(n_threads) as pool:
+            blocks = list(pool.map(train, range(len(samples))))
+    else:
+        blocks = [train(number) for number in range(len(samples))]
+    return HOMERModel(hierarchy, blocks, settings, counts)
 
 
-def order_by_content(columns: npt.NDArray[np.int8]) -> Indices:
+def order_by_content(columns: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
     """Order labels by what they hold, so that choices among them depend neither on their places nor on copies of rows.
 
     Examples
@@ -127,7 +109,7 @@ def are_constant(columns: npt.NDArray[np.int8]) -> bool:
     return columns.shape[1] == 0 or bool((columns == columns[:, :1]).all())
 
 
-class HOMERComponent:
+class HOMERModel:
     """A hierarchy of labels with a block of models at each node.
 
     A node gives every meta-label its probability among the rows that have any of the node's labels.
@@ -135,14 +117,14 @@ class HOMERComponent:
     Parameters
     ----------
     hierarchy : list of Node
-    blocks : list of Block
+    blocks : list of Component
         One for each node, and one more for whether a row has any label, if there were rows without.
     settings : HOMERSettings
     counts : int32 array of shape (n_rows,)
         The sample of the bound rows.
     """
 
-    def __init__(self, hierarchy: Hierarchy, blocks: list[Block], settings: HOMERSettings, counts: Counts) -> None:
+    def __init__(self, hierarchy: Hierarchy, blocks: list[Component], settings: HOMERSettings, counts: Counts) -> None:
         self.hierarchy = hierarchy
         self.blocks = blocks
         self.settings = settings
@@ -150,7 +132,7 @@ class HOMERComponent:
         self.counts: Counts | None = counts
 
     @property
-    def labelled(self) -> Block | None:
+    def labelled(self) -> Component | None:
         """The model of whether a row has any label; without it, all have."""
         return self.blocks[-1] if len(self.blocks) > len(self.hierarchy) else None
 
@@ -160,21 +142,21 @@ class HOMERComponent:
         Parameters
         ----------
         rows : what ``Learner.prepare`` gave, optional
-            By default, the rows that the sensor is bound to.
+            By default, the training samples.
         only : int array, optional
-            Which of the rows to answer for, needed with ``rows``.
+            Which of the samples to answer for; all by default.
 
         Returns
         -------
         array of shape (n_asked, n_labels)
         """
         if only is None:
-            only = np.arange(len(self._sample))
+            only = np.arange(len(self._sample) if rows is None else rows.shape[0])
         labelled = self.labelled
-        reached = {0: np.ones((len(only), 1)) if labelled is None else labelled.probabilities(rows, only=only)}
+        reached = {0: np.ones((len(only), 1)) if labelled is None else labelled.scores(rows, only=only)}
         probabilities = np.empty((len(only), self.n_labels))
         for number, (groups, children) in enumerate(self.hierarchy):
-            chances = reached.pop(number) * self.blocks[number].probabilities(rows, only=only)
+            chances = reached.pop(number) * self.blocks[number].scores(rows, only=only)
             for g, (group, child) in enumerate(zip(groups, children, strict=True)):
                 if child == LEAF:
                     probabilities[:, group[0]] = chances[:, g]
@@ -199,18 +181,18 @@ class HOMERComponent:
         array of shape (n_asked, n_labels)
         """
         if only is None:
-            only = np.arange(len(self._sample))
+            only = np.arange(len(self._sample) if rows is None else rows.shape[0])
         scores = np.empty((self.n_labels, len(only)))
         going = np.ones(len(only), dtype=np.bool_)
         if self.labelled is not None:
-            any_label = self.labelled.probabilities(rows, only=only)[:, 0]
+            any_label = self.labelled.scores(rows, only=only)[:, 0]
             going = any_label > 0.5
             scores[:, ~going] = any_label[~going]
         waiting = [(0, np.flatnonzero(going))] if going.any() else []
         while waiting:
             number, reached = waiting.pop()
             groups, children = self.hierarchy[number]
-            chances = self.blocks[number].probabilities(rows, only=only[reached])
+            chances = self.blocks[number].scores(rows, only=only[reached])
             has = chances > 0.5
             has[np.arange(len(reached)), chances.argmax(axis=1)] = True
             for g, (group, child) in enumerate(zip(groups, children, strict=True)):

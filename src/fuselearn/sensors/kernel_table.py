@@ -1,0 +1,258 @@
+"""A table as support vector machines see it: scaled features, and kernel values that all machines share."""
+
+from __future__ import annotations
+
+import copy
+import threading
+import warnings
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from fuselearn._messages import show
+from fuselearn.engines.svm import append_labels, compute_gram, compute_kernel
+from fuselearn.sensors.large_svm import fit_radial_features, is_too_large
+
+# Squares of larger values, and of their inverses, are beyond float64; kernel values are kept in float32.
+LARGEST_VALUE = 1e150
+LARGEST_SCALED = 1e15
+
+
+class Kernel(NamedTuple):
+    """A kernel by name, and the factor of its products (linear) or of its squared distances (rbf)."""
+
+    name: str
+    factor: float
+
+
+class KernelTable:
+    """A table that is scaled once, and its Gram matrices, one per kernel, computed when they are first needed.
+
+    Parameters
+    ----------
+    X : float array or sparse matrix of shape (n_samples, n_features)
+        Finite numbers.
+    scaling : {"standard", "minmax"}, optional
+        Whether features are divided by their standard deviation, by their range, or not at all. They are centred in any
+        case, which changes no machine that has an intercept, but keeps the numbers small; a sparse matrix stays sparse.
+
+    Warns
+    -----
+    UserWarning
+        From 23,171 samples on, where a Gram matrix would take more than 2 GB. Machines are then linear in the features,
+        or in Nystroem features that approximate the radial kernel, and have the squared hinge loss.
+    """
+
+    def __init__(self, X: Any, *, scaling: str | None = "standard") -> None:
+        self.n_rows, self.n_columns = X.shape
+        self.scaling = scaling
+        self.shift, self.scale = _measure_columns(X, scaling)
+        self.is_sparse = sparse.issparse(X)
+        self._training_X = self._scale(X)
+        self._bound: KernelRows | None = KernelRows(self, self._training_X)
+        self._needs_rows = False
+        self.radial_maps: dict[float, Any] = {}
+        self.is_large = is_too_large(self.n_rows)
+        if self.is_large:
+            warnings.warn(
+                f"A Gram matrix of {self.n_rows} rows would take more than 2 GB: linear machines are trained on the "
+                "columns instead, and radial ones on an approximation of the kernel.",
+                stacklevel=2,
+            )
+        self.root: KernelTable = self
+        self.source: KernelTable = self
+        self.chosen: npt.NDArray[np.intp] | None = None
+        self.appended: npt.NDArray[np.integer] = np.empty((self.n_rows, 0), dtype=np.int8)
+
+    def prepare(self, X: Any) -> KernelRows:
+        """Scale new samples, for which kernel values are then computed once for all machines."""
+        return KernelRows(self, self._scale(X))
+
+    def restrict(self, columns: npt.NDArray[np.intp]) -> Self:
+        """Return a table of some of the columns, with Gram matrices of its own. Scaled rows are still held once."""
+        other = copy.copy(self)
+        other.root, other.source, other.chosen = other, self, columns
+        other.n_columns, other.shift, other.scale = len(columns), self.shift[columns], self.scale[columns]
+        other._training_X = None
+        other.radial_maps = {}
+        other._bound = other.restrict_rows(self.bound_rows())
+        return other
+
+    def restrict_rows(self, rows: KernelRows) -> KernelRows:
+        """Choose this table's columns of rows that its source has prepared."""
+        return KernelRows(self, rows.X if self.chosen is None else rows.X[:, self.chosen])
+
+    def extend(self, columns: npt.NDArray[np.integer]) -> Self:
+        """Return a table of the same rows with more columns, of 0 and 1.
+
+        Its kernel values are those of the first table, brought up to date with the columns appended since.
+        """
+        other = copy.copy(self)
+        other.appended = np.hstack([self.appended, columns])
+        other._training_X = None  # the first table has them
+        other.radial_maps = {}
+        other._bound = other.extend_rows(self.root.bound_rows(), other.appended)
+        return other
+
+    def extend_rows(
+        self, rows: KernelRows, labels: npt.NDArray[np.integer], only: npt.NDArray[np.integer] | None = None
+    ) -> KernelRows:
+        """Append to rows that the first table has prepared, or to some of them, the columns appended since."""
+        return KernelRows(self, rows.X if only is None else rows.X[only], labels, rows, only)
+
+    @property
+    def label_width(self) -> float:
+        """How far apart 0 and 1 are in an appended column.
+
+        Standardised, a column with as many zeros as ones is -1 and 1. All columns are taken for such, so that no
+        machine knows anything of labels of rows that it is not trained on.
+        """
+        return 2.0 if self.scaling == "standard" else 1.0
+
+    def bound_rows(self) -> KernelRows:
+        """Return the training rows."""
+        if self._bound is None:
+            raise RuntimeError("The table no longer has its training data; pass the samples.")
+        return self._bound
+
+    def keep_rows(self) -> None:
+        """Keep the training rows when the table is unbound: support vectors are among them."""
+        self.root.source._needs_rows = True
+
+    def unbind(self) -> None:
+        """Release the Gram matrices, and the training rows too if no machine needs kernel values to them."""
+        self._bound = None
+        if not self._needs_rows:
+            self._training_X = None
+
+    def training_rows(self) -> Any:
+        """Return the scaled training rows that support vectors are among."""
+        return self._training_X if self.chosen is None else self.source._training_X[:, self.chosen]
+
+    def kernel_values(self, X: Any, kernel: Kernel) -> npt.NDArray[np.float32]:
+        """Compute the kernel values between scaled rows and the training rows."""
+        if self._bound is not None and X is self._bound.X:
+            return compute_gram(X, *kernel, self.centre)
+        return compute_kernel(X, self.training_rows(), *kernel, self.centre)
+
+    def map_features(self, rows: KernelRows, kernel: Kernel) -> npt.NDArray[np.float32]:
+        """Return what approximates a radial kernel: features whose products are near its values."""
+        if kernel.factor not in self.radial_maps:
+            self.radial_maps[kernel.factor] = fit_radial_features(self.bound_rows().joined(), kernel.factor)
+        return self.radial_maps[kernel.factor].transform(rows.joined()).astype(np.float32)
+
+    def collapses(self, kernel: Kernel) -> bool:
+        """Return whether machines are kept as one weight per column, which is less than one per row."""
+        return kernel.name == "linear" and self.n_columns <= self.n_rows
+
+    def _scale(self, X: Any) -> Any:
+        """Scale rows; what is farther from the training rows than a kernel value can tell is taken to be that far."""
+        if self.is_sparse:
+            rows = sparse.csr_array(X, dtype=np.float64) @ sparse.diags_array(1.0 / self.scale)
+            np.clip(rows.data, -LARGEST_SCALED, LARGEST_SCALED, out=rows.data)
+            return rows
+        X = X.toarray() if sparse.issparse(X) else X
+        with np.errstate(over="ignore"):
+            scaled = np.ascontiguousarray((X - self.shift) / self.scale, dtype=np.float64)
+        return np.clip(scaled, -LARGEST_SCALED, LARGEST_SCALED, out=scaled)
+
+    @property
+    def centre(self) -> npt.NDArray[np.float64] | None:
+        """What is still to be subtracted from scaled rows."""
+        return self.shift / self.scale if self.is_sparse else None
+
+
+class KernelRows:
+    """Scaled rows, and their kernel values to the training rows of a table.
+
+    Values of a kernel are computed when a machine first asks for them, and kept for the others.
+    """
+
+    def __init__(
+        self,
+        table: KernelTable,
+        X: Any,
+        labels: npt.NDArray[np.integer] | None = None,
+        base: KernelRows | None = None,
+        only: npt.NDArray[np.integer] | None = None,
+    ) -> None:
+        self.table = table
+        self.X = X
+        self.shape = X.shape
+        self.n_rows = X.shape[0]
+        self.labels = np.empty((self.n_rows, 0), dtype=np.int8) if labels is None else labels
+        self._base = base
+        self._only = only
+        self._values: dict[Kernel, npt.NDArray[np.float32]] = {}
+        self._features: dict[Kernel, Any] = {}
+        self._lock = threading.Lock()
+
+    def values(self, kernel: Kernel) -> npt.NDArray[np.float32]:
+        """Return the values of a kernel, one row per row here, one column per training row."""
+        with self._lock:
+            if kernel not in self._values:
+                self._values[kernel] = self._compute(kernel)
+            return self._values[kernel]
+
+    def _compute(self, kernel: Kernel) -> npt.NDArray[np.float32]:
+        if self._base is None:
+            return self.table.kernel_values(self.X, kernel)
+        only = np.arange(self.n_rows) if self._only is None else self._only
+        return append_labels(
+            self._base.values(kernel), only, self.labels, self.table.appended, *kernel, self.table.label_width
+        )
+
+    @property
+    def extra(self) -> npt.NDArray[np.float64]:
+        """The appended columns as the kernel sees them."""
+        return self.table.label_width * (self.labels.astype(np.float64) - 0.5)
+
+    def features(self, kernel: Kernel) -> Any:
+        """Return what machines have weights of: the columns, or features that approximate a radial kernel."""
+        with self._lock:
+            if kernel not in self._features:
+                if kernel.name == "rbf":
+                    self._features[kernel] = self.table.map_features(self, kernel)
+                else:
+                    self._features[kernel] = self.X if sparse.issparse(self.X) else self.X.astype(np.float32)
+            return self._features[kernel]
+
+    def joined(self) -> Any:
+        """Return all columns, appended ones too."""
+        return join_columns(self.X, self.extra)
+
+
+def join_columns(columns: Any, extra: npt.NDArray[np.float64]) -> Any:
+    """Append columns to rows."""
+    if extra.shape[1] == 0:
+        return columns
+    return sparse.hstack([columns, extra], "csr") if sparse.issparse(columns) else np.hstack([columns, extra])
+
+
+def _measure_columns(X: Any, scaling: str | None) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return the centre and the scale of each column; constant columns keep their scale."""
+    if sparse.issparse(X):
+        X = sparse.csc_matrix(X, dtype=np.float64)
+        low, high = X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
+        _refuse_large_values(low, high, scaling)
+        centre = np.asarray(X.mean(axis=0)).ravel()
+        deviation = np.sqrt(np.maximum(np.asarray(X.multiply(X).mean(axis=0)).ravel() - centre**2, 0.0))
+    else:
+        low, high = X.min(axis=0), X.max(axis=0)
+        _refuse_large_values(low, high, scaling)
+        centre, deviation = X.mean(axis=0), X.std(axis=0)
+    if scaling is None:
+        return centre, np.ones(len(centre))
+    scale = np.where(low < high, deviation if scaling == "standard" else high - low, 1.0)
+    return centre, np.where(scale > 1.0 / LARGEST_VALUE, scale, 1.0)
+
+
+def _refuse_large_values(low: npt.NDArray[np.float64], high: npt.NDArray[np.float64], scaling: str | None) -> None:
+    limit = LARGEST_SCALED if scaling is None else LARGEST_VALUE
+    for column in np.flatnonzero(np.maximum(-low, high) > limit):
+        raise ValueError(
+            f"Column {column} of X has values beyond {limit:g}, which are too large for support vector machines with "
+            f"scaling={show(scaling)}."
+        )

@@ -1,0 +1,76 @@
+"""Turn tables of any kind into finite numbers for support vector machines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.utils import check_array
+
+from fuselearn.sensors.table import TableCoder, as_frame
+
+# A table with more columns for categories than this is kept sparse.
+DENSE_CATEGORIES = 1_000
+
+
+class NumberEncoder:
+    """Turn tables of any kind into finite numbers: categories become columns of 0 and 1.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> encoder = NumberEncoder()
+    >>> encoder.fit_transform(pd.DataFrame({"colour": ["red", "blue"], "size": [1.5, 2.0]}))
+    array([[0. , 1. , 1.5],
+           [1. , 0. , 2. ]])
+    >>> encoder.transform(pd.DataFrame({"colour": ["green"], "size": [3.0]}))
+    array([[0., 0., 3.]])
+    """
+
+    def __init__(self) -> None:
+        self.coder = TableCoder()
+
+    def fit_transform(self, X: Any) -> Any:
+        """Learn the categories of a table and turn it into numbers."""
+        coded = self.coder.fit_transform(_check_numbers(X))
+        # Numeric columns take one place each, category columns one per category.
+        self.widths = np.maximum(self.coder.n_categories_, 1)
+        return self._spread(X, coded)
+
+    def transform(self, X: Any) -> Any:
+        """Turn a table into numbers, with the categories learned."""
+        return self._spread(X, self.coder.transform(_check_numbers(X)))
+
+    def columns_of(self, features: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+        """List the columns of numbers that columns of the table have become."""
+        ends = np.cumsum(self.widths)
+        return np.concatenate([np.arange(ends[f] - self.widths[f], ends[f]) for f in features])
+
+    def _spread(self, X: Any, coded: Any) -> Any:
+        frame = as_frame(X)
+        if frame is None:
+            return coded
+        is_category = self.coder.n_categories_ > 0
+        for f in np.flatnonzero(np.isnan(coded).any(axis=0) & ~is_category):
+            raise ValueError(
+                f"Column {frame.columns[f]!r} has missing values, which support vector machines cannot take; fill them "
+                "in, or use trees: CARTClassifier takes them."
+            )
+        if not is_category.any():
+            return coded
+        parts = [
+            coded[:, [f]] if self.coder.n_categories_[f] == 0 else coded[:, [f]] == np.arange(self.widths[f])
+            for f in range(len(self.widths))
+        ]
+        if self.widths[is_category].sum() <= DENSE_CATEGORIES:
+            return np.hstack(parts, dtype=np.float64)
+        return sparse.hstack([sparse.csr_array(part, dtype=np.float64) for part in parts], format="csr")
+
+
+def _check_numbers(X: Any) -> Any:
+    """Check an array of numbers; frames are for the coder to check."""
+    if as_frame(X) is not None:
+        return X
+    return check_array(X, dtype=np.float64, accept_sparse="csr", input_name="X")
