@@ -197,6 +197,20 @@ def test_one_dataset_has_a_line_per_method(fruit, tmp_path):
     assert "noise" not in text
 
 
+@pytest.mark.parametrize(
+    ("metric", "title"),
+    [("accuracy", "Accuracy"), ("balanced-accuracy", "Balanced accuracy"), ("auc", "AUC"), ("log-loss", "Log loss")],
+)
+def test_compare_prints_another_metric_beside_macro_f1(fruit, tmp_path, metric, title):
+    options = ["--methods", "CART,Bagging", "--repeats", 1, "--folds", 2, "--jobs", 1, "--metric", metric]
+    text = " ".join(run("compare", fruit, "-t", "kind", *options).stdout.split())
+    assert "Macro F1 and rank, fruit" in text
+    table = text[text.index(f"{title} and rank, fruit") :]
+    means = pd.read_csv(tmp_path / "fuselearn-fruit" / "summary.csv").set_index("method")[metric.replace("-", "_")]
+    best = means.idxmin() if metric == "log-loss" else means.idxmax()
+    assert f"{best} │ {means[best]:.4f} (1" in table
+
+
 def test_compare_takes_all_methods_by_default(fruit, monkeypatch):
     asked = []
     monkeypatch.setattr("fuselearn.cli.commands.run", lambda suite, place, **more: asked.append(suite))

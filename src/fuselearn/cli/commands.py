@@ -52,6 +52,16 @@ class Backend(StrEnum):
     DASK = "dask"
 
 
+class Metric(StrEnum):
+    """The scores that `compare` prints."""
+
+    MACRO_F1 = "macro-f1"
+    ACCURACY = "accuracy"
+    BALANCED_ACCURACY = "balanced-accuracy"
+    AUC = "auc"
+    LOG_LOSS = "log-loss"
+
+
 class Task(StrEnum):
     """The two kinds of tables."""
 
@@ -211,6 +221,9 @@ def compare(
     repeats: Annotated[int, typer.Option("--repeats", min=1, help="Repeats of the cross-validation.")] = 3,
     folds: Annotated[int, typer.Option("--folds", min=2, help="Folds of the cross-validation.")] = 5,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed for all random choices.")] = 0,
+    metric: Annotated[
+        Metric, typer.Option("--metric", help="A score to print beside macro F1, by which the page ranks.")
+    ] = Metric.MACRO_F1,
     jobs: Jobs = -1,
     resume: Resume = True,
     out: Annotated[
@@ -267,13 +280,17 @@ def compare(
         "repeats": repeats if repeats != 3 else None,
         "folds": folds if folds != 5 else None,
         "seed": seed or None,
+        "metric": None if metric is Metric.MACRO_F1 else metric,
         "out": out,
         "classes": classes,
         **reading.words(),
     }
     command = _spell("compare", file, **words)
     place = Place(folder, folder / "results.db")
-    run(suite, place, command=command, jobs=_checked(jobs), fresh=not resume, inputs=[file], force=force)
+    run(
+        suite, place, command=command, jobs=_checked(jobs), fresh=not resume, inputs=[file], force=force,
+        metric=metric.replace("-", "_"),
+    )  # fmt: skip
 
 
 def report(

@@ -65,6 +65,7 @@ def run(
     fresh: bool = False,
     inputs: Iterable[Path] = (),
     force: bool = False,
+    metric: str = "macro_f1",
 ) -> None:
     """Run what is missing of a suite, then print and write what it says.
 
@@ -86,6 +87,8 @@ def run(
         Files of the user that are read, and so never written to.
     force : bool, default=False
         Whether files of other kinds in the folder may be replaced.
+    metric : str, default="macro_f1"
+        A key of `fuselearn.lab.running.scoring.SCORES`, to print beside macro F1.
     """
     from fuselearn.lab.reporting.report import collect, render
     from fuselearn.lab.reproduction.homer import folds_path
@@ -118,7 +121,7 @@ def run(
                 folds = material.results[["dataset", "method", "repeat", "fold", "macro_f1"]]
                 folds.round({"macro_f1": 6}).to_csv(folds_path(place.summary), index=False, lineterminator="\n")
         place.summary.with_suffix(".json").write_text(_costs(material), encoding="utf-8")
-        print_scores(material)
+        print_scores(material, metric)
         place.report.write_text(render(material), encoding="utf-8")
     if material.results["macro_f1"].isna().all():
         leave(f"Every method failed; the errors are listed in {place.report}.", FAILED)
@@ -157,7 +160,7 @@ def wide_console() -> Console:
     return console if console.is_terminal else Console(width=PIPE_WIDTH)
 
 
-def print_scores(material: Material) -> None:
+def print_scores(material: Material, metric: str = "macro_f1") -> None:
     """Print the mean macro F1 of every dataset and noise, with ranks, and their averages, then the answer."""
     from fuselearn.lab.reporting.text import answer
 
@@ -165,7 +168,8 @@ def print_scores(material: Material) -> None:
     methods = [method for method in material.suite.methods if method in set(summary["method"])]
     console = wide_console()
     if summary["dataset"].nunique() == 1:
-        console.print(_methods_table(summary, methods))
+        for name in dict.fromkeys(["macro_f1", metric]):
+            console.print(_methods_table(summary.assign(score=summary[name]), methods, name))
     else:
         console.print(_datasets_table(summary, methods, findings))
     said = answer(findings)
@@ -174,7 +178,7 @@ def print_scores(material: Material) -> None:
         console.print(sentence, highlight=False, markup=False)
 
 
-def _methods_table(summary: pd.DataFrame, methods: list[str]) -> Table:
+def _methods_table(summary: pd.DataFrame, methods: list[str], metric: str) -> Table:
     """Lay out one dataset with a line per method, so that any number of them fits a terminal."""
     from rich.markup import escape
     from rich.table import Table
@@ -182,12 +186,13 @@ def _methods_table(summary: pd.DataFrame, methods: list[str]) -> Table:
     from fuselearn.lab.reporting.text import percent
 
     (dataset,) = summary["dataset"].unique()
-    table = Table(title=escape(f"Macro F1 and rank, {dataset}"), title_justify="left")
+    called = {"macro_f1": "macro F1", "auc": "AUC"}.get(metric, metric.replace("_", " "))
+    table = Table(title=escape(f"{called[0].upper()}{called[1:]} and rank, {dataset}"), title_justify="left")
     table.add_column("method")
     cells = []
     for noise, rows in summary.groupby("noise"):
-        table.add_column("macro F1" if (summary["noise"] == 0).all() else f"{percent(noise)} noise", justify="right")
-        cells.append(_ranked(rows.set_index("method")["score"].reindex(methods)))
+        table.add_column(called if (summary["noise"] == 0).all() else f"{percent(noise)} noise", justify="right")
+        cells.append(_ranked(rows.set_index("method")["score"].reindex(methods), lower_is_better=metric == "log_loss"))
     for method, *scores in zip(methods, *cells, strict=True):
         table.add_row(escape(method), *scores)
     return table
@@ -221,12 +226,12 @@ def _datasets_table(summary: pd.DataFrame, methods: list[str], findings: Finding
     return table
 
 
-def _ranked(scores: pd.Series) -> list[str]:
+def _ranked(scores: pd.Series, *, lower_is_better: bool = False) -> list[str]:
     """Write scores with their ranks, the best in bold."""
     from fuselearn.lab.reporting.findings import DIGITS
 
     scores = scores.round(DIGITS)
-    ranks = scores.rank(ascending=False)
+    ranks = scores.rank(ascending=lower_is_better)
     return [_score(score, f"{rank:g}", best=rank == ranks.min()) for score, rank in zip(scores, ranks, strict=True)]
 
 

@@ -80,3 +80,11 @@ def test_scores_of_labels_by_hand():
 def test_labels_of_another_shape_or_value_are_refused(wrong):
     with pytest.raises(ValueError, match=r"predicted must hold 0 and 1 in the shape \(1, 3\)"):
         score_labels([[1, 0, 0]], wrong)
+
+
+def test_auc_is_the_mean_over_the_classes_that_occur():
+    chances = np.array([[0.8, 0.1, 0.1], [0.4, 0.5, 0.1], [0.5, 0.4, 0.1], [0.1, 0.8, 0.1]])
+    scores = score_fold([0, 0, 1, 1], [0, 1, 0, 1], 3, chances)
+    assert scores.auc == pytest.approx(0.75)
+    assert score_fold([0, 0], [0, 0], 3, chances[:2]).auc is None
+    assert score_fold([0, 1], [0, 1], 2).auc is None

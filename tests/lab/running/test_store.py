@@ -36,6 +36,7 @@ def test_a_result_comes_back_as_it_went_in(store):
     del row["finished"]
     assert math.isnan(row.pop("micro_f1"))
     assert math.isnan(row.pop("hamming_loss"))
+    assert math.isnan(row.pop("auc"))
     assert row == {
         "suite": "mine", "dataset": "iris", "noise": 0.1, "repeat": 0, "fold": 0, "method": "CART",
         "macro_f1": 0.9, "accuracy": 0.91, "balanced_accuracy": 0.92, "log_loss": 0.3,
@@ -172,13 +173,13 @@ def test_a_database_of_another_program_is_refused_and_left_alone(tmp_path):
 
 def test_a_store_of_another_format_is_refused(store):
     store._pragma("user_version = 99")
-    with pytest.raises(StoreError, match="has the format 99; this fuselearn reads the format 2"):
+    with pytest.raises(StoreError, match="has the format 99; this fuselearn reads the format 3"):
         ResultStore(store.path)
 
 
 def test_a_store_of_the_first_format_is_brought_up_to_date(store):
     store.add("mine", [result(fold=1)])
-    for column in ("micro_f1", "hamming_loss"):
+    for column in ("micro_f1", "hamming_loss", "auc"):
         store._connection.execute(f"ALTER TABLE results DROP COLUMN {column}")
     store._pragma("user_version = 1")
     with ResultStore(store.path) as again:

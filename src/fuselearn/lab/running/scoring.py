@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from sklearn import metrics
-from sklearn.metrics import accuracy_score, f1_score, hamming_loss, recall_score
+from sklearn.metrics import accuracy_score, f1_score, hamming_loss, recall_score, roc_auc_score
 
 from fuselearn.multilabel.metrics import macro_f1, micro_f1
 
@@ -20,6 +20,7 @@ SCORES = {
     "log_loss": "log loss",
     "micro_f1": "micro-averaged F1",
     "hamming_loss": "Hamming loss",
+    "auc": "area under the ROC curve",
 }
 """The columns of scores in a store, and their names in words. Only the two losses are better low."""
 
@@ -28,8 +29,9 @@ SCORES = {
 class Scores:
     """The scores of one method on one fold.
 
-    `log_loss` is None without probabilities. Of classes, micro F1 and Hamming loss are None: they would repeat the
-    accuracy. Of labels, the accuracy is the share of rows with every label right, and the balanced accuracy is None.
+    `log_loss` and `auc` are None without probabilities. Of classes, micro F1 and Hamming loss are None: they would
+    repeat the accuracy. Of labels, the accuracy is the share of samples with every label right, and the balanced
+    accuracy and the AUC are None.
     """
 
     macro_f1: float
@@ -38,6 +40,7 @@ class Scores:
     log_loss: float | None = None
     micro_f1: float | None = None
     hamming_loss: float | None = None
+    auc: float | None = None
 
 
 def score_fold(
@@ -88,7 +91,16 @@ def score_fold(
         accuracy=float(accuracy_score(truth, predicted)),
         balanced_accuracy=float(recall_score(truth, predicted, labels=np.unique(truth), average="macro")),
         log_loss=None if probabilities is None else log_loss(truth, probabilities),
+        auc=None if probabilities is None else _auc(truth, probabilities),
     )
+
+
+def _auc(truth: npt.NDArray[np.intp], probabilities: npt.NDArray[np.float64]) -> float | None:
+    """Average the area under the ROC curve of each class that occurs against the others; None for a single class."""
+    present = np.unique(truth)
+    if len(present) < 2:
+        return None
+    return float(np.mean([roc_auc_score(truth == c, probabilities[:, c]) for c in present]))
 
 
 def score_labels(
