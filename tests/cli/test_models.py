@@ -41,6 +41,16 @@ def folder(tmp_path_factory):
     return folder
 
 
+@pytest.mark.parametrize("method", ["e-homer", "kfhe-homer", "ecc"])
+def test_parameters_of_the_base_learner_can_be_set(folder, tmp_path, method):
+    options = ["-m", method, "--set", "n_estimators=2", "--set", "estimator__C=10", "--holdout", "0", "-j", 1]
+    said = run("train", folder / "digits.csv", "--labels", "label:", *options, "-o", tmp_path / "m.fuse")
+    assert said.exit_code == 0, said.output
+    params = fuselearn.load(tmp_path / "m.fuse").get_params()
+    assert params["estimator__C"] == 10
+    assert params.get("varied", {"kernel": ["rbf", "linear"]}) == {"kernel": ["rbf", "linear"]}
+
+
 def test_the_model_is_the_one_that_python_trains(folder):
     table = pd.read_csv(folder / "iris.csv")
     model = fuselearn.load(folder / "iris.fuse")

@@ -222,7 +222,7 @@ def compare(
     folds: Annotated[int, typer.Option("--folds", min=2, help="Folds of the cross-validation.")] = 5,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed for all random choices.")] = 0,
     metric: Annotated[
-        Metric, typer.Option("--metric", help="A score to print beside macro F1, by which the page ranks.")
+        Metric, typer.Option("--metric", help="A score to print beside macro F1; the page ranks by macro F1.")
     ] = Metric.MACRO_F1,
     jobs: Jobs = -1,
     resume: Resume = True,

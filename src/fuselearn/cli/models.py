@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -84,7 +85,9 @@ def train(
     ] = None,
     setting: Annotated[
         list[str] | None,
-        typer.Option("--set", help="A parameter of the method, such as n_estimators=200; may be given several times."),
+        typer.Option(
+            "--set", help="A parameter of the method, such as n_estimators=200 or estimator__C=10; repeatable."
+        ),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed for all random choices.")] = 0,
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="Threads; -1 for one per processor.")] = -1,
@@ -394,16 +397,18 @@ def _inputs(file: Path, labels: str | None) -> list[Path]:
 def _make(method: MethodName, settings: list[str], seed: int, jobs: int) -> Any:
     """Make an unfitted estimator."""
     from fuselearn import ensembles, multilabel
+    from fuselearn.multilabel.homer_ensemble import DEFAULT_VARIED
 
+    machine = ensembles.SVMClassifier()  # the default, given by name so that --set reaches estimator__C
     makers: dict[MethodName, Callable[[], Any]] = {
         MethodName.KFHE: ensembles.KFHEClassifier,
         MethodName.KFHE_LINEAR: lambda: ensembles.KFHEClassifier(weighting="linear"),
         MethodName.ADABOOST: ensembles.SAMMEClassifier,
         MethodName.BAGGING: ensembles.BaggedClassifier,
         MethodName.CART: ensembles.CARTClassifier,
-        MethodName.KFHE_HOMER: multilabel.KFHEHOMERClassifier,
-        MethodName.E_HOMER: multilabel.EnsembleHOMERClassifier,
-        MethodName.ECC: multilabel.EnsembleOfChainsClassifier,
+        MethodName.KFHE_HOMER: partial(multilabel.KFHEHOMERClassifier, machine, varied=DEFAULT_VARIED),
+        MethodName.E_HOMER: partial(multilabel.EnsembleHOMERClassifier, machine, varied=DEFAULT_VARIED),
+        MethodName.ECC: partial(multilabel.EnsembleOfChainsClassifier, machine),
         MethodName.RF_PCT: multilabel.PCTForestClassifier,
         MethodName.ADABOOST_MH: multilabel.AdaBoostMHClassifier,
     }

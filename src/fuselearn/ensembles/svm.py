@@ -112,7 +112,7 @@ class SVMClassifier(TableClassifier):
         self.n_jobs = n_jobs
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn what the estimator can take."""
+        """Return scikit-learn's tags of the estimator."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = False
         tags.input_tags.sparse = True

@@ -106,7 +106,7 @@ class AdaBoostMHClassifier(LabelTreesClassifier):
         self.n_jobs = n_jobs
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn what the estimator can take."""
+        """Return scikit-learn's tags of the estimator."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
@@ -175,7 +175,7 @@ def _vote(weights: npt.NDArray[np.float64], smoothing: float) -> npt.NDArray[np.
 
 
 def _rest(weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Give the weight that the best vote leaves to each label."""
+    """Return the weight that the best vote leaves to each label."""
     return 2.0 * np.sqrt(weights[0] * weights[1])
 
 

@@ -56,7 +56,7 @@ class MultilabelClassifier(DerivedAttributes, ClassifierMixin, BaseEstimator):
     _constants_: npt.NDArray[np.float64]  # 0 or 1 for labels that are constant in training, else NaN
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn what the estimator can take."""
+        """Return scikit-learn's tags of the estimator."""
         tags = super().__sklearn_tags__()
         tags.target_tags.two_d_labels = True
         tags.target_tags.multi_output = True
@@ -220,7 +220,7 @@ class MultilabelClassifier(DerivedAttributes, ClassifierMixin, BaseEstimator):
         return self._fused_.deciding().scores(X, self.n_jobs)
 
     def _wants_honest_scores(self) -> bool:
-        """Tell whether the decision rule is fitted, and so ``_honest_scores`` will be called after ``_fit_labels``."""
+        """Return whether the decision rule is fitted, by ``_honest_scores`` after ``_fit_labels``."""
         return self._make_rule(self.decision).needs_scores
 
     def _fit_rule(self, rule: DecisionRule, X: Any, Y: Labels, weights: Weights | None) -> DecisionRule:

@@ -114,7 +114,7 @@ class ChainClassifier(MultilabelClassifier):
         self._adopt(LabelSum.of_one(chain, learner))
 
     def _read_order(self, rng: np.random.Generator) -> Indices:
-        """Give the numbers of the labels in the order of the chain."""
+        """Return the numbers of the labels in the order of the chain."""
         numbers = np.arange(self.n_labels_)
         if self.order is None:
             return numbers

@@ -35,7 +35,7 @@ def make_rows() -> Rows:
 
 
 def as_frames(rows: Rows) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Give the rows as frames with names."""
+    """Return the rows as frames with names."""
     return pd.DataFrame(rows.X, columns=[f"column {f}" for f in range(5)]), pd.DataFrame(rows.Y, columns=list("abcd"))
 
 
@@ -56,7 +56,7 @@ def predict(model: Any, X: Any) -> npt.NDArray[Any]:
 
 
 def give_scores(model: Any, X: Any) -> npt.NDArray[np.float64]:
-    """Give a model's probabilities in whatever form it has them, or its labels if it has none."""
+    """Return a model's probabilities in whatever form it has them, or its labels if it has none."""
     labels = predict(model, X).astype(np.float64)
     if not hasattr(model, "predict_proba"):
         return labels
@@ -72,7 +72,7 @@ def give_scores(model: Any, X: Any) -> npt.NDArray[np.float64]:
 
 
 def describe(output: Any) -> str:
-    """Say what form an answer has."""
+    """Describe the form of an answer."""
     shape = getattr(output, "shape", None)
     return f"{type(output).__name__}" + ("" if shape is None else f" of shape {shape}")
 

@@ -106,7 +106,7 @@ def check_multilabel_estimator(estimator: Any, expected_failed_checks: Mapping[s
 
 
 def yield_checks(expected_failed_checks: Mapping[str, str] | None = None) -> Iterator[Check]:
-    """Give the checks one by one, for test suites that run each on its own.
+    """Yield the checks one by one, for test suites that run each on its own.
 
     Parameters
     ----------

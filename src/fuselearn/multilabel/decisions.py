@@ -405,7 +405,7 @@ def _cardinality(truth: LabelTable, weights: Scores) -> float:
 
 
 def _halfway(above: Any, below: Any) -> Any:
-    """Give a number that ``above`` exceeds and ``below`` does not, even if no other lies between them."""
+    """Return a number that ``above`` exceeds and ``below`` does not, even if no other lies between them."""
     middle = (above + below) / 2
     return np.where(middle < above, middle, below)
 

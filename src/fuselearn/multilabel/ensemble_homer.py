@@ -149,7 +149,7 @@ class EnsembleHOMERClassifier(MultilabelClassifier):
         return wrap_homers(self)
 
     def with_vote(self, vote: str) -> Self:
-        """Give a copy that combines the same trained HOMERs in another way.
+        """Return a copy that combines the same trained HOMERs in another way.
 
         Parameters
         ----------

@@ -89,7 +89,7 @@ def grow_hierarchy(
 
 
 def _gather(labels: Indices, clusters: Clusters, occurs: npt.NDArray[np.bool_]) -> Iterator[Indices]:
-    """Give the labels of each cluster, one by one if none of them occurs."""
+    """Return the labels of each cluster, one by one if none of them occurs."""
     for cluster in range(clusters.max() + 1):
         group = labels[clusters == cluster]
         if len(group) > 1 and not occurs[group].any():
@@ -99,7 +99,7 @@ def _gather(labels: Indices, clusters: Clusters, occurs: npt.NDArray[np.bool_]) 
 
 
 def mark_meta_labels(hierarchy: Hierarchy, columns: npt.NDArray[np.int8]) -> list[npt.NDArray[np.int8]]:
-    """Tell for each node which rows have which of its meta-labels.
+    """Return, for each node, which samples have which of its meta-labels.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def draw_hierarchy(hierarchy: Hierarchy, names: Sequence[Any] | npt.NDArray[Any]
 
 
 def _walk(hierarchy: Hierarchy) -> Iterator[tuple[Indices, tuple[bool, ...]]]:
-    """Give every meta-label in reading order, and for it and each one above it whether it is the last of its node."""
+    """Yield every meta-label in reading order, and for it and each one above it whether it is the last of its node."""
     waiting = _meta_labels(hierarchy[0], ())
     while waiting:
         group, child, trail = waiting.pop()

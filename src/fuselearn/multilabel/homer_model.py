@@ -105,7 +105,7 @@ def order_by_content(columns: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
 
 
 def are_constant(columns: npt.NDArray[np.int8]) -> bool:
-    """Tell whether none of the columns has two values."""
+    """Return whether none of the columns has two values."""
     return columns.shape[1] == 0 or bool((columns == columns[:, :1]).all())
 
 

@@ -24,7 +24,7 @@ class LabelTreesClassifier(MultilabelClassifier):
     _trees_: list[Tree]
 
     def _node_values(self, tree: Tree) -> npt.NDArray[np.float64]:
-        """Give what a tree adds to the sum for rows that end in each node, label by label."""
+        """Return what a tree adds to the sum for rows that end in each node, label by label."""
         raise TypeError("Estimators define this.")
 
     def _keep_trees(self, trees: list[Tree]) -> None:
@@ -40,14 +40,14 @@ class LabelTreesClassifier(MultilabelClassifier):
         return sum_leaf_values(self._forest_, self._leaf_values_, rows, count_threads(self.n_jobs))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Give what a copy or a file keeps: the trees in a compact form, but not laid out for prediction."""
+        """Return the state that a copy or a file keeps: the trees in a compact form, not packed for prediction."""
         state = {k: v for k, v in super().__getstate__().items() if k not in ("_forest_", "_leaf_values_")}
         if state.get("_trees_"):
             state["_trees_"] = stack_trees(self._trees_)
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Become the model of a copy or a file."""
+        """Restore the model of a copy or a file."""
         super().__setstate__(state)
         if state.get("_trees_"):
             self._keep_trees(unstack_trees(state["_trees_"], self._coder_.n_categories_))

@@ -74,7 +74,7 @@ def read_sparse_labels(Y: Any, name: str = "y") -> sparse.csr_array:
 
 
 def label_names(Y: Any) -> npt.NDArray[np.object_] | None:
-    """Give the names of the labels if the table is a frame."""
+    """Return the names of the labels if the table is a frame."""
     frame = as_frame(Y)
     if frame is None:
         return None
@@ -98,7 +98,7 @@ def check_same_labels(names: npt.NDArray[Any] | None, others: npt.NDArray[Any] |
 
 
 def read_probabilities(output: Any, n_labels: int) -> npt.NDArray[np.float64]:
-    """Give the probabilities of the labels as one table, whatever form an estimator chose for them.
+    """Return the probabilities of the labels as one table, whatever form an estimator chose for them.
 
     Parameters
     ----------

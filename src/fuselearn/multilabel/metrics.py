@@ -24,7 +24,7 @@ __all__ = ["example_f1", "macro_f1", "micro_f1", "multilabel_scores"]
 
 
 def macro_f1(Y_true: Any, Y_pred: Any, *, empty: float = 1.0) -> float:
-    """Give the mean over the labels of F1, every label with the same weight.
+    """Return the mean over the labels of F1, every label with the same weight.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def macro_f1(Y_true: Any, Y_pred: Any, *, empty: float = 1.0) -> float:
 
 
 def micro_f1(Y_true: Any, Y_pred: Any, *, empty: float = 1.0) -> float:
-    """Give F1 of all entries of the table together, so that frequent labels weigh more.
+    """Return F1 of all entries of the table together, so that frequent labels weigh more.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def micro_f1(Y_true: Any, Y_pred: Any, *, empty: float = 1.0) -> float:
 
 
 def example_f1(Y_true: Any, Y_pred: Any, *, empty: float = 1.0) -> float:
-    """Give the mean over the rows of F1 between the predicted and the true set of labels.
+    """Return the mean over the rows of F1 between the predicted and the true set of labels.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def example_f1(Y_true: Any, Y_pred: Any, *, empty: float = 1.0) -> float:
 
 
 def multilabel_scores(Y_true: Any, Y_pred: Any, probabilities: Any = None, *, empty: float = 1.0) -> dict[str, float]:
-    """Give all scores of one set of predictions.
+    """Return all scores of one set of predictions.
 
     Parameters
     ----------

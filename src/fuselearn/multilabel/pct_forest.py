@@ -143,7 +143,7 @@ class PCTForestClassifier(LabelTreesClassifier):
         self.n_jobs = n_jobs
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn what the estimator can take."""
+        """Return scikit-learn's tags of the estimator."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
@@ -162,7 +162,7 @@ class PCTForestClassifier(LabelTreesClassifier):
             raise ValueError(f"max_samples={self.max_samples!r} has no effect with bootstrap=False; leave it at 1.0.")
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Become the forest of a copy or a file; a file without ``category_rule`` is of the time of rpart's only."""
+        """Restore the forest of a copy or a file; one without ``category_rule`` has rpart's."""
         super().__setstate__({"category_rule": "rpart", **state})
 
     def _settings(self) -> TreeSettings:

@@ -105,7 +105,7 @@ class ThresholdedClassifier(MultilabelClassifier):
         self.n_jobs = n_jobs
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn what the estimator can take."""
+        """Return scikit-learn's tags of the estimator."""
         tags = super().__sklearn_tags__()
         if isinstance(self.estimator, BaseEstimator):  # anything else is refused by fit
             tags.input_tags = get_tags(self.estimator).input_tags
@@ -199,7 +199,7 @@ def _score_fold(
 
 
 def _with_out_of_bag(estimator: Any) -> Any:
-    """Give a clone that will keep its out-of-bag probabilities, or refuse an estimator that has none."""
+    """Return a clone that will keep its out-of-bag probabilities, or refuse an estimator that has none."""
     copy = clone(estimator)
     names = [name for name in copy.get_params() if name.split("__")[-1] == "oob_score"]
     if not names:

@@ -22,14 +22,14 @@ class StoredComponents:
         return all(isinstance(component, TreeComponent) for component in self.components)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Give what a copy or a file keeps."""
+        """Return the state that a copy or a file keeps."""
         state = {name: value for name, value in vars(self).items() if name != "packed"}
         if self._all_trees():
             state["components"] = store_components(self.components)  # type: ignore[arg-type]
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Become what a copy or a file holds."""
+        """Restore the state of a copy or a file."""
         vars(self).update(state, packed=None)
         if isinstance(state["components"], dict):
             self.components = restore_components(state["components"])
@@ -63,7 +63,7 @@ class WeightedSum(StoredComponents):
         self.packed = None
 
     def scores(self, X: Any, n_threads: int = 1) -> npt.NDArray[np.float64]:
-        """Give the sum for each row of ``X``."""
+        """Return the sum for each row of ``X``."""
         if self._all_trees():
             return self._pack().scores(X, n_threads)
         total = np.zeros((X.shape[0], self.n_classes))
@@ -72,7 +72,7 @@ class WeightedSum(StoredComponents):
         return total
 
     def leaves(self, X: Any, n_threads: int = 1) -> npt.NDArray[np.int32]:
-        """Give the leaf that each row of ``X`` ends in, tree by tree, if all components are trees."""
+        """Return the leaf that each row of ``X`` ends in, tree by tree, if all components are trees."""
         return self._pack().leaves(X, n_threads)
 
     def _pack(self) -> PackedTrees:
@@ -82,5 +82,5 @@ class WeightedSum(StoredComponents):
 
 
 def component_scores(component: Component, by_class: bool, n_classes: int, X: Any = None) -> npt.NDArray[np.float64]:
-    """Give a component's scores, or its votes as rows with a single one."""
+    """Return a component's scores, or its votes as rows with a single one."""
     return np.eye(n_classes)[component.votes(X)] if by_class else component.scores(X)

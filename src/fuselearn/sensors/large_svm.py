@@ -22,7 +22,7 @@ N_FEATURES = 300
 
 
 def is_too_large(n_rows: int) -> bool:
-    """Tell whether a Gram matrix of so many rows, in float32, would take more than 2 GB."""
+    """Return whether a Gram matrix of so many rows, in float32, would take more than 2 GB."""
     return 4 * n_rows**2 > LARGEST_GRAM
 
 

@@ -76,12 +76,12 @@ class TableCoder:
 
 
 def has_numbers_only(frame: Any) -> bool:
-    """Tell of a pandas frame whether its columns are NumPy numbers: a thousand of them are then read in one go."""
+    """Return whether the columns of a pandas frame are NumPy numbers: a thousand of them are then read in one go."""
     return hasattr(frame, "iloc") and all(isinstance(t, np.dtype) and t.kind in "biuf" for t in frame.dtypes)
 
 
 def as_frame(X: Any) -> nw.DataFrame[Any] | None:
-    """Give a common view of a data frame of any library, or None if ``X`` is none."""
+    """Return a common view of a data frame of any library, or None if ``X`` is none."""
     if isinstance(X, np.ndarray):
         return None
     try:
@@ -107,7 +107,7 @@ def refuse_odd_cells(X: Any) -> None:
 
 
 def _is_scalar(kind: type) -> bool:
-    """Tell whether cells of a type are single values: missing, or of an order, and not made up of others."""
+    """Return whether cells of a type are single values: missing, or of an order, and not made up of others."""
     if issubclass(kind, NoneType | str | bytes):
         return True
     return not issubclass(kind, Iterable | Callable) and any("__lt__" in vars(base) for base in kind.__mro__[:-1])
