@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 
-Model = TypeVar("Model", bound=BaseEstimator)
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
+Model = TypeVar("Model", bound="BaseEstimator")
 
 
 def make_generator(random_state: Any) -> np.random.Generator:
@@ -17,6 +18,8 @@ def make_generator(random_state: Any) -> np.random.Generator:
         return random_state
     if isinstance(random_state, int | np.integer) and random_state >= 0:
         return np.random.default_rng(int(random_state))
+    from sklearn.utils import check_random_state  # not needed to read a table
+
     return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
 
 

@@ -111,7 +111,7 @@ def _grow_small(kind: str) -> None:
 def _grow_large(kind: str, n_digits: int) -> None:
     """Grow trees on a large table, whose features have at most 255 values if they are rounded to one digit."""
     X, y = _make_table(LARGE, kind).round(n_digits), _make_classes(LARGE)
-    _use(CARTClassifier(), X, y)
+    _use(KFHEClassifier(n_estimators=1, random_state=0), X, y)
     _use(CARTClassifier(), X, y, sample_weight=_make_weights(LARGE))
 
 

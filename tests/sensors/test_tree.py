@@ -66,6 +66,7 @@ def test_small_tables_of_any_kind_give_the_trees_of_the_engine(seed, n_rows, has
     table[rng.random(table.shape) < missing] = np.nan
     n_categories = np.array([4 * has_categories, 0, 0], dtype=np.int32)
     target, counts = rng.integers(0, 3, n_rows).astype(np.int32), rng.integers(0, 4, n_rows).astype(np.int32)
+    counts[0] += 1
     chosen = CARTClassifier(
         min_samples_split=2, min_samples_leaf=1, max_features=max_features, complexity=float(rng.choice([-1.0, 0.1]))
     )
