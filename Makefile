@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 OLDEST := .venv-oldest
 # One quick file per room and per package whose versions matter.
-OLDEST_TESTS := tests/ensembles/test_kfhe.py tests/ensembles/test_base.py tests/sensors/test_table.py \
+OLDEST_TESTS := tests/ensembles/test_kfhe.py tests/test_validation.py tests/sensors/test_table.py \
 	tests/combine/test_fixed.py tests/codes/test_classifier.py tests/multilabel/test_homer.py \
 	tests/multilabel/test_pct_forest.py tests/datasets/test_tables.py tests/datasets/test_streaming.py \
 	tests/io/test_files.py tests/io/test_onnx_models.py tests/cli/test_models.py tests/filters
