@@ -316,8 +316,9 @@ def _hold_out(model: Any, data: Dataset, share: float, seed: int) -> ClassTally 
     import numpy as np
     from sklearn.base import clone
     from sklearn.model_selection import train_test_split
-    from sklearn.utils import _safe_indexing, get_tags
+    from sklearn.utils import get_tags
 
+    from fuselearn._compat import take_rows
     from fuselearn.cli.scoring import make_tally
     from fuselearn.multilabel import iterative_train_test_split
 
@@ -334,9 +335,9 @@ def _hold_out(model: Any, data: Dataset, share: float, seed: int) -> ClassTally 
     train, test = np.ravel(train), np.ravel(test)
     part = clone(model)
     with _counting(part, f"Scoring on {len(test):,} held-out samples"):
-        part.fit(_safe_indexing(data.X, train), data.y.iloc[train])
+        part.fit(take_rows(data.X, train), data.y.iloc[train])
     tally = make_tally(part)
-    tally.add(data.y.iloc[test], part.predict(_safe_indexing(data.X, test)))
+    tally.add(data.y.iloc[test], part.predict(take_rows(data.X, test)))
     return tally
 
 
