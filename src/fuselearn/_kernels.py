@@ -60,7 +60,7 @@ def interpret(overload: Callable[..., Any], *args: Any) -> Any:
 
 @intrinsic
 def larger(typing_context: Any, a: Any, b: Any) -> Any:
-    """Give the larger of two floats of the same type, neither of which is NaN.
+    """Return the larger of two floats of the same type, neither of which is NaN.
 
     Python's ``max`` minds NaN and the sign of zero, so loops over it stay scalar.
     """
@@ -76,13 +76,13 @@ def larger(typing_context: Any, a: Any, b: Any) -> Any:
 
 @intrinsic
 def bits_of(typing_context: Any, number: Any) -> Any:
-    """Give the 64 bits of a double-precision number as a whole number."""
+    """Return the 64 bits of a double-precision number as a whole number."""
     return _recast(number, types.float64, types.int64)
 
 
 @intrinsic
 def float_of(typing_context: Any, bits: Any) -> Any:
-    """Give the double-precision number that has these 64 bits."""
+    """Return the double-precision number that has these 64 bits."""
     return _recast(bits, types.int64, types.float64)
 
 
@@ -99,7 +99,7 @@ def _recast(given: Any, expected: Any, wanted: Any) -> Any:
 
 @intrinsic
 def lowest_bit(typing_context: Any, word: Any) -> Any:
-    """Give the number of the lowest bit that is set in a word of 64 bits, of which one must be set."""
+    """Return the number of the lowest bit that is set in a word of 64 bits, of which one must be set."""
     if word != types.uint64:
         return None
 

@@ -63,7 +63,7 @@ def maximise_expected_f1(probabilities: npt.ArrayLike, empty: float = 1.0) -> np
 
 @kernel
 def _best_sizes(ordered, empty):  # type: ignore[no-untyped-def]
-    """Give the best number of labels for each row of falling probabilities."""
+    """Return the best number of labels for each row of falling probabilities."""
     sizes = np.empty(len(ordered), dtype=np.int64)
     for row in range(len(ordered)):
         n_possible = np.count_nonzero(ordered[row])  # the others come last and change nothing
@@ -103,7 +103,7 @@ def _best_size(p, empty):  # type: ignore[no-untyped-def]
 
 @kernel
 def _largest_candidate(p):  # type: ignore[no-untyped-def]
-    """Give the last size whose upper bound reaches the best lower bound."""
+    """Return the last size whose upper bound reaches the best lower bound."""
     total = p.sum()
     best_lower, running = 0.0, 0.0
     for k in range(1, len(p) + 1):

@@ -133,7 +133,7 @@ def _run_rounds(co_occurrences, first, capacity, most_rounds):  # type: ignore[n
 
 @kernel
 def _measure_distances(co_occurrences, clusters, n_clusters):  # type: ignore[no-untyped-def]
-    """Give the squared distance of each label to the mean of each cluster; that of an empty one is infinite."""
+    """Return the squared distance of each label to the mean of each cluster; that of an empty one is infinite."""
     n_labels = len(co_occurrences)
     distances = np.zeros((n_labels, n_clusters))
     sizes = np.zeros(n_clusters)
@@ -159,7 +159,7 @@ def _measure_distances(co_occurrences, clusters, n_clusters):  # type: ignore[no
 
 @kernel
 def _assign(distances, capacity):  # type: ignore[no-untyped-def]
-    """Give each label its nearest cluster, of those that are not full of labels nearer to them."""
+    """Assign each label to its nearest cluster, of those that are not full of labels nearer to them."""
     n_labels, n_clusters = distances.shape
     clusters = np.full(n_labels, -1)
     sizes = np.zeros(n_clusters, dtype=np.int64)

@@ -108,7 +108,7 @@ class IterativeStratifiedKFold(BaseCrossValidator):
         return _split(labels, self.n_splits, [make_generator(self.random_state) if self.shuffle else None])
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Give the number of folds; the arguments are ignored."""
+        """Return the number of folds; the arguments are ignored."""
         return self.n_splits
 
 
@@ -164,7 +164,7 @@ class RepeatedIterativeStratifiedKFold(BaseCrossValidator):
         return _split(labels, self.n_splits, [make_generator(self.random_state)] * self.n_repeats)
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Give the number of folds in all repeats; the arguments are ignored."""
+        """Return the number of folds in all repeats; the arguments are ignored."""
         return self.n_splits * self.n_repeats
 
 

@@ -211,7 +211,7 @@ class TreeComponent:
         return store_components([self])
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Become the component of a copy or a file."""
+        """Restore the component of a copy or a file."""
         (restored,) = restore_components(state)
         self.__init__(restored.tree, restored.n_categories)  # type: ignore[misc]
 
@@ -259,7 +259,7 @@ class LabelTrees:
         return {**vars(self), "trees": stack_trees(self.trees), "columns": None, "appended": None, "forest": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Become the component of a copy or a file."""
+        """Restore the component of a copy or a file."""
         vars(self).update(state)
         self.trees = unstack_trees(state["trees"], self.n_categories)
 
@@ -332,16 +332,16 @@ class PackedTrees:
         self.leaf_values = np.concatenate(leaf_values)
 
     def scores(self, X: npt.NDArray[np.floating], n_threads: int = 1) -> npt.NDArray[np.float64]:
-        """Give the weighted sum of the components' scores or votes for each row."""
+        """Return the weighted sum of the components' scores or votes for each row."""
         return sum_leaf_values(self.forest, self.leaf_values, X, n_threads)
 
     def leaves(self, X: npt.NDArray[np.floating], n_threads: int = 1) -> npt.NDArray[np.int32]:
-        """Give the leaf that each row ends in, tree by tree, as a node of that tree."""
+        """Return the leaf that each row ends in, tree by tree, as a node of that tree."""
         return apply_forest(self.forest, X, n_threads)
 
 
 def tree_values(tree: Tree, coefficient: float, votes: bool) -> npt.NDArray[np.float64]:
-    """Give what a tree adds to the sum for rows that end in each node: the coefficient times the vote or the shares."""
+    """Return what a tree adds for samples that end in each node: the coefficient times the vote or the shares."""
     shares = tree.shares()
     values = np.eye(shares.shape[1])[shares.argmax(axis=1)] if votes else shares
     return coefficient * values

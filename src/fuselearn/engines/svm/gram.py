@@ -91,7 +91,7 @@ def _compute(
 
 
 def _measure_rows(X: Any, kernel: str, centre: npt.NDArray[np.float64] | None) -> npt.NDArray[np.float64]:
-    """Give what each row takes off its products: its share in the centring, or half of its squared length.
+    """Return what each row takes off its products: its share in the centring, or half of its squared length.
 
     Products of centred rows are x.z - (x.c - c.c / 2) - (z.c - c.c / 2), and x.z - x.x / 2 - z.z / 2 = -|x - z|^2 / 2.
     """

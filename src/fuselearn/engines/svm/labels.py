@@ -43,7 +43,7 @@ def append_labels(
     factor: float,
     width: float,
 ) -> npt.NDArray[np.float32]:
-    """Give kernel values of rows with labels appended as columns, made from those of the rows without.
+    """Return kernel values of rows with labels appended as columns, made from those of the rows without.
 
     Parameters
     ----------

@@ -87,7 +87,7 @@ def fit_sigmoid(values, signs, weights):  # type: ignore[no-untyped-def]
 
 @kernel
 def _evaluate(values, signs, weights, high, low, slope, offset, chances):  # type: ignore[no-untyped-def]
-    """Give the cross entropy, and write the probabilities into ``chances``."""
+    """Return the cross entropy, and write the probabilities into ``chances``."""
     loss = 0.0
     for k in range(len(values)):
         exponent = slope * values[k] + offset

@@ -10,7 +10,7 @@ _DENSE_SHARE = 0.3
 
 @kernel
 def decide(kernel_rows, rows, support, coefficients, intercepts):  # type: ignore[no-untyped-def]
-    """Give the decision values of some rows.
+    """Return the decision values of some rows.
 
     Parameters
     ----------

@@ -186,7 +186,7 @@ def _descend(gram, upper, lower, coefficients, residuals, max_steps, tolerance):
 
 @kernel
 def find_intercept(signs, bounds, coefficients, residuals):  # type: ignore[no-untyped-def]
-    """Give the mean residual of the rows strictly between their bounds, or the middle of what the others allow."""
+    """Return the mean residual of the rows strictly between their bounds, or the middle of what the others allow."""
     total = 0.0
     n_free = 0
     highest = -np.inf
@@ -215,7 +215,7 @@ def find_intercept(signs, bounds, coefficients, residuals):  # type: ignore[no-u
 
 @kernel
 def _measure_range(upper, lower, coefficients, residuals):  # type: ignore[no-untyped-def]
-    """Give the largest residual of the rows that may rise, and the smallest of those that may fall."""
+    """Return the largest residual of the rows that may rise, and the smallest of those that may fall."""
     highest = -np.inf
     lowest = np.inf
     for k in range(len(residuals)):

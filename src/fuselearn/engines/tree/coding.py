@@ -185,7 +185,7 @@ def _summarise(ascending, most_codes, n_bins, lower, upper):  # type: ignore[no-
 
 @kernel
 def _encode(values, lower, codes):  # type: ignore[no-untyped-def]
-    """Give each value the last code whose lower bound does not exceed it, or the first one if there is none.
+    """Code each value by the last code whose lower bound does not exceed it, or the first one if there is none.
 
     Codes are used as indices, so they stay in range even for a number that is no category.
     """

@@ -70,7 +70,7 @@ def find_stump(
 
 
 def left_rows(table: PairTable, stump: Stump) -> npt.NDArray[np.bool_]:
-    """Tell which rows of the table go left."""
+    """Return which rows of the table go left."""
     codes = table.codes[stump.feature]
     is_left = (codes >= stump.first) & (codes <= stump.last)
     is_left[codes == table.columns.n_codes[stump.feature]] = stump.missing_left

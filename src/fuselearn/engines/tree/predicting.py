@@ -131,7 +131,7 @@ def sum_leaf_values(
     X: npt.NDArray[np.floating],
     n_threads: int = 1,
 ) -> npt.NDArray[np.float64]:
-    """Give for each row the sum of the values of the leaves that it reaches, one leaf per tree."""
+    """Return for each sample the sum of the values of the leaves that it reaches, one leaf per tree."""
     sums = np.zeros((len(X), leaf_values.shape[1]))
     _over_rows(
         lambda rows: _sum_rows(forest, leaf_values, _as_doubles(X[rows]), sums[rows]), forest, X.shape, n_threads
@@ -140,19 +140,19 @@ def sum_leaf_values(
 
 
 def apply_forest(forest: PackedForest, X: npt.NDArray[np.floating], n_threads: int = 1) -> npt.NDArray[np.int32]:
-    """Give for each row and tree the node of that tree in which the row ends."""
+    """Return for each sample and tree the node of that tree in which the row ends."""
     reached = np.empty((len(X), len(forest.roots)), dtype=np.int32)
     _over_rows(lambda rows: _apply_rows(forest, _as_doubles(X[rows]), reached[rows]), forest, X.shape, n_threads)
     return reached
 
 
 def apply_codes(tree: Tree, columns: CodedColumns) -> npt.NDArray[np.int32]:
-    """Give the leaf of each row of the coded table that a tree grew on."""
+    """Return the leaf of each row of the coded table that a tree grew on."""
     return _apply_codes(tree.nodes, tree.subsets, columns.codes, columns.n_codes)
 
 
 def vote_codes(tree: Tree, columns: CodedColumns) -> npt.NDArray[np.int32]:
-    """Give the majority class in each row's leaf, the first of equal ones, for a coded table."""
+    """Return the majority class in each row's leaf, the first of equal ones, for a coded table."""
     return vote_small(tree.nodes, tree.values, tree.subsets, columns.codes, columns.n_codes)
 
 
@@ -375,7 +375,7 @@ def _apply_codes(nodes, subsets, codes, n_codes):  # type: ignore[no-untyped-def
 
 @inlined
 def choose_classes(values):  # type: ignore[no-untyped-def]
-    """Give the majority class of every node, the first of equal ones."""
+    """Return the majority class of every node, the first of equal ones."""
     choices = np.zeros(len(values), dtype=np.int32)
     for node in range(len(values)):
         for j in range(1, values.shape[1]):

@@ -27,13 +27,13 @@ ONE = np.uint64(1)
 
 @inlined
 def code_of(key):  # type: ignore[no-untyped-def]
-    """Give the code of a sorted row."""
+    """Return the code of a sorted row."""
     return np.int64(key >> CODE_SHIFT)
 
 
 @inlined
 def row_of(key):  # type: ignore[no-untyped-def]
-    """Give the number of a sorted row."""
+    """Return the number of a sorted row."""
     return key & ROW_MASK
 
 

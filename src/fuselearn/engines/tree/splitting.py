@@ -53,7 +53,7 @@ def push(stack, place, node, start, end, depth):  # type: ignore[no-untyped-def]
 
 @kernel
 def is_terminal(nodes, values, node, depth, limits, multilabel):  # type: ignore[no-untyped-def]
-    """Tell whether a node stays a leaf without a search for a split."""
+    """Return whether a node stays a leaf without a search for a split."""
     if nodes[node].count < limits.min_split or depth >= limits.max_depth:
         return True
     if is_pure(values[node], nodes[node].weight):
@@ -63,7 +63,7 @@ def is_terminal(nodes, values, node, depth, limits, multilabel):  # type: ignore
 
 @inlined
 def column_at(position, features, key, max_features):  # type: ignore[no-untyped-def]
-    """Give the column that is looked at in turn: the next one or, if not all are looked at, a random other one."""
+    """Return the column that is looked at in turn: the next one or, if not all are looked at, a random other one."""
     if max_features >= len(features):
         return position
     if position == 0:  # start afresh, so that the draw depends on the node alone

@@ -107,7 +107,7 @@ def unstack_trees(stored: Mapping[str, npt.NDArray[Any]], n_categories: npt.NDAr
 
 @kernel
 def _find_fault(nodes, n_nodes, n_words, n_categories):  # type: ignore[no-untyped-def]
-    """Say what is wrong with nodes that are no trees, as a number in ``FAULTS``; 0 if nothing is.
+    """Return what is wrong with nodes that are no trees, as a number in ``FAULTS``; 0 if nothing is.
 
     Every node other than a root must be the child of exactly one earlier node of its tree, so that every descent ends.
     """
@@ -142,7 +142,7 @@ def _find_fault(nodes, n_nodes, n_words, n_categories):  # type: ignore[no-untyp
 
 
 def _narrow(numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Give the same numbers in the smallest type of whole numbers that holds them, or as they are."""
+    """Return the same numbers in the smallest type of whole numbers that holds them, or as they are."""
     numbers = np.ascontiguousarray(numbers)
     if numbers.dtype.kind == "b" or numbers.size == 0:
         return numbers

@@ -256,7 +256,7 @@ def write_subset(subsets, used, n_categories, sides, heavier_left):  # type: ign
 
 
 def category_flag(is_category, f):  # type: ignore[no-untyped-def]
-    """Tell whether column ``f`` is a category column; tables without any have None for the flags."""
+    """Return whether column ``f`` is a category column; tables without any have None for the flags."""
     return is_category is not None and is_category[f]
 
 

@@ -32,12 +32,12 @@ def labels_target(Y: npt.NDArray[Any]) -> Target:
 
 
 def is_multilabel(target: Target) -> bool:
-    """Tell whether a target lists labels (rather than giving one class per row)."""
+    """Return whether a target lists labels (rather than giving one class per row)."""
     return isinstance(target, tuple)
 
 
 def take(target, rows):  # type: ignore[no-untyped-def]
-    """Give the target of a selection of rows."""
+    """Return the target of a selection of rows."""
     return interpret(_take, target, rows)
 
 
@@ -157,7 +157,7 @@ def risk(sums, weight, multilabel):  # type: ignore[no-untyped-def]
 
 @kernel
 def is_pure(sums, weight):  # type: ignore[no-untyped-def]
-    """Tell whether every class or label has either all of the weight or none."""
+    """Return whether every class or label has either all of the weight or none."""
     for j in range(len(sums)):
         if 0 < sums[j] < weight:
             return False
