@@ -5,13 +5,17 @@ READY := $(VENV)/.ready
 OLDEST := .venv-oldest
 # One quick file per room and per package whose versions matter.
 OLDEST_TESTS := tests/ensembles/test_kfhe.py tests/test_validation.py tests/sensors/test_table.py \
-	tests/combine/test_fixed.py tests/codes/test_classifier.py tests/multilabel/test_homer.py \
-	tests/multilabel/test_pct_forest.py tests/datasets/test_tables.py tests/datasets/test_streaming.py \
+	tests/combine/test_fixed.py tests/codes/test_classifier.py tests/multilabel/methods/test_homer.py \
+	tests/multilabel/methods/test_pct_forest.py tests/datasets/test_tables.py tests/datasets/test_streaming.py \
 	tests/io/test_files.py tests/io/test_onnx_models.py tests/cli/test_models.py tests/filters
 # What calls kernels, without scikit-learn's checks of estimators, which `make test` runs.
 KERNEL_TESTS := tests/engines tests/filters tests/sensors tests/ensembles tests/multilabel tests/combine tests/codes \
 	--ignore tests/ensembles/test_common.py --ignore tests/multilabel/test_checks.py \
 	--ignore tests/combine/test_common.py
+# The same for kernels as plain Python, which is slow: what calls them most directly.
+PLAIN_TESTS := tests/engines tests/filters tests/sensors tests/codes/test_search.py tests/combine/test_fixed.py \
+	tests/combine/test_rules.py tests/multilabel/data tests/multilabel/learning/test_label_clustering.py \
+	tests/multilabel/decisions/test_expected_f1.py
 
 .PHONY: demo test test-slow test-oldest test-bounds coverage nightly lint format bench audit clean help
 
@@ -35,7 +39,7 @@ test-bounds: $(READY)  ## run the tests of kernels with a check of every index
 
 coverage: $(READY)  ## count the lines that tests reach, those of kernels without the compiler
 	rm -rf .coverage .kernels/coverage
-	NUMBA_DISABLE_JIT=1 PYTHONPATH=tests $(BIN)/python -m pytest -n auto -p interpreted --cov --cov-report= $(KERNEL_TESTS)
+	NUMBA_DISABLE_JIT=1 PYTHONPATH=tests $(BIN)/python -m pytest -n auto -p interpreted --cov --cov-report= $(PLAIN_TESTS)
 	NUMBA_CACHE_DIR=$(CURDIR)/.kernels/coverage $(BIN)/python -m pytest -n auto --cov --cov-append --cov-report=term:skip-covered --cov-fail-under=95
 
 nightly: test-slow test-bounds coverage  ## what takes too long for every change

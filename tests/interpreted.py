@@ -16,7 +16,7 @@ from numba.core.extending import _Intrinsic
 from fuselearn import _kernels
 
 assert config.DISABLE_JIT, "interpreted kernels need NUMBA_DISABLE_JIT=1"
-PATIENCE = 5  # seconds of a processor for a test
+PATIENCE = 2  # seconds of a processor for a test
 
 
 def larger(a, b):

@@ -398,7 +398,7 @@ def _inputs(file: Path, labels: str | None) -> list[Path]:
 def _make(method: MethodName, settings: list[str], seed: int, jobs: int) -> Any:
     """Make an unfitted estimator."""
     from fuselearn import ensembles, multilabel
-    from fuselearn.multilabel.homer_ensemble import DEFAULT_VARIED
+    from fuselearn.multilabel.methods.homer_ensemble import DEFAULT_VARIED
 
     machine = ensembles.SVMClassifier()  # the default, given by name so that --set reaches estimator__C
     makers: dict[MethodName, Callable[[], Any]] = {

@@ -19,9 +19,9 @@ from fuselearn._parameters import check_choice, check_whole_number
 from fuselearn._random import make_generator, seed_estimator
 from fuselearn._validation import read_table
 from fuselearn.diagnosis.decomposition import decompose_squared, decompose_zero_one, standard_errors
+from fuselearn.engines.sampling import MOST_TRIES
 from fuselearn.sensors import draw_counts
 from fuselearn.sensors.estimator import train_clone
-from fuselearn.sensors.sampling import MOST_TRIES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -15,13 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 from fuselearn._fitting import fit_whole_or_not
 from fuselearn._parameters import check_choice, check_whole_number
 from fuselearn._random import make_generator
+from fuselearn.engines.sampling import MOST_TRIES
 from fuselearn.ensembles.bags import BagPlan, plan_bags
 from fuselearn.ensembles.components import ComponentEnsemble, read_class_weights, refuse_other_size
 from fuselearn.ensembles.out_of_bag import read_scoring
 from fuselearn.ensembles.samme import choose_frequent, frequent_first
 from fuselearn.sensors import Component, Sensor, TreeComponent
 from fuselearn.sensors.fusion import component_scores
-from fuselearn.sensors.sampling import MOST_TRIES
 
 
 class Trained(NamedTuple):

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from fuselearn._fitting import fit_whole_or_not
 from fuselearn._parameters import check_whole_number
 from fuselearn._random import make_generator
+from fuselearn.engines.sampling import MOST_TRIES
 from fuselearn.ensembles.components import (
     ComponentEnsemble,
     as_decision,
@@ -23,7 +24,6 @@ from fuselearn.ensembles.components import (
 from fuselearn.ensembles.out_of_bag import read_scoring
 from fuselearn.sensors import Component, Sensor, TreeComponent, draw_covering_counts
 from fuselearn.sensors.fusion import component_scores
-from fuselearn.sensors.sampling import MOST_TRIES
 
 
 class SAMMEClassifier(ComponentEnsemble):

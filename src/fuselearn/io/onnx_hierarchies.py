@@ -21,10 +21,10 @@ from onnx import TensorProto
 from scipy import sparse
 
 from fuselearn.io.onnx_graph import Graph, add_is_largest, add_logistic, take
-from fuselearn.multilabel.base import MultilabelClassifier
-from fuselearn.multilabel.decisions import OwnDecision
-from fuselearn.multilabel.hierarchy import LEAF
-from fuselearn.multilabel.homer_model import HOMERModel
+from fuselearn.multilabel.decisions.rules import OwnDecision
+from fuselearn.multilabel.learning.base import MultilabelClassifier
+from fuselearn.multilabel.learning.hierarchy import LEAF
+from fuselearn.multilabel.learning.homer_model import HOMERModel
 from fuselearn.sensors.svm import LabelMachines, SVMLearner
 
 Floats = npt.NDArray[np.float64]

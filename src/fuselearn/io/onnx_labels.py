@@ -18,8 +18,7 @@ from fuselearn.multilabel import (
     KFHEHOMERClassifier,
     PCTForestClassifier,
 )
-from fuselearn.multilabel.base import MultilabelClassifier
-from fuselearn.multilabel.decisions import (
+from fuselearn.multilabel.decisions.rules import (
     AtLeastOne,
     CardinalityThreshold,
     DecisionRule,
@@ -27,6 +26,7 @@ from fuselearn.multilabel.decisions import (
     PerLabelThresholds,
     make_decision_rule,
 )
+from fuselearn.multilabel.learning.base import MultilabelClassifier
 from fuselearn.sensors import TableCoder
 
 HOMERS = (HOMERClassifier, EnsembleHOMERClassifier, KFHEHOMERClassifier)

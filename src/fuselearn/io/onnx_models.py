@@ -20,7 +20,7 @@ from fuselearn.ensembles import CARTClassifier, SAMMEClassifier
 from fuselearn.ensembles.components import ComponentEnsemble
 from fuselearn.ensembles.table_classifier import TableClassifier
 from fuselearn.io.onnx_trees import TreeSum
-from fuselearn.multilabel.base import MultilabelClassifier
+from fuselearn.multilabel.learning.base import MultilabelClassifier
 from fuselearn.sensors import TreeComponent
 from fuselearn.sensors.tree import tree_values
 

@@ -1,11 +1,11 @@
 """Multi-label ensembles: several labels per row, one (n, L) array of probabilities."""
 
-from fuselearn.multilabel.adaboost_mh import AdaBoostMHClassifier
-from fuselearn.multilabel.binary_relevance import BinaryRelevanceClassifier
-from fuselearn.multilabel.binary_relevance_ensemble import EnsembleOfBinaryRelevanceClassifier
-from fuselearn.multilabel.chain import ChainClassifier
-from fuselearn.multilabel.chain_ensemble import EnsembleOfChainsClassifier
-from fuselearn.multilabel.decisions import (
+from fuselearn.multilabel.data.stratification import (
+    IterativeStratifiedKFold,
+    RepeatedIterativeStratifiedKFold,
+    iterative_train_test_split,
+)
+from fuselearn.multilabel.decisions.rules import (
     AtLeastOne,
     CardinalityThreshold,
     DecisionRule,
@@ -14,22 +14,22 @@ from fuselearn.multilabel.decisions import (
     PerLabelThresholds,
     make_decision_rule,
 )
-from fuselearn.multilabel.ensemble_homer import EnsembleHOMERClassifier
-from fuselearn.multilabel.homer import HOMERClassifier
-from fuselearn.multilabel.kfhe_homer import KFHEHOMERClassifier
-from fuselearn.multilabel.kfhe_multilabel import KFHEMultilabelClassifier
+from fuselearn.multilabel.methods.adaboost_mh import AdaBoostMHClassifier
+from fuselearn.multilabel.methods.binary_relevance import BinaryRelevanceClassifier
+from fuselearn.multilabel.methods.binary_relevance_ensemble import EnsembleOfBinaryRelevanceClassifier
+from fuselearn.multilabel.methods.chain import ChainClassifier
+from fuselearn.multilabel.methods.chain_ensemble import EnsembleOfChainsClassifier
+from fuselearn.multilabel.methods.ensemble_homer import EnsembleHOMERClassifier
+from fuselearn.multilabel.methods.homer import HOMERClassifier
+from fuselearn.multilabel.methods.kfhe_homer import KFHEHOMERClassifier
+from fuselearn.multilabel.methods.kfhe_multilabel import KFHEMultilabelClassifier
+from fuselearn.multilabel.methods.pct_forest import PCTForestClassifier
+from fuselearn.multilabel.methods.powerset import LabelPowersetClassifier
+from fuselearn.multilabel.methods.pruned_sets import PrunedSetsClassifier
+from fuselearn.multilabel.methods.pruned_sets_ensemble import EnsembleOfPrunedSetsClassifier
+from fuselearn.multilabel.methods.rakel import RAkELClassifier
+from fuselearn.multilabel.methods.thresholding import ThresholdedClassifier
 from fuselearn.multilabel.metrics import example_f1, macro_f1, micro_f1, multilabel_scores
-from fuselearn.multilabel.pct_forest import PCTForestClassifier
-from fuselearn.multilabel.powerset import LabelPowersetClassifier
-from fuselearn.multilabel.pruned_sets import PrunedSetsClassifier
-from fuselearn.multilabel.pruned_sets_ensemble import EnsembleOfPrunedSetsClassifier
-from fuselearn.multilabel.rakel import RAkELClassifier
-from fuselearn.multilabel.stratification import (
-    IterativeStratifiedKFold,
-    RepeatedIterativeStratifiedKFold,
-    iterative_train_test_split,
-)
-from fuselearn.multilabel.thresholding import ThresholdedClassifier
 
 __all__ = [
     "AdaBoostMHClassifier",

@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from fuselearn._random import seed_estimator
-from fuselearn.multilabel.labels import read_probabilities
+from fuselearn.multilabel.data.labels import read_probabilities
 
 TOLERANCE = 1e-6
 

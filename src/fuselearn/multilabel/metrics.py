@@ -18,7 +18,7 @@ import numpy.typing as npt
 from sklearn.metrics import accuracy_score, hamming_loss, label_ranking_loss
 
 from fuselearn._messages import show
-from fuselearn.multilabel.labels import LabelTable, check_same_labels, label_names, read_labels, read_probabilities
+from fuselearn.multilabel.data.labels import LabelTable, check_same_labels, label_names, read_labels, read_probabilities
 
 __all__ = ["example_f1", "macro_f1", "micro_f1", "multilabel_scores"]
 

@@ -6,11 +6,11 @@ vector machines and one for any other estimator. A learner with a target of clas
 support vector machines is in ``fuselearn.sensors.svm``: ensembles of trees need not load it.
 """
 
+from fuselearn.engines.sampling import draw_counts, draw_covering_counts
 from fuselearn.sensors.binding import Sensor, answer_in_parts, are_counts, bind, count_all_samples
 from fuselearn.sensors.estimator import EstimatorComponent, EstimatorLearner, LabelEstimators
 from fuselearn.sensors.fusion import WeightedSum
 from fuselearn.sensors.protocols import Classes, Component, Learner, list_classes
-from fuselearn.sensors.sampling import draw_counts, draw_covering_counts
 from fuselearn.sensors.table import TableCoder
 from fuselearn.sensors.tree import LabelTrees, TreeComponent, TreeLearner
 

@@ -12,9 +12,9 @@ from sklearn.utils import get_tags
 
 from fuselearn._compat import take_rows
 from fuselearn._messages import show
+from fuselearn.engines.sampling import MOST_TRIES
 from fuselearn.sensors.estimator import EstimatorLearner
 from fuselearn.sensors.protocols import Classes, Component, Counts, Learner, Weights
-from fuselearn.sensors.sampling import MOST_TRIES
 
 
 def bind(estimator: Any, X: Any, n_threads: int = 1) -> Learner:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone
 
-from fuselearn.sensors.sampling import draw_covering_counts
+from fuselearn.engines.sampling import draw_covering_counts
 
 Counts = npt.NDArray[np.int32]
 Indices = npt.NDArray[np.integer]

@@ -11,7 +11,6 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils import check_array
 
-from fuselearn._kernels import kernel
 from fuselearn.engines.tree import (
     CodedColumns,
     PackedForest,
@@ -29,14 +28,8 @@ from fuselearn.engines.tree import (
     vote_codes,
 )
 from fuselearn.engines.tree.coding import order_rows
-from fuselearn.engines.tree.growing import PRESORTED_ROWS, grow_small_inlined
-from fuselearn.engines.tree.predicting import vote_small
 from fuselearn.sensors.protocols import Classes, Counts, Indices, Labels, Learner, Scores, Target, Weights
-from fuselearn.sensors.sampling import draw_covering
 from fuselearn.sensors.table import TableCoder, as_frame
-
-_NO_COUNTS = np.empty(0, dtype=np.int32)
-_NO_WEIGHTS = np.empty(0)
 
 # Threads are worth starting from this many (sample, feature, tree) triples on.
 THREADED_WORK = 100_000
@@ -78,8 +71,6 @@ class TreeLearner(Learner):
         self._check_sample(target, counts)
         if not isinstance(target, Classes):
             return LabelTrees(self._grow_labels(target, counts, seed, weights), self.bound(), self.n_threads)
-        if weights is None and target.samples is None and self._is_small():
-            return self._train_small(target, counts, _NO_WEIGHTS, 0, seed)
         columns, numbers = self.columns, target.numbers
         if target.samples is not None:
             counts, weights = counts[target.samples], None if weights is None else weights[target.samples]
@@ -91,13 +82,6 @@ class TreeLearner(Learner):
             weights=weights, seed=seed, n_threads=self.n_threads,
         )  # fmt: skip
         return TreeComponent(self._place(tree), *self.bound())
-
-    def train_drawn(self, target: Classes, chances: Weights, seed: int, max_tries: int) -> TreeComponent:
-        """Draw samples and grow a tree on them, in one call of a kernel if the table is small."""
-        if self._is_small():
-            return self._train_small(target, _NO_COUNTS, chances, max_tries, seed)
-        component: TreeComponent = super().train_drawn(target, chances, seed, max_tries)
-        return component
 
     def extend(self, columns: npt.NDArray[np.integer]) -> Self:
         """Return a learner whose coded table has features of 0 and 1 appended."""
@@ -157,22 +141,11 @@ class TreeLearner(Learner):
             tree.nodes["feature"][is_split] = self.places[tree.nodes["feature"][is_split]]
         return tree
 
-    def _is_small(self) -> bool:
-        return self.n_samples <= PRESORTED_ROWS and self.columns is self.table
-
-    def _train_small(
-        self, target: Classes, counts: Counts, chances: Weights, max_draws: int, seed: int
-    ) -> TreeComponent:
-        *tree, votes = _draw_grow_vote(
-            self.columns, target.numbers, counts, chances, max_draws, target.n_classes, self.settings, seed
-        )
-        return TreeComponent(Tree(*tree), *self.bound(), votes)
-
 
 class TreeComponent:
     """One tree over several classes."""
 
-    __slots__ = ("appended", "bound_votes", "columns", "n_categories", "tree")
+    __slots__ = ("appended", "columns", "n_categories", "tree")
 
     def __init__(
         self,
@@ -180,13 +153,11 @@ class TreeComponent:
         n_categories: npt.NDArray[np.int32],
         columns: CodedColumns | None = None,
         appended: npt.NDArray[np.integer] | None = None,
-        bound_votes: npt.NDArray[np.int32] | None = None,
     ) -> None:
         self.tree = tree
         self.n_categories = n_categories
         self.columns = columns
         self.appended = appended
-        self.bound_votes = bound_votes
 
     def scores(self, rows: Any = None, extra: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
         """Return the class shares in each sample's leaf."""
@@ -194,8 +165,6 @@ class TreeComponent:
 
     def votes(self, rows: Any = None) -> npt.NDArray[np.int32]:
         """Return the majority class of each sample's leaf, the first of equal ones."""
-        if rows is None and self.bound_votes is not None:
-            return self.bound_votes
         if rows is None:
             return vote_codes(self.tree, _bound_columns(self.columns, self.appended))
         return self.tree.values.argmax(axis=1).astype(np.int32)[self._leaves(rows, None, None)]
@@ -204,7 +173,6 @@ class TreeComponent:
         """Release the coded table."""
         self.columns = None
         self.appended = None
-        self.bound_votes = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy or a file keeps: the tree, without the coded table."""
@@ -345,18 +313,6 @@ def tree_values(tree: Tree, coefficient: float, votes: bool) -> npt.NDArray[np.f
     shares = tree.shares()
     values = np.eye(shares.shape[1])[shares.argmax(axis=1)] if votes else shares
     return coefficient * values
-
-
-@kernel
-def _draw_grow_vote(columns, target, counts, weights, max_draws, n_classes, settings, seed):  # type: ignore[no-untyped-def]
-    """Do it all in one call: on small data, calls cost as much as the work in them.
-
-    Rows are drawn by their weights, unless ``max_draws`` is 0; then the counts are given.
-    """
-    if max_draws > 0:
-        counts = draw_covering(seed, weights, len(target), target, n_classes, max_draws)
-    nodes, values, subsets = grow_small_inlined(columns, target, False, counts, counts, n_classes, settings, seed)
-    return nodes, values, subsets, vote_small(nodes, values, subsets, columns.codes, columns.n_codes)
 
 
 def select_columns(columns: CodedColumns, features: npt.NDArray[np.intp]) -> CodedColumns:

@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn._kernels import inlined, kernel
+from fuselearn._kernels import kernel
 from fuselearn.engines.tree.coding import CodedColumns
 from fuselearn.engines.tree.histogram import grow_histogram
 from fuselearn.engines.tree.nodes import NODE, Limits, Tree
 from fuselearn.engines.tree.predicting import apply_codes
-from fuselearn.engines.tree.presorted import grow_presorted_inlined
+from fuselearn.engines.tree.presorted import grow_presorted
 from fuselearn.engines.tree.pruning import collapse, compact
 from fuselearn.engines.tree.sampled import ByColumn, grow_sampled, lay_out_columns
 from fuselearn.engines.tree.splitting import Growth, make_leaf
@@ -194,18 +194,14 @@ def _grow_on_few_columns(columns, by_column, target, multilabel, weights, counts
     return _finish(growth, columns.n_codes, multilabel, settings.complexity, limits.min_risk)
 
 
-def _grow_small(columns, target, multilabel, weights, counts, n_classes, settings, seed):  # type: ignore[no-untyped-def]
+@kernel
+def grow_small(columns, target, multilabel, weights, counts, n_classes, settings, seed):  # type: ignore[no-untyped-def]
     """Grow, prune and tidy up in one call, as small data cannot afford more."""
     growth, rows, limits = _plant(columns, target, multilabel, weights, counts, n_classes, settings)
     root = np.int64(0)  # a literal would let everything that takes a node be compiled twice
     key = np.uint64(seed)
-    grow_presorted_inlined(growth, columns, target, multilabel, weights, counts, rows, root, root, key, limits)
+    grow_presorted(growth, columns, target, multilabel, weights, counts, rows, root, root, key, limits)
     return _finish(growth, columns.n_codes, multilabel, settings.complexity, limits.min_risk)
-
-
-grow_small = kernel(_grow_small)
-# A caller that is a kernel itself is compiled faster with the work inside than with a call to it.
-grow_small_inlined = inlined(_grow_small)
 
 
 @kernel

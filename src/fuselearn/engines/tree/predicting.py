@@ -153,7 +153,7 @@ def apply_codes(tree: Tree, columns: CodedColumns) -> npt.NDArray[np.int32]:
 
 def vote_codes(tree: Tree, columns: CodedColumns) -> npt.NDArray[np.int32]:
     """Return the majority class in each row's leaf, the first of equal ones, for a coded table."""
-    return vote_small(tree.nodes, tree.values, tree.subsets, columns.codes, columns.n_codes)
+    return _vote_codes(tree.nodes, tree.values, tree.subsets, columns.codes, columns.n_codes)
 
 
 def _over_rows(work: Callable[[slice], None], forest: PackedForest, shape: tuple[int, ...], n_threads: int) -> None:
@@ -385,8 +385,7 @@ def choose_classes(values):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def vote_small(nodes, values, subsets, codes, n_codes):  # type: ignore[no-untyped-def]
-    """Do the work of ``vote_codes``, for callers that are kernels themselves."""
+def _vote_codes(nodes, values, subsets, codes, n_codes):  # type: ignore[no-untyped-def]
     choices = choose_classes(values)
     votes = np.empty(len(codes), dtype=np.int32)
     for i in range(len(codes)):

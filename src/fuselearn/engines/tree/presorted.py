@@ -30,7 +30,8 @@ from fuselearn.engines.tree.subsets import category_flag, keep_subset, make_cate
 from fuselearn.engines.tree.targets import add_row, sum_of, take
 
 
-def _grow(growth, columns, target, multilabel, weights, counts, rows, root, root_depth, root_key, limits):  # type: ignore[no-untyped-def]
+@kernel
+def grow_presorted(growth, columns, target, multilabel, weights, counts, rows, root, root_depth, root_key, limits):  # type: ignore[no-untyped-def]
     """Grow the subtree of ``root``, a leaf that holds ``rows``, into ``growth``."""
     nodes, values, _, used = growth
     if is_terminal(nodes, values, root, root_depth, limits, multilabel):
@@ -112,10 +113,6 @@ def _grow(growth, columns, target, multilabel, weights, counts, rows, root, root
                 push(stack, n_waiting, child + side, bounds[side], bounds[side + 1], depth + 1)
                 keys[n_waiting] = mix(key, side)
                 n_waiting += 1
-
-
-grow_presorted = kernel(_grow)
-grow_presorted_inlined = inlined(_grow)
 
 
 @kernel

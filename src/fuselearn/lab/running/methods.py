@@ -30,7 +30,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 from fuselearn import multilabel
 from fuselearn._messages import show
 from fuselearn.ensembles import BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier, SVMClassifier
-from fuselearn.multilabel.base import MultilabelClassifier
+from fuselearn.multilabel.learning.base import MultilabelClassifier
 
 __all__ = ["METHODS", "Contender", "Method", "compiles", "count_components", "make_contenders", "settings"]
 

@@ -38,7 +38,7 @@ from fuselearn.lab.running.scoring import Scores, score_fold, score_labels
 from fuselearn.lab.running.store import Cell, Predictions, Result
 from fuselearn.lab.running.suites import Suite, derive_seed
 from fuselearn.multilabel import IterativeStratifiedKFold
-from fuselearn.multilabel.labels import read_probabilities
+from fuselearn.multilabel.data.labels import read_probabilities
 
 __all__ = ["FitTask", "corrupted", "deal_folds", "fit_cost", "fit_tasks", "quietly", "run_fit"]
 

@@ -1,0 +1,1 @@
+"""Kernels over tables of labels."""

@@ -1,0 +1,1 @@
+"""Tables of labels: reading them in any form, and dividing them into folds."""

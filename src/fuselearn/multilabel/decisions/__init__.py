@@ -1,0 +1,1 @@
+"""Decision rules: from probabilities of labels to labels."""

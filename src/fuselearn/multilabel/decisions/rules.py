@@ -1,0 +1,426 @@
+"""Decision rules: from probabilities of labels to labels.
+
+Every multi-label estimator has one parameter for them, which `make_decision_rule` reads:
+
+==================  ======================================================================================
+``"half"``          labels with a probability above 0.5
+a number            labels with a probability above it
+``"cardinality"``   one threshold for all labels, with which rows have as many labels as in training
+``"per_label"``     for each label the threshold with the best F1, drawn towards 0.5 if the label is rare
+``"at_least_one"``  as ``"half"``, and the most probable label of a row that would have none
+``"expected_f1"``   the set with the largest expected F1 of the row
+==================  ======================================================================================
+
+or an object, such as ``AtLeastOne("cardinality")``. Two of the rules learn their thresholds. They must do so from
+*honest* scores, those of models that have not seen the row: out-of-bag or out-of-fold. On scores of training rows a
+flexible model looks perfect at any threshold.
+"""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted
+
+from fuselearn._messages import show
+from fuselearn._parameters import check_choice, check_number
+from fuselearn._validation import read_weights
+from fuselearn.multilabel.data.labels import LabelTable, read_labels
+from fuselearn.multilabel.decisions.expected_f1 import maximise_expected_f1
+
+__all__ = [
+    "AtLeastOne",
+    "CardinalityThreshold",
+    "DecisionRule",
+    "ExpectedF1",
+    "FixedThreshold",
+    "PerLabelThresholds",
+    "make_decision_rule",
+    "match_cardinality",
+]
+
+Scores = npt.NDArray[np.float64]
+Decisions = npt.NDArray[np.int64]
+
+
+class DecisionRule(BaseEstimator):
+    """What all rules share: ``rule.fit(scores, Y)``, if ``rule.needs_scores``, and then ``rule(scores)``."""
+
+    @property
+    def needs_scores(self) -> bool:
+        """Whether the rule must be fitted on honest scores before it can decide."""
+        return False
+
+    def fit(self, scores: Any, Y: Any, sample_weight: Any = None) -> Self:
+        """Learn what the rule needs; rules that need nothing stay as they are.
+
+        Parameters
+        ----------
+        scores : array of shape (n_rows, n_labels)
+            Probabilities from models that have not seen the row. Rows with NaN, which no model has left out, do not
+            count.
+        Y : array, sparse matrix or frame of shape (n_rows, n_labels)
+            The true labels, zeros and ones.
+        sample_weight : array of shape (n_rows,), optional
+            Weights of the rows.
+
+        Returns
+        -------
+        DecisionRule
+            The rule itself.
+        """
+        if self.needs_scores:
+            table, truth = _read_scores(scores), read_labels(Y, "Y")
+            if table.shape != truth.shape:
+                raise ValueError(f"scores and Y must have the same shape, not {table.shape} and {truth.shape}.")
+            weights = read_weights(sample_weight, table, len(table))
+            known = ~np.isnan(table).any(axis=1)
+            if weights is not None:
+                known &= weights > 0
+            if not known.any():
+                raise ValueError("scores has no row without NaN; honest scores are needed to learn thresholds from.")
+            weights = np.ones(len(table)) if weights is None else weights
+            self._learn(table[known], truth[known], weights[known] / weights[known].mean())
+        return self
+
+    def apply(self, scores: Any) -> Decisions:
+        """Decide which labels the rows have.
+
+        Parameters
+        ----------
+        scores : array of shape (n_rows, n_labels)
+            Probabilities.
+
+        Returns
+        -------
+        int64 array of shape (n_rows, n_labels)
+            Zeros and ones.
+        """
+        if self.needs_scores:
+            check_is_fitted(self)
+        table = _read_scores(scores)
+        if np.isnan(table).any():
+            raise ValueError("scores has NaN; expected a probability for every label of every row.")
+        return self._decide(table).astype(np.int64, copy=False)
+
+    def __call__(self, scores: Any) -> Decisions:
+        """Do what ``apply`` does."""
+        return self.apply(scores)
+
+    def _learn(self, scores: Scores, truth: LabelTable, weights: Scores) -> None:
+        """Learn from checked tables; the mean weight is 1."""
+
+    def _decide(self, scores: Scores) -> npt.NDArray[Any]:
+        raise TypeError("Rules define this.")
+
+
+class FixedThreshold(DecisionRule):
+    """Labels with a probability above a number.
+
+    Parameters
+    ----------
+    threshold : float, default=0.5
+        From 0 to 1. A probability that equals it is not above it.
+
+    Examples
+    --------
+    >>> from fuselearn.multilabel import FixedThreshold
+    >>> FixedThreshold()([[0.5, 0.51]])
+    array([[0, 1]])
+    """
+
+    def __init__(self, threshold: float = 0.5) -> None:
+        self.threshold = threshold
+
+    def _decide(self, scores: Scores) -> npt.NDArray[Any]:
+        return scores > _check_share("threshold", self.threshold)
+
+
+class OwnDecision(FixedThreshold):
+    """The labels that a model chooses by itself; applied to probabilities alone, those above 0.5."""
+
+
+class CardinalityThreshold(DecisionRule):
+    """One threshold for all labels, with which rows have on average as many labels as the training rows.
+
+    Attributes
+    ----------
+    threshold_ : float
+
+    References
+    ----------
+    Read, J., Pfahringer, B., Holmes, G., Frank, E. (2011). Classifier chains for multi-label classification. Machine
+    Learning 85(3), 333-359. There the threshold is chosen on the rows to predict, which `match_cardinality` can do.
+
+    Examples
+    --------
+    >>> from fuselearn.multilabel import CardinalityThreshold
+    >>> scores, Y = [[0.4, 0.1], [0.2, 0.3]], [[1, 0], [0, 1]]
+    >>> rule = CardinalityThreshold().fit(scores, Y)
+    >>> rule.threshold_
+    0.25
+    """
+
+    threshold_: float
+
+    @property
+    def needs_scores(self) -> bool:
+        """True: the threshold is learned."""
+        return True
+
+    def _learn(self, scores: Scores, truth: LabelTable, weights: Scores) -> None:
+        self.threshold_ = match_cardinality(scores, _cardinality(truth, weights), weights)
+
+    def _decide(self, scores: Scores) -> npt.NDArray[Any]:
+        return scores > self.threshold_
+
+
+class PerLabelThresholds(DecisionRule):
+    """A threshold for each label: the one with the best F1, drawn towards a common one if the label is rare.
+
+    With the threshold t* that has the best F1 on the honest scores, n⁺ positive rows, the shrinkage c and the common
+    threshold t₀::
+
+        t = t₀ + (t* - t₀) · n⁺ / (n⁺ + c)
+
+    since the best of many thresholds on a few positive rows is mostly luck.
+
+    Parameters
+    ----------
+    shrinkage : float, default=10.0
+        The number of positive rows at which a threshold goes half of the way; 0 goes all of it.
+    towards : float or "cardinality", default=0.5
+        The common threshold, or the one of `CardinalityThreshold`. The latter is the better choice for classifiers such
+        as forests, which hardly ever give a rare label a probability of 0.5.
+
+    Attributes
+    ----------
+    thresholds_ : array of shape (n_labels,)
+        A label without positive rows has the common one.
+
+    Examples
+    --------
+    >>> from fuselearn.multilabel import PerLabelThresholds
+    >>> scores, Y = [[0.4, 0.9], [0.2, 0.6], [0.1, 0.7]], [[1, 1], [1, 0], [0, 0]]
+    >>> PerLabelThresholds(shrinkage=0).fit(scores, Y).thresholds_
+    array([0.15, 0.8 ])
+    """
+
+    thresholds_: Scores
+
+    def __init__(self, shrinkage: float = 10.0, *, towards: Any = 0.5) -> None:
+        self.shrinkage = shrinkage
+        self.towards = towards
+
+    @property
+    def needs_scores(self) -> bool:
+        """True: the thresholds are learned."""
+        return True
+
+    def _learn(self, scores: Scores, truth: LabelTable, weights: Scores) -> None:
+        shrinkage = check_number("shrinkage", self.shrinkage, 0)
+        if isinstance(self.towards, str):
+            check_choice("towards", self.towards, ("cardinality",))
+            common = match_cardinality(scores, _cardinality(truth, weights), weights)
+        else:
+            common = _check_share("towards", self.towards)
+        positives = weights @ truth
+        way = np.divide(positives, positives + shrinkage, out=np.zeros_like(positives), where=positives > 0)
+        best = _best_f1_thresholds(scores, truth, weights)
+        self.thresholds_ = common + way * (np.where(np.isnan(best), common, best) - common)
+
+    def _decide(self, scores: Scores) -> npt.NDArray[Any]:
+        if scores.shape[1] != len(self.thresholds_):
+            raise ValueError(f"scores must have {len(self.thresholds_)} labels, as in fit, not {scores.shape[1]}.")
+        return scores > self.thresholds_
+
+
+class AtLeastOne(DecisionRule):
+    """Another rule, and for a row that would have no label its most probable one.
+
+    Parameters
+    ----------
+    rule : str, float or DecisionRule, default="half"
+        The other rule, as for `make_decision_rule`.
+
+    Attributes
+    ----------
+    rule_ : DecisionRule
+        The other rule, if it had to be fitted.
+
+    Examples
+    --------
+    >>> from fuselearn.multilabel import AtLeastOne
+    >>> AtLeastOne()([[0.2, 0.4], [0.6, 0.7]])
+    array([[0, 1],
+           [1, 1]])
+    """
+
+    rule_: DecisionRule
+
+    def __init__(self, rule: Any = "half") -> None:
+        self.rule = rule
+
+    @property
+    def needs_scores(self) -> bool:
+        """Whether the other rule does."""
+        return make_decision_rule(self.rule).needs_scores
+
+    def _learn(self, scores: Scores, truth: LabelTable, weights: Scores) -> None:
+        self.rule_ = make_decision_rule(self.rule).fit(scores, truth, weights)
+
+    def _decide(self, scores: Scores) -> npt.NDArray[Any]:
+        rule = self.rule_ if self.needs_scores else make_decision_rule(self.rule)
+        decisions = rule.apply(scores)
+        without = np.flatnonzero(~decisions.any(axis=1))
+        decisions[without, scores[without].argmax(axis=1)] = 1
+        return decisions
+
+
+class ExpectedF1(DecisionRule):
+    """The set of labels with the largest expected F1, if labels are independent given the row.
+
+    It needs well-calibrated probabilities, and no threshold: in a row of unsure labels it chooses some with a
+    probability below 0.5. See `fuselearn.multilabel.decisions.expected_f1.maximise_expected_f1` for the algorithm.
+
+    Parameters
+    ----------
+    empty : float, default=1.0
+        F1 of an empty set if no label is true. With 0, every row gets a label.
+
+    Examples
+    --------
+    >>> from fuselearn.multilabel import ExpectedF1
+    >>> ExpectedF1()([[0.4, 0.4, 0.1], [0.9, 0.1, 0.1]])
+    array([[1, 1, 0],
+           [1, 0, 0]])
+    """
+
+    def __init__(self, empty: float = 1.0) -> None:
+        self.empty = empty
+
+    def _decide(self, scores: Scores) -> npt.NDArray[Any]:
+        empty = _check_share("empty", self.empty)
+        if scores.size and not (scores.min() >= -1e-9 and scores.max() <= 1 + 1e-9):
+            raise ValueError(
+                f"Expected F1 needs probabilities from 0 to 1, but scores go from {scores.min():g} to {scores.max():g}."
+            )
+        return maximise_expected_f1(scores.clip(0, 1), empty)
+
+
+RULES: dict[str, type[DecisionRule]] = {
+    "half": FixedThreshold,
+    "cardinality": CardinalityThreshold,
+    "per_label": PerLabelThresholds,
+    "at_least_one": AtLeastOne,
+    "expected_f1": ExpectedF1,
+}
+
+
+def make_decision_rule(rule: Any, name: str = "rule") -> DecisionRule:
+    """Make a rule, not yet fitted, from a parameter of an estimator.
+
+    Parameters
+    ----------
+    rule : str, float or DecisionRule
+        One of ``"half"``, ``"cardinality"``, ``"per_label"``, ``"at_least_one"`` and ``"expected_f1"``, a threshold, or
+        a rule, which is copied.
+    name : str, default="rule"
+        What sentences call the parameter.
+
+    Returns
+    -------
+    DecisionRule
+
+    Examples
+    --------
+    >>> make_decision_rule("per_label")
+    PerLabelThresholds()
+    >>> make_decision_rule(0.3)
+    FixedThreshold(threshold=0.3)
+    """
+    if isinstance(rule, DecisionRule):
+        return clone(rule)
+    if isinstance(rule, str) and rule in RULES:
+        return RULES[rule]()
+    if isinstance(rule, numbers.Real) and not isinstance(rule, bool):
+        return FixedThreshold(_check_share(name, rule))
+    listed = ", ".join(repr(known) for known in RULES)
+    raise ValueError(f"{name} must be one of {listed}, a threshold from 0 to 1, or a DecisionRule, not {show(rule)}.")
+
+
+def match_cardinality(scores: Scores, cardinality: float, weights: Scores | None = None) -> float:
+    """Find the threshold above which rows have on average a given number of labels, as nearly as possible.
+
+    Parameters
+    ----------
+    scores : array of shape (n_rows, n_labels)
+    cardinality : float
+        Labels per row.
+    weights : array of shape (n_rows,), optional
+        Weights of the rows.
+
+    Returns
+    -------
+    float
+        Halfway between two scores; of two equally near thresholds the higher one.
+
+    Examples
+    --------
+    >>> match_cardinality(np.array([[0.9, 0.2], [0.6, 0.1]]), 1.5)
+    0.15...
+    """
+    n_rows, n_labels = scores.shape
+    weights = np.ones(n_rows) if weights is None else weights
+    order = np.argsort(-scores, axis=None)
+    ranked = scores.ravel()[order]
+    above = np.concatenate([[max(1.0, ranked[0])], ranked])
+    below = np.append(ranked, 0.0)
+    labels = np.concatenate([[0.0], np.cumsum(np.repeat(weights, n_labels)[order])])
+    distance = np.abs(labels - cardinality * weights.sum())
+    distance[1:][above[1:] <= below[1:]] = np.inf  # no threshold parts equal scores, and none lies below 0
+    best = distance.argmin()
+    return float(_halfway(above[best], below[best]))
+
+
+def _best_f1_thresholds(scores: Scores, truth: LabelTable, weights: Scores) -> Scores:
+    """Find for each label the threshold with the best F1, of equal ones the highest; NaN if none finds a positive."""
+    order = np.argsort(-scores, axis=0, kind="stable")
+    ranked = np.take_along_axis(scores, order, axis=0)
+    below = np.vstack([ranked[1:], np.zeros(scores.shape[1])])
+    hits = np.cumsum(np.take_along_axis(truth, order, axis=0) * weights[order], axis=0)
+    f1 = 2 * hits / (np.cumsum(weights[order], axis=0) + hits[-1])
+    f1[ranked <= below] = 0.0  # no threshold parts equal scores, and none lies below 0
+    best = f1.argmax(axis=0)[None]
+    thresholds = _halfway(np.take_along_axis(ranked, best, axis=0), np.take_along_axis(below, best, axis=0))[0]
+    return np.where(f1.max(axis=0) > 0, thresholds, np.nan)
+
+
+def _cardinality(truth: LabelTable, weights: Scores) -> float:
+    return float(np.average(truth.sum(axis=1), weights=weights))
+
+
+def _halfway(above: Any, below: Any) -> Any:
+    """Return a number that ``above`` exceeds and ``below`` does not, even if no other lies between them."""
+    middle = (above + below) / 2
+    return np.where(middle < above, middle, below)
+
+
+def _check_share(name: str, value: Any) -> float:
+    share = check_number(name, value, 0)
+    if share > 1:
+        raise ValueError(f"{name} must be a number from 0 to 1, not {show(value)}.")
+    return share
+
+
+def _read_scores(scores: Any) -> Scores:
+    table = np.asarray(scores, dtype=np.float64)
+    if table.ndim != 2:
+        raise ValueError(f"scores must have two dimensions, rows and labels, not {table.ndim}.")
+    if np.isinf(table).any():
+        raise ValueError("scores has infinite values; expected probabilities.")
+    return table

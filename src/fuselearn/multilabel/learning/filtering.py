@@ -1,0 +1,129 @@
+"""KFHE's two Kalman filters over multi-label models of any kind."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from fuselearn._parameters import check_choice, check_flag, check_number, check_whole_number, count_draws
+from fuselearn._validation import validate_rows
+from fuselearn.ensembles.filtering import FilterTrace, Truth, closed_form_coefficients, train_kfhe
+from fuselearn.multilabel.learning.fusion import LabelSum
+from fuselearn.sensors import Learner, count_all_samples, draw_counts
+
+Counts = npt.NDArray[np.int32]
+Labels = npt.NDArray[np.int8]
+Scores = npt.NDArray[np.float64]
+Weights = npt.NDArray[np.float64]
+
+# Hamming loss of a model that knows nothing.
+GUESSING_LOSS = 0.5
+
+
+@dataclass(frozen=True)
+class LabelTruth(Truth):
+    """The true labels of the training samples; scores above 0.5 mean the label.
+
+    Examples
+    --------
+    >>> truth = LabelTruth(np.array([0.5, 0.5]), np.array([[True, False], [True, False]]))
+    >>> truth.losses(np.array([[0.9, 0.5], [0.2, 0.8]]))
+    array([0., 1.])
+    """
+
+    labels: npt.NDArray[np.bool_]
+
+    def losses(self, scores: Scores) -> Weights:
+        """Return for each sample the share of labels that are wrong."""
+        return np.mean((scores > 0.5) != self.labels, axis=1)
+
+
+class LabelFilterTrace(FilterTrace):
+    """The fitted attributes of a multi-label ensemble that :func:`fit_filtered` has fitted, and what they tell."""
+
+    coefficients_: npt.NDArray[np.float64]
+    n_jobs: int | None
+    _fused_: LabelSum
+    _bound_scores: Callable[[Scores], Scores]
+
+    def staged_predict_proba(self, X: Any) -> Iterator[Scores]:
+        """Predict label scores after the first classifier and after each measurement.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_rows, n_columns)
+
+        Yields
+        ------
+        array of shape (n_rows, n_labels)
+            In all ``n_iter_ + 1`` of them; the last one is what ``predict_proba`` gives.
+        """
+        check_is_fitted(self)
+        answers = self._fused_.answers(validate_rows(self, X, reset=False), self.n_jobs)
+        estimate = self._bound_scores(next(answers))
+        yield estimate
+        for gain, scores in zip(self.gains_, answers, strict=True):
+            estimate = self._bound_scores((1.0 - gain / 2) * estimate + gain / 2 * scores)
+            yield estimate
+
+
+def check_filtering(estimator: Any) -> None:
+    """Refuse parameters with which the filters cannot run."""
+    check_whole_number("n_estimators", estimator.n_estimators, 1)
+    count_draws(estimator.max_samples, 1)
+    check_choice("weighting", estimator.weighting, ("exponential", "linear"))
+    check_flag("reset", estimator.reset)
+    check_number("process_noise", estimator.process_noise, 0.0)
+
+
+def fit_filtered(
+    estimator: Any,
+    learner: Learner,
+    train_first: Callable[[Counts, Weights | None, int], Any],
+    train_next: Callable[[Counts, int], Any],
+    Y: Labels,
+    weights: Weights | None,
+    rng: np.random.Generator,
+) -> None:
+    """Fit a multi-label ensemble by the two Kalman filters of KFHE.
+
+    Parameters
+    ----------
+    estimator : MultilabelClassifier
+        With the parameters that :func:`check_filtering` checks.
+    learner : Learner
+        What trains the models.
+    train_first : callable
+        Trains the model of the first estimate from counts, weights and a seed.
+    train_next : callable
+        Trains a model from the counts of a sample and a seed.
+    Y, weights, rng
+        As ``MultilabelClassifier._fit_labels`` gets them.
+    """
+    n_rows = len(Y)
+    shares = np.full(n_rows, 1.0 / n_rows) if weights is None else weights / weights.sum()
+    seeds = rng.integers(2**62, size=estimator.n_estimators + 1).tolist()
+    n_draws = count_draws(estimator.max_samples, n_rows)
+    truth = LabelTruth(shares, Y > 0)
+    run = train_kfhe(
+        train_first(*count_all_samples(weights, n_rows, copies=learner.counts_copies), seeds[0]),
+        lambda weights, seed: train_next(draw_counts(seed, weights, n_draws), seed),
+        truth,
+        seeds[1:],
+        linear=estimator.weighting == "linear",
+        guessing_error=GUESSING_LOSS if estimator.reset else math.inf,
+        process_noise=estimator.process_noise,
+    )
+    estimator._keep_trace(run, truth)
+    estimator.coefficients_ = closed_form_coefficients(estimator.gains_)
+    fused = LabelSum(run.models, estimator.coefficients_, learner)
+    if estimator._wants_honest_scores():
+        after_first = LabelSum(run.models[1:], estimator.coefficients_[1:], learner)
+        estimator.oob_decision_function_ = after_first.left_out_scores(Y.shape)
+    estimator._adopt(fused)

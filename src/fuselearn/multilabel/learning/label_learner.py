@@ -1,0 +1,138 @@
+"""The learner of multi-label classifiers: clones of one that learn all labels at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, clone
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.utils.validation import has_fit_parameter
+
+from fuselearn._compat import take_rows
+from fuselearn._random import seed_estimator
+from fuselearn.engines.sampling import draw_counts
+from fuselearn.multilabel.data.labels import read_probabilities
+from fuselearn.sensors import Learner
+
+Counts = npt.NDArray[np.int32]
+Scores = npt.NDArray[np.float64]
+Weights = npt.NDArray[np.float64]
+
+
+class MultilabelLearner(Learner):
+    """Train clones of a multi-label classifier on samples of a table.
+
+    If the classifier takes ``sample_weight``, it gets the drawn rows once, weighted by their counts; otherwise it gets
+    every drawn row as often as it was drawn. Labels that are constant on the drawn rows, which many classifiers refuse,
+    are not shown to it.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or frame
+        Given to the classifier as it is.
+    estimator : classifier
+    keep_seeds : bool, default=False
+        Whether a ``random_state`` of the classifier that is not None stays as it is, in every clone.
+    """
+
+    prefer = "processes"
+
+    def __init__(self, X: Any, estimator: BaseEstimator, *, keep_seeds: bool = False) -> None:
+        self.n_samples = X.shape[0]
+        self.X = X
+        self.estimator = estimator
+        self.keep_seeds = keep_seeds
+        self.takes_weights = has_fit_parameter(estimator, "sample_weight") and not (
+            isinstance(estimator, MultiOutputClassifier) and not has_fit_parameter(estimator.estimator, "sample_weight")
+        )
+
+    def train(self, target: Any, counts: Counts, seed: int, *, weights: Weights | None = None) -> MultilabelComponent:
+        """Train a clone on the labels of the samples drawn."""
+        self._check_sample(target, counts)
+        if weights is not None and not self.takes_weights:
+            counts, weights = draw_counts(seed, np.where(counts > 0, weights, 0.0), self.n_samples), None
+        rows = np.flatnonzero(counts)
+        shares = target[rows].mean(axis=0)
+        shown = np.flatnonzero((shares > 0.0) & (shares < 1.0))
+        if len(shown) == 0:
+            return MultilabelComponent(None, shown, shares.round(), counts, self.X)
+        model = seed_estimator(clone(self.estimator), seed, unset_only=self.keep_seeds)
+        given = {}
+        if not self.takes_weights:
+            rows = np.repeat(rows, counts[rows])
+        elif weights is not None or counts.max() > 1:  # with weights of 1, a forest would draw other rows than without
+            given["sample_weight"] = (counts if weights is None else weights)[rows].astype(np.float64)
+        # scikit-learn takes a table with a single label for a column of classes.
+        columns = np.repeat(shown, 2) if len(shown) == 1 else shown
+        model.fit(take_rows(self.X, rows), target[rows[:, None], columns].astype(np.int64), **given)
+        return MultilabelComponent(model, shown, shares.round(), counts, self.X)
+
+    def unbind(self) -> None:
+        """Release the table."""
+        del self.X
+
+
+class MultilabelComponent:
+    """One fitted multi-label classifier.
+
+    Parameters
+    ----------
+    model : classifier or None
+        None if all labels were constant.
+    columns : int array
+        The labels that the model knows, in its order.
+    constants : array of shape (n_labels,)
+        What the others are.
+    counts : int32 array of shape (n_rows,)
+        The sample of the training rows.
+    X : array, sparse matrix or frame
+        The training rows.
+    """
+
+    def __init__(
+        self, model: Any, columns: npt.NDArray[np.int64], constants: npt.NDArray[np.float64], counts: Counts, X: Any
+    ) -> None:
+        self.model = model
+        self.columns = columns
+        self.constants = constants
+        self.bound: tuple[Counts, Any] | None = (counts, X)
+
+    def scores(self, rows: Any = None, only: npt.NDArray[np.integer] | None = None) -> Scores:
+        """Return the model's probabilities of the labels, or its choice if it has none."""
+        if rows is None:
+            rows = self._training_data[1]
+        if only is not None:
+            rows = take_rows(rows, only)
+        if self.model is None:
+            return np.tile(self.constants, (rows.shape[0], 1))
+        if hasattr(self.model, "predict_proba"):
+            return self.complete(self.model.predict_proba(rows))
+        return self.complete(self.model.predict(rows))
+
+    def probabilities(self, rows: Any = None, only: npt.NDArray[np.integer] | None = None) -> Scores:
+        """Return the scores, which are probabilities already."""
+        return self.scores(rows, only)
+
+    def complete(self, answer: Any) -> Scores:
+        """Turn an answer of the model, of any of the forms of ``predict_proba``, into scores of all labels."""
+        known = read_probabilities(answer, max(2, len(self.columns)))
+        scores = np.tile(self.constants, (len(known), 1))
+        scores[:, self.columns] = known[:, : len(self.columns)]
+        return scores
+
+    @property
+    def left_out(self) -> npt.NDArray[np.int64]:
+        """The training rows that the component has not seen."""
+        return np.flatnonzero(self._training_data[0] == 0)
+
+    @property
+    def _training_data(self) -> tuple[Counts, Any]:
+        if self.bound is None:
+            raise RuntimeError("The component no longer has its training data; pass the rows.")
+        return self.bound
+
+    def unbind(self) -> None:
+        """Release the training data."""
+        self.bound = None

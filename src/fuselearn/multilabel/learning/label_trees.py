@@ -1,0 +1,103 @@
+"""The common part of multi-label models that are a sum of trees: packing, predicting, and what files keep of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fuselearn._parameters import count_threads
+from fuselearn.engines.tree import Tree, leaf_rows, pack_forest, stack_trees, sum_leaf_values, unstack_trees
+from fuselearn.multilabel.learning.base import MultilabelClassifier, Scores
+from fuselearn.sensors import TableCoder
+from fuselearn.sensors.tree import as_table
+
+
+class LabelTreesClassifier(MultilabelClassifier):
+    """A multi-label classifier that sums up what the leaves say that a row reaches, one leaf per tree.
+
+    Subclasses set ``_coder_``, hand their trees to ``_keep_trees``, and write ``_node_values``.
+    """
+
+    _coder_: TableCoder
+    _trees_: list[Tree]
+
+    def _node_values(self, tree: Tree) -> npt.NDArray[np.float64]:
+        """Return what a tree adds to the sum for rows that end in each node, label by label."""
+        raise TypeError("Estimators define this.")
+
+    def _keep_trees(self, trees: list[Tree]) -> None:
+        """Keep grown trees, laid out for prediction."""
+        self._trees_ = trees
+        if trees:
+            self._forest_ = pack_forest(trees, self._coder_.n_categories_)
+            self._leaf_values_ = np.concatenate([self._node_values(tree)[leaf_rows(tree)] for tree in trees])
+
+    def _sum_trees(self, X: Any) -> Scores:
+        """Sum up the leaves' values for the rows of a checked table."""
+        rows = self._coder_.transform(as_table(X))
+        return sum_leaf_values(self._forest_, self._leaf_values_, rows, count_threads(self.n_jobs))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state that a copy or a file keeps: the trees in a compact form, not packed for prediction."""
+        state = {k: v for k, v in super().__getstate__().items() if k not in ("_forest_", "_leaf_values_")}
+        if state.get("_trees_"):
+            state["_trees_"] = stack_trees(self._trees_)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore the model of a copy or a file."""
+        super().__setstate__(state)
+        if state.get("_trees_"):
+            self._keep_trees(unstack_trees(state["_trees_"], self._coder_.n_categories_))
+
+
+def sum_impurity_decreases(tree: Tree, n_features: int) -> npt.NDArray[np.float64]:
+    """Sum for each label and feature how far the splits on the feature lower the label's Gini impurity.
+
+    With w the weight of the samples in a node and v that of those with the label, its impurity times its weight is
+    2 v (w - v) / w. A split lowers it by what its two children have less than their parent.
+
+    Parameters
+    ----------
+    tree : Tree
+        Its ``values`` are the weights of the labels in each node.
+    n_features : int
+
+    Returns
+    -------
+    array of shape (n_labels, n_features)
+
+    Examples
+    --------
+    Of four samples two have the label; a split on the second of three features separates them.
+
+    >>> from fuselearn.engines.tree.nodes import NODE
+    >>> nodes = np.zeros(3, dtype=NODE)
+    >>> nodes["feature"], nodes["left"], nodes["weight"] = (1, -1, -1), (1, -1, -1), (4, 2, 2)
+    >>> sum_impurity_decreases(Tree(nodes, np.array([[2.0], [2.0], [0.0]]), np.empty(0, np.uint32)), 3)
+    array([[0., 2., 0.]])
+    """
+    weight = tree.nodes["weight"][:, None]
+    impurity = 2 * tree.values * (weight - tree.values) / np.where(weight > 0, weight, 1.0)
+    splits = np.flatnonzero(tree.nodes["feature"] >= 0)
+    left = tree.nodes["left"][splits]
+    # Gini impurity is concave, so that only rounding can make a decrease negative.
+    decreases = np.maximum(impurity[splits] - impurity[left] - impurity[left + 1], 0.0)
+    sums = np.zeros((n_features, tree.values.shape[1]))
+    np.add.at(sums, tree.nodes["feature"][splits], decreases)
+    return np.ascontiguousarray(sums.T)
+
+
+def scale_rows(importances: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Divide each row by its sum; rows of zeros stay as they are.
+
+    Examples
+    --------
+    >>> scale_rows(np.array([[1.0, 3.0], [0.0, 0.0]]))
+    array([[0.25, 0.75],
+           [0.  , 0.  ]])
+    """
+    sums = importances.sum(axis=1, keepdims=True)
+    return importances / np.where(sums > 0, sums, 1.0)

@@ -1,0 +1,1 @@
+"""The multi-label classifiers, one per module."""

@@ -1,0 +1,150 @@
+"""Binary relevance: one two-class model per label."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.dummy import DummyClassifier
+from sklearn.utils.validation import check_is_fitted
+
+from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Scores, Weights
+from fuselearn.multilabel.learning.fusion import LabelSum
+from fuselearn.sensors import Component, LabelEstimators, LabelTrees, Learner, TableCoder, count_all_samples
+
+
+class BinaryRelevanceClassifier(MultilabelClassifier):
+    """One two-class model per label, each on its own.
+
+    The probability that row x has label j is that of the j-th model,
+
+        p_j(x) = P(y_j = 1 | x),
+
+    so labels do not learn from each other.
+
+    Parameters
+    ----------
+    estimator : classifier, "tree" or None, default=None
+        Base learner. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``; these and others of their kind share
+        one bound table. Any other scikit-learn classifier is cloned for each label.
+    decision : float, str or rule, default=0.5
+        How probabilities become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`.
+    random_state : int, RandomState or None, default=None
+        Seed of the base learners.
+    n_jobs : int or None, default=None
+        Labels learned at the same time. Results do not depend on it.
+
+    Attributes
+    ----------
+    estimators_ : list of classifiers
+        One for each label, unless they are machines of the SVM engine. A label that was constant has scikit-learn's
+        ``DummyClassifier``, or a tree without splits.
+    feature_importances_ : array of shape (n_labels, n_features_in_)
+        The importances of each label's model, if the base learner has some, as trees and forests do.
+    labels_ : array of shape (n_labels,)
+        Names of the labels: the columns of a frame, otherwise 0, 1, ...
+    n_labels_ : int
+    classes_ : list of arrays
+        For each label its values, 0 and 1, as scikit-learn's tools expect it.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+        If fitted on a frame whose column names are text.
+
+    References
+    ----------
+    Tsoumakas, G. and Katakis, I. (2007). Multi-label classification: an overview. International Journal of Data
+    Warehousing and Mining 3(3), 1-13.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from fuselearn.multilabel import BinaryRelevanceClassifier
+    >>> X, Y = make_multilabel_classification(n_samples=200, n_classes=4, random_state=0)
+    >>> model = BinaryRelevanceClassifier("tree").fit(X[:150], Y[:150])
+    >>> model.predict(X[150:153])
+    array([[0, 0, 0, 1],
+           [0, 1, 0, 0],
+           [0, 0, 1, 0]])
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        decision: Any = 0.5,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.decision = decision
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
+        learner = self._bind(X)
+        counts, weights = count_all_samples(weights, len(Y), copies=learner.counts_copies)
+        component = learner.train(Y, counts, int(rng.integers(2**31)), weights=weights)
+        self._adopt(LabelSum.of_one(Relevance(component), learner))
+
+    @cached_property
+    def estimators_(self) -> list[Any]:
+        """The fitted models of the labels, as estimators of their own."""
+        check_is_fitted(self)
+        (relevance,), learner = self._fused_.members, self._fused_.learner
+        return as_estimators(relevance.component, learner, getattr(self, "feature_names_in_", None))
+
+    @cached_property
+    def feature_importances_(self) -> npt.NDArray[np.float64]:
+        """The feature importances of the labels' models; a label that was constant has zeros."""
+        check_is_fitted(self)
+        nothing = np.zeros(self.n_features_in_)
+        return np.array(
+            [nothing if isinstance(one, DummyClassifier) else one.feature_importances_ for one in self.estimators_]
+        )
+
+
+class Relevance:
+    """The trained models of all labels, each on its own."""
+
+    def __init__(self, component: Component) -> None:
+        self.component = component
+
+    def probabilities(self, rows: Any = None, only: npt.NDArray[np.integer] | None = None) -> Scores:
+        """Return the probability of each label; see :class:`~fuselearn.multilabel.learning.fusion.LabelModel`."""
+        return self.component.scores(rows, only=only)
+
+    scores = probabilities
+
+    def unbind(self) -> None:
+        """Release the training data."""
+        self.component.unbind()
+
+
+def as_estimators(component: Any, learner: Learner, names: npt.NDArray[Any] | None) -> list[Any]:
+    """Return the models of a component as estimators of their own, one per label.
+
+    Parameters
+    ----------
+    component : Component
+        Of labels, trained by the learner or by an extension of it.
+    learner : Learner
+    names : array of shape (n_features + n_appended,), optional
+        Names of the features.
+
+    Raises
+    ------
+    AttributeError
+        If its models are none: a support vector machine shares its data with all others.
+    """
+    if isinstance(component, LabelEstimators):
+        return [one.model for one in component.split()]
+    if not isinstance(component, LabelTrees):
+        raise AttributeError("Support vector machines of the engine are no estimators of their own.")
+    coder = TableCoder()
+    coder.n_categories_ = component.n_categories
+    n_appended = len(component.n_categories) - len(learner.coder.categories_)
+    coder.categories_ = [*learner.coder.categories_, *[None] * n_appended]
+    base: Any = learner.estimator
+    return [base._wrap(tree, coder, np.array([0, 1]), names) for tree in component.split()]

@@ -1,0 +1,149 @@
+"""KFHE for multi-label data: a Kalman filter that fuses multi-label classifiers of any kind."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from fuselearn._messages import show
+from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Weights
+from fuselearn.multilabel.learning.filtering import Counts, LabelFilterTrace, check_filtering, fit_filtered
+from fuselearn.multilabel.learning.label_learner import MultilabelComponent, MultilabelLearner
+from fuselearn.multilabel.methods.pct_forest import PCTForestClassifier
+
+
+class KFHEMultilabelClassifier(LabelFilterTrace, MultilabelClassifier):
+    """An ensemble in which a Kalman filter fuses multi-label classifiers, each a noisy measurement of the ideal one.
+
+    With y the estimate of the training rows' label scores, P its variance and h_t the t-th classifier,
+
+        measurement     z = (y + h_t) / 2,         with error   R = Hamming loss of z > 0.5
+        gain            K = P / (P + R)
+        estimate        y <- y + K (z - y),        variance     P <- (1 - K) P
+
+    The sample for h_t is drawn with row weights w that a second filter estimates in the same way, from measurements in
+    which a row with the share l_i of wrong labels weighs w_i exp(l_i + 1/n).
+
+    Parameters
+    ----------
+    estimator : classifier or None, default=None
+        Any multi-label classifier with ``fit`` and ``predict_proba``: chains, label powersets, trees and forests of
+        scikit-learn, ``MultiOutputClassifier``. None means a tree that splits for all labels at once and takes category
+        columns and missing values,
+        ``PCTForestClassifier(1, bootstrap=False, max_features=None, min_samples_split=20)``.
+    n_estimators : int, default=100
+        Most classifiers to train after the first one, which is trained on all rows.
+    max_samples : int or float, default=2.0
+        Rows drawn for each classifier, as a number or as a multiple of all rows.
+    weighting : {"exponential", "linear"}, default="exponential"
+        How wrong rows gain weight.
+    reset : bool, default=True
+        Whether a classifier no better than guessing (Hamming loss of at least 0.5) is thrown away, once, and replaced
+        by one drawn with the initial weights.
+    process_noise : float, default=0.0
+        Variance added to both filters before each measurement.
+    decision : float, str or rule, default=0.5
+        How probabilities become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`. Rules
+        that are fitted use out-of-bag scores.
+    random_state : int, RandomState or None, default=None
+        Seed of the samples and of the base learners.
+    n_jobs : int or None, default=None
+        Threads for prediction. Results do not depend on it.
+
+    Attributes
+    ----------
+    labels_ : array of shape (n_labels,)
+        Names of the labels: the columns of a frame, otherwise 0, 1, ...
+    n_labels_ : int
+    classes_ : list of arrays
+        For each label its values, 0 and 1, as scikit-learn's tools expect it.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+        If fitted on a frame whose column names are text.
+    oob_decision_function_ : array of shape (n_rows, n_labels)
+        Scores of the training rows by the classifiers that have not seen them, NaN if all have; if ``decision`` is a
+        rule that is fitted.
+    estimators_ : list of classifiers
+        The first one and ``n_iter_`` others. They know the labels that were not constant in their sample.
+    n_iter_ : int
+        Measurements made.
+    gains_, variances_, measurement_errors_ : array of shape (n_iter_,)
+        Gain K, variance P and error R of each measurement.
+    train_errors_ : array of shape (n_iter_ + 1,)
+        Hamming loss of the estimate on the training rows, from the first classifier on.
+    resets_ : array of int
+        Measurements (counted from 1) before which the weights were reset.
+    weights_ : array of shape (n_rows,)
+        Final row weights.
+    coefficients_ : array of shape (n_iter_ + 1,)
+        Weight of each classifier in the ensemble; they sum to 1.
+
+    References
+    ----------
+    Pakrashi, A. and Mac Namee, B. (2019). KFHE-HOMER: A multi-label ensemble classification algorithm exploiting sensor
+    fusion properties of the Kalman filter. arXiv 1904.10552.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.multioutput import ClassifierChain
+    >>> from fuselearn.multilabel import KFHEMultilabelClassifier, macro_f1
+    >>> X, Y = make_multilabel_classification(n_samples=200, random_state=0)
+    >>> chains = ClassifierChain(LogisticRegression(), order="random")
+    >>> model = KFHEMultilabelClassifier(chains, n_estimators=10, random_state=0).fit(X[:150], Y[:150])
+    >>> round(macro_f1(Y[150:], model.predict(X[150:])), 1)
+    0.7
+    """
+
+    def __init__(
+        self,
+        estimator: BaseEstimator | None = None,
+        n_estimators: int = 100,
+        *,
+        max_samples: int | float = 2.0,
+        weighting: str = "exponential",
+        reset: bool = True,
+        process_noise: float = 0.0,
+        decision: Any = 0.5,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.max_samples = max_samples
+        self.weighting = weighting
+        self.reset = reset
+        self.process_noise = process_noise
+        self.decision = decision
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _base_estimator(self) -> Any:
+        if self.estimator is not None:
+            return self.estimator
+        return PCTForestClassifier(1, bootstrap=False, max_features=None, min_samples_split=20)
+
+    def _check_parameters(self) -> None:
+        check_filtering(self)
+        base = self._base_estimator()
+        if not (hasattr(base, "get_params") and hasattr(base, "fit") and hasattr(base, "predict")):
+            raise TypeError(f"estimator must be a multi-label classifier or None, not {show(base)}.")
+
+    def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
+        learner = MultilabelLearner(X, self._base_estimator())
+
+        def train(counts: Counts, seed: int, weights: Weights | None = None) -> MultilabelComponent:
+            return learner.train(Y, counts, seed, weights=weights)
+
+        fit_filtered(self, learner, lambda counts, weights, seed: train(counts, seed, weights), train, Y, weights, rng)
+
+    @cached_property
+    def estimators_(self) -> list[Any]:
+        """The fitted classifiers; None for one whose sample had constant labels only."""
+        check_is_fitted(self)
+        return [member.model for member in self._fused_.members]

@@ -1,0 +1,183 @@
+"""Label powerset: one multi-class model whose classes are the label sets of training."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Scores, Weights
+from fuselearn.multilabel.learning.fusion import LabelSum
+from fuselearn.sensors import Component, Learner, count_all_samples, list_classes
+
+Counts = npt.NDArray[np.int32]
+Indices = npt.NDArray[np.integer]
+
+
+class LabelPowersetClassifier(MultilabelClassifier):
+    """One multi-class model whose classes are the distinct label sets of the training rows.
+
+    The probability that row x has label j is that of all sets with the label,
+
+        p_j(x) = sum of P(S | x) over the sets S that contain j,
+
+    so labels that occur together are predicted together.
+
+    Parameters
+    ----------
+    estimator : classifier, "tree" or None, default=None
+        Base learner. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``; these and others of their kind share
+        one bound table. Any other scikit-learn classifier is trained on the numbers of the sets.
+    decision : float, str or rule, default="set"
+        How rows get labels: "set" means those of the most probable set; or probabilities of labels become labels by a
+        threshold or another rule of :mod:`fuselearn.multilabel.decisions`.
+    random_state : int, RandomState or None, default=None
+        Seed of the base learner.
+    n_jobs : int or None, default=None
+        Threads that the engines may use. Results do not depend on it.
+
+    Attributes
+    ----------
+    label_sets_ : array of shape (n_sets, n_labels)
+        The label sets as rows of 0 and 1, in the order in which they appear in training. A scikit-learn classifier
+        knows them by their place here.
+    labels_ : array of shape (n_labels,)
+        Names of the labels: the columns of a frame, otherwise 0, 1, ...
+    n_labels_ : int
+    classes_ : list of arrays
+        For each label its values, 0 and 1, as scikit-learn's tools expect it.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+        If fitted on a frame whose column names are text.
+
+    Notes
+    -----
+    Machines are coupled so that the probabilities of the labels fit samples left out of training: with p_S the
+    probability by the machine of set S, calibrated on its own, and n_S the number of samples with that set,
+
+        P(S | x) is in proportion to p_S^a n_S^b,
+
+    where a and b are found by cross-validation, together with Platt's sigmoids. Other values of ``probability`` than
+    "platt" mean a = 1 and b = 0.
+
+    With ``decision="set"`` as many rows as possible are expected to get exactly their labels; with a threshold of 0.5
+    as few labels as possible are expected to be wrong, and the labels of a row need not be one of the sets.
+
+    References
+    ----------
+    Tsoumakas, G. and Katakis, I. (2007). Multi-label classification: an overview. International Journal of Data
+    Warehousing and Mining 3(3), 1-13.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from fuselearn.multilabel import LabelPowersetClassifier
+    >>> X, Y = make_multilabel_classification(n_samples=200, n_classes=4, random_state=0)
+    >>> model = LabelPowersetClassifier("tree").fit(X[:150], Y[:150])
+    >>> model.label_sets_.shape
+    (16, 4)
+    >>> model.predict(X[150:153])
+    array([[0, 0, 0, 0],
+           [0, 0, 0, 0],
+           [1, 0, 1, 0]])
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        decision: Any = "set",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.decision = decision
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    _own_decision = "set"
+
+    def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
+        learner = self._bind(X)
+        counts, weights = count_all_samples(weights, len(Y), copies=learner.counts_copies)
+        model = train_powerset(learner, Y, counts, int(rng.integers(2**31)), weights=weights)
+        self.label_sets_ = model.sets
+        self._adopt(LabelSum.of_one(model, learner))
+
+
+class SetModel:
+    """A trained model over label sets, which answers for their labels."""
+
+    def __init__(self, component: Component, sets: Labels) -> None:
+        self.component = component
+        self.sets = sets
+
+    def probabilities(self, rows: Any = None, only: Indices | None = None) -> Scores:
+        """Return the probability of each label; see :class:`~fuselearn.multilabel.learning.fusion.LabelModel`."""
+        chances = self.component.scores(rows, only=only)
+        return np.minimum(chances @ self.sets.astype(np.float64), 1.0)  # a sum may pass 1 by rounding
+
+    def scores(self, rows: Any = None, only: Indices | None = None) -> Scores:
+        """Return 1 for the labels of the most probable set, the first of equally probable ones, and 0 for others."""
+        return self.sets[self.component.scores(rows, only=only).argmax(axis=1)].astype(np.float64)
+
+    def unbind(self) -> None:
+        """Release the training data."""
+        self.component.unbind()
+
+
+def train_powerset(
+    learner: Learner, Y: Labels, counts: Counts, seed: int, *, weights: Weights | None = None
+) -> SetModel:
+    """Train a model over the label sets of the samples drawn.
+
+    Parameters
+    ----------
+    learner : Learner
+        It stays as it is.
+    Y : array of shape (n_samples, n_labels)
+    counts, seed, weights
+        As in ``Learner.train``.
+    """
+    sets, numbers = find_label_sets(Y, counts)
+    return train_sets(learner, sets, numbers[:, None] == np.arange(len(sets)), counts, seed, weights=weights)
+
+
+def train_sets(
+    learner: Learner,
+    sets: Labels,
+    members: npt.NDArray[Any],
+    counts: Counts,
+    seed: int,
+    *,
+    weights: Weights | None = None,
+) -> SetModel:
+    """Train a model over label sets, of which each sample stands for any number, as ``members`` says."""
+    return SetModel(learner.train(list_classes(members, counts, sets), counts, seed, weights=weights), sets)
+
+
+def find_label_sets(Y: Labels, counts: Counts) -> tuple[Labels, npt.NDArray[np.intp]]:
+    """Find the distinct label sets of the rows drawn.
+
+    They are numbered as they appear, so that their order does not depend on that of the labels.
+
+    Returns
+    -------
+    sets : array of shape (n_sets, n_labels)
+    numbers : int array of shape (n_rows,)
+        Number of each row's set, -1 for rows that were not drawn.
+
+    Examples
+    --------
+    >>> Y = np.array([[1, 1], [0, 0], [0, 1], [1, 1]], dtype=np.int8)
+    >>> find_label_sets(Y, np.array([1, 0, 1, 1], dtype=np.int32))
+    (array([[1, 1],
+           [0, 1]], dtype=int8), array([ 0, -1,  1,  0]))
+    """
+    drawn = np.flatnonzero(counts)
+    sets, first, sorted_numbers = np.unique(Y[drawn], axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    numbers = np.full(len(Y), -1)
+    numbers[drawn] = np.argsort(order)[sorted_numbers.ravel()]
+    return sets[order], numbers

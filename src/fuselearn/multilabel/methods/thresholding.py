@@ -1,0 +1,222 @@
+"""Any multi-label classifier with a decision rule of choice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection import check_cv
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
+
+from fuselearn._messages import show
+from fuselearn._parameters import check_whole_number
+from fuselearn.multilabel.data.stratification import IterativeStratifiedKFold
+from fuselearn.multilabel.learning.base import N_FOLDS, Labels, MultilabelClassifier, Scores, Weights
+from fuselearn.multilabel.learning.label_learner import MultilabelLearner
+from fuselearn.sensors import count_all_samples
+
+__all__ = ["ThresholdedClassifier"]
+
+
+class ThresholdedClassifier(MultilabelClassifier):
+    """Another multi-label classifier, whose probabilities become labels by a rule that is learned if need be.
+
+    Most classifiers predict a label if its probability is above 0.5, and so hardly ever a rare one. This one learns a
+    threshold t_j for each label, or follows another of the rules of :mod:`fuselearn.multilabel.decisions`::
+
+        label j of row x is predicted  if  p_j(x) > t_j
+
+    from probabilities of training rows by models that have not seen them: out-of-fold, or out-of-bag, which costs no
+    further fit.
+
+    Parameters
+    ----------
+    estimator : multi-label classifier
+        Any with ``predict_proba``, in any of scikit-learn's forms: a random forest, ``MultiOutputClassifier``,
+        ``OneVsRestClassifier``, ``ClassifierChain``, or one of this package.
+    decision : str, float or DecisionRule, default="per_label"
+        The rule, as for `make_decision_rule`.
+    cv : int, splitter, iterable of splits, or "oob", default=5
+        Where honest probabilities come from: from that many iteratively stratified folds, from other folds, or from the
+        out-of-bag probabilities of the estimator, whose ``oob_score`` is then set. A row in several test sets gets the
+        mean; one in none does not count. Not used by rules that learn nothing.
+    random_state : int, RandomState or None, default=None
+        Seed of the folds, and of those random states of the estimator that are None.
+    n_jobs : int or None, default=None
+        Folds at the same time.
+
+    Attributes
+    ----------
+    estimator_ : multi-label classifier
+        Fitted on all rows, but not on labels that are constant there, whose probability is the constant; None if all
+        are.
+    rule_ : DecisionRule
+        Fitted, if it learns: ``rule_.thresholds_`` for ``"per_label"``, ``rule_.threshold_`` for ``"cardinality"``.
+    oob_decision_function_ : array of shape (n_samples, n_labels)
+        Out-of-bag probabilities, NaN for samples without any; with ``cv="oob"`` and a rule that learns.
+    labels_ : array of shape (n_labels,)
+        Names of the labels: the columns of a frame, otherwise 0, 1, ...
+    n_labels_ : int
+    classes_ : list of arrays
+        For each label its values, 0 and 1, as scikit-learn's tools expect it.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+        If fitted on a frame whose column names are text.
+
+    References
+    ----------
+    Fan, R.-E., Lin, C.-J. (2007). A study on threshold selection for multi-label classification. Technical report,
+    National Taiwan University.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from fuselearn.datasets import make_digit_pairs
+    >>> from fuselearn.multilabel import ThresholdedClassifier, iterative_train_test_split, macro_f1
+    >>> X, Y = make_digit_pairs(400, "overlaid", random_state=0)
+    >>> X_train, X_test, Y_train, Y_test = iterative_train_test_split(X, Y, random_state=0)
+    >>> forest = RandomForestClassifier(random_state=0)
+    >>> round(macro_f1(Y_test, forest.fit(X_train, Y_train).predict(X_test)), 2)
+    0.37
+    >>> model = ThresholdedClassifier(forest, "per_label", cv="oob").fit(X_train, Y_train)
+    >>> round(macro_f1(Y_test, model.predict(X_test)), 2)
+    0.71
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        decision: Any = "per_label",
+        *,
+        cv: Any = 5,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.decision = decision
+        self.cv = cv
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's tags of the estimator."""
+        tags = super().__sklearn_tags__()
+        if isinstance(self.estimator, BaseEstimator):  # anything else is refused by fit
+            tags.input_tags = get_tags(self.estimator).input_tags
+        return tags
+
+    def _base_estimator(self) -> Any:
+        return self.estimator
+
+    def _check_parameters(self) -> None:
+        if isinstance(self.estimator, type) or not hasattr(self.estimator, "get_params"):
+            raise TypeError(f"estimator must be a multi-label classifier, not {show(self.estimator)}.")
+        if not hasattr(self.estimator, "predict_proba"):
+            raise TypeError(
+                f"estimator must have predict_proba, which {type(self.estimator).__name__} has not: rules decide by "
+                "probabilities."
+            )
+        if isinstance(self.cv, str) and self.cv != "oob":
+            raise ValueError(
+                f"cv must be 'oob', a number of folds, a splitter or a list of splits, not {show(self.cv)}."
+            )
+        if isinstance(self.cv, int):
+            check_whole_number("cv", self.cv, 2)
+
+    def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
+        learner = MultilabelLearner(X, self.estimator, keep_seeds=True)
+        if self._wants_honest_scores() and self._uses_bags:
+            learner.estimator = _with_out_of_bag(self.estimator)
+            if weights is not None and not learner.takes_weights:
+                raise ValueError(
+                    f"{type(self.estimator).__name__} does not take sample_weight, so weighted rows must be drawn, and "
+                    "rows left out of bags may be among the drawn ones; use folds instead, such as cv=5."
+                )
+        counts, weights = count_all_samples(weights, len(Y))
+        self._component_ = learner.train(Y, counts, int(rng.integers(2**31)), weights=weights)
+        self._component_.unbind()
+        self.estimator_ = self._component_.model
+        if self._wants_honest_scores() and self._uses_bags:
+            self.oob_decision_function_ = self._out_of_bag_scores(len(Y), counts)
+
+    def _label_scores(self, X: Any) -> Scores:
+        return self._component_.scores(X)
+
+    def _out_of_fold_scores(self, X: Any, Y: Labels, weights: Weights | None, seed: int) -> Scores:
+        learner = MultilabelLearner(X, self.estimator, keep_seeds=True)
+        counts, weights = count_all_samples(weights, len(Y))
+        folds = list(self._folds(len(Y), seed).split(X, Y))
+        answers = Parallel(n_jobs=self.n_jobs)(
+            delayed(_score_fold)(learner, Y, counts, weights, train, test, seed) for train, test in folds
+        )
+        total, n_answers = np.zeros(Y.shape), np.zeros((len(Y), 1))
+        for (_, test), answer in zip(folds, answers, strict=True):
+            total[test] += answer
+            n_answers[test] += 1
+        return np.divide(total, n_answers, out=np.full(Y.shape, np.nan), where=n_answers > 0)
+
+    def _out_of_bag_scores(self, n_samples: int, counts: npt.NDArray[np.int32]) -> Scores:
+        scores = np.tile(self._component_.constants, (n_samples, 1))
+        if self.estimator_ is not None:
+            scores[counts == 0] = np.nan
+            scores[counts > 0] = self._component_.complete(_find_out_of_bag(self.estimator_))
+        return scores
+
+    @property
+    def _uses_bags(self) -> bool:
+        return isinstance(self.cv, str)
+
+    def _folds(self, n_rows: int, seed: int) -> Any:
+        if isinstance(self.cv, str):  # a rule chosen after a fit that kept no out-of-bag probabilities
+            return IterativeStratifiedKFold(min(N_FOLDS, n_rows), random_state=seed)
+        if not isinstance(self.cv, int):
+            return check_cv(self.cv)
+        if n_rows < self.cv:
+            raise ValueError(f"cv={self.cv} needs at least {self.cv} rows, but there are only n_samples = {n_rows}.")
+        return IterativeStratifiedKFold(self.cv, random_state=seed)
+
+
+def _score_fold(
+    learner: MultilabelLearner,
+    Y: Labels,
+    counts: npt.NDArray[np.int32],
+    weights: Weights | None,
+    train: npt.NDArray[np.intp],
+    test: npt.NDArray[np.intp],
+    seed: int,
+) -> Scores:
+    inside = np.zeros_like(counts)
+    inside[train] = counts[train]
+    if not inside.any():  # all rows with a weight are in the other fold
+        return np.full((len(test), Y.shape[1]), np.nan)
+    return learner.train(Y, inside, seed, weights=weights).scores(only=test)
+
+
+def _with_out_of_bag(estimator: Any) -> Any:
+    """Return a clone that will keep its out-of-bag probabilities, or refuse an estimator that has none."""
+    copy = clone(estimator)
+    names = [name for name in copy.get_params() if name.split("__")[-1] == "oob_score"]
+    if not names:
+        raise ValueError(
+            f"{type(estimator).__name__} has no out-of-bag probabilities (no parameter oob_score), as a random forest "
+            "has; use folds instead, such as cv=5."
+        )
+    return copy.set_params(**dict.fromkeys(names, True))
+
+
+def _find_out_of_bag(model: Any) -> Any:
+    if isinstance(model, Pipeline):
+        return _find_out_of_bag(model[-1])
+    if isinstance(model, MultiOutputClassifier | OneVsRestClassifier):
+        return [_find_out_of_bag(one) for one in model.estimators_]
+    if not hasattr(model, "oob_decision_function_"):
+        raise ValueError(
+            f"{type(model).__name__} has kept no out-of-bag probabilities; use folds instead, such as cv=5."
+        )
+    return model.oob_decision_function_

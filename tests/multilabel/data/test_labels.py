@@ -1,0 +1,101 @@
+"""Label tables and label probabilities in every form that estimators and callers use."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.datasets import make_multilabel_classification
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
+from sklearn.neighbors import KNeighborsClassifier
+
+from fuselearn.multilabel.data.labels import label_names, read_labels, read_probabilities, read_sparse_labels
+
+X, Y = make_multilabel_classification(60, 5, n_classes=3, random_state=0)
+
+
+class TestLabels:
+    def test_sparse_rows_are_sorted_and_without_zeros(self):
+        messy = sparse.csr_array((np.array([1, 0, 1]), np.array([2, 1, 0]), np.array([0, 3, 3])), shape=(2, 3))
+        rows = read_sparse_labels(messy)
+        assert rows.indices.tolist() == [0, 2]
+        assert rows.indptr.tolist() == [0, 2, 2]
+        assert read_labels(messy).tolist() == [[1, 0, 1], [0, 0, 0]]
+
+    @pytest.mark.parametrize("table", [Y.astype(np.uint8), sparse.csr_array(Y.astype(np.uint8))])
+    def test_the_table_is_the_callers_no_more(self, table):
+        read = read_labels(table)
+        read[:] = 7
+        assert table.max() == 1
+
+    def test_names_come_from_frames_only(self):
+        assert label_names(Y) is None
+        assert label_names(sparse.csr_array(Y)) is None
+        assert label_names(pd.DataFrame(Y, columns=["a", "b", "c"])).tolist() == ["a", "b", "c"]
+        assert label_names(pd.DataFrame(Y)).tolist() == [0, 1, 2]
+        assert label_names(pl.DataFrame(Y, schema=["a", "b", "c"])).tolist() == ["a", "b", "c"]
+
+
+NAMES = [{"sad", "calm"}, {"calm"}, set()]
+
+
+@pytest.mark.parametrize(
+    "Y",
+    [
+        NAMES,
+        [frozenset(names) for names in NAMES],
+        [list(names) for names in NAMES],
+        [tuple(names) for names in NAMES],
+        [["sad", "calm"], ["calm", "glad"]],
+        [["sad"], ["calm"]],
+        [[0, 2], [1], []],
+        pd.Series(NAMES),
+        pd.Series([list(names) for names in NAMES]),
+        pl.Series([list(names) for names in NAMES]),
+        pd.DataFrame({"moods": NAMES}),
+        np.array([*NAMES, None], dtype=object),
+    ],
+    ids=lambda Y: type(Y).__name__,
+)
+def test_sets_of_labels_are_pointed_to_the_tool_that_makes_a_table(Y):
+    with pytest.raises(ValueError, match=r"sklearn\.preprocessing\.MultiLabelBinarizer") as caught:
+        read_labels(Y)
+    assert "StratifiedKFold" not in str(caught.value)
+
+
+class TestProbabilities:
+    @pytest.mark.parametrize(
+        "estimator",
+        [
+            RandomForestClassifier(5, random_state=0),
+            KNeighborsClassifier(),
+            MultiOutputClassifier(LogisticRegression()),
+            OneVsRestClassifier(LogisticRegression()),
+            ClassifierChain(LogisticRegression()),
+        ],
+        ids=lambda estimator: type(estimator).__name__,
+    )
+    @pytest.mark.parametrize("n_labels", [1, 3])
+    @pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
+    def test_scikit_learns_forms_are_all_read(self, estimator, n_labels):
+        table = read_probabilities(estimator.fit(X, Y[:, :n_labels]).predict_proba(X), n_labels)
+        assert table.shape == (60, n_labels)
+        assert ((table >= 0) & (table <= 1)).all()
+        np.testing.assert_array_equal(table > 0.5, np.reshape(estimator.predict(X), (60, n_labels)))
+
+    def test_rows_that_every_tree_has_seen_have_no_out_of_bag_probability(self):
+        with pytest.warns(UserWarning, match="OOB"):
+            forest = RandomForestClassifier(2, oob_score=True, random_state=0).fit(X, Y)
+        never_left_out = np.logical_and.reduce([np.isin(np.arange(60), s) for s in forest.estimators_samples_])
+        assert never_left_out.any()
+        table = read_probabilities(forest.oob_decision_function_, 3)
+        np.testing.assert_array_equal(np.isnan(table).all(axis=1), never_left_out)
+        np.testing.assert_array_equal(np.isnan(table).any(axis=1), never_left_out)
+
+    @pytest.mark.parametrize("output", [np.zeros((4, 2)), [np.zeros((4, 2))] * 2, np.zeros((4, 3, 3)), np.zeros(4)])
+    def test_another_number_of_labels_gets_a_sentence(self, output):
+        with pytest.raises(ValueError, match="Expected probabilities of 3 labels"):
+            read_probabilities(output, 3)

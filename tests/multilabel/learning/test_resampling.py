@@ -1,0 +1,134 @@
+"""Ensembles of chains and of binary relevance: samples, columns, votes, and out-of-bag scores."""
+
+import numpy as np
+import pytest
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
+
+from fuselearn import CARTClassifier, SVMClassifier
+from fuselearn._parameters import count_draws
+from fuselearn.multilabel import EnsembleOfBinaryRelevanceClassifier, EnsembleOfChainsClassifier
+from fuselearn.multilabel.methods.binary_relevance import Relevance
+from fuselearn.multilabel.methods.chain import train_chain
+from fuselearn.sensors import bind, draw_counts
+
+TREE = CARTClassifier(min_samples_split=4)
+LOGISTIC = SVMClassifier(probability="logistic")
+both = pytest.mark.parametrize("make", [EnsembleOfChainsClassifier, EnsembleOfBinaryRelevanceClassifier])
+
+
+def small(make, **kwargs):
+    return make(kwargs.pop("estimator", TREE), kwargs.pop("n_estimators", 5), random_state=0, **kwargs)
+
+
+def members(make, X, Y, n_draws, n_features, n_estimators=5, estimator=TREE):
+    """Give the probabilities and the samples of the members, by a plain loop."""
+    for seed in np.random.default_rng(0).integers(2**62, size=n_estimators):
+        rng = np.random.default_rng(seed)
+        columns = np.arange(X.shape[1])
+        if n_features < len(columns):
+            columns = np.sort(rng.choice(len(columns), n_features, replace=False))
+        counts = draw_counts(int(rng.integers(2**62)), np.ones(len(X)), n_draws)
+        learner = bind(estimator, X[:, columns])
+        if make is EnsembleOfChainsClassifier:
+            model = train_chain(learner, Y, rng.permutation(Y.shape[1]), counts, int(rng.integers(2**31)))
+        else:
+            model = Relevance(learner.train(Y, counts, int(rng.integers(2**31))))
+        yield model.probabilities(), counts
+
+
+@pytest.mark.parametrize("vote", ["class", "probability"])
+@pytest.mark.parametrize(("max_samples", "max_features"), [(1.0, None), (2.0, 0.5), (50, 3)])
+@both
+def test_votes_are_the_mean_of_the_members(labelled, make, max_samples, max_features, vote):
+    X, Y = labelled
+    model = small(make, max_samples=max_samples, max_features=max_features, vote=vote).fit(X, Y)
+    n_draws, n_features = {1.0: 80, 2.0: 160, 50: 50}[max_samples], {None: 5, 0.5: 2, 3: 3}[max_features]
+    chances = [member for member, _ in members(make, X, Y, n_draws, n_features)]
+    votes = [member > 0.5 if vote == "class" else member for member in chances]
+    np.testing.assert_allclose(model.predict_proba(X), np.mean(votes, axis=0), atol=1e-12)
+    assert len({member.tobytes() for member in chances}) == 5
+
+
+@pytest.mark.parametrize("vote", ["class", "probability"])
+@both
+def test_rules_that_learn_get_the_out_of_bag_votes(labelled, make, vote):
+    X, Y = labelled
+    model = small(make, n_estimators=3, decision="cardinality", vote=vote).fit(X, Y)
+    total, n_votes = np.zeros(Y.shape), np.zeros((80, 1))
+    for chances, counts in members(make, X, Y, 80, 5, 3):
+        total += (chances > 0.5 if vote == "class" else chances) * (counts == 0)[:, None]
+        n_votes += (counts == 0)[:, None]
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_allclose(model.oob_decision_function_, total / n_votes)
+    assert np.isnan(model.oob_decision_function_).any()
+    assert model.rule_.threshold_ > 0
+
+
+@both
+def test_other_rules_do_without_them(labelled, make):
+    assert not hasattr(small(make).fit(*labelled), "oob_decision_function_")
+
+
+@both
+def test_a_rule_that_learns_does_not_change_the_votes(labelled, make):
+    X, Y = labelled
+    plain, learned = (small(make, decision=rule).fit(X, Y).predict_proba(X) for rule in (0.5, "per_label"))
+    np.testing.assert_array_equal(plain, learned)
+
+
+@both
+def test_rows_in_every_sample_leave_nothing_to_learn_from(labelled, make):
+    X, Y = labelled
+    with pytest.raises(ValueError, match="every member has seen all samples"):
+        small(make, n_estimators=1, max_samples=100.0, decision="cardinality").fit(X[:5], Y[:5])
+
+
+@both
+def test_weights_are_chances_to_be_drawn(labelled, make):
+    X, Y = labelled
+    inside = np.arange(80) < 40
+    weighted = small(make).fit(X, Y, np.where(inside, 2.5, 0.0))
+    opposite = np.where(inside[:, None], Y, 1 - Y)  # rows without weight may say what they like
+    np.testing.assert_array_equal(
+        weighted.predict_proba(X), small(make).fit(X, opposite, np.where(inside, 2.5, 0.0)).predict_proba(X)
+    )
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [pytest.param(DecisionTreeClassifier(max_features=2), marks=pytest.mark.slow), TREE, LOGISTIC],
+)
+@both
+def test_jobs_do_not_matter(labelled, make, estimator):
+    X, Y = labelled
+    settings = {"estimator": estimator, "max_features": 3, "decision": "per_label"}
+    alone, together = (small(make, n_jobs=n, **settings).fit(X, Y) for n in (None, 2))
+    np.testing.assert_array_equal(alone.predict_proba(X), together.predict_proba(X))
+    np.testing.assert_array_equal(alone.predict(X), together.predict(X))
+
+
+@pytest.mark.parametrize("estimator", [LOGISTIC, GaussianNB()], ids=str)
+@both
+def test_other_base_learners_see_the_same_samples_and_columns(labelled, make, estimator):
+    X, Y = labelled
+    model = small(make, estimator=estimator, n_estimators=3, max_features=0.6, vote="probability").fit(X, Y)
+    chances = [member for member, _ in members(make, X, Y, 80, 3, 3, estimator)]
+    np.testing.assert_allclose(model.predict_proba(X), np.mean(chances, axis=0), atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("n_estimators", 0), ("n_estimators", 2.5), ("vote", "hard"),
+        ("max_features", 0), ("max_features", 1.5), ("max_features", "half"),
+    ],
+)  # fmt: skip
+@both
+def test_bad_parameters(labelled, make, name, value):
+    with pytest.raises((ValueError, TypeError), match=name):
+        make(**{"estimator": "tree", name: value}).fit(*labelled)
+
+
+def test_shares_are_rounded_and_draw_at_least_one_row():
+    assert [count_draws(share, 10) for share in (0.01, 0.26, 1.0, 2.04)] == [1, 3, 10, 20]
