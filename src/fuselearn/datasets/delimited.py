@@ -60,11 +60,6 @@ class TextFormat:
         if self.sep == self.decimal:
             raise DatasetError(f"The separator and the decimal mark must differ; both are {self.sep!r}.")
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether numbers are written in UTF-8 and with a point."""
-        return codecs.lookup(self.encoding).name == "utf-8" and self.decimal == "."
-
     def options(self, path: Path, separator: str | None = None) -> dict[str, Any]:
         """Return the options by which pandas reads a file.
 
@@ -80,16 +75,11 @@ class TextFormat:
             "decimal": self.decimal,
             "keep_default_na": False,
             "na_values": list(self.missing),
-            "encoding": text_encoding(self.encoding),
+            "encoding": self.encoding,  # pandas skips a byte order mark, and reads UTF-8 without decoding it first
             "skipinitialspace": True,
             "low_memory": False,
             **exact_floats(),
         }
-
-
-def text_encoding(encoding: str) -> str:
-    """Return an encoding that skips a byte order mark, which Excel writes, and which would become part of a name."""
-    return "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
 
 
 def find_separator(path: Path, form: TextFormat) -> str:
@@ -118,8 +108,10 @@ def _count_cells(path: Path, mark: str, encoding: str) -> int:
 
 
 def _open(path: Path, encoding: str) -> IO[str]:
+    # A byte order mark, which Excel writes, is none of the text.
+    encoding = "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
     opener: Any = gzip.open if path.suffix.lower() == ".gz" else open
-    file: IO[str] = opener(path, "rt", encoding=text_encoding(encoding), newline="")
+    file: IO[str] = opener(path, "rt", encoding=encoding, newline="")
     return file
 
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 BLOCK_ROWS = 50_000
-BLOCK_BYTES = 4 * 2**20  # pyarrow reads up to 36 blocks ahead
 
 
 @dataclass(frozen=True)
@@ -152,6 +151,8 @@ class TableStream:
         return list(dict.fromkeys([*self.wanted.names, *self.wanted.index]))
 
     def _csv_blocks(self) -> Iterator[pd.DataFrame]:
+        import pandas as pd
+
         options = csv_options(self.path, self.form)
         index = self.wanted.index
         # All columns are read, since pandas checks the number of cells in a line only then.
@@ -159,55 +160,16 @@ class TableStream:
             **dict.fromkeys([*self.wanted.texts, *index, *self.ignored], "str"),
             **dict.fromkeys(self.wanted.numbers, "float64"),
         }
-        n_read = 0
-        if self.form.is_plain and self.wanted.names == list(self.wanted.numbers) and not index:
-            from pyarrow import ArrowException
-
-            try:
-                for block in self._number_blocks(options):
-                    yield block
-                    n_read += len(block)
-                return
-            except (ArrowException, OSError, KeyError):
-                pass  # pandas reads what pyarrow does not, such as numbers with a plus, and says what is wrong
         with reading_errors(self.path, self.form):
-            yield from self._pandas_blocks(options, n_read)
-
-    def _number_blocks(self, options: dict[str, Any]) -> Iterator[pd.DataFrame]:
-        """Read columns of numbers with pyarrow, which parses the next blocks while one is used."""
-        import pyarrow as pa
-        from pyarrow import csv
-
-        names = self.wanted.names
-        convert = csv.ConvertOptions(
-            column_types=dict.fromkeys(names, pa.float64()), include_columns=names, null_values=options["na_values"]
-        )
-        parse = csv.ParseOptions(delimiter=options["sep"], newlines_in_values=True)
-        # The threads that predict have the other processors.
-        read = csv.ReadOptions(block_size=BLOCK_BYTES, use_threads=False)
-        with csv.open_csv(self.path, read_options=read, parse_options=parse, convert_options=convert) as batches:
-            for batch in batches:
-                frame = batch.to_pandas()
-                for start in range(0, len(frame), self.block_rows):
-                    yield frame.iloc[start : start + self.block_rows]
-
-    def _pandas_blocks(self, options: dict[str, Any], n_read: int) -> Iterator[pd.DataFrame]:
-        """Read with pandas, which knows every form of text, and yield what comes after the first `n_read` samples."""
-        import pandas as pd
-
-        n_rows = 0
-        try:
-            with pd.read_csv(self.path, chunksize=self.block_rows, **options) as blocks:
-                for block in blocks:
-                    n_rows += len(block)
-                    if n_rows > n_read or not n_read:
-                        rest = block.iloc[max(n_read - n_rows, -len(block)) :]
-                        yield self._arrange(use_points(rest, self.form.decimal))
-        except (DatasetError, UnicodeError, pd.errors.ParserError):
-            raise
-        except ValueError as error:
-            culprit = _name_culprit(self.path, self.wanted.numbers, options, self.block_rows)
-            raise DatasetError(f"{self.path}: {culprit}") from error
+            try:
+                with pd.read_csv(self.path, chunksize=self.block_rows, **options) as blocks:
+                    for block in blocks:
+                        yield self._arrange(use_points(block, self.form.decimal))
+            except (DatasetError, UnicodeError, pd.errors.ParserError):
+                raise
+            except ValueError as error:
+                culprit = _name_culprit(self.path, self.wanted.numbers, options, self.block_rows)
+                raise DatasetError(f"{self.path}: {culprit}") from error
 
     def _parquet_blocks(self) -> Iterator[pd.DataFrame]:
         from pyarrow.parquet import ParquetFile

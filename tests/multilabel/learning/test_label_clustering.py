@@ -2,6 +2,10 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.cluster import KMeans
+
 from fuselearn.multilabel.learning.label_clustering import (
     CLUSTERINGS,
     MOST_ROUNDS,
@@ -10,9 +14,6 @@ from fuselearn.multilabel.learning.label_clustering import (
     deal,
     kmeans,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from sklearn.cluster import KMeans
 
 label_tables = st.tuples(st.integers(1, 12), st.integers(1, 25), st.floats(0, 1), st.integers(0, 2**31)).map(
     lambda shape: (np.random.default_rng(shape[3]).random(shape[:2]) < shape[2]).astype(np.int8)
