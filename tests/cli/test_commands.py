@@ -256,21 +256,21 @@ def test_datasets_says_where_each_would_come_from(tmp_path):
     ("arguments", "sentence"),
     [
         (["nonsense"], "No such command 'nonsense'"),
-        (["demo", "--jobs", "0"], "--jobs must be a positive number, or -1"),
+        (["demo", "--jobs", "0"], "--jobs must be a positive integer, or -1"),
         (["demo", "--speed", "9"], "--speed"),
         (["reproduce"], "Missing argument"),
         (["reproduce", "nature"], "'kfhe'"),
         (["reproduce", "kfhe", "--datasets", "iris,irs"], "--datasets must be among"),
-        (["reproduce", "robust", "--quick"], "--quick belongs to the experiments kfhe and kfhe-homer"),
-        (["reproduce", "kfhe", "--quick", "--page", "x.md"], "leave out --quick"),
+        (["reproduce", "robust", "--quick"], "--quick is available for kfhe and kfhe-homer"),
+        (["reproduce", "kfhe", "--quick", "--page", "x.md"], "remove --quick"),
         (["reproduce", "kfhe", "--repeats", "0"], "--repeats"),
         (["reproduce", "kfhe", "--backend", "magic"], "--backend"),
         (["reproduce", "kfhe", "--backend", "loky", "--scheduler", "tcp://h:1"], "--scheduler needs --backend dask"),
-        (["reproduce", "kfhe", "--data-dir", "absent"], "--data-dir must be a folder; there is none called absent"),
+        (["reproduce", "kfhe", "--data-dir", "absent"], "--data-dir must be an existing folder; absent is not one"),
         (["report", "absent.db"], "There is no results store absent.db"),
         (["report", "fruit.csv"], "fruit.csv is not a results store"),
         (["compare", "absent.csv"], "There is no file absent.csv"),
-        (["compare", "fruit.csv"], "does not say what to predict"),
+        (["compare", "fruit.csv"], "does not define a target"),
         (["compare", "fruit.csv", "-t", "taste"], "taste"),
         (["compare", "fruit.csv", "-t", "kind", "--methods", "Magic"], "--methods must be among KFHE"),
         (["compare", "fruit.csv", "-t", "kind", "--noise", "much"], "--noise must be fractions separated by commas"),
@@ -278,7 +278,7 @@ def test_datasets_says_where_each_would_come_from(tmp_path):
         (["compare", "fruit.csv", "-t", "kind", "--folds", "40"], "Ask for fewer folds"),
         (["datasets", "--task", "regression"], "--task"),
         (["demo", "--out", "fruit.csv"], "fruit.csv"),
-        (["report", "absent.db", "-o", "."], ". is a folder; the report needs the name of a file"),
+        (["report", "absent.db", "-o", "."], ". is a folder; the report needs a file name"),
     ],
 )
 @pytest.mark.usefixtures("fruit")
@@ -291,7 +291,7 @@ def test_missing_data_are_named_before_any_work(monkeypatch, tmp_path):
     suite = Suite("robust", ["tvowel"], ["CART"], repeats=1, folds=2)
     monkeypatch.setattr(suites, "get_suite", lambda name: suite)
     (tmp_path / "empty").mkdir()
-    assert "'tvowel' is not at hand" in refused("reproduce", "robust", "--data-dir", "empty", "--jobs", 1)
+    assert "'tvowel' is not available" in refused("reproduce", "robust", "--data-dir", "empty", "--jobs", 1)
 
 
 def test_a_file_that_is_no_store_is_never_deleted(tmp_path):
@@ -310,7 +310,7 @@ def test_ctrl_c_says_how_to_go_on(monkeypatch):
     result = run("reproduce", "kfhe", "--quick", "--fresh", code=130)
     assert result.stderr == (
         "Stopped. Finished results are kept in fuselearn-kfhe-quick/results.db; "
-        "go on with: fuselearn reproduce kfhe --quick\n"
+        "resume with: fuselearn reproduce kfhe --quick\n"
     )
 
 

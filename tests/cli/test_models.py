@@ -149,7 +149,7 @@ def test_info_reads_the_header(folder):
     result = run("info", folder / "iris.fuse")
     assert result.exit_code == 0
     assert "KFHEClassifier" in result.stdout
-    assert "150 rows, 5 columns" in result.stdout
+    assert "150 samples, 5 features" in result.stdout
     assert "size class (3 categories)" in result.stdout
     assert json.loads(run("info", folder / "iris.fuse", "--json").stdout)["classes"] == [
         "setosa", "versicolor", "virginica",
@@ -175,16 +175,22 @@ def test_export_writes_a_model_that_onnxruntime_runs(folder):
     [
         (["train", "nowhere.csv", "-o", "m.fuse"], "There is no file nowhere.csv"),
         (["train", "{f}/iris.csv", "-t", "colour", "-o", "{f}/m.fuse"], "colour"),
-        (["train", "{f}/iris.csv", "-t", "kind", "-o", "{f}"], "is a folder; the model file needs the name of a file"),
-        (["train", "{f}/iris.csv", "-t", "kind", "-o", "{f}/no/m.fuse"], "There is no folder"),
-        (["train", "{f}/iris.csv", "-t", "kind", "-m", "ecc", "-o", "{f}/m.fuse"], "one class per row; --method must"),
-        (["train", "{f}/digits.csv", "--labels", "label:", "-m", "kfhe", "-o", "{f}/m.fuse"], "several labels per row"),
+        (["train", "{f}/iris.csv", "-t", "kind", "-o", "{f}"], "is a folder; the model file needs a file name"),
+        (["train", "{f}/iris.csv", "-t", "kind", "-o", "{f}/no/m.fuse"], "does not exist"),
+        (
+            ["train", "{f}/iris.csv", "-t", "kind", "-m", "ecc", "-o", "{f}/m.fuse"],
+            "one class per sample; --method must",
+        ),
+        (
+            ["train", "{f}/digits.csv", "--labels", "label:", "-m", "kfhe", "-o", "{f}/m.fuse"],
+            "several labels per sample",
+        ),
         (["train", "{f}/iris.csv", "-t", "kind", "--set", "depth=3", "-o", "{f}/m.fuse"], "--set takes NAME=VALUE"),
         (["train", "{f}/iris.csv", "-t", "kind", "--set", "n_estimators=0", "-o", "{f}/m.fuse"], "at least 1"),
-        (["predict", "{f}/iris.csv", "{f}/iris.csv"], "no model file"),
+        (["predict", "{f}/iris.csv", "{f}/iris.csv"], "not a model file"),
         (["predict", "{f}/iris.fuse", "{f}/digits.csv"], "lacks the columns"),
         (["predict", "{f}/iris.fuse", "{f}/broken.csv"], "'sepal width (cm)' holds 'wide' in line 3"),
-        (["info", "{f}/nothing.fuse"], "cannot be used"),
+        (["info", "{f}/nothing.fuse"], "Cannot access"),
         (["export", "{f}/iris.fuse", "-o", "{f}"], "is a folder"),
     ],
 )
@@ -222,7 +228,7 @@ def test_a_held_out_score_does_not_change_the_model(folder, tmp_path):
 def test_too_few_samples_for_a_held_out_score(tmp_path):
     (tmp_path / "few.csv").write_text("a,kind\n1,x\n2,x\n3,y\n")
     result = run("train", tmp_path / "few.csv", "-t", "kind", "-m", "cart", "-o", tmp_path / "few.fuse")
-    assert "too few samples for a held-out score" in result.stdout
+    assert "Too few samples for a held-out score" in result.stdout
 
 
 def test_a_file_with_the_target_is_scored(folder, tmp_path):

@@ -107,7 +107,7 @@ def test_a_former_output_is_replaced_and_other_files_only_by_force(folder, comma
         before = (folder / other).read_bytes()
         said = run(*arguments, other, code=2)
         assert f"{other} exists and is no" in said
-        assert "--force replaces it" in said
+        assert "use --force to replace it" in said
         assert (folder / other).read_bytes() == before
         run(*arguments, other, "--force")
         assert (folder / other).read_bytes() != before
@@ -168,7 +168,7 @@ def test_a_report_does_not_replace_its_store_or_another_page(folder):
     assert "is the input" in run("report", store, "-o", store, "--force", "--no-traces", code=2)
     assert store.read_bytes() == before
     (folder / "page.html").write_text("<title>Mine</title>")
-    assert "is no report" in run("report", store, "-o", "page.html", "--no-traces", code=2)
+    assert "is not a report" in run("report", store, "-o", "page.html", "--no-traces", code=2)
     run("report", store, "-o", "page.html", "--no-traces", "--force")
     run("report", store, "-o", "page.html", "--no-traces")
 
@@ -176,7 +176,7 @@ def test_a_report_does_not_replace_its_store_or_another_page(folder):
 def test_a_page_does_not_replace_another_text(folder):
     (folder / "README.md").write_text("# Mine\n")
     said = run("reproduce", "kfhe", "--page", "README.md", code=2)
-    assert "README.md exists and is no comparison with a paper" in said
+    assert "README.md exists and is not a comparison with a paper" in said
     (folder / "page-ranks.svg").write_text("<svg>mine</svg>")
     assert "page-ranks.svg exists" in run("reproduce", "kfhe-homer", "--page", "page.md", code=2)
     assert (folder / "README.md").read_text() == "# Mine\n"

@@ -136,7 +136,7 @@ def test_the_index_stands_before_the_predictions(folder, churn):
     assert predicted["id"].tolist() == churn["id"].tolist()
     churn.rename(columns={"id": "prediction"}).to_csv("odd.csv", index=False)
     said = run("predict", "m.fuse", "odd.csv", "--index", "prediction", code=2).stderr
-    assert "The index 'prediction' has the name of a column of the predictions" in said
+    assert "The column 'prediction' cannot be kept" in said
 
 
 def test_separators_encodings_and_decimal_marks_are_options_everywhere(folder, churn):
@@ -219,7 +219,7 @@ def test_measurements_are_not_taken_for_classes(folder):
         train("m.csv", "--classes", target=target)
     train("m.csv", target="grade")
     said = run("compare", "m.csv", "-t", "amount", "--classes", "--drop", "name", *small, "--force")
-    assert "classes take most methods long" in said.stderr
+    assert "classes make most methods slow" in said.stderr
 
 
 def test_warnings_are_sentences_without_paths(folder, churn):
@@ -251,7 +251,7 @@ def test_an_exported_model_takes_what_the_cleaner_makes(folder, churn):
     onnxruntime = pytest.importorskip("onnxruntime")
     train("churn.csv", "--drop", "contract")
     result = run("export", "m.fuse", "-o", "m.onnx")
-    assert "The ONNX model takes numbers for signup" in result.stderr
+    assert "The ONNX model expects numbers for signup" in result.stderr
     model = fuselearn.load("m.fuse")
     X = model[0].transform(churn).to_numpy(dtype=np.float64)
     label = onnxruntime.InferenceSession("m.onnx").run(["label"], {"X": X})[0]

@@ -103,7 +103,7 @@ def test_polars_frames_are_taken():
     columns = {name: [None if cell != cell else cell for cell in RAW[name]] for name in RAW}
     clean = cleaner.fit_transform(pl.DataFrame(columns))
     pd.testing.assert_frame_equal(clean, expected, check_dtype=False, check_categorical=False)
-    with pytest.raises(TypeError, match="X must be a data frame"):
+    with pytest.raises(TypeError, match="X must be a DataFrame"):
         cleaner.transform(np.ones((2, 3)))
 
 

@@ -26,7 +26,7 @@ def test_counts_classes_and_labels(small):
 
 
 def test_repr_is_one_short_line(small):
-    assert repr(small) == "Dataset('small': 3 rows, 1 features, 2 classes, from a test)"
+    assert repr(small) == "Dataset('small': 3 samples, 1 features, 2 classes, from a test)"
 
 
 def test_importing_the_room_does_not_import_pandas_or_scikit_learn():

@@ -68,7 +68,7 @@ def test_a_table_of_another_size_is_refused(tmp_path, monkeypatch):
     monkeypatch.setenv("FUSELEARN_DATA", str(tmp_path))
     with pytest.raises(
         DatasetError,
-        match=r"skulls\.csv\.gz is not 'skulls': it has 149 rows, .* expects 150 rows, 4 features",
+        match=r"skulls\.csv\.gz is not 'skulls': it has 149 samples, .* expects 150 samples, 4 features",
     ):
         load("skulls")
 
@@ -77,7 +77,7 @@ def test_a_table_of_the_other_task_is_refused(tmp_path, monkeypatch):
     X, _ = fake_skulls()
     write_stored(tmp_path / "skulls.csv.gz", X, pd.DataFrame({"p": [0, 1] * 75}))
     monkeypatch.setenv("FUSELEARN_DATA", str(tmp_path))
-    with pytest.raises(DatasetError, match="is a multilabel table, but 'skulls' is a multiclass"):
+    with pytest.raises(DatasetError, match="is a multilabel dataset, but 'skulls' is a multiclass"):
         load("skulls")
 
 
@@ -99,7 +99,7 @@ def test_the_multilabel_flags_are_found_beside_the_others(place, tmp_path, monke
 def test_other_labels_in_a_table_of_the_right_size_are_refused(tmp_path, monkeypatch):
     write_stored(tmp_path / "flags_ml.csv.gz", *flags_ml(positives=600))
     monkeypatch.setenv("FUSELEARN_DATA", str(tmp_path))
-    with pytest.raises(DatasetError, match=r"600 label assignments where .* 658 label assign"):
+    with pytest.raises(DatasetError, match=r"600 label assignments, but .* 658 label assign"):
         load("flags_ml")
 
 
@@ -114,20 +114,20 @@ def test_without_network_and_folder_the_error_says_what_to_do():
         load("sonar")
     sentence = str(caught.value)
     assert "no network in tests" in sentence
-    assert "Put sonar.csv.gz (60 features, 'class' last) into multiclass/" in sentence
+    assert "Put sonar.csv.gz (60 features, 'class' last) into the subfolder multiclass/" in sentence
     assert "set FUSELEARN_DATA" in sentence
 
 
 def test_where_no_copy_is_known_the_error_says_so():
     with pytest.raises(DatasetError, match=r"no OpenML copy is known.*Put tvowel"):
         load("tvowel")
-    with pytest.raises(DatasetError, match=r"'physio' is not at hand.*its origin is unknown"):
+    with pytest.raises(DatasetError, match=r"'physio' is not available.*its origin is unknown"):
         load("physio")
 
 
 def test_download_can_be_forbidden(monkeypatch):
     monkeypatch.setattr("fuselearn.datasets.loading.fetch", None)
-    with pytest.raises(DatasetError, match="was not asked because download=False"):
+    with pytest.raises(DatasetError, match="was not downloaded because download=False"):
         load("sonar", download=False)
 
 

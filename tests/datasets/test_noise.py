@@ -100,7 +100,7 @@ def test_classes_that_leave_more_often_are_drawn_more_often():
 
 
 def test_a_transition_that_lets_too_few_rows_leave_is_refused():
-    with pytest.raises(ValueError, match="3 rows should change, but transition lets only 2 rows"):
+    with pytest.raises(ValueError, match="3 samples should change, but transition lets only 2 leave"):
         corrupt_labels(["a", "a", "b", "b"], 0.75, "class-conditional", transition=[[0, 1], [0, 1]])
 
 
@@ -108,7 +108,7 @@ def test_a_transition_that_lets_too_few_rows_leave_is_refused():
     ("transition", "sentence"),
     [
         (np.eye(3), r"shape \(2, 2\) for the 2 classes in y, not \(3, 3\)"),
-        ([[1.5, -0.5], [0, 1]], "not negative"),
+        ([[1.5, -0.5], [0, 1]], "negative entries"),
         ([[0.5, 0.5], [0.5, 0.4]], "row 1 sums to 0.9"),
     ],
 )
@@ -121,8 +121,8 @@ def test_a_bad_transition_is_refused(transition, sentence):
     ("arguments", "sentence"),
     [
         ((["a", "b"], 0.5, "random"), "kind must be one of 'uniform'"),
-        ((["a", "b"], 1.5), "fraction must lie between 0 and 1"),
-        ((["a", "b"], float("nan")), "fraction must lie between 0 and 1"),
+        ((["a", "b"], 1.5), "fraction must be between 0 and 1"),
+        ((["a", "b"], float("nan")), "fraction must be between 0 and 1"),
         ((["a", "a"], 0.5), "single class 'a'"),
         ((["a", None], 0.5), "missing values"),
         ((np.array([1.0, np.nan]), 0.5), "missing values"),
@@ -130,7 +130,7 @@ def test_a_bad_transition_is_refused(transition, sentence):
         (([1, "a"], 0.5), "cannot be ordered"),
         (([[0, 1], [1, 2]], 0.5), "only 0 and 1"),
         (([["a", "b"]], 0.5), "only 0 and 1"),
-        (([[0, 1]], 0.5, "pair"), "needs one class per row"),
+        (([[0, 1]], 0.5, "pair"), "needs one class per sample"),
         ((np.zeros((2, 2, 2)), 0.5), "one or two dimensions"),
     ],
 )

@@ -49,21 +49,21 @@ def test_a_fetched_table_is_kept_and_comes_back_the_same(openml):
 
 def test_a_table_that_disagrees_is_refused_and_not_kept(openml, tmp_path):
     openml.tables[40] = ("sonar", numbers(200, 60), pd.Series(["R", "M"] * 100))
-    with pytest.raises(DatasetError, match="it has 200 rows"):
+    with pytest.raises(DatasetError, match="it has 200 samples"):
         load("sonar")
     assert not (tmp_path / "cache").exists()
 
 
 def test_another_dataset_under_the_number_is_refused(openml):
     openml.tables[40] = ("sonnet", numbers(208, 60), pd.Series(["R", "M"] * 104))
-    with pytest.raises(DatasetError, match="turned out to be a dataset called 'sonnet'"):
+    with pytest.raises(DatasetError, match="is a dataset called 'sonnet'"):
         load("sonar")
 
 
 def test_a_cache_that_cannot_be_written_only_warns(openml, tmp_path):
     (tmp_path / "cache").write_text("a file, not a folder")
     openml.tables[40] = ("sonar", numbers(208, 60), pd.Series(["R", "M"] * 104))
-    with pytest.warns(UserWarning, match="could not be kept in the cache"):
+    with pytest.warns(UserWarning, match="could not be written to the cache"):
         assert len(load("sonar").X) == 208
 
 

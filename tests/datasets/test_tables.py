@@ -93,7 +93,7 @@ def test_mulan_files_have_a_label_file_beside_them(write, tmp_path):
     xml = xml.rename(tmp_path / "elsewhere.xml")
     for labels in (xml, str(xml)):
         assert list(read_table(path, labels=labels).y) == ["q", "p"]
-    with pytest.raises(DatasetError, match="does not say what to predict"):
+    with pytest.raises(DatasetError, match="does not define a target"):
         read_table(path)
 
 
@@ -123,7 +123,7 @@ def test_parquet_files_are_read(tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "options", "sentence"),
     [
-        ("a.csv", CSV, {}, r"a\.csv does not say what to predict.*'weight', 'colour', 'kind'"),
+        ("a.csv", CSV, {}, r"a\.csv does not define a target.*'weight', 'colour', 'kind'"),
         (
             "a.csv",
             CSV,
@@ -131,14 +131,14 @@ def test_parquet_files_are_read(tmp_path):
             "no column 'knd' to use as the target; did you mean 'kind'",
         ),
         ("a.csv", CSV, {"labels": ["kid"]}, "no column 'kid' to use as a label"),
-        ("a.csv", CSV, {"labels": []}, "No label column was named"),
+        ("a.csv", CSV, {"labels": []}, "labels is empty"),
         ("a.csv", CSV, {"labels": "tag_"}, "No column of .* starts with 'tag_'"),
         ("a.csv", CSV, {"labels": 3}, "3 columns, of which 3 cannot be labels"),
         ("a.csv", CSV, {"labels": ["kind"]}, "'kind' of .* holds 'apple'; a label must be 0 or 1"),
-        ("a.csv", CSV, {"target": "kind", "labels": 1}, "either a target .* or labels, not both"),
-        ("a.csv", CSV, {"target": "kind", "encoding": "utf-9"}, "no encoding called 'utf-9'"),
+        ("a.csv", CSV, {"target": "kind", "labels": 1}, "either target .* or labels, not both"),
+        ("a.csv", CSV, {"target": "kind", "encoding": "utf-9"}, "Unknown encoding 'utf-9'"),
         ("a.csv", "", {"target": "kind"}, r"a\.csv is empty"),
-        ("a.csv", "a,kind\n", {"target": "kind"}, "has column names but no rows"),
+        ("a.csv", "a,kind\n", {"target": "kind"}, "has column names but no samples"),
         ("a.csv", "a,a,kind\n1,2,x\n", {"target": "kind"}, "has two columns named 'a'"),
         ("a.csv", "a,,kind\n1,2,x\n", {"target": "kind"}, "Column 2 of .* has no name"),
         ("a.csv", "a;kind\n1;x\n", {"target": "kind", "sep": ","}, "only one column; are the .* separated by ';'\\?"),
@@ -154,8 +154,8 @@ def test_parquet_files_are_read(tmp_path):
             "Expected 2 fields in line 2, saw 3",
         ),
         ("a.csv", "a,kind\n1,x\n2\n", {"target": "kind"}, "1 missing .* in data row 2"),
-        ("a.xlsx", "", {"target": "kind"}, r"a\.xlsx has an unknown ending; \.csv"),
-        ("a", "", {"target": "kind"}, "unknown ending"),
+        ("a.xlsx", "", {"target": "kind"}, r"a\.xlsx has an unknown extension; \.csv"),
+        ("a", "", {"target": "kind"}, "unknown extension"),
     ],
 )
 def test_bad_tables_get_a_sentence(write, name, text, options, sentence):

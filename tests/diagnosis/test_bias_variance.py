@@ -312,8 +312,8 @@ class TestBadInput:
             ({"n_rounds": 1}, "n_rounds must be at least 2"),
             ({"n_rounds": 2.5}, "n_rounds must be a whole number"),
             ({"sampling": "jackknife"}, "sampling must be 'bootstrap' or a function"),
-            ({"X_test": WINE[0]}, "X_test and y_test belong together"),
-            ({"y_test": WINE[1]}, "X_test and y_test belong together"),
+            ({"X_test": WINE[0]}, "X_test and y_test must be passed together"),
+            ({"y_test": WINE[1]}, "X_test and y_test must be passed together"),
             (
                 {"X_test": WINE[0], "y_test": WINE[1][1:]},
                 "y_test must have one entry for each of the 178 samples, not 177",

@@ -183,7 +183,7 @@ class TestFolds:
 
     def test_a_class_that_is_missing_in_training_cannot_be_judged(self):
         X, y = IRIS
-        with pytest.raises(ValueError, match="cv must not put all samples of a class into one test part"):
+        with pytest.raises(ValueError, match="cv must not put all samples of a class into one test set"):
             audit_labels(X, y, GaussianNB(), cv=KFold(3))  # sorted by class, so each fold lacks its own
         first_class_alone = [(np.arange(50, 150), np.arange(50)), *_halves(np.arange(50, 150))]
         with pytest.warns(UserWarning, match=r"50 of 150 samples cannot be judged, .* know their class: 0\.$"):
@@ -246,8 +246,8 @@ class TestBadInput:
             ({"estimator": KFHEClassifier}, "estimator must be a classifier with predict_proba"),
             ({"cv": 1}, "cv must be at least 2"),
             ({"n_repeats": 0}, "n_repeats must be at least 1"),
-            ({"cv": KFold(3), "n_repeats": 2}, "n_repeats is for a number of folds"),
-            ({"cv": TimeSeriesSplit(3), "estimator": GaussianNB()}, "cv must put every sample into a test part"),
+            ({"cv": KFold(3), "n_repeats": 2}, "n_repeats applies only if cv is an int"),
+            ({"cv": TimeSeriesSplit(3), "estimator": GaussianNB()}, "cv must put every sample into a test set"),
         ],
     )
     def test_settings(self, settings, problem):

@@ -1,4 +1,4 @@
-"""A small file does not unfold into gigabytes, nor into work without end."""
+"""A small file does not expand into gigabytes, nor into work without end."""
 
 import io
 import json
@@ -38,7 +38,7 @@ def refuse(path, match):
 
 def test_an_entry_that_inflates(path, forge_model):
     forge_model(path, {"1.npy": bytes(50_000_000)})
-    refuse(path, "unfold to far more than its size")
+    refuse(path, "expand to far more than its size")
 
 
 def array_header(shape):
@@ -50,14 +50,14 @@ def array_header(shape):
 @pytest.mark.parametrize("shape", [(10**12,), (10**6, 10**6), (3,), (2**63 - 1, 2**63 - 1)])
 def test_an_array_that_claims_to_be_larger_than_its_entry(path, forge_model, shape):
     forge_model(path, {"1.npy": array_header(shape) + bytes(8)})
-    refuse(path, "not what its shape says")
+    refuse(path, "does not match its shape")
 
 
 def test_an_array_of_objects(path, forge_model):
     file = io.BytesIO()
     np.save(file, np.array([{}], dtype=object), allow_pickle=True)
     forge_model(path, {"1.npy": file.getvalue()})
-    refuse(path, "not what its shape says")
+    refuse(path, "does not match its shape")
 
 
 def test_a_sparse_matrix_that_inflates(path, forge_model):

@@ -104,7 +104,7 @@ def test_machines_that_do_not_fit_their_table(block, forge):
 @pytest.mark.parametrize("block", ["rbf"], indirect=True)
 def test_support_vectors_out_of_place(block, row):
     block.machines.support[3] = row
-    with pytest.raises(ModelFileError, match="out of place"):
+    with pytest.raises(ModelFileError, match="out of range"):
         check_contents(block)
 
 

@@ -22,5 +22,5 @@ def test_classes(name, probabilities):
 
 
 def test_labels():
-    with pytest.raises(ModelFileError, match=r"does not have\. fuselearn 0\.1\.0, which wrote it, can load it"):
+    with pytest.raises(ModelFileError, match=r"does not have\. Load it with fuselearn 0\.1\.0, which wrote it"):
         load(FILES / "relevance-0.1.0.fuse")

@@ -250,13 +250,13 @@ class TestRefusals:
     def test_no_model_file(self, path):
         path.write_bytes(b"PK, but not really")
         for read in (load, read_header):
-            with pytest.raises(ModelFileError, match=r"model\.fuse cannot be (loaded|read)\. It is no model file"):
+            with pytest.raises(ModelFileError, match=r"model\.fuse cannot be (loaded|read)\. It is not a model file"):
                 read(path)
 
     def test_another_zip_archive(self, path):
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr("letter.txt", "Dear reader")
-        with pytest.raises(ModelFileError, match="It is no model file"):
+        with pytest.raises(ModelFileError, match="It is not a model file"):
             load(path)
 
     def test_a_missing_file_is_the_systems_error(self, path):
@@ -286,7 +286,7 @@ class TestRefusals:
     def test_deflated_entries(self, path, forge):
         save(CARTClassifier(), path)
         forge(path, {}, zipfile.ZIP_DEFLATED)
-        with pytest.raises(ModelFileError, match="not stored as they are"):
+        with pytest.raises(ModelFileError, match="its entries are compressed"):
             load(path)
 
     def test_without_skops_a_sentence_says_what_to_install(self, path, monkeypatch):

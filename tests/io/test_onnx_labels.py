@@ -99,7 +99,7 @@ def test_categories_in_too_many_stretches(monkeypatch):
     frame = pd.DataFrame({"town": [f"t{k}" for k in RNG.integers(40, size=300)]})
     labels = np.column_stack([frame["town"].str.slice(1).astype(int) % k == 0 for k in (2, 3)]).astype(int)
     model = PCTForestClassifier(3, random_state=0).fit(frame, labels)
-    with pytest.raises(TypeError, match="PCTForestClassifier cannot be written in ONNX: column 'town' has too many"):
+    with pytest.raises(TypeError, match="PCTForestClassifier cannot be exported to ONNX: feature 'town' has too many"):
         to_onnx(model)
 
 
@@ -146,11 +146,11 @@ def test_a_forest_as_the_last_step():
 @pytest.mark.parametrize(
     ("model", "sentence"),
     [
-        (HOMERClassifier(), "HOMERClassifier with radial kernels cannot"),
-        (KFHEHOMERClassifier(n_estimators=6, random_state=0), "KFHEHOMERClassifier with radial kernels cannot"),
+        (HOMERClassifier(), "HOMERClassifier with RBF kernels cannot"),
+        (KFHEHOMERClassifier(n_estimators=6, random_state=0), "KFHEHOMERClassifier with RBF kernels cannot"),
         (HOMERClassifier(LogisticRegression()), r"HOMERClassifier over LogisticRegression\(\) cannot"),
         (HOMERClassifier("tree"), "HOMERClassifier over CARTClassifier"),
-        (BinaryRelevanceClassifier(), "BinaryRelevanceClassifier cannot be written in ONNX"),
+        (BinaryRelevanceClassifier(), "BinaryRelevanceClassifier cannot be exported to ONNX"),
         (
             PCTForestClassifier(2, decision="expected_f1"),
             "with the decision rule ExpectedF1 cannot",
@@ -165,7 +165,7 @@ def test_refusals_are_named(model, sentence):
 def test_categories_of_machines_are_refused():
     frame = pd.DataFrame({"town": ["Ulm", "Bonn", "Jena"] * 50})
     model = HOMERClassifier(LINEAR).fit(frame, Y)
-    with pytest.raises(TypeError, match="HOMERClassifier with category columns"):
+    with pytest.raises(TypeError, match="HOMERClassifier with categorical features"):
         to_onnx(model)
 
 

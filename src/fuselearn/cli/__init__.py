@@ -3,10 +3,10 @@
 - `main`: the application and what every command shares.
 - `commands`: one function per command of the lab.
 - `models`: train, predict and export; `information`: info.
-- `reading`: the options by which tables are read, and what is said about their columns.
-- `outputs`: where a command may write.
-- `running`: run a suite with a bar, print its table, write its files.
-- `errors`: sentences and exit codes instead of tracebacks.
+- `reading`: the options for reading tables, and the notes that are printed about their columns.
+- `outputs`: which files a command may write.
+- `running`: runs a suite with a progress bar, prints its table and writes its files.
+- `errors`: messages and exit codes instead of tracebacks.
 """
 
 from fuselearn._extras import require

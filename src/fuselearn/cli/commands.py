@@ -1,4 +1,4 @@
-"""The commands. Each reads its options, calls the lab, and says where the result lies."""
+"""The commands. Each reads its options, calls the lab, and prints where the results were written."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Experiment(StrEnum):
 
 
 class Backend(StrEnum):
-    """How joblib spreads the work."""
+    """The backends of joblib."""
 
     LOKY = "loky"
     THREADING = "threading"
@@ -69,13 +69,11 @@ class Task(StrEnum):
     MULTILABEL = "multilabel"
 
 
-Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Processes to use; -1 for one per processor.")]
-Resume = Annotated[
-    bool, typer.Option("--resume/--fresh", help="Go on where an earlier run was stopped, or throw its results away.")
-]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Number of processes; -1 uses all processors.")]
+Resume = Annotated[bool, typer.Option("--resume/--fresh", help="Continue an earlier run, or discard its results.")]
 DataDir = Annotated[
     Path | None,
-    typer.Option("--data-dir", help="Folder with data files, looked at before those that FUSELEARN_DATA names."),
+    typer.Option("--data-dir", help="Folder with data files; searched before those in FUSELEARN_DATA."),
 ]
 
 
@@ -85,11 +83,11 @@ def demo(
     resume: Resume = True,
     force: Force = False,
 ) -> None:
-    """Compare four ensembles on bundled data with clean and with noisy labels.
+    """Compare four ensembles on bundled datasets, with clean and with noisy labels.
 
-    KFHE, AdaBoost, bagging and a single tree meet iris, wine, breast_cancer and digits, with 0, 10 and 20 % of the
-    training labels wrong. It needs no download and takes about a minute. A demo that was stopped goes on where it
-    was; a finished one starts anew.
+    Runs KFHE, AdaBoost, bagging and a single tree on iris, wine, breast_cancer and digits with 0, 10 and 20 % wrong
+    training labels. Needs no download and takes about a minute. An interrupted demo continues where it stopped; a
+    finished one starts again.
 
     **Examples**
 
@@ -103,7 +101,7 @@ def demo(
     command = _spell("demo", out=None if out == Path("fuselearn-demo") else out)
     with sentences():
         fresh = not resume or is_finished(place.store, "demo")
-    _compile_kernels()  # once, before several processes would each do it
+    _compile_kernels()  # once, before several processes each do it
     run(get_suite("demo"), place, command=command, jobs=_checked(jobs), fresh=fresh, force=force)
 
 
@@ -115,22 +113,26 @@ def reproduce(
             "kfhe-homer-authors: with its authors' constants. robust: the KFHE paper's methods and usual rivals."
         ),
     ],
-    quick: Annotated[bool, typer.Option("--quick", help="On bundled data only, in minutes; not for robust.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Use bundled data only, which takes minutes; not for robust.")
+    ] = False,
     data_dir: DataDir = None,
     jobs: Jobs = -1,
     resume: Resume = True,
-    store: Annotated[Path | None, typer.Option("--store", help="Results store; by default in the folder OUT.")] = None,
+    store: Annotated[
+        Path | None, typer.Option("--store", help="Results store; results.db in the folder OUT by default.")
+    ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Folder for the report and the summary; by default fuselearn-SUITE.")
+        Path | None, typer.Option("--out", help="Folder for the report and the summary; fuselearn-SUITE by default.")
     ] = None,
     repeats: Annotated[
-        int | None, typer.Option("--repeats", min=1, help="Repeats of the cross-validation; the suite's by default.")
+        int | None, typer.Option("--repeats", min=1, help="Repeats of cross-validation; those of the suite by default.")
     ] = None,
     datasets: Annotated[
         str | None,
-        typer.Option("--datasets", help="Only these, separated by commas; by default all."),
+        typer.Option("--datasets", help="Datasets to use, separated by commas; all by default."),
     ] = None,
-    backend: Annotated[Backend | None, typer.Option("--backend", help="How joblib spreads the work.")] = None,
+    backend: Annotated[Backend | None, typer.Option("--backend", help="Backend of joblib for parallel work.")] = None,
     scheduler: Annotated[
         str | None, typer.Option("--scheduler", help="Address of a Dask scheduler; implies --backend dask.")
     ] = None,
@@ -139,10 +141,10 @@ def reproduce(
     ] = None,
     force: Force = False,
 ) -> None:
-    """Repeat the experiments of a paper; stop and resume at any moment.
+    """Run the experiments of a paper; stop and resume at any time.
 
-    Every result is written the moment it exists. Stop with Ctrl-C and give the same command again: it goes on where it
-    was and ends with the same table.
+    Every result is stored as soon as it is computed. Stop with Ctrl-C and run the same command again: it continues
+    where it stopped and ends with the same table.
 
     **Examples**
 
@@ -162,9 +164,9 @@ def reproduce(
 
     papers = (Experiment.KFHE, Experiment.KFHE_HOMER)
     if quick and experiment not in papers:
-        leave(f"--quick belongs to the experiments {' and '.join(papers)}; got {experiment}.", WRONG_USE)
+        leave(f"--quick is available for {' and '.join(papers)}; got {experiment}.", WRONG_USE)
     if page is not None and (quick or experiment not in papers):
-        leave("--page compares a whole experiment, kfhe or kfhe-homer, with its paper; leave out --quick.", WRONG_USE)
+        leave("--page compares the full experiments kfhe and kfhe-homer with their papers; remove --quick.", WRONG_USE)
     if scheduler is not None and backend not in (None, Backend.DASK):
         leave(f"--scheduler needs --backend dask; got {backend}.", WRONG_USE)
     suite = get_suite(f"{experiment}-quick" if quick else experiment)
@@ -210,19 +212,20 @@ def reproduce(
 def compare(
     file: Annotated[Path, typer.Argument(help="A .csv, .tsv, .parquet or .arff file; all but Parquet also .gz.")],
     target: Annotated[
-        str | None, typer.Option("--target", "-t", help="The column of classes; by default the one called class.")
+        str | None, typer.Option("--target", "-t", help="Column with the classes; 'class' by default.")
     ] = None,
     noise: Annotated[
-        str, typer.Option("--noise", help="Shares of training labels to make wrong, separated by commas.")
+        str, typer.Option("--noise", help="Fractions of training labels to make wrong, separated by commas.")
     ] = "0",
     methods: Annotated[
-        str | None, typer.Option("--methods", help="Names separated by commas; by default all that are installed.")
+        str | None,
+        typer.Option("--methods", help="Methods to compare, separated by commas; all that are installed by default."),
     ] = None,
-    repeats: Annotated[int, typer.Option("--repeats", min=1, help="Repeats of the cross-validation.")] = 3,
-    folds: Annotated[int, typer.Option("--folds", min=2, help="Folds of the cross-validation.")] = 5,
+    repeats: Annotated[int, typer.Option("--repeats", min=1, help="Repeats of cross-validation.")] = 3,
+    folds: Annotated[int, typer.Option("--folds", min=2, help="Number of folds.")] = 5,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed for all random choices.")] = 0,
     metric: Annotated[
-        Metric, typer.Option("--metric", help="A score to print beside macro F1; the page ranks by macro F1.")
+        Metric, typer.Option("--metric", help="Score to print besides macro F1; the report ranks by macro F1.")
     ] = Metric.MACRO_F1,
     jobs: Jobs = -1,
     resume: Resume = True,
@@ -239,9 +242,9 @@ def compare(
     decimal: Decimal = ".",
     classes: TrustClasses = False,
 ) -> None:
-    """Compare the methods on a table of your own, and get the same report.
+    """Compare methods on your own table and write a report.
 
-    Columns are read as by `fuselearn train`: dates become numbers, identifiers and free text are left out.
+    Columns are prepared as by `fuselearn train`: dates become numbers; identifiers and free text are dropped.
 
     **Examples**
 
@@ -270,7 +273,7 @@ def compare(
         suite = table_suite(table, methods=names, noise=levels, repeats=repeats, folds=folds, seed=seed)
     explain(table.cleaner)
     if table.data.n_classes > MANY_CLASSES:
-        advice = "take most methods long; --methods, --repeats and --folds make it less."
+        advice = "make most methods slow; reduce the work with --methods, --repeats or --folds."
         typer.echo(f"{table.data.n_classes} classes {advice}", err=True)
     folder = out or Path(f"fuselearn-{suite.datasets[0]}")
     words = {
@@ -295,15 +298,17 @@ def compare(
 
 def report(
     store: Annotated[Path, typer.Argument(help="A results store, such as fuselearn-demo/results.db.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The HTML file.")] = Path("report.html"),
-    suite: Annotated[str | None, typer.Option("--suite", help="Which suite, if the store holds more than one.")] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="HTML file to write.")] = Path("report.html"),
+    suite: Annotated[
+        str | None, typer.Option("--suite", help="Suite to report, if the store holds more than one.")
+    ] = None,
     traces: Annotated[
-        bool, typer.Option(help="Train KFHE once more per dataset that is at hand, to draw how the filter settles.")
+        bool, typer.Option(help="Fit KFHE once more on each available dataset, to plot how the filter converges.")
     ] = True,
     data_dir: DataDir = None,
     force: Force = False,
 ) -> None:
-    """Make the page of a results store, finished or not.
+    """Write the HTML report of a results store, complete or not.
 
     **Examples**
 
@@ -320,10 +325,10 @@ def report(
 
 
 def datasets(
-    task: Annotated[Task | None, typer.Option("--task", help="Only the tables of this kind.")] = None,
+    task: Annotated[Task | None, typer.Option("--task", help="Only datasets for this task.")] = None,
     data_dir: DataDir = None,
 ) -> None:
-    """List the datasets that are known by name, and where each would come from now.
+    """List the datasets known by name and where each is loaded from.
 
     **Examples**
 
@@ -337,14 +342,14 @@ def datasets(
 
     with sentences(), _data_from(data_dir):
         listed = available(task)
-    table = Table(caption="Without a download: those marked ✓.", caption_justify="left")
+    table = Table(caption="Datasets marked ✓ need no download.", caption_justify="left")
     table.add_column("name", no_wrap=True)
     table.add_column("task")
     for column in ("rows", "features", "classes"):
         table.add_column(column, justify="right")
     table.add_column("paper")
     table.add_column("✓", justify="center")
-    table.add_column("where from", overflow="fold")
+    table.add_column("source", overflow="fold")
     for line in listed:
         sizes = (str(size) for size in (line.rows, line.features, line.classes))
         table.add_row(line.name, line.task, *sizes, line.paper or "", "✓" if line.offline else "", line.source)
@@ -352,10 +357,10 @@ def datasets(
 
 
 def warmup(jobs: Jobs = -1) -> None:
-    """Compile all kernels now instead of at their first use; for images and servers, or before a demonstration.
+    """Compile all kernels now instead of on first use, for container images and servers.
 
-    It takes a few minutes after an installation, and seconds when all is compiled. NUMBA_CACHE_DIR says where compiled
-    kernels are kept; by default beside the library.
+    Takes a few minutes after an installation, and seconds if everything is compiled. NUMBA_CACHE_DIR sets the folder of
+    compiled kernels; by default they are stored next to the library.
 
     **Examples**
 
@@ -367,11 +372,11 @@ def warmup(jobs: Jobs = -1) -> None:
 
     start = time.perf_counter()
     warm_up(_checked(jobs))
-    typer.echo(f"All kernels are compiled, after {time.perf_counter() - start:.0f} s.")
+    typer.echo(f"Compiled all kernels in {time.perf_counter() - start:.0f} s.")
 
 
 def _spell(*words: object, **options: object) -> str:
-    """Write a command as the user would type it again."""
+    """Return the command line that repeats this run."""
     parts = ["fuselearn", *(str(word) for word in words)]
     for name, value in options.items():
         if value is None or value is False:
@@ -385,7 +390,7 @@ def _spell(*words: object, **options: object) -> str:
 
 def _checked(jobs: int) -> int:
     if jobs == 0 or jobs < -1:
-        leave(f"--jobs must be a positive number, or -1 for one per processor; got {jobs}.", WRONG_USE)
+        leave(f"--jobs must be a positive integer, or -1 for all processors; got {jobs}.", WRONG_USE)
     return jobs
 
 
@@ -397,7 +402,7 @@ def _fractions(text: str) -> list[float]:
 
 
 def _compile_kernels() -> None:
-    """Have the kernels of trees and ensembles compiled and cached, which takes half a minute after an installation."""
+    """Compile and cache the kernels of trees and ensembles, which takes half a minute after an installation."""
     from sklearn.datasets import load_iris
 
     from fuselearn.ensembles import KFHEClassifier
@@ -408,12 +413,12 @@ def _compile_kernels() -> None:
 
 @contextmanager
 def _data_from(folder: Path | None) -> Iterator[None]:
-    """Look for data in a folder first."""
+    """Search a folder for data files first."""
     if folder is None:
         yield
         return
     if not folder.is_dir():
-        leave(f"--data-dir must be a folder; there is none called {folder}.", WRONG_USE)
+        leave(f"--data-dir must be an existing folder; {folder} is not one.", WRONG_USE)
     before = os.environ.get("FUSELEARN_DATA")
     os.environ["FUSELEARN_DATA"] = os.pathsep.join(filter(None, [str(folder.resolve()), before]))
     try:

@@ -1,4 +1,4 @@
-"""Sentences and exit codes instead of tracebacks: 2 for wrong use, 1 for failed work, 130 for Ctrl-C."""
+"""Messages and exit codes instead of tracebacks: 2 for wrong usage, 1 for failed work, 130 for Ctrl-C."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ FAILED, WRONG_USE, INTERRUPTED = 1, 2, 130
 
 
 def leave(message: str, code: int) -> NoReturn:
-    """Write a sentence on standard error and end with an exit code."""
+    """Print a message to standard error and exit with a code."""
     typer.echo(message, err=True)
     raise typer.Exit(code)
 
 
 @contextmanager
 def sentences(resume: str = "") -> Iterator[None]:
-    """Turn the errors that the library raises on purpose into a sentence and an exit code, and warnings into sentences.
+    """Turn errors raised by the library into a message and an exit code, and warnings into messages.
 
     Parameters
     ----------
     resume : str, optional
-        What to say after Ctrl-C about going on.
+        How to resume, printed after Ctrl-C.
     """
     from fuselearn._fitting import is_interrupt
     from fuselearn.datasets import DatasetError
@@ -41,13 +41,13 @@ def sentences(resume: str = "") -> Iterator[None]:
     except (DatasetError, StoreError) as error:
         leave(str(error), WRONG_USE)
     except OSError as error:
-        # The library's own say it in a sentence; those of the system have a number, a text and a file.
-        said = f"{error.filename} cannot be used: {error.strerror}." if error.strerror else str(error)
+        # Errors of the library carry a message; those of the operating system a number, a text and a file.
+        said = f"Cannot access {error.filename}: {error.strerror}." if error.strerror else str(error)
         leave(said, WRONG_USE)
     except (RunError, ImportError) as error:  # a package that is not installed
         leave(str(error), FAILED)
     except sqlite3.Error as error:
-        leave(f"The results store cannot be used: {error}.", FAILED)
+        leave(f"Cannot use the results store: {error}.", FAILED)
     except (KeyboardInterrupt, SystemError) as error:
         if not is_interrupt(error):
             raise
@@ -56,7 +56,7 @@ def sentences(resume: str = "") -> Iterator[None]:
 
 @contextmanager
 def wrong_use(kinds: tuple[type[Exception], ...] = (ValueError,)) -> Iterator[None]:
-    """Treat errors of some kinds as wrong use: for calls that check what the user gave."""
+    """Treat errors of some kinds as wrong usage, for calls that validate the user's input."""
     try:
         yield
     except kinds as error:
@@ -65,7 +65,7 @@ def wrong_use(kinds: tuple[type[Exception], ...] = (ValueError,)) -> Iterator[No
 
 @contextmanager
 def _plain_warnings() -> Iterator[None]:
-    """Print warnings without the file and the line that they come from, each once."""
+    """Print each warning once, without the file and line that it comes from."""
     said = set()
 
     def say(message: Warning | str, category: type[Warning], *where: object, **more: object) -> None:

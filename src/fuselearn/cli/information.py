@@ -1,4 +1,4 @@
-"""The command `info`: what a model file holds, and what `train` would make of a table."""
+"""The command `info`: the content of a model file, and how `train` would read a table."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ TABLE_ENDINGS = {".csv", ".tsv", ".parquet", ".pq", ".arff"}
 
 
 def info(
-    file: Annotated[Path, typer.Argument(help="A model file, or a table in any of the formats of `train`.")],
-    target: Annotated[str | None, typer.Option("--target", "-t", help="The column of classes of a table.")] = None,
+    file: Annotated[Path, typer.Argument(help="Model file, or a table in any format that `train` reads.")],
+    target: Annotated[str | None, typer.Option("--target", "-t", help="Column with the classes of a table.")] = None,
     drop: Drop = None,
     only: Only = None,
     keep: Keep = None,
@@ -29,7 +29,7 @@ def info(
     decimal: Decimal = ".",
     as_json: Json = False,
 ) -> None:
-    """Describe a model file, without loading the model, or what `train` would make of a table's columns.
+    """Describe a model file without loading the model, or how `train` would read the columns of a table.
 
     **Examples**
 
@@ -58,7 +58,7 @@ def _model_lines(header: dict[str, Any]) -> dict[str, str | None]:
     shape = header.get("training_shape")
     return {
         "model": header.get("model"),
-        "trained on": f"{shape[0]} rows, {shape[1]} columns" if shape else None,
+        "trained on": f"{shape[0]} samples, {shape[1]} features" if shape else None,
         "saved": header.get("date"),
         "by": f"fuselearn {header.get('fuselearn')}, "
         + ", ".join(f"{name} {version}" for name, version in header.get("versions", {}).items()),
@@ -71,7 +71,7 @@ def _model_lines(header: dict[str, Any]) -> dict[str, str | None]:
 
 
 def _table_info(file: Path, target: str | None, reading: Reading) -> dict[str, Any]:
-    """Describe the columns of a table as `train` would read them."""
+    """Describe how `train` would read the columns of a table."""
     from fuselearn.datasets import TableCleaner
     from fuselearn.datasets.tables import read_whole
     from fuselearn.datasets.targets import class_names, require_columns

@@ -1,6 +1,6 @@
 """The application ``fuselearn``: its options, and its commands by name.
 
-Nothing heavy is imported before a command runs, so that ``--help`` answers at once.
+Heavy imports happen only when a command runs, so that ``--help`` is fast.
 """
 
 from __future__ import annotations
@@ -47,4 +47,4 @@ def main(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Train, compare and serve ensembles that stay accurate when labels are noisy."""
+    """Train, compare and deploy ensembles that stay accurate when labels are noisy."""

@@ -1,4 +1,4 @@
-"""Commands for a model's life outside of a notebook: train, predict, export."""
+"""The commands train, predict and export."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ __all__ = ["Json", "export", "predict", "train"]
 
 
 class MethodName(StrEnum):
-    """What `train` can train."""
+    """The methods that `train` offers."""
 
     KFHE = "kfhe"
     KFHE_LINEAR = "kfhe-l"
@@ -61,36 +61,34 @@ class MethodName(StrEnum):
 
 FOR_LABELS = (MethodName.KFHE_HOMER, MethodName.E_HOMER, MethodName.ECC, MethodName.RF_PCT, MethodName.ADABOOST_MH)
 
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file that `fuselearn train` or save() wrote.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file written by `fuselearn train` or save().")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
 def train(
-    file: Annotated[Path, typer.Argument(help="A .csv, .tsv, .parquet or .arff file; all but Parquet also .gz.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The model file to write, by convention .fuse.")],
+    file: Annotated[Path, typer.Argument(help="CSV, TSV, Parquet or ARFF file; all but Parquet also gzipped (.gz).")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Model file to write, usually *.fuse.")],
     target: Annotated[
-        str | None, typer.Option("--target", "-t", help="The column of classes; by default the one called class.")
+        str | None, typer.Option("--target", "-t", help="Column with the classes; 'class' by default.")
     ] = None,
     labels: Annotated[
         str | None,
         typer.Option(
             "--labels",
-            help="Several labels per sample instead: column names separated by commas, a prefix they share, a number "
-            "of first (or, negative, last) columns, or Mulan's .xml file.",
+            help="For several labels per sample: column names separated by commas, a common prefix, a number "
+            "of leading (or, if negative, trailing) columns, or Mulan's .xml file.",
         ),
     ] = None,
     method: Annotated[
         MethodName | None,
-        typer.Option("--method", "-m", help="What to train; kfhe by default, and kfhe-homer for labels."),
+        typer.Option("--method", "-m", help="Method to train; kfhe by default, kfhe-homer with --labels."),
     ] = None,
     setting: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set", help="A parameter of the method, such as n_estimators=200 or estimator__C=10; repeatable."
-        ),
+        typer.Option("--set", help="Parameter of the method, such as n_estimators=200 or estimator__C=10; repeatable."),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed for all random choices.")] = 0,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", help="Threads; -1 for one per processor.")] = -1,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", help="Number of threads; -1 uses all processors.")] = -1,
     drop: Drop = None,
     only: Only = None,
     keep: Keep = None,
@@ -105,17 +103,17 @@ def train(
             "--holdout",
             min=0,
             max=0.9,
-            help="Share of the samples to score a first model on; the model that is saved trains on all. 0 for none.",
+            help="Fraction of samples to score a first model on; the saved model is trained on all. 0 for no score.",
         ),
     ] = 0.2,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Train an ensemble on a table of your own and save it.
+    """Train an ensemble on your own table and save it.
 
-    Columns of text become categories and dates become numbers; empty cells, ? and NA are missing values, and so are a
-    few words, such as unknown, in a column of numbers. Identifiers and free text, whose values are nearly all
-    different, are left out. The model file remembers what was done, so that new samples are read alike.
+    Text columns become categories and dates become numbers. Empty cells, ? and NA are missing values, and so are a few
+    words, such as unknown, in a column of numbers. Identifiers and free text, whose values are nearly all different,
+    are dropped. The model file stores these decisions, so that new samples are read in the same way.
 
     **Examples**
 
@@ -133,7 +131,7 @@ def train(
 
     reading = Reading(sep, encoding, decimal, drop, only, keep, index)
     with sentences(), wrong_use((ValueError, TypeError)):
-        import_skops()  # better to refuse now than when the model is trained
+        import_skops()  # fail before the model is trained
         check_output(Output(output, Kind.MODEL), _inputs(file, labels), force=force)
         cleaner = TableCleaner(**reading.cleaner_options(file))
         data = read_table(file, target, _read_labels(labels), cleaner=cleaner, **reading.text_options)
@@ -141,9 +139,9 @@ def train(
         for_labels = data.task == "multilabel"
         method = method or (MethodName.KFHE_HOMER if for_labels else MethodName.KFHE)
         if for_labels != (method in FOR_LABELS):
-            kind = "several labels per row" if for_labels else "one class per row"
+            kind = "several labels per sample" if for_labels else "one class per sample"
             fitting = [str(name) for name in MethodName if (name in FOR_LABELS) == for_labels]
-            leave(f"{file} has {kind}; --method must then be one of {', '.join(fitting)}, not {method}.", WRONG_USE)
+            leave(f"{file} has {kind}; --method must be one of {', '.join(fitting)}, not {method}.", WRONG_USE)
         model = _make(method, setting or [], seed, jobs)
         if not as_json:
             explain(cleaner)
@@ -172,16 +170,16 @@ def train(
         f"{'labels' if for_labels else 'classes'} in {seconds:.1f} s. Model written to {output}"
     )
     if tally is not None:
-        say_scores(tally, f"On {tally.n_samples} held-out samples, by a model of the others")
+        say_scores(tally, f"On {tally.n_samples} held-out samples, by a model trained on the others")
     elif holdout:
-        typer.echo("There are too few samples for a held-out score.")
+        typer.echo("Too few samples for a held-out score.")
 
 
 def predict(
     model: Model,
-    file: Annotated[Path, typer.Argument(help="A table of new samples, in any of the formats of `train`.")],
+    file: Annotated[Path, typer.Argument(help="Table of new samples, in any format that `train` reads.")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="A CSV file; by default the predictions are printed.")
+        Path | None, typer.Option("--output", "-o", help="CSV file to write; by default the predictions are printed.")
     ] = None,
     proba: Annotated[bool, typer.Option("--proba", help="Also write the probability of each class or label.")] = False,
     keep: Annotated[
@@ -198,9 +196,9 @@ def predict(
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Predict for the samples of a file, in blocks, so that it may be larger than memory.
+    """Predict for the samples of a file, block by block, so that it may be larger than memory.
 
-    Features are found by their names and read as in training; columns that the model does not know are ignored with a
+    Features are found by name and read as in training; columns that the model does not know are ignored with a
     note. If the file has the target, the predictions are scored.
 
     **Examples**
@@ -226,7 +224,7 @@ def predict(
             predictions = Output(output, Kind.PREDICTIONS, prediction_columns(header), max(1, len(kept)))
             check_output(predictions, [model, file], force=force)
         fitted = load(model)
-        # A target beside sparse samples would make a dense table of them.
+        # Reading the target with sparse samples would make them dense.
         target = [] if isinstance(first_step(fitted), SparseColumns) else _find_target(header, columns)
         rows = open_rows(fitted, file, form=form, index=list(dict.fromkeys([*kept, *target])))
         tally = make_tally(fitted) if target else None
@@ -248,11 +246,11 @@ def predict(
 
 def export(
     model: Model,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The ONNX file to write.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="ONNX file to write.")],
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Write a model in the ONNX format, which other programs serve without Python.
+    """Export a model to ONNX, which other programs run without Python.
 
     **Examples**
 
@@ -271,7 +269,9 @@ def export(
             exported = to_onnx(fitted[-1])
             made = [name for name in reader.feature_names_in_ if name in _converted(reader)]
             if made and not as_json:
-                typer.echo(f"The ONNX model takes numbers for {listed(made)}, as `fuselearn info` describes.", err=True)
+                typer.echo(
+                    f"The ONNX model expects numbers for {listed(made)}, as described by `fuselearn info`.", err=True
+                )
         else:
             exported = to_onnx(fitted)
         with replacing(output) as file:
@@ -289,7 +289,7 @@ def export(
 
 
 def _find_target(header: dict[str, Any], columns: Sequence[str]) -> list[str]:
-    """Return the columns of a file that hold what a model predicts; none if one is missing."""
+    """Return the target columns of a file; none if one is missing."""
     from fuselearn.datasets.targets import LABEL_PREFIX
 
     if "labels" not in header:
@@ -304,7 +304,7 @@ def _find_target(header: dict[str, Any], columns: Sequence[str]) -> list[str]:
 def _scored(
     answers: Iterator[pd.DataFrame], tally: ClassTally | LabelTally | None, target: Sequence[str], kept: Sequence[str]
 ) -> Iterator[pd.DataFrame]:
-    """Count how predictions agree with the target, and take it out of what is written unless it is kept."""
+    """Score predictions against the target, and remove it from the output unless it is kept."""
     for answer in answers:
         if tally is not None and len(answer):
             tally.add(answer[list(target)], answer[tally.columns])
@@ -312,7 +312,7 @@ def _scored(
 
 
 def _hold_out(model: Any, data: Dataset, share: float, seed: int) -> ClassTally | LabelTally | None:
-    """Score a first model on samples that it was not trained on; None if there are too few."""
+    """Score a first model on held-out samples; None if there are too few."""
     import numpy as np
     from sklearn.base import clone
     from sklearn.model_selection import train_test_split
@@ -343,7 +343,7 @@ def _hold_out(model: Any, data: Dataset, share: float, seed: int) -> ClassTally 
 
 @contextmanager
 def _counting(model: Any, text: str) -> Iterator[None]:
-    """Show a bar that counts the components of an ensemble while it is trained, in a terminal only."""
+    """Show a progress bar over the components of an ensemble during training, in a terminal only."""
     parameters = model.get_params(deep=False)
     if not sys.stderr.isatty() or "callback" not in parameters:
         with _bar(text):
@@ -363,7 +363,7 @@ def _counting(model: Any, text: str) -> Iterator[None]:
 
 
 def _converted(reader: Any) -> set[str]:
-    """Return the features that are numbers to the model, but not in a table."""
+    """Return the features that are numbers for the model, but not in the table."""
     return {
         column["name"]
         for column in reader.describe_columns()
@@ -372,7 +372,7 @@ def _converted(reader: Any) -> set[str]:
 
 
 def _fit(model: Any, data: Dataset, cleaner: TableCleaner) -> Any:
-    """Fit a model, and put before it what reads new samples as the training table was read."""
+    """Fit a model, preceded by the step that reads new samples like the training table."""
     from sklearn.pipeline import Pipeline
     from sklearn.utils import get_tags
 
@@ -388,7 +388,7 @@ def _fit(model: Any, data: Dataset, cleaner: TableCleaner) -> Any:
 
 
 def _inputs(file: Path, labels: str | None) -> list[Path]:
-    """List the files that training reads: the table and, for Mulan's, the labels."""
+    """List the files that training reads: the table and, for Mulan's format, the labels."""
     from fuselearn.datasets.tables import mulan_file
 
     named = Path(labels) if labels is not None and labels.lower().endswith(".xml") else mulan_file(file)
@@ -396,11 +396,11 @@ def _inputs(file: Path, labels: str | None) -> list[Path]:
 
 
 def _make(method: MethodName, settings: list[str], seed: int, jobs: int) -> Any:
-    """Make an unfitted estimator."""
+    """Return an unfitted estimator."""
     from fuselearn import ensembles, multilabel
     from fuselearn.multilabel.methods.homer_ensemble import DEFAULT_VARIED
 
-    machine = ensembles.SVMClassifier()  # the default, given by name so that --set reaches estimator__C
+    machine = ensembles.SVMClassifier()  # the default, passed explicitly so that --set reaches estimator__C
     makers: dict[MethodName, Callable[[], Any]] = {
         MethodName.KFHE: ensembles.KFHEClassifier,
         MethodName.KFHE_LINEAR: lambda: ensembles.KFHEClassifier(weighting="linear"),
@@ -426,7 +426,7 @@ def _make(method: MethodName, settings: list[str], seed: int, jobs: int) -> Any:
 
 
 def _read_value(text: str) -> Any:
-    """Read a number, None, True or False; anything else is text."""
+    """Parse a number, None, True or False; anything else is text."""
     try:
         return ast.literal_eval(text)
     except (SyntaxError, ValueError):
@@ -442,7 +442,7 @@ def _read_labels(text: str | None) -> Any:
 
 
 def _write(answers: Iterator[pd.DataFrame], output: Path | None, as_json: bool) -> int:
-    """Write predictions to a file or to standard output, and return how many."""
+    """Write predictions to a file or to standard output, and return their number."""
     from fuselearn._replacing import replacing
     from fuselearn.io import format_answers
 
@@ -460,13 +460,13 @@ def _write(answers: Iterator[pd.DataFrame], output: Path | None, as_json: bool) 
         for answer in answers:
             file.write(format_answers(answer, header=n_rows == 0))
             n_rows += len(answer)
-            tell(f"Predicting: {n_rows:,} rows")
+            tell(f"Predicting: {n_rows:,} samples")
     return n_rows
 
 
 @contextmanager
 def _bar(text: str) -> Iterator[Callable[[str], None]]:
-    """Show that work is going on, in a terminal only."""
+    """Show a spinner, in a terminal only."""
     if not sys.stderr.isatty():
         yield lambda _: None
         return

@@ -1,4 +1,4 @@
-"""Where a command may write: never onto an input, and over a file of another kind only with ``--force``."""
+"""Which files a command may write: never an input, and an existing file of another kind only with ``--force``."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ HEAD_BYTES = 4096
 
 
 class Kind(Enum):
-    """What a command writes, in the words of a sentence."""
+    """The kinds of output, as messages name them."""
 
     MODEL = "model file"
     PREDICTIONS = "table of predictions"
-    ONNX = "ONNX file of a model"
+    ONNX = "model in ONNX format"
     REPORT = "report"
     SUMMARY = "summary of a run"
     COSTS = "list of a run's costs"
@@ -38,7 +38,7 @@ class Kind(Enum):
 
 
 class Output(NamedTuple):
-    """A file that a command is going to write.
+    """A file that a command will write.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class Output(NamedTuple):
     columns : sequence of str, optional
         Of a table of predictions, without probabilities.
     n_kept : int, default=1
-        Most columns that may stand before them.
+        Maximum number of columns that may precede them.
     """
 
     path: Path
@@ -57,36 +57,36 @@ class Output(NamedTuple):
 
 
 def check_output(output: Output, inputs: Iterable[Path] = (), *, force: bool = False) -> None:
-    """Leave with a sentence if writing an output would cost the user another file.
+    """Exit with a message if writing an output would destroy another file.
 
     Parameters
     ----------
     output : Output
-        What is going to be written.
+        The file to write.
     inputs : iterable of Path
-        The files that the command reads. None is ever written to, however the paths are spelled.
+        The files that the command reads. They are never overwritten, however the paths are spelled.
     force : bool, default=False
         Whether an existing file of another kind may be replaced.
     """
     path = output.path
     if path.is_dir():
-        leave(f"{path} is a folder; the {output.kind.value} needs the name of a file.", WRONG_USE)
+        leave(f"{path} is a folder; the {output.kind.value} needs a file name.", WRONG_USE)
     if output.kind in _BESIDE and not path.parent.is_dir():
-        leave(f"There is no folder {path.parent} for {path.name}.", WRONG_USE)
+        leave(f"Cannot write {path.name}: the folder {path.parent} does not exist.", WRONG_USE)
     for source in inputs:
         if _is_same_file(path, source):
             leave(
-                f"{path} is the input {source}, and writing the {output.kind.value} would destroy it; "
+                f"{path} is the input {source}: writing the {output.kind.value} would overwrite it; "
                 "choose another name for the output.",
                 WRONG_USE,
             )
-    # Pipes and devices hold nothing, and neither does an empty file.
+    # Pipes, devices and empty files hold nothing to lose.
     if not force and path.is_file() and path.stat().st_size and not _RECOGNISE[output.kind](output):
-        leave(f"{path} exists and is no {output.kind.value}; --force replaces it.", WRONG_USE)
+        leave(f"{path} exists and is not a {output.kind.value}; use --force to replace it.", WRONG_USE)
 
 
 def run_outputs(place: Place, *, multilabel: bool) -> list[Output]:
-    """List the files that a run writes beside its results store, which looks after itself."""
+    """List the files that a run writes besides its results store."""
     from fuselearn.lab.reproduction.homer import folds_path
 
     outputs = [
@@ -131,7 +131,7 @@ def _is_model(output: Output) -> bool:
 
 
 def _is_predictions(output: Output) -> bool:
-    """Recognise predictions by their columns: those of the model, perhaps kept ones before them, and probabilities."""
+    """Recognise predictions by their columns: kept ones, if any, then those of the model, and probabilities."""
     import pandas as pd
 
     try:
@@ -172,7 +172,7 @@ def _holds(word: str) -> Callable[[Output], bool]:
 
 
 _BESIDE = (Kind.MODEL, Kind.PREDICTIONS, Kind.ONNX)
-"""Kinds that go into a folder that exists; for the others folders are made."""
+"""Kinds that need an existing folder; for the others, folders are created."""
 
 _RECOGNISE: dict[Kind, Callable[[Output], bool]] = {
     Kind.MODEL: _is_model,

@@ -1,4 +1,4 @@
-"""How commands read a table of the user: their options, and what they say about its columns."""
+"""How commands read the user's table: the options, and the notes about its columns."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ __all__ = [
 
 Sep = Annotated[
     str | None,
-    typer.Option("--sep", help="What separates the cells of a CSV file, such as ';' or tab; found by itself."),
+    typer.Option("--sep", help="Separator of CSV files, such as ';' or tab; detected by default."),
 ]
-Encoding = Annotated[str, typer.Option("--encoding", help="Of CSV and ARFF files, such as latin-1 or utf-16.")]
-Decimal = Annotated[str, typer.Option("--decimal", help="The decimal mark in CSV files, such as ','.")]
+Encoding = Annotated[str, typer.Option("--encoding", help="Encoding of CSV and ARFF files, such as latin-1 or utf-16.")]
+Decimal = Annotated[str, typer.Option("--decimal", help="Decimal mark in CSV files, such as ','.")]
 Drop = Annotated[
     list[str] | None,
-    typer.Option("--drop", help="Columns to leave out, separated by commas; may be given several times."),
+    typer.Option("--drop", help="Columns to leave out, separated by commas; repeatable."),
 ]
 Only = Annotated[
     list[str] | None,
@@ -51,16 +51,18 @@ Keep = Annotated[
     list[str] | None,
     typer.Option("--keep", help="Columns to use even if they look like identifiers or free text."),
 ]
-Index = Annotated[str | None, typer.Option("--index", help="The column that names the samples; it is no feature.")]
+Index = Annotated[
+    str | None, typer.Option("--index", help="Column that identifies the samples; not used as a feature.")
+]
 TrustClasses = Annotated[
     bool,
-    typer.Option("--classes", help="Take each value of the target as a class, even if they look like measurements."),
+    typer.Option("--classes", help="Treat each value of the target as a class, even if they look like measurements."),
 ]
 
 
 @dataclass(frozen=True)
 class Reading:
-    """The options that say how a table is read.
+    """The options for reading a table.
 
     Parameters
     ----------
@@ -78,20 +80,20 @@ class Reading:
 
     @property
     def text_options(self) -> dict[str, str]:
-        """What `read_table` and `TextFormat` take, where it is not the default."""
+        """Arguments of `read_table` and `TextFormat` that differ from the defaults."""
         named = {"tab": "\t", r"\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "bar": "|", "pipe": "|"}
         options = {"sep": named.get(self.sep, self.sep)} if self.sep is not None else {}
         given = {"encoding": (self.encoding, "utf-8"), "decimal": (self.decimal, ".")}
         return options | {name: value for name, (value, default) in given.items() if value != default}
 
     def form(self) -> TextFormat:
-        """Return how the text of files is read."""
+        """Return the text format of the files."""
         from fuselearn.datasets import TextFormat
 
         return TextFormat(**self.text_options)
 
     def cleaner_options(self, file: Path) -> dict[str, list[str]]:
-        """Return what a `TableCleaner` for the table takes, where it is not the default."""
+        """Return the arguments of `TableCleaner` that differ from the defaults."""
         from fuselearn.datasets.tables import read_columns
 
         columns = set(read_columns(file, self.form()))
@@ -100,27 +102,27 @@ class Reading:
         return {option: split_names(given, columns) for option, given in names.items() if given}
 
     def words(self) -> dict[str, object]:
-        """Return the options as they would be typed again."""
+        """Return the options as on the command line."""
         columns = {"drop": self.drop, "only": self.only, "keep": self.keep, "index": self.index}
         return {**self.text_options, **columns}
 
 
 def split_names(names: Sequence[str], columns: set[str]) -> list[str]:
-    """Split names at commas, unless a column has that name."""
+    """Split names at commas, unless a column has that very name."""
     parts = ([text] if text in columns else [part.strip() for part in text.split(",")] for text in names)
     return [name for group in parts for name in group]
 
 
 def explain(cleaner: TableCleaner) -> None:
-    """Print on standard error what is done with each column that is not used as it stands."""
-    for column in getattr(cleaner, "columns_", ()):  # not fitted to sparse samples, which are used as they stand
+    """Print to standard error how each column is converted, or that it is left out."""
+    for column in getattr(cleaner, "columns_", ()):  # not fitted to sparse samples, which are used unchanged
         said = describe(column)
         if said is not None:
             typer.echo(f"{column.name}: {said}.", err=True)
 
 
 def describe(column: Column) -> str | None:
-    """Return what is done with a column, if it is not used as it stands."""
+    """Return how a column is converted, or None if it is used unchanged."""
     if column.kind in ("identifier", "text"):
         looks = "an identifier" if column.kind == "identifier" else "free text"
         return (
@@ -137,21 +139,21 @@ def describe(column: Column) -> str | None:
 
 
 def listed(names: Any, most: int = 12) -> str:
-    """List names for a sentence, the first of them if there are many."""
+    """Join names for a message; only the first ones if there are many."""
     names = list(names)
     shown = ", ".join(names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
 def refuse_measurements(data: Dataset, file: Path, trusted: bool) -> None:
-    """Leave with a sentence if the target looks like measurements, unless the user says that it holds classes."""
+    """Exit with a message if the target looks like measurements, unless --classes is set."""
     from fuselearn.datasets.targets import doubt_classes
 
     doubt = None if trusted or data.task == "multilabel" else doubt_classes(data.y)
     if doubt is not None:
         leave(
-            f"The target {data.y.name!r} of {file} {doubt}. Methods of this program predict classes. If each value is "
-            "one, say so with --classes; otherwise group the values, or name another target.",
+            f"The target {data.y.name!r} of {file} {doubt}. fuselearn predicts classes. If each value is a "
+            "class, pass --classes; otherwise group the values or choose another target.",
             WRONG_USE,
         )
 

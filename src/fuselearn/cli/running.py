@@ -1,4 +1,4 @@
-"""Run a suite with a bar, print its table, and write its files."""
+"""Run a suite with a progress bar, print its table, and write its files."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class Place:
 
     @property
     def report(self) -> Path:
-        """The page."""
+        """The HTML report."""
         return self.folder / "report.html"
 
     @property
     def summary(self) -> Path:
-        """The means as CSV; the costs are beside it as JSON."""
+        """The means as CSV; the costs are stored next to it as JSON."""
         return self.folder / "summary.csv"
 
 
@@ -67,7 +67,7 @@ def run(
     force: bool = False,
     metric: str = "macro_f1",
 ) -> None:
-    """Run what is missing of a suite, then print and write what it says.
+    """Run the missing tasks of a suite, then print and write the results.
 
     Parameters
     ----------
@@ -76,19 +76,19 @@ def run(
     place : Place
         Where the files go.
     command : str
-        What the user typed, to name it in the report and after Ctrl-C.
+        The command line, named in the report and after Ctrl-C.
     jobs : int
-        Processes; -1 for one per processor.
+        Number of processes; -1 uses all processors.
     backend, scheduler : str, optional
         As for `fuselearn.lab.running.runner.run_suite`.
     fresh : bool, default=False
-        Whether results of an earlier run are thrown away.
+        Whether results of an earlier run are discarded.
     inputs : iterable of Path
-        Files of the user that are read, and so never written to.
+        The user's files that are read, and so never overwritten.
     force : bool, default=False
         Whether files of other kinds in the folder may be replaced.
     metric : str, default="macro_f1"
-        A key of `fuselearn.lab.running.scoring.SCORES`, to print beside macro F1.
+        A key of `fuselearn.lab.running.scoring.SCORES`, to print besides macro F1.
     """
     from fuselearn.lab.reporting.report import collect, render
     from fuselearn.lab.reproduction.homer import folds_path
@@ -96,7 +96,7 @@ def run(
     from fuselearn.lab.running.store import ResultStore, StoreError
     from fuselearn.lab.statistics.summary import write_summary
 
-    resume = f"Finished results are kept in {place.store}; go on with: {command}"
+    resume = f"Finished results are kept in {place.store}; resume with: {command}"
     with sentences(resume):
         for output in run_outputs(place, multilabel=suite.task == "multilabel"):
             check_output(output, inputs, force=force)
@@ -108,7 +108,7 @@ def run(
             try:
                 outcome = run_suite(suite, store, n_jobs=jobs, backend=backend, scheduler=scheduler)
             except StoreError as error:
-                leave(f"{error} The option --fresh throws the old results away.", WRONG_USE)
+                leave(f"{error} Use --fresh to discard the old results.", WRONG_USE)
             except ValueError as error:
                 if scheduler is None:
                     raise
@@ -117,7 +117,7 @@ def run(
                 typer.echo(f"{method} did not run: it needs the package {package}.", err=True)
             material = collect(store, suite=suite, command=command)
             write_summary(material.summary, place.summary)
-            if suite.task == "multilabel":  # its page tests methods over folds
+            if suite.task == "multilabel":  # its report compares methods over folds
                 folds = material.results[["dataset", "method", "repeat", "fold", "macro_f1"]]
                 folds.round({"macro_f1": 6}).to_csv(folds_path(place.summary), index=False, lineterminator="\n")
         place.summary.with_suffix(".json").write_text(_costs(material), encoding="utf-8")
@@ -129,7 +129,7 @@ def run(
 
 
 def forget(path: Path) -> None:
-    """Delete a results store, and never a file that is none."""
+    """Delete a results store, but no other file."""
     from fuselearn.lab.running.store import ResultStore
 
     if path.exists():
@@ -139,7 +139,7 @@ def forget(path: Path) -> None:
 
 
 def is_finished(path: Path, suite: str) -> bool:
-    """Whether a store holds every result of a suite."""
+    """Return whether a store holds every result of a suite."""
     from fuselearn.lab.running.store import ResultStore
     from fuselearn.lab.statistics.summary import totals
 
@@ -153,7 +153,7 @@ def is_finished(path: Path, suite: str) -> bool:
 
 
 def wide_console() -> Console:
-    """Return a console as wide as the terminal, or wide enough for any table in a pipe."""
+    """Return a console as wide as the terminal; in a pipe, wide enough for any table."""
     from rich.console import Console
 
     console = Console()
@@ -161,7 +161,7 @@ def wide_console() -> Console:
 
 
 def print_scores(material: Material, metric: str = "macro_f1") -> None:
-    """Print the mean macro F1 of every dataset and noise, with ranks, and their averages, then the answer."""
+    """Print mean macro F1 and ranks for every dataset and noise level, their averages, and the conclusion."""
     from fuselearn.lab.reporting.text import answer
 
     summary, findings = material.summary, material.findings
@@ -179,7 +179,7 @@ def print_scores(material: Material, metric: str = "macro_f1") -> None:
 
 
 def _methods_table(summary: pd.DataFrame, methods: list[str], metric: str) -> Table:
-    """Lay out one dataset with a line per method, so that any number of them fits a terminal."""
+    """Return the table of one dataset, with one line per method so that any number of them fits a terminal."""
     from rich.markup import escape
     from rich.table import Table
 
@@ -199,7 +199,7 @@ def _methods_table(summary: pd.DataFrame, methods: list[str], metric: str) -> Ta
 
 
 def _datasets_table(summary: pd.DataFrame, methods: list[str], findings: Findings) -> Table:
-    """Lay out several datasets with a line for each, and one for the average ranks at each level of noise."""
+    """Return the table of several datasets, with one line each and one for the average ranks at each noise level."""
     from rich.markup import escape
     from rich.table import Table
 
@@ -227,7 +227,7 @@ def _datasets_table(summary: pd.DataFrame, methods: list[str], findings: Finding
 
 
 def _ranked(scores: pd.Series, *, lower_is_better: bool = False) -> list[str]:
-    """Write scores with their ranks, the best in bold."""
+    """Format scores with their ranks, the best in bold."""
     from fuselearn.lab.reporting.findings import DIGITS
 
     scores = scores.round(DIGITS)
@@ -243,7 +243,7 @@ def _score(score: float, rank: str, *, best: bool) -> str:
 
 
 def _costs(material: Material) -> str:
-    """Write what a run cost and with which versions, for the page about the reproduction."""
+    """Write the costs and package versions of a run, for the page about the reproduction."""
     from fuselearn.lab.running.store import PACKAGES
 
     results = material.results

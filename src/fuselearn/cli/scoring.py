@@ -1,4 +1,4 @@
-"""How well predictions agree with the truth, counted block by block, and how that is printed."""
+"""Score predictions against the truth block by block, and print the scores."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typer
 __all__ = ["ClassTally", "LabelTally", "make_tally", "say_scores"]
 
 MOST_CLASSES = 12
-"""A confusion table of more classes is not printed."""
+"""Largest number of classes for which the confusion table is printed."""
 
 
 class ClassTally:
@@ -33,7 +33,7 @@ class ClassTally:
         self.n_unknown = 0
 
     def add(self, truth: Any, predicted: Any) -> None:
-        """Count the samples of a block; those without a known class are counted apart."""
+        """Count the samples of a block; those of unknown class are counted separately."""
         rows, columns = self._places(truth), self._places(predicted)
         known = rows >= 0
         self.n_unknown += int((~known).sum())
@@ -63,7 +63,7 @@ class ClassTally:
         return int(self.table.sum())
 
     def describe(self) -> dict[str, Any]:
-        """Return the scores and the confusion table as JSON can hold them."""
+        """Return the scores and the confusion table in JSON-compatible types."""
         return {"samples": self.n_samples, **self.scores(), "classes": self.names, "confusion": self.table.tolist()}
 
     def show(self, *, err: bool = False) -> None:
@@ -81,7 +81,7 @@ class ClassTally:
 
 
 class LabelTally:
-    """Right and wrong labels of a multi-label classifier.
+    """Correct and wrong labels of a multi-label classifier.
 
     Parameters
     ----------
@@ -112,11 +112,11 @@ class LabelTally:
         }
 
     def describe(self) -> dict[str, Any]:
-        """Return the scores as JSON can hold them."""
+        """Return the scores in JSON-compatible types."""
         return {"samples": self.n_samples, **self.scores()}
 
     def show(self, *, err: bool = False) -> None:
-        """Print the most frequent labels with how often each occurs, is predicted, and is predicted rightly."""
+        """Print the most frequent labels: how often each occurs, is predicted, and is predicted correctly."""
         width = max(len(name) for name in self.names)
         typer.echo(f"{'label'.ljust(width)}     true  predicted  right", err=err)
         for place in np.argsort(-self._actual, kind="stable")[:MOST_CLASSES]:
@@ -125,7 +125,7 @@ class LabelTally:
 
 
 def make_tally(model: Any) -> ClassTally | LabelTally:
-    """Make the tally that suits a fitted model."""
+    """Return the tally for a fitted model."""
     from fuselearn.io.header import find_predictor
 
     predictor = find_predictor(model)
@@ -136,7 +136,7 @@ def make_tally(model: Any) -> ClassTally | LabelTally:
 
 
 def say_scores(tally: ClassTally | LabelTally, about: str, *, err: bool = False) -> None:
-    """Print the scores in a sentence, and the table."""
+    """Print the scores in one line, and the table."""
     words = {"macro_f1": "macro F1", "micro_f1": "micro F1"}
     said = (f"{words.get(name, name.replace('_', ' '))} {value:.3f}" for name, value in tally.scores().items())
     typer.echo(f"{about}: {', '.join(said)}.", err=err)

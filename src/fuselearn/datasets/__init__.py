@@ -1,10 +1,10 @@
-"""Datasets: by name, from the user's own files, made from bundled data, and made noisy.
+"""Load datasets by name, read tables from files, generate multi-label data, and add label noise.
 
-- `load` finds one of the papers' datasets by name; `available` and `registry` list them.
-- `read_table` reads a CSV, Parquet or ARFF file of one's own.
-- `TableCleaner` makes feature values of raw columns, dates and text among them; `SparseColumns` of sparse ones.
-- `TableStream` reads new rows of such a file block by block.
-- `make_digit_pairs` makes a real multi-label dataset without a download.
+- `load` loads one of the papers' datasets by name; `available` and `registry` list them.
+- `read_table` reads your own CSV, Parquet or ARFF file.
+- `TableCleaner` turns raw columns, including dates and text, into features; `SparseColumns` names sparse features.
+- `TableStream` reads new samples from such a file block by block.
+- `make_digit_pairs` generates a multi-label dataset from real images, without a download.
 - `corrupt_labels` adds an exact amount of label noise.
 """
 
@@ -47,7 +47,7 @@ _TRANSFORMERS = {"SparseColumns": "sparse_columns", "TableCleaner": "cleaning"}
 
 
 def __getattr__(name: str) -> Any:
-    """Import the transformers when they are asked for: a list of datasets should not wait for scikit-learn."""
+    """Import the transformers on first access, so that listing datasets does not wait for scikit-learn."""
     if name in _TRANSFORMERS:
         return getattr(import_module(f"{__name__}.{_TRANSFORMERS[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

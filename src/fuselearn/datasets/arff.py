@@ -1,7 +1,7 @@
-"""A reader of ARFF files, dense and sparse, and of the label files that go with them.
+"""Read dense and sparse ARFF files, and their label files.
 
-ARFF is the format of Weka, and with additions of the multi-label tools Mulan and MEKA. Mulan names
-the labels in an XML file beside the ARFF file; MEKA writes ``-C n`` into the relation's name: the
+ARFF is the format of Weka and, with additions, of the multi-label tools Mulan and MEKA. Mulan lists
+the labels in an XML file next to the ARFF file; MEKA writes ``-C n`` into the name of the relation: the
 first n attributes are labels, or the last n if n is negative.
 """
 
@@ -46,17 +46,17 @@ class _Attribute:
 
     @property
     def sparse_default(self) -> str:
-        """What a sparse row means by leaving the attribute out."""
+        """The value of the attribute in a sparse row that omits it."""
         return {"nominal": self.values[0] if self.values else "", "string": ""}.get(self.kind, "0")
 
     @property
     def is_number(self) -> bool:
-        """Whether a matrix can hold the attribute; Mulan declares binary features as nominal ones."""
+        """Whether the attribute is numeric, or a binary feature that Mulan declares as nominal."""
         return self.kind in ("numeric", "integer") or self.values == ("0", "1")
 
 
 class ArffTable:
-    """The content of an ARFF file, from which frames and sparse matrices of chosen attributes are made.
+    """The content of an ARFF file, as frames or sparse matrices of selected attributes.
 
     Attributes
     ----------
@@ -65,9 +65,9 @@ class ArffTable:
     columns : list of str
         The names of the attributes.
     n_rows : int
-        How many samples there are.
+        Number of samples.
     is_sparse : bool
-        Whether all samples are written as pairs of an index and a value.
+        Whether all samples are written as pairs of index and value.
     """
 
     def __init__(self, path: Path, relation: str, attributes: list[_Attribute], rows: list[Row], lines: list[int]):
@@ -83,18 +83,18 @@ class ArffTable:
         self._entries = _Entries(rows, len(attributes)) if self.is_sparse else None
 
     def frame(self, names: Sequence[str] | None = None) -> pd.DataFrame:
-        """Return attributes, by default all, as numbers, categories with the declared values, or text."""
+        """Return attributes, all by default, as numbers, categories with the declared values, or text."""
         import pandas as pd
 
         columns = {name: self._column(name) for name in (self.columns if names is None else names)}
         return pd.DataFrame(columns, index=pd.RangeIndex(self.n_rows))
 
     def fits_matrix(self, names: Sequence[str]) -> bool:
-        """Whether samples are sparse and the named attributes are numbers, or 0 and 1."""
+        """Return whether samples are sparse and the named attributes are numbers, or 0 and 1."""
         return self.is_sparse and all(self._attributes[name].is_number for name in names)
 
     def matrix(self, names: Sequence[str]) -> sparse.csr_array:
-        """Return attributes of sparse samples as a sparse matrix; `fits_matrix` says whether they can be."""
+        """Return attributes of sparse samples as a sparse matrix, where `fits_matrix` allows it."""
         from scipy import sparse
 
         assert self._entries is not None
@@ -143,7 +143,7 @@ class ArffTable:
             )
 
     def _to_numbers(self, names: Any, cells: list[Cell], rows: Places) -> npt.NDArray[np.float64]:
-        """Return cells as numbers; `names` and `rows` say where each stands."""
+        """Return cells as numbers; `names` and `rows` locate each cell for error messages."""
         try:
             return np.array([np.nan if cell is None else float(cell) for cell in cells], dtype=np.float64)
         except ValueError as error:
@@ -157,7 +157,7 @@ class ArffTable:
 
 
 class _Entries:
-    """The pairs of an index and a value in sparse samples, by index."""
+    """The pairs of index and value in sparse samples, by index."""
 
     def __init__(self, rows: list[Any], n_columns: int) -> None:
         lengths = [len(row) for row in rows]
@@ -169,9 +169,9 @@ class _Entries:
         self._starts = np.searchsorted(columns[order], np.arange(n_columns + 1)).tolist()
 
     def gather(self, places: Sequence[int]) -> tuple[npt.NDArray[np.intp], list[Cell], npt.NDArray[np.intp]]:
-        """Return the samples that have a value for attributes, one attribute after the other, and the values.
+        """Return the samples with a value for each attribute, attribute by attribute, and the values.
 
-        The third array has the place of the first value of each attribute, and of the end.
+        The third array holds the position of the first value of each attribute, and the end.
         """
         spans = [slice(self._starts[place], self._starts[place + 1]) for place in places]
         rows = np.concatenate([self._rows[span] for span in spans])
@@ -183,7 +183,7 @@ def read_arff(path: Path, encoding: str = "utf-8") -> ArffTable:
     r"""Read an ARFF file, gzipped or not.
 
     Numeric attributes become numbers, nominal ones categories with the declared values, ``?`` a
-    missing value. In a sparse row, an attribute that is left out is 0, or has its first value.
+    missing value. In a sparse row, an omitted attribute is 0, or its first value.
 
     Examples
     --------
@@ -223,7 +223,7 @@ def meka_label_count(relation: str) -> int | None:
 
 
 def read_mulan_labels(path: Path) -> list[str]:
-    """Read the names of the labels from Mulan's XML file; nested labels count like the others."""
+    """Read the names of the labels from Mulan's XML file; nested labels are ordinary labels."""
     try:
         root = ElementTree.parse(path).getroot()
     except ElementTree.ParseError as error:
@@ -235,7 +235,7 @@ def read_mulan_labels(path: Path) -> list[str]:
 
 
 def _numbered_lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
-    """Yield the lines that say something, without comments, with their numbers."""
+    """Yield the lines that are neither empty nor comments, with their numbers."""
     opener = gzip.open if path.suffix == ".gz" else open
     with opener(path, "rt", encoding=encoding) as file:
         for number, line in enumerate(file, start=1):
@@ -246,7 +246,7 @@ def _numbered_lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
 
 
 def _cut_comment(text: str) -> str:
-    """Cut the line at the first per cent sign outside quotes."""
+    """Cut the line at the first percent sign outside quotes."""
     for token in _TOKEN.finditer(text):
         if token.group() == "%":
             return text[: token.start()].strip()
@@ -268,7 +268,7 @@ def _read_header(lines: Iterable[tuple[int, str]], path: Path) -> tuple[str, lis
             attributes[attribute.name] = attribute
         elif keyword == "@data":
             if not attributes:
-                raise DatasetError(f"{where} starts the data, but no @attribute came before.")
+                raise DatasetError(f"{where} starts the data, but no @attribute precedes it.")
             return relation, list(attributes.values())
         else:
             raise DatasetError(f"{where} is neither @relation, @attribute nor @data: {text[:60]!r}.")
@@ -291,7 +291,7 @@ def _read_attribute(text: str, where: str) -> _Attribute:
     if kind in ("numeric", "real", "integer", "string"):
         return _Attribute(name, {"real": "numeric"}.get(kind, kind))
     raise DatasetError(
-        f"{where} gives {name!r} the type {kind!r}; only numeric, string and nominal attributes can be read."
+        f"{where} declares {name!r} as {kind!r}; only numeric, string and nominal attributes can be read."
     )
 
 
@@ -314,7 +314,7 @@ def _read_sparse_row(text: str, n_attributes: int, where: str) -> dict[int, Cell
         if index >= n_attributes:
             raise DatasetError(f"{where} uses the index {index}; the last attribute is {n_attributes - 1}.")
         if index in row:
-            raise DatasetError(f"{where} gives the index {index} twice.")
+            raise DatasetError(f"{where} uses the index {index} twice.")
         row[index] = value
     return row
 

@@ -1,4 +1,4 @@
-"""A transformer that makes feature values of a table's raw columns, and does the same to new samples."""
+"""A transformer that turns the raw columns of a table into features."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _TRUTH = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
 
 
 class TableCleaner(TransformerMixin, BaseEstimator):
-    """Turn the raw columns of a frame into numbers and categories, and leave out those that are no features.
+    """Turn the raw columns of a DataFrame into numbers and categories, and drop those that are not features.
 
     Dates become days since 1970-01-01, Boolean values 0 and 1. A column of numbers or dates with a few words in it,
-    such as "unknown", is read as numbers or dates with these missing. Identifiers and free text, whose values are
-    nearly all different, are left out. All other text becomes categories. What was decided about a column in ``fit`` is
-    done to it in ``transform``, so that a pipeline takes new samples in the form in which they come.
+    such as "unknown", is read as numbers or dates, with the words as missing values. Identifiers and free text, whose
+    values are nearly all different, are dropped. All other text becomes categories. ``transform`` applies what ``fit``
+    has decided, so that a pipeline accepts raw new samples.
 
     Parameters
     ----------
     drop : sequence of str, default=()
         Columns to leave out.
     only : sequence of str, optional
-        The only columns to use, whatever they look like; by default all.
+        The only columns to use, whatever they look like; all by default.
     keep : sequence of str, default=()
         Columns to use even if they look like identifiers or free text.
 
@@ -46,13 +46,13 @@ class TableCleaner(TransformerMixin, BaseEstimator):
     columns_ : list of Column
         What each column holds.
     feature_names_in_ : ndarray of str
-        The columns that are used. The others need not be there in new samples.
+        The columns that are used. New samples need no others.
     n_features_in_ : int
-        Their number.
+        Number of columns that are used.
 
     See Also
     --------
-    fuselearn.datasets.read_table : Read a table from a file, with such a cleaner.
+    fuselearn.datasets.read_table : Read a table from a file, cleaning it if asked to.
 
     Examples
     --------
@@ -83,27 +83,28 @@ class TableCleaner(TransformerMixin, BaseEstimator):
         self.keep = keep
 
     def choose(self, names: Sequence[str], where: str = "The table") -> list[str]:
-        """Return the names that `drop` and `only` leave, and refuse those that are no columns."""
+        """Return the columns left by `drop` and `only`; refuse unknown names."""
         for purpose, chosen in (("leave out", self.drop), ("use", self.only or ()), ("keep", self.keep)):
-            require_columns(names, chosen, f"{where}, besides what is to be predicted,", purpose)
+            require_columns(names, chosen, f"{where}, apart from the target,", purpose)
         left = [name for name in names if name not in self.drop and (self.only is None or name in self.only)]
         if not left:
             raise DatasetError(f"{where} has no features left: none of {name_columns(names)} may be used.")
         return left
 
     def fit(self, X: Any, y: Any = None) -> TableCleaner:
-        """Decide about each column.
+        """Learn how to convert each column.
 
         Parameters
         ----------
         X : DataFrame
-            Of pandas, polars or another library that narwhals knows.
+            A frame of pandas, polars or another library that narwhals supports.
         y : None
-            Not used.
+            Ignored.
 
         Returns
         -------
         self : TableCleaner
+            Fitted transformer.
         """
         frame = _as_pandas(X)
         chosen = set(self.choose(list(frame.columns)))
@@ -115,7 +116,7 @@ class TableCleaner(TransformerMixin, BaseEstimator):
         used = [column.name for column in self.columns_ if column.is_feature]
         if not used:
             raise DatasetError(
-                f"No column looks like a feature: {name_columns(chosen)} hold identifiers or free text. Name those to "
+                f"No column looks like a feature: {name_columns(chosen)} hold identifiers or free text. List those to "
                 "keep."
             )
         self.feature_names_in_ = np.array(used, dtype=object)
@@ -123,22 +124,22 @@ class TableCleaner(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> pd.DataFrame:
-        """Make feature values of the columns.
+        """Convert the columns to features.
 
         Parameters
         ----------
         X : DataFrame
-            With the columns that are used, in any order and among others.
+            It must have the columns that are used, in any order; others are ignored.
 
         Returns
         -------
         DataFrame
-            Of numbers and categories.
+            Numbers and categories.
 
         Raises
         ------
         DatasetError
-            If a column is missing, or has cells that are not what they were in ``fit``.
+            If a column is missing, or holds values of another kind than in ``fit``.
         """
         import pandas as pd
 
@@ -156,7 +157,7 @@ class TableCleaner(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         input_features : None
-            Not used.
+            Ignored.
 
         Returns
         -------
@@ -167,7 +168,7 @@ class TableCleaner(TransformerMixin, BaseEstimator):
 
     @property
     def is_idle(self) -> bool:
-        """Whether all columns are used as they stand, so that a model does without the cleaner."""
+        """Whether all columns are used unchanged, so that a model needs no cleaner."""
         return all(column.is_plain for column in self.columns_)
 
     def describe_columns(self) -> list[dict[str, Any]]:
@@ -191,7 +192,7 @@ class TableCleaner(TransformerMixin, BaseEstimator):
 
 
 def first_step(model: Any) -> Any:
-    """Return the first step of a pipeline, or None if a model is none."""
+    """Return the first step of a pipeline, or None for other models."""
     steps = getattr(model, "steps", None)
     return steps[0][1] if steps else None
 
@@ -207,7 +208,7 @@ def _as_pandas(X: Any) -> pd.DataFrame:
         return frame
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
-        raise TypeError(f"X must be a data frame, whose columns have names; got {type(X).__name__}.")
+        raise TypeError(f"X must be a DataFrame; got {type(X).__name__}.")
     return pd.DataFrame(frame.to_dict(as_series=False))
 
 
@@ -227,7 +228,7 @@ def _clean(cells: pd.Series, column: Column) -> pd.Series:
 
 
 def _parse(cells: pd.Series, column: Column) -> pd.Series:
-    """Make numbers of cells that are none yet, and refuse those that are no numbers."""
+    """Convert cells to numbers, and refuse those that cannot be converted."""
     text = cells.astype("object").where(cells.notna(), None).map(_to_text, na_action="ignore")
     if column.kind == "boolean":
         numbers = text.str.casefold().map(_TRUTH).astype("float64")
@@ -247,7 +248,7 @@ def _parse(cells: pd.Series, column: Column) -> pd.Series:
 
 
 def _to_text(cell: Hashable) -> str:
-    # A missing value beside whole numbers makes floats of them.
+    # A missing value turns integers into floats.
     return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell).strip()
 
 
@@ -263,7 +264,7 @@ def _to_dates(cells: pd.Series) -> pd.Series:
     try:
         return pd.to_datetime(cells, utc=True)
     except (TypeError, ValueError) as error:
-        raise DatasetError(f"Column {cells.name!r} holds cells that are no dates: {error}.") from error
+        raise DatasetError(f"Column {cells.name!r} holds values that are not dates: {error}.") from error
 
 
 def _to_categories(cells: pd.Series, as_text: bool) -> pd.Series:

@@ -1,4 +1,4 @@
-"""What every loader returns, and the error that every loader raises."""
+"""The dataset that every loader returns, and the error that it raises."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ if TYPE_CHECKING:
 
 
 class DatasetError(ValueError):
-    """A dataset or table cannot be used; the message is a sentence for the user."""
+    """Raised if a dataset or table cannot be used."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
-    """A table of features with its classes or labels.
+    """Features with their classes or labels.
 
-    It unpacks into the pair that estimators want: ``X, y = load("iris")``.
+    It unpacks into the arguments of ``fit``: ``X, y = load("iris")``.
 
     Parameters
     ----------
     X : DataFrame or sparse array
-        The features. Columns that are not numeric have pandas' category dtype.
+        The features. Those that are not numeric have pandas' category dtype.
     y : Series or DataFrame
         Multi-class: a Series of class names. Multi-label: a DataFrame with one column of 0 and 1
         per label.
     name : str
-        The name that `load` knows, or the stem of the file.
+        The name for `load`, or the stem of the file.
     description : str
-        What the table is about, in a sentence or two.
+        The topic of the data, in a sentence or two.
     source : str
         Where this copy came from.
     feature_names : sequence of str, optional
@@ -55,7 +55,7 @@ class Dataset:
     feature_names: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        """Take the names of a frame."""
+        """Take the feature names of a DataFrame."""
         if not self.is_sparse:
             object.__setattr__(self, "feature_names", [str(name) for name in self.X.columns])
 
@@ -65,7 +65,7 @@ class Dataset:
         return not hasattr(self.X, "columns")
 
     def dense(self) -> Dataset:
-        """Return the same dataset with a frame for X, whatever that takes."""
+        """Return the same dataset with a DataFrame for X, however large it becomes."""
         if not self.is_sparse:
             return self
         import pandas as pd
@@ -79,7 +79,7 @@ class Dataset:
 
     @property
     def n_classes(self) -> int:
-        """How many classes, or how many labels, there are."""
+        """Number of classes, or of labels."""
         return int(self.y.shape[1] if self.y.ndim == 2 else self.y.nunique())
 
     def __iter__(self) -> Iterator[pd.DataFrame | pd.Series | sparse.csr_array]:
@@ -88,7 +88,9 @@ class Dataset:
         yield self.y
 
     def __repr__(self) -> str:
-        """Name, size and source in one line."""
+        """Return name, size and source in one line."""
         rows, features = self.X.shape
         kind = "labels" if self.task == "multilabel" else "classes"
-        return f"Dataset({self.name!r}: {rows} rows, {features} features, {self.n_classes} {kind}, from {self.source})"
+        return (
+            f"Dataset({self.name!r}: {rows} samples, {features} features, {self.n_classes} {kind}, from {self.source})"
+        )

@@ -1,4 +1,4 @@
-"""The text of CSV and TSV files: separators, encodings, decimal marks, and the names in the first line."""
+"""Read CSV and TSV files: separators, encodings, decimal marks, and the header."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
 
 UNNAMED = "Unnamed: 0"
-"""What pandas calls the first column if it has no name, as in a frame that was written with its index."""
+"""Pandas' name for a first column without a name, as in a DataFrame written with its index."""
 
 _MARKS = ",;\t|"
 
 
 @dataclass(frozen=True)
 class TextFormat:
-    """How the text of a table is read.
+    """The format of a text file that holds a table.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class TextFormat:
         The separator of a CSV file. By default the comma, semicolon, tab or bar that cuts the first two lines into the
         most cells, and a tab for TSV.
     encoding : str, default="utf-8"
-        Of CSV, TSV and ARFF files.
+        Encoding of CSV, TSV and ARFF files.
     decimal : str, default="."
         The decimal mark in CSV and TSV files.
     missing : sequence of str
@@ -48,11 +48,11 @@ class TextFormat:
     missing: Sequence[str] = MISSING
 
     def __post_init__(self) -> None:
-        """Refuse values that no file can be read with."""
+        """Validate the values."""
         try:
             codecs.lookup(self.encoding)
         except LookupError as error:
-            raise DatasetError(f"There is no encoding called {self.encoding!r}.") from error
+            raise DatasetError(f"Unknown encoding {self.encoding!r}.") from error
         if self.sep is not None and len(self.sep) != 1:
             raise DatasetError(f"The separator must be a single character, such as ';' or a tab; got {self.sep!r}.")
         if len(self.decimal) != 1:
@@ -61,14 +61,14 @@ class TextFormat:
             raise DatasetError(f"The separator and the decimal mark must differ; both are {self.sep!r}.")
 
     def options(self, path: Path, separator: str | None = None) -> dict[str, Any]:
-        """Return the options by which pandas reads a file.
+        """Return the options with which pandas reads a file.
 
         Parameters
         ----------
         path : Path
-            The separator is found from its first lines.
+            The separator is detected in its first lines.
         separator : str, optional
-            What separates cells by the file's ending, if that settles it.
+            The separator that the file extension implies, if any.
         """
         return {
             "sep": self.sep or separator or find_separator(path, self),
@@ -83,7 +83,7 @@ class TextFormat:
 
 
 def find_separator(path: Path, form: TextFormat) -> str:
-    r"""Find the mark that cuts the first line of a CSV file into most cells, and the second one into as many.
+    r"""Return the separator that splits the first two lines of a CSV file into the most, and equally many, cells.
 
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp(), "prices.csv")
@@ -103,7 +103,7 @@ def _count_cells(path: Path, mark: str, encoding: str) -> int:
             first = next(lines, [])
             second = next(lines, first)
     except (csv.Error, UnicodeDecodeError, OSError, EOFError):
-        return 0  # pandas reads the file next, and says what is wrong
+        return 0  # pandas reads the file next and reports what is wrong
     return len(first) if len(second) == len(first) else 0
 
 
@@ -116,7 +116,7 @@ def _open(path: Path, encoding: str) -> IO[str]:
 
 
 def read_names(path: Path, options: dict[str, Any]) -> list[str]:
-    """Read the names in the first line of a file, and refuse names that do not tell columns apart."""
+    """Read the column names in the first line of a file; refuse missing and repeated names."""
     import pandas as pd
 
     # Two lines, since pandas would take surplus cells of the second one for an index.
@@ -131,7 +131,7 @@ def read_names(path: Path, options: dict[str, Any]) -> list[str]:
 
 
 def read_delimited(path: Path, options: dict[str, Any]) -> pd.DataFrame:
-    """Read a whole file; cells are numbers where all of a column are, else text."""
+    """Read a whole file; a column whose cells are all numbers is numeric, any other is text."""
     import pandas as pd
 
     names = read_names(path, options)
@@ -144,7 +144,7 @@ def read_delimited(path: Path, options: dict[str, Any]) -> pd.DataFrame:
 
 
 def use_points(frame: pd.DataFrame, decimal: str) -> pd.DataFrame:
-    r"""Write decimals with points in columns that stayed text, because not all of their cells are numbers.
+    r"""Replace decimal commas in columns that stayed text because not all of their cells are numbers.
 
     >>> import pandas as pd
     >>> use_points(pd.DataFrame({"size": ["1,5", "unknown", "2"]}), ",")["size"].tolist()

@@ -1,4 +1,4 @@
-"""A multi-label dataset that needs no download: pictures of two digits."""
+"""A multi-label dataset that needs no download: images of two digits."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ def make_digit_pairs(
     *,
     random_state: int | np.random.Generator | np.random.RandomState | None = None,
 ) -> Dataset:
-    """Draw pictures that show two handwritten digits each; the labels are the digits present.
+    """Generate images that show two handwritten digits each; the labels are the digits present.
 
-    The digits are scikit-learn's: 1797 real scans of 8 by 8 pixels. Both of a pair are drawn
+    The digits are scikit-learn's: 1797 real scans of 8 by 8 pixels. The two digits of a pair are drawn
     independently and uniformly, with replacement.
 
     Parameters
     ----------
     n_samples : int, default=1000
-        Number of pictures.
+        Number of images.
     layout : {"side_by_side", "overlaid"}, default="side_by_side"
         Two digits next to each other (8 by 16 pixels, 128 features), or one on top of the other
         (64 features, each the darker of the two pixels), which is harder.
     random_state : int, Generator, RandomState or None
-        The same number gives the same pictures.
+        Pass an int for reproducible images.
 
     Returns
     -------
     Dataset
-        `X` has a column ``pixel_r_c`` per pixel, from 0 to 16; `y` has the columns ``digit_0`` to
-        ``digit_9``. Two equal digits give one label, so a row has one label or two.
+        `X` has a feature ``pixel_r_c`` per pixel, from 0 to 16; `y` has the labels ``digit_0`` to
+        ``digit_9``. Two equal digits make one label, so a sample has one label or two.
 
     Notes
     -----
-    A scan may occur in several pictures. A random split therefore shows the same handwriting, in
-    other company, to training and test.
+    A scan may occur in several images, so a random split puts the same scans, in other pairs, into
+    training and test sets.
 
     Examples
     --------

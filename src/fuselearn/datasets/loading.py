@@ -1,7 +1,7 @@
-"""Loading a dataset by name, from the first place that has it.
+"""Load a dataset by name from the first source that has it.
 
-The places, in order: the folders that the environment variable ``FUSELEARN_DATA`` names, what
-scikit-learn bundles, the cache (``FUSELEARN_CACHE``, or ``~/.cache/fuselearn``), OpenML.
+The sources, in order: the folders in the environment variable ``FUSELEARN_DATA``, the datasets
+bundled with scikit-learn, the cache (``FUSELEARN_CACHE``, or ``~/.cache/fuselearn``), OpenML.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Listing(NamedTuple):
-    """One line of `available`: a dataset and where it would come from now."""
+    """One entry of `available`: a dataset and where it would be loaded from."""
 
     name: str
     task: str
@@ -37,15 +37,15 @@ class Listing(NamedTuple):
 
 
 def load(name: str, *, download: bool = True) -> Dataset:
-    """Load one of the papers' datasets, or one that scikit-learn bundles.
+    """Load one of the papers' datasets, or one bundled with scikit-learn.
 
     Parameters
     ----------
     name : str
-        A name of `registry`. Names are unique: the multi-class table of flags is ``"flags"``, the
+        A name in `registry`. Names are unique: the multi-class dataset of flags is ``"flags"``, the
         multi-label one is ``"flags_ml"``.
     download : bool, default=True
-        Whether OpenML may be asked when no local place has the dataset. What was fetched is kept
+        Whether to download the dataset from OpenML if no local source has it. Downloads are kept
         in the cache.
 
     Returns
@@ -56,12 +56,12 @@ def load(name: str, *, download: bool = True) -> Dataset:
     Raises
     ------
     DatasetError
-        If the name is unknown, no place has the dataset, or the table that was found does not
-        have the size that the registry states.
+        If the name is unknown, no source has the dataset, or the dataset found does not have the
+        size stated in the registry.
 
     Notes
     -----
-    ``FUSELEARN_DATA`` names folders, separated as in ``PATH``. A folder holds files such as
+    ``FUSELEARN_DATA`` lists folders, separated as in ``PATH``. A folder holds files such as
     ``multiclass/sonar.csv.gz`` and ``multilabel/yeast.csv.gz``, or the files without sub-folders;
     the last column is ``class``, or the label columns have names that start with ``label:``.
 
@@ -94,7 +94,7 @@ def load(name: str, *, download: bool = True) -> Dataset:
 
 
 def available(task: str | None = None) -> list[Listing]:
-    """List the datasets and where each would come from now, without loading any.
+    """List the datasets and where each would be loaded from, without loading any.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def available(task: str | None = None) -> list[Listing]:
     -------
     list of Listing
         `source` is a file, ``"scikit-learn"``, an OpenML copy, or why there is none; `offline`
-        tells whether the dataset loads without a network.
+        is whether the dataset loads without a network.
 
     Examples
     --------
@@ -143,8 +143,7 @@ def _lookup(name: str) -> DatasetInfo:
     near = difflib.get_close_matches(spelling, known, n=3, cutoff=0.5)
     hint = f"Did you mean {' or '.join(map(repr, near))}? " if near else ""
     raise DatasetError(
-        f"There is no dataset named {name!r}. {hint}"
-        "registry() has all names; read_table(path) reads a file of your own."
+        f"Unknown dataset {name!r}. {hint}registry() lists all names; read_table(path) reads your own file."
     )
 
 
@@ -153,7 +152,7 @@ def _folders() -> list[Path]:
     folders = [Path(part).expanduser() for part in named.split(os.pathsep) if part]
     for folder in folders:
         if not folder.is_dir():
-            raise DatasetError(f"FUSELEARN_DATA names {folder}, which is not a folder.")
+            raise DatasetError(f"FUSELEARN_DATA lists {folder}, which is not a folder.")
     return folders
 
 
@@ -186,19 +185,19 @@ def _bundled(name: str) -> tuple[pd.DataFrame, pd.Series | pd.DataFrame]:
 
 
 def _dataset(info: DatasetInfo, X: pd.DataFrame, y: pd.Series | pd.DataFrame, source: str) -> Dataset:
-    """Make the result, unless the table is not the one that the registry describes."""
+    """Return the dataset, or refuse one that differs from the registry's description."""
     dataset = Dataset(X, y, info.name, info.description, source)
     if dataset.task != info.task:
-        raise DatasetError(f"{source} is a {dataset.task} table, but {info.name!r} is a {info.task} dataset.")
+        raise DatasetError(f"{source} is a {dataset.task} dataset, but {info.name!r} is a {info.task} dataset.")
     kind = "labels" if info.task == "multilabel" else "classes"
-    expected = {"rows": info.rows, "features": info.features, kind: info.classes}
-    found = {"rows": X.shape[0], "features": X.shape[1], kind: dataset.n_classes}
+    expected = {"samples": info.rows, "features": info.features, kind: info.classes}
+    found = {"samples": X.shape[0], "features": X.shape[1], kind: dataset.n_classes}
     if info.positives is not None:
         expected["label assignments"] = info.positives
         found["label assignments"] = int(y.to_numpy().sum())
     if found != expected:
         raise DatasetError(
-            f"The table from {source} is not {info.name!r}: it has {_size(found)} where the "
+            f"The data from {source} is not {info.name!r}: it has {_size(found)}, but the "
             f"registry expects {_size(expected)}." + (f" {info.difference}" if info.difference else "")
         )
     return dataset
@@ -213,7 +212,7 @@ def _keep(path: Path, dataset: Dataset) -> None:
         write_stored(path, dataset.X, dataset.y)
     except OSError as error:
         warnings.warn(
-            f"{dataset.name!r} was fetched but could not be kept in the cache: {error}",
+            f"{dataset.name!r} was downloaded but could not be written to the cache: {error}",
             stacklevel=3,
         )
 
@@ -225,25 +224,23 @@ def _why_not_openml(info: DatasetInfo) -> str:
 
 
 def _nowhere(info: DatasetInfo, fetching: str = "") -> str:
-    """Return a sentence that names the places searched and what the user can do."""
+    """Return a message with the sources searched and what the user can do."""
     folders = os.environ.get("FUSELEARN_DATA", "")
-    looked = (
-        f"the folders of FUSELEARN_DATA ({folders}) do not hold it" if folders else "FUSELEARN_DATA names no folder"
-    )
+    looked = f"the folders of FUSELEARN_DATA ({folders}) do not hold it" if folders else "FUSELEARN_DATA is not set"
     if fetching:
         last = fetching
     elif info.openml is None:
         last = _why_not_openml(info)
     else:
-        last = f"{info.openml} was not asked because download=False"
+        last = f"{info.openml} was not downloaded because download=False"
     last_column = "label columns named 'label:...'" if info.task == "multilabel" else "'class' last"
     remedy = (
-        f"Put {info.stems[0]}.csv.gz ({info.features} features, {last_column}) into "
+        f"Put {info.stems[0]}.csv.gz ({info.features} features, {last_column}) into the subfolder "
         f"{info.task}/ of a folder and set FUSELEARN_DATA to that folder"
     )
     if info.openml is not None:
-        remedy += ", or load it once with a network: the cache keeps it"
+        remedy += ", or load it once with a network connection: the cache keeps it"
     return (
-        f"{info.name!r} is not at hand: {looked}, the cache has no {_cache_file(info)}, and "
+        f"{info.name!r} is not available: {looked}, the cache has no {_cache_file(info)}, and "
         f"{last.rstrip('.')}. {remedy}."
     )

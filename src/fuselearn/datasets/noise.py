@@ -1,8 +1,8 @@
-"""Label noise: changing an exact number of classes or labels at random.
+"""Add label noise: change an exact number of classes or labels at random.
 
 Experiments on noisy labels need the same noise for every method and a known amount of it. So the
-number of changed labels is not itself random: it is the fraction of the rows, rounded to the
-nearest number, halves to the even one.
+number of changed labels is not itself random: it is the fraction of the samples, rounded to the
+nearest integer, halves to the even one.
 """
 
 from __future__ import annotations
@@ -30,29 +30,29 @@ def corrupt_labels(
 ) -> Labels:
     """Change the class of a fraction of the samples, or flip a fraction of the labels.
 
-    Exactly ``round(n * fraction)`` rows are drawn without replacement (halves round to the even
+    Exactly ``round(n * fraction)`` samples are drawn without replacement (halves round to the even
     number), and each of them gets a class other than its own.
 
     Parameters
     ----------
     y : list, tuple, array, Series or DataFrame
-        One class per row; or a 2-D table of 0 and 1, one column per label, of which that fraction
-        of the cells is flipped. It is not changed.
+        One class per sample; or a 2-D table of 0 and 1 with one column per label, in which that
+        fraction of the entries is flipped. It is not modified.
     fraction : float
         Between 0 and 1.
     kind : {"uniform", "pair", "class-conditional"}, default="uniform"
         How the wrong class is chosen. ``"uniform"``: any other class present, all equally likely.
         ``"pair"``: the next class in sorted order, the first one after the last. (A pandas
         categorical has the order of its categories.) ``"class-conditional"``: by `transition`.
-        A multi-label `y` only knows ``"uniform"``.
+        A multi-label `y` supports ``"uniform"`` only.
     transition : array of shape (n_classes, n_classes), optional
         For ``"class-conditional"``: row c holds the probabilities with which class c is observed
-        as each class, in the order of ``"pair"``; rows sum to 1. A row of class c is drawn with a
+        as each class, in the order of ``"pair"``; rows sum to 1. A sample of class c is drawn with a
         probability proportional to 1 - transition[c, c], and its new class follows the rest of
         that row of the matrix. None draws each row of the matrix from the flat Dirichlet
         distribution, with `random_state`.
     random_state : int, Generator, RandomState or None
-        The same number gives the same result, whatever the container of `y`.
+        Pass an int for reproducible noise, whatever the container of `y`.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def corrupt_labels(
     if kind not in KINDS:
         raise ValueError(f"kind must be one of {', '.join(map(repr, KINDS))}, not {kind!r}.")
     if not 0 <= fraction <= 1:
-        raise ValueError(f"fraction must lie between 0 and 1, not {show(fraction)}.")
+        raise ValueError(f"fraction must be between 0 and 1, not {show(fraction)}.")
     if transition is not None and kind != "class-conditional":
         raise ValueError("transition is only used with kind='class-conditional'.")
     if hasattr(y, "tocsr"):
@@ -87,7 +87,7 @@ def corrupt_labels(
     rng = make_generator(random_state)
     if _is_two_dimensional(y):
         if kind != "uniform":
-            raise ValueError(f"kind={kind!r} needs one class per row; a multi-label y is flipped.")
+            raise ValueError(f"kind={kind!r} needs one class per sample; use kind='uniform' for a multi-label y.")
         return _flip_cells(y, fraction, rng)
     classes, codes = _encode(y)
     count = round(len(codes) * fraction)
@@ -100,7 +100,7 @@ def corrupt_labels(
         rows, new = _draw_conditional(codes, count, matrix, rng)
     else:
         rows = rng.choice(len(codes), count, replace=False)
-        # A step of 1 to c-1 around the circle of classes never comes back to the start.
+        # A step of 1 to c-1 around the circle of classes never returns to the start.
         step = 1 if kind == "pair" else rng.integers(1, len(classes), size=count)
         new = (codes[rows] + step) % len(classes)
     return _replaced(y, rows, classes[new])
@@ -115,12 +115,12 @@ def _draw_conditional(
     chance = rates[codes]
     if np.count_nonzero(chance) < count:
         raise ValueError(
-            f"{count} rows should change, but transition lets only {np.count_nonzero(chance)} rows leave their class."
+            f"{count} samples should change, but transition lets only {np.count_nonzero(chance)} leave their class."
         )
     rows = rng.choice(len(codes), count, replace=False, p=chance / chance.sum())
     old = codes[rows]
     ends = np.cumsum(leaving[old], axis=1)
-    # Scaling by the last end, not dividing by it, keeps rounding from an impossible class.
+    # Scaling by the last cumulative sum, instead of dividing by it, keeps rounding from choosing an impossible class.
     points = rng.random(count) * ends[:, -1]
     return rows, (points[:, None] >= ends).sum(axis=1)
 
@@ -135,7 +135,7 @@ def _transition(transition: Any, n_classes: int, rng: np.random.Generator) -> np
             f"in y, not {matrix.shape}."
         )
     if not (np.isfinite(matrix).all() and (matrix >= 0).all()):
-        raise ValueError("transition must hold probabilities, which are not negative.")
+        raise ValueError("transition must hold probabilities; negative entries are not allowed.")
     if not np.allclose(matrix.sum(axis=1), 1.0):
         worst = int(np.argmax(np.abs(matrix.sum(axis=1) - 1.0)))
         raise ValueError(f"Each row of transition must sum to 1; row {worst} sums to {matrix[worst].sum():g}.")
@@ -159,7 +159,7 @@ def _is_pandas(y: Any) -> bool:
 
 
 def _encode(y: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the classes present, in order, and each row's number among them."""
+    """Return the classes present, in order, and the class number of each sample."""
     if _is_pandas(y):
         if y.isna().any():
             raise ValueError("y has missing values.")
@@ -180,7 +180,7 @@ def _encode(y: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _replaced(y: Any, rows: np.ndarray, values: np.ndarray) -> Any:
-    """Return a copy of `y` with other values in some rows."""
+    """Return a copy of `y` with other values for some samples."""
     if _is_pandas(y):
         copy = y.copy()
         if len(rows):

@@ -1,4 +1,4 @@
-"""Fetching a registered dataset from OpenML and bringing it to the registry's form.
+"""Download a registered dataset from OpenML and convert it to the registry's form.
 
 OpenML's copies are tables as their donors left them: row names among the features, numbers declared
 as nominal, labels written TRUE and FALSE. The steps here undo that, dataset by dataset; whether the
@@ -33,7 +33,7 @@ class FetchError(DatasetError):
 
 
 def fetch(info: DatasetInfo) -> tuple[pd.DataFrame, pd.Series | pd.DataFrame]:
-    """Fetch the copy that the registry names and adapt it."""
+    """Download the copy named in the registry and convert it."""
     from http.client import HTTPException
 
     from sklearn.datasets import fetch_openml
@@ -50,15 +50,15 @@ def fetch(info: DatasetInfo) -> tuple[pd.DataFrame, pd.Series | pd.DataFrame]:
         )
     except (OSError, ValueError, HTTPException) as error:
         reason = str(error) or type(error).__name__
-        raise FetchError(f"{info.openml} could not be fetched: {reason}") from error
+        raise FetchError(f"{info.openml} could not be downloaded: {reason}") from error
     found = bunch.details["name"]
     if found.lower() != info.openml.name.lower():
-        raise FetchError(f"{info.openml} turned out to be a dataset called {show(found)}.")
+        raise FetchError(f"{info.openml} is a dataset called {show(found)}.")
     return adapt(info, bunch.data, bunch.target)
 
 
 def adapt(info: DatasetInfo, X: pd.DataFrame, y: Any) -> tuple[pd.DataFrame, Any]:
-    """Bring a table of OpenML to the form of the registry."""
+    """Convert a table from OpenML to the form of the registry."""
     where = str(info.openml)
     X = X.drop(columns=_ROW_NAMES.get(info.name, ""), errors="ignore").reset_index(drop=True)
     X = _number_nominals(tidy_features(X, where), keep=_CATEGORICAL.get(info.name, ()))
@@ -74,7 +74,7 @@ def adapt(info: DatasetInfo, X: pd.DataFrame, y: Any) -> tuple[pd.DataFrame, Any
 
 
 def _number_nominals(X: pd.DataFrame, keep: tuple[str, ...]) -> pd.DataFrame:
-    """Make numbers of nominal columns that hold numbers, and c1, c2 of unordered codes."""
+    """Convert nominal columns that hold numbers to numbers, and unordered codes to c1, c2."""
     import pandas as pd
     from pandas.api.types import is_numeric_dtype
 
@@ -83,7 +83,7 @@ def _number_nominals(X: pd.DataFrame, keep: tuple[str, ...]) -> pd.DataFrame:
         if isinstance(column.dtype, pd.CategoricalDtype):
             column = _as_numbers(column.cat.remove_unused_categories())
         if name in keep and is_numeric_dtype(column.dtype):
-            # The letter keeps the codes text when the table is stored and read again.
+            # With the letter, the codes remain text when the table is stored and read again.
             column = column.map("c{:.0f}".format, na_action="ignore").astype("category")
         columns[name] = column
     return pd.DataFrame(columns)
@@ -109,7 +109,7 @@ def _drop_incomplete_rows(X: pd.DataFrame, y: pd.Series) -> Pair:
 
 
 def _join_two_spellings(X: pd.DataFrame, y: pd.Series) -> Pair:
-    """Join the two smallest of five classes: 'very_low' (24 rows) and 'Very Low' (26)."""
+    """Join the two smallest of five classes: 'very_low' (24 samples) and 'Very Low' (26)."""
     sizes = y.value_counts()
     if len(sizes) != 5:
         return X, y

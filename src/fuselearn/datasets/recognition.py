@@ -1,7 +1,7 @@
-"""What a column holds: numbers, dates, categories, identifiers or free text.
+"""Recognise what a column holds: numbers, dates, categories, identifiers or free text.
 
 Files say little about their columns. A number column with the word "unknown" in it is text to every reader, and so are
-dates; a customer number is a number. Here the cells decide, by rules that are few enough to be told to the user.
+dates; a customer number is a number. Here the cells decide, by a few rules that can be explained to the user.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 __all__ = ["LEFT_OUT", "Column", "parse_dates", "parse_numbers", "recognise"]
 
 LEFT_OUT = ("identifier", "text", "dropped")
-"""The kinds of columns that are no features."""
+"""The kinds of columns that are not features."""
 
 LEAST_DISTINCT = 20
-"""A column with fewer different values is taken for categories, whatever they are."""
+"""A column with fewer different values is categorical, whatever they are."""
 
 WORD_SHARE = 0.5
 MOST_WORDS = 5
-"""At most this share of the cells, and this many different ones, may be words in a column of numbers or dates."""
+"""Largest fraction of words, and number of different words, in a column of numbers or dates."""
 
 WORDS_FOR_MISSING = frozenset(
     [
@@ -58,25 +58,25 @@ _NAME_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 @dataclass(frozen=True)
 class Column:
-    """What a column holds, and how its cells become feature values.
+    """The kind of a column, and how its cells become feature values.
 
     Parameters
     ----------
     name : str
     kind : {"number", "category", "boolean", "date", "identifier", "text", "dropped"}
-        The last three are no features.
+        The last three are not features.
     as_text : bool, default=False
-        Whether values have to be made of other ones: numbers and dates of text, text of category numbers.
+        Whether cells have to be converted: text to numbers or dates, category numbers to text.
     format : str, default=""
-        Of dates that are text.
+        Format of dates that are text.
     words : tuple of str, default=()
         Cells that are read as missing numbers or dates.
     example : str, default=""
         A cell.
     n_values : int, default=0
-        How many different values text, categories and identifiers have.
+        Number of different values of text, categories and identifiers.
     n_cells : int, default=0
-        In how many samples text and identifiers have a value.
+        Number of samples in which text and identifiers have a value.
     """
 
     name: str
@@ -90,17 +90,17 @@ class Column:
 
     @property
     def is_feature(self) -> bool:
-        """Whether the column takes part."""
+        """Whether the column is a feature."""
         return self.kind not in LEFT_OUT
 
     @property
     def is_plain(self) -> bool:
-        """Whether the column is used as it stands in the file."""
+        """Whether the column is used unchanged."""
         return self.kind in ("number", "category") and not self.as_text
 
 
 def recognise(column: pd.Series, *, keep: bool = False) -> Column:
-    """Find out what a column holds.
+    """Recognise what a column holds.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def recognise(column: pd.Series, *, keep: bool = False) -> Column:
     Raises
     ------
     DatasetError
-        If its cells are no feature values at all, or numbers with commas, which may mean two things.
+        If its cells cannot be feature values, or are numbers with commas, which are ambiguous.
 
     Examples
     --------
@@ -180,14 +180,14 @@ def _recognise_text(cells: pd.Series, name: str, keep: bool) -> Column:
 
 
 def parse_numbers(cells: pd.Series) -> pd.Series:
-    """Parse text as numbers; NaN for what is none."""
+    """Parse text as numbers; NaN for other text."""
     import pandas as pd
 
     return pd.to_numeric(cells, errors="coerce").astype("float64")
 
 
 def parse_dates(cells: pd.Series, form: str) -> pd.Series:
-    """Parse text as days since 1970-01-01, in UTC where there is a time zone; NaN for what is no such date.
+    """Parse text as days since 1970-01-01, in UTC where there is a time zone; NaN for other text.
 
     Times without a day become parts of a day.
     """
@@ -205,9 +205,9 @@ def to_days(dates: pd.Series) -> pd.Series:
 
 
 def _shape(form: str) -> re.Pattern[str]:
-    """Return what cells of a date format look like, which is faster to look for than to parse."""
+    """Return a pattern for cells of a date format, which is faster to match than to parse."""
     if form == "ISO8601":
-        return re.compile(r"\d{4}-\d{1,2}\b.*")  # pandas would take years alone, too
+        return re.compile(r"\d{4}-\d{1,2}\b.*")  # pandas would accept a year alone, too
     return re.compile(re.sub("%[A-Za-z]", lambda code: _DATE_PARTS.get(code.group(), r"\d{1,2}"), re.escape(form)))
 
 
@@ -223,7 +223,7 @@ def _parse_dates(cells: pd.Series, form: str) -> pd.Series:
 
 
 def _find_date_format(cells: pd.Series, values: pd.Series) -> str | None:
-    """Find the format by which most of the cells are dates, if the others are a few words."""
+    """Return the format in which most of the cells are dates, if the others are a few words."""
     found, best = None, 0
     first = values.iloc[: MOST_WORDS + 1].tolist()
     for form, shape in _SHAPES.items():
@@ -241,8 +241,8 @@ def _words_among(
 ) -> tuple[str, ...] | None:
     """List the words in a column of numbers or dates, or return None if it is not one.
 
-    Words that stand for a missing value do not matter if there are `least` parsed values beside them; other words have
-    to be few, among at least `many` parsed values.
+    Words that stand for a missing value are accepted if there are at least `least` parsed values; other words must be
+    few, among at least `many` parsed values.
     """
     words = tuple(sorted(values[parsed.isna()]))
     n_parsed = parsed.nunique()
@@ -260,12 +260,12 @@ def _refuse_commas(name: str, values: pd.Series) -> None:
     if len(with_comma) and n_numbers >= (1 - WORD_SHARE) * len(values):
         raise DatasetError(
             f"Column {name!r} holds numbers with commas, such as {with_comma.iloc[0]!r}. If the comma is the decimal "
-            "mark, pass decimal=',' (--decimal , on the command line); else drop the column, or take the commas out."
+            "mark, pass decimal=',' (--decimal , on the command line); otherwise drop the column or remove the commas."
         )
 
 
 def _is_number_of_sample(column: pd.Series) -> bool:
-    """Return whether whole numbers only number the samples: their column is called so, and they hardly repeat."""
+    """Return whether integers only identify the samples: the column name says so, and they hardly repeat."""
     parts = [part.lower() for part in _NAME_PARTS.findall(str(column.name))]
     is_id, is_row = (any(name.fullmatch(part) for part in parts[:1] + parts[-1:]) for name in (_ID_NAME, _ROW_NAME))
     if not (is_id or is_row):

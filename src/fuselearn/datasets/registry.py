@@ -1,6 +1,6 @@
-"""What is known about each dataset of the two papers.
+"""The datasets of the two papers.
 
-The sizes are those of the tables that `load` returns. Where they differ from the table printed in
+The sizes are those of the datasets that `load` returns. Where they differ from the sizes printed in
 the paper, `difference` says how and why. Paper ``"kfhe"`` is Pakrashi and Mac Namee (2019), *Kalman
 Filter-based Heuristic Ensemble*; ``"kfhe-homer"`` is their multi-label sequel.
 """
@@ -17,7 +17,7 @@ from typing import Any
 class OpenMLCopy:
     """A copy of a dataset on OpenML.
 
-    The number identifies it for ever; name and version are what OpenML's pages show. A version of
+    The number identifies it permanently; OpenML's pages show its name and version. A version of
     None means that only the number is known.
     """
 
@@ -26,7 +26,7 @@ class OpenMLCopy:
     version: int | None = None
 
     def __str__(self) -> str:
-        """Name, version and number as a reader would look them up."""
+        """Return name, version and number."""
         version = "" if self.version is None else f" version {self.version}"
         return f"OpenML {self.name}{version} (number {self.data_id})"
 
@@ -40,17 +40,17 @@ class DatasetInfo:
     name : str
         The name for `load`.
     task : {"multiclass", "multilabel"}
-        Whether a row has one class or a set of labels.
+        Whether a sample has one class or a set of labels.
     rows, features, classes : int
-        The size of the table; `classes` counts the labels of a multi-label table.
+        Number of samples, of features, and of classes or labels.
     description : str
-        What it is about and where it comes from.
+        Its topic and origin.
     paper : {"kfhe", "kfhe-homer"} or None
         The paper whose experiments use it.
     difference : str
-        How the table differs from what the paper prints, or how the paper's was inferred.
+        How the data differs from what the paper prints, or how the paper's was inferred.
     openml : OpenMLCopy or None
-        The copy that `load` fetches; None where no copy is known.
+        The copy that `load` downloads; None if no copy is known.
     no_openml : str
         Why there is none, as the end of a sentence.
     bundled : bool
@@ -58,10 +58,10 @@ class DatasetInfo:
     file : str
         The stem of its file in a data folder, where that is not the name.
     positives : int or None
-        Multi-label: how many ones the label columns hold in all. It tells apart tables of one
+        Multi-label: total number of ones in the labels. It distinguishes datasets of the same
         size with different labels.
     unavailable : str
-        Why nobody can load it, if so.
+        Why it cannot be loaded, if so.
     """
 
     name: str
@@ -81,7 +81,7 @@ class DatasetInfo:
 
     @property
     def stems(self) -> tuple[str, ...]:
-        """Stems of file names to look for in the sub-folder of the task."""
+        """Stems of file names to search for in the subfolder of the task."""
         return (self.file, self.name) if self.file else (self.name,)
 
 
@@ -110,7 +110,7 @@ _MULTICLASS = (
     _kfhe(
         "glass", 214, 9, 6,
         "Kinds of glass by refraction and chemical contents (UCI Glass Identification).",
-        difference="The row number is no feature; class 4 of UCI's list never occurs.",
+        difference="The row number is not a feature; class 4 of UCI's list never occurs.",
         openml=OpenMLCopy(41, "glass", 1),
     ),
     _kfhe(
@@ -143,8 +143,8 @@ _MULTICLASS = (
     _kfhe(
         "breastcancer", 699, 9, 2,
         "Benign or malignant tumours by nine cell scores (UCI Breast Cancer Wisconsin, original). "
-        "Not scikit-learn's breast_cancer, which has 569 rows and 30 features.",
-        difference="The patient number is dropped; the 16 rows with a missing cell are kept.",
+        "Not scikit-learn's breast_cancer, which has 569 samples and 30 features.",
+        difference="The patient number is dropped; the 16 samples with a missing value are kept.",
         openml=OpenMLCopy(15, "breast-w", 1),
     ),
     _kfhe(
@@ -160,7 +160,7 @@ _MULTICLASS = (
     _kfhe(
         "ilpd", 579, 10, 2,
         "Liver patients of Andhra Pradesh by blood tests (UCI Indian Liver Patient Dataset).",
-        difference="UCI has 583 rows; the 4 with a missing albumin/globulin ratio are dropped. "
+        difference="UCI has 583 samples; the 4 with a missing albumin/globulin ratio are dropped. "
         "A copy whose missing ratios were filled in cannot be cut back and is refused.",
         openml=OpenMLCopy(1480, "ilpd", 1),
     ),
@@ -201,13 +201,13 @@ _MULTICLASS = (
         "flags", 194, 28, 8,
         "Religion of countries by their flags (UCI Flags). The multi-label table is 'flags_ml'.",
         difference="The paper's 29 features must count the country's name, which identifies the "
-        "row and is dropped; landmass, zone and language are categories.",
+        "sample and is dropped; landmass, zone and language are categories.",
         openml=OpenMLCopy(285, "flags", 1),
     ),
     _kfhe(
         "physio", 464, 36, 3,
-        "A table of the paper whose origin it does not tell.",
-        unavailable="its origin is unknown and no public table of 464 rows, 36 features and "
+        "A dataset of the paper, which does not state its origin.",
+        unavailable="its origin is unknown and no public dataset of 464 samples, 36 features and "
         "3 classes was found",
     ),
     DatasetInfo(
@@ -259,7 +259,7 @@ _MULTILABEL = (
         "birds", 322, 260, 20, 484,
         "Bird species heard in ten-second recordings (train part of Mulan's birds).",
         difference="The paper's table is inferred: the train part with a 20th label 'none' for the "
-        "143 rows without a label reproduces all its label statistics.",
+        "143 samples without a label reproduces all its label statistics.",
         openml=OpenMLCopy(40588, "birds"),
     ),
     _homer(
@@ -271,7 +271,7 @@ _MULTILABEL = (
     _homer(
         "genbase", 662, 1185, 27, 829,
         "Functional families of proteins by their motifs (Mulan's genbase).",
-        difference="The paper's 1186 features count the protein's name, which identifies the row "
+        difference="The paper's 1186 features count the protein's name, which identifies the sample "
         "and is dropped.",
         openml=OpenMLCopy(40591, "genbase"),
     ),
@@ -282,7 +282,7 @@ _MULTILABEL = (
     _homer(
         "llog", 1460, 1004, 75, 1723,
         "Topics of articles in the Language Log (MEKA's LLOG, mldr's langlog). "
-        "207 rows have no label.",
+        "207 samples have no label.",
         openml=OpenMLCopy(40593, "langLog"),
     ),
     DatasetInfo(
@@ -297,7 +297,7 @@ _REGISTRY: Mapping[str, DatasetInfo] = MappingProxyType({info.name: info for inf
 
 
 def registry() -> Mapping[str, DatasetInfo]:
-    """Return everything that is known about the named datasets.
+    """Return the registry of datasets.
 
     Returns
     -------

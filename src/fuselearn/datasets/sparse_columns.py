@@ -1,4 +1,4 @@
-"""A transformer that gives a sparse matrix the names of its columns, which the matrix itself cannot hold."""
+"""A transformer that selects named features and returns them as a sparse matrix."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ __all__ = ["SparseColumns"]
 
 
 class SparseColumns(TransformerMixin, BaseEstimator):
-    """Make a sparse matrix of named columns of numbers.
+    """Select named numeric features and return them as a sparse matrix.
 
     As the first step of a pipeline, it lets a model that was trained on a sparse matrix find its features by name in
-    frames and files.
+    DataFrames and files.
 
     Parameters
     ----------
@@ -33,9 +33,9 @@ class SparseColumns(TransformerMixin, BaseEstimator):
     Attributes
     ----------
     feature_names_in_ : ndarray of str
-        The same.
+        The names of the features.
     n_features_in_ : int
-        Their number.
+        Number of features.
 
     Examples
     --------
@@ -60,13 +60,13 @@ class SparseColumns(TransformerMixin, BaseEstimator):
         return len(self.names)
 
     def fit(self, X: Any, y: Any = None) -> SparseColumns:
-        """Return the transformer as it is: there is nothing to learn.
+        """Do nothing; there is nothing to learn.
 
         Parameters
         ----------
         X : {sparse matrix, DataFrame}
         y : None
-            Not used.
+            Ignored.
 
         Returns
         -------
@@ -80,7 +80,8 @@ class SparseColumns(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : {sparse matrix, array-like, DataFrame}
-            A frame has the columns in any order and among others; anything else, these columns in this order.
+            A DataFrame may have the features in any order and among others; anything else must have exactly these
+            features in this order.
 
         Returns
         -------
@@ -104,7 +105,7 @@ class SparseColumns(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         input_features : None
-            Not used.
+            Ignored.
 
         Returns
         -------

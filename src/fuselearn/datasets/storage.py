@@ -23,9 +23,9 @@ SUFFIXES = (".csv.gz", ".csv")
 
 
 def exact_floats() -> dict[str, str]:
-    """Return the option that makes pandas read back each float that it wrote.
+    """Return the option with which pandas reads back exactly the floats that it wrote.
 
-    From pandas 3.1 on that is what it does anyway, and the option is deprecated.
+    From pandas 3.1 on, this is the default and the option is deprecated.
     """
     import pandas as pd
 
@@ -58,7 +58,7 @@ def read_stored(path: Path) -> tuple[pd.DataFrame, pd.Series | pd.DataFrame]:
 
 
 def write_stored(path: Path, X: pd.DataFrame, y: pd.Series | pd.DataFrame) -> None:
-    """Write one file so that a reader sees all of it or nothing."""
+    """Write one file atomically."""
     if y.ndim == 2:
         frame = X.join(y.add_prefix(LABEL_PREFIX))
     else:

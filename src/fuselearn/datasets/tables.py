@@ -1,4 +1,4 @@
-"""Reading the user's own table: CSV, Parquet or ARFF, multi-class or multi-label."""
+"""Read the user's own table from CSV, Parquet or ARFF, multi-class or multi-label."""
 
 from __future__ import annotations
 
@@ -55,26 +55,26 @@ def read_table(
     Parameters
     ----------
     path : str or path
-        A ``.csv``, ``.tsv``, ``.parquet`` or ``.arff`` file; CSV, TSV and ARFF also gzipped, with
-        ``.gz`` behind. The first line of a CSV file holds the names of the columns.
+        A ``.csv``, ``.tsv``, ``.parquet`` or ``.arff`` file; CSV, TSV and ARFF also gzipped
+        (``.gz``). The first line of a CSV file holds the names of the columns.
     target : str, optional
-        The column of classes.
+        The column with the classes.
     labels : optional
-        The columns of labels of a multi-label table, in one of four forms: a list of names; a
-        prefix that all of them share, and which is cut off; a number n for the first n columns,
+        The label columns of a multi-label table, in one of four forms: a list of names; a
+        common prefix, which is removed; a number n for the first n columns,
         negative for the last n; or Mulan's XML file (a path that ends with ``.xml``).
     sep : str, optional
-        What separates the cells of a CSV file. By default the comma, semicolon, tab or bar that cuts the first lines
-        into the most cells, and a tab for TSV.
+        Separator of a CSV file. By default the comma, semicolon, tab or bar that splits the first lines into the most
+        cells, and a tab for TSV.
     missing : sequence of str
         The cells of a CSV file that are read as missing. "None" is not among them by default,
         since it is often the name of a category.
     encoding : str, default="utf-8"
-        Of CSV and ARFF files.
+        Encoding of CSV and ARFF files.
     decimal : str, default="."
         The decimal mark in CSV files.
     cleaner : TableCleaner, optional
-        What decides about each feature; it is fitted. By default, numeric columns stay numbers and all others become
+        Transformer for the features, which is fitted. By default, numeric columns stay numbers and all others become
         categories.
 
     Returns
@@ -85,9 +85,9 @@ def read_table(
 
     Notes
     -----
-    Without `target` and `labels`, the file must say itself what to predict. The first that applies
-    is used: MEKA's ``-C n`` in the relation of an ARFF file; an XML file of Mulan beside the ARFF
-    file, with the same stem; columns whose names start with ``label:``; a column ``class``.
+    Without `target` and `labels`, the file itself must define the target. The first of these is used:
+    MEKA's ``-C n`` in the relation of an ARFF file; Mulan's XML file next to the ARFF file, with the
+    same stem; columns whose names start with ``label:``; a column ``class``.
 
     Examples
     --------
@@ -102,10 +102,10 @@ def read_table(
     require("Reading a table", "pandas", "pyarrow")
     path = Path(path)
     if target is not None and labels is not None:
-        raise DatasetError("Name either a target (one class per row) or labels, not both.")
+        raise DatasetError("Pass either target (one class per sample) or labels, not both.")
     table = read_whole(path, TextFormat(sep, encoding, decimal, missing))
     if table.n_rows == 0:
-        raise DatasetError(f"{path} has column names but no rows.")
+        raise DatasetError(f"{path} has column names but no samples.")
     where, name = str(path), path.name.split(".")[0]
     found = None if target is not None else _find_labels(table, labels, path)
     if found is not None:
@@ -114,8 +114,8 @@ def read_table(
         y = y.rename(columns=lambda column: str(column).removeprefix(found.prefix))
     elif target is None and CLASS_COLUMN not in table.columns:
         raise DatasetError(
-            f"{path} does not say what to predict: name the target, a column with one class per row, or the columns "
-            f"of several labels. The columns are {name_columns(table.columns)}."
+            f"{path} does not define a target: name the target, a column with one class per sample, or the label "
+            f"columns. The columns are {name_columns(table.columns)}."
         )
     else:
         found = _Labels([CLASS_COLUMN if target is None else target])
@@ -141,7 +141,7 @@ def _read_features(
 
 
 class FrameTable(NamedTuple):
-    """A table that is read as a frame."""
+    """A table that is read as a DataFrame."""
 
     content: pd.DataFrame
 
@@ -152,7 +152,7 @@ class FrameTable(NamedTuple):
 
     @property
     def n_rows(self) -> int:
-        """How many samples there are."""
+        """Number of samples."""
         return len(self.content)
 
     def frame(self, names: Sequence[str]) -> pd.DataFrame:
@@ -161,7 +161,7 @@ class FrameTable(NamedTuple):
 
 
 def read_whole(path: Path, form: TextFormat) -> FrameTable | ArffTable:
-    """Read all columns of a file, whatever they mean."""
+    """Read all columns of a file, whatever their role."""
     if not path.is_file():
         raise FileNotFoundError(f"There is no file {path}.")
     kind = file_kind(path)
@@ -180,13 +180,13 @@ def file_kind(path: Path) -> str:
     kind = {".pq": ".parquet"}.get(kind, kind)
     if kind not in (*SEPARATORS, ".arff", ".parquet"):
         raise DatasetError(
-            f"{path} has an unknown ending; .csv, .tsv and .arff (each also with .gz) and .parquet can be read."
+            f"{path} has an unknown extension; .csv, .tsv and .arff (each also with .gz) and .parquet can be read."
         )
     return kind
 
 
 def csv_options(path: Path, form: TextFormat) -> dict[str, Any]:
-    """Return the options by which pandas reads a CSV or TSV file."""
+    """Return the options with which pandas reads a CSV or TSV file."""
     return form.options(path, SEPARATORS[file_kind(path)])
 
 
@@ -205,7 +205,7 @@ def read_columns(path: Path, form: TextFormat) -> list[str]:
 
 @contextmanager
 def reading_errors(path: Path, form: TextFormat) -> Iterator[None]:
-    """Turn what a reader raises about a file into a sentence."""
+    """Turn the errors of a reader into messages for the user."""
     import pandas as pd
 
     try:
@@ -248,7 +248,7 @@ def _parquet_errors(path: Path) -> Iterator[None]:
 def _find_labels(
     table: FrameTable | ArffTable, labels: Sequence[str] | str | int | os.PathLike[str] | None, path: Path
 ) -> _Labels | None:
-    """Find the columns that are labels, from the argument or from the file itself."""
+    """Return the label columns, from the argument or from the file itself."""
     columns = table.columns
     if labels is None:
         count, xml = meka_label_count(table.relation) if isinstance(table, ArffTable) else None, mulan_file(path)
@@ -272,14 +272,14 @@ def _find_labels(
             raise DatasetError(f"No column of {path} starts with {labels!r}. The columns are {name_columns(columns)}.")
         return _Labels(found, prefix=labels)
     if not labels:
-        raise DatasetError(f"No label column was named for {path}.")
+        raise DatasetError(f"labels is empty; {path} needs at least one label column.")
     return _Labels(list(labels))
 
 
 def mulan_file(path: Path) -> Path:
-    """Return where the label file of an ARFF file would lie."""
+    """Return the path of the label file of an ARFF file."""
     stem = path.with_suffix("") if path.suffix == ".gz" else path
-    # Only an ARFF file has a label file beside it; any other XML file is a stranger.
+    # Only an ARFF file has a label file; any other XML file is unrelated.
     return stem.with_suffix(".xml") if stem.suffix.lower() == ".arff" else Path(os.devnull)
 
 

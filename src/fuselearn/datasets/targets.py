@@ -1,8 +1,8 @@
-"""Turning a raw table into features and classes, or features and labels.
+"""Split a raw table into features and classes, or features and labels.
 
-Every reader ends here, so that CSV, Parquet, ARFF and fetched tables come out alike: numeric
+Every reader ends here, so that CSV, Parquet, ARFF and downloaded tables have the same form: numeric
 features stay numbers, everything else becomes a category, classes are names, labels are 0 and 1.
-`where` is how the table is called in error sentences, usually its file.
+`where` names the table in error messages, usually by its file.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LABEL_WORDS = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1, "no":
 
 
 def name_columns(columns: Iterable[Hashable], limit: int = 8) -> str:
-    """Quote column names for a sentence, the first `limit` of them.
+    """Quote the first `limit` column names for a message.
 
     >>> name_columns(["a", "b", "c"], limit=2)
     "'a', 'b' and 1 more"
@@ -38,7 +38,7 @@ def name_columns(columns: Iterable[Hashable], limit: int = 8) -> str:
 
 
 def require_columns(columns: Iterable[Hashable], wanted: Sequence[str], where: str, purpose: str) -> None:
-    """Refuse names that the table does not have, and suggest the nearest one."""
+    """Refuse unknown columns, and suggest the nearest name."""
     columns = list(columns)
     for name in wanted:
         if name in columns:
@@ -51,23 +51,23 @@ def require_columns(columns: Iterable[Hashable], wanted: Sequence[str], where: s
 
 
 def split_classes(frame: pd.DataFrame, target: str, where: str) -> tuple[pd.DataFrame, pd.Series]:
-    """Split off one column of classes."""
+    """Split a table into features and one column of classes."""
     require_columns(frame.columns, [target], where, "use as the target")
     features = tidy_features(frame.drop(columns=[target]), where)
     return features, class_names(frame[target], where)
 
 
 def split_labels(frame: pd.DataFrame, labels: Sequence[str], where: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Split off several columns of labels."""
+    """Split a table into features and several columns of labels."""
     if not labels:
-        raise DatasetError(f"No label column was named for {where}.")
+        raise DatasetError(f"labels is empty; {where} needs at least one label column.")
     require_columns(frame.columns, labels, where, "use as the label")
     features = tidy_features(frame.drop(columns=list(labels)), where)
     return features, code_labels(frame[list(labels)], where)
 
 
 def tidy_features(frame: pd.DataFrame, where: str) -> pd.DataFrame:
-    """Make every column a plain number or a category."""
+    """Convert every column to plain numbers or categories."""
     import pandas as pd
 
     if frame.shape[1] == 0:
@@ -86,12 +86,12 @@ def _tidy_feature(column: pd.Series, where: str) -> pd.Series:
     if types.is_bool_dtype(column.dtype) and not column.isna().any():
         return column.astype("int64")
     if types.is_numeric_dtype(column.dtype):
-        # pandas' nullable numbers: plain floats can say "missing" too.
+        # pandas' nullable numbers: plain floats can be missing, too.
         whole = types.is_integer_dtype(column.dtype) and not column.isna().any()
         return column.astype("int64" if whole else "float64")
     if types.is_datetime64_any_dtype(column.dtype) or types.is_timedelta64_dtype(column.dtype):
         raise DatasetError(
-            f"Column {column.name!r} of {where} holds dates; a TableCleaner turns them into numbers. Use one, or drop "
+            f"Column {column.name!r} of {where} holds dates; convert them to numbers with a TableCleaner, or drop "
             "the column."
         )
     try:
@@ -103,7 +103,7 @@ def _tidy_feature(column: pd.Series, where: str) -> pd.Series:
 
 
 def class_names(column: pd.Series, where: str) -> pd.Series:
-    """Check a column of classes: nothing missing, no measurements."""
+    """Validate a column of classes: no missing values, no measurements."""
     import pandas as pd
 
     _refuse_missing(column, where, "target")
@@ -113,7 +113,7 @@ def class_names(column: pd.Series, where: str) -> pd.Series:
         if not np.equal(np.mod(column.to_numpy(dtype=float), 1), 0).all():
             raise DatasetError(
                 f"The target column {column.name!r} of {where} holds fractional numbers, which are "
-                "measurements and not classes; name a column of classes."
+                "measurements and not classes; choose a column of classes."
             )
         return column.astype("int64")
     return column.copy()
@@ -144,7 +144,7 @@ def doubt_classes(classes: pd.Series) -> str | None:
 
 
 def code_labels(frame: pd.DataFrame, where: str) -> pd.DataFrame:
-    """Code label columns as 0 and 1; true/false and yes/no are understood."""
+    """Encode label columns as 0 and 1; true/false and yes/no are accepted."""
     import pandas as pd
 
     coded = {name: _code_label(frame[name], where) for name in frame.columns}

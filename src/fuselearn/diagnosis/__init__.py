@@ -1,4 +1,4 @@
-"""Diagnosis: why a model errs, and which labels are doubtful."""
+"""Bias and variance of a model, and an audit of doubtful labels."""
 
 from fuselearn._extras import require
 

@@ -1,4 +1,4 @@
-"""Measure the bias and the variance of any scikit-learn model, by training it on many samples."""
+"""Measure the bias and variance of any scikit-learn model by training it on many samples."""
 
 from __future__ import annotations
 
@@ -34,34 +34,35 @@ Generator = Callable[[np.random.Generator], tuple[Any, Any]]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BiasVariance:
-    """Noise, bias and variance of a model, as means over the samples that it was judged on.
+    """Noise, bias and variance of a model, averaged over the test samples.
 
-    ``noise_effect + bias + variance_effect`` is ``expected_error``. For squared loss, effects are the noise and the
-    variance themselves, and ``bias`` is squared. For zero-one loss they are what noise and variance do to the error:
-    ``variance_effect`` is ``unbiased_variance - biased_variance``, the harm of variance where the main prediction is
-    right less its use where it is wrong.
+    ``noise_effect + bias + variance_effect`` is ``expected_error``. For squared loss, the effects are the noise and the
+    variance themselves, and ``bias`` is squared. For zero-one loss they are the contributions of noise and variance to
+    the error: ``variance_effect`` is ``unbiased_variance - biased_variance``, the harm of variance where the main
+    prediction is right, minus its benefit where it is wrong.
 
-    The squared bias of each sample is estimated without bias itself, so it falls below 0 by chance in some samples. A
-    mean that does is set to 0, as no squared bias is negative; all spread around the truth is then variance.
+    The estimate of each sample's squared bias is unbiased, so it is negative by chance for some samples. A negative
+    mean is set to 0; all spread around the truth is then variance.
 
     Attributes
     ----------
     loss : {"squared", "zero_one"}
     n_rounds : int
     knows_truth : bool
-        Whether the noise-free truth was given. If not, ``noise`` is 0 and the noise in the data is counted as bias.
+        Whether the noise-free target was given. If not, ``noise`` is 0 and the noise in the data counts as bias.
     noise, noise_effect, bias, variance, variance_effect : float
     unbiased_variance, biased_variance : float
-        The two sides of ``variance_effect``.
+        The two terms of ``variance_effect``.
     expected_error : float
     observed_error : float
         Mean loss against the observed targets. For zero-one loss it is the expected error; for squared loss it also
-        holds the correlation of noise and bias in the given samples, which is 0 on average.
+        contains the correlation of noise and bias in the given samples, which is 0 on average.
     standard_errors : dict
-        Of ``noise``, ``noise_effect``, ``bias``, ``variance``, ``variance_effect``, ``error`` and ``observed_error``.
+        Standard errors of ``noise``, ``noise_effect``, ``bias``, ``variance``, ``variance_effect``, ``error`` and
+        ``observed_error``.
     rows : DataFrame
-        The parts of each sample, and how many predictions they come from. For squared loss, single samples may have a
-        negative ``bias``.
+        The terms for each sample, and the number of predictions they are computed from. For squared loss, single
+        samples may have a negative ``bias``.
     """
 
     loss: str
@@ -80,7 +81,7 @@ class BiasVariance:
     rows: pd.DataFrame
 
     def __str__(self) -> str:
-        """Return the sum in words."""
+        """Return the decomposition as text."""
         bias = "bias^2" if self.loss == "squared" else "bias"
         terms = [f"{bias if self.knows_truth else f'{bias} and noise'} {self.bias:.4g}"]
         if self.knows_truth:
@@ -92,16 +93,16 @@ class BiasVariance:
         return f"expected {self.loss.replace('_', '-')} error {self.expected_error:.4g} = " + " + ".join(terms)
 
     def __repr__(self) -> str:
-        """Return the sum in words, without the table."""
+        """Return the decomposition as text, without the table."""
         return f"<BiasVariance: {self}>"
 
     def plot(self) -> Figure:
-        """Draw the parts and their standard errors as bars.
+        """Plot the terms and their standard errors as bars.
 
         Returns
         -------
         matplotlib.figure.Figure
-            Show it in a notebook, or write it with ``savefig``.
+            Display it in a notebook, or save it with ``savefig``.
         """
         from fuselearn.diagnosis.figures import draw_parts
 
@@ -115,9 +116,9 @@ class BiasVarianceComparison:
     Attributes
     ----------
     results : dict of BiasVariance
-        By name or number of the model.
+        Decompositions by name or number of the model.
     label : str
-        What the names or numbers are.
+        Title of the names or numbers.
     """
 
     results: dict[Any, BiasVariance]
@@ -135,12 +136,12 @@ class BiasVarianceComparison:
         return pd.DataFrame(rows, index=pd.Index(self.results, name=self.label))
 
     def plot(self) -> Figure:
-        """Draw bias, variance and error against the models.
+        """Plot bias, variance and error against the models.
 
         Returns
         -------
         matplotlib.figure.Figure
-            Show it in a notebook, or write it with ``savefig``.
+            Display it in a notebook, or save it with ``savefig``.
         """
         from fuselearn.diagnosis.figures import draw_comparison
 
@@ -161,7 +162,7 @@ def bias_variance(
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> BiasVariance:
-    """Split the expected error of a model into noise, bias and variance.
+    """Decompose the expected error of a model into noise, bias and variance.
 
     Clones of the model are trained on ``n_rounds`` samples. For squared loss, with f the truth, y = f + noise, and h
     the prediction of a model trained on a random sample,
@@ -169,34 +170,34 @@ def bias_variance(
         E (h - y)^2  =  E (y - f)^2  +  (E h - f)^2  +  E (h - E h)^2
                           noise           bias^2          variance.
 
-    For zero-one loss the parts are those of Domingos' unified decomposition, for any number of classes; see
+    For zero-one loss the terms are those of Domingos' unified decomposition, for any number of classes; see
     :func:`~fuselearn.diagnosis.decomposition.decompose_zero_one`.
 
     Parameters
     ----------
     estimator : regressor or classifier
-        Cloned for every round, with a seed of its own.
+        Cloned for every round, each clone with its own seed.
     X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
-        The data that bootstrap samples are drawn from; with a generator of samples, the samples to judge the model on.
+        The data to draw bootstrap samples from; with a callable ``sampling``, the test data.
     loss : {"auto", "squared", "zero_one"}, default="auto"
-        ``"auto"`` is zero-one loss for classifiers and squared loss for everything else.
+        ``"auto"`` is zero-one loss for classifiers and squared loss for all other estimators.
     n_rounds : int, default=100
-        Number of samples.
+        Number of training sets.
     sampling : "bootstrap" or callable, default="bootstrap"
-        ``"bootstrap"`` draws as many samples as there are, with replacement: that stands in for fresh data, but a model
-        learns less from repeated samples than from as many distinct ones. Or a function that takes a NumPy generator
-        and returns a fresh sample (X, y).
+        ``"bootstrap"`` draws as many samples as there are, with replacement. This approximates fresh data, but a model
+        learns less from repeated samples than from as many distinct ones. A callable takes a NumPy generator and
+        returns a fresh sample (X, y).
     X_test, y_test : optional
-        Samples to judge the model on. By default those of ``X`` and ``y``; with the bootstrap, each of them by the
-        models that have not seen it.
+        Test data. By default ``X`` and ``y``; with the bootstrap, each sample is then predicted only by the models that
+        have not seen it.
     y_true : array, optional
-        The targets of the judged samples without noise; for zero-one loss, the most likely class of each. Without it,
-        the noise in the data is counted as bias.
+        The targets of the test samples without noise; for zero-one loss, the most likely class of each. Without it, the
+        noise in the data counts as bias.
     random_state : int, RandomState or None, default=None
-        Seed of the samples and of the models.
+        Seed for the training sets and the models.
     n_jobs : int or None, default=None
-        Models trained at the same time. Results do not depend on it.
+        Number of models trained in parallel. Results do not depend on it.
 
     Returns
     -------
@@ -237,7 +238,7 @@ def bias_variance(
             f"sampling must be 'bootstrap' or a function that returns a sample (X, y), not {show(sampling)}."
         )
     if (X_test is None) != (y_test is None):
-        raise ValueError("X_test and y_test belong together; pass both or neither.")
+        raise ValueError("X_test and y_test must be passed together, or neither.")
 
     X, y = read_table("X", X), _read_target("y", y, count_rows(X), loss)
     out_of_bag = sampling == "bootstrap" and X_test is None
@@ -274,16 +275,16 @@ def bias_variance(
 def compare_bias_variance(
     models: Iterable[tuple[Any, BaseEstimator]], X: Any, y: Any, *, label: str = "model", **settings: Any
 ) -> BiasVarianceComparison:
-    """Measure the bias and the variance of several models on the same samples.
+    """Measure the bias and variance of several models on the same samples.
 
     Parameters
     ----------
     models : iterable of (name or number, estimator)
-        Numbers, such as depths or ensemble sizes, become a horizontal axis.
+        Numbers, such as depths or ensemble sizes, become the horizontal axis of the figure.
     X, y
         As for :func:`bias_variance`.
     label : str, default="model"
-        What the names or numbers are, for the table and the figure.
+        Title of the names or numbers in the table and the figure.
     **settings
         Passed on to :func:`bias_variance`. All models get the same samples, whether or not ``random_state`` is set.
 
@@ -320,12 +321,12 @@ def compare_bias_variance(
 def _predict_after_bootstrap(
     estimator: Any, X: Any, y: npt.NDArray[Any], judged: Any, loss: str, seed: int
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[Any]]:
-    """Train on a bootstrap sample; return the judged samples, or those left out, and their predictions."""
+    """Train on a bootstrap sample; return the test samples, or those left out, and their predictions."""
     rng = np.random.default_rng(seed)
     for _ in range(MOST_TRIES):
         counts = draw_counts(int(rng.integers(2**62)), np.ones(len(y)), len(y))
         drawn = y[counts > 0]
-        if loss == "squared" or (drawn != drawn[0]).any():  # most classifiers refuse a single class
+        if loss == "squared" or (drawn != drawn[0]).any():  # most classifiers reject a single class
             break
     model = train_clone(estimator, X, y, counts, int(rng.integers(2**31)))
     if judged is not None:

@@ -1,4 +1,4 @@
-"""Split errors into noise, bias and variance, sample by sample.
+"""Decompose errors into noise, bias and variance, sample by sample.
 
 A learner is trained on many training sets. Its predictions for one sample scatter around the *main prediction*: the
 mean for squared loss, the most frequent class for zero-one loss.
@@ -7,8 +7,8 @@ mean for squared loss, the most frequent class for zero-one loss.
     variance     mean loss of the predictions against the main prediction
     noise        loss of the observed target against the truth
 
-Squared loss adds the three up. Zero-one loss adds them up with factors (Domingos): where the main prediction is right,
-variance is harmful; where it is wrong, variance can only help, by as much as the predictions hit the truth.
+For squared loss, the error is the sum of the three. For zero-one loss, it is a weighted sum (Domingos): where the main
+prediction is right, variance is harmful; where it is wrong, variance can only help, as far as predictions are correct.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ PARTS = ("noise", "noise_effect", "bias", "variance", "variance_effect", "error"
 
 
 def decompose_squared(predictions: Floats, observed: Floats, truth: Floats) -> pd.DataFrame:
-    """Split the squared error of each sample.
+    """Decompose the squared error of each sample.
 
     With f the truth and h_1, ..., h_R the predictions for a sample,
 
         mean (h_r - f)^2 = bias + variance,        variance = sum (h_r - mean h)^2 / (R - 1),
 
-    so bias is (mean h - f)^2 less variance / R, which is what the mean of R predictions owes to chance. Both estimates
-    are without bias themselves.
+    so bias is (mean h - f)^2 minus variance / R, the variance of the mean of R predictions. Both estimates are
+    unbiased.
 
     Parameters
     ----------
@@ -84,10 +84,10 @@ def decompose_squared(predictions: Floats, observed: Floats, truth: Floats) -> p
 def decompose_zero_one(
     predictions: npt.NDArray[np.intp], observed: npt.NDArray[np.intp], truth: npt.NDArray[np.intp], n_classes: int
 ) -> pd.DataFrame:
-    """Split the zero-one error of each sample by Domingos' unified decomposition.
+    """Decompose the zero-one error of each sample by Domingos' unified decomposition.
 
-    With P(c) the share of the predictions that are class c, m the main prediction, t the observed class and f the true
-    (optimal) one,
+    With P(c) the fraction of the predictions that are class c, m the main prediction, t the observed class and f the
+    true (optimal) one,
 
         error = c1 noise + bias + c2 variance,      noise = [t != f],   bias = [m != f],   variance = 1 - P(m),
         c1 = P(f) - P(t),                           c2 = 1 if m = f, otherwise - P(f) / (1 - P(m)).
@@ -142,17 +142,17 @@ def decompose_zero_one(
 
 
 def standard_errors(whole: pd.DataFrame, without_group: list[pd.DataFrame]) -> dict[str, float]:
-    """Estimate how far the means of the parts may be off.
+    """Estimate the standard errors of the mean terms.
 
-    Two sources are added up: which training sets were drawn, by the jackknife over groups of rounds, and which samples
-    were judged, by the spread between samples. What both share is counted twice, so the estimate errs on the safe side.
+    Two variances are added: that of the training sets drawn, by the jackknife over groups of rounds, and that of the
+    test samples, by the spread between samples. Their common part is counted twice, so the estimate is conservative.
 
     Parameters
     ----------
     whole : DataFrame
-        The parts of each sample, from all rounds.
+        The terms of each sample, from all rounds.
     without_group : list of DataFrame
-        The same, each time without another group of rounds.
+        The same, each without one group of rounds.
     """
     parts = list(PARTS)
     n_rows = whole[parts].count()

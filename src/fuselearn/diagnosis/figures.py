@@ -1,4 +1,4 @@
-"""Figures of bias and variance. They belong to no window, so they leave pyplot alone."""
+"""Plot bias and variance, without pyplot and its global state."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BIAS, VARIANCE, NOISE, ERROR = "#0072b2", "#d55e00", "#666666", "#000000"
 
 
 def draw_parts(result: BiasVariance) -> Figure:
-    """Draw the parts of the error, and the error, as bars with their standard errors."""
+    """Plot the terms of the error, and the error, as bars with their standard errors."""
     require("A figure", "matplotlib")
     from matplotlib.figure import Figure
 
@@ -46,7 +46,7 @@ def draw_parts(result: BiasVariance) -> Figure:
 
 
 def draw_comparison(comparison: BiasVarianceComparison) -> Figure:
-    """Draw bias, variance and error of several models, against a number if they are named by numbers."""
+    """Plot bias, variance and error of several models, along an axis if they are named by numbers."""
     require("A figure", "matplotlib")
     from matplotlib.figure import Figure
 
@@ -89,4 +89,4 @@ def _name_bias(result: BiasVariance) -> str:
 
 
 def _name_loss(result: BiasVariance) -> str:
-    return "squared error" if result.loss == "squared" else "share of wrong predictions"
+    return "squared error" if result.loss == "squared" else "fraction of wrong predictions"

@@ -26,21 +26,21 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LabelAudit:
-    """What an audit of labels has found.
+    """The result of an audit of labels.
 
     Attributes
     ----------
     rows : DataFrame
-        All samples, the most doubtful first, by the index of ``y`` or ``X``, or by number: the ``given`` label, the
+        All samples, the most doubtful first, with the index of ``y`` or ``X``, or numbered: the ``given`` label, the
         ``suggested`` one (the most likely other label), the out-of-fold ``probability`` of the given label and
         ``suggested_probability`` of the other one, their difference ``margin``, by which samples are sorted, and
         whether the sample is a ``suspect``, one of the first ``n_wrong``. A sample that could not be judged, because
-        no other one has its label, comes last, with NaN for ``probability`` and ``margin``.
+        no other sample has its label, comes last, with NaN for ``probability`` and ``margin``.
     n_wrong : int
         Estimated number of wrong labels, rounded.
     noise_matrix : DataFrame
-        Estimated probability with which a class (row) is labelled as each class (column). It has the form of the
-        ``transition`` of :func:`~fuselearn.datasets.corrupt_labels`.
+        Estimated probability that a class (row) is labelled as each class (column), as for the ``transition`` of
+        :func:`~fuselearn.datasets.corrupt_labels`.
     probabilities : DataFrame
         Out-of-fold probability of each class, in the order of the data.
     """
@@ -52,16 +52,16 @@ class LabelAudit:
 
     @property
     def suspects(self) -> pd.DataFrame:
-        """The samples that are marked as suspects."""
+        """The suspect samples."""
         return self.rows[self.rows["suspect"]]
 
     def __str__(self) -> str:
-        """Return the estimate in words."""
+        """Return the estimate as text."""
         share = self.n_wrong / len(self.rows)
         return f"about {self.n_wrong} of {len(self.rows)} labels ({share:.1%}) are likely to be wrong"
 
     def __repr__(self) -> str:
-        """Return the estimate in words, without the tables."""
+        """Return the estimate as text, without the tables."""
         return f"<LabelAudit: {self}>"
 
 
@@ -76,37 +76,37 @@ def audit_labels(
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> LabelAudit:
-    """Rank samples by how doubtful their label is to models that have not seen them.
+    """Rank samples by how doubtful their label is, according to models that have not seen them.
 
     Each sample gets class probabilities p from a model trained without its fold. Its margin is
 
         p(given label) - largest p of another label,
 
     and samples with the lowest margin come first. How many labels are wrong is estimated by confident learning: a
-    sample that is labelled i counts as truly j if p(j) is at least the mean p(j) of the samples labelled j; the
-    largest such p(j), if there are several. These counts, scaled to the number of samples of each given label, say
-    how often j is labelled i.
+    sample labelled i counts as truly j if p(j) is at least the mean p(j) of the samples labelled j; if there are
+    several such classes, the one with the largest p(j). These counts, scaled to the number of samples of each given
+    label, estimate how often j is labelled i.
 
     Parameters
     ----------
     X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
-        One label per sample. Audit multi-label data one label at a time. A sample whose label no other one has cannot
-        be judged; a warning says so.
+        One label per sample. Audit multi-label data one label at a time. The only sample of a class cannot be judged,
+        which raises a warning.
     estimator : classifier or None, default=None
         Any classifier with ``predict_proba``. None means ``KFHEClassifier(weighting="linear")``, which puts little
-        weight on samples that it fits worst; for a sparse matrix, which trees do not take, it means logistic
-        regression on features divided by their largest value.
+        weight on the samples that it fits worst; for a sparse matrix, which trees do not accept, it means logistic
+        regression on features scaled by their maximum.
     cv : int, splitter or iterable of (train, test), default=5
-        Folds; a number means stratified and shuffled ones. Each sample must be in a test part.
+        Folds; an int means stratified and shuffled folds. Each sample must be in a test set.
     n_repeats : int, default=1
-        Rounds of cross-validation whose probabilities are averaged, if ``cv`` is a number.
+        Number of repeats of cross-validation whose probabilities are averaged, if ``cv`` is an int.
     groups : array of shape (n_samples,), optional
-        For splitters that keep groups of samples together.
+        Group labels of the samples, for splitters that keep groups together.
     random_state : int, RandomState or None, default=None
-        Seed of the folds and of the models.
+        Seed for the folds and the models.
     n_jobs : int or None, default=None
-        Models trained at the same time. Results do not depend on it.
+        Number of models trained in parallel. Results do not depend on it.
 
     Returns
     -------
@@ -170,14 +170,14 @@ def count_confident(probabilities: Floats, given: npt.NDArray[np.integer]) -> Fl
     Parameters
     ----------
     probabilities : array of shape (n_samples, n_classes)
-        From models that have not seen the samples.
+        Probabilities by models that have not seen the samples.
     given : int array of shape (n_samples,)
         Class numbers.
 
     Returns
     -------
     array of shape (n_classes, n_classes)
-        Entry (i, j) estimates the number of samples labelled i that truly are j.
+        Entry (i, j) estimates the number of samples labelled i whose true class is j.
 
     Examples
     --------
@@ -189,13 +189,13 @@ def count_confident(probabilities: Floats, given: npt.NDArray[np.integer]) -> Fl
     n_classes = probabilities.shape[1]
     own = probabilities[np.arange(len(given)), given]
     sizes = np.bincount(given, minlength=n_classes)
-    thresholds = np.full(n_classes, np.inf)  # nothing tells how sure one may be of a class without a sample
+    thresholds = np.full(n_classes, np.inf)  # there is no threshold for a class without samples
     np.divide(np.bincount(given, weights=own, minlength=n_classes), sizes, out=thresholds, where=sizes > 0)
     reached = np.where(probabilities >= thresholds, probabilities, -1.0)
     is_confident = reached.max(axis=1) >= 0
     counts = np.zeros((n_classes, n_classes))
     np.add.at(counts, (given[is_confident], reached.argmax(axis=1)[is_confident]), 1.0)
-    # Without any confident row there is no evidence against the labels of a class.
+    # Without any confident sample there is no evidence against the labels of a class.
     counts[counts.sum(axis=1) == 0] = np.eye(n_classes)[counts.sum(axis=1) == 0]
     return counts / counts.sum(axis=1, keepdims=True) * sizes[:, None]
 
@@ -206,10 +206,10 @@ def _split(
     """Return the training and test samples of all folds."""
     if not isinstance(cv, int | np.integer):
         if n_repeats != 1:
-            raise ValueError("n_repeats is for a number of folds; a splitter repeats as it is made to.")
+            raise ValueError("n_repeats applies only if cv is an int; pass a splitter that repeats instead.")
         return list(check_cv(cv, labels, classifier=True).split(X, labels, groups))
     check_whole_number("cv", cv, 2)
-    with warnings.catch_warnings():  # classes with fewer samples than folds; what matters is told by _find_judged
+    with warnings.catch_warnings():  # classes with fewer samples than folds; _find_judged warns where it matters
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
         return [
             split
@@ -223,16 +223,16 @@ def _find_judged(
     given: npt.NDArray[np.int32],
     classes: npt.NDArray[Any],
 ) -> npt.NDArray[np.bool_]:
-    """Find the samples whose class is known to every model that judges them, and warn of others."""
+    """Return the samples whose class is known to every model that judges them, and warn about others."""
     is_tested, is_judged = np.zeros(len(given), dtype=bool), np.ones(len(given), dtype=bool)
     for train, test in splits:
         is_tested[test] = True
         is_judged[test] &= np.isin(given[test], given[train])
     if not is_tested.all():
-        raise ValueError(f"cv must put every sample into a test part; {np.count_nonzero(~is_tested)} are in none.")
+        raise ValueError(f"cv must put every sample into a test set; {np.count_nonzero(~is_tested)} are in none.")
     if not is_judged.any():
         raise ValueError(
-            "cv must not put all samples of a class into one test part: no model that judges a sample knows its class."
+            "cv must not put all samples of a class into one test set: no model that judges a sample knows its class."
         )
     if not is_judged.all():
         names = ", ".join(map(repr, classes[np.unique(given[~is_judged])].tolist()))
@@ -297,7 +297,7 @@ def _report(
     ).iloc[order]
     frame["suspect"] = np.arange(len(frame)) < n_wrong
     truly = counts.sum(axis=0)
-    # A class that no row is confidently predicted to be tells nothing about how it is labelled.
+    # Nothing is known about the labels of a class that is never predicted confidently.
     noise = np.where(truly[:, None] > 0, counts.T / np.where(truly > 0, truly, 1.0)[:, None], np.eye(len(classes)))
     return LabelAudit(
         rows=frame,

@@ -1,4 +1,4 @@
-"""The Kalman filter: time update, measurement update. Knows arrays, nothing about classifiers."""
+"""The Kalman filter on arrays: time update and measurement update."""
 
 from fuselearn.filters.kalman import Halfway, KalmanFilter
 

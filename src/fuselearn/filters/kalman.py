@@ -13,10 +13,10 @@ from fuselearn.engines.fusing import pull, pull_halfway
 
 
 class Halfway(NamedTuple):
-    """The measurement z = (x + one_hot(votes)) / 2 of a state x, which the filter need not write out."""
+    """The measurement z = (x + one_hot(votes)) / 2 of a state x, without computing z."""
 
     votes: npt.NDArray[np.int32]
-    """For each row of the state, the number of the entry that is 1."""
+    """For each row of the state, the index of the entry that is 1."""
 
 
 class KalmanFilter:
@@ -30,17 +30,17 @@ class KalmanFilter:
 
         measurement update:  K  = P / (P + R),     x <- x + K (z - x),     P <- (1 - K) P.
 
-    A measurement without error (R = 0) is taken over whole and leaves no uncertainty; once P = 0 the gain is 0, also
+    A measurement without error (R = 0) replaces the estimate and leaves no uncertainty; once P = 0, the gain is 0 even
     if R = 0.
 
     Parameters
     ----------
     state : array
-        First estimate; copied.
+        Initial estimate; copied.
     variance : float
-        Uncertainty P of the first estimate.
+        Variance P of the initial estimate.
     process_noise : float
-        Q, the uncertainty that every time update adds.
+        Q, the variance added by every time update.
     transition : float
         a, the factor of the time update.
 
@@ -92,14 +92,14 @@ class KalmanFilter:
         self.gain = np.nan
 
     def predict(self) -> None:
-        """Do the time update."""
+        """Perform the time update."""
         if self.transition != 1.0:
             self.state *= self.transition
             self.variance *= self.transition**2
         self.variance += self.process_noise
 
     def update(self, measurement: npt.ArrayLike | Halfway, error: float) -> float:
-        """Do the measurement update, and return the gain.
+        """Perform the measurement update and return the gain.
 
         Parameters
         ----------
@@ -115,7 +115,9 @@ class KalmanFilter:
         if isinstance(measurement, Halfway):
             fits = measurement.votes.shape == self.state.shape[:1] and self.state.ndim == 2
             if not (fits and pull_halfway(self.state, measurement.votes, gain)):
-                raise ValueError(f"votes must name one column of each row of the state, of shape {self.state.shape}.")
+                raise ValueError(
+                    f"votes must hold one column index for each row of the state, of shape {self.state.shape}."
+                )
         else:
             z = np.ascontiguousarray(measurement, dtype=np.float64)
             if z.shape != self.state.shape:

@@ -1,4 +1,4 @@
-"""Saving, loading and exporting models."""
+"""Save, load and export models."""
 
 from fuselearn.io.errors import ModelFileError
 from fuselearn.io.files import load, read_header, save

@@ -1,8 +1,8 @@
-"""Look at what compiled code will use as an index in a loaded model, before it does.
+"""Check what compiled code will use as an index in a loaded model.
 
-Compiled code follows numbers in arrays without looking, so a forged file could make it read or write any memory.
-fuselearn's own trees are checked while they are restored (``engines/tree/storing.py``). Here, support vector machines,
-hierarchies of labels, and scikit-learn's trees are checked, which may be base learners or steps of a pipeline.
+Compiled code does not check indices, so a forged file could make it read or write any memory. fuselearn's own trees
+are checked while they are restored (``engines/tree/storing.py``). This module checks support vector machines,
+hierarchies of labels, and scikit-learn's trees, which may be base learners or steps of a pipeline.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from fuselearn.io.errors import ModelFileError
 
 
 def check_contents(model: Any) -> None:
-    """Refuse a model with trees, machines or hierarchies that are none."""
+    """Refuse a model with malformed trees, support vector machines or hierarchies."""
     for part in walk_parts(model):
         check = CHECKS.get(f"{type(part).__module__}.{type(part).__name__}")
         if check is not None:
@@ -70,7 +70,7 @@ def _check_machines(block: Any) -> None:
         if training.shape != (table.n_rows, table.n_columns) or table.appended.shape[0] != table.n_rows:
             raise ModelFileError("It holds support vector machines that do not fit their table.")
         if machines.support.min() < 0 or machines.support.max() >= table.n_rows:
-            raise ModelFileError("It holds support vectors out of place.")
+            raise ModelFileError("It holds support vectors out of range.")
 
 
 def _check_hierarchy(component: Any) -> None:

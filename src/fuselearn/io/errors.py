@@ -1,9 +1,9 @@
-"""What goes wrong with model files, in sentences."""
+"""Errors of model files."""
 
 
 class ModelFileError(ValueError):
-    """A model file that cannot be loaded, or a model that cannot be saved."""
+    """Raised if a model file cannot be loaded, or a model cannot be saved."""
 
 
 class UnknownTypeError(ModelFileError):
-    """A model file of another version, with a type that this version does not have."""
+    """Raised if a model file of another version has a type that this version lacks."""

@@ -1,9 +1,9 @@
 """Save and load models.
 
-A model file is a zip archive of three stored entries: ``header.json`` says what the model is; ``model.skops`` is the
-model, taken apart by :mod:`fuselearn.io.flattening` and written by skops; ``digest.txt`` is the SHA-256 of the two, so
+A model file is a zip archive of three uncompressed entries: ``header.json`` describes the model; ``model.skops`` is the
+model, flattened by :mod:`fuselearn.io.flattening` and written by skops; ``digest.txt`` is the SHA-256 of the two, so
 that damage is noticed before anything is read from them. Loading never runs code from the file;
-:mod:`fuselearn.io.trust` says which types may be in it.
+:mod:`fuselearn.io.trust` lists the types that it may hold.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ HEADER, MODEL, DIGEST = "header.json", "model.skops", "digest.txt"
 def save(model: Any, path: str | os.PathLike[str], *, target: str | None = None) -> None:
     """Save a model to a file that :func:`load` can read without running code from it.
 
-    The file is written beside the old one and then put in its place, so that a crash leaves the old file whole.
+    The file is written under a temporary name and then renamed, so that a crash leaves the old file intact.
 
     Parameters
     ----------
     model : estimator
         Any fuselearn or scikit-learn estimator, or a pipeline of them.
     path : str or path
-        By convention with the ending ``.fuse``.
+        Usually with the extension ``.fuse``.
     target : str, optional
-        The name of the column of classes, by which ``fuselearn predict`` scores a file that has it.
+        Name of the target column, with which ``fuselearn predict`` scores a file that has it.
 
     Raises
     ------
     ModelFileError
-        If the model holds something that :func:`load` would refuse, such as a function of one's own, or an estimator of
+        If the model holds something that :func:`load` would refuse, such as a user-defined function or an estimator of
         another package.
 
     Examples
@@ -71,7 +71,7 @@ def save(model: Any, path: str | os.PathLike[str], *, target: str | None = None)
         content = skops.dumps(flat)
         if len(content) <= DEFLATED_BYTES:
             content = skops.dumps(flat, compression=zipfile.ZIP_DEFLATED)
-        _trusted_types(skops, content)  # better to refuse now than when the model is needed
+        _trusted_types(skops, content)  # fail now rather than when the model is needed
     described = describe_model(model) | ({} if target is None else {"target": target})
     header = json.dumps(described, indent=1, default=str).encode()
     entries = {HEADER: header, MODEL: content, DIGEST: _digest(header, content)}
@@ -79,7 +79,7 @@ def save(model: Any, path: str | os.PathLike[str], *, target: str | None = None)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Load a model that :func:`save` has written.
+    """Load a model written by :func:`save`.
 
     Parameters
     ----------
@@ -92,8 +92,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     ModelFileError
-        If the file is damaged, is no model file, was written by a newer version, or names a type outside of fuselearn,
-        NumPy, SciPy and scikit-learn.
+        If the file is damaged, is not a model file, was written by a newer version, or contains a type outside of
+        fuselearn, NumPy, SciPy and scikit-learn.
     """
     skops = import_skops()
     data = Path(path).read_bytes()
@@ -108,13 +108,15 @@ def load(path: str | os.PathLike[str]) -> Any:
             model = unflatten(skops.loads(content, trusted=_trusted_types(skops, content)))
         except UnknownTypeError as error:
             writer = described.get("fuselearn")
-            raise ModelFileError(f"{error} fuselearn {writer}, which wrote it, can load it; or fit it again.") from None
+            raise ModelFileError(
+                f"{error} Load it with fuselearn {writer}, which wrote it, or fit the model again."
+            ) from None
         check_contents(model)
         return model
 
 
 def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read what a model file says about its model, without loading the model.
+    """Read the header of a model file without loading the model.
 
     Parameters
     ----------
@@ -125,17 +127,17 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
     dict
         ``format`` (version of the file format), ``fuselearn`` (version that wrote it), ``model`` (name of the class, or
         of the steps of a pipeline), ``date`` (ISO 8601, UTC), ``versions`` (of Python and other packages), and, as far
-        as the model knows them, ``columns`` (each a dict with ``name``, and ``type`` and ``categories`` where the trees
-        take the columns as they are, ``format`` and ``words`` where text is read as dates and numbers), ``left_out``
-        (columns of the training table that are no features), ``classes`` or ``labels``, and ``training_shape`` (rows
-        and columns).
+        as they are known, ``columns`` (each a dict with ``name``, with ``type`` and ``categories`` if trees use the
+        column directly, and with ``format`` and ``words`` if text is read as dates or numbers), ``left_out`` (columns
+        of the training table that are not features), ``classes`` or ``labels``, and ``training_shape`` (number of
+        samples and features).
     """
     with open(path, "rb") as file, _refusing(f"{os.fspath(path)} cannot be read."), zipfile.ZipFile(file) as archive:
         return _parse_header(_read_stored(archive, HEADER))
 
 
 def import_skops() -> ModuleType:
-    """Import what model files are written and read with, or say how to install it."""
+    """Import skops, or say how to install it."""
     try:
         import skops.io
     except ImportError as error:
@@ -145,20 +147,20 @@ def import_skops() -> ModuleType:
 
 @contextlib.contextmanager
 def _refusing(sentence: str) -> Iterator[None]:
-    """Turn whatever goes wrong with a file's content into a sentence for the user."""
+    """Turn any error about the content of a file into a message for the user."""
     try:
         yield
     except ModelFileError as error:
         raise ModelFileError(f"{sentence} {error}") from None
     except (zipfile.BadZipFile, KeyError) as error:
-        raise ModelFileError(f"{sentence} It is no model file, or is damaged.") from error
+        raise ModelFileError(f"{sentence} It is not a model file, or it is damaged.") from error
     except (Exception, RecursionError) as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise ModelFileError(f"{sentence} {reason}") from error
 
 
 def _trusted_types(skops: ModuleType, content: bytes) -> list[str]:
-    """Check the inside of a model file and give the types in it that skops does not accept by itself."""
+    """Check the content of a model file, and return the types in it that skops does not trust by default."""
     names: list[str] = skops.get_untrusted_types(data=check_archive(content))
     refuse_untrusted(names)
     return names
@@ -167,14 +169,14 @@ def _trusted_types(skops: ModuleType, content: bytes) -> list[str]:
 def _read_stored(file: zipfile.ZipFile, name: str) -> bytes:
     entry = file.getinfo(name)
     if entry.compress_type != zipfile.ZIP_STORED:
-        raise ModelFileError("It is no model file, or is damaged: its entries are not stored as they are.")
+        raise ModelFileError("It is not a model file, or it is damaged: its entries are compressed.")
     return file.read(entry)
 
 
 def _parse_header(content: bytes) -> dict[str, Any]:
     header = json.loads(content)
     if not isinstance(header, dict) or not isinstance(header.get("format"), int):
-        raise ModelFileError("Its header does not say which format it has.")
+        raise ModelFileError("Its header does not state the file format.")
     return header
 
 
@@ -195,7 +197,7 @@ def _digest(header: bytes, content: bytes) -> bytes:
 
 
 def _write_whole(path: Path, entries: dict[str, bytes]) -> None:
-    """Write an archive beside the old file and put it in its place."""
+    """Write an archive and replace the old file with it."""
     with replacing(path, durable=True) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for name, content in entries.items():
             archive.writestr(name, content)

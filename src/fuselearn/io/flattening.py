@@ -1,13 +1,12 @@
-"""Take a model apart into a list of parts and a few large arrays, and put it together again.
+"""Flatten a model into a list of parts and a few large arrays, and restore it.
 
-skops describes every value in a few hundred bytes, keeps every array in a file of its own, and cannot describe objects
-that refer to each other in a circle. A hierarchy of a thousand small models would take seconds and megabytes that way.
-So the structure of a model is written down here in one compact list, its arrays are joined into one per type, and
-skops gets these, along with the few objects that only it can describe: compiled parts of scikit-learn, sparse
-matrices, functions, random states.
+skops describes every value in a few hundred bytes, keeps every array in a file of its own, and cannot describe circular
+references. A hierarchy of a thousand small models would take seconds and megabytes that way. So the structure of a
+model is written as one compact list, its arrays are joined into one per type, and skops stores these, together with
+the few objects that only it can describe: compiled parts of scikit-learn, sparse matrices, functions, random states.
 
-In the list, a value is a number, a text, a truth value or null as it stands, or ``[k]`` for the ``k``-th part. What is
-there twice is listed once. The parts are
+In the list, a value is a number, a string, a Boolean, null, or ``[k]`` for the ``k``-th part. A repeated value is
+listed once. The parts are
 
     ["list", ...]    ["tuple", ...]    ["dict", key, value, ...]
     ["array", type, first, shape, order]    with the place of its first number among all arrays of the type
@@ -35,7 +34,7 @@ LONGEST_EMPTY = 10_000_000
 
 
 def flatten(model: Any) -> Flat:
-    """Take a model apart.
+    """Flatten a model.
 
     Parameters
     ----------
@@ -64,7 +63,7 @@ def flatten(model: Any) -> Flat:
 
 
 def unflatten(flat: Flat) -> Any:
-    """Put a model together again, after checking that its parts are of types that a model may be made of."""
+    """Restore a model, after checking that all types in it are allowed."""
     return _Reader(json.loads(flat["parts"]), flat["arrays"], flat["others"]).build(0)
 
 
@@ -75,10 +74,10 @@ class _Writer:
         self.others: list[Any] = []
         self._lengths: dict[str, int] = {}
         self._numbers: dict[int, int] = {}
-        self._kept: list[Any] = []  # an object that is let go of would leave its id to another one
+        self._kept: list[Any] = []  # keeps objects alive, since the id of a deleted object may be used again
 
     def write(self, value: Any) -> Any:
-        """List a value as a part if it is not written as it stands, and say how to refer to it."""
+        """Add a value to the parts unless it is written directly, and return the reference to it."""
         if value is None or type(value) in (bool, int, float, str):
             return value
         if id(value) not in self._numbers:
@@ -115,7 +114,7 @@ class _Writer:
         return [self.write(value) for item in mapping.items() for value in item]
 
     def _join(self, numbers: npt.NDArray[Any]) -> tuple[str, int]:
-        """Put numbers behind the others of their type, and give the type and the place of the first one."""
+        """Append numbers to the others of their type, and return the type and the position of the first one."""
         kind = numbers.dtype.str
         first = self._lengths.get(kind, 0)
         self.pieces.setdefault(kind, []).append(numbers)
@@ -131,11 +130,11 @@ class _Reader:
         self._built: dict[int, Any] = {}
 
     def read(self, value: Any) -> Any:
-        """Return a value as it stands, or the part that it refers to."""
+        """Return a plain value, or the part that it refers to."""
         return self.build(value[0]) if isinstance(value, list) else value
 
     def build(self, number: int) -> Any:
-        """Build a part, or give it if it is built already."""
+        """Return a part, building it on first use."""
         if number not in self._built:
             kind, *rest = self._parts[number]
             made = _KINDS[kind](self, number, *rest)
@@ -166,7 +165,7 @@ class _Reader:
     def _array(self, number: int, kind: str, first: int, shape: list[int], order: Any) -> npt.NDArray[Any]:
         pool = self._arrays[kind]
         if 0 in shape and max(shape) > LONGEST_EMPTY:  # it takes no memory, but time
-            raise ModelFileError("It holds an array of no numbers that claims to be long.")
+            raise ModelFileError("It holds an array without numbers that claims to be long.")
         return pool[first : first + math.prod(shape)].reshape(shape, order=order)
 
     def _objects(self, number: int, shape: list[int], *values: Any) -> npt.NDArray[Any]:
@@ -211,12 +210,12 @@ _KINDS = {
 
 
 def _is_simple(dtype: np.dtype[Any]) -> bool:
-    """Return whether a type of numbers or text is named in full by a short text."""
+    """Return whether the short name of a dtype describes it completely."""
     return dtype.kind in "biufcmMSU" and dtype.names is None
 
 
 def _check_key(key: Any) -> Any:
-    """Refuse tuples in tuples: one that holds the same tuple twice, and so on, would take ages to hash."""
+    """Refuse nested tuples: if each holds another one twice, hashing them takes exponential time."""
     if isinstance(key, tuple) and any(isinstance(value, tuple) for value in key):
         raise ModelFileError("It holds a mapping whose keys are tuples of tuples.")
     return key
@@ -226,5 +225,5 @@ def _known(kind: Any, name: str) -> Any:
     if kind is None and is_missing(name):
         raise UnknownTypeError(f"It holds {name}, which fuselearn {__version__} does not have.")
     if kind is None:
-        raise ModelFileError(f"It holds {name}, which is none of the types that a model file may hold.")
+        raise ModelFileError(f"It holds {name}, which is not among the types that a model file may hold.")
     return kind

@@ -1,4 +1,4 @@
-"""The header of a model file: what a model is, without loading it."""
+"""The header of a model file, which describes a model without loading it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def describe_model(model: Any) -> dict[str, Any]:
     -------
     dict
         ``format``, ``fuselearn``, ``model``, ``date`` and ``versions`` always; ``columns``, ``classes`` or ``labels``,
-        and ``training_shape`` as far as the fitted model knows them.
+        and ``training_shape`` if the fitted model knows them.
     """
     last = find_predictor(model)
     header: dict[str, Any] = {
@@ -57,13 +57,13 @@ def describe_model(model: Any) -> dict[str, Any]:
 
 
 def describe_columns(model: Any) -> list[dict[str, Any]] | None:
-    """Describe the columns of the tables that a fitted model takes, or return None if it does not know them.
+    """Describe the columns of the tables that a fitted model expects, or return None if it does not know them.
 
     Returns
     -------
     list of dict
-        Each with ``name``, and, where the trees take the columns as they are, ``type`` and ``categories``; where text
-        is read as dates and numbers, ``format`` and ``words``.
+        Each with ``name``; with ``type`` and ``categories`` if trees use the column directly; with ``format`` and
+        ``words`` if text is read as dates or numbers.
     """
     if not hasattr(model, "n_features_in_"):
         return None
@@ -93,14 +93,14 @@ def find_predictor(model: Any) -> Any:
 
 
 def _name(model: Any) -> str:
-    """Name a model by its class, and a pipeline by its steps."""
+    """Return the class name of a model, or those of the steps of a pipeline."""
     if hasattr(model, "steps"):
         return " > ".join(_name(step) for _, step in model.steps)
     return model if isinstance(model, str) else type(model).__name__
 
 
 def _find_coder(model: Any) -> TableCoder | None:
-    """Find what knows the types of the columns; behind the steps of a pipeline there are other columns."""
+    """Return the object that knows the types of the columns; later steps of a pipeline have other columns."""
     model = getattr(model, "best_estimator_", model)
     if hasattr(model, "steps"):
         return None

@@ -1,7 +1,7 @@
-"""Error-correcting codes in ONNX: one sum of trees per bit, and from the bits to the nearest codeword.
+"""Export error-correcting codes to ONNX: one sum of trees per bit, and the nearest codeword.
 
-The formulas are those of :mod:`fuselearn.codes.decoding`, in double precision, since the distances of two codewords may
-differ by little.
+The formulas are those of :mod:`fuselearn.codes.decoding`, in double precision, since the distances to two codewords may
+be close.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from fuselearn.sensors import TreeComponent
 def add_codewords(
     graph: Graph, model: ErrorCorrectingCodeClassifier, components: list[TreeComponent], matrix: str
 ) -> str:
-    """Add what turns a matrix of doubles into class probabilities, of double precision."""
+    """Add the nodes that turn a matrix of doubles into class probabilities of double precision."""
     bits = add_exact_sums(
         graph,
         model,

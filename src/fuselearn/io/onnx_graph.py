@@ -27,7 +27,7 @@ class Graph:
         self._taken = set(taken)
 
     def name(self, wanted: str) -> str:
-        """Return a name that nothing in the graph has yet."""
+        """Return a name that is not yet used in the graph."""
         name, number = wanted, 1
         while name in self._taken:
             name, number = f"{wanted}_{number}", number + 1
@@ -35,27 +35,27 @@ class Graph:
         return name
 
     def add(self, operator: str, inputs: list[str], output: str, *, domain: str = "", **attributes: Any) -> str:
-        """Add a node, and give the name of its output."""
+        """Add a node and return the name of its output."""
         node = NodeProto(op_type=operator, domain=domain, name=self.name(operator), input=inputs, output=[output])
         node.attribute.extend(_attribute(name, value) for name, value in attributes.items())
         self.nodes.append(node)
         return output
 
     def constant(self, wanted: str, values: npt.NDArray[Any]) -> str:
-        """Add a constant, and give its name."""
+        """Add a constant and return its name."""
         name = self.name(wanted)
         self.constants.append(numpy_helper.from_array(values, name))
         return name
 
 
 def apply(graph: Graph, operator: str, *operands: str | float | npt.NDArray[Any], **attributes: Any) -> str:
-    """Add an operator on values by name and on constants, and return the name of its output."""
+    """Add an operator on named values and constants, and return the name of its output."""
     inputs = [one if isinstance(one, str) else graph.constant("constant", np.asarray(one)) for one in operands]
     return graph.add(operator, inputs, graph.name(operator.lower()), **attributes)
 
 
 def take(graph: Graph, values: str, columns: npt.NDArray[np.integer]) -> str:
-    """Add a choice of columns."""
+    """Add a selection of columns."""
     places = graph.constant("columns", columns.astype(np.int64))
     return graph.add("Gather", [values, places], graph.name("taken"), axis=1)
 
@@ -68,7 +68,7 @@ def add_logistic(graph: Graph, values: str) -> str:
 
 
 def add_is_largest(graph: Graph, scores: str, width: int) -> str:
-    """Mark in each row the largest score, the first of equal ones."""
+    """Mark the largest score of each sample, the first one in case of ties."""
     best = graph.add("ArgMax", [scores], graph.name("best"), axis=1, keepdims=1)
     return graph.add("Equal", [best, graph.constant("places", np.arange(width))], graph.name("is_best"))
 
@@ -81,10 +81,10 @@ def finish_model(
     opset: int,
     producer_version: str,
 ) -> onnx.ModelProto:
-    """Make a model of a graph, for the oldest version of ONNX that has what is in it."""
+    """Return a model of the graph, for the oldest version of ONNX that supports it."""
     opsets = [helper.make_opsetid("", opset)]
     encoders = any(node.op_type == "LabelEncoder" for node in graph.nodes)
-    opsets.append(helper.make_opsetid(ML, 4 if encoders else 3))  # LabelEncoder knows doubles from 4 on
+    opsets.append(helper.make_opsetid(ML, 4 if encoders else 3))  # LabelEncoder supports doubles from version 4 on
     return helper.make_model(
         helper.make_graph(graph.nodes, name, inputs, outputs, graph.constants),
         opset_imports=opsets,

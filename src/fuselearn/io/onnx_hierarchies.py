@@ -1,12 +1,12 @@
-"""HOMERs of linear machines in ONNX: one matrix product for all machines of all members, then products and ways down.
+"""Export HOMERs of linear SVMs to ONNX: one matrix product for all SVMs, then products and decisions per hierarchy.
 
-The probability of a label is the product of the chances of all groups around it. For HOMER's own decision, a row goes
-down a hierarchy to the groups whose chance is above 0.5, or at least to the most probable one. In a graph without
-jumps, all machines answer for all rows, and at each node, from the last one up to the root,
+The probability of a label is the product of the probabilities of all groups that contain it. For HOMER's own decision,
+a sample descends a hierarchy to the groups whose probability is above 0.5, or at least to the most probable one. In a
+graph without branches, all SVMs predict for all samples, and at each node, from the last one up to the root,
 
-    score of a label = where the row goes down to the label's group: the score from there, elsewhere the group's chance.
+    score of a label = the score from below if the sample descends to its group, else the probability of the group.
 
-Above the root, the chance of having any label decides in the same way whether the row goes down at all.
+Above the root, the probability of having any label decides in the same way whether the sample descends at all.
 """
 
 from __future__ import annotations
@@ -31,38 +31,38 @@ Floats = npt.NDArray[np.float64]
 
 
 class Member(NamedTuple):
-    """A hierarchy, and where its machines are among those of all members."""
+    """A hierarchy, and the positions of its SVMs among those of all members."""
 
     component: HOMERModel
-    starts: npt.NDArray[np.int64]  # the first column of chances of each block
-    certain: int  # the column of a chance of 1
+    starts: npt.NDArray[np.int64]  # the first column of probabilities of each block
+    certain: int  # the column of a probability of 1
 
 
 class Machines(NamedTuple):
-    """The linear machines of a block: a column per group, those that are constant included."""
+    """The linear SVMs of a block: one column per group, including constant ones."""
 
-    weights: Floats  # (n_columns, n_groups), of scaled columns
+    weights: Floats  # (n_features, n_groups), of scaled features
     intercepts: Floats
     slopes: Floats  # of Platt's sigmoid
     offsets: Floats
-    constants: Floats  # 0 or 1 for a group without a machine, else NaN
+    constants: Floats  # 0 or 1 for a group without an SVM, else NaN
 
 
 def refuse_unless_linear(model: MultilabelClassifier) -> None:
-    """Refuse a HOMER, or an ensemble of them, with a member that is no matrix product."""
+    """Refuse a HOMER, or an ensemble of them, with a member that is not linear."""
     name, learner = type(model).__name__, model._fused_.learner
     if not isinstance(learner, SVMLearner):
         raise TypeError(
-            f"{name} over {model._base_estimator()!r} cannot be written in ONNX; its members must be linear SVMs."
+            f"{name} over {model._base_estimator()!r} cannot be exported to ONNX; its members must be linear SVMs."
         )
     if learner.encoder.coder.n_categories_.any():
-        raise TypeError(f"{name} with category columns cannot be written in ONNX; encode them before.")
+        raise TypeError(f"{name} with categorical features cannot be exported to ONNX; encode them first.")
     if any(block.machines is not None and block.kernel.name != "linear" for block in _blocks(model)):
-        raise TypeError(f"{name} with radial kernels cannot be written in ONNX; pass SVMClassifier(kernel='linear').")
+        raise TypeError(f"{name} with RBF kernels cannot be exported to ONNX; pass SVMClassifier(kernel='linear').")
 
 
 def add_hierarchies(graph: Graph, model: MultilabelClassifier, matrix: str) -> tuple[str, str]:
-    """Add what turns a matrix of doubles into probabilities of the labels, and into the scores to decide by."""
+    """Add the nodes that turn a matrix of doubles into label probabilities and decision scores."""
     fused = model._fused_
     machines = [_read_machines(block) for block in _blocks(model)]
     chances = _add_machines(graph, model, [*machines, _certain(len(machines[0].weights))], matrix)
@@ -89,7 +89,7 @@ def _add_votes(graph: Graph, scores: str) -> str:
 
 
 def _add_sum(graph: Graph, answers: Iterable[str], coefficients: Floats) -> str:
-    """Add the weighted sum of the members' answers."""
+    """Add the weighted sum of the members' outputs."""
     total = ""
     for answer, coefficient in zip(answers, coefficients, strict=True):
         part = graph.add("Mul", [answer, graph.constant("coefficient", np.array(coefficient))], graph.name("part"))
@@ -108,7 +108,7 @@ def _constant_machines(n_columns: int, constants: Floats) -> Machines:
 
 
 def _certain(n_columns: int) -> Machines:
-    """Return a machine that gives 1, by which products of different lengths become equally long."""
+    """Return an SVM with constant output 1, which pads products to the same length."""
     return _constant_machines(n_columns, np.ones(1))
 
 
@@ -133,7 +133,7 @@ def _read_machines(block: LabelMachines) -> Machines:
 
 
 def _add_machines(graph: Graph, model: MultilabelClassifier, machines: list[Machines], matrix: str) -> str:
-    """Add the chances of all groups of all nodes of all members, side by side."""
+    """Add the probabilities of all groups of all nodes of all members, side by side."""
     learner: Any = model._fused_.learner
     table, probability = learner.table, learner.settings.probability
     weights, intercepts, slopes, offsets, constants = (
@@ -142,7 +142,7 @@ def _add_machines(graph: Graph, model: MultilabelClassifier, machines: list[Mach
     shift = np.zeros(table.n_columns) if table.is_sparse else table.shift
     centred = graph.add("Sub", [matrix, graph.constant("shift", shift)], graph.name("centred"))
     scaled = graph.add("Div", [centred, graph.constant("scale", table.scale)], graph.name("scaled"))
-    if not table.is_sparse and table.n_columns <= table.n_rows:  # where the engine has single precision
+    if not table.is_sparse and table.n_columns <= table.n_rows:  # where the SVM engine uses single precision
         scaled = graph.add("Cast", [scaled], graph.name("scaled"), to=TensorProto.FLOAT)
         scaled = graph.add("Cast", [scaled], graph.name("scaled"), to=TensorProto.DOUBLE)
     products = graph.add("MatMul", [scaled, graph.constant("weights", weights)], graph.name("products"))
@@ -161,7 +161,7 @@ def _add_machines(graph: Graph, model: MultilabelClassifier, machines: list[Mach
 
 
 def _add_products(graph: Graph, member: Member, chances: str) -> str:
-    """Add the label probabilities of one member: of each label's groups, one factor after the other."""
+    """Add the label probabilities of one member: the product over each label's groups, factor by factor."""
     hierarchy, starts = member.component.hierarchy, member.starts
     around: list[list[int]] = [[] for _ in range(member.component.n_labels)]  # the columns of each label's groups
     for number, node in enumerate(hierarchy):
@@ -178,7 +178,7 @@ def _add_products(graph: Graph, member: Member, chances: str) -> str:
 
 
 def _add_ways_down(graph: Graph, member: Member, chances: str) -> str:
-    """Add the scores by which one member chooses labels, from its last node up to the root."""
+    """Add the decision scores of one member, from its last node up to the root."""
     hierarchy, starts = member.component.hierarchy, member.starts
     scores: dict[int, tuple[str, npt.NDArray[np.int64]]] = {}  # of the labels of a node, in this order
     for number in reversed(range(len(hierarchy))):
@@ -194,7 +194,7 @@ def _add_ways_down(graph: Graph, member: Member, chances: str) -> str:
         goes = graph.add("Or", [above, add_is_largest(graph, own, len(groups))], graph.name("goes"))
         below = [scores.pop(child) for child in children if child != LEAF]
         joined = graph.add("Concat", [stay, *(name for name, _ in below)], graph.name("joined"), axis=1)
-        place = {label: k for k, label in enumerate(labels)}  # single labels stay as they are
+        place = {label: k for k, label in enumerate(labels)}  # single labels are unchanged
         place.update({label: len(labels) + k for k, label in enumerate(np.concatenate([order for _, order in below]))})
         down = take(graph, joined, np.array([place[label] for label in labels]))
         scores[number] = graph.add("Where", [take(graph, goes, group_of), down, stay], graph.name("scores")), labels

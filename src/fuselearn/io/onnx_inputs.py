@@ -1,4 +1,4 @@
-"""The inputs of an exported model: one matrix of numbers, or one input per column if some are categories."""
+"""The inputs of an exported model: one matrix of numbers, or one input per feature if some are categorical."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ UNKNOWN = -1.0
 
 
 def add_inputs(graph: Graph, model: Any, coder: TableCoder, X: Any = None) -> tuple[list[onnx.ValueInfoProto], str]:
-    """Declare the inputs of a model and add what brings them into one matrix of doubles.
+    """Declare the inputs of a model, and add the nodes that join them into one matrix of doubles.
 
     Parameters
     ----------
@@ -24,9 +24,9 @@ def add_inputs(graph: Graph, model: Any, coder: TableCoder, X: Any = None) -> tu
     model : estimator
         Fitted.
     coder : TableCoder
-        What the model codes its tables with.
+        The coder of the model's tables.
     X : array, optional
-        If it has single precision, the input matrix has, too.
+        If it has single precision, so has the input matrix.
 
     Returns
     -------
@@ -49,10 +49,12 @@ def _add_columns(graph: Graph, model: Any, categories: list[Any]) -> tuple[list[
     inputs, columns = [], []
     for name, levels in zip(names, categories, strict=True):
         if graph.name(name) != name:
-            raise ValueError(f"Column {name!r} has the name of an output of the exported model; rename it.")
+            raise ValueError(f"Feature {name!r} has the name of an output of the exported model; rename it.")
         is_text = levels is not None and not _are_numbers(levels)
         if is_text and not all(isinstance(level, str) for level in levels):
-            raise TypeError(f"Column {name!r} has categories that are neither text nor numbers; ONNX has no such.")
+            raise TypeError(
+                f"Feature {name!r} has categories that are neither text nor numbers, which ONNX does not support."
+            )
         inputs.append(_declare(name, TensorProto.STRING if is_text else TensorProto.DOUBLE, 1))
         columns.append(name if levels is None else _add_encoder(graph, name, levels, is_text))
     return inputs, graph.add("Concat", columns, graph.name("doubles"), axis=1)

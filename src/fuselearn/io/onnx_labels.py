@@ -1,4 +1,4 @@
-"""Multi-label models in ONNX: sums of trees, hierarchies of linear machines, and the rules that decide on labels."""
+"""Export multi-label models to ONNX: sums of trees, hierarchies of linear SVMs, and decision rules."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ HOMERS = (HOMERClassifier, EnsembleHOMERClassifier, KFHEHOMERClassifier)
 
 
 def find_coder(model: MultilabelClassifier) -> TableCoder:
-    """Return what knows the columns of a model, or refuse a model that ONNX cannot hold."""
+    """Return the coder of a model's features, or refuse a model that cannot be exported."""
     if isinstance(model, PCTForestClassifier | AdaBoostMHClassifier) and model._trees_:
         return model._coder_
     if isinstance(model, HOMERS):
         refuse_unless_linear(model)
         return model._fused_.learner.encoder.coder  # type: ignore[attr-defined]
     raise TypeError(
-        f"{type(model).__name__} cannot be written in ONNX; of the multi-label classifiers, PCTForestClassifier, "
-        "AdaBoostMHClassifier, and HOMERs of linear machines can."
+        f"{type(model).__name__} cannot be exported to ONNX; of the multi-label classifiers, PCTForestClassifier, "
+        "AdaBoostMHClassifier, and HOMERs of linear SVMs can."
     )
 
 
@@ -67,9 +67,9 @@ def _add_constants(graph: Graph, model: MultilabelClassifier, scores: str) -> st
 
 
 def _add_trees(graph: Graph, model: Any, matrix: str) -> str:
-    """Add the sums of the leaves' values, and what makes probabilities of them.
+    """Add the sums of the leaves' values, and their conversion to probabilities.
 
-    Learned thresholds often lie next to a probability, so that single precision would not do.
+    Learned thresholds are often so close to a probability that single precision is not enough.
     """
     values = [model._node_values(tree) for tree in model._trees_]
     total = add_exact_sums(graph, model, TreeSum(model._trees_, values, model._coder_.n_categories_), matrix)
@@ -81,7 +81,7 @@ def _add_trees(graph: Graph, model: Any, matrix: str) -> str:
 
 
 def _add_rule(graph: Graph, model: MultilabelClassifier, rule: DecisionRule, scores: str) -> str:
-    """Add a decision rule; its output is true for the labels that a row gets."""
+    """Add a decision rule; its output is true for the labels of a sample."""
     if isinstance(rule, AtLeastOne):
         other = rule.rule_ if rule.needs_scores else make_decision_rule(rule.rule)
         decided = _add_rule(graph, model, other, scores)
@@ -100,7 +100,7 @@ def _add_rule(graph: Graph, model: MultilabelClassifier, rule: DecisionRule, sco
         threshold = rule.thresholds_
     else:
         raise TypeError(
-            f"{type(model).__name__} with the decision rule {type(rule).__name__} cannot be written in ONNX."
+            f"{type(model).__name__} with the decision rule {type(rule).__name__} cannot be exported to ONNX."
         )
     return graph.add(
         "Greater",

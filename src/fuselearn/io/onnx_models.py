@@ -36,33 +36,34 @@ def to_onnx(model: Any, X: Any = None, *, target_opset: int | None = None) -> on
     """Export a fitted model to ONNX.
 
     Labels equal those of ``predict``; probabilities are single-precision numbers that equal those of ``predict_proba``
-    to seven digits.
+    within single precision.
 
     Parameters
     ----------
     model : estimator
         A ``CARTClassifier``; a ``KFHEClassifier``, ``SAMMEClassifier``, ``BaggedClassifier`` or
         ``ErrorCorrectingCodeClassifier`` of trees; a ``PCTForestClassifier``, ``AdaBoostMHClassifier`` or HOMER of
-        linear machines; or a scikit-learn pipeline that ends in one, which skl2onnx then converts. Of a search such as
-        ``GridSearchCV``, the best estimator is taken.
-    X : array or frame, optional
-        Some rows like those to predict for; only their types matter. An array of single-precision numbers makes a
-        model that takes such. Pipelines that were fitted on frames need it.
+        linear SVMs; or a scikit-learn pipeline that ends in one, whose other steps skl2onnx converts. Of a search such
+        as ``GridSearchCV``, the best estimator is exported.
+    X : array or DataFrame, optional
+        Some samples like those to predict for; only their types matter. With an array of single-precision numbers, the
+        exported model takes single precision. Pipelines that were fitted on DataFrames need it.
     target_opset : int, optional
         Version of ONNX's operators, 17 by default.
 
     Returns
     -------
     onnx.ModelProto
-        Its outputs are ``label``, of shape (n_rows,), and ``probabilities``, of shape (n_rows, n_classes). A model of
-        numbers only has one input, the matrix ``X`` of double-precision numbers. A model with category columns has
-        one input of shape (n_rows, 1) per column, by the name of the column: double-precision numbers, or text for
-        categories that are text. A missing number is NaN, a missing text is the empty one.
+        Its outputs are ``label``, of shape (n_samples,), and ``probabilities``, of shape (n_samples, n_classes). A
+        model of numerical features has one input, the matrix ``X`` of double-precision numbers. A model with
+        categorical features has one input of shape (n_samples, 1) per feature, with the name of the feature:
+        double-precision numbers, or text for categories that are text. A missing number is NaN, a missing text is the
+        empty string.
 
     Raises
     ------
     TypeError
-        If something in the model cannot be written in ONNX; the sentence names it.
+        If a part of the model cannot be exported to ONNX; the message names it.
 
     Examples
     --------
@@ -96,7 +97,7 @@ def to_onnx(model: Any, X: Any = None, *, target_opset: int | None = None) -> on
 
 
 def take_best(model: Any) -> Any:
-    """Return the best estimator of a fitted search, also where the search is the last step of a pipeline."""
+    """Return the best estimator of a fitted search, which may be the last step of a pipeline."""
     if isinstance(model, Pipeline):
         *others, (name, last) = model.steps
         best = take_best(last)
@@ -104,19 +105,19 @@ def take_best(model: Any) -> Any:
             return model
         return Pipeline([*others, *(best.steps if isinstance(best, Pipeline) else [(name, best)])])
     if hasattr(model, "best_params_") and not hasattr(model, "best_estimator_"):
-        raise TypeError(f"{type(model).__name__} has not kept its best estimator, so set refit=True.")
+        raise TypeError(f"{type(model).__name__} has no best estimator; set refit=True.")
     return take_best(model.best_estimator_) if hasattr(model, "best_estimator_") else model
 
 
 def read_trees(model: Any) -> list[TreeComponent]:
-    """Return the trees of a fitted classifier, or refuse one that ONNX cannot hold."""
+    """Return the trees of a fitted classifier, or refuse one that cannot be exported."""
     if not isinstance(model, CARTClassifier | ComponentEnsemble):
-        raise TypeError(f"{type(model).__name__} cannot be written in ONNX by fuselearn.")
+        raise TypeError(f"{type(model).__name__} cannot be exported to ONNX by fuselearn.")
     components = [component for component in model._fused_.components if isinstance(component, TreeComponent)]
     if len(components) < len(model._fused_.components):
         raise TypeError(
-            f"{type(model).__name__} over {type(model.estimator).__name__} cannot be written in ONNX; the base learner "
-            "must be CARTClassifier."
+            f"{type(model).__name__} over {type(model.estimator).__name__} cannot be exported to ONNX; the base "
+            "learner must be CARTClassifier."
         )
     return components
 
@@ -143,7 +144,7 @@ def class_order(model: TableClassifier) -> npt.NDArray[np.intp]:
 
 
 def label_values(model: TableClassifier) -> npt.NDArray[Any]:
-    """Return the classes in a type that ONNX has."""
+    """Return the classes in a type that ONNX supports."""
     classes = model.classes_
     if classes.dtype.kind in "iu":
         return classes.astype(np.int64)
@@ -154,7 +155,7 @@ def label_values(model: TableClassifier) -> npt.NDArray[Any]:
     if classes.dtype.kind == "b":
         return classes
     kind = type(classes[0]).__name__
-    raise TypeError(f"{type(model).__name__} with classes of type {kind} cannot be written in ONNX.")
+    raise TypeError(f"{type(model).__name__} with classes of type {kind} cannot be exported to ONNX.")
 
 
 def add_classifier(graph: Graph, model: TableClassifier, matrix: str, label: str, probabilities: str) -> None:
@@ -181,9 +182,9 @@ def _convert_classifier(model: TableClassifier, X: Any, opset: int) -> onnx.Mode
     from fuselearn.io.onnx_graph import Graph, finish_model
     from fuselearn.io.onnx_inputs import add_inputs
 
-    read_trees(model)  # better to refuse before anything is written
+    read_trees(model)  # fail before anything is converted
     graph = Graph({"label", "probabilities"})
-    assert model._coder_ is not None, "models of trees have coded their table"
+    assert model._coder_ is not None, "models of trees have a table coder"
     inputs, matrix = add_inputs(graph, model, model._coder_, X)
     add_classifier(graph, model, matrix, "label", "probabilities")
     label_type = helper.np_dtype_to_tensor_dtype(label_values(model).dtype)

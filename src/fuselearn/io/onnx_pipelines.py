@@ -1,4 +1,4 @@
-"""Convert pipelines that end in a model of this library: skl2onnx does the steps before, and asks us for the model."""
+"""Convert pipelines that end in a model of this library; skl2onnx converts the other steps."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def register_converters() -> None:
 
 
 def convert_pipeline(pipeline: Pipeline, X: Any, target_opset: int | None) -> onnx.ModelProto:
-    """Convert a fitted pipeline; ``X`` gives the types of its columns."""
+    """Convert a fitted pipeline; ``X`` defines the types of its columns."""
     register_converters()
     import skl2onnx
     from skl2onnx.common.data_types import DoubleTensorType
@@ -69,12 +69,14 @@ def convert_pipeline(pipeline: Pipeline, X: Any, target_opset: int | None) -> on
     types = None
     if X is None:
         if hasattr(pipeline, "feature_names_in_"):
-            raise ValueError("X must be given, some rows of the frame: a pipeline does not know its columns' types.")
+            raise ValueError(
+                "Pass X, some samples of the training data: a pipeline does not know the types of its columns."
+            )
         types = [("X", DoubleTensorType([None, pipeline.n_features_in_]))]
     last = pipeline[-1]
     options = None
     if isinstance(last, CLASSIFIERS):
-        read_trees(last)  # better to refuse before the steps are converted
+        read_trees(last)  # fail before the steps are converted
         options = {id(last): {"zipmap": False}}
     try:
         return skl2onnx.to_onnx(
@@ -85,11 +87,11 @@ def convert_pipeline(pipeline: Pipeline, X: Any, target_opset: int | None) -> on
             options=options,
         )
     except (MissingConverter, MissingShapeCalculator) as error:
-        raise TypeError(f"A step of the pipeline cannot be written in ONNX. {error}") from error
+        raise TypeError(f"A step of the pipeline cannot be exported to ONNX. {error}") from error
 
 
 class _Container:
-    """skl2onnx's container of nodes, in the form of a :class:`~fuselearn.io.onnx_graph.Graph`."""
+    """skl2onnx's container of nodes, with the interface of a :class:`~fuselearn.io.onnx_graph.Graph`."""
 
     def __init__(self, scope: Any, container: Any) -> None:
         self._scope = scope
@@ -135,12 +137,12 @@ def _declare_outputs(operator: Any) -> None:
     elif labels.dtype == np.int64:
         operator.outputs[0].set_type(Int64TensorType([n_rows]))
     else:
-        raise TypeError(f"{type(model).__name__} in a pipeline needs classes that are whole numbers or text.")
+        raise TypeError(f"{type(model).__name__} in a pipeline needs classes that are integers or text.")
     operator.outputs[1].set_type(FloatTensorType([n_rows, len(labels)]))
 
 
 def _parse_labels(scope: Any, model: Any, inputs: Any, custom_parsers: Any = None) -> Any:
-    """Declare two outputs of a multi-label classifier, both of them tables with a column per label."""
+    """Declare the two outputs of a multi-label classifier, both with one column per label."""
     from skl2onnx.common.data_types import FloatTensorType, Int64TensorType
 
     operator = scope.declare_local_operator(f"Fuselearn{type(model).__name__}", model)
@@ -167,13 +169,13 @@ def _convert_labels(scope: Any, operator: Any, container: Any) -> None:
 
 
 def _add_matrix(graph: _Container, operator: Any, coder: TableCoder) -> str:
-    """Add what brings the inputs of a step into one matrix of doubles."""
+    """Add the nodes that join the inputs of a step into one matrix of doubles."""
     from onnx import TensorProto
 
     if coder.n_categories_.any():
         raise TypeError(
-            f"{type(operator.raw_operator).__name__} with category columns cannot be written in ONNX as a step of a "
-            "pipeline; export it by itself, or encode the columns in the pipeline."
+            f"{type(operator.raw_operator).__name__} with categorical features cannot be exported to ONNX as a step of "
+            "a pipeline; export it by itself, or encode the features in the pipeline."
         )
     inputs = [variable.full_name for variable in operator.inputs]
     matrix = inputs[0] if len(inputs) == 1 else graph.add("Concat", inputs, graph.name("columns"), axis=1)

@@ -1,4 +1,4 @@
-"""Sums of trees as nodes of an ONNX graph, in single precision, as the operator has it, or in double precision."""
+"""Sums of trees as nodes of an ONNX graph, in single precision, like the operator, or in double precision."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from fuselearn.io.onnx_trees import StretchesError, TreeSum, describe_trees
 
 
 def add_sums(graph: Graph, model: Any, tree_sum: TreeSum, matrix: str) -> str:
-    """Add a sum of trees in single precision, or refuse a model whose categories are too many."""
+    """Add a sum of trees in single precision, or refuse a model with too many categories."""
     try:
         trees = describe_trees(tree_sum)
     except StretchesError as error:
         column = getattr(model, "feature_names_in_", range(model.n_features_in_))[error.column]
         raise TypeError(
-            f"{type(model).__name__} cannot be written in ONNX: column {show(column)} has too many categories."
+            f"{type(model).__name__} cannot be exported to ONNX: feature {show(column)} has too many categories."
         ) from error
     return graph.add("TreeEnsembleRegressor", [matrix], graph.name("sums"), domain=ML, **trees)
 
 
 def add_exact_sums(graph: Graph, model: Any, tree_sum: TreeSum, matrix: str) -> str:
-    """Add a sum of trees that is exact to double precision, although the operator's output is single."""
+    """Add a sum of trees in double precision, although the operator's output is single precision."""
     n_targets = tree_sum.n_targets
     parts = split_exactly(tree_sum.values)
     n_parts = parts[0].shape[1] // tree_sum.values[0].shape[1]
@@ -54,7 +54,7 @@ def split_exactly(values: Sequence[npt.NDArray[np.float64]]) -> Sequence[npt.NDA
     Returns
     -------
     list of arrays of shape (n_nodes, n_parts n_labels)
-        The arrays as they are if the first parts are all there is.
+        The arrays themselves if the first parts are exact.
     """
     rests = values
     parts: list[Sequence[npt.NDArray[np.float64]]] = []

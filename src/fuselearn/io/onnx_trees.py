@@ -1,8 +1,9 @@
-"""Write trees as one ``TreeEnsembleRegressor``, the operator that ONNX has for a sum of trees.
+"""Convert trees to one ``TreeEnsembleRegressor``, ONNX's operator for a sum of trees.
 
-Its nodes compare numbers only. A category split therefore becomes a chain of comparisons: categories are numbers, the
-categories of one side lie in a few stretches of these numbers, and a chain of "below this end of a stretch?" finds the
-side. The ends are halves, so that nothing depends on rounding, and an unknown category, -1, lies in the first stretch.
+Its nodes compare numbers only. A categorical split therefore becomes a chain of comparisons: categories are numbers,
+the categories of one side form a few intervals of these numbers, and a chain of comparisons with the ends of the
+intervals finds the side. The ends are halves, so that nothing depends on rounding; an unknown category, -1, is in the
+first one.
 """
 
 from __future__ import annotations
@@ -15,21 +16,21 @@ import numpy.typing as npt
 
 from fuselearn.engines.tree import Tree
 
-# onnxruntime walks down a chain with one call per node, and crashes where the calls fill its stack.
+# onnxruntime descends a chain recursively, and crashes if the calls fill its stack.
 LONGEST_CHAIN = 2_000
 
 
 class StretchesError(ValueError):
-    """A category split that would need too long a chain of comparisons."""
+    """Raised if a categorical split would need too long a chain of comparisons."""
 
     def __init__(self, column: int) -> None:
         self.column = column
 
 
 class TreeSum(NamedTuple):
-    """Sums of trees: for each sample and target, the sum over trees of the values of the leaf in which it ends.
+    """Sums of trees: for each sample and target, the sum over trees of the value of the leaf that it reaches.
 
-    ``values[t]`` has one row per node of tree ``t``, of which those of splits do not matter, and one column for each of
+    ``values[t]`` has one row per node of tree ``t``, of which only those of leaves matter, and one column for each of
     the targets ``columns[t]`` that the tree adds to; without ``columns``, each tree adds to all.
     """
 
@@ -58,7 +59,7 @@ def describe_trees(tree_sum: TreeSum) -> dict[str, npt.NDArray[Any] | int]:
     Returns
     -------
     dict
-        Arrays by name of the attribute. ``nodes_modes`` holds text, what ends in ``as_tensor`` is a tensor.
+        Arrays by name of the attribute. ``nodes_modes`` holds text; names that end in ``as_tensor`` are tensors.
     """
     nodes = [_describe_nodes(tree, tree_sum.n_categories) for tree in tree_sum.trees]
     described: dict[str, npt.NDArray[Any] | int] = {
@@ -70,7 +71,7 @@ def describe_trees(tree_sum: TreeSum) -> dict[str, npt.NDArray[Any] | int]:
     targets = []
     for tree, values, columns in zip(tree_sum.trees, tree_sum.values, tree_sum.targets(), strict=True):
         is_weight = (values != 0.0) & (tree.nodes["feature"] < 0)[:, None]
-        is_weight[:, 0] |= tree.nodes["feature"] < 0  # a leaf needs a weight, be it zero
+        is_weight[:, 0] |= tree.nodes["feature"] < 0  # a leaf needs a weight, even if it is zero
         nodes_of_weights, places = np.nonzero(is_weight)
         targets.append((nodes_of_weights, columns[places], values[is_weight]))
     described["target_treeids"] = np.repeat(np.arange(len(targets)), [len(part[0]) for part in targets])
@@ -82,7 +83,7 @@ def describe_trees(tree_sum: TreeSum) -> dict[str, npt.NDArray[Any] | int]:
 
 
 class _Nodes(NamedTuple):
-    """The nodes of one tree, as columns that are named as the operator's attributes."""
+    """The nodes of one tree, as arrays named like the operator's attributes."""
 
     nodes_featureids: npt.NDArray[Any]
     nodes_modes: npt.NDArray[Any]
@@ -107,26 +108,26 @@ def _describe_nodes(tree: Tree, n_categories: npt.NDArray[np.int32]) -> _Nodes:
     for node in np.flatnonzero(is_split & tree.nodes["is_category"]):
         chain = _describe_chain(tree, int(node), n_nodes, int(n_categories[tree.nodes["feature"][node]]))
         for column, link in zip(described, chain, strict=True):
-            column[node] = link[0]  # the chain begins in the place of the split
+            column[node] = link[0]  # the chain begins at the node of the split
         chains.append(_Nodes(*(column[1:] for column in chain)))
         n_nodes += len(chain.nodes_modes) - 1
     return _Nodes(*(np.concatenate(columns) for columns in zip(*chains, strict=True)))
 
 
 def _describe_chain(tree: Tree, node: int, next_free: int, n_categories: int) -> _Nodes:
-    """Turn a category split into comparisons; the second one gets the number ``next_free``, and so on.
+    """Convert a categorical split to comparisons, of which the second gets the number ``next_free``, and so on.
 
-    Each link sends the numbers below an end of a stretch to that stretch's side, and the others to the next link.
+    Each comparison sends the numbers below the end of an interval to its side, and the others to the next comparison.
     """
     record = tree.nodes[node]
     numbers = np.arange(n_categories)
     words = tree.subsets[record["cut"] + numbers // 32]
     in_left = (words >> (numbers % 32).astype(np.uint32)) & 1 == 1
     goes_left = np.concatenate([[record["heavier_left"]], in_left])  # the unknown category, -1, comes first
-    last = np.flatnonzero(goes_left[1:] != goes_left[:-1])  # of each stretch but the final one
+    last = np.flatnonzero(goes_left[1:] != goes_left[:-1])  # of each interval but the last one
     ends = last - 0.5
     side_left = goes_left[last]
-    if len(ends) == 0:  # only missing values part from the others here
+    if len(ends) == 0:  # only missing values are separated here
         ends, side_left = np.array([np.inf]), goes_left[:1]
     if len(ends) > LONGEST_CHAIN:
         raise StretchesError(int(record["feature"]))

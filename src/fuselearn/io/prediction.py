@@ -1,4 +1,4 @@
-"""Predicting for the rows of a file, block by block."""
+"""Predict for the samples of a file, block by block."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["format_answers", "open_rows", "predict_blocks"]
 
-MOST_BLOCKS = 4  # in memory at once; where there are more threads, they share one
+MOST_BLOCKS = 4  # in memory at once; if there are more threads, they share a block
 
 
 def open_rows(
@@ -36,7 +36,7 @@ def open_rows(
     form: TextFormat | None = None,
     index: str | Sequence[str] = (),
 ) -> TableStream:
-    """Open a file of new rows for a model.
+    """Open a file of new samples for a model.
 
     Parameters
     ----------
@@ -46,16 +46,16 @@ def open_rows(
         A CSV, TSV, Parquet or ARFF file. Its columns are found by name, in any order; a model that was trained without
         names takes all columns in their order.
     block_rows : int, optional
-        Most rows in memory at once.
+        Maximum number of samples in memory at once.
     form : TextFormat, optional
-        How the text of the file is read.
+        Format of a text file.
     index : str or sequence of str, default=()
-        Columns that stand before the predictions, such as an identifier.
+        Columns to write before the predictions, such as an identifier.
 
     Returns
     -------
     TableStream
-        For `predict_blocks`; its ``ignored`` lists the columns that the model does not use.
+        Input of `predict_blocks`; its ``ignored`` lists the columns that the model does not use.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def open_rows(
     options: dict[str, Any] = {"form": form} | ({} if block_rows is None else {"block_rows": block_rows})
     columns = describe_columns(model)
     if columns is None:
-        raise DatasetError(f"{type(model).__name__} does not say which columns it takes.")
+        raise DatasetError(f"{type(model).__name__} does not know its features.")
     if not hasattr(model, "feature_names_in_"):
         names = [name for name in read_columns(Path(path), form) if name not in index]
         if len(names) != len(columns):
@@ -83,14 +83,14 @@ def open_rows(
 
 
 def _reading(column: dict[str, Any]) -> str:
-    """Return how the cells of a column are read: dates, truth values and words among numbers are text in a file."""
+    """Return how the cells of a column are read: dates, Booleans and words among numbers are text in a file."""
     if "type" not in column:
         return "others"
     return "numbers" if column["type"] == "number" and not column.get("words") else "texts"
 
 
 def predict_blocks(model: Any, rows: TableStream, *, proba: bool = False) -> Generator[pd.DataFrame]:
-    """Predict for one block of rows after the other, while the next ones are being read.
+    """Predict for one block of samples after the other, while the next ones are being read.
 
     Parameters
     ----------
@@ -99,14 +99,14 @@ def predict_blocks(model: Any, rows: TableStream, *, proba: bool = False) -> Gen
     rows : TableStream
         From `open_rows`.
     proba : bool, default=False
-        Whether probabilities are given beside the prediction.
+        Whether to return probabilities with the predictions.
 
     Yields
     ------
     DataFrame
-        The column ``prediction``, of categories where classes are text, or one column of 0 and 1 per label; and, if
-        asked for, a column ``p:NAME`` with the probability of each class or label. The index of the rows, if there is
-        one, comes first. A file without samples gives one frame without samples.
+        The column ``prediction``, categorical if classes are text, or one column of 0 and 1 per label; with ``proba``,
+        also a column ``p:NAME`` with the probability of each class or label. The columns of ``index`` come first. A
+        file without samples yields one frame without samples.
     """
     n_threads = effective_n_jobs(getattr(find_predictor(model), "n_jobs", None))
     each_alone = 1 < n_threads <= MOST_BLOCKS
@@ -128,20 +128,20 @@ def predict_blocks(model: Any, rows: TableStream, *, proba: bool = False) -> Gen
 def format_answers(answers: pd.DataFrame, *, header: bool = False) -> bytes:
     r"""Write predictions as lines of a CSV file.
 
-    A prediction is one of a few classes, so that the line of each is made once and then looked up. Where there is more
-    in a line than a class, it is left to pandas.
+    A prediction is one of a few classes, so that the line of each is formatted once and then looked up. Lines that hold
+    more than a class are formatted by pandas.
 
     Parameters
     ----------
     answers : DataFrame
         From `predict_blocks`.
     header : bool, default=False
-        Whether the first line has the names of the columns.
+        Whether to write the names of the columns first.
 
     Returns
     -------
     bytes
-        In UTF-8.
+        The lines in UTF-8.
 
     Examples
     --------
@@ -165,7 +165,7 @@ def format_answers(answers: pd.DataFrame, *, header: bool = False) -> bytes:
 
 @lru_cache(maxsize=10_000, typed=True)
 def _format_line(cell: Any) -> bytes:
-    """Let pandas write a line of one cell, which takes it as long as thousands of them."""
+    """Format a line of one cell with pandas, which takes as long as thousands of them."""
     import pandas as pd
 
     line: str = pd.DataFrame([cell]).to_csv(index=False, header=False, lineterminator="\n")
@@ -173,7 +173,7 @@ def _format_line(cell: Any) -> bytes:
 
 
 def _predict(model: Any, block: pd.DataFrame, proba: bool, alone: bool) -> pd.DataFrame:
-    """Predict for a block, with a single thread if the others have blocks of their own."""
+    """Predict for a block, with a single thread if the other threads have their own blocks."""
     if block.shape[0] == 0:
         answer = _tabulate(model, *_no_predictions(model, proba))
     else:
@@ -185,13 +185,15 @@ def _predict(model: Any, block: pd.DataFrame, proba: bool, alone: bool) -> pd.Da
     if getattr(block, "index", None) is not None and block.index.names[0] is not None:
         for place, name in enumerate(block.index.names):
             if name in answer.columns:
-                raise DatasetError(f"The index {name!r} has the name of a column of the predictions.")
+                raise DatasetError(
+                    f"The column {name!r} cannot be kept: a column of the predictions has the same name."
+                )
             answer.insert(place, name, block.index.get_level_values(place))
     return answer
 
 
 def _no_predictions(model: Any, proba: bool) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64] | None]:
-    """Return predictions and probabilities for no samples, which models refuse to be asked for."""
+    """Return empty predictions and probabilities, which models refuse to compute."""
     predictor = find_predictor(model)
     labels, classes = getattr(predictor, "labels_", None), getattr(predictor, "classes_", ())
     names = classes if labels is None else labels
@@ -200,7 +202,7 @@ def _no_predictions(model: Any, proba: bool) -> tuple[npt.NDArray[Any], npt.NDAr
 
 
 def _arrange(block: Any, names: Any) -> Any:
-    """Return the samples with the features of the model in their order, or without names if it knows none."""
+    """Return the samples with the features of the model in its order, or without names if it has none."""
     if names is None:
         return block.to_numpy()
     if not hasattr(block, "columns"):  # a sparse array was read in the right order
@@ -225,7 +227,7 @@ def _tabulate(model: Any, predicted: npt.NDArray[Any], chances: Any) -> pd.DataF
 
 
 def _as_categories(predicted: npt.NDArray[Any], classes: npt.NDArray[Any] | None) -> Any:
-    """Convert classes that are text to categories, since pandas takes long to look at each text."""
+    """Convert text classes to categories, since pandas handles strings slowly."""
     import pandas as pd
 
     if predicted.dtype.kind == "U" and classes is not None:

@@ -208,7 +208,7 @@ def test_data_that_are_not_at_hand_are_refused_before_any_fit(tmp_path, monkeypa
     monkeypatch.setenv("FUSELEARN_CACHE", str(tmp_path))
     monkeypatch.delenv("FUSELEARN_DATA", raising=False)
     suite = Suite("mine", ["iris", "tvowel"], ["Guess"], repeats=1, folds=2)
-    with pytest.raises(DatasetError, match="'tvowel' is not at hand"):
+    with pytest.raises(DatasetError, match="'tvowel' is not available"):
         run(tmp_path / "results.db", suite)
     assert len(table(tmp_path / "results.db")) == 0
 
