@@ -164,7 +164,7 @@ class TestDecisions:
     def test_fewer_rows_than_folds(self, lookup):
         lookup(decision="cardinality").fit(self.X[:3], self.Y[:3])
         assert len(lookup.fits) == 1 + 3
-        with pytest.raises(ValueError, match="'cardinality' is learned on rows left out"):
+        with pytest.raises(ValueError, match="'cardinality' is learned on samples left out"):
             lookup(decision="cardinality").fit(self.X[:1], self.Y[:1])
 
     def test_thresholds_of_out_of_fold_scores(self, labelled):

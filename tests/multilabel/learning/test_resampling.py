@@ -31,7 +31,8 @@ def members(make, X, Y, n_draws, n_features, n_estimators=5, estimator=TREE):
         counts = draw_counts(int(rng.integers(2**62)), np.ones(len(X)), n_draws)
         learner = bind(estimator, X[:, columns])
         if make is EnsembleOfChainsClassifier:
-            model = train_chain(learner, Y, rng.permutation(Y.shape[1]), counts, int(rng.integers(2**31)))
+            order = rng.permutation(Y.shape[1])
+            model = train_chain(learner, Y, counts, int(rng.integers(2**31)), order=order)
         else:
             model = Relevance(learner.train(Y, counts, int(rng.integers(2**31))))
         yield model.probabilities(), counts

@@ -81,7 +81,7 @@ def test_bound_rows_get_what_new_rows_get(labelled, estimator):
     X, Y = labelled
     counts = np.random.default_rng(0).poisson(1, 80).astype(np.int32)
     learner = bind(estimator, X)
-    chain = train_chain(learner, Y, np.array(ORDER), counts, 0)
+    chain = train_chain(learner, Y, counts, 0, order=np.array(ORDER))
     expected = chain.probabilities(learner.prepare(X))
     np.testing.assert_allclose(chain.probabilities(), expected, atol=1e-5)
     only = np.flatnonzero(counts == 0)

@@ -11,7 +11,6 @@ from sklearn.naive_bayes import GaussianNB
 from fuselearn import SVMClassifier
 from fuselearn.multilabel import HOMERClassifier, KFHEHOMERClassifier, PerLabelThresholds
 from fuselearn.multilabel.learning.homer_model import train_homer
-from fuselearn.multilabel.methods.homer_ensemble import make_variety
 from fuselearn.sensors import bind, draw_counts
 
 rng = np.random.default_rng(0)
@@ -47,7 +46,7 @@ def run_plainly(model, sample_weight=None):
     first_seed, *seeds = np.random.default_rng(0).integers(2**62, size=model.n_estimators + 1).tolist()
     learner = bind(model._base_estimator(), X)
     train = partial(train_homer, learner, Y.astype(np.int8))
-    variety = make_variety(model)
+    variety = model._make_variety()
     shares = np.full(n, 1 / n) if sample_weight is None else sample_weight / sample_weight.sum()
     all_samples = np.ones(n, np.int32)
     first = train(all_samples, first_seed, variety.choose_first(first_seed), weights=sample_weight)

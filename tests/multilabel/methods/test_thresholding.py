@@ -245,7 +245,7 @@ class TestBadInput:
             ({"decision": "best"}, ValueError, "decision must be one of"),
             ({"cv": "bags"}, ValueError, "cv must be 'oob', a number of folds"),
             ({"cv": 1}, ValueError, "cv must be at least 2"),
-            ({"cv": 151}, ValueError, "cv=151 needs at least 151 rows"),
+            ({"cv": 151}, ValueError, "cv=151 needs at least 151 samples"),
             ({"cv": "oob"}, ValueError, "KNeighborsClassifier has no out-of-bag probabilities"),
             ({"estimator": LinearSVC()}, TypeError, "estimator must have predict_proba, which LinearSVC has not"),
             ({"estimator": RandomForestClassifier}, TypeError, "estimator must be a multi-label classifier"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,12 +23,13 @@ from fuselearn.ensembles.svm import SVMClassifier
 from fuselearn.multilabel.data.labels import check_same_labels, label_names, read_labels
 from fuselearn.multilabel.data.stratification import IterativeStratifiedKFold
 from fuselearn.multilabel.decisions.rules import RULES, DecisionRule, OwnDecision, make_decision_rule
-from fuselearn.multilabel.learning.fusion import LabelSum
-from fuselearn.sensors import Learner, answer_in_parts, bind
+from fuselearn.multilabel.learning.fusion import LabelModel, LabelSum
+from fuselearn.sensors import Learner, answer_in_parts, bind, count_all_samples
 
 Labels = npt.NDArray[np.int8]
 Scores = npt.NDArray[np.float64]
 Weights = npt.NDArray[np.float64]
+Model = TypeVar("Model", bound=LabelModel)
 
 N_FOLDS = 5
 
@@ -72,21 +73,21 @@ class MultilabelClassifier(DerivedAttributes, ClassifierMixin, BaseEstimator):
 
     @fit_whole_or_not
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from rows and their labels.
+        """Fit the classifier.
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (n_rows, n_columns)
-        y : array, sparse matrix or frame of shape (n_rows, n_labels)
-            1 or True where a row has a label, else 0. Labels that no row or every row has, and rows without any label,
-            are welcome.
-        sample_weight : array of shape (n_rows,), optional
-            Weights of the rows.
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+        y : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_labels)
+            1 or True where a sample has a label, else 0. Labels that no sample or every sample has, and samples without
+            any label, are welcome.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the samples.
 
         Returns
         -------
         object
-            The fitted classifier itself.
+            Fitted estimator.
         """
         rule = self._make_rule(self.decision)
         self._check_parameters()
@@ -137,16 +138,16 @@ class MultilabelClassifier(DerivedAttributes, ClassifierMixin, BaseEstimator):
         return other
 
     def predict(self, X: Any) -> npt.NDArray[np.int64]:
-        """Predict the labels of each row, by the rule that ``decision`` names.
+        """Predict the labels of each sample, by the rule that ``decision`` names.
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (n_rows, n_columns)
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
 
         Returns
         -------
-        array of shape (n_rows, n_labels)
-            1 where the row gets the label, else 0; columns are in the order of ``labels_``.
+        array of shape (n_samples, n_labels)
+            1 where the sample gets the label, else 0; columns are in the order of ``labels_``.
         """
         check_is_fitted(self)
         if isinstance(self.rule_, OwnDecision):
@@ -154,15 +155,15 @@ class MultilabelClassifier(DerivedAttributes, ClassifierMixin, BaseEstimator):
         return self.rule_.apply(self.predict_proba(X))
 
     def predict_proba(self, X: Any) -> Scores:
-        """Predict the probability that a row has a label.
+        """Predict the probability that a sample has a label.
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (n_rows, n_columns)
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
 
         Returns
         -------
-        array of shape (n_rows, n_labels)
+        array of shape (n_samples, n_labels)
             Columns are in the order of ``labels_``; they need not sum to one. A label that no training sample has
             gets exactly 0, one that all have exactly 1.
         """
@@ -205,6 +206,16 @@ class MultilabelClassifier(DerivedAttributes, ClassifierMixin, BaseEstimator):
     def _bind(self, X: Any, n_threads: int | None = None) -> Learner:
         """Bind a checked table to the base learner."""
         return bind(self._base_estimator(), X, count_threads(self.n_jobs) if n_threads is None else n_threads)
+
+    def _fit_one(
+        self, train: Callable[..., Model], X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator
+    ) -> Model:
+        """Train a single model on all samples by ``train(learner, Y, counts, seed, weights=...)``, and keep it."""
+        learner = self._bind(X)
+        counts, weights = count_all_samples(weights, len(Y), copies=learner.counts_copies)
+        model = train(learner, Y, counts, int(rng.integers(2**31)), weights=weights)
+        self._adopt(LabelSum.of_one(model, learner))
+        return model
 
     def _adopt(self, fused: LabelSum) -> None:
         """Keep trained models without the training data."""
@@ -252,7 +263,7 @@ class MultilabelClassifier(DerivedAttributes, ClassifierMixin, BaseEstimator):
         rows = np.arange(len(Y)) if weights is None else np.flatnonzero(weights)
         if len(rows) < 2:
             raise ValueError(
-                f"decision={show(self.decision)} is learned on rows left out in turn, so one sample is not enough."
+                f"decision={show(self.decision)} is learned on samples left out in turn, so one sample is not enough."
             )
         scores = np.full(Y.shape, np.nan)
         folds = IterativeStratifiedKFold(min(N_FOLDS, len(rows)), shuffle=True, random_state=seed)

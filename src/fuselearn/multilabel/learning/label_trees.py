@@ -8,24 +8,47 @@ import numpy as np
 import numpy.typing as npt
 
 from fuselearn._parameters import count_threads
-from fuselearn.engines.tree import Tree, leaf_rows, pack_forest, stack_trees, sum_leaf_values, unstack_trees
-from fuselearn.multilabel.learning.base import MultilabelClassifier, Scores
+from fuselearn.engines.tree import (
+    CodedColumns,
+    Tree,
+    code_columns,
+    leaf_rows,
+    pack_forest,
+    stack_trees,
+    sum_leaf_values,
+    unstack_trees,
+)
+from fuselearn.multilabel.learning.base import Scores
 from fuselearn.sensors import TableCoder
 from fuselearn.sensors.tree import as_table
 
 
-class LabelTreesClassifier(MultilabelClassifier):
-    """A multi-label classifier that sums up what the leaves say that a row reaches, one leaf per tree.
+class SummedTrees:
+    """The sum of what the leaves say that a sample reaches, one leaf per tree: a part of a ``MultilabelClassifier``.
 
-    Subclasses set ``_coder_``, hand their trees to ``_keep_trees``, and write ``_node_values``.
+    Subclasses code their table with ``_code_table``, hand their trees to ``_keep_trees``, and write ``_node_values``.
     """
 
+    n_jobs: int | None
     _coder_: TableCoder
     _trees_: list[Tree]
 
+    def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's tags of the estimator."""
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags
+
+    def _code_table(self, X: Any) -> CodedColumns:
+        """Code a checked training table for the tree engine."""
+        self._coder_ = TableCoder()
+        matrix = self._coder_.fit_transform(as_table(X))
+        return code_columns(matrix, self._coder_.n_categories_, None, count_threads(self.n_jobs))
+
     def _node_values(self, tree: Tree) -> npt.NDArray[np.float64]:
-        """Return what a tree adds to the sum for rows that end in each node, label by label."""
-        raise TypeError("Estimators define this.")
+        """Return what a tree adds to the sum for samples that end in each node, label by label."""
+        raise NotImplementedError
 
     def _keep_trees(self, trees: list[Tree]) -> None:
         """Keep grown trees, laid out for prediction."""
@@ -35,20 +58,21 @@ class LabelTreesClassifier(MultilabelClassifier):
             self._leaf_values_ = np.concatenate([self._node_values(tree)[leaf_rows(tree)] for tree in trees])
 
     def _sum_trees(self, X: Any) -> Scores:
-        """Sum up the leaves' values for the rows of a checked table."""
+        """Sum up the leaves' values for the samples of a checked table."""
         rows = self._coder_.transform(as_table(X))
         return sum_leaf_values(self._forest_, self._leaf_values_, rows, count_threads(self.n_jobs))
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state that a copy or a file keeps: the trees in a compact form, not packed for prediction."""
-        state = {k: v for k, v in super().__getstate__().items() if k not in ("_forest_", "_leaf_values_")}
+        kept: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
+        state = {k: v for k, v in kept.items() if k not in ("_forest_", "_leaf_values_")}
         if state.get("_trees_"):
             state["_trees_"] = stack_trees(self._trees_)
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore the model of a copy or a file."""
-        super().__setstate__(state)
+        super().__setstate__(state)  # type: ignore[misc]
         if state.get("_trees_"):
             self._keep_trees(unstack_trees(state["_trees_"], self._coder_.n_categories_))
 

@@ -39,46 +39,63 @@ class Trained(NamedTuple):
     votes: Scores
 
 
-def check_resampling(estimator: Any) -> None:
-    """Refuse parameters with which no members can be drawn."""
-    check_whole_number("n_estimators", estimator.n_estimators, 1)
-    check_choice("vote", estimator.vote, ("class", "probability"))
-    count_draws(estimator.max_samples, 1)
-    count_features(estimator.max_features, 1)
+class ResampledEnsemble:
+    """Equal votes of models that are trained on random samples and features: a part of a ``MultilabelClassifier``.
 
-
-def fit_resampled(
-    estimator: Any, train: TrainMember, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator
-) -> None:
-    """Fit an ensemble of equal votes of models that are trained on random samples and features.
-
-    Parameters
-    ----------
-    estimator : MultilabelClassifier
-        With the parameters ``n_estimators``, ``max_samples``, ``max_features``, ``vote`` and ``n_jobs``.
-    train : callable
-        How a member is trained.
-    X, Y, weights, rng
-        As ``MultilabelClassifier._fit_labels`` gets them.
+    Subclasses write ``_member_trainer``.
     """
-    learner = estimator._bind(X, n_threads=1)  # members are trained side by side instead
-    n_rows, n_columns = X.shape
-    plan = Resampling(
-        count_draws(estimator.max_samples, n_rows),
-        count_features(estimator.max_features, n_columns),
-        n_columns,
-        estimator.vote,
-    )
-    chances = np.ones(n_rows) if weights is None else weights
-    wants_votes = estimator._wants_honest_scores()
-    trained: list[Trained] = Parallel(n_jobs=estimator.n_jobs, prefer=learner.prefer)(
-        delayed(_train_member)(train, learner, Y, chances, plan, wants_votes, seed)
-        for seed in rng.integers(2**62, size=estimator.n_estimators)
-    )
-    if wants_votes:
-        estimator.oob_decision_function_ = _average_votes(trained, Y.shape)
-    members = [part.model for part in trained]
-    estimator._adopt(LabelSum(members, np.ones(len(members)), learner, estimator.vote, len(members)))
+
+    _bind: Callable[..., Learner]
+    _adopt: Callable[[LabelSum], None]
+    _wants_honest_scores: Callable[[], bool]
+    oob_decision_function_: Scores
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        n_estimators: int = 10,
+        *,
+        max_samples: int | float = 1.0,
+        max_features: int | float | str | None = None,
+        vote: str = "class",
+        decision: Any = 0.5,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.max_samples = max_samples
+        self.max_features = max_features
+        self.vote = vote
+        self.decision = decision
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _member_trainer(self) -> TrainMember:
+        """Return how a member is trained."""
+        raise NotImplementedError
+
+    def _check_parameters(self) -> None:
+        check_whole_number("n_estimators", self.n_estimators, 1)
+        check_choice("vote", self.vote, ("class", "probability"))
+        count_draws(self.max_samples, 1)
+        count_features(self.max_features, 1)
+
+    def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
+        learner = self._bind(X, n_threads=1)  # members are trained side by side instead
+        n_samples, n_features = X.shape
+        n_drawn, n_seen = count_draws(self.max_samples, n_samples), count_features(self.max_features, n_features)
+        plan = Resampling(n_drawn, n_seen, n_features, self.vote)
+        chances = np.ones(n_samples) if weights is None else weights
+        wants_votes = self._wants_honest_scores()
+        trained: list[Trained] = Parallel(n_jobs=self.n_jobs, prefer=learner.prefer)(
+            delayed(_train_member)(self._member_trainer(), learner, Y, chances, plan, wants_votes, seed)
+            for seed in rng.integers(2**62, size=self.n_estimators)
+        )
+        if wants_votes:
+            self.oob_decision_function_ = _average_votes(trained, Y.shape)
+        members = [part.model for part in trained]
+        self._adopt(LabelSum(members, np.ones(len(members)), learner, self.vote, len(members)))
 
 
 def _train_member(

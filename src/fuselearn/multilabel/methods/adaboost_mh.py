@@ -11,30 +11,28 @@ import numpy.typing as npt
 from scipy.special import expit
 
 from fuselearn._parameters import check_number, check_whole_number, count_threads
-from fuselearn.engines.tree import Tree, code_columns
+from fuselearn.engines.tree import Tree
 from fuselearn.engines.tree.pair_stumps import PairTable, Stump, find_stump, left_rows, make_pair_table, make_tree
-from fuselearn.multilabel.learning.base import Labels, Scores, Weights
-from fuselearn.multilabel.learning.label_trees import LabelTreesClassifier, scale_rows
-from fuselearn.sensors import TableCoder
-from fuselearn.sensors.tree import as_table
+from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Scores, Weights
+from fuselearn.multilabel.learning.label_trees import SummedTrees, scale_rows
 
-# Threads are worth starting from this many (row, column, label) triples on.
+# Threads are worth starting from this many (sample, feature, label) triples on.
 THREADED_WORK = 1_000_000
 
 
-class AdaBoostMHClassifier(LabelTreesClassifier):
+class AdaBoostMHClassifier(SummedTrees, MultilabelClassifier):
     """Boosting for many labels: each round adds a stump that votes for or against every label (AdaBoost.MH).
 
-    Every pair of a row i and a label l has a weight D(i, l), at first all equal. A round chooses the split of the rows
-    into two sides with the smallest
+    Every pair of a sample i and a label l has a weight D(i, l), at first all equal. A round chooses the split of the
+    samples into two sides with the smallest
 
         Z = 2 sum over sides s and labels l of sqrt(W+(s, l) W-(s, l)),
 
-    W+ and W- being the weights of the side's rows with and without the label. Side s then votes
+    W+ and W- being the weights of the side's samples with and without the label. Side s then votes
 
-        c(s, l) = 1/2 log((W+(s, l) + e) / (W-(s, l) + e)),     e = 1 / (n_rows n_labels),
+        c(s, l) = 1/2 log((W+(s, l) + e) / (W-(s, l) + e)),     e = 1 / (n_samples n_labels),
 
-    and D(i, l) is multiplied by exp(-c) if row i has label l, else by exp(c), and divided by its sum. This is the
+    and D(i, l) is multiplied by exp(-c) if sample i has label l, else by exp(c), and divided by its sum. This is the
     variant with real-valued votes of domain partitions; the share of wrong pairs in training is at most the product of
     all sums. The probability of a label is 1 / (1 + exp(-2 f)), f being the sum of its votes.
 
@@ -49,24 +47,23 @@ class AdaBoostMHClassifier(LabelTreesClassifier):
     random_state : int, RandomState or None, default=None
         Seed of the folds on which a rule for decisions is learned; boosting itself has no random choices.
     n_jobs : int or None, default=None
-        Threads that share the columns. Results do not depend on it.
+        Threads that share the features. Results do not depend on it.
 
     Attributes
     ----------
-    labels_ : array of shape (n_labels,)
-        Names of the labels: the columns of a frame, otherwise 0, 1, ...
-    n_labels_ : int
-    classes_ : list of arrays
-        For each label its values, 0 and 1, as scikit-learn's tools expect it.
-    n_features_in_ : int
-    feature_names_in_ : array of shape (n_features_in_,)
-        If fitted on a frame whose column names are text.
     feature_importances_ : array of shape (n_labels, n_features_in_)
         How much splits on a feature lower the exponential loss of a label; see below.
     n_iter_ : int
         Rounds made; fewer than ``n_estimators`` once no split lowers the bound any more.
     normalizers_ : array of shape (n_iter_,)
         The sum of the weights after each round, before they are divided by it.
+    labels_, n_labels_, classes_, n_features_in_, feature_names_in_
+        Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
+
+    See Also
+    --------
+    PCTForestClassifier : A forest of trees for all labels at once.
+    fuselearn.SAMMEClassifier : Boosting for one class per sample.
 
     Notes
     -----
@@ -105,23 +102,13 @@ class AdaBoostMHClassifier(LabelTreesClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def __sklearn_tags__(self) -> Any:
-        """Return scikit-learn's tags of the estimator."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        return tags
-
     def _check_parameters(self) -> None:
         check_whole_number("n_estimators", self.n_estimators, 1)
         if check_number("learning_rate", self.learning_rate, 0.0) == 0.0:
             raise ValueError("learning_rate must be above 0.")
 
     def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
-        self._coder_ = TableCoder()
-        matrix = self._coder_.fit_transform(as_table(X))
-        n_threads = count_threads(self.n_jobs)
-        table = make_pair_table(code_columns(matrix, self._coder_.n_categories_, None, n_threads))
+        table = make_pair_table(self._code_table(X))
         has_label = Y == 1
         pairs = np.ones(Y.shape) if weights is None else np.repeat(weights[:, None], Y.shape[1], axis=1)
         pairs /= pairs.sum()
@@ -131,7 +118,7 @@ class AdaBoostMHClassifier(LabelTreesClassifier):
         gains, loss = np.zeros((Y.shape[1], len(table.codes))), 1.0
         self._constant_votes_ = _vote(_weigh(pairs, has_label), smoothing)
         for _ in range(self.n_estimators):
-            stump = _best_stump(table, pairs * has_label, pairs * ~has_label, n_threads)
+            stump = _best_stump(table, pairs * has_label, pairs * ~has_label, count_threads(self.n_jobs))
             if stump.feature < 0:
                 break
             is_left = left_rows(table, stump)
@@ -158,7 +145,7 @@ class AdaBoostMHClassifier(LabelTreesClassifier):
     def _label_scores(self, X: Any) -> Scores:
         if self._trees_:
             votes = self._sum_trees(X)
-        else:  # rows that are all alike cannot be split
+        else:  # samples that are all alike cannot be split
             votes = np.tile(self._constant_votes_, (X.shape[0], 1))
         return expit(2.0 * votes)
 

@@ -11,14 +11,15 @@ from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Scores, Weights
-from fuselearn.multilabel.learning.fusion import LabelSum
-from fuselearn.sensors import Component, LabelEstimators, LabelTrees, Learner, TableCoder, count_all_samples
+from fuselearn.sensors import Component, LabelEstimators, LabelTrees, Learner, TableCoder
+
+Counts = npt.NDArray[np.int32]
 
 
 class BinaryRelevanceClassifier(MultilabelClassifier):
     """One two-class model per label, each on its own.
 
-    The probability that row x has label j is that of the j-th model,
+    The probability that sample x has label j is that of the j-th model,
 
         p_j(x) = P(y_j = 1 | x),
 
@@ -27,8 +28,7 @@ class BinaryRelevanceClassifier(MultilabelClassifier):
     Parameters
     ----------
     estimator : classifier, "tree" or None, default=None
-        Base learner. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``; these and others of their kind share
-        one bound table. Any other scikit-learn classifier is cloned for each label.
+        Base learner: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
     decision : float, str or rule, default=0.5
         How probabilities become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`.
     random_state : int, RandomState or None, default=None
@@ -43,14 +43,14 @@ class BinaryRelevanceClassifier(MultilabelClassifier):
         ``DummyClassifier``, or a tree without splits.
     feature_importances_ : array of shape (n_labels, n_features_in_)
         The importances of each label's model, if the base learner has some, as trees and forests do.
-    labels_ : array of shape (n_labels,)
-        Names of the labels: the columns of a frame, otherwise 0, 1, ...
-    n_labels_ : int
-    classes_ : list of arrays
-        For each label its values, 0 and 1, as scikit-learn's tools expect it.
-    n_features_in_ : int
-    feature_names_in_ : array of shape (n_features_in_,)
-        If fitted on a frame whose column names are text.
+    labels_, n_labels_, classes_, n_features_in_, feature_names_in_
+        Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
+
+    See Also
+    --------
+    EnsembleOfBinaryRelevanceClassifier : Equal votes of such models on random samples.
+    ChainClassifier : Labels learn from the labels before them.
+    sklearn.multioutput.MultiOutputClassifier : The same, in scikit-learn.
 
     References
     ----------
@@ -83,10 +83,7 @@ class BinaryRelevanceClassifier(MultilabelClassifier):
         self.n_jobs = n_jobs
 
     def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
-        learner = self._bind(X)
-        counts, weights = count_all_samples(weights, len(Y), copies=learner.counts_copies)
-        component = learner.train(Y, counts, int(rng.integers(2**31)), weights=weights)
-        self._adopt(LabelSum.of_one(Relevance(component), learner))
+        self._fit_one(train_relevance, X, Y, weights, rng)
 
     @cached_property
     def estimators_(self) -> list[Any]:
@@ -120,6 +117,13 @@ class Relevance:
     def unbind(self) -> None:
         """Release the training data."""
         self.component.unbind()
+
+
+def train_relevance(
+    learner: Learner, Y: Labels, counts: Counts, seed: int, *, weights: Weights | None = None
+) -> Relevance:
+    """Train a model per label, all on the same samples and features."""
+    return Relevance(learner.train(Y, counts, seed, weights=weights))
 
 
 def as_estimators(component: Any, learner: Learner, names: npt.NDArray[Any] | None) -> list[Any]:

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Weights
-from fuselearn.multilabel.learning.resampling import Counts, check_resampling, fit_resampled
-from fuselearn.multilabel.methods.binary_relevance import Relevance
+from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier
+from fuselearn.multilabel.learning.resampling import ResampledEnsemble, TrainMember
+from fuselearn.multilabel.methods.binary_relevance import Counts, Relevance, train_relevance
 from fuselearn.sensors import Learner
 
 
-def train_relevance(learner: Learner, Y: Labels, counts: Counts, rng: np.random.Generator) -> Relevance:
+def train_sampled_relevance(learner: Learner, Y: Labels, counts: Counts, rng: np.random.Generator) -> Relevance:
     """Train a model per label, all on the same samples and features."""
-    return Relevance(learner.train(Y, counts, int(rng.integers(2**31))))
+    return train_relevance(learner, Y, counts, int(rng.integers(2**31)))
 
 
-class EnsembleOfBinaryRelevanceClassifier(MultilabelClassifier):
-    """Equal votes of binary relevance models, each on random rows (EBR).
+class EnsembleOfBinaryRelevanceClassifier(ResampledEnsemble, MultilabelClassifier):
+    """Equal votes of binary relevance models, each on random samples (EBR).
 
     With v_tj(x) the vote of the t-th of T models of label j, 0 or 1 or a probability,
 
@@ -27,20 +25,18 @@ class EnsembleOfBinaryRelevanceClassifier(MultilabelClassifier):
     Parameters
     ----------
     estimator : classifier, "tree" or None, default=None
-        Base learner. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``; these and others of their kind share
-        one bound table. Any other scikit-learn classifier is cloned for each label of each member.
+        Base learner: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
     n_estimators : int, default=10
         Number of members, each with a model per label.
     max_samples : int or float, default=1.0
-        Rows drawn for each member, with replacement, as a number or as a share of all rows. It may exceed 1: with 2.0
-        a member sees 86 % of the rows instead of 63 %.
+        Samples drawn for each member, with replacement, as a number or as a share of all samples. It may exceed 1: with
+        2.0 a member sees 86 % of the samples instead of 63 %.
     max_features : int, float, "sqrt", "log2" or None, default=None
-        Columns that each member sees, as a number, a share, or a root or logarithm of their number; None means all.
+        Features drawn for each member: a number, a share, or a root or logarithm of their number; None means all.
     vote : {"class", "probability"}, default="class"
         Whether members vote with the labels that they choose or with their probabilities.
     decision : float, str or rule, default=0.5
-        How shares of votes become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`. Rules
-        that are fitted get the out-of-bag votes.
+        Threshold of the shares of votes, or rule of :mod:`fuselearn.multilabel.decisions`, fitted to out-of-bag votes.
     random_state : int, RandomState or None, default=None
         Seed of the samples and the base learners.
     n_jobs : int or None, default=None
@@ -48,21 +44,19 @@ class EnsembleOfBinaryRelevanceClassifier(MultilabelClassifier):
 
     Attributes
     ----------
-    oob_decision_function_ : array of shape (n_rows, n_labels)
-        Out-of-bag votes, if ``decision`` needs them; NaN for rows that were in every sample.
-    labels_ : array of shape (n_labels,)
-        Names of the labels: the columns of a frame, otherwise 0, 1, ...
-    n_labels_ : int
-    classes_ : list of arrays
-        For each label its values, 0 and 1, as scikit-learn's tools expect it.
-    n_features_in_ : int
-    feature_names_in_ : array of shape (n_features_in_,)
-        If fitted on a frame whose column names are text.
+    oob_decision_function_ : array of shape (n_samples, n_labels)
+        Out-of-bag votes, if ``decision`` needs them; NaN for samples that every member has seen.
+    labels_, n_labels_, classes_, n_features_in_, feature_names_in_
+        Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
+
+    See Also
+    --------
+    BinaryRelevanceClassifier : A single member, on all samples.
+    EnsembleOfChainsClassifier : Members in which labels learn from each other.
 
     References
     ----------
-    Read, J., Pfahringer, B., Holmes, G. and Frank, E. (2011). Classifier chains for multi-label classification.
-    Machine Learning 85(3), 333-359.
+    Read, J., Pfahringer, B., Holmes, G. and Frank, E. (2011), as for :class:`ChainClassifier`.
 
     Examples
     --------
@@ -75,29 +69,5 @@ class EnsembleOfBinaryRelevanceClassifier(MultilabelClassifier):
            [0.7, 0.6, 0.3, 0.2]])
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        n_estimators: int = 10,
-        *,
-        max_samples: int | float = 1.0,
-        max_features: int | float | str | None = None,
-        vote: str = "class",
-        decision: Any = 0.5,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.max_samples = max_samples
-        self.max_features = max_features
-        self.vote = vote
-        self.decision = decision
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
-    def _check_parameters(self) -> None:
-        check_resampling(self)
-
-    def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
-        fit_resampled(self, train_relevance, X, Y, weights, rng)
+    def _member_trainer(self) -> TrainMember:
+        return train_sampled_relevance

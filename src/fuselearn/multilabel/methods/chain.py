@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -13,16 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 from fuselearn._messages import show
 from fuselearn._parameters import check_choice
 from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Scores, Weights
-from fuselearn.multilabel.learning.fusion import LabelSum
-from fuselearn.multilabel.methods.binary_relevance import as_estimators
-from fuselearn.sensors import Component, Learner, count_all_samples
+from fuselearn.multilabel.methods.binary_relevance import Counts, as_estimators
+from fuselearn.sensors import Component, Learner
 
-Counts = npt.NDArray[np.int32]
 Indices = npt.NDArray[np.intp]
 
 
 class ChainClassifier(MultilabelClassifier):
-    """Two-class models in a chain, in which each label is learned from the row and the labels before it.
+    """Two-class models in a chain, in which each label is learned from the features and the labels before it.
 
     With the labels in the order 1, ..., L of the chain,
 
@@ -34,11 +32,10 @@ class ChainClassifier(MultilabelClassifier):
     Parameters
     ----------
     estimator : classifier, "tree" or None, default=None
-        Base learner. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``; these and others of their kind share
-        one bound table. Any other scikit-learn classifier is cloned for each label.
+        Base learner: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
     order : None, "random" or sequence, default=None
         Order of the labels in the chain: their order in ``Y``, a random one, or a list of their numbers or, if ``Y``
-        is a frame, of their names. Results are in the order of ``Y`` in any case.
+        is a DataFrame, of their names. Results are in the order of ``Y`` in any case.
     decision : float, str or rule, default=0.5
         How probabilities become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`.
     random_state : int, RandomState or None, default=None
@@ -52,16 +49,16 @@ class ChainClassifier(MultilabelClassifier):
         Numbers of the labels in the order of the chain.
     estimators_ : list of classifiers
         The models in the order of the chain, unless they are machines of the SVM engine. Each expects the labels before
-        it as further columns. A label that was constant has scikit-learn's ``DummyClassifier``, or a tree without
+        it as further features. A label that was constant has scikit-learn's ``DummyClassifier``, or a tree without
         splits.
-    labels_ : array of shape (n_labels,)
-        Names of the labels: the columns of a frame, otherwise 0, 1, ...
-    n_labels_ : int
-    classes_ : list of arrays
-        For each label its values, 0 and 1, as scikit-learn's tools expect it.
-    n_features_in_ : int
-    feature_names_in_ : array of shape (n_features_in_,)
-        If fitted on a frame whose column names are text.
+    labels_, n_labels_, classes_, n_features_in_, feature_names_in_
+        Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
+
+    See Also
+    --------
+    EnsembleOfChainsClassifier : Equal votes of chains in random orders.
+    BinaryRelevanceClassifier : Each label on its own.
+    sklearn.multioutput.ClassifierChain : Chains of scikit-learn.
 
     Notes
     -----
@@ -108,10 +105,7 @@ class ChainClassifier(MultilabelClassifier):
 
     def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
         self.order_ = self._read_order(rng)
-        learner = self._bind(X)
-        counts, weights = count_all_samples(weights, len(Y), copies=learner.counts_copies)
-        chain = train_chain(learner, Y, self.order_, counts, int(rng.integers(2**31)), weights=weights)
-        self._adopt(LabelSum.of_one(chain, learner))
+        self._fit_one(partial(train_chain, order=self.order_), X, Y, weights, rng)
 
     def _read_order(self, rng: np.random.Generator) -> Indices:
         """Return the numbers of the labels in the order of the chain."""
@@ -168,10 +162,10 @@ class Chain:
 def train_chain(
     learner: Learner,
     Y: Labels,
-    order: Indices,
     counts: Counts,
     seed: int,
     *,
+    order: Indices,
     weights: Weights | None = None,
 ) -> Chain:
     """Train the models of a chain, each on the table and the true labels before it.
@@ -180,11 +174,11 @@ def train_chain(
     ----------
     learner : Learner
         It stays as it is.
-    Y : array of shape (n_rows, n_labels)
-    order : int array of shape (n_labels,)
-        Numbers of the labels in the order of the chain.
+    Y : array of shape (n_samples, n_labels)
     counts, seed, weights
         As in ``Learner.train``.
+    order : int array of shape (n_labels,)
+        Numbers of the labels in the order of the chain.
     """
     components: list[Component] = []
     extended = learner

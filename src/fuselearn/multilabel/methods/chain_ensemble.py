@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Weights
-from fuselearn.multilabel.learning.resampling import Counts, check_resampling, fit_resampled
-from fuselearn.multilabel.methods.chain import Chain, train_chain
+from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier
+from fuselearn.multilabel.learning.resampling import ResampledEnsemble, TrainMember
+from fuselearn.multilabel.methods.chain import Chain, Counts, train_chain
 from fuselearn.sensors import Learner
 
 
 def train_random_chain(learner: Learner, Y: Labels, counts: Counts, rng: np.random.Generator) -> Chain:
     """Train a chain in a random order of the labels."""
     order = rng.permutation(Y.shape[1])
-    return train_chain(learner, Y, order, counts, int(rng.integers(2**31)))
+    return train_chain(learner, Y, counts, int(rng.integers(2**31)), order=order)
 
 
-class EnsembleOfChainsClassifier(MultilabelClassifier):
-    """Equal votes of classifier chains, each in a random order of the labels and on random rows (ECC).
+class EnsembleOfChainsClassifier(ResampledEnsemble, MultilabelClassifier):
+    """Equal votes of classifier chains, each in a random order of the labels and on random samples (ECC).
 
     With v_tj(x) the vote of the t-th of T chains for label j, 0 or 1 or a probability,
 
@@ -28,20 +26,19 @@ class EnsembleOfChainsClassifier(MultilabelClassifier):
     Parameters
     ----------
     estimator : classifier, "tree" or None, default=None
-        Base learner. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``; these and others of their kind share
-        one bound table. Any other scikit-learn classifier is cloned for each label of each chain.
+        Base learner: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
     n_estimators : int, default=10
         Number of chains.
     max_samples : int or float, default=1.0
-        Rows drawn for each chain, with replacement, as a number or as a share of all rows. It may exceed 1: with 2.0
-        a chain sees 86 % of the rows instead of 63 %.
+        Samples drawn for each chain, with replacement, as a number or as a share of all samples. It may exceed 1: with
+        2.0 a chain sees 86 % of the samples instead of 63 %.
     max_features : int, float, "sqrt", "log2" or None, default=None
-        Columns that each chain sees, as a number, a share, or a root or logarithm of their number; None means all.
+        Features drawn for each chain: a number, a share, or a root or logarithm of their number; None means all.
     vote : {"class", "probability"}, default="class"
         Whether chains vote with the labels that they choose or with their probabilities.
     decision : float, str or rule, default=0.5
-        How shares of votes become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`. Rules
-        that are fitted get the out-of-bag votes. The authors' choice is "cardinality".
+        Threshold of the shares of votes, or rule of :mod:`fuselearn.multilabel.decisions`, fitted to out-of-bag votes.
+        The authors' choice is "cardinality".
     random_state : int, RandomState or None, default=None
         Seed of the samples, the orders and the base learners.
     n_jobs : int or None, default=None
@@ -49,21 +46,19 @@ class EnsembleOfChainsClassifier(MultilabelClassifier):
 
     Attributes
     ----------
-    oob_decision_function_ : array of shape (n_rows, n_labels)
-        Out-of-bag votes, if ``decision`` needs them; NaN for rows that were in every sample.
-    labels_ : array of shape (n_labels,)
-        Names of the labels: the columns of a frame, otherwise 0, 1, ...
-    n_labels_ : int
-    classes_ : list of arrays
-        For each label its values, 0 and 1, as scikit-learn's tools expect it.
-    n_features_in_ : int
-    feature_names_in_ : array of shape (n_features_in_,)
-        If fitted on a frame whose column names are text.
+    oob_decision_function_ : array of shape (n_samples, n_labels)
+        Out-of-bag votes, if ``decision`` needs them; NaN for samples that every member has seen.
+    labels_, n_labels_, classes_, n_features_in_, feature_names_in_
+        Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
+
+    See Also
+    --------
+    ChainClassifier : A single chain, on all samples.
+    EnsembleOfBinaryRelevanceClassifier : Members in which each label is on its own.
 
     References
     ----------
-    Read, J., Pfahringer, B., Holmes, G. and Frank, E. (2011). Classifier chains for multi-label classification.
-    Machine Learning 85(3), 333-359.
+    Read, J. et al. (2011). Classifier chains for multi-label classification. Machine Learning 85(3), 333-359.
 
     Examples
     --------
@@ -76,29 +71,5 @@ class EnsembleOfChainsClassifier(MultilabelClassifier):
            [0.6, 0.6, 0.3, 0.2]])
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        n_estimators: int = 10,
-        *,
-        max_samples: int | float = 1.0,
-        max_features: int | float | str | None = None,
-        vote: str = "class",
-        decision: Any = 0.5,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.max_samples = max_samples
-        self.max_features = max_features
-        self.vote = vote
-        self.decision = decision
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
-    def _check_parameters(self) -> None:
-        check_resampling(self)
-
-    def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
-        fit_resampled(self, train_random_chain, X, Y, weights, rng)
+    def _member_trainer(self) -> TrainMember:
+        return train_random_chain

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -15,26 +14,25 @@ from fuselearn._parameters import check_choice, check_whole_number, count_draws
 from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Weights
 from fuselearn.multilabel.learning.fusion import LabelSum
 from fuselearn.multilabel.learning.homer_model import HOMERModel, train_homer
-from fuselearn.multilabel.methods.homer import HOMERClassifier, bind_for_nodes
-from fuselearn.multilabel.methods.homer_ensemble import check_variety, make_variety, wrap_homers
+from fuselearn.multilabel.methods.homer import bind_for_nodes
+from fuselearn.multilabel.methods.homer_ensemble import HOMEREnsemble
 from fuselearn.sensors import draw_counts
 
 
-class EnsembleHOMERClassifier(MultilabelClassifier):
-    """Equal votes of HOMERs of random shape, each trained on a bootstrap sample of the rows.
+class EnsembleHOMERClassifier(HOMEREnsemble, MultilabelClassifier):
+    """Equal votes of HOMERs of random shape, each trained on a bootstrap sample.
 
     Each HOMER chooses its clustering, its number of clusters, from 2 to the root of the number of labels, and its
     kernel at random. The probability of a label is the mean of the HOMERs' probabilities, or the share of HOMERs that
     choose it. With s_t(x) the scores of the t-th HOMER, above 0.5 for the labels that it chooses (see
-    :class:`HOMERClassifier`), a row gets the labels with
+    :class:`HOMERClassifier`), a sample gets the labels with
 
         mean over t of s_t(x) > 0.5,         or with votes        mean over t of [s_t(x) > 0.5] > 0.5.
 
     Parameters
     ----------
     estimator : classifier, "tree" or None, default=None
-        Base learner. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``; these and others of their kind share
-        one bound table. Any other scikit-learn classifier is cloned for each meta-label.
+        Base learner: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
     n_estimators : int, default=100
         Number of HOMERs.
     vote : {"class", "probability"}, default="probability"
@@ -42,16 +40,16 @@ class EnsembleHOMERClassifier(MultilabelClassifier):
     clusterings : sequence of {"balanced", "kmeans", "random"}, default=("balanced", "kmeans", "random")
         The clusterings to choose from; see :class:`HOMERClassifier`.
     any_label : bool, default=True
-        Whether each HOMER has a model that tells rows with any label from those without. Otherwise rows without labels
-        are not used, as in the paper.
+        Whether each HOMER has a model that tells samples with any label from those without. Otherwise samples without
+        labels are not used, as in the paper.
     varied : dict, list of dict or None, default=None
         Parameters of the base learner that differ between HOMERs, with the values to choose from, as for scikit-learn's
         ``ParameterGrid``: each HOMER takes one of the combinations at random. None means
         ``{"kernel": ["rbf", "linear"]}`` if ``estimator`` is None, and nothing otherwise.
     max_samples : int or float, default=2.0
-        Rows drawn for each HOMER, as a number or as a multiple of all rows.
+        Samples drawn for each HOMER, as a number or as a multiple of all samples.
     decision : float, str or rule, default="path"
-        How rows get labels: "path" means those whose mean score, or share of votes, is above 0.5; or probabilities
+        How samples get labels: "path" means those whose mean score, or share of votes, is above 0.5; or probabilities
         become labels by a threshold or another rule of :mod:`fuselearn.multilabel.decisions`. Rules that are fitted use
         out-of-bag probabilities.
     random_state : int, RandomState or None, default=None
@@ -61,20 +59,19 @@ class EnsembleHOMERClassifier(MultilabelClassifier):
 
     Attributes
     ----------
-    labels_ : array of shape (n_labels,)
-        Names of the labels: the columns of a frame, otherwise 0, 1, ...
-    n_labels_ : int
     n_models_ : int
         Two-class models that were trained, those for calibration not counted.
-    classes_ : list of arrays
-        For each label its values, 0 and 1, as scikit-learn's tools expect it.
-    n_features_in_ : int
-    feature_names_in_ : array of shape (n_features_in_,)
-        If fitted on a frame whose column names are text.
-    oob_decision_function_ : array of shape (n_rows, n_labels)
-        Probabilities of the training rows by the HOMERs that have not seen them, NaN if all have; if ``decision`` is a
-        rule that is fitted.
+    oob_decision_function_ : array of shape (n_samples, n_labels)
+        Probabilities of the training samples by the HOMERs that have not seen them, NaN if all have; if ``decision`` is
+        a rule that is fitted.
     estimators_ : list of HOMERClassifier
+    labels_, n_labels_, classes_, n_features_in_, feature_names_in_
+        Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
+
+    See Also
+    --------
+    HOMERClassifier : A single HOMER.
+    KFHEHOMERClassifier : A Kalman filter instead of equal votes.
 
     References
     ----------
@@ -116,17 +113,15 @@ class EnsembleHOMERClassifier(MultilabelClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    _own_decision = "path"
-
     def _check_parameters(self) -> None:
-        check_variety(self)
+        self._check_variety()
         check_whole_number("n_estimators", self.n_estimators, 1)
         check_choice("vote", self.vote, ("class", "probability"))
         count_draws(self.max_samples, 1)
 
     def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
         learner, n_threads = bind_for_nodes(self, X)
-        variety = make_variety(self)
+        variety = self._make_variety()
         chances = np.ones(len(Y)) if weights is None else weights
         n_draws = count_draws(self.max_samples, len(Y))
 
@@ -141,12 +136,6 @@ class EnsembleHOMERClassifier(MultilabelClassifier):
         if self._wants_honest_scores():
             self.oob_decision_function_ = fused.left_out_scores(Y.shape)
         self._adopt(fused)
-
-    @cached_property
-    def estimators_(self) -> list[HOMERClassifier]:
-        """The fitted HOMERs, as estimators of their own."""
-        check_is_fitted(self)
-        return wrap_homers(self)
 
     def with_vote(self, vote: str) -> Self:
         """Return a copy that combines the same trained HOMERs in another way.

@@ -24,37 +24,36 @@ class HOMERClassifier(MultilabelClassifier):
     """A tree of label groups with a two-class model for each group.
 
     The root holds all labels. Each node divides its labels into ``n_clusters`` groups, so that labels which occur
-    together are together, and down to single labels. A row has a group, a *meta-label*, if it has any of its labels; a
-    node learns its meta-labels from the rows that have at least one of them,
+    together are together, and down to single labels. A sample has a group, a *meta-label*, if it has any of its labels;
+    a node learns its meta-labels from the samples that have at least one of them,
 
-        meta-label of row i:  m_i = max over labels j in the group of y_ij.
+        meta-label of sample i:  m_i = max over labels j in the group of y_ij.
 
     The probability of a label is the product of the probabilities of the groups around it, each given the one above,
 
         P(label j | x) = P(any label | x) * product over the groups G around j of P(G | x, the group above G).
 
-    ``predict`` decides at each node anew: a row that probably has any label goes down from the root to the groups that
-    are more probable than not, at each node at least to the most probable one, and gets the labels where it ends up if
-    they are more probable than not, given that it has come so far. That is HOMER's own rule, ``decision="path"``. It
-    chooses more labels than a threshold of 0.5 on ``predict_proba`` does, which is ``decision=0.5``, and usually has
+    ``predict`` decides at each node anew: a sample that probably has any label goes down from the root to the groups
+    that are more probable than not, at each node at least to the most probable one, and gets the labels where it ends
+    up if they are more probable than not, given that it has come so far. That is HOMER's own rule, ``decision="path"``.
+    It chooses more labels than a threshold of 0.5 on ``predict_proba`` does, which is ``decision=0.5``, and usually has
     the larger macro F1.
 
     Parameters
     ----------
     estimator : classifier, "tree" or None, default=None
-        Base learner. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``; these and others of their kind share
-        one bound table. Any other scikit-learn classifier is cloned for each meta-label.
+        Base learner: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
     clustering : {"balanced", "kmeans", "random"}, default="balanced"
         How labels are divided: by k-means into clusters of at most the same size, by k-means from one random start, or
         by chance. Points are the columns of Y.
     n_clusters : int, default=3
         Groups at each node; a node with no more labels than that is divided into single labels.
     any_label : bool, default=True
-        Whether a model tells rows that have any label from those without. Otherwise rows without labels are not used,
-        as in utiml, and probabilities are those of rows that have labels.
+        Whether a model tells samples that have any label from those without. Otherwise samples without labels are not
+        used, as in utiml, and probabilities are those of samples that have labels.
     decision : float, str or rule, default="path"
-        How rows get labels: "path" means those to which they go down the hierarchy; or probabilities become labels by a
-        threshold or another rule of :mod:`fuselearn.multilabel.decisions`.
+        How samples get labels: "path" means those to which they go down the hierarchy; or probabilities become labels
+        by a threshold or another rule of :mod:`fuselearn.multilabel.decisions`.
     random_state : int, RandomState or None, default=None
         Seed of the clusterings and of the base learners.
     n_jobs : int or None, default=None
@@ -62,26 +61,25 @@ class HOMERClassifier(MultilabelClassifier):
 
     Attributes
     ----------
-    labels_ : array of shape (n_labels,)
-        Names of the labels: the columns of a frame, otherwise 0, 1, ...
-    n_labels_ : int
     n_models_ : int
         Two-class models that were trained, those for calibration not counted.
-    classes_ : list of arrays
-        For each label its values, 0 and 1, as scikit-learn's tools expect it.
-    n_features_in_ : int
-    feature_names_in_ : array of shape (n_features_in_,)
-        If fitted on a frame whose column names are text.
+    labels_, n_labels_, classes_, n_features_in_, feature_names_in_
+        Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
+
+    See Also
+    --------
+    EnsembleHOMERClassifier : Equal votes of HOMERs of random shape.
+    KFHEHOMERClassifier : A Kalman filter fuses HOMERs of random shape.
 
     Notes
     -----
-    Details follow the R package utiml, with two corrections. There a meta-label that every training row of a node has
-    gets probability 0; here it gets 1. There k-means fails if fewer label columns than clusters differ; here there are
-    fewer groups then, and labels that cannot be told apart at all are dealt to groups at random. A group that no
-    training row has is divided into single labels at once. Rows without any label are used by the root only if the
-    others leave nothing to learn, as with a single label. What utiml takes for the probability of a label is that of
-    the smallest group around it that a row has reached, whatever those above were. With ``any_label=False`` it decides
-    as here, but its probabilities add up to far more labels than rows have.
+    Details follow the R package utiml, with two corrections. There a meta-label that every training sample of a node
+    has gets probability 0; here it gets 1. There k-means fails if fewer label columns than clusters differ; here there
+    are fewer groups then, and labels that cannot be told apart at all are dealt to groups at random. A group that no
+    training sample has is divided into single labels at once. Samples without any label are used by the root only if
+    the others leave nothing to learn, as with a single label. What utiml takes for the probability of a label is that
+    of the smallest group around it that a sample has reached, whatever those above were. With ``any_label=False`` it
+    decides as here, but its probabilities add up to far more labels than samples have.
 
     References
     ----------

@@ -3,63 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Weights
 from fuselearn.multilabel.learning.filtering import Counts, LabelFilterTrace, check_filtering, fit_filtered
 from fuselearn.multilabel.learning.homer_model import HOMERModel, train_homer
-from fuselearn.multilabel.methods.homer import HOMERClassifier, bind_for_nodes
-from fuselearn.multilabel.methods.homer_ensemble import check_variety, make_variety, wrap_homers
+from fuselearn.multilabel.methods.homer import bind_for_nodes
+from fuselearn.multilabel.methods.homer_ensemble import HOMEREnsemble
 
 
-class KFHEHOMERClassifier(LabelFilterTrace, MultilabelClassifier):
+class KFHEHOMERClassifier(HOMEREnsemble, LabelFilterTrace, MultilabelClassifier):
     """An ensemble in which a Kalman filter fuses HOMERs of random shape, each a noisy measurement of the ideal one.
 
-    With y the estimate of the training rows' label scores, P its variance and h_t the t-th HOMER, whose scores are
+    With y the estimate of the training samples' label scores, P its variance and h_t the t-th HOMER, whose scores are
     above 0.5 for the labels that it chooses (see :class:`HOMERClassifier`),
 
         measurement     z = (y + h_t) / 2,         with error   R = Hamming loss of z > 0.5
         gain            K = P / (P + R)
         estimate        y <- y + K (z - y),        variance     P <- (1 - K) P
 
-    h_0 is trained on all rows, with balanced clusters and the first of the kernels. The sample for each later one is
-    drawn with row weights w that a second filter estimates in the same way, from measurements in which a row with the
-    share l_i of wrong labels weighs w_i exp(l_i + 1/n). Its clustering, its number of clusters, from 2 to the root of
-    the number of labels, and its kernel are chosen at random. Since the estimate is linear in the HOMERs, the trained
-    ensemble is a weighted sum of them, with ``coefficients_``. ``predict`` sums up the scores that the filter blends,
-    and takes those above 0.5; ``predict_proba`` sums up probabilities with the same coefficients.
+    h_0 is trained on all samples, with balanced clusters and the first of the kernels. The sample for each later one is
+    drawn with sample weights w that a second filter estimates in the same way, from measurements in which a sample with
+    the share l_i of wrong labels weighs w_i exp(l_i + 1/n). Its clustering, its number of clusters, from 2 to the root
+    of the number of labels, and its kernel are chosen at random. Since the estimate is linear in the HOMERs, the
+    trained ensemble is a weighted sum of them, with ``coefficients_``. ``predict`` sums up the scores that the filter
+    blends, and takes those above 0.5; ``predict_proba`` sums up probabilities with the same coefficients.
 
     Parameters
     ----------
     estimator : classifier, "tree" or None, default=None
-        Base learner. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``; these and others of their kind share
-        one bound table. Any other scikit-learn classifier is cloned for each meta-label.
+        Base learner: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
     n_estimators : int, default=100
         Most HOMERs to train after the first one.
     clusterings : sequence of {"balanced", "kmeans", "random"}, default=("balanced", "kmeans", "random")
         The clusterings to choose from; see :class:`HOMERClassifier`.
     any_label : bool, default=True
-        Whether each HOMER has a model that tells rows with any label from those without. Otherwise rows without labels
-        are not used, as in the paper.
+        Whether each HOMER has a model that tells samples with any label from those without. Otherwise samples without
+        labels are not used, as in the paper.
     varied : dict, list of dict or None, default=None
         Parameters of the base learner that differ between HOMERs, with the values to choose from, as for scikit-learn's
         ``ParameterGrid``: each HOMER takes one of the combinations at random. None means
         ``{"kernel": ["rbf", "linear"]}`` if ``estimator`` is None, and nothing otherwise.
     max_samples : int or float, default=2.0
-        Rows drawn for each HOMER, as a number or as a multiple of all rows.
+        Samples drawn for each HOMER, as a number or as a multiple of all samples.
     weighting : {"exponential", "linear"}, default="exponential"
-        How wrong rows gain weight; linear is 1/n + w_i l_i.
+        How wrong samples gain weight; linear is 1/n + w_i l_i.
     reset : bool, default=True
         Whether a HOMER no better than guessing (Hamming loss of at least 0.5) is thrown away, once, and replaced by one
         drawn with the initial weights.
     process_noise : float, default=0.0
         Variance added to both filters before each measurement.
     decision : float, str or rule, default="path"
-        How rows get labels: "path" means those whose blended score is above 0.5, as in the paper; or probabilities
+        How samples get labels: "path" means those whose blended score is above 0.5, as in the paper; or probabilities
         become labels by a threshold or another rule of :mod:`fuselearn.multilabel.decisions`. Rules that are fitted use
         out-of-bag probabilities.
     random_state : int, RandomState or None, default=None
@@ -69,43 +66,31 @@ class KFHEHOMERClassifier(LabelFilterTrace, MultilabelClassifier):
 
     Attributes
     ----------
-    labels_ : array of shape (n_labels,)
-        Names of the labels: the columns of a frame, otherwise 0, 1, ...
-    n_labels_ : int
     n_models_ : int
         Two-class models that were trained, those for calibration not counted.
-    classes_ : list of arrays
-        For each label its values, 0 and 1, as scikit-learn's tools expect it.
-    n_features_in_ : int
-    feature_names_in_ : array of shape (n_features_in_,)
-        If fitted on a frame whose column names are text.
-    oob_decision_function_ : array of shape (n_rows, n_labels)
-        Probabilities of the training rows by the HOMERs that have not seen them, NaN if all have; if ``decision`` is a
-        rule that is fitted.
+    oob_decision_function_ : array of shape (n_samples, n_labels)
+        Probabilities of the training samples by the HOMERs that have not seen them, NaN if all have; if ``decision`` is
+        a rule that is fitted.
     estimators_ : list of HOMERClassifier
         The first one and ``n_iter_`` others.
-    n_iter_ : int
-        Measurements made.
-    gains_ : array of shape (n_iter_,)
-        Gain K of each measurement.
-    variances_ : array of shape (n_iter_,)
-        Variance P after each measurement.
-    measurement_errors_ : array of shape (n_iter_,)
-        Error R of each measurement.
-    train_errors_ : array of shape (n_iter_ + 1,)
-        Hamming loss of the estimate on the training rows, from the first HOMER on.
-    resets_ : array of int
-        Measurements (counted from 1) before which the weights were reset.
-    weights_ : array of shape (n_rows,)
-        Final row weights; large ones mark rows that the ensemble cannot explain.
-    coefficients_ : array of shape (n_iter_ + 1,)
-        Weight of each HOMER in the ensemble; they sum to 1.
+    coefficients_, train_errors_ : array of shape (n_iter_ + 1,)
+        Weight of each HOMER, with a sum of 1; Hamming loss of the estimate in training, from the first HOMER on.
+    n_iter_, gains_, variances_, measurement_errors_, resets_, weights_
+        The trace of the filters, as in :class:`~fuselearn.KFHEClassifier`.
+    labels_, n_labels_, classes_, n_features_in_, feature_names_in_
+        Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
+
+    See Also
+    --------
+    HOMERClassifier : A single HOMER.
+    EnsembleHOMERClassifier : Equal votes instead of a Kalman filter.
+    KFHEMultilabelClassifier : The same filters with other multi-label classifiers.
 
     Notes
     -----
-    The loop is that of the authors' program where it differs from the paper: h_0 sees each row once, the largest number
-    of clusters is the root rounded down, and rows are weighted with the loss of z. Its cost of 1e8 on unscaled columns
-    is not: solvers do not converge there.
+    The loop is that of the authors' program where it differs from the paper: h_0 sees each sample once, the largest
+    number of clusters is the root rounded down, and samples are weighted with the loss of z. Its cost of 1e8 on
+    unscaled features is not: solvers do not converge there.
 
     References
     ----------
@@ -151,15 +136,13 @@ class KFHEHOMERClassifier(LabelFilterTrace, MultilabelClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    _own_decision = "path"
-
     def _check_parameters(self) -> None:
-        check_variety(self)
+        self._check_variety()
         check_filtering(self)
 
     def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
         learner, n_threads = bind_for_nodes(self, X)
-        variety = make_variety(self)
+        variety = self._make_variety()
 
         def train_first(counts: Counts, weights: Weights | None, seed: int) -> HOMERModel:
             chosen = variety.choose_first(seed)
@@ -170,9 +153,3 @@ class KFHEHOMERClassifier(LabelFilterTrace, MultilabelClassifier):
 
         fit_filtered(self, learner, train_first, train_next, Y, weights, rng)
         self.n_models_ = sum(member.n_models for member in self._fused_.members)
-
-    @cached_property
-    def estimators_(self) -> list[HOMERClassifier]:
-        """The fitted HOMERs, as estimators of their own."""
-        check_is_fitted(self)
-        return wrap_homers(self)

@@ -19,14 +19,14 @@ from fuselearn.multilabel.methods.pct_forest import PCTForestClassifier
 class KFHEMultilabelClassifier(LabelFilterTrace, MultilabelClassifier):
     """An ensemble in which a Kalman filter fuses multi-label classifiers, each a noisy measurement of the ideal one.
 
-    With y the estimate of the training rows' label scores, P its variance and h_t the t-th classifier,
+    With y the estimate of the training samples' label scores, P its variance and h_t the t-th classifier,
 
         measurement     z = (y + h_t) / 2,         with error   R = Hamming loss of z > 0.5
         gain            K = P / (P + R)
         estimate        y <- y + K (z - y),        variance     P <- (1 - K) P
 
-    The sample for h_t is drawn with row weights w that a second filter estimates in the same way, from measurements in
-    which a row with the share l_i of wrong labels weighs w_i exp(l_i + 1/n).
+    The sample for h_t is drawn with sample weights w that a second filter estimates in the same way, from measurements
+    in which a sample with the share l_i of wrong labels weighs w_i exp(l_i + 1/n).
 
     Parameters
     ----------
@@ -36,11 +36,11 @@ class KFHEMultilabelClassifier(LabelFilterTrace, MultilabelClassifier):
         columns and missing values,
         ``PCTForestClassifier(1, bootstrap=False, max_features=None, min_samples_split=20)``.
     n_estimators : int, default=100
-        Most classifiers to train after the first one, which is trained on all rows.
+        Most classifiers to train after the first one, which is trained on all samples.
     max_samples : int or float, default=2.0
-        Rows drawn for each classifier, as a number or as a multiple of all rows.
+        Samples drawn for each classifier, as a number or as a multiple of all samples.
     weighting : {"exponential", "linear"}, default="exponential"
-        How wrong rows gain weight.
+        How wrong samples gain weight.
     reset : bool, default=True
         Whether a classifier no better than guessing (Hamming loss of at least 0.5) is thrown away, once, and replaced
         by one drawn with the initial weights.
@@ -56,31 +56,24 @@ class KFHEMultilabelClassifier(LabelFilterTrace, MultilabelClassifier):
 
     Attributes
     ----------
-    labels_ : array of shape (n_labels,)
-        Names of the labels: the columns of a frame, otherwise 0, 1, ...
-    n_labels_ : int
-    classes_ : list of arrays
-        For each label its values, 0 and 1, as scikit-learn's tools expect it.
-    n_features_in_ : int
-    feature_names_in_ : array of shape (n_features_in_,)
-        If fitted on a frame whose column names are text.
-    oob_decision_function_ : array of shape (n_rows, n_labels)
-        Scores of the training rows by the classifiers that have not seen them, NaN if all have; if ``decision`` is a
+    oob_decision_function_ : array of shape (n_samples, n_labels)
+        Scores of the training samples by the classifiers that have not seen them, NaN if all have; if ``decision`` is a
         rule that is fitted.
     estimators_ : list of classifiers
         The first one and ``n_iter_`` others. They know the labels that were not constant in their sample.
-    n_iter_ : int
-        Measurements made.
-    gains_, variances_, measurement_errors_ : array of shape (n_iter_,)
-        Gain K, variance P and error R of each measurement.
-    train_errors_ : array of shape (n_iter_ + 1,)
-        Hamming loss of the estimate on the training rows, from the first classifier on.
-    resets_ : array of int
-        Measurements (counted from 1) before which the weights were reset.
-    weights_ : array of shape (n_rows,)
-        Final row weights.
     coefficients_ : array of shape (n_iter_ + 1,)
         Weight of each classifier in the ensemble; they sum to 1.
+    train_errors_ : array of shape (n_iter_ + 1,)
+        Hamming loss of the estimate on the training samples, from the first classifier on.
+    n_iter_, gains_, variances_, measurement_errors_, resets_, weights_
+        The trace of the filters, as in :class:`~fuselearn.KFHEClassifier`.
+    labels_, n_labels_, classes_, n_features_in_, feature_names_in_
+        Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
+
+    See Also
+    --------
+    KFHEHOMERClassifier : The same filters with HOMERs.
+    fuselearn.KFHEClassifier : The same filters for one class per sample.
 
     References
     ----------

@@ -16,7 +16,6 @@ from fuselearn._parameters import (
     check_whole_number,
     count_draws,
     count_features,
-    count_threads,
 )
 from fuselearn.engines.tree import (
     ByColumn,
@@ -24,42 +23,40 @@ from fuselearn.engines.tree import (
     Tree,
     TreeSettings,
     apply_codes,
-    code_columns,
     grow_tree,
     labels_target,
     lay_out_columns,
 )
 from fuselearn.ensembles.cart import CATEGORY_RULES
-from fuselearn.multilabel.learning.base import Labels, Scores, Weights
-from fuselearn.multilabel.learning.label_trees import LabelTreesClassifier, scale_rows, sum_impurity_decreases
-from fuselearn.sensors import TableCoder, count_all_samples, draw_counts
-from fuselearn.sensors.tree import as_table
+from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Scores, Weights
+from fuselearn.multilabel.learning.label_trees import SummedTrees, scale_rows, sum_impurity_decreases
+from fuselearn.sensors import count_all_samples, draw_counts
 
 
-class PCTForestClassifier(LabelTreesClassifier):
+class PCTForestClassifier(SummedTrees, MultilabelClassifier):
     """A random forest whose trees split for all labels at once (RF-PCT).
 
     A node is split where the sum of the labels' Gini impurities falls most, that is, where
 
         sum_j L_j^2 / |L| + sum_j R_j^2 / |R|  is largest,
 
-    with L_j and R_j the rows with label j on the two sides, of ``max_features`` columns drawn for the node. The
-    probability of a label is the mean over the trees of its share in the row's leaf.
+    with L_j and R_j the samples with label j on the two sides, of ``max_features`` features drawn for the node. The
+    probability of a label is the mean over the trees of its share in the sample's leaf.
 
     Parameters
     ----------
     n_estimators : int, default=100
         Number of trees.
     max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
-        Columns to look at in each node: a number, a share, or None for all.
+        Features to look at in each node: a number, a share, or None for all.
     min_samples_split : int, default=2
-        Nodes with fewer rows are not split.
+        Nodes with fewer samples are not split.
     min_samples_leaf : int, default=1
-        Fewest rows in a leaf.
+        Fewest samples in a leaf.
     max_depth : int or None, default=None
         Most splits on a path; None means no limit.
     bootstrap : bool, default=True
-        Whether a tree is grown on rows drawn with replacement, or on all of them.
+        Whether a tree is grown on samples drawn with replacement, or on all of them.
     max_samples : int or float, default=1.0
         Samples to draw for each tree: an int is a number of draws, a float a share of all samples, which may exceed 1.
         Only with ``bootstrap``.
@@ -69,24 +66,23 @@ class PCTForestClassifier(LabelTreesClassifier):
         How probabilities become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`. Rules
         that are learned use out-of-bag probabilities.
     random_state : int, RandomState or None, default=None
-        Seed of the samples and of the drawn columns.
+        Seed of the samples and of the drawn features.
     n_jobs : int or None, default=None
         Trees grown at the same time. Results do not depend on it.
 
     Attributes
     ----------
-    labels_ : array of shape (n_labels,)
-        Names of the labels: the columns of a frame, otherwise 0, 1, ...
-    n_labels_ : int
-    classes_ : list of arrays
-        For each label its values, 0 and 1, as scikit-learn's tools expect it.
-    n_features_in_ : int
-    feature_names_in_ : array of shape (n_features_in_,)
-        If fitted on a frame whose column names are text.
     feature_importances_ : array of shape (n_labels, n_features_in_)
         How much splits on a feature lower the Gini impurity of a label; see below.
-    oob_decision_function_ : array of shape (n_rows, n_labels)
-        Mean probabilities by the trees that have not seen the row, NaN where all have; with ``bootstrap`` only.
+    oob_decision_function_ : array of shape (n_samples, n_labels)
+        Mean probabilities by the trees that have not seen the sample, NaN where all have; with ``bootstrap`` only.
+    labels_, n_labels_, classes_, n_features_in_, feature_names_in_
+        Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
+
+    See Also
+    --------
+    AdaBoostMHClassifier : Boosting of stumps for all labels at once.
+    sklearn.ensemble.RandomForestClassifier : Forests of scikit-learn, which take several labels, too.
 
     Notes
     -----
@@ -142,13 +138,6 @@ class PCTForestClassifier(LabelTreesClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def __sklearn_tags__(self) -> Any:
-        """Return scikit-learn's tags of the estimator."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        return tags
-
     def _check_parameters(self) -> None:
         check_whole_number("n_estimators", self.n_estimators, 1)
         check_whole_number("min_samples_split", self.min_samples_split, 2)
@@ -177,9 +166,7 @@ class PCTForestClassifier(LabelTreesClassifier):
 
     def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
         settings = self._settings()
-        self._coder_ = TableCoder()
-        matrix = self._coder_.fit_transform(as_table(X))
-        columns = code_columns(matrix, self._coder_.n_categories_, None, count_threads(self.n_jobs))
+        columns = self._code_table(X)
         by_column = lay_out_columns(columns)
         target = labels_target(Y)
         samples = _samples(self, weights, len(Y), rng)
@@ -215,7 +202,7 @@ Sample = tuple[npt.NDArray[np.int32], Weights | None]
 def _samples(
     forest: PCTForestClassifier, weights: Weights | None, n_rows: int, rng: np.random.Generator
 ) -> list[Sample]:
-    """Draw how often each row takes part in each tree."""
+    """Draw how often each sample takes part in each tree."""
     if not forest.bootstrap:
         return [count_all_samples(weights, n_rows)] * forest.n_estimators
     chances = np.ones(n_rows) if weights is None else weights
@@ -238,7 +225,7 @@ def _grow(
 
 
 def _out_of_bag(trees: list[Tree], samples: list[Sample], columns: CodedColumns, shape: tuple[int, ...]) -> Scores:
-    """Average the leaves' shares over the trees that have not seen a row."""
+    """Average the leaves' shares over the trees that have not seen a sample."""
     sums, n_trees = np.zeros(shape), np.zeros(shape[0])
     for tree, (counts, _) in zip(trees, samples, strict=True):
         left_out = counts == 0

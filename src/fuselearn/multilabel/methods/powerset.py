@@ -8,17 +8,16 @@ import numpy as np
 import numpy.typing as npt
 
 from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Scores, Weights
-from fuselearn.multilabel.learning.fusion import LabelSum
-from fuselearn.sensors import Component, Learner, count_all_samples, list_classes
+from fuselearn.sensors import Component, Learner, list_classes
 
 Counts = npt.NDArray[np.int32]
 Indices = npt.NDArray[np.integer]
 
 
 class LabelPowersetClassifier(MultilabelClassifier):
-    """One multi-class model whose classes are the distinct label sets of the training rows.
+    """One multi-class model whose classes are the distinct label sets of the training samples.
 
-    The probability that row x has label j is that of all sets with the label,
+    The probability that sample x has label j is that of all sets with the label,
 
         p_j(x) = sum of P(S | x) over the sets S that contain j,
 
@@ -27,11 +26,10 @@ class LabelPowersetClassifier(MultilabelClassifier):
     Parameters
     ----------
     estimator : classifier, "tree" or None, default=None
-        Base learner. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``; these and others of their kind share
-        one bound table. Any other scikit-learn classifier is trained on the numbers of the sets.
+        Base learner: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
     decision : float, str or rule, default="set"
-        How rows get labels: "set" means those of the most probable set; or probabilities of labels become labels by a
-        threshold or another rule of :mod:`fuselearn.multilabel.decisions`.
+        How samples get labels: "set" means those of the most probable set; or probabilities of labels become labels by
+        a threshold or another rule of :mod:`fuselearn.multilabel.decisions`.
     random_state : int, RandomState or None, default=None
         Seed of the base learner.
     n_jobs : int or None, default=None
@@ -42,14 +40,13 @@ class LabelPowersetClassifier(MultilabelClassifier):
     label_sets_ : array of shape (n_sets, n_labels)
         The label sets as rows of 0 and 1, in the order in which they appear in training. A scikit-learn classifier
         knows them by their place here.
-    labels_ : array of shape (n_labels,)
-        Names of the labels: the columns of a frame, otherwise 0, 1, ...
-    n_labels_ : int
-    classes_ : list of arrays
-        For each label its values, 0 and 1, as scikit-learn's tools expect it.
-    n_features_in_ : int
-    feature_names_in_ : array of shape (n_features_in_,)
-        If fitted on a frame whose column names are text.
+    labels_, n_labels_, classes_, n_features_in_, feature_names_in_
+        Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
+
+    See Also
+    --------
+    PrunedSetsClassifier : Only frequent label sets are learned.
+    RAkELClassifier : Label powersets of a few labels each.
 
     Notes
     -----
@@ -61,8 +58,8 @@ class LabelPowersetClassifier(MultilabelClassifier):
     where a and b are found by cross-validation, together with Platt's sigmoids. Other values of ``probability`` than
     "platt" mean a = 1 and b = 0.
 
-    With ``decision="set"`` as many rows as possible are expected to get exactly their labels; with a threshold of 0.5
-    as few labels as possible are expected to be wrong, and the labels of a row need not be one of the sets.
+    With ``decision="set"`` as many samples as possible are expected to get exactly their labels; with a threshold of
+    0.5 as few labels as possible are expected to be wrong, and the labels of a sample need not be one of the sets.
 
     References
     ----------
@@ -99,11 +96,7 @@ class LabelPowersetClassifier(MultilabelClassifier):
     _own_decision = "set"
 
     def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
-        learner = self._bind(X)
-        counts, weights = count_all_samples(weights, len(Y), copies=learner.counts_copies)
-        model = train_powerset(learner, Y, counts, int(rng.integers(2**31)), weights=weights)
-        self.label_sets_ = model.sets
-        self._adopt(LabelSum.of_one(model, learner))
+        self.label_sets_ = self._fit_one(train_powerset, X, Y, weights, rng).sets
 
 
 class SetModel:
@@ -158,15 +151,15 @@ def train_sets(
 
 
 def find_label_sets(Y: Labels, counts: Counts) -> tuple[Labels, npt.NDArray[np.intp]]:
-    """Find the distinct label sets of the rows drawn.
+    """Find the distinct label sets of the samples drawn.
 
     They are numbered as they appear, so that their order does not depend on that of the labels.
 
     Returns
     -------
     sets : array of shape (n_sets, n_labels)
-    numbers : int array of shape (n_rows,)
-        Number of each row's set, -1 for rows that were not drawn.
+    numbers : int array of shape (n_samples,)
+        Number of each sample's set, -1 for samples that were not drawn.
 
     Examples
     --------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,33 +10,32 @@ import numpy.typing as npt
 
 from fuselearn._parameters import check_whole_number
 from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Weights
-from fuselearn.multilabel.learning.fusion import LabelSum
 from fuselearn.multilabel.methods.powerset import Counts, SetModel, find_label_sets, train_sets
-from fuselearn.sensors import Learner, count_all_samples
+from fuselearn.sensors import Learner
 
 
 class PrunedSetsClassifier(MultilabelClassifier):
     """A label powerset that learns frequent label sets only, and rare ones as their frequent subsets (PS).
 
-    A set is frequent if at least ``min_count`` rows have it. A row with another set S learns, as a copy each, the first
-    ``n_subsets`` of the frequent sets inside S, larger ones first, and more frequent ones first among equally large
-    ones; a row without any takes no part. The probability that row x has label j is, over the frequent sets,
+    A set is frequent if at least ``min_count`` samples have it. A sample with another set S learns, as a copy each, the
+    first ``n_subsets`` of the frequent sets inside S, larger ones first, and more frequent ones first among equally
+    large ones; a sample without any takes no part. The probability that sample x has label j is, over the frequent
+    sets,
 
         p_j(x) = sum of P(S | x) over the sets S that contain j.
 
     Parameters
     ----------
     estimator : classifier, "tree" or None, default=None
-        Base learner. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``; these and others of their kind share
-        one bound table. Any other scikit-learn classifier is trained on the numbers of the sets.
+        Base learner: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
     min_count : int, default=2
-        Rows that a set needs to be kept. If no set has as many, the most frequent ones are kept. With 1, the model is
-        a label powerset.
+        Samples that a set needs to be kept. If no set has as many, the most frequent ones are kept. With 1, the model
+        is a label powerset.
     n_subsets : int, default=2
-        Most subsets that a row with a rare set stands for; 0 leaves such rows out.
+        Most subsets that a sample with a rare set stands for; 0 leaves such samples out.
     decision : float, str or rule, default="set"
-        How rows get labels: "set" means those of the most probable set; or probabilities of labels become labels by a
-        threshold or another rule of :mod:`fuselearn.multilabel.decisions`.
+        How samples get labels: "set" means those of the most probable set; or probabilities of labels become labels by
+        a threshold or another rule of :mod:`fuselearn.multilabel.decisions`.
     random_state : int, RandomState or None, default=None
         Seed of the base learner.
     n_jobs : int or None, default=None
@@ -46,21 +46,21 @@ class PrunedSetsClassifier(MultilabelClassifier):
     label_sets_ : array of shape (n_sets, n_labels)
         The frequent label sets as rows of 0 and 1, in the order in which they appear in training. A scikit-learn
         classifier knows them by their place here.
-    labels_ : array of shape (n_labels,)
-        Names of the labels: the columns of a frame, otherwise 0, 1, ...
-    n_labels_ : int
-    classes_ : list of arrays
-        For each label its values, 0 and 1, as scikit-learn's tools expect it.
-    n_features_in_ : int
-    feature_names_in_ : array of shape (n_features_in_,)
-        If fitted on a frame whose column names are text.
+    labels_, n_labels_, classes_, n_features_in_, feature_names_in_
+        Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
+
+    See Also
+    --------
+    EnsembleOfPrunedSetsClassifier : Equal votes of such models on random samples.
+    LabelPowersetClassifier : All label sets are learned.
 
     Notes
     -----
-    The subsets are those of the authors' option A. The empty set is none of them: a row with labels is no example of a
-    row without. A machine of the SVM engine gets no copies: a row that stands for several sets is a positive example of
-    each. A label that is in no frequent set has the probability 0. If all entries of ``sample_weight`` are whole
-    numbers, they count as so many rows; other weights do not change which sets are frequent, unless they are 0.
+    The subsets are those of the authors' option A. The empty set is none of them: a sample with labels is no example of
+    a sample without. A machine of the SVM engine gets no copies: a sample that stands for several sets is a positive
+    example of each. A label that is in no frequent set has the probability 0. If all entries of ``sample_weight`` are
+    whole numbers, they count as so many samples; other weights do not change which sets are frequent, unless they are
+    0.
 
     References
     ----------
@@ -104,12 +104,8 @@ class PrunedSetsClassifier(MultilabelClassifier):
         check_pruning(self.min_count, self.n_subsets)
 
     def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
-        learner = self._bind(X)
-        counts, weights = count_all_samples(weights, len(Y), copies=learner.counts_copies)
-        pruning = {"min_count": self.min_count, "n_subsets": self.n_subsets}
-        model = train_pruned_sets(learner, Y, counts, int(rng.integers(2**31)), weights=weights, **pruning)
-        self.label_sets_ = model.sets
-        self._adopt(LabelSum.of_one(model, learner))
+        train = partial(train_pruned_sets, min_count=self.min_count, n_subsets=self.n_subsets)
+        self.label_sets_ = self._fit_one(train, X, Y, weights, rng).sets
 
 
 def check_pruning(min_count: Any, n_subsets: Any) -> None:
@@ -128,15 +124,15 @@ def train_pruned_sets(
     n_subsets: int,
     weights: Weights | None = None,
 ) -> SetModel:
-    """Train a model over the frequent label sets of the rows drawn.
+    """Train a model over the frequent label sets of the samples drawn.
 
     Parameters
     ----------
     learner : Learner
         It stays as it is.
-    Y : array of shape (n_rows, n_labels)
+    Y : array of shape (n_samples, n_labels)
     min_count, n_subsets
-        As in :class:`PrunedSetsClassifier`; copies of a row count.
+        As in :class:`PrunedSetsClassifier`; copies of a sample count.
     counts, seed, weights
         As in ``Learner.train``.
     """
@@ -145,12 +141,12 @@ def train_pruned_sets(
 
 
 def prune_sets(Y: Labels, counts: Counts, min_count: int, n_subsets: int) -> tuple[Labels, Labels]:
-    """Find the frequent label sets of the rows drawn, and which of them each row stands for.
+    """Find the frequent label sets of the samples drawn, and which of them each sample stands for.
 
     Returns
     -------
     sets : array of shape (n_sets, n_labels)
-    classes : array of shape (n_rows, n_sets)
+    classes : array of shape (n_samples, n_sets)
 
     Examples
     --------

@@ -28,14 +28,12 @@ class RAkELClassifier(MultilabelClassifier):
 
         p_j(x) = mean of v_tj(x) over t in T_j.
 
-    A few labels have few label sets, with many rows each, where all labels have many sets with few rows.
+    A few labels have few label sets, with many samples each, where all labels have many sets with few samples.
 
     Parameters
     ----------
     estimator : classifier, "tree" or None, default=None
-        Base learner. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``; these and others of their kind share
-        one bound table. Any other scikit-learn classifier is cloned for each model and trained on the numbers of its
-        sets.
+        Base learner: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
     labelset_size : int, default=3
         Labels that a model knows.
     n_labelsets : int or None, default=None
@@ -56,14 +54,13 @@ class RAkELClassifier(MultilabelClassifier):
     ----------
     labelsets_ : list of arrays
         For each model the numbers of the labels that it knows, sorted.
-    labels_ : array of shape (n_labels,)
-        Names of the labels: the columns of a frame, otherwise 0, 1, ...
-    n_labels_ : int
-    classes_ : list of arrays
-        For each label its values, 0 and 1, as scikit-learn's tools expect it.
-    n_features_in_ : int
-    feature_names_in_ : array of shape (n_features_in_,)
-        If fitted on a frame whose column names are text.
+    labels_, n_labels_, classes_, n_features_in_, feature_names_in_
+        Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
+
+    See Also
+    --------
+    LabelPowersetClassifier : One model for the sets of all labels.
+    EnsembleOfPrunedSetsClassifier : Votes of models of the frequent label sets.
 
     Warns
     -----

@@ -30,9 +30,9 @@ class ThresholdedClassifier(MultilabelClassifier):
     Most classifiers predict a label if its probability is above 0.5, and so hardly ever a rare one. This one learns a
     threshold t_j for each label, or follows another of the rules of :mod:`fuselearn.multilabel.decisions`::
 
-        label j of row x is predicted  if  p_j(x) > t_j
+        label j of sample x is predicted  if  p_j(x) > t_j
 
-    from probabilities of training rows by models that have not seen them: out-of-fold, or out-of-bag, which costs no
+    from probabilities of training samples by models that have not seen them: out-of-fold, or out-of-bag, which costs no
     further fit.
 
     Parameters
@@ -44,8 +44,8 @@ class ThresholdedClassifier(MultilabelClassifier):
         The rule, as for `make_decision_rule`.
     cv : int, splitter, iterable of splits, or "oob", default=5
         Where honest probabilities come from: from that many iteratively stratified folds, from other folds, or from the
-        out-of-bag probabilities of the estimator, whose ``oob_score`` is then set. A row in several test sets gets the
-        mean; one in none does not count. Not used by rules that learn nothing.
+        out-of-bag probabilities of the estimator, whose ``oob_score`` is then set. A sample in several test sets gets
+        the mean; one in none does not count. Not used by rules that learn nothing.
     random_state : int, RandomState or None, default=None
         Seed of the folds, and of those random states of the estimator that are None.
     n_jobs : int or None, default=None
@@ -54,20 +54,19 @@ class ThresholdedClassifier(MultilabelClassifier):
     Attributes
     ----------
     estimator_ : multi-label classifier
-        Fitted on all rows, but not on labels that are constant there, whose probability is the constant; None if all
+        Fitted on all samples, but not on labels that are constant there, whose probability is the constant; None if all
         are.
     rule_ : DecisionRule
         Fitted, if it learns: ``rule_.thresholds_`` for ``"per_label"``, ``rule_.threshold_`` for ``"cardinality"``.
     oob_decision_function_ : array of shape (n_samples, n_labels)
         Out-of-bag probabilities, NaN for samples without any; with ``cv="oob"`` and a rule that learns.
-    labels_ : array of shape (n_labels,)
-        Names of the labels: the columns of a frame, otherwise 0, 1, ...
-    n_labels_ : int
-    classes_ : list of arrays
-        For each label its values, 0 and 1, as scikit-learn's tools expect it.
-    n_features_in_ : int
-    feature_names_in_ : array of shape (n_features_in_,)
-        If fitted on a frame whose column names are text.
+    labels_, n_labels_, classes_, n_features_in_, feature_names_in_
+        Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
+
+    See Also
+    --------
+    fuselearn.multilabel.decisions : The decision rules.
+    sklearn.model_selection.TunedThresholdClassifierCV : A threshold for two classes, in scikit-learn.
 
     References
     ----------
@@ -135,8 +134,8 @@ class ThresholdedClassifier(MultilabelClassifier):
             learner.estimator = _with_out_of_bag(self.estimator)
             if weights is not None and not learner.takes_weights:
                 raise ValueError(
-                    f"{type(self.estimator).__name__} does not take sample_weight, so weighted rows must be drawn, and "
-                    "rows left out of bags may be among the drawn ones; use folds instead, such as cv=5."
+                    f"{type(self.estimator).__name__} does not take sample_weight, so weighted samples must be drawn, "
+                    "and samples left out of bags may be among the drawn ones; use folds instead, such as cv=5."
                 )
         counts, weights = count_all_samples(weights, len(Y))
         self._component_ = learner.train(Y, counts, int(rng.integers(2**31)), weights=weights)
@@ -172,13 +171,13 @@ class ThresholdedClassifier(MultilabelClassifier):
     def _uses_bags(self) -> bool:
         return isinstance(self.cv, str)
 
-    def _folds(self, n_rows: int, seed: int) -> Any:
+    def _folds(self, n_samples: int, seed: int) -> Any:
         if isinstance(self.cv, str):  # a rule chosen after a fit that kept no out-of-bag probabilities
-            return IterativeStratifiedKFold(min(N_FOLDS, n_rows), random_state=seed)
+            return IterativeStratifiedKFold(min(N_FOLDS, n_samples), random_state=seed)
         if not isinstance(self.cv, int):
             return check_cv(self.cv)
-        if n_rows < self.cv:
-            raise ValueError(f"cv={self.cv} needs at least {self.cv} rows, but there are only n_samples = {n_rows}.")
+        if n_samples < self.cv:
+            raise ValueError(f"cv={self.cv} needs at least {self.cv} samples, but n_samples = {n_samples}.")
         return IterativeStratifiedKFold(self.cv, random_state=seed)
 
 
@@ -193,7 +192,7 @@ def _score_fold(
 ) -> Scores:
     inside = np.zeros_like(counts)
     inside[train] = counts[train]
-    if not inside.any():  # all rows with a weight are in the other fold
+    if not inside.any():  # all samples with a weight are in the other fold
         return np.full((len(test), Y.shape[1]), np.nan)
     return learner.train(Y, inside, seed, weights=weights).scores(only=test)
 
