@@ -275,7 +275,7 @@ def test_datasets_says_where_each_would_come_from(tmp_path):
         (["compare", "fruit.csv", "-t", "kind", "--methods", "Magic"], "--methods must be among KFHE"),
         (["compare", "fruit.csv", "-t", "kind", "--noise", "much"], "--noise must be fractions separated by commas"),
         (["compare", "fruit.csv", "-t", "kind", "--noise", "10"], "noise must hold fractions"),
-        (["compare", "fruit.csv", "-t", "kind", "--folds", "40"], "Ask for fewer folds"),
+        (["compare", "fruit.csv", "-t", "kind", "--folds", "40"], "Use fewer folds"),
         (["datasets", "--task", "regression"], "--task"),
         (["demo", "--out", "fruit.csv"], "fruit.csv"),
         (["report", "absent.db", "-o", "."], ". is a folder; the report needs a file name"),

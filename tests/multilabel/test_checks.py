@@ -440,43 +440,46 @@ class RaisesOtherErrors(Sound):
 
 
 BROKEN = {
-    ChangesX: ("check_tables_are_left_alone", "changed the caller's X, given ndarray"),
-    ChangesYInPlace: ("check_tables_are_left_alone", "changed the caller's Y, given DataFrame"),
-    ChangesSparseXInPredict: ("check_tables_are_left_alone", "changed the caller's X, given csr_array"),
-    GivesLists: ("check_probabilities", r"must give an array of shape \(7, 4\).*not list"),
-    GivesTooMuch: ("check_probabilities", "not from 0 to 1"),
-    GivesNaN: ("check_probabilities", "not from 0 to 1"),
-    KnowsNothing: ("check_probabilities", "the same probabilities to all rows"),
-    PredictsFloats: ("check_labels_are_zero_or_one", "float64 instead of whole numbers"),
+    ChangesX: ("check_tables_are_left_alone", "modified X, passed as ndarray"),
+    ChangesYInPlace: ("check_tables_are_left_alone", "modified Y, passed as DataFrame"),
+    ChangesSparseXInPredict: ("check_tables_are_left_alone", "modified X, passed as csr_array"),
+    GivesLists: ("check_probabilities", r"must return probabilities of shape \(7, 4\).*not list"),
+    GivesTooMuch: ("check_probabilities", r"outside of \[0, 1\]"),
+    GivesNaN: ("check_probabilities", r"outside of \[0, 1\]"),
+    KnowsNothing: ("check_probabilities", "the same probabilities for all samples"),
+    PredictsFloats: ("check_labels_are_zero_or_one", "float64 instead of integers"),
     PredictsOneColumn: ("check_labels_are_zero_or_one", r"not ndarray of shape \(7,\)"),
-    NeedsBothValues: ("check_constant_labels", "must learn labels that no row has .* it raised ValueError"),
-    TakesAllForNone: ("check_constant_labels", "does not predict a label that every training row has"),
-    NeedsLabels: ("check_rows_without_labels", "must learn from rows without labels, but it raised KeyError"),
-    NeedsTwoRows: ("check_single_positive_row", "must learn a label that a single row has"),
+    NeedsBothValues: ("check_constant_labels", "must learn labels that no sample has .* it raised ValueError"),
+    TakesAllForNone: ("check_constant_labels", "does not predict a label that every training sample has"),
+    NeedsLabels: ("check_rows_without_labels", "must learn from samples without labels, but it raised KeyError"),
+    NeedsTwoRows: ("check_single_positive_row", "must learn a label with a single positive sample"),
     Squeezes: ("check_single_label", r"predicts ndarray of shape \(60,\)"),
-    Remembers: ("check_refit", "remembers a former fit"),
-    LooksAround: ("check_rows_are_independent", "other probabilities alone"),
+    Remembers: ("check_refit", "depends on an earlier fit"),
+    LooksAround: ("check_rows_are_independent", "other probabilities for a single sample"),
     NeedsDenseLabels: ("check_sparse_equals_dense", "must learn from Y as csr_matrix"),
-    MisreadsSparseX: ("check_sparse_equals_dense", "something else from X as csr_matrix"),
-    PrefersTheFirstLabel: ("check_permuted_labels", "if the labels change places"),
-    ChangesParameters: ("check_clone", "clones with other parameters"),
+    MisreadsSparseX: ("check_sparse_equals_dense", "a different model from X as csr_matrix"),
+    PrefersTheFirstLabel: ("check_permuted_labels", "depends on the order of the labels"),
+    ChangesParameters: ("check_clone", "clones with different parameters"),
     CannotBePickled: ("check_pickle", "must be pickled"),
     LosesItsModel: ("check_pickle", "raised AttributeError in check_pickle"),
     CountsJobs: ("check_seeds_and_jobs", r"from the same seed with \{'n_jobs': 2\}"),
     ForgetsItsSeed: ("check_seeds_and_jobs", "from the same seed"),
-    IgnoresNames: ("check_frames", "does not keep the names of the columns"),
+    IgnoresNames: ("check_frames", "does not keep the feature names"),
     ForgetsLabelNames: ("check_label_names", "must keep the names of the labels"),
-    RefusesCategories: ("check_categories", "must learn from columns of categories and of text, but it raised"),
-    IgnoresCategories: ("check_categories", "does not learn from a column of categories"),
+    RefusesCategories: ("check_categories", "must learn from categorical and text features, but it raised"),
+    IgnoresCategories: ("check_categories", "does not learn from a categorical feature"),
     NeedsKnownCategories: ("check_categories", "must predict for samples of the category 'violet'"),
     RefusesMissingValues: ("check_missing_values", "must learn from missing values, as its tags say"),
-    FillsFramesWithZeros: ("check_missing_values", "something else from missing values of frames than of arrays"),
-    CountsAllRows: ("check_sample_weight", "learns from rows of weight 0"),
+    FillsFramesWithZeros: (
+        "check_missing_values",
+        "a different model from missing values in DataFrames than in arrays",
+    ),
+    CountsAllRows: ("check_sample_weight", "learns from samples of weight 0"),
     DoublesWeights: ("check_sample_weight", "from weights that are all 1"),
     TakesAnyNumbers: ("check_bad_labels", "must refuse to learn from labels of 0, 1 and 2"),
-    SaysLittle: ("check_bad_labels", "without a sentence"),
+    SaysLittle: ("check_bad_labels", "without a message"),
     StaysFitted: ("check_bad_labels", "must refuse to predict after it refused"),
-    TakesInfinity: ("check_bad_tables", "must refuse to learn from a table with infinite values"),
+    TakesInfinity: ("check_bad_tables", "must refuse to learn from X with infinite values"),
     RaisesOtherErrors: ("check_bad_tables", "with another error than IndexError"),
 }
 
@@ -502,8 +505,8 @@ def test_all_failures_are_reported():
         check_multilabel_estimator(Twice())
     first, *sentences = str(caught.value).splitlines()
     assert first == f"Twice fails 2 of {len(CHECKS)} checks:"
-    assert sentences[0] == "- check_labels_are_zero_or_one: Twice predicts float64 instead of whole numbers."
-    assert sentences[1].startswith("- check_categories: Twice must learn from columns of categories and of text")
+    assert sentences[0] == "- check_labels_are_zero_or_one: Twice predicts float64 instead of integers."
+    assert sentences[1].startswith("- check_categories: Twice must learn from categorical and text features")
     assert [str(error) for error in caught.value.__cause__.exceptions] == [
         sentence.split(": ", 1)[1] for sentence in sentences
     ]
@@ -535,12 +538,12 @@ def test_classifiers_of_scikit_learn_can_be_checked():
     }
     check_multilabel_estimator(RandomForestClassifier(n_estimators=4), known)
     del known["check_probabilities"]
-    with pytest.raises(AssertionError, match=r"RandomForestClassifier must give an array of shape \(7, 4\)"):
+    with pytest.raises(AssertionError, match=r"RandomForestClassifier must return probabilities of shape \(7, 4\)"):
         check_multilabel_estimator(RandomForestClassifier(n_estimators=4), known)
 
 
 def test_known_failures_must_be_checks():
-    with pytest.raises(ValueError, match=r"\['check_everything'\], which are no checks"):
+    with pytest.raises(ValueError, match=r"unknown names \['check_everything'\]"):
         list(yield_checks({"check_everything": "it is too much"}))
     names = [check.__name__ for check in yield_checks({"check_clone": "why not"})]
     assert len(names) == len(CHECKS) - 1

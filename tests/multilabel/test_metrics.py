@@ -81,7 +81,9 @@ def test_every_form_of_labels():
 def test_labels_in_another_order_are_not_compared():
     """Column by column, perfect predictions would score 0.5."""
     truth = pd.DataFrame({"sad": [1, 0], "calm": [1, 1]})
-    with pytest.raises(ValueError, match=r"other names or order: \['sad', 'calm'\] and \['calm', 'sad'\]"):
+    with pytest.raises(
+        ValueError, match=r"different label names or another order: \['sad', 'calm'\] and \['calm', 'sad'\]"
+    ):
         macro_f1(truth, truth[["calm", "sad"]])
     assert macro_f1(truth, pd.DataFrame(truth.to_numpy())) == 1  # numbers are no names
 

@@ -1,10 +1,10 @@
-"""The lab: compare ensembles the way the research papers do.
+"""Compare ensembles in repeated experiments, with statistics and a report.
 
 - `running`: suites of datasets and methods, the runner, and a store of results that survives a crash.
-- `statistics`: means over folds, ranks, and the tests that say whether a difference is real.
-- `reporting`: the papers' figures and a report in one HTML file.
-- `reproduction`: pages that set a run beside the tables of the papers.
-- `published`: the scores and p-values that the papers print.
+- `statistics`: means over folds, ranks, and tests of significance.
+- `reporting`: figures and a report in one HTML file.
+- `reproduction`: pages that compare a run with the tables of the papers.
+- `published`: the scores and p-values printed in the papers.
 """
 
 from importlib import import_module
@@ -43,7 +43,7 @@ _PLACES = {name: module for module, names in _MODULES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    """Import a module when one of its names is asked for: a store does without matplotlib."""
+    """Import a module on first access, so that a store does not need matplotlib."""
     if name in _PLACES:
         return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

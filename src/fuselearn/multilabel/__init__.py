@@ -1,4 +1,4 @@
-"""Multi-label ensembles: several labels per row, one (n, L) array of probabilities."""
+"""Multi-label classification: ensembles, decision rules, stratified folds and metrics."""
 
 from fuselearn.multilabel.data.stratification import (
     IterativeStratifiedKFold,

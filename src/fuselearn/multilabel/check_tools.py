@@ -1,4 +1,4 @@
-"""What the checks of multi-label classifiers are made of: a small table, ways to ask a model, and sentences."""
+"""Helpers for the checks of multi-label classifiers: small datasets, predictions and error messages."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ TOLERANCE = 1e-6
 
 
 class Rows(NamedTuple):
-    """A table and its labels."""
+    """Samples and their labels."""
 
     X: npt.NDArray[np.float64]
     Y: npt.NDArray[np.int64]
 
 
 def make_rows() -> Rows:
-    """Make sixty rows with five columns and four labels: three follow from the columns, one from the first label."""
+    """Return sixty samples with five features and four labels; three depend on the features, one on the first label."""
     rng = np.random.default_rng(7)
     X = rng.normal(size=(60, 5)).round(3)
     Y = (X @ rng.normal(size=(5, 4)) + 0.5 * rng.normal(size=(60, 4)) > [0.0, 0.5, 1.0, 0.0]).astype(np.int64)
@@ -35,8 +35,8 @@ def make_rows() -> Rows:
 
 
 def as_frames(rows: Rows) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the rows as frames with names."""
-    return pd.DataFrame(rows.X, columns=[f"column {f}" for f in range(5)]), pd.DataFrame(rows.Y, columns=list("abcd"))
+    """Return the samples and labels as DataFrames."""
+    return pd.DataFrame(rows.X, columns=[f"feature {f}" for f in range(5)]), pd.DataFrame(rows.Y, columns=list("abcd"))
 
 
 def seeded(estimator: Any, seed: int | None = 0) -> Any:
@@ -56,12 +56,12 @@ def predict(model: Any, X: Any) -> npt.NDArray[Any]:
 
 
 def give_scores(model: Any, X: Any) -> npt.NDArray[np.float64]:
-    """Return a model's probabilities in whatever form it has them, or its labels if it has none."""
+    """Return a model's probabilities in its own form, or its labels if it has none."""
     labels = predict(model, X).astype(np.float64)
     if not hasattr(model, "predict_proba"):
         return labels
     output = model.predict_proba(X)
-    if isinstance(output, list):  # scikit-learn's form, with one column only for a label that is constant
+    if isinstance(output, list):  # scikit-learn's form, with a single column for a constant label
         values = model.classes_
         full = [np.zeros((len(labels), 2)) for _ in output]
         for table, part, known in zip(full, output, values, strict=True):
@@ -72,13 +72,13 @@ def give_scores(model: Any, X: Any) -> npt.NDArray[np.float64]:
 
 
 def describe(output: Any) -> str:
-    """Describe the form of an answer."""
+    """Describe the type and shape of an output."""
     shape = getattr(output, "shape", None)
     return f"{type(output).__name__}" + ("" if shape is None else f" of shape {shape}")
 
 
 def require(fact: bool, estimator: Any, complaint: str) -> None:
-    """Raise an AssertionError with a sentence about the estimator, unless the fact holds."""
+    """Raise an AssertionError about the estimator unless the fact holds."""
     if not fact:
         raise AssertionError(f"{type(estimator).__name__} {complaint}.")
 
@@ -86,7 +86,7 @@ def require(fact: bool, estimator: Any, complaint: str) -> None:
 def require_equal(
     actual: npt.NDArray[Any], expected: npt.NDArray[Any], estimator: Any, complaint: str, tolerance: float = TOLERANCE
 ) -> None:
-    """Raise an AssertionError with a sentence about the estimator, unless two answers are equal."""
+    """Raise an AssertionError about the estimator unless two outputs are equal."""
     require(actual.shape == expected.shape, estimator, f"{complaint} (shape {actual.shape}, not {expected.shape})")
     largest = float(np.abs(actual - expected).max(initial=0.0))
     require(largest <= tolerance, estimator, f"{complaint} (differences up to {largest:.2g})")
@@ -94,7 +94,7 @@ def require_equal(
 
 @contextmanager
 def expecting(estimator: Any, what: str) -> Iterator[None]:
-    """Turn any error into a sentence about what the estimator must be able to do."""
+    """Turn any error into an AssertionError about what the estimator must support."""
     try:
         yield
     except Exception as error:
@@ -105,11 +105,11 @@ def expecting(estimator: Any, what: str) -> Iterator[None]:
 
 @contextmanager
 def refusing(estimator: Any, what: str, errors: type[Exception] | tuple[type[Exception], ...]) -> Iterator[None]:
-    """Ask for an error with a sentence as its message."""
+    """Require an error with a meaningful message."""
     try:
         yield
     except errors as error:
-        require(len(str(error).split()) >= 3, estimator, f"refuses to {what} without a sentence that says why")
+        require(len(str(error).split()) >= 3, estimator, f"refuses to {what} without a message that says why")
     except Exception as error:
         raise AssertionError(
             f"{type(estimator).__name__} must refuse to {what} with another error than {type(error).__name__}: {error}"

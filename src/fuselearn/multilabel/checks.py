@@ -1,6 +1,6 @@
-"""Checks that a multi-label classifier does what its users expect, for those of this library and for any other.
+"""Checks for multi-label classifiers, of this library or any other.
 
-Each check is a function of an estimator, which it clones, and raises an AssertionError with a sentence if the estimator
+Each check is a function of an estimator, which it clones, and raises an AssertionError with a message if the estimator
 fails it. In a test suite::
 
     @pytest.mark.parametrize("check", yield_checks(), ids=lambda check: check.__name__)
@@ -49,7 +49,7 @@ CHECKS: list[Check] = []
 
 
 def _as_check(function: Check) -> Check:
-    """Add a function to the checks, and let it fail with an AssertionError whatever the estimator does."""
+    """Register a check, and turn any error of the estimator into an AssertionError."""
 
     @functools.wraps(function)
     def check(estimator: Any) -> None:
@@ -67,12 +67,12 @@ def _as_check(function: Check) -> Check:
 
 
 def check_multilabel_estimator(estimator: Any, expected_failed_checks: Mapping[str, str] | None = None) -> None:
-    """Check that a multi-label classifier keeps its promises.
+    """Check that a multi-label classifier follows the conventions of this library.
 
-    It must leave the caller's tables alone, return one (n_samples, n_labels) array of probabilities, learn labels that
-    are constant or have a single positive sample, and samples without labels, treat sparse tables and frames like
-    arrays, learn from category columns and, if its tags say so, missing values, give the same result for the same seed
-    and any number of jobs, work in pipelines and grid searches, and refuse bad input with a sentence.
+    It must not modify its inputs, must return one (n_samples, n_labels) array of probabilities, accept labels that are
+    constant or have a single positive sample and samples without labels, treat sparse matrices and DataFrames like
+    arrays, support categorical features and, if its tags say so, missing values, return the same result for the same
+    seed and any number of jobs, work in pipelines and grid searches, and refuse bad input with a clear message.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def check_multilabel_estimator(estimator: Any, expected_failed_checks: Mapping[s
     Raises
     ------
     AssertionError
-        After all checks, with a sentence for each that failed. Its cause is a group of their errors.
+        After all checks, with a message for each that failed. Its cause is a group of their errors.
 
     Examples
     --------
@@ -106,12 +106,12 @@ def check_multilabel_estimator(estimator: Any, expected_failed_checks: Mapping[s
 
 
 def yield_checks(expected_failed_checks: Mapping[str, str] | None = None) -> Iterator[Check]:
-    """Yield the checks one by one, for test suites that run each on its own.
+    """Yield the checks one by one, for test suites that run each separately.
 
     Parameters
     ----------
     expected_failed_checks : dict, optional
-        Checks to leave out, by name, and the reason.
+        Checks to skip, by name, and the reason.
 
     Examples
     --------
@@ -121,13 +121,13 @@ def yield_checks(expected_failed_checks: Mapping[str, str] | None = None) -> Ite
     known = {check.__name__ for check in CHECKS}
     left_out = set(expected_failed_checks or ())
     if unknown := left_out - known:
-        raise ValueError(f"expected_failed_checks has {sorted(unknown)}, which are no checks: {sorted(known)}.")
+        raise ValueError(f"expected_failed_checks has unknown names {sorted(unknown)}; the checks are {sorted(known)}.")
     yield from (check for check in CHECKS if check.__name__ not in left_out)
 
 
 @_as_check
 def check_tables_are_left_alone(estimator: Any) -> None:
-    """Check that fitting and predicting change neither X nor Y, whatever their form."""
+    """Check that fitting and predicting modify neither X nor Y, whatever their type."""
     rows = make_rows()
     forms: list[tuple[Any, Any]] = [(rows.X.copy(), rows.Y.copy()), as_frames(rows), (rows.X, sparse.csr_array(rows.Y))]
     if get_tags(estimator).input_tags.sparse:
@@ -139,13 +139,13 @@ def check_tables_are_left_alone(estimator: Any) -> None:
             model = fit(estimator, X, Y)
             give_scores(model, X)
             model.predict(X)
-        require(pickle.dumps(X) == X_before, estimator, f"changed the caller's X, given {kind}")
-        require(pickle.dumps(Y) == Y_before, estimator, f"changed the caller's Y, given {kind}")
+        require(pickle.dumps(X) == X_before, estimator, f"modified X, passed as {kind}")
+        require(pickle.dumps(Y) == Y_before, estimator, f"modified Y, passed as {kind}")
 
 
 @_as_check
 def check_probabilities(estimator: Any) -> None:
-    """Check that ``predict_proba`` gives one array of shape (n_rows, n_labels) with numbers from 0 to 1."""
+    """Check that ``predict_proba`` returns one array of shape (n_samples, n_labels) with values from 0 to 1."""
     rows = make_rows()
     model = fit(estimator, *rows)
     require(hasattr(model, "predict_proba"), estimator, "has no predict_proba")
@@ -153,125 +153,133 @@ def check_probabilities(estimator: Any) -> None:
     require(
         isinstance(scores, np.ndarray) and scores.shape == (7, 4),
         estimator,
-        f"must give an array of shape (7, 4) for 7 rows and 4 labels, not {describe(scores)}",
+        f"must return probabilities of shape (7, 4) for 7 samples and 4 labels, not {describe(scores)}",
     )
-    require(bool(((scores >= 0) & (scores <= 1)).all()), estimator, "gives probabilities that are not from 0 to 1")
-    require(bool(np.ptp(scores, axis=0).any()), estimator, "gives the same probabilities to all rows")
+    require(bool(((scores >= 0) & (scores <= 1)).all()), estimator, "returns probabilities outside of [0, 1]")
+    require(bool(np.ptp(scores, axis=0).any()), estimator, "returns the same probabilities for all samples")
 
 
 @_as_check
 def check_labels_are_zero_or_one(estimator: Any) -> None:
-    """Check that ``predict`` gives whole numbers 0 and 1 in an array of shape (n_rows, n_labels)."""
+    """Check that ``predict`` returns integers 0 and 1 in an array of shape (n_samples, n_labels)."""
     rows = make_rows()
     labels = fit(estimator, *rows).predict(rows.X[:7])
     labels = labels.toarray() if sparse.issparse(labels) else labels
     require(
         isinstance(labels, np.ndarray) and labels.shape == (7, 4),
         estimator,
-        f"must predict an array of shape (7, 4) for 7 rows and 4 labels, not {describe(labels)}",
+        f"must predict an array of shape (7, 4) for 7 samples and 4 labels, not {describe(labels)}",
     )
-    require(labels.dtype.kind in "iub", estimator, f"predicts {labels.dtype} instead of whole numbers")
-    require(bool(np.isin(labels, (0, 1)).all()), estimator, "predicts other numbers than 0 and 1")
+    require(labels.dtype.kind in "iub", estimator, f"predicts {labels.dtype} instead of integers")
+    require(bool(np.isin(labels, (0, 1)).all()), estimator, "predicts values other than 0 and 1")
 
 
 @_as_check
 def check_constant_labels(estimator: Any) -> None:
-    """Check that labels that no row or every row has are learned as what they are."""
+    """Check that labels that no sample or every sample has are predicted as constant."""
     X, Y = make_rows()
     Y[:, 1] = 0
     Y[:, 3] = 1
-    with expecting(estimator, "learn labels that no row has and that every row has"):
+    with expecting(estimator, "learn labels that no sample has and that every sample has"):
         model = fit(estimator, X, Y)
         labels, scores = predict(model, X), give_scores(model, X)
-    require(not labels[:, 1].any(), estimator, "predicts a label that no training row has")
-    require(bool(labels[:, 3].all()), estimator, "does not predict a label that every training row has")
-    require(bool((scores[:, 1] <= scores[:, 3]).all()), estimator, "gives a label that no row has a larger probability")
+    require(not labels[:, 1].any(), estimator, "predicts a label that no training sample has")
+    require(bool(labels[:, 3].all()), estimator, "does not predict a label that every training sample has")
+    require(
+        bool((scores[:, 1] <= scores[:, 3]).all()),
+        estimator,
+        "returns a larger probability for a label that no sample has than for one that all have",
+    )
 
 
 @_as_check
 def check_rows_without_labels(estimator: Any) -> None:
-    """Check that rows without labels are rows like others, even if they are the majority."""
+    """Check that samples without labels are accepted, even if they are the majority."""
     X, Y = make_rows()
     Y[::2] = 0
-    with expecting(estimator, "learn from rows without labels"):
+    with expecting(estimator, "learn from samples without labels"):
         predict(fit(estimator, X, Y), X)
     Y[3:] = 0
-    with expecting(estimator, "learn from a table in which almost no row has a label"):
+    with expecting(estimator, "learn from data in which almost no sample has a label"):
         predict(fit(estimator, X, Y), X)
 
 
 @_as_check
 def check_single_positive_row(estimator: Any) -> None:
-    """Check that a label with a single row is learned without an error."""
+    """Check that a label with a single positive sample is learned without an error."""
     X, Y = make_rows()
     Y[:, 2] = 0
     Y[11, 2] = 1
-    with expecting(estimator, "learn a label that a single row has"):
+    with expecting(estimator, "learn a label with a single positive sample"):
         labels = predict(fit(estimator, X, Y), X)
-    require(labels[:, 2].mean() < 0.5, estimator, "gives a label that a single row has to most rows")
+    require(labels[:, 2].mean() < 0.5, estimator, "predicts a label with a single positive sample for most samples")
 
 
 @_as_check
 def check_single_label(estimator: Any) -> None:
-    """Check that a table with one label stays a table."""
+    """Check that predictions of a single label have two dimensions."""
     X, Y = make_rows()
-    with expecting(estimator, "learn a table with one label"):
+    with expecting(estimator, "learn a single label of shape (n_samples, 1)"):
         labels = predict(fit(estimator, X, Y[:, :1]), X)
-    require(labels.shape == (len(X), 1), estimator, f"predicts {describe(labels)} for a table with one label")
+    require(
+        labels.shape == (len(X), 1),
+        estimator,
+        f"predicts {describe(labels)} for a single label of shape (n_samples, 1)",
+    )
 
 
 @_as_check
 def check_refit(estimator: Any) -> None:
-    """Check that a second fit forgets the first one."""
+    """Check that a second fit does not depend on the first one."""
     X, Y = make_rows()
     model = fit(estimator, X, Y)
     again = model.fit(X[:, :3], Y[:, 1:])
-    with expecting(estimator, "be fitted again on other columns and labels"):
+    with expecting(estimator, "be fitted again on other features and labels"):
         actual = give_scores(again, X[:, :3])
     require_equal(
-        actual, give_scores(fit(estimator, X[:, :3], Y[:, 1:]), X[:, :3]), estimator, "remembers a former fit"
+        actual, give_scores(fit(estimator, X[:, :3], Y[:, 1:]), X[:, :3]), estimator, "depends on an earlier fit"
     )
 
 
 @_as_check
 def check_rows_are_independent(estimator: Any) -> None:
-    """Check that what a row gets does not depend on the rows that are predicted with it."""
+    """Check that predictions for a sample do not depend on the other samples."""
     X, Y = make_rows()
     model = fit(estimator, X, Y)
     together = give_scores(model, X)
     alone = np.vstack([give_scores(model, X[[i]]) for i in range(5)])
-    require_equal(alone, together[:5], estimator, "gives a row other probabilities alone than with other rows")
+    require_equal(alone, together[:5], estimator, "returns other probabilities for a single sample than for a batch")
     alone = np.vstack([predict(model, X[[i]]) for i in range(5)])
-    require_equal(alone, predict(model, X)[:5], estimator, "gives a row other labels alone than with other rows")
+    require_equal(alone, predict(model, X)[:5], estimator, "predicts other labels for a single sample than for a batch")
 
 
 @_as_check
 def check_sparse_equals_dense(estimator: Any) -> None:
-    """Check that sparse tables are treated like dense ones: Y always, X if the estimator's tags allow it."""
+    """Check that sparse matrices are treated like dense arrays: Y always, X if the estimator's tags allow it."""
     X, Y = make_rows()
     X[np.abs(X) < 0.5] = 0.0
     expected = give_scores(fit(estimator, X, Y), X)
     for form in (sparse.csr_matrix, sparse.csc_array, sparse.coo_array):
         with expecting(estimator, f"learn from Y as {form.__name__}"):
             scores = give_scores(fit(estimator, X, form(Y)), X)
-        require_equal(scores, expected, estimator, f"learns something else from Y as {form.__name__}")
+        require_equal(scores, expected, estimator, f"learns a different model from Y as {form.__name__}")
         if get_tags(estimator).input_tags.sparse:
             with expecting(estimator, f"learn from X as {form.__name__}, as its tags say"):
                 scores = give_scores(fit(estimator, form(X), Y), form(X))
-            require_equal(scores, expected, estimator, f"learns something else from X as {form.__name__}", 5e-3)
+            require_equal(scores, expected, estimator, f"learns a different model from X as {form.__name__}", 5e-3)
 
 
 @_as_check
 def check_permuted_labels(estimator: Any) -> None:
-    """Check that permuting the columns of Y permutes the columns of the probabilities.
+    """Check that permuting the labels permutes the probabilities.
 
-    This is no matter of course: in a chain, the order of the labels is part of the model.
+    Not every classifier passes: in a chain, the order of the labels is part of the model.
     """
     X, Y = make_rows()
     order = np.array([3, 2, 1, 0])
     straight = give_scores(fit(estimator, X, Y), X)
     permuted = give_scores(fit(estimator, X, Y[:, order]), X)
-    require_equal(permuted, straight[:, order], estimator, "learns something else if the labels change places")
+    require_equal(permuted, straight[:, order], estimator, "depends on the order of the labels")
 
 
 @_as_check
@@ -280,29 +288,32 @@ def check_clone(estimator: Any) -> None:
     rows = make_rows()
     model = fit(estimator, *rows)
     copy = clone(model)
-    require(repr(copy) == repr(model), estimator, "has clones with other parameters")
+    require(repr(copy) == repr(model), estimator, "has clones with different parameters")
     with refusing(estimator, "predict with a clone that is not fitted", NotFittedError):
         copy.predict(rows.X)
     require_equal(
-        give_scores(fit(copy, *rows), rows.X), give_scores(model, rows.X), estimator, "learns less in a clone"
+        give_scores(fit(copy, *rows), rows.X),
+        give_scores(model, rows.X),
+        estimator,
+        "learns a different model in a clone",
     )
 
 
 @_as_check
 def check_pickle(estimator: Any) -> None:
-    """Check that a fitted model survives pickling."""
+    """Check that a fitted model can be pickled."""
     rows = make_rows()
     model = fit(estimator, *rows)
     before = give_scores(model, rows.X)
     with expecting(estimator, "be pickled after a prediction"):
         again = pickle.loads(pickle.dumps(model))
-    require_equal(give_scores(again, rows.X), before, estimator, "predicts something else after pickling")
+    require_equal(give_scores(again, rows.X), before, estimator, "predicts other probabilities after pickling")
     require_equal(predict(again, rows.X), predict(model, rows.X), estimator, "predicts other labels after pickling")
 
 
 @_as_check
 def check_pipeline(estimator: Any) -> None:
-    """Check that the last step of a pipeline learns what it learns alone."""
+    """Check that the estimator learns the same model as the last step of a pipeline."""
     X, Y = make_rows()
     with expecting(estimator, "work in a pipeline"):
         pipeline = make_pipeline(StandardScaler(), seeded(estimator)).fit(X, Y)
@@ -314,7 +325,7 @@ def check_pipeline(estimator: Any) -> None:
 
 @_as_check
 def check_grid_search(estimator: Any) -> None:
-    """Check that a grid search finds a model and uses it."""
+    """Check that a grid search works and predicts with the best model."""
     rows = make_rows()
     model = seeded(estimator)
     name, value = next(iter(sorted(model.get_params(deep=False).items())))
@@ -326,7 +337,7 @@ def check_grid_search(estimator: Any) -> None:
 
 @_as_check
 def check_seeds_and_jobs(estimator: Any) -> None:
-    """Check that the same seed gives the same model, whatever the number of jobs."""
+    """Check that the same seed leads to the same model, whatever the number of jobs."""
     rows = make_rows()
     parameters = estimator.get_params()
     jobs: list[dict[str, Any]] = [{"n_jobs": 1}, {"n_jobs": 2}] if "n_jobs" in parameters else [{}]
@@ -336,32 +347,32 @@ def check_seeds_and_jobs(estimator: Any) -> None:
         for setting in jobs:
             with expecting(estimator, f"learn with {setting}"):
                 scores = give_scores(fit(clone(estimator).set_params(**setting), *rows, seed=seed), rows.X)
-            require_equal(scores, first, estimator, f"learns something else from the same seed with {setting}", 0.0)
+            require_equal(scores, first, estimator, f"learns a different model from the same seed with {setting}", 0.0)
 
 
 @_as_check
 def check_frames(estimator: Any) -> None:
-    """Check that frames are learned like arrays, and the names of the columns are kept and compared."""
+    """Check that DataFrames are treated like arrays, and that feature names are kept and validated."""
     rows = make_rows()
     X, Y = as_frames(rows)
-    with expecting(estimator, "learn from frames"):
+    with expecting(estimator, "learn from DataFrames"):
         model = fit(estimator, X, Y)
         scores = give_scores(model, X)
     require_equal(
         scores,
         give_scores(fit(estimator, *rows), rows.X),
         estimator,
-        "learns something else from frames than from arrays",
+        "learns a different model from DataFrames than from arrays",
     )
     names = list(getattr(model, "feature_names_in_", ()))
-    require(names == list(X.columns), estimator, "does not keep the names of the columns in feature_names_in_")
-    with refusing(estimator, "predict for columns in another order", ValueError):
+    require(names == list(X.columns), estimator, "does not keep the feature names in feature_names_in_")
+    with refusing(estimator, "predict for features in another order", ValueError):
         model.predict(X[X.columns[::-1]])
 
 
 @_as_check
 def check_categories(estimator: Any) -> None:
-    """Check that category columns of a frame are learned from, and that new and missing categories are no obstacle."""
+    """Check that categorical features of a DataFrame are used, and that new and missing categories are accepted."""
     rows = make_rows()
     X, Y = as_frames(rows)
     colours = np.array(["red", "green", "blue"])[np.arange(len(X)) % 3]
@@ -369,18 +380,18 @@ def check_categories(estimator: Any) -> None:
     X["colour"] = pd.Categorical(colours)
     X.loc[7, "colour"] = None
     Y["a"] = (colours == "red").astype(int)
-    with expecting(estimator, "learn from columns of categories and of text"):
+    with expecting(estimator, "learn from categorical and text features"):
         model = fit(estimator, X, Y)
     scores = []
     for colour in ("red", "blue", "violet"):
         with expecting(estimator, f"predict for samples of the category {colour!r}"):
             scores.append(give_scores(model, X.assign(colour=pd.Categorical([colour] * len(X))))[:, 0])
-    require(scores[0].mean() > scores[1].mean(), estimator, "does not learn from a column of categories")
+    require(scores[0].mean() > scores[1].mean(), estimator, "does not learn from a categorical feature")
 
 
 @_as_check
 def check_missing_values(estimator: Any) -> None:
-    """Check that missing values are learned from, if the estimator's tags allow them, in arrays as in frames."""
+    """Check that missing values are accepted, if the estimator's tags allow them, in arrays and DataFrames."""
     if not get_tags(estimator).input_tags.allow_nan:
         return
     X, Y = make_rows()
@@ -389,38 +400,40 @@ def check_missing_values(estimator: Any) -> None:
     with expecting(estimator, "learn from missing values, as its tags say"):
         scores = give_scores(fit(estimator, X, Y), X)
     frame, _ = as_frames(Rows(X, Y))
-    with expecting(estimator, "learn from frames with missing values"):
+    with expecting(estimator, "learn from DataFrames with missing values"):
         others = give_scores(fit(estimator, frame, Y), frame)
-    require_equal(others, scores, estimator, "learns something else from missing values of frames than of arrays")
+    require_equal(
+        others, scores, estimator, "learns a different model from missing values in DataFrames than in arrays"
+    )
 
 
 @_as_check
 def check_label_names(estimator: Any) -> None:
-    """Check that the names of the labels, the columns of a frame Y, are kept in ``labels_``."""
+    """Check that the names of the labels, the columns of a DataFrame Y, are kept in ``labels_``."""
     X, Y = as_frames(make_rows())
     names = list(getattr(fit(estimator, X, Y), "labels_", ()))
-    require(names == list(Y.columns), estimator, f"must keep the names of the labels in labels_, where it has {names}")
+    require(names == list(Y.columns), estimator, f"must keep the names of the labels in labels_, but has {names}")
 
 
 @_as_check
 def check_sample_weight(estimator: Any) -> None:
-    """Check that weights of 1 are no weights, and that rows of weight 0 do not count."""
+    """Check that weights of 1 have no effect, and that samples of weight 0 are ignored."""
     X, Y = make_rows()
     if "sample_weight" not in inspect.signature(estimator.fit).parameters:
         return
     plain = give_scores(fit(estimator, X, Y), X)
-    with expecting(estimator, "learn from weighted rows"):
+    with expecting(estimator, "learn from weighted samples"):
         equal = give_scores(seeded(estimator).fit(X, Y, sample_weight=np.ones(len(X))), X)
-    require_equal(equal, plain, estimator, "learns something else from weights that are all 1")
+    require_equal(equal, plain, estimator, "learns a different model from weights that are all 1")
     weights = (np.arange(len(X)) % 3 > 0).astype(float)
     changed = np.where(weights[:, None] > 0, Y, 1 - Y)
     first, second = (give_scores(seeded(estimator).fit(X, labels, sample_weight=weights), X) for labels in (Y, changed))
-    require_equal(first, second, estimator, "learns from rows of weight 0")
+    require_equal(first, second, estimator, "learns from samples of weight 0")
 
 
 @_as_check
 def check_bad_labels(estimator: Any) -> None:
-    """Check that what is no table of labels is refused with a sentence, and leaves no fitted model behind."""
+    """Check that invalid labels are refused with a message, and leave an unfitted estimator."""
     X, Y = make_rows()
     missing = Y.astype(float)
     missing[3, 1] = np.nan
@@ -428,7 +441,7 @@ def check_bad_labels(estimator: Any) -> None:
         "labels of 0, 1 and 2": Y + (Y * Y[:, :1]),
         "labels with NaN": missing,
         "no labels": Y[:, :0],
-        "fewer rows of labels than of X": Y[:-1],
+        "fewer samples in Y than in X": Y[:-1],
         "labels with one dimension": Y[:, 0],
         "labels of text": np.full(Y.shape, "yes"),
     }
@@ -442,24 +455,24 @@ def check_bad_labels(estimator: Any) -> None:
 
 @_as_check
 def check_bad_tables(estimator: Any) -> None:
-    """Check that tables without rows or columns, of another width at predict, or with infinite values are refused."""
+    """Check that X without samples or features, with another number of features or infinite values is refused."""
     X, Y = make_rows()
     infinite = X.copy()
     infinite[3, 1] = np.inf
     for what, table, labels in (
-        ("no rows", X[:0], Y[:0]),
-        ("no columns", X[:, :0], Y),
+        ("no samples", X[:0], Y[:0]),
+        ("no features", X[:, :0], Y),
         ("infinite values", infinite, Y),
     ):
-        with refusing(estimator, f"learn from a table with {what}", (ValueError, TypeError)):
+        with refusing(estimator, f"learn from X with {what}", (ValueError, TypeError)):
             fit(estimator, table, labels)
     model = fit(estimator, X, Y)
     for what, table in (
-        ("fewer columns", X[:, :-1]),
-        ("more columns", np.hstack([X, X])),
+        ("fewer features", X[:, :-1]),
+        ("more features", np.hstack([X, X])),
         ("infinite values", infinite),
     ):
-        with refusing(estimator, f"predict for a table with {what}", (ValueError, TypeError)):
+        with refusing(estimator, f"predict for X with {what}", (ValueError, TypeError)):
             model.predict(table)
     with refusing(estimator, "predict before it is fitted", NotFittedError):
         seeded(estimator).predict(X)

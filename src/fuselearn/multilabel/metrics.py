@@ -1,12 +1,12 @@
-"""Scores of multi-label predictions, with the convention for empty labels of the multi-label literature.
+"""Metrics for multi-label predictions, with the convention of the multi-label literature for empty labels.
 
 ::
 
     F1 = 2 TP / (2 TP + FP + FN),  and `empty` where TP = FP = FN = 0
 
-A label that is neither in the test rows nor predicted is predicted perfectly, so F1 is 1 there: the rule of Mulan and
-mldr, without which the scores of papers cannot be compared. scikit-learn's default counts 0. Folds of small data lack
-many a rare label, so the two rules differ widely there.
+A label that is neither in the test samples nor predicted is predicted perfectly, so its F1 is 1, as in Mulan and mldr
+and in published scores. scikit-learn's default is 0. Small folds lack many rare labels, so the two conventions differ
+widely there.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ __all__ = ["example_f1", "macro_f1", "micro_f1", "multilabel_scores"]
 
 
 def macro_f1(Y_true: Any, Y_pred: Any, *, empty: float = 1.0) -> float:
-    """Return the mean over the labels of F1, every label with the same weight.
+    """Compute the mean F1 over the labels.
 
     Parameters
     ----------
-    Y_true, Y_pred : array, sparse matrix or frame of shape (n_rows, n_labels)
+    Y_true, Y_pred : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_labels)
         Zeros and ones.
     empty : float, default=1.0
-        F1 of a label that is nowhere true and nowhere predicted.
+        F1 of a label that is neither true nor predicted for any sample.
 
     Returns
     -------
@@ -40,7 +40,7 @@ def macro_f1(Y_true: Any, Y_pred: Any, *, empty: float = 1.0) -> float:
 
     Examples
     --------
-    The second label is empty; the first has one hit and one miss.
+    The second label is empty; the first has one true positive and one false negative.
 
     >>> from fuselearn.multilabel import macro_f1
     >>> Y_true, Y_pred = [[1, 0], [1, 0]], [[1, 0], [0, 0]]
@@ -51,14 +51,14 @@ def macro_f1(Y_true: Any, Y_pred: Any, *, empty: float = 1.0) -> float:
 
 
 def micro_f1(Y_true: Any, Y_pred: Any, *, empty: float = 1.0) -> float:
-    """Return F1 of all entries of the table together, so that frequent labels weigh more.
+    """Compute F1 over all entries together, so that frequent labels have more weight.
 
     Parameters
     ----------
-    Y_true, Y_pred : array, sparse matrix or frame of shape (n_rows, n_labels)
+    Y_true, Y_pred : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_labels)
         Zeros and ones.
     empty : float, default=1.0
-        The score if no label is true or predicted anywhere.
+        F1 if no label is true or predicted for any sample.
 
     Returns
     -------
@@ -75,14 +75,14 @@ def micro_f1(Y_true: Any, Y_pred: Any, *, empty: float = 1.0) -> float:
 
 
 def example_f1(Y_true: Any, Y_pred: Any, *, empty: float = 1.0) -> float:
-    """Return the mean over the rows of F1 between the predicted and the true set of labels.
+    """Compute the mean over the samples of F1 between the predicted and the true set of labels.
 
     Parameters
     ----------
-    Y_true, Y_pred : array, sparse matrix or frame of shape (n_rows, n_labels)
+    Y_true, Y_pred : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_labels)
         Zeros and ones.
     empty : float, default=1.0
-        F1 of a row that has no label, true or predicted.
+        F1 of a sample without labels, true or predicted.
 
     Returns
     -------
@@ -99,23 +99,23 @@ def example_f1(Y_true: Any, Y_pred: Any, *, empty: float = 1.0) -> float:
 
 
 def multilabel_scores(Y_true: Any, Y_pred: Any, probabilities: Any = None, *, empty: float = 1.0) -> dict[str, float]:
-    """Return all scores of one set of predictions.
+    """Compute all metrics of one set of predictions.
 
     Parameters
     ----------
-    Y_true, Y_pred : array, sparse matrix or frame of shape (n_rows, n_labels)
+    Y_true, Y_pred : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_labels)
         Zeros and ones.
-    probabilities : array of shape (n_rows, n_labels), or scikit-learn's list of arrays, optional
-        For the ranking loss.
+    probabilities : array of shape (n_samples, n_labels), or scikit-learn's list of arrays, optional
+        Used for the ranking loss.
     empty : float, default=1.0
-        F1 where nothing is true or predicted.
+        F1 of empty labels or samples, as for `macro_f1` and `example_f1`.
 
     Returns
     -------
     dict of str to float
-        ``macro_f1``, ``micro_f1``, ``example_f1`` and ``subset_accuracy`` (the share of rows with all labels right) are
-        better high; ``hamming_loss`` (the share of wrong entries) and, with probabilities, ``ranking_loss`` (the mean
-        share of pairs of a true and a false label that are in wrong order) are better low.
+        Higher is better for ``macro_f1``, ``micro_f1``, ``example_f1`` and ``subset_accuracy`` (the fraction of samples
+        with all labels correct); lower is better for ``hamming_loss`` (the fraction of wrong entries) and, with
+        probabilities, ``ranking_loss`` (the mean fraction of wrongly ordered pairs of a true and a false label).
 
     Examples
     --------
@@ -133,7 +133,7 @@ def multilabel_scores(Y_true: Any, Y_pred: Any, probabilities: Any = None, *, em
     }
     if probabilities is not None:
         table = read_probabilities(probabilities, truth.shape[1])
-        # scikit-learn takes a single column for classes; one label alone is always in order.
+        # scikit-learn treats a single column as classes; a single label is always in order.
         scores["ranking_loss"] = label_ranking_loss(truth, table) if truth.shape[1] > 1 else 0.0
     return {name: float(score) for name, score in scores.items()}
 
@@ -142,7 +142,9 @@ def _read_pair(Y_true: Any, Y_pred: Any) -> tuple[LabelTable, LabelTable]:
     truth, predicted = read_labels(Y_true, "Y_true"), read_labels(Y_pred, "Y_pred")
     if truth.shape != predicted.shape:
         raise ValueError(f"Y_true and Y_pred must have the same shape, not {truth.shape} and {predicted.shape}.")
-    check_same_labels(label_names(Y_true), label_names(Y_pred), "Y_true and Y_pred have labels of other names or order")
+    check_same_labels(
+        label_names(Y_true), label_names(Y_pred), "Y_true and Y_pred have different label names or another order"
+    )
     return truth, predicted
 
 

@@ -211,7 +211,7 @@ def test_traces_of_unequal_length_are_refused():
 
 
 def test_no_trace_is_refused():
-    with pytest.raises(ValueError, match="traces must name at least one dataset"):
+    with pytest.raises(ValueError, match="traces must hold at least one dataset"):
         filter_traces({})
 
 

@@ -102,7 +102,7 @@ def test_many_that_are_beaten_are_counted():
 def test_one_row_cannot_be_tested():
     comparison, said = said_of([[0.9, 0.8]], over_folds=True)
     assert said.headline == "Bagging scores best of two methods, by one fold alone."
-    assert said.sentences[1] == "One fold cannot show whether that is more than luck."
+    assert said.sentences[1] == "One fold cannot show whether that is more than chance."
     assert verdict(comparison, "CART") == "not tested"
     assert describe_pairs(comparison) == ""
 

@@ -182,7 +182,7 @@ def test_one_dataset_is_compared_over_its_folds(tmp_path):
     text = text_of(page_of(tmp_path, suite))
     assert "KFHE scores best of three methods, significantly ahead of every other." in text
     assert "over 15 folds with the corrected resampled t-test" in text
-    assert "That is about this dataset; it says nothing about others." in text
+    assert "This holds for this dataset only; it says nothing about others." in text
     assert "Friedman" not in text
 
 
@@ -210,7 +210,7 @@ def test_failures_are_listed_plainly(tmp_path):
     text = text_of(page)
     assert "Bagging failed on 9 of its 36 fits (data2): ValueError: <no> good" in text
     assert "<no>" not in page
-    assert "they leave out data2." in text
+    assert "they omit data2." in text
     assert "failed" in page
 
 
@@ -230,14 +230,14 @@ def test_nothing_finished_still_makes_a_page(tmp_path):
 def test_an_unfinished_run_says_so(tmp_path):
     page = page_of(tmp_path, suite_of(4), skip=lambda cell: cell.dataset == "data3" and cell.noise == 0.2)
     text = text_of(page)
-    assert "The run is not finished: 9 of 108 fits are missing." in text
+    assert "The run is incomplete: 9 of 108 fits are missing." in text
     assert "over three datasets" in text
 
 
 def test_a_method_that_could_not_run_is_named(tmp_path):
     page = page_of(tmp_path, suite_of(3), skip=lambda cell: cell.method == "CART")
-    assert "CART did not run; most likely the package is not installed." in text_of(page)
-    assert "not finished" not in page
+    assert "CART did not run; the package is probably not installed." in text_of(page)
+    assert "is incomplete" not in page
 
 
 def test_tables_are_coloured_by_rank(tmp_path):
@@ -258,7 +258,7 @@ def test_ours_minus_published_where_the_paper_has_a_cell(tmp_path):
         return {"iris": 0.9438, "wine": 0.9392}[dataset] + 0.06 * (method == "KFHE (pruned)")
 
     text = text_of(page_of(tmp_path, suite, truth=truth, spread=0))
-    section = text[text.index("Against the paper") :]
+    section = text[text.index("Comparison with the paper") :]
     assert "iris 0.0000 +0.0600 +0.0104" in section
     assert "The paper has 10 × 10 folds, this run 1 × 2" in section
 
@@ -458,7 +458,7 @@ def test_a_run_without_noise_does_not_speak_of_it(tmp_path):
 
 def test_a_run_with_noise_says_what_is_wrong(tmp_path):
     text = text_of(page_of(tmp_path, suite_of(3, noise=[0, 0.1])))
-    assert "Methods are fitted to labels of which the given share is wrong, and scored on the true ones." in text
+    assert "Methods are trained on labels of which the given fraction is wrong, and scored on the true ones." in text
     assert "label noise 0 %, 10 %" in text
     assert "Mean macro F1, clean labels" in text
     assert "Noise is uniform" in text

@@ -34,5 +34,5 @@ def test_two_methods_with_one_usual_place_still_look_apart():
 
 
 def test_too_many_methods_are_refused():
-    with pytest.raises(ValueError, match="methods must be at most 100"):
+    with pytest.raises(ValueError, match="methods must have at most 100"):
         method_styles(range(101))

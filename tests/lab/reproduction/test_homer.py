@@ -75,7 +75,7 @@ def test_one_dataset_has_scores_and_no_tests_over_datasets(tmp_path):
     folds[folds["dataset"] == "flags_ml"].to_csv(folds_path(path), index=False)
     page = write_page(path, tmp_path / "page.md").read_text(encoding="utf-8")
     assert "| flags | 0.6862 (0.0000) | 0.6710" in page
-    assert "Figure 2 and Table 4 compare the methods over datasets, which takes at least two." in page
+    assert "Figure 2 and Table 4 compare the methods over datasets, which needs at least two." in page
     assert "## Table 4" not in page
     assert "svg" not in page
     assert not list(tmp_path.glob("*.svg"))
@@ -129,4 +129,4 @@ def test_the_command_writes_the_page_and_its_figure(tmp_path, capsys):
 def test_the_command_refuses_other_files(tmp_path, capsys):
     (tmp_path / "x.csv").write_text("a,b\n1,2\n")
     assert main([str(tmp_path / "x.csv")]) == 2
-    assert "cannot be used" in capsys.readouterr().err
+    assert "Cannot use" in capsys.readouterr().err

@@ -286,7 +286,7 @@ def test_a_scheduler_must_be_an_address(tmp_path):
 
 
 def test_a_backend_that_cannot_hand_over_results_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="backend='multiprocessing' cannot hand over"):
+    with pytest.raises(ValueError, match="backend='multiprocessing' cannot return results"):
         run(tmp_path / "results.db", backend="multiprocessing", n_jobs=2)
 
 

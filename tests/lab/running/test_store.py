@@ -173,7 +173,7 @@ def test_a_database_of_another_program_is_refused_and_left_alone(tmp_path):
 
 def test_a_store_of_another_format_is_refused(store):
     store._pragma("user_version = 99")
-    with pytest.raises(StoreError, match="has the format 99; this fuselearn reads the format 3"):
+    with pytest.raises(StoreError, match="has format 99; this version of fuselearn reads format 3"):
         ResultStore(store.path)
 
 

@@ -64,10 +64,10 @@ def test_an_unknown_suite_is_refused_with_the_known_ones():
         ({"noise": ["a"]}, "noise must be a list of fractions"),
         ({"noise": [0, 0.0]}, "noise must name every level once"),
         ({"noise_kind": "loud"}, "noise_kind must be one of 'uniform'"),
-        ({"folds": 1}, "folds must be a whole number of at least 2; got 1"),
-        ({"repeats": 0}, "repeats must be a whole number of at least 1; got 0"),
-        ({"seed": -1}, "seed must be a whole number of at least 0; got -1"),
-        ({"seed": True}, "seed must be a whole number"),
+        ({"folds": 1}, "folds must be an integer of at least 2; got 1"),
+        ({"repeats": 0}, "repeats must be an integer of at least 1; got 0"),
+        ({"seed": -1}, "seed must be an integer of at least 0; got -1"),
+        ({"seed": True}, "seed must be an integer"),
     ],
 )
 def test_what_cannot_be_run_is_refused(changes, sentence):
@@ -134,7 +134,7 @@ def test_a_table_that_changed_after_the_suite_was_made_is_refused(tmp_path):
     path = write_table(tmp_path / "fruit.csv", {"apple": 6, "pear": 6})
     suite = table_suite(path, "kind")
     write_table(path, {"apple": 7, "pear": 6})
-    with pytest.raises(DatasetError, match=r"fruit.csv' is not the file that the suite"):
+    with pytest.raises(DatasetError, match=r"fruit.csv' is missing or has changed since the suite"):
         suite.load("fruit")
     path.unlink()
     with pytest.raises(DatasetError, match="cannot be read"):
@@ -144,12 +144,12 @@ def test_a_table_that_changed_after_the_suite_was_made_is_refused(tmp_path):
 @pytest.mark.parametrize("sizes", [{"apple": 9}, {"apple": 4, "pear": 4}])
 def test_a_table_that_cannot_be_dealt_into_folds_is_refused(tmp_path, sizes):
     path = write_table(tmp_path / "fruit.csv", sizes)
-    with pytest.raises(DatasetError, match="at least two classes, one of them with 5 rows"):
+    with pytest.raises(DatasetError, match="at least two classes, one of them with 5 samples"):
         table_suite(path, "kind", folds=5)
 
 
 def test_a_multi_label_dataset_is_refused(tmp_path):
     path = tmp_path / "songs.csv"
     path.write_text("tempo,label:calm,label:loud\n" + "90,1,0\n120,0,1\n" * 5)
-    with pytest.raises(DatasetError, match="multilabel table; the suite 'compare-songs' needs one"):
+    with pytest.raises(DatasetError, match="multilabel dataset; the suite 'compare-songs' needs one"):
         table_suite(path)

@@ -317,8 +317,8 @@ def test_every_test_names_the_missing_score(test):
             lambda: friedman_posthoc([[1, 2], [2, 1]], correction="holm"),
             "correction must be 'finner' or None; got 'holm'",
         ),
-        (lambda: finner([0.1, 1.2]), "p_values must lie between 0 and 1; number 1 is 1.2"),
-        (lambda: finner([np.nan]), "p_values must lie between 0 and 1; number 0 is nan"),
+        (lambda: finner([0.1, 1.2]), "p_values must be between 0 and 1; number 1 is 1.2"),
+        (lambda: finner([np.nan]), "p_values must be between 0 and 1; number 0 is nan"),
         (lambda: finner([[0.1]]), "p_values must have one dimension"),
         (
             lambda: friedman_posthoc([[1, 2, 3], [2, 1, 3]], control=0).p_corrected(1, 2),

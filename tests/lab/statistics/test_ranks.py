@@ -281,7 +281,7 @@ def test_one_dataset_leaves_no_doubt():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"confidence": 95}, "confidence must lie between 0 and 1, both excluded; got 95"),
+        ({"confidence": 95}, "confidence must be between 0 and 1, both excluded; got 95"),
         ({"n_resamples": 0}, "n_resamples must be at least 1; got 0"),
     ],
 )

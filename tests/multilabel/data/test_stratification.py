@@ -301,13 +301,13 @@ class TestTrainTestSplit:
         assert deal(1) != deal(2)
 
     def test_bad_input_gets_a_sentence(self):
-        with pytest.raises(ValueError, match="At least one table"):
+        with pytest.raises(ValueError, match="At least one array"):
             iterative_train_test_split()
         with pytest.raises(ValueError, match="inconsistent numbers of samples"):
             iterative_train_test_split(np.arange(3), self.Y)
         with pytest.raises(ValueError, match="inconsistent numbers of samples"):
             iterative_train_test_split(np.arange(3), stratify=self.Y)
-        with pytest.raises(ValueError, match="the label table has 1 dimension"):
+        with pytest.raises(ValueError, match="the label array has 1 dimension"):
             iterative_train_test_split(self.Y, np.arange(400))
         with pytest.raises(ValueError, match="test_size"):
             iterative_train_test_split(self.Y, test_size=1.5)
@@ -333,7 +333,7 @@ class TestScikitLearn:
     @pytest.mark.parametrize("make", [IterativeStratifiedKFold, RepeatedIterativeStratifiedKFold])
     def test_groups_are_ignored_with_a_warning_at_once(self, make):
         """As in scikit-learn's StratifiedKFold, the call itself warns, not the first fold."""
-        sentence = rf"groups is ignored by {make.__name__}: samples of one group may be in both"
+        sentence = rf"groups is ignored by {make.__name__}: a group may be in both"
         with pytest.warns(UserWarning, match=sentence) as caught:
             folds = make(3).split(self.X, self.Y, groups=np.zeros(60))
         assert caught[0].filename == __file__
@@ -351,8 +351,8 @@ class TestBadInput:
             (None, "y is None; expected a table"),
             (np.array([0, 1, 1]), "y has 1 dimension.*StratifiedKFold"),
             (np.zeros((2, 2, 2)), "y has 3 dimension"),
-            (np.zeros((3, 0)), "3 row.s. and 0 label"),
-            (np.zeros((0, 3)), "0 row.s. and 3 label"),
+            (np.zeros((3, 0)), "3 sample.s. and 0 label"),
+            (np.zeros((0, 3)), "0 sample.s. and 3 label"),
             (np.array([[0, 1], [0, 2], [1, 0]]), "y must hold 0 and 1 only, but it has 2 in row 1, column 1"),
             (np.array([[0, 1], [np.nan, 0], [1, 0]]), "it has NaN in row 1, column 0"),
             (np.array([[0, 1], [0.5, 0], [1, 0]]), "it has 0.5"),
@@ -385,7 +385,7 @@ class TestBadInput:
             IterativeStratifiedKFold(2, shuffle=False, random_state=0)
 
     def test_more_folds_than_rows(self):
-        with pytest.raises(ValueError, match="n_splits must be at most the number of rows, 3, not 4"):
+        with pytest.raises(ValueError, match="n_splits must be at most the number of samples, 3, not 4"):
             next(IterativeStratifiedKFold(4).split(np.zeros(3), np.ones((3, 2))))
 
     def test_tables_of_different_length(self):

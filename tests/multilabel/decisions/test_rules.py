@@ -205,7 +205,7 @@ class TestExpectedF1:
         assert max(mean, key=mean.get) == "expected_f1"
 
     def test_wants_probabilities(self):
-        with pytest.raises(ValueError, match=r"probabilities from 0 to 1, but scores go from -1 to 0\.5"):
+        with pytest.raises(ValueError, match=r"probabilities from 0 to 1, not scores from -1 to 0\.5"):
             ExpectedF1()([[-1.0, 0.5]])
         with pytest.raises(ValueError, match="empty must be a number from 0 to 1"):
             ExpectedF1(empty=3)([[0.1, 0.5]])
@@ -282,10 +282,10 @@ class TestBadInput:
     @pytest.mark.parametrize(
         ("scores", "Y", "sentence"),
         [
-            (np.zeros(3), np.zeros((3, 1)), "scores must have two dimensions"),
+            (np.zeros(3), np.zeros((3, 1)), "scores must have shape"),
             (np.zeros((3, 2)), np.zeros((3, 3)), r"same shape, not \(3, 2\) and \(3, 3\)"),
             (np.zeros((3, 2)), np.full((3, 2), 2), "Y must hold 0 and 1"),
-            (np.full((3, 2), np.nan), np.zeros((3, 2)), "no row without NaN"),
+            (np.full((3, 2), np.nan), np.zeros((3, 2)), "NaN for every sample"),
             (np.full((3, 2), np.inf), np.zeros((3, 2)), "infinite"),
         ],
     )

@@ -1,6 +1,6 @@
-"""The numbers that the KFHE and KFHE-HOMER papers print, to compare with one's own.
+"""The numbers printed in the KFHE and KFHE-HOMER papers.
 
-Scores are tidy tables with the columns that the whole lab uses: dataset, noise (the fraction of
+Scores are tidy tables with the columns used throughout the lab: dataset, noise (the fraction of
 corrupted training labels), method and score (mean macro F1).
 
 References
@@ -27,7 +27,7 @@ PUBLISHED = {
     "kfhe_homer_p_values": "KFHE-HOMER, Table 4: p-values of all pairs of methods, as printed",
     "kfhe_homer_wins": "KFHE-HOMER, Table 4: wins, ties and losses of all pairs of methods",
 }
-"""What `load_published` can load, and where in the papers it stands."""
+"""The tables for `load_published`, and their place in the papers."""
 
 
 def load_published(name: str) -> pd.DataFrame:
@@ -41,8 +41,8 @@ def load_published(name: str) -> pd.DataFrame:
     Returns
     -------
     table : DataFrame
-        The rows in the paper's order. P-values stay text, because the paper prints some of them
-        as a bound ("<0.01") and all of them with a number of digits that matters.
+        The rows in the paper's order. P-values are text, because the paper prints some of them
+        as a bound ("<0.01") and the number of printed digits matters.
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""The report of a comparison: what was found, in words and figures, on one HTML page."""
+"""The report of a comparison: findings, figures and tables on one HTML page."""

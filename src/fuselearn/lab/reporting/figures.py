@@ -1,4 +1,4 @@
-"""The papers' figures, drawn from tables of results.
+"""The papers' figures, plotted from tables of results.
 
 Every function returns a new matplotlib `Figure` and touches no global state; save it with
 ``figure.savefig(...)``. Results are tidy DataFrames with one row per combination of
@@ -9,7 +9,7 @@ Every function returns a new matplotlib `Figure` and touches no global state; sa
 
 and a column ``score``, the mean macro F1 over the folds, higher is better. Datasets and methods
 appear in the order of their rows. A method has the same colour and marker in every figure
-(`fuselearn.lab.reporting.styles`), and the figures are six inches wide, so that print and a phone can show
+(`fuselearn.lab.reporting.styles`), and the figures are six inches wide, to be readable in print and on a phone
 them.
 """
 
@@ -46,7 +46,7 @@ LEAST_SPAN = 10**0.5
 
 
 class FilterTrace(Protocol):
-    """What `filter_traces` reads: one number per iteration, as a fitted KFHE records them.
+    """The input of `filter_traces`: one number per iteration, as recorded by a fitted KFHE.
 
     An array with one number more than ``gains_`` starts with the state before the first
     iteration.
@@ -67,7 +67,7 @@ TRACES = (
 
 
 def rank_against_noise(results: pd.DataFrame, *, higher_is_better: bool = True, digits: int | None = 4) -> Figure:
-    """Draw each method's average rank against the noise, the best rank on top.
+    """Plot each method's average rank against the noise, the best rank on top.
 
     This is Figure 7 of the KFHE paper.
 
@@ -118,7 +118,7 @@ def rank_against_noise(results: pd.DataFrame, *, higher_is_better: bool = True, 
 
 
 def score_against_noise(results: pd.DataFrame, *, columns: int = 3) -> Figure:
-    """Draw the score of each method against the noise, one panel per dataset.
+    """Plot the score of each method against the noise, one panel per dataset.
 
     This is Figure 8 of the KFHE paper. Each panel has its own vertical axis, because datasets
     differ far more than methods do.
@@ -164,11 +164,11 @@ def score_against_noise(results: pd.DataFrame, *, columns: int = 3) -> Figure:
 
 
 def filter_traces(traces: Mapping[str, FilterTrace], *, columns: int = 3) -> Figure:
-    """Draw how the filter settles while it fuses, one panel per dataset.
+    """Plot how the filter converges, one panel per dataset.
 
     These are Figures 5 and 6 of the KFHE paper: per iteration the gain, the posterior variance,
-    the measurement error and the misclassification rate on the training rows. The vertical scale
-    is a square root, because much happens close to nought and error rates do reach it. A line
+    the measurement error and the misclassification rate on the training samples. The vertical scale
+    is a square root, because values are often close to 0 and error rates do reach it. A line
     ends where training stopped.
 
     Parameters
@@ -195,7 +195,7 @@ def filter_traces(traces: Mapping[str, FilterTrace], *, columns: int = 3) -> Fig
     ['training error', 'measurement error R', 'variance P', 'gain K']
     """
     if not traces:
-        raise ValueError("traces must name at least one dataset; got none.")
+        raise ValueError("traces must hold at least one dataset; got none.")
     longest = max(2, *(len(trace.gains_) for trace in traces.values()))
     figure, panels = _panels(len(traces), columns=columns, height=1.2)
     for axes, (dataset, trace) in zip(panels, traces.items(), strict=True):
@@ -223,7 +223,7 @@ def filter_traces(traces: Mapping[str, FilterTrace], *, columns: int = 3) -> Fig
 
 
 def critical_difference(result: PostHoc, *, alpha: float = 0.05) -> Figure:
-    """Draw the methods on an axis of mean ranks and join those that cannot be told apart.
+    """Plot the methods on an axis of mean ranks, and join those that do not differ significantly.
 
     From each method a bar reaches to the farthest worse-ranked method whose corrected p-value
     exceeds `alpha`; bars within another bar are left out.
@@ -305,16 +305,16 @@ def critical_difference(result: PostHoc, *, alpha: float = 0.05) -> Figure:
 
 
 def fit_time_against_score(results: pd.DataFrame) -> Figure:
-    """Draw what each method costs against what it achieves.
+    """Plot the fit time of each method against its score.
 
-    A point lies at the geometric mean of a method's fit times and at its mean score; a thin line
+    A point shows the geometric mean of a method's fit times and its mean score; a thin line
     spans the middle half of its fit times. The legend lists the best score first.
 
     Parameters
     ----------
     results : DataFrame
         Tidy results with the columns dataset, method, score and fit_seconds (mean time of one
-        fit, above zero), and possibly noise: every row counts alike.
+        fit, above zero), and optionally noise: all rows have the same weight.
 
     Returns
     -------
@@ -358,7 +358,7 @@ def fit_time_against_score(results: pd.DataFrame) -> Figure:
 
 
 def _panels(n_panels: int, *, columns: int, height: float) -> tuple[Figure, list[Axes]]:
-    """Make a figure with a grid of bare panels; the lowest of each column name the x axis."""
+    """Return a figure with a grid of empty panels; the lowest of each column label the x axis."""
     if columns < 1:
         raise ValueError(f"columns must be at least 1; got {columns}.")
     columns = min(columns, n_panels)
@@ -377,7 +377,7 @@ def _panels(n_panels: int, *, columns: int, height: float) -> tuple[Figure, list
 
 
 def _line(axes: Axes, x: Any, y: Any, method: Any, style: MethodStyle, *, size: float) -> None:
-    """Draw one method's line in its style."""
+    """Plot one method's line in its style."""
     axes.plot(
         x,
         y,
@@ -400,11 +400,11 @@ def _noise_axis(axes: Axes, levels: npt.NDArray[np.float64]) -> None:
 
 
 def _time_axis(axes: Axes) -> None:
-    """Show at least half a decade, with at least three ticks: powers of ten, or the least of finer steps."""
+    """Show at least half a decade with at least three ticks: powers of ten, or the coarsest finer steps."""
     low, high = axes.dataLim.x0, axes.dataLim.x1
     margin = max((high / low) ** 0.05, np.sqrt(LEAST_SPAN * low / high))
     low, high = low / margin, high * margin
-    axes.autoscale(False, axis="x")  # it warns of equal times
+    axes.autoscale(False, axis="x")  # it warns about equal times
     axes.set_xlim(low, high)
     decades = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
     for steps in ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 7)):
@@ -442,13 +442,13 @@ def _legend(figure: Figure, handles: list[Line2D]) -> None:
 
 
 def _legend_width(labels: list[str], columns: int) -> float:
-    """Estimate in inches: 0.075 for a letter, 0.55 for the line beside it and the space around."""
+    """Estimate in inches: 0.075 for a letter, 0.55 for the line and the space around it."""
     lengths = np.array_split([len(label) for label in labels], columns)
     return sum(0.075 * max(column) + 0.55 for column in lengths)
 
 
 def _bar_levels(bars: list[tuple[float, float]], gap: float) -> list[int]:
-    """Put each bar on the first level where it stays `gap` clear of the bar before it."""
+    """Put each bar on the first level where it is at least `gap` away from the previous bar."""
     ends: list[float] = []
     levels = []
     for start, end in bars:
@@ -459,7 +459,7 @@ def _bar_levels(bars: list[tuple[float, float]], gap: float) -> list[int]:
 
 
 def _label_line_ends(axes: Axes, x: float, ends: pd.Series) -> None:
-    """Write each method's name beside the end of its line, apart from the others."""
+    """Label the end of each method's line, without overlaps."""
     low, high = sorted(axes.get_ylim())
     gap = 0.055 * (high - low)
     styles = method_styles(ends.index)
@@ -487,8 +487,8 @@ def _spread(positions: npt.NDArray[np.float64], gap: float) -> npt.NDArray[np.fl
     """Move positions apart until neighbours are `gap` apart, around where they were."""
     order = np.argsort(positions, kind="stable")
     steps = gap * np.arange(len(positions))
-    # What is left after the steps must only not decrease: the closest such sequence is the
-    # isotonic regression, which keeps every crowd centred on its own mean.
+    # After subtracting the gaps, the sequence must not decrease: the closest such sequence is the
+    # isotonic regression, which keeps every cluster centred on its own mean.
     spread = np.empty_like(positions, dtype=float)
     spread[order] = isotonic_regression(positions[order] - steps).x + steps
     return spread

@@ -1,13 +1,13 @@
-"""What a table of results says: who is best, where, and whether it is real.
+"""The findings of a run: which method is best, where, and whether the difference is significant.
 
-A `Comparison` is one question, such as "which method at 10 % noise?", asked of a score table whose
-rows are datasets. Where there is one dataset only, the rows are its folds. `find` asks all the
-questions of a report: every level of noise, all levels together, and the noisy ones together.
-Ranks and wins count every cell of the tables. Tests take the mean of each dataset over the levels,
-because they need independent rows and two levels of noise of one dataset are not.
+A `Comparison` answers one question, such as "which method at 10 % noise?", from a score table whose
+rows are datasets. With a single dataset, the rows are its folds. `find` answers all questions of a
+report: every level of noise, all levels together, and the noisy ones together. Ranks and wins count
+every cell of the tables. Tests use the mean of each dataset over the levels, because they need
+independent rows, and two levels of noise of one dataset are not independent.
 
-A difference is claimed by a test that was corrected for all pairs of methods, since the method that
-leads is known only afterwards: of random tables about one in twenty gets a claim.
+A difference is claimed only if a test corrected for all pairs of methods finds it, since the leading
+method is known only afterwards: about one in twenty random tables leads to a claim.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ __all__ = ["ALPHA", "DIGITS", "Comparison", "Findings", "LeftOut", "find"]
 
 ALPHA = 0.05
 DIGITS = 4
-"""Scores that print alike tie."""
+"""Scores that are equal when printed tie."""
 CONTROLS = ("KFHE", "KFHE-HOMER")
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """What is missing from a score table, because ranks need every method on every row."""
+    """Methods and rows left out of a score table, because ranks need every method on every row."""
 
     methods: tuple[str, ...] = ()
     rows: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        """Whether anything is missing."""
+        """Return whether anything is left out."""
         return bool(self.methods or self.rows)
 
 
@@ -62,11 +62,11 @@ class Comparison:
     cells : DataFrame of shape (n_rows * n_levels, n_methods)
         Complete scores, indexed by row (a dataset or a fold) and noise.
     n_splits : int or None
-        The folds of one repeat, where the rows are folds; None where they are datasets.
+        Number of folds of one repeat if the rows are folds; None if they are datasets.
     control : str
         The method that the others are tested against.
     left_out : LeftOut
-        What `cells` had to do without.
+        What is missing from `cells`.
     """
 
     noise: tuple[float, ...]
@@ -87,7 +87,7 @@ class Comparison:
 
     @cached_property
     def scores(self) -> pd.DataFrame:
-        """The mean over the levels of noise: one line per row."""
+        """The mean over the levels of noise: one line per dataset or fold."""
         return self._per_row(self.cells)
 
     def _per_row(self, cells: pd.DataFrame) -> pd.DataFrame:
@@ -95,7 +95,7 @@ class Comparison:
 
     @property
     def n_rows(self) -> int:
-        """How many datasets, or folds, are compared."""
+        """Number of datasets, or folds, compared."""
         return len(self.scores)
 
     @cached_property
@@ -112,7 +112,7 @@ class Comparison:
     def standing(self) -> list[str]:
         """The methods, the best first: by average rank over datasets, by mean score over the folds of one dataset.
 
-        Scores of different datasets have no common scale, those of folds do, and their means are what is tested.
+        Scores of different datasets have no common scale; those of folds do, and their means are tested.
         """
         order = pd.DataFrame({"rank": self.ranks, "score": -self.means.round(DIGITS)})
         keys = ["score", "rank"] if self.over_folds else ["rank", "score"]
@@ -120,12 +120,12 @@ class Comparison:
 
     @property
     def best(self) -> str:
-        """The first in the standing."""
+        """The first method of the standing."""
         return self.standing[0]
 
     @cached_property
     def tied_best(self) -> list[str]:
-        """The best method and those that tie with it: by a mean score that prints alike, over datasets also by rank."""
+        """The best method and those that tie with it: equal mean score when printed, over datasets also equal rank."""
         best, ranks, means = self.best, self.ranks.round(2), self.means.round(DIGITS)
         ties = means == means[best]
         if not self.over_folds:
@@ -134,13 +134,13 @@ class Comparison:
 
     @cached_property
     def beaten(self) -> list[str]:
-        """The methods that the best one is significantly better than."""
+        """The methods that are significantly worse than the best one."""
         pairs = self.against(self.best)
         return [str(method) for method in pairs.index[pairs["ahead"] & (pairs["p_corrected"] < ALPHA)]]
 
     @cached_property
     def intervals(self) -> RankIntervals:
-        """Bootstrap intervals of the average ranks, had other datasets (or folds) been drawn."""
+        """Bootstrap intervals of the average ranks over datasets (or folds)."""
         return bootstrap_means(self._per_row(mid_ranks(self.cells, digits=DIGITS)))
 
     @cached_property
@@ -157,7 +157,7 @@ class Comparison:
 
     @property
     def test_name(self) -> str:
-        """What the p-values of pairs come from."""
+        """Name of the test behind the p-values of pairs."""
         if self.over_folds:
             test = "the corrected resampled t-test"
         elif len(self.methods) == 2:
@@ -168,7 +168,7 @@ class Comparison:
 
     @cached_property
     def p_corrected(self) -> pd.DataFrame:
-        """The p-value of each pair of methods, corrected for their number; NaN where a single row cannot be tested."""
+        """The p-value of each pair of methods, corrected for their number; NaN for a single row."""
         pairs = list(combinations(self.methods, 2))
         scores = self.scores.round(DIGITS)
         if self.n_rows < 2:
@@ -179,7 +179,7 @@ class Comparison:
         elif self.omnibus is None:
             found = np.array([wilcoxon_test(scores[a], scores[b]).p_value for a, b in pairs])
         else:
-            # No pair may be more certain than that the methods differ at all.
+            # No pair may be more significant than the omnibus test.
             found = np.maximum(friedman_posthoc(scores).pairs["p_corrected"], self.omnibus.p_value)
         table = pd.DataFrame(1.0, index=self.methods, columns=self.methods)
         for (a, b), p_value in zip(pairs, found, strict=True):
@@ -192,7 +192,7 @@ class Comparison:
         return self.against(self.control)
 
     def against(self, control: str) -> pd.DataFrame:
-        """Compare one method with each other.
+        """Compare one method with each of the others.
 
         Parameters
         ----------
@@ -203,7 +203,7 @@ class Comparison:
         -------
         pairs : DataFrame
             Indexed by the other method: wins, ties, losses and mean difference of the control,
-            ahead (whether the test sees the control in front) and p_corrected.
+            ahead (whether the control is better according to the test) and p_corrected.
         """
         others = [method for method in self.methods if method != control]
         counts = [self.wins.between(control, other) for other in others]
@@ -223,11 +223,11 @@ class Findings:
     Parameters
     ----------
     levels : dict of float to Comparison
-        One for each level of noise, where anything could be compared.
+        One for each level of noise that allows a comparison.
     overall : Comparison or None
-        All levels together; None where nothing could be compared.
+        All levels together; None if nothing could be compared.
     noisy : Comparison or None
-        The levels above 0 together, where there are any.
+        The levels above 0 together, if there are any.
     """
 
     levels: dict[float, Comparison]
@@ -241,7 +241,7 @@ class Findings:
 
 
 def find(results: pd.DataFrame, methods: Sequence[str], *, control: str | None = None) -> Findings:
-    """Ask the questions of a report.
+    """Compute the findings of a report.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ def find(results: pd.DataFrame, methods: Sequence[str], *, control: str | None =
         The order in which methods are shown.
     control : str, optional
         The method that the others are tested against; by default KFHE or KFHE-HOMER, or the best
-        one where neither takes part.
+        one if neither is compared.
 
     Returns
     -------
@@ -282,7 +282,7 @@ def _compare(
 
 
 def _cells(results: pd.DataFrame, levels: Sequence[float], over_folds: bool) -> pd.DataFrame:
-    """Average what is one cell of a table; a cell without a result is NaN."""
+    """Average the results of each cell of a table; a cell without a result is NaN."""
     if over_folds:
         rows = [
             f"repeat {repeat + 1}, fold {fold + 1}"
@@ -296,7 +296,7 @@ def _cells(results: pd.DataFrame, levels: Sequence[float], over_folds: bool) -> 
 
 
 def _complete(cells: pd.DataFrame, methods: Sequence[str]) -> tuple[pd.DataFrame, LeftOut]:
-    """Leave out methods that miss most rows, then rows that a remaining method misses."""
+    """Drop methods that lack most rows, then rows that a remaining method lacks."""
     cells = cells[[method for method in methods if method in cells]]
     there = cells.notna().groupby(level="row", sort=False).all()
     started = there.any(axis=1)

@@ -1,4 +1,4 @@
-"""The report's figures as SVG text that stands inside a page and follows its light or dark colours."""
+"""The report's figures as inline SVG that follows the light or dark colours of the page."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Traces = Mapping[float, Mapping[str, FilterTrace]]
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure of the report: its name, what it shows in a sentence, and its SVG text."""
+    """A figure of the report: its name, its caption, and its SVG text."""
 
     name: str
     caption: str
@@ -45,7 +45,7 @@ class Picture:
 
 
 def draw(summary: pd.DataFrame, findings: Findings, traces: Traces) -> list[Picture]:
-    """Draw every figure that the results allow.
+    """Plot every figure that the results allow.
 
     Parameters
     ----------
@@ -75,13 +75,13 @@ def _figures(summary: pd.DataFrame, findings: Findings, traces: Traces) -> Itera
             whole = scored[scored["dataset"].isin(overall.scores.index) & scored["method"].isin(overall.methods)]
             yield (
                 "rank",
-                "Average rank of each method against the share of wrong training labels; higher on the page is better.",
+                "Average rank of each method against the fraction of wrong training labels; higher is better.",
                 rank_against_noise(whole, digits=DIGITS),
             )
         if several_levels:
             yield (
                 "score",
-                "Mean macro F1 against the share of wrong training labels, dataset by dataset. Each panel has its own "
+                "Mean macro F1 against the fraction of wrong training labels, per dataset. Each panel has its own "
                 "vertical scale.",
                 _roomy(score_against_noise(scored, columns=_columns(scored["dataset"].nunique()))),
             )
@@ -91,7 +91,7 @@ def _figures(summary: pd.DataFrame, findings: Findings, traces: Traces) -> Itera
             yield (
                 f"difference{round(1000 * noise)}",
                 f"Critical-difference diagram{where}: average ranks, best on the left. A bar joins methods that "
-                "Friedman's post-hoc test with Finner's correction cannot tell apart.",
+                "do not differ significantly by Friedman's post-hoc test with Finner's correction.",
                 critical_difference(friedman_posthoc(comparison.scores, digits=DIGITS)),
             )
     timed = scored[scored["fit_seconds"] > 0]
@@ -106,8 +106,8 @@ def _figures(summary: pd.DataFrame, findings: Findings, traces: Traces) -> Itera
             where = f" with {_labels(noise)}" if noise or len(traces) > 1 else ""
             yield (
                 f"trace{round(1000 * noise)}",
-                f"How the Kalman filter of KFHE settles, fitted once to all samples{where}: as it fuses measurements, "
-                "the variance P of its estimate falls, and with it the gain K, the weight of the next.",
+                f"Convergence of KFHE's Kalman filter, fitted once to all samples{where}: as it fuses measurements, "
+                "the variance P of its estimate falls, and with it the gain K, the weight of the next measurement.",
                 _roomy(filter_traces(fitted, columns=_columns(len(fitted)))),
             )
 
@@ -124,7 +124,7 @@ def _time_caption(scored: pd.DataFrame) -> str:
 
 
 def _columns(n_panels: int) -> int:
-    """Four panels look better two by two than three and one."""
+    """Return the number of columns; four panels look better two by two than three and one."""
     return 2 if n_panels in (2, 4) else 3
 
 
@@ -145,7 +145,7 @@ def train_traces(suite: Suite) -> dict[float, dict[str, KFHEClassifier]]:
     Parameters
     ----------
     suite : Suite
-        Datasets that are not on this machine are passed over; nothing is downloaded.
+        Datasets that are not available locally are skipped; nothing is downloaded.
 
     Returns
     -------
@@ -169,24 +169,24 @@ def train_traces(suite: Suite) -> dict[float, dict[str, KFHEClassifier]]:
 
 
 def inline_svg(figure: Figure, *, prefix: str) -> str:
-    """Turn a figure into SVG text for a page.
+    """Convert a figure to SVG text for a page.
 
-    Texts stay texts, so that they can be searched and read aloud. Every colour becomes a style
+    Text stays text, so that it can be searched and read aloud. Every colour becomes a style
     variable such as ``var(--fig-0072b2, #0072b2)``, which a dark page redefines; shapes without a
-    colour, which SVG fills black, get the colour of the page's text. Names inside the
-    figure get a prefix, because a page must not repeat them, and names that nothing refers to go.
+    colour, which SVG fills black, get the text colour of the page. Ids inside the figure get a
+    prefix, because they must be unique on a page, and unused ids are removed.
 
     Parameters
     ----------
     figure : Figure
-        Of matplotlib.
+        A matplotlib figure.
     prefix : str
-        Different for each figure of the page.
+        Unique for each figure of the page.
 
     Returns
     -------
     svg : str
-        An ``<svg>`` element, the same text each time.
+        An ``<svg>`` element, deterministic for equal figures.
     """
     import matplotlib as mpl
 

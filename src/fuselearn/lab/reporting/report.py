@@ -1,6 +1,6 @@
-"""The report: one HTML file that opens with the answer and fetches nothing.
+"""Write the report: one self-contained HTML file that opens with the answer.
 
-`findings` computes, `text` phrases, `pictures` draws, and ``templates/report.html`` lays out; here they meet.
+It combines `findings`, `text` and `pictures` in the template ``templates/report.html``.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ __all__ = ["Material", "collect", "render", "write_report"]
 
 LARGE_DIFFERENCE = 0.05
 PUBLISHED_METHODS = {"KFHE (pruned)": "KFHE"}
-"""Whose published scores a method is compared with, where the names differ."""
+"""The published method to compare with, where the names differ."""
 
 
 @dataclass(frozen=True, eq=False)
 class Material:
-    """What a report is made from.
+    """The content of a report.
 
     Parameters
     ----------
     suite : Suite
-        What was run.
+        The suite that was run.
     results : DataFrame
         One row per fit, as `ResultStore.results` returns them, in the order of the suite.
     settings : mapping of str to str
-        The estimator behind each method, where known.
+        The estimator of each method, if known.
     totals : Totals or None
-        What it cost, where known.
+        The cost of the run, if known.
     command : str
-        How to run it again; empty where not known.
+        The command that repeats the run; empty if unknown.
     """
 
     suite: Suite
@@ -66,7 +66,7 @@ class Material:
 
     @cached_property
     def findings(self) -> Findings:
-        """What the results say."""
+        """The findings."""
         return find(self.results, self.suite.methods)
 
 
@@ -78,23 +78,22 @@ def write_report(
     command: str | None = None,
     traces: bool = True,
 ) -> Path:
-    """Write the report of a suite as one HTML file that needs no other file and no network.
+    """Write the report of a suite as one self-contained HTML file.
 
     Parameters
     ----------
     source : ResultStore, path of one, or DataFrame
         The results; a DataFrame has the columns of `ResultStore.results`.
     path : str or path
-        The HTML file. Missing folders are made.
+        The HTML file. Missing folders are created.
     suite : Suite or str, optional
-        Which suite of the store, by name; needed only if it holds several. A `Suite` with tables
-        of the user's own lets the traces be drawn too, since a store does not know where the
-        tables lie.
+        The suite, by name; needed only if the store holds several. Pass a `Suite` to plot traces of
+        your own tables, since a store does not know their paths.
     command : str, optional
-        The command that made the results; by default the one that the suite's name suggests.
+        The command that produced the results; derived from the name of the suite by default.
     traces : bool, default=True
-        Whether KFHE is trained once more per dataset to draw how the filter settles. It is left
-        out where KFHE takes no part.
+        Whether to fit KFHE once more per dataset to plot how the filter converges. Ignored if KFHE
+        is not among the methods.
 
     Returns
     -------
@@ -136,7 +135,7 @@ def collect(
     suite: Suite | str | None = None,
     command: str | None = None,
 ) -> Material:
-    """Gather what a report needs; the parameters are those of `write_report`."""
+    """Collect the content of a report; the parameters are those of `write_report`."""
     settings: Mapping[str, str] = {}
     cost = None
     if isinstance(source, pd.DataFrame):
@@ -159,7 +158,7 @@ def collect(
 
 
 def _in_order(results: pd.DataFrame, suite: Suite) -> pd.DataFrame:
-    """Sort the rows as the suite lists datasets and methods."""
+    """Sort the results in the order of the suite's datasets and methods."""
     datasets = results["dataset"].map({name: place for place, name in enumerate(suite.datasets)})
     methods = results["method"].map({name: place for place, name in enumerate(suite.methods)})
     keyed = results.assign(_dataset=datasets, _method=methods)
@@ -168,7 +167,7 @@ def _in_order(results: pd.DataFrame, suite: Suite) -> pd.DataFrame:
 
 
 def suggest_command(suite: Suite) -> str:
-    """Write the command that runs a suite, or nothing where no command does."""
+    """Return the command that runs a suite, or an empty string if there is none."""
     if suite.tables:
         return _compare_command(suite)
     known = SUITES.get(suite.name)
@@ -205,19 +204,19 @@ def _compare_command(suite: Suite) -> str:
 
 
 def render(material: Material, *, traces: bool = True) -> str:
-    """Make the page.
+    """Render the page.
 
     Parameters
     ----------
     material : Material
-        From `collect`.
+        The content, from `collect`.
     traces : bool, default=True
         As for `write_report`.
 
     Returns
     -------
     page : str
-        A whole HTML document.
+        A complete HTML document.
     """
     suite, results = material.suite, material.results
     findings, summary = material.findings, material.summary
@@ -256,12 +255,12 @@ def render(material: Material, *, traces: bool = True) -> str:
 
 
 def _breakable(name: str) -> Markup:
-    """Let a long name break where a word of it ends: HistGradientBoosting, RandomForest, breast_cancer."""
+    """Allow line breaks between the words of a long name: HistGradientBoosting, RandomForest, breast_cancer."""
     return Markup("<wbr>").join(escape(part) for part in re.split(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[-_./])", name))
 
 
 def _suite_of(results: pd.DataFrame, name: str) -> Suite:
-    """Read off a bare table of results what was run; the seed is not in it."""
+    """Infer the suite from a table of results, which does not contain the seed."""
     names = {key: list(results[key].unique()) for key in KEYS}
     return Suite(
         name,
@@ -288,7 +287,7 @@ def _facts(material: Material) -> list[tuple[str, str]]:
 
 
 def _rank_table(findings: Findings, methods: Any) -> dict[str, Any]:
-    """Make the table of average ranks: a line per level of noise, and one for all together."""
+    """Return the table of average ranks: one line per level of noise, and one for all together."""
     shown = [method for method in methods if any(method in c.methods for c in findings.levels.values())]
     lines = [(text.percent(level), comparison) for level, comparison in findings.levels.items()]
     if findings.overall is not None and len(findings.levels) > 1:
@@ -309,7 +308,7 @@ def _rank_table(findings: Findings, methods: Any) -> dict[str, Any]:
 
 
 def _level(comparison: Comparison | None, noise: float, summary: pd.DataFrame, suite: Suite) -> dict[str, Any]:
-    """Make the table of mean scores at one level of noise, all datasets and all methods."""
+    """Return the table of mean scores of all datasets and methods at one level of noise."""
     rows = summary[summary["noise"] == noise]
     methods = [method for method in suite.methods if method in set(rows["method"])]
     means = rows.pivot(index="dataset", columns="method", values="score")
@@ -359,7 +358,7 @@ def _place(ranks: pd.Series, method: str) -> float:
 
 
 def _statistics(findings: Findings) -> list[dict[str, Any]]:
-    """Put the tests into words and small tables, all levels together first."""
+    """Return the tests as sentences and small tables, all levels together first."""
     asked: list[tuple[str, Comparison]] = []
     if findings.overall is not None and len(findings.levels) > 1:
         asked.append(("All levels of noise together", findings.overall))
@@ -418,13 +417,13 @@ def _tests(title: str, comparison: Comparison) -> dict[str, Any]:
 
 
 def _counted(comparison: Comparison) -> str:
-    """Return what wins, ties and losses were counted over."""
+    """Describe what wins, ties and losses were counted over."""
     rows = text.count(comparison.n_rows, "fold" if comparison.over_folds else "dataset")
     return rows if len(comparison.noise) == 1 else f"{rows} at {text.count(len(comparison.noise), 'level')} of noise"
 
 
 def _published(suite: Suite, summary: pd.DataFrame) -> dict[str, Any] | None:
-    """Set the scores against the paper's, for the suites that repeat its experiments."""
+    """Compare the scores with the paper's, for the suites that repeat its experiments."""
     if suite.name.split("-")[0] != "kfhe":
         return None
     printed = load_published("kfhe_scores").set_index(KEYS)["score"]
@@ -484,15 +483,15 @@ def _failures(results: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _unfinished(material: Material) -> str:
-    """Return what is missing from the suite, if anything is."""
+    """Describe what is missing from the suite, if anything is."""
     suite, results = material.suite, material.results
     absent = [method for method in suite.methods if method not in set(results["method"])]
     said = []
     if absent:
-        said.append(f"{text.join(absent)} did not run; most likely the package is not installed.")
+        said.append(f"{text.join(absent)} did not run; the package is probably not installed.")
     missing = suite.n_results * (len(suite.methods) - len(absent)) // len(suite.methods) - len(results)
     if missing > 0:
-        said.append(f"The run is not finished: {missing:,} of {suite.n_results:,} fits are missing.")
+        said.append(f"The run is incomplete: {missing:,} of {suite.n_results:,} fits are missing.")
     return " ".join(said)
 
 

@@ -1,6 +1,6 @@
 """One colour and one marker per method, the same in every figure.
 
-The colours are told apart by colour-blind readers and, with the markers, in grey print.
+Colour-blind readers can distinguish the colours; with the markers, so can readers of a grey print.
 """
 
 from collections.abc import Iterable
@@ -38,7 +38,7 @@ USUAL_PLACES = {
 
 @dataclass(frozen=True)
 class MethodStyle:
-    """How one method looks in every figure."""
+    """The style of one method in every figure."""
 
     color: str
     marker: str
@@ -47,8 +47,8 @@ class MethodStyle:
 def method_styles(methods: Iterable[Any]) -> dict[Any, MethodStyle]:
     """Assign each method a colour and a marker.
 
-    The papers' methods and the usual rivals keep theirs whatever else is shown; other names take
-    the free ones in alphabetical order.
+    The papers' methods and their usual competitors have fixed styles; other names get the free ones
+    in alphabetical order.
 
     Parameters
     ----------
@@ -74,11 +74,13 @@ def method_styles(methods: Iterable[Any]) -> dict[Any, MethodStyle]:
     free = (place for place in range(len(COLOURS) * len(MARKERS)) if place not in places.values())
     places |= dict(zip(sorted(set(methods) - set(places), key=str), list(free), strict=False))
     if len(places) < len(methods):
-        raise ValueError(f"methods must be at most {len(COLOURS) * len(MARKERS)} to look apart.")
+        raise ValueError(
+            f"methods must have at most {len(COLOURS) * len(MARKERS)} names; there are no more distinct styles."
+        )
     return {method: _style_at(places[method]) for method in methods}
 
 
 def _style_at(place: int) -> MethodStyle:
-    """Pair every colour with every marker before a pair comes again."""
+    """Pair every colour with every marker before a pair repeats."""
     turn, place = divmod(place, len(COLOURS))
     return MethodStyle(COLOURS[place], MARKERS[(place + turn) % len(MARKERS)])

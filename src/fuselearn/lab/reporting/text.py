@@ -1,6 +1,6 @@
-"""The report's sentences: an answer first, then what the tests say.
+"""The sentences of the report: the answer first, then the results of the tests.
 
-What is said to be better is so by a corrected test (`fuselearn.lab.reporting.findings`); what ties is said to tie.
+A method is called better only if a corrected test finds it better (`fuselearn.lab.reporting.findings`).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Answer(NamedTuple):
 
 
 def count(number: int, singular: str, plural: str | None = None) -> str:
-    """Write a number of things, small numbers as words.
+    """Format a number of things, small numbers as words.
 
     Examples
     --------
@@ -56,12 +56,12 @@ def count(number: int, singular: str, plural: str | None = None) -> str:
 
 
 def number_word(number: int) -> str:
-    """Write a small number as a word, a larger one in digits."""
+    """Format a small number as a word, a larger one in digits."""
     return NUMBERS[number] if number < len(NUMBERS) else f"{number:,}"
 
 
 def join(names: Iterable[str], word: str = "and") -> str:
-    """Write a list as one says it.
+    """Join the items of a list as in a sentence.
 
     Examples
     --------
@@ -74,17 +74,17 @@ def join(names: Iterable[str], word: str = "and") -> str:
 
 
 def percent(fraction: float) -> str:
-    """Write a fraction as a percentage, with a space that does not break."""
+    """Format a fraction as a percentage, with a non-breaking space."""
     return f"{100 * fraction:g}{NBSP}%"
 
 
 def noise_levels(levels: Sequence[float]) -> str:
-    """Write levels of noise: '10 % and 20 %'."""
+    """Format levels of noise: '10 % and 20 %'."""
     return join([percent(level) for level in levels])
 
 
 def p_text(p_value: float) -> str:
-    """Write a p-value with the digits that it deserves.
+    """Format a p-value with its significant digits.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def p_text(p_value: float) -> str:
 
 
 def p_number(p_value: float) -> str:
-    """Write the number of a p-value, for a table: '0.021', '< 0.0001', or a dash for none."""
+    """Format a p-value for a table: '0.021', '< 0.0001', or a dash for none."""
     if math.isnan(p_value):
         return "–"
     if p_value < 0.0001:
@@ -106,7 +106,7 @@ def p_number(p_value: float) -> str:
 
 
 def signed(value: float, digits: int = 3) -> str:
-    """Write a difference with its sign, a true minus included."""
+    """Format a difference with its sign, using a true minus."""
     text = f"{abs(value):.{digits}f}"
     if float(text) == 0:
         return text
@@ -162,7 +162,7 @@ def _headline(findings: Findings) -> str:
 
 
 def _standing(comparison: Comparison, beaten: Sequence[str]) -> str:
-    """Return a clause that names the best method and those it beats by a corrected test."""
+    """Return a clause with the best method and those that are significantly worse."""
     tied = comparison.tied_best
     n_methods = len(comparison.methods)
     if len(tied) == n_methods:
@@ -192,7 +192,7 @@ def _rows(comparison: Comparison) -> str:
 
 
 def _placing(comparison: Comparison, where: str) -> str:
-    """Describe the leader: its rank, its score, and its lead over the next method."""
+    """Describe the best method: its rank, its score, and its lead over the next method."""
     ranks, means, tied = comparison.ranks, comparison.means, comparison.tied_best
     of = f"of {len(comparison.methods)} over {_rows(comparison)}"
     if len(tied) > 1:
@@ -220,11 +220,11 @@ def _placing(comparison: Comparison, where: str) -> str:
 
 
 def _significance(comparison: Comparison, where: str) -> str:
-    """Describe what the tests say about the leader."""
+    """Describe the tests of the best method."""
     best = comparison.best
     pairs = comparison.against(best)["p_corrected"]
     if pairs.isna().any():
-        return _sentence(where, f"{_rows(comparison)} cannot show whether that is more than luck.")
+        return _sentence(where, f"{_rows(comparison)} cannot show whether that is more than chance.")
     by = f"by {comparison.test_name}"
     clear, unclear = pairs[pairs < ALPHA], pairs[pairs >= ALPHA]
     if clear.empty:
@@ -236,7 +236,7 @@ def _significance(comparison: Comparison, where: str) -> str:
         said = f"{by}, {best} differs significantly from {_name(clear, pairs)} ({largest}{p_text(clear.max())})"
         said += f", and not from {_name(unclear, pairs, 'or')}." if len(unclear) else "."
     if comparison.over_folds:
-        said += " That is about this dataset; it says nothing about others."
+        said += " This holds for this dataset only; it says nothing about others."
     return _sentence(where, said)
 
 
@@ -249,10 +249,10 @@ def describe_omnibus(comparison: Comparison) -> str:
     if comparison.over_folds:
         return (
             f"One dataset: the methods are compared over {_rows(comparison)} with the corrected resampled t-test, "
-            "which allows for the training samples that folds share. It says nothing about other datasets."
+            "which accounts for the training samples shared by the folds. It says nothing about other datasets."
         )
     if comparison.n_rows < 2:
-        return "One dataset leaves nothing to test."
+        return "A single dataset cannot be tested."
     over = f"over {_rows(comparison)}"
     test = comparison.omnibus
     if test is None:
@@ -286,7 +286,7 @@ def describe_pairs(comparison: Comparison) -> str:
 
 
 def _name(chosen: pd.Series | pd.DataFrame, others: pd.Series | pd.DataFrame, word: str = "and") -> str:
-    """Name up to three of the other methods; of more say how many."""
+    """Name up to three of the other methods, or give their number."""
     if len(chosen) <= 3:
         return join(map(str, chosen.index), word)
     if len(chosen) == len(others):
@@ -295,7 +295,7 @@ def _name(chosen: pd.Series | pd.DataFrame, others: pd.Series | pd.DataFrame, wo
 
 
 def verdict(comparison: Comparison, other: str) -> str:
-    """Sum up one comparison with the control in a word or two."""
+    """Summarise one comparison with the control in a word or two."""
     row = comparison.pairs.loc[other]
     if math.isnan(row["p_corrected"]):
         return "not tested"
@@ -307,12 +307,12 @@ def verdict(comparison: Comparison, other: str) -> str:
 
 
 def describe_intervals(comparison: Comparison) -> str:
-    """Describe the interval of the best average rank; nothing over folds, which are not independent."""
+    """Describe the interval of the best average rank; empty for folds, which are not independent."""
     if comparison.over_folds:
         return ""
     intervals, best = comparison.intervals, comparison.best
     return (
-        f"Had other datasets of the same kind been drawn, the average rank of {best} would lie between "
+        f"With other datasets of the same kind, the average rank of {best} would be between "
         f"{intervals.low[best]:.2f} and {intervals.high[best]:.2f} in {percent(intervals.confidence)} of cases "
         f"(bootstrap, {intervals.n_resamples:,} draws)."
     )

@@ -1,1 +1,1 @@
-"""The pages that set a run beside the tables of the papers."""
+"""Pages that compare a run with the tables of the papers."""

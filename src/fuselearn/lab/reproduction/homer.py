@@ -1,8 +1,8 @@
-"""The page that sets a run of the suite ``kfhe-homer`` against the paper, made from its summary and its fold scores.
+"""Write the page that compares a run of the suite ``kfhe-homer`` with the paper, from its summary and fold scores.
 
-Run ``python -m fuselearn.lab.reproduction.homer SUMMARY.csv -o PAGE.md``. Beside the summary lie a JSON file of the
-same name with what the run cost, and a CSV file with the score of every fold, which the tests over folds need;
-``fuselearn reproduce kfhe-homer`` writes all three. The rank plot is written beside the page.
+Run ``python -m fuselearn.lab.reproduction.homer SUMMARY.csv -o PAGE.md``. The folder of the summary must also hold a
+JSON file of the same name with the costs of the run, and a CSV file with the score of every fold for the tests over
+folds; ``fuselearn reproduce kfhe-homer`` writes all three. The rank plot is written to the folder of the page.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ MARKS = ((0.01, "∗∗∗"), (0.05, "∗∗"), (0.1, "∗"))
 
 
 class HomerReproduction:
-    """A summary of the suite ``kfhe-homer`` beside the paper's Table 3.
+    """A summary of the suite ``kfhe-homer``, compared with the paper's Table 3.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class HomerReproduction:
 
     @property
     def others(self) -> list[str]:
-        """The methods that the paper does not have."""
+        """The methods that are not in the paper."""
         return [method for method in self.methods if method not in PAPER_EIGHT]
 
     def ranks(self, methods: Sequence[str]) -> pd.Series:
@@ -102,7 +102,7 @@ class HomerReproduction:
 
     @cached_property
     def shortfall(self) -> pd.Series:
-        """How far KFHE-HOMER lies below the printed mean, 0 where it lies above."""
+        """How far KFHE-HOMER is below the printed mean; 0 where it is above."""
         return (-self.differences[CONTROL]).clip(lower=0)
 
     def wilcoxon(self, dataset: str, method: str) -> float:
@@ -121,18 +121,18 @@ def make_page(
     source: str = "",
     figure: str = "",
 ) -> str:
-    """Make the Markdown page.
+    """Return the Markdown page.
 
     Parameters
     ----------
     summary, folds : DataFrame
         As for `HomerReproduction`.
     costs : mapping, optional
-        What ``fuselearn reproduce`` writes beside the summary.
+        The costs that ``fuselearn reproduce`` writes next to the summary.
     authors : DataFrame, optional
         The summary of the suite ``kfhe-homer-authors``.
     source : str, optional
-        The files that the page is made from, as one gives them to this module's command.
+        The files that the page is made from, as arguments of this module's command.
     figure : str, optional
         The file of the rank plot, relative to the page.
 
@@ -159,7 +159,7 @@ def make_page(
 
 
 def folds_path(summary: str | os.PathLike[str]) -> Path:
-    """Return where the fold scores of a summary lie: ``summary.csv`` has ``summary-folds.csv``."""
+    """Return the path of the fold scores of a summary: ``summary.csv`` has ``summary-folds.csv``."""
     summary = Path(summary)
     return summary.with_name(f"{summary.stem}-folds.csv")
 
@@ -172,9 +172,9 @@ def write_page(
     Parameters
     ----------
     summary : str or path
-        The CSV file of the means; the fold scores and the costs are read from beside it.
+        The CSV file of the means; the fold scores and the costs are read from the same folder.
     page : str or path
-        The Markdown file. Missing folders are made.
+        The Markdown file. Missing folders are created.
     authors : str or path, optional
         The CSV file of the means of the suite ``kfhe-homer-authors``.
 
@@ -188,7 +188,7 @@ def write_page(
     pairs = HomerReproduction(means, folds).pairs
     figure = page.with_name(f"{page.stem}-ranks.svg")
     if pairs is not None:
-        with mpl.rc_context({"svg.hashsalt": "fuselearn"}):  # the same text each time
+        with mpl.rc_context({"svg.hashsalt": "fuselearn"}):  # deterministic output
             critical_difference(pairs).savefig(figure, metadata={"Date": None})
     text = make_page(
         means,
@@ -207,7 +207,7 @@ def _short_name(path: str | os.PathLike[str]) -> str:
 
 
 def _as_printed(results: pd.DataFrame) -> pd.DataFrame:
-    """Call the datasets what the paper calls them."""
+    """Rename the datasets as in the paper."""
     return results.assign(dataset=results["dataset"].replace("flags_ml", "flags"))
 
 
@@ -311,21 +311,23 @@ def _cost_lines(costs: Mapping[str, Any] | None) -> list[tuple[str, str]]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Read the command line, write the page, return the exit code."""
+    """Parse the command line, write the page and return the exit code."""
     parser = argparse.ArgumentParser(
         prog="python -m fuselearn.lab.reproduction.homer",
         description="Write the page that compares a run of the suite kfhe-homer with the paper.",
         epilog="example: python -m fuselearn.lab.reproduction.homer docs/reproduction/kfhe-homer.csv "
         "-o docs/reproduction-homer.md",
     )
-    parser.add_argument("summary", type=Path, help="summary.csv of the run, its other files beside it")
-    parser.add_argument("-o", "--output", type=Path, default=Path("reproduction-homer.md"), help="the Markdown file")
+    parser.add_argument("summary", type=Path, help="summary.csv of the run, with its other files in the same folder")
+    parser.add_argument(
+        "-o", "--output", type=Path, default=Path("reproduction-homer.md"), help="Markdown file to write"
+    )
     parser.add_argument("--authors", type=Path, help="summary of the suite kfhe-homer-authors")
     chosen = parser.parse_args(arguments)
     try:
         page = write_page(chosen.summary, chosen.output, chosen.authors)
     except (OSError, ValueError, KeyError) as error:
-        print(f"{chosen.summary} cannot be used: {error}", file=sys.stderr)
+        print(f"Cannot use {chosen.summary}: {error}", file=sys.stderr)
         return 2
     print(f"Page written to {page}")
     return 0

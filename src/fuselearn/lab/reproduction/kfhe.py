@@ -1,8 +1,8 @@
-"""The page that sets a run of the suite ``kfhe`` against the paper, made from its summary alone.
+"""Write the page that compares a run of the suite ``kfhe`` with the paper, from its summary alone.
 
-Run ``python -m fuselearn.lab.reproduction.kfhe SUMMARY.csv -o docs/reproduction.md``. Beside the summary
-lies a JSON file of the same name with what the run cost; ``fuselearn reproduce kfhe`` writes both.
-Everything that the page claims is computed here from the two files and the published tables.
+Run ``python -m fuselearn.lab.reproduction.kfhe SUMMARY.csv -o docs/reproduction.md``. A JSON file of the
+same name holds the costs of the run; ``fuselearn reproduce kfhe`` writes both. Everything on the page is
+computed from the two files and the published tables.
 """
 
 from __future__ import annotations
@@ -32,28 +32,28 @@ from fuselearn.lab.statistics.summary import KEYS, read_summary
 __all__ = ["SETTINGS", "Claim", "Reproduction", "cost_lines", "make_page", "read_costs", "render_page", "write_page"]
 
 SETTINGS = {"KFHE": "unpruned trees", "KFHE (pruned)": "pruned trees"}
-"""The two ways in which KFHE was run; the paper has one column for both."""
+"""The two settings of KFHE; the paper has one column for both."""
 RIVALS = ("AdaBoost", "Bagging", "CART")
 METHODS = (*SETTINGS, *RIVALS)
 FAR_OFF = 0.05
 ALPHA = 0.05
 DIGITS = 4
 KNOWN = {
-    "balance_scale": "the authors' current program gives 0.611 on this copy of the data, where the paper has 0.6585",
-    "wine": "the authors' current program gives 0.972 on this copy of the data, where the paper has 0.9392",
-    "mushroom": "at 20 % noise the paper's KFHE equals one split on odour, which pruned trees give and unpruned do not",
-    "flags": "a tree that may split on the country's name, as 29 features imply, probably learns the rows by heart, "
+    "balance_scale": "the authors' current program reaches 0.611 on this copy of the data, where the paper has 0.6585",
+    "wine": "the authors' current program reaches 0.972 on this copy of the data, where the paper has 0.9392",
+    "mushroom": "at 20 % noise the paper's KFHE equals one split on odour, which pruned trees make and unpruned do not",
+    "flags": "a tree that may split on the country's name, as 29 features imply, probably memorises the samples, "
     "which lowers all four methods alike",
     "glass": "not explained: the paper's bagging falls by 0.12 from 10 to 15 % noise and rises again at 20 %",
     "car_eval": "the paper's KFHE is the same at 5 and 10 % noise; ours with unpruned trees is nearer, at 0.905",
     "tvowel": "no setting of the authors' program that was tried comes near the paper's KFHE under noise",
 }
-"""What is known about cells that are far off, beyond what the registry says of a dataset."""
+"""Notes on cells with large differences, in addition to those of the registry."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A conclusion of the paper and whether a run agrees.
+    """A conclusion of the paper, and whether a run agrees with it.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Claim:
     paper : str
         The paper's number.
     ours : dict of str to (bool, str)
-        For each setting whether it holds, and our number.
+        For each setting, whether it holds and our number.
     """
 
     text: str
@@ -71,7 +71,7 @@ class Claim:
 
 
 class Reproduction:
-    """A summary of the suite ``kfhe`` beside the paper's tables.
+    """A summary of the suite ``kfhe``, compared with the paper's tables.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class Reproduction:
 
     @property
     def tested(self) -> bool:
-        """Whether there are datasets enough for tests over them: at least two."""
+        """Whether there are enough datasets for tests: at least two."""
         return len(self.datasets) > 1
 
     @cached_property
@@ -116,7 +116,7 @@ class Reproduction:
         return self.ours - printed
 
     def mean_sizes(self) -> pd.DataFrame:
-        """Return the mean absolute difference of each level (lines) and method."""
+        """Return the mean absolute difference for each level (rows) and method."""
         table = self.differences.abs().groupby(level=["noise", "method"]).mean().unstack("method")
         return table[list(METHODS)]
 
@@ -126,7 +126,7 @@ class Reproduction:
         return far.reindex(far.abs().sort_values(ascending=False, kind="stable").index)
 
     def table(self, noise: float, setting: str | None) -> pd.DataFrame:
-        """Return datasets by the four methods: ours with a setting of KFHE, or the paper's."""
+        """Return the scores of the four methods on each dataset: ours with a setting of KFHE, or the paper's."""
         scores = self.paper if setting is None else self.ours
         methods = ["KFHE" if setting is None else setting, *RIVALS]
         table = scores.xs(noise, level="noise").unstack("method")
@@ -142,17 +142,17 @@ class Reproduction:
         Returns
         -------
         tests : DataFrame
-            Indexed by rival: p_value, p_corrected (Finner) and ahead, whether KFHE is in front.
+            Indexed by rival: p_value, p_corrected (Finner) and ahead, whether KFHE is better.
         """
-        # Ties by rounding are broken by chance, as in the paper: with them merged, its Table 7 does
-        # not come out to the printed digits.
+        # Ties by rounding are broken by chance, as in the paper: with them merged, its Table 7 is not
+        # reproduced to the printed digits.
         test = aligned_posthoc(self.table(noise, setting), control="KFHE", digits=DIGITS, tie_tolerance=0)
         tests = test.pairs.set_index("versus")[["p_value", "p_corrected"]]
         return tests.assign(ahead=test.mean_ranks[tests.index] > test.mean_ranks["KFHE"])
 
     @cached_property
     def claims(self) -> list[Claim]:
-        """The paper's conclusions, checked against both settings; they are about several datasets."""
+        """The paper's conclusions, checked with both settings; they need several datasets."""
         if not self.tested:
             return []
         claims = [self._rank_claim(noise, 2 if noise in (0.0, 0.2) else 1) for noise in self.levels]
@@ -180,8 +180,8 @@ class Reproduction:
         Returns
         -------
         fit : DataFrame
-            Lines: levels of noise. Columns: the mean absolute difference of each setting, and
-            ``closer``, on how many datasets the pruned one is closer.
+            Rows: levels of noise. Columns: the mean absolute difference of each setting, and
+            ``closer``, the number of datasets on which the pruned one is closer.
         """
         sizes = self.differences.abs().unstack("method")
         closer = sizes["KFHE (pruned)"] < sizes["KFHE"]
@@ -191,16 +191,16 @@ class Reproduction:
 
 
 def make_page(summary: pd.DataFrame, costs: Mapping[str, Any] | None = None, *, source: str = "") -> str:
-    """Make the Markdown page.
+    """Return the Markdown page.
 
     Parameters
     ----------
     summary : DataFrame
-        As for `Reproduction`; its columns sd and n give standard errors.
+        As for `Reproduction`; standard errors are computed from its columns sd and n.
     costs : mapping, optional
-        What ``fuselearn reproduce`` writes beside the summary: suite, totals and versions.
+        The costs that ``fuselearn reproduce`` writes next to the summary: suite, totals and versions.
     source : str, optional
-        The file of the summary, to name it on the page.
+        The file of the summary, named on the page.
 
     Returns
     -------
@@ -229,7 +229,7 @@ def make_page(summary: pd.DataFrame, costs: Mapping[str, Any] | None = None, *, 
 
 
 def render_page(template: str, **values: Any) -> str:
-    """Fill a Markdown template; whatever its loops leave of blank lines is tidied up."""
+    """Fill a Markdown template, and remove superfluous blank lines."""
     environment = Environment(
         loader=PackageLoader("fuselearn.lab"), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
         keep_trailing_newline=True,
@@ -246,9 +246,9 @@ def write_page(summary: str | os.PathLike[str], page: str | os.PathLike[str]) ->
     Parameters
     ----------
     summary : str or path
-        The CSV file; the JSON file of the same name is read too, if it is there.
+        The CSV file; the JSON file of the same name is read too, if it exists.
     page : str or path
-        The Markdown file. Missing folders are made.
+        The Markdown file. Missing folders are created.
 
     Returns
     -------
@@ -264,13 +264,13 @@ def write_page(summary: str | os.PathLike[str], page: str | os.PathLike[str]) ->
 
 
 def read_costs(summary: Path) -> dict[str, Any] | None:
-    """Read the JSON file beside a summary, if there is one."""
+    """Read the JSON file of a summary, if there is one."""
     beside = summary.with_suffix(".json")
     return json.loads(beside.read_text(encoding="utf-8")) if beside.is_file() else None
 
 
 def _column(method: str) -> str:
-    """Return the paper's column that a method is compared with."""
+    """Return the column of the paper to compare a method with."""
     return "KFHE" if method in SETTINGS else method
 
 
@@ -298,9 +298,9 @@ def _in_short(run: Reproduction) -> list[str]:
     for setting, trees in SETTINGS.items() if run.claims else ():
         held = [claim.ours[setting][0] for claim in run.claims]
         said.append(
-            f"With {trees}, {sum(held)} of the {len(held)} conclusions checked below come out as in the paper."
+            f"With {trees}, {sum(held)} of the {len(held)} conclusions checked below agree with the paper."
             if not all(held)
-            else f"With {trees}, all {len(held)} conclusions checked below come out as in the paper."
+            else f"With {trees}, all {len(held)} conclusions checked below agree with the paper."
         )
     noisy = [level for level in run.levels if level > 0]
     if noisy:
@@ -311,9 +311,9 @@ def _in_short(run: Reproduction) -> list[str]:
             f"{fit[better]:.4f}, against {fit[worse]:.4f} with {SETTINGS[worse]}."
         )
     n_far = len(run.far_off())
-    far = "none is" if n_far == 0 else "1 is" if n_far == 1 else f"{n_far} are"
+    far = "none differs" if n_far == 0 else "1 differs" if n_far == 1 else f"{n_far} differ"
     listed = "; each is listed below" if n_far else ""
-    said.append(f"Of {len(run.differences)} cells, {far} off by more than {FAR_OFF:g}{listed}.")
+    said.append(f"Of {len(run.differences)} cells, {far} by more than {FAR_OFF:g}{listed}.")
     return said
 
 
@@ -393,39 +393,41 @@ def _ours(run: Reproduction, dataset: str, noise: float, method: str) -> str:
 
 
 def cost_lines(costs: Mapping[str, Any] | None, parts: str = "trees") -> list[tuple[str, str]]:
-    """List what a run cost; `parts` is what its ensembles consist of."""
+    """List the costs of a run; `parts` is what its ensembles consist of."""
     if costs is None:
         return []
     totals = costs["totals"]
     elapsed, fitting, trees = totals["elapsed_seconds"], totals["fit_seconds"], totals["components"]
     lines = [
-        ("time by the clock", format_seconds(elapsed)),
+        ("elapsed time", format_seconds(elapsed)),
         ("models trained (fits)", f"{totals.get('fits', totals['results']):,}"),
         ("failed fits", f"{totals['failures']:,}"),
-        (f"{parts} in them", f"{trees:,}"),
+        (f"{parts} in these models", f"{trees:,}"),
         ("time spent in fit, all processes", format_seconds(fitting)),
         ("time spent in predict, all processes", format_seconds(totals["predict_seconds"])),
     ]
     if elapsed > 0 and fitting > 0:
-        lines.append((f"{parts} per second by the clock, scoring and all else included", f"{trees / elapsed:,.0f}"))
+        lines.append(
+            (f"{parts} per second of elapsed time, including scoring and everything else", f"{trees / elapsed:,.0f}")
+        )
         lines.append((f"{parts} per second of fitting, per process", f"{trees / fitting:,.0f}"))
     return lines
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Read the command line, write the page, return the exit code."""
+    """Parse the command line, write the page and return the exit code."""
     parser = argparse.ArgumentParser(
         prog="python -m fuselearn.lab.reproduction.kfhe",
         description="Write the page that compares a run of the suite kfhe with the paper.",
         epilog="example: python -m fuselearn.lab.reproduction.kfhe docs/reproduction.csv -o docs/reproduction.md",
     )
-    parser.add_argument("summary", type=Path, help="summary.csv of the run, its summary.json beside it")
-    parser.add_argument("-o", "--output", type=Path, default=Path("reproduction.md"), help="the Markdown file")
+    parser.add_argument("summary", type=Path, help="summary.csv of the run, with its summary.json in the same folder")
+    parser.add_argument("-o", "--output", type=Path, default=Path("reproduction.md"), help="Markdown file to write")
     chosen = parser.parse_args(arguments)
     try:
         page = write_page(chosen.summary, chosen.output)
     except (OSError, ValueError, KeyError) as error:
-        print(f"{chosen.summary} cannot be used: {error}", file=sys.stderr)
+        print(f"Cannot use {chosen.summary}: {error}", file=sys.stderr)
         return 2
     print(f"Page written to {page}")
     return 0

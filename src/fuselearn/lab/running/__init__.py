@@ -1,1 +1,1 @@
-"""Running comparisons: suites, methods, the protocol of a fit, the runner, and the store that keeps results."""
+"""Run comparisons: suites, methods, the protocol of a fit, the runner, and the store of results."""

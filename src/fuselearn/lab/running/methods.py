@@ -1,8 +1,8 @@
-"""The methods that a suite can name, and how any estimator takes part in one.
+"""The methods of the suites, and how to use any estimator as one.
 
-A method is a name and an unfitted estimator. It gets a DataFrame whose columns are numbers, with
-NaN where a value is missing, or categories. fuselearn's own estimators take that as it is; what
-cannot is wrapped in a pipeline that prepares the columns.
+A method is a name and an unfitted estimator. It is fitted on a DataFrame of numerical features, with
+NaN for missing values, and categorical features. fuselearn's own estimators accept both; others are
+wrapped in a pipeline that encodes the features.
 """
 
 from __future__ import annotations
@@ -40,24 +40,24 @@ OURS = (KFHEClassifier, SAMMEClassifier, BaggedClassifier)
 
 @dataclass(frozen=True)
 class Method:
-    """A way to make an unfitted estimator.
+    """A named way to create an unfitted estimator.
 
     Parameters
     ----------
     name : str
-        What suites, tables and figures call it.
+        Its name in suites, tables and figures.
     make : callable
         Returns the unfitted estimator.
     description : str
-        What it is, in a phrase.
+        A short description.
     requires : str, default=""
-        The package it needs beyond those of fuselearn.
+        The package that it needs in addition to those of fuselearn.
     task : {"multiclass", "multilabel"}, default="multiclass"
-        Whether it gives each row one class or any number of labels.
+        Whether it predicts one class or several labels per sample.
     fits_like : str, default=""
-        The method whose fit it shares, because both differ only in what is done with the fitted model.
+        The method whose fit it shares, because the two differ only in how the fitted model is used.
     adapt : callable, optional
-        Makes this method's fitted estimator from that of `fits_like` and its training rows and labels.
+        Returns this method's fitted estimator, given that of `fits_like` and its training samples and labels.
     """
 
     name: str
@@ -70,13 +70,13 @@ class Method:
 
     @property
     def installed(self) -> bool:
-        """Whether the package that it needs is there."""
+        """Whether the package that it needs is installed."""
         return not self.requires or importlib.util.find_spec(self.requires) is not None
 
 
 @dataclass(frozen=True)
 class Contender:
-    """A method as it takes part in one run.
+    """A method in a run.
 
     Parameters
     ----------
@@ -85,9 +85,9 @@ class Contender:
     fit_name : str
         The name of its fit; contenders with the same one share the fit and its seed.
     trained : estimator
-        What is fitted: `estimator`, or that of the method whose fit it shares.
+        The estimator that is fitted: `estimator`, or that of the method whose fit it shares.
     adapt : callable, optional
-        Makes the fitted estimator from the fitted `trained` and its training data, as for `Method`.
+        Returns the fitted estimator, given the fitted `trained` and its training data, as for `Method`.
     """
 
     estimator: BaseEstimator
@@ -99,16 +99,16 @@ class Contender:
 def make_contenders(
     names: Iterable[str], own: Mapping[str, BaseEstimator] | None = None, *, category_rule: str = "corrected"
 ) -> tuple[dict[str, Contender], dict[str, str]]:
-    """Make the contenders of a suite.
+    """Return the contenders of a suite.
 
     Parameters
     ----------
     names : iterable of str
         Keys of `METHODS` or of `own`.
     own : mapping of str to estimator, optional
-        Estimators of one's own; they replace methods of the same name.
+        User-defined estimators; they replace methods of the same name.
     category_rule : {"corrected", "rpart"}, default="corrected"
-        How the trees among the methods judge splits by categories; estimators of one's own stay as they are.
+        How the trees among the methods evaluate categorical splits; user-defined estimators are not changed.
 
     Returns
     -------
@@ -120,7 +120,7 @@ def make_contenders(
     Raises
     ------
     ValueError
-        If a name is unknown, or something of `own` is no classifier.
+        If a name is unknown, or an estimator in `own` is not a classifier.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def _alone(name: str, estimator: BaseEstimator) -> Contender:
 
 
 def _built_in(method: Method, own: Container[str], category_rule: str) -> Contender:
-    """Let a method share the fit of another, unless an estimator of the user's has the other's name."""
+    """Let a method share the fit of another, unless a user-defined estimator has the other's name."""
     lead = method.fits_like
     if not lead or lead in own:
         return _alone(method.name, _with_category_rule(method.make(), category_rule))
@@ -162,7 +162,7 @@ def _built_in(method: Method, own: Container[str], category_rule: str) -> Conten
 
 
 def _with_category_rule(estimator: BaseEstimator, rule: str) -> BaseEstimator:
-    """Let a tree, or the trees of an ensemble, judge splits by categories in another way than by default."""
+    """Set the category rule of a tree, or of the trees of an ensemble."""
     if rule == CARTClassifier().category_rule:
         return estimator
     if isinstance(estimator, CARTClassifier):
@@ -173,9 +173,9 @@ def _with_category_rule(estimator: BaseEstimator, rule: str) -> BaseEstimator:
 
 
 def settings(estimator: BaseEstimator) -> str:
-    """Write an estimator on one line, with the parameters that differ from their defaults.
+    """Format an estimator on one line, with the parameters that differ from their defaults.
 
-    The text is the same in every process: an object that prints its address is written without it.
+    The text is the same in every process: memory addresses are removed.
 
     Examples
     --------
@@ -193,9 +193,9 @@ def _prints_itself(estimator: BaseEstimator) -> bool:
 
 
 def count_components(estimator: BaseEstimator) -> int | None:
-    """Return how many models a fitted ensemble consists of, or None if it does not say.
+    """Return the number of models in a fitted ensemble, or None if it is unknown.
 
-    A gradient boosting of c classes grows c trees in each round, and they count.
+    Gradient boosting of c classes grows c trees in each round, and all of them count.
     """
     model = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     if isinstance(model, multilabel.ThresholdedClassifier):
@@ -231,14 +231,14 @@ def compiles(estimator: BaseEstimator) -> bool:
 
 
 def _numbered(X: pd.DataFrame) -> pd.DataFrame:
-    """Name the columns 0, 1, 2, since LightGBM refuses names with brackets or commas."""
+    """Name the features 0, 1, 2, since LightGBM rejects names with brackets or commas."""
     return X.set_axis([str(position) for position in range(X.shape[1])], axis=1)
 
 
 def _one_hot(model: BaseEstimator) -> Pipeline:
-    """Put an indicator in the place of each category; a missing category is one of its own.
+    """One-hot encode categories; a missing category is a category of its own.
 
-    Missing numbers stay, since scikit-learn's trees find the better side for them.
+    Missing numbers remain, since scikit-learn's trees support them.
     """
     encode = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
     categories = make_column_selector(dtype_include="category")
@@ -260,11 +260,11 @@ def _forest_per_label(decision: Any) -> BaseEstimator:
 
 
 def _decided_forests(name: str, make: Callable[[Any], BaseEstimator], description: str) -> Iterator[Method]:
-    """Make a method for each way to decide; all share the fit of the last one."""
+    """Return a method for each decision rule; all share the fit of the last one."""
     lead = f"{name} (label thresholds)"
     for suffix, decision, how in (
         ("", 0.5, "decided at 0.5"),
-        (" (cardinality)", "cardinality", "decided so that rows have as many labels as in training"),
+        (" (cardinality)", "cardinality", "decided so that samples have as many labels as in training"),
         (" (label thresholds)", multilabel.PerLabelThresholds(0), "decided by thresholds from out-of-bag scores"),
     ):
         own = name + suffix
@@ -286,7 +286,7 @@ def _by_majority(fitted: Any, _X: Any, _Y: Any) -> Any:
     return fitted.with_vote("class")
 
 
-# HOMER as the R package utiml has it, with which the paper was written.
+# HOMER as in the R package utiml, which the paper used.
 _AS_PUBLISHED: Mapping[str, Any] = {"any_label": False, "decision": "path"}
 
 _MULTILABEL_METHODS = (
@@ -304,13 +304,13 @@ _MULTILABEL_METHODS = (
             varied=[{"kernel": ["rbf"], "gamma": [1e-6]}, {"kernel": ["linear"], "gamma": [1.0]}],
             **_AS_PUBLISHED,
         ),
-        "20 HOMERs with the constants of its authors' program: cost 1e8, radial gamma 1e-6, columns as they are",
+        "20 HOMERs with the constants of its authors' program: cost 1e8, radial gamma 1e-6, unscaled features",
         task="multilabel",
     ),
     Method(
         "E-HOMER",
         lambda: multilabel.EnsembleHOMERClassifier(vote="class", **_AS_PUBLISHED),
-        "the majority vote of 100 HOMERs on samples of twice the rows",
+        "the majority vote of 100 HOMERs on samples of twice the size",
         task="multilabel",
         fits_like="E-HOMER (mean)",
         adapt=_by_majority,
@@ -330,7 +330,7 @@ _MULTILABEL_METHODS = (
             max_features=0.5,
             decision="cardinality",
         ),
-        "the vote of 100 classifier chains on samples of twice the rows and half the columns",
+        "the vote of 100 classifier chains on samples of twice the size and half the features",
         task="multilabel",
     ),
     Method("CC", multilabel.ChainClassifier, "one chain of SVMs in the order of the labels", task="multilabel"),
@@ -377,7 +377,7 @@ METHODS: Mapping[str, Method] = {
         Method(
             "RandomForest (leaf 3)",
             lambda: _one_hot(RandomForestClassifier(min_samples_leaf=3)),
-            "scikit-learn's random forest, at least three rows in a leaf",
+            "scikit-learn's random forest, at least three samples in a leaf",
         ),
         Method(
             "ExtraTrees",
@@ -393,4 +393,4 @@ METHODS: Mapping[str, Method] = {
         *_MULTILABEL_METHODS,
     )
 }
-"""The methods that come with the library, by name."""
+"""The built-in methods by name."""

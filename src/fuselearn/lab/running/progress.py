@@ -1,4 +1,4 @@
-"""How far a run is: the numbers, and a bar for whoever sits at a terminal."""
+"""The progress of a run, as numbers and as a progress bar."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ __all__ = ["Progress", "ProgressCallback", "format_seconds", "progress_bar"]
 
 @dataclass(frozen=True)
 class Progress:
-    """What a run reports each time results arrive.
+    """The progress that a run reports each time results arrive.
 
     Parameters
     ----------
     done, total : int
-        Results of this run, and how many were missing when it started.
+        Results of this run, and the number that was missing when it started.
     failures : int
-        How many of those done are errors.
+        Number of failures among them.
     share : float
-        The part of the work that is done, from 0 to 1. Costly datasets count for more.
+        The fraction of the work that is done; expensive datasets count for more.
     seconds : float
-        Since the start of the run.
+        Time since the start of the run.
     dataset : str
         The dataset of the last results; empty before the first.
     """
@@ -40,7 +40,7 @@ class Progress:
 
     @property
     def remaining(self) -> float | None:
-        """An estimate of the seconds left; None as long as nothing is known."""
+        """Estimated seconds left; None before the first result."""
         if not self.share:
             return None
         return self.seconds * (1 - self.share) / self.share
@@ -50,7 +50,7 @@ ProgressCallback = Callable[[Progress], None]
 
 
 def format_seconds(seconds: float) -> str:
-    """Write a length of time as one would say it.
+    """Format a duration for reading.
 
     Examples
     --------
@@ -69,16 +69,16 @@ def format_seconds(seconds: float) -> str:
 
 @contextmanager
 def progress_bar(title: str, console: Console | None = None) -> Iterator[ProgressCallback]:
-    """Show a bar on standard error while the block runs, and give the callback that moves it.
+    """Show a progress bar on standard error while the block runs, and yield the callback that updates it.
 
-    Nothing is written where standard error is no terminal.
+    Nothing is written if standard error is not a terminal.
 
     Parameters
     ----------
     title : str
-        What stands before the bar.
+        Text before the bar.
     console : rich.console.Console, optional
-        Where to draw; by default standard error.
+        Where to draw; standard error by default.
     """
     console = console or Console(stderr=True)
     if not console.is_terminal:

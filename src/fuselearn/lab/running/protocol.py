@@ -1,12 +1,12 @@
-"""The experiment itself: how data are dealt out and corrupted, and how one fit is scored.
+"""The experimental protocol: how data are split and corrupted, and how one fit is scored.
 
-The protocol is that of the KFHE papers. For each repeat the rows are dealt into stratified folds
-(iteratively stratified ones, where rows have labels); for each repeat and level of noise a fraction
-of all labels is corrupted once. Every method trains on the corrupted labels of the same training
-rows and is scored on the clean labels of the same test rows.
+The protocol is that of the KFHE papers. For each repeat the samples are split into stratified folds
+(iteratively stratified for multi-label data); for each repeat and level of noise a fraction of all
+labels is corrupted once. Every method is trained on the corrupted labels of the same training
+samples and scored on the clean labels of the same test samples.
 
-A `FitTask` carries its data, so that the process that runs it needs no file, no environment
-variable and no memory of earlier tasks; pickling a table takes about a millisecond.
+A `FitTask` contains its data, so that the process that runs it needs no file, no environment
+variable and no state from earlier tasks; pickling a table takes about a millisecond.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ __all__ = ["FitTask", "corrupted", "deal_folds", "fit_cost", "fit_tasks", "quiet
 Codes = npt.NDArray[np.intp]
 
 LONGEST_ERROR = 2000
-# With it, the times of KFHE on iris, breast_cancer and digits are in proportion.
+# Calibrated on the times of KFHE on iris, breast_cancer and digits.
 FIXED_COST = 40_000
 
 _WARM: set[tuple[str, str]] = set()
@@ -53,7 +53,7 @@ _WARM: set[tuple[str, str]] = set()
 
 @dataclass(frozen=True, eq=False)
 class FitTask:
-    """One fit on one fold, and the methods that share it: most often one.
+    """One fit on one fold, and the methods that share it, usually one.
 
     Parameters
     ----------
@@ -61,18 +61,18 @@ class FitTask:
         Which fold it is, as in `fuselearn.lab.running.store.Cell`.
     X : DataFrame
         The whole dataset.
-    truth, labels : array of int, shape (n_rows,) or (n_rows, n_labels)
+    truth, labels : array of int, shape (n_samples,) or (n_samples, n_labels)
         The numbers of the clean and of the corrupted classes, or zeros and ones for labels.
     classes : array of str
         The names of the classes or labels.
     test : array of int
-        The rows to score on; the others train.
+        The test samples; the others are used for training.
     contenders : mapping of str to Contender
         By method; all have the same fit.
     seed : int
         The random state of the fit.
     keep_predictions : bool
-        Whether the results carry their predictions.
+        Whether the results include predictions.
     """
 
     dataset: str
@@ -89,29 +89,29 @@ class FitTask:
     keep_predictions: bool = False
 
     def cell(self, method: str) -> Cell:
-        """Return where a method's result belongs."""
+        """Return the cell of a method's result."""
         return Cell(self.dataset, self.noise, self.repeat, self.fold, method)
 
 
 def fit_cost(X: pd.DataFrame) -> float:
-    """Estimate how long one fit takes, relative to other datasets.
+    """Estimate the time of one fit, relative to other datasets.
 
-    Growing a tree sorts every column; on small tables the work around it counts as much.
+    Growing a tree sorts every feature; on small data the overhead is as large.
     """
     rows, columns = X.shape
     return FIXED_COST + rows * log2(rows) * columns
 
 
 def deal_folds(suite: Suite, dataset: str, y: npt.ArrayLike, repeat: int) -> list[Codes]:
-    """Deal the rows into stratified folds, the same for every method and every level of noise.
+    """Split the samples into stratified folds, the same for every method and every level of noise.
 
     Parameters
     ----------
     suite : Suite
-        Its seed and its number of folds count.
+        Its seed and its number of folds are used.
     dataset : str
         The name of the dataset.
-    y : array-like of shape (n_rows,) or (n_rows, n_labels)
+    y : array-like of shape (n_samples,) or (n_samples, n_labels)
         The clean classes or labels.
     repeat : int
         From 0.
@@ -119,7 +119,7 @@ def deal_folds(suite: Suite, dataset: str, y: npt.ArrayLike, repeat: int) -> lis
     Returns
     -------
     folds : list of arrays of int
-        The test rows of each fold.
+        The test samples of each fold.
     """
     seed = derive_seed("folds", suite.seed, dataset, repeat)
     kind = StratifiedKFold if np.ndim(y) == 1 else IterativeStratifiedKFold
@@ -139,7 +139,7 @@ def corrupted(suite: Suite, dataset: str, y: npt.ArrayLike, noise: float, repeat
 
     Returns
     -------
-    labels : array of shape (n_rows,)
+    labels : array of shape (n_samples,)
     """
     seed = derive_seed("noise", suite.seed, dataset, noise, repeat)
     return corrupt_labels(np.asarray(y), noise, suite.noise_kind, random_state=seed)
@@ -153,7 +153,7 @@ def fit_tasks(
     *,
     keep_predictions: bool = False,
 ) -> Iterator[FitTask]:
-    """Yield what remains to be done, the costly datasets first.
+    """Yield the remaining tasks, the expensive datasets first.
 
     Parameters
     ----------
@@ -164,9 +164,9 @@ def fit_tasks(
     contenders : mapping of str to Contender
         The methods that can run here.
     finished : set of Cell
-        What is done already.
+        The finished cells.
     keep_predictions : bool, default=False
-        Whether the results carry their predictions.
+        Whether the results include predictions.
     """
     for name, dataset in sorted(data.items(), key=lambda item: -fit_cost(item[1].X)):
         classes, truth = _number(dataset)
@@ -188,7 +188,7 @@ def fit_tasks(
 
 
 def _number(dataset: Dataset) -> tuple[npt.NDArray[Any], Codes]:
-    """Return the names of the classes or labels, and the target in numbers."""
+    """Return the names of the classes or labels, and the encoded target."""
     if dataset.task == "multilabel":
         return np.array([str(name) for name in dataset.y.columns]), np.asarray(dataset.y, dtype=np.intp)
     return np.unique(np.asarray(dataset.y, dtype=str), return_inverse=True)
@@ -197,7 +197,7 @@ def _number(dataset: Dataset) -> tuple[npt.NDArray[Any], Codes]:
 def run_fit(task: FitTask) -> list[Result]:
     """Fit once, and score every method that shares the fit.
 
-    A suite runs for hours on estimators of any origin: whatever one raises is its result.
+    A suite runs for hours on arbitrary estimators: an exception is recorded as the result.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ def run_fit(task: FitTask) -> list[Result]:
 
 
 class Fit(NamedTuple):
-    """A fitted estimator, and how long fitting it took."""
+    """A fitted estimator, and its fit time."""
 
     estimator: Any
     seconds: float
@@ -292,7 +292,7 @@ def _keep(task: FitTask, predicted: npt.NDArray[Any]) -> Predictions:
 
 
 def _warm_up(estimator: BaseEstimator, X: pd.DataFrame, labels: Codes, kind: tuple[str, str]) -> None:
-    """Compile what a method needs for a dataset, once per process, so that no time includes it."""
+    """Compile the kernels of a method for a dataset once per process, so that no measured time includes it."""
     if kind not in _WARM:
         _WARM.add(kind)
         small = clone(estimator)
@@ -304,7 +304,7 @@ def _warm_up(estimator: BaseEstimator, X: pd.DataFrame, labels: Codes, kind: tup
 def _probabilities(
     estimator: BaseEstimator, X: pd.DataFrame, labels: Codes, n_classes: int
 ) -> npt.NDArray[np.float64] | None:
-    """Return a column for every class of the dataset, also for those that training never saw."""
+    """Return a column for every class of the dataset, including those missing from the training samples."""
     if not _has_scores(estimator):
         return None
     table = np.zeros((len(X), n_classes))
@@ -314,9 +314,9 @@ def _probabilities(
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Drop warnings, which thousands of fits would repeat; scores tell what went wrong.
+    """Suppress warnings, which thousands of fits would repeat.
 
-    Warning filters belong to a whole process, so only its main thread changes them.
+    Warning filters are global to a process, so only its main thread changes them.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -1,8 +1,8 @@
-"""Running a suite: spread what is missing over processes, write each result as it arrives.
+"""Run a suite: distribute the missing tasks over processes, and write each result as it arrives.
 
-A task is one fit, so that a run that is killed loses the fits that were under way and no other.
-The loop is short because the rest has its own place: `fuselearn.lab.running.protocol` says what a task
-is, joblib spreads the tasks, `fuselearn.lab.running.store` keeps the results.
+A task is one fit, so that a killed run loses only the fits in progress. Tasks are defined in
+`fuselearn.lab.running.protocol`, distributed by joblib, and their results kept in
+`fuselearn.lab.running.store`.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ __all__ = ["Outcome", "RunError", "run_suite"]
 
 
 class RunError(RuntimeError):
-    """A run had to stop; the message is a sentence for the user. What was finished is kept."""
+    """Raised if a run had to stop; finished results are kept."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run did.
+    """The outcome of a run.
 
     Parameters
     ----------
     added : int
-        New results.
+        Number of new results.
     kept : int
-        Results of the suite that the store held before.
+        Number of results of the suite that the store held before.
     failures : int
-        How many of the new results are errors; the store has their texts.
+        Number of failures among the new results; the store holds the error messages.
     missing : mapping of str to str
         Methods that could not run, with the package that each needs.
     seconds : float
-        How long it took.
+        Duration of the run.
     """
 
     added: int
@@ -71,38 +71,37 @@ def run_suite(
     retry_failures: bool = False,
     progress: ProgressCallback | Literal["bar"] | None = "bar",
 ) -> Outcome:
-    """Run what a store does not hold yet of a suite.
+    """Run the tasks of a suite whose results are not yet in a store.
 
-    Stop it as you like, with Ctrl-C or by force, and call it again: it goes on where it was, and
-    the results are those of a run that was never stopped. They do not depend on `n_jobs`, on
-    `backend` or on the order in which the fits happen to finish.
+    Stop it at any time, with Ctrl-C or by killing the process, and call it again: it continues where
+    it stopped, and the results are those of an uninterrupted run. They do not depend on `n_jobs`, on
+    `backend` or on the order in which the fits finish.
 
     Parameters
     ----------
     suite : Suite
         What to run.
     store : ResultStore or path
-        Where the results go; a path is opened, and created if need be.
+        Where to write the results; a path is opened, and created if necessary.
     n_jobs : int, optional
-        How many processes; -1 for one per processor. None means 1, or what joblib's
-        `parallel_config` says.
+        Number of processes; -1 uses all processors. None means 1 unless in joblib's
+        `parallel_config` context.
     backend : str, optional
         One of joblib's: ``"loky"`` (processes), ``"threading"``, ``"sequential"``, ``"dask"``, or
-        one that was registered. None means ``"loky"``, or what `parallel_config` says.
+        a registered one. None means ``"loky"`` unless in a `parallel_config` context.
     scheduler : str, optional
         The address of a Dask scheduler, such as ``"tcp://10.0.0.1:8786"``. Without one,
         ``backend="dask"`` starts a cluster on this machine.
     estimators : mapping of str to estimator, optional
-        Classifiers of one's own for names in ``suite.methods``; one that has the name of a method
-        that comes with the library replaces it. Their ``random_state``, if they have one, is set
-        for every fit.
+        User-defined classifiers for names in ``suite.methods``; they replace the library's methods of
+        the same name. Their ``random_state``, if they have one, is set for every fit.
     keep_predictions : bool, default=False
-        Whether the predicted classes are stored too; not for results that are there already.
+        Whether to store the predicted classes of new results.
     retry_failures : bool, default=False
-        Whether methods that failed in an earlier run are tried again.
+        Whether to retry methods that failed in an earlier run.
     progress : callable, "bar" or None, default="bar"
-        What to tell each time results arrive: a function that takes a
-        `fuselearn.lab.running.progress.Progress`, or a bar if standard error is a terminal.
+        Called each time results arrive with a `fuselearn.lab.running.progress.Progress`; ``"bar"`` shows
+        a progress bar if standard error is a terminal.
 
     Returns
     -------
@@ -111,7 +110,7 @@ def run_suite(
     Raises
     ------
     DatasetError
-        If a dataset that is not finished is not at hand; before any fit.
+        If a dataset that is still needed is not available; raised before any fit.
     StoreError
         If the store holds another suite of the same name.
     RunError
@@ -133,7 +132,7 @@ def run_suite(
     if scheduler is not None and backend != "dask":
         raise ValueError(f"scheduler needs backend='dask'; got backend={backend!r}.")
     if backend == "multiprocessing":
-        raise ValueError("backend='multiprocessing' cannot hand over results one by one; use 'loky'.")
+        raise ValueError("backend='multiprocessing' cannot return results one by one; use 'loky'.")
     contenders, missing = make_contenders(suite.methods, estimators, category_rule=suite.category_rule)
     with ExitStack() as stack:
         stack.enter_context(_joblib_backend(n_jobs, backend, scheduler))
@@ -151,7 +150,7 @@ def run_suite(
         if tell == "bar":
             tell = stack.enter_context(progress_bar(suite.name))
         stack.enter_context(quietly())
-        # In a batch, finished results would wait for slower ones.
+        # In a batch, finished results would have to wait for slower ones.
         parallel = Parallel(return_as="generator_unordered", batch_size=1)
         jobs = effective_n_jobs(parallel.n_jobs)
         run = store.start_run(suite.name, jobs=jobs, backend=backend)
@@ -164,7 +163,7 @@ def run_suite(
 
 
 class _Tracker:
-    """Counts what has arrived."""
+    """Count the results that have arrived."""
 
     def __init__(self, counts: Mapping[str, int], costs: Mapping[str, float]) -> None:
         self.start = time.perf_counter()
@@ -193,7 +192,7 @@ class _Tracker:
 
 
 def _count_missing(suite: Suite, methods: Iterable[str], finished: Set[Cell]) -> dict[str, int]:
-    """Return how many results each dataset lacks, for those that lack any."""
+    """Return the number of missing results of each incomplete dataset."""
     cells = product(suite.datasets, suite.noise, range(suite.repeats), range(suite.folds), methods)
     return Counter(cell[0] for cell in cells if cell not in finished)
 
@@ -205,8 +204,8 @@ def _spread(parallel: Parallel, tasks: Iterator[FitTask]) -> Iterator[list[Resul
         yield from arriving
     except BrokenExecutor as error:
         raise RunError(
-            "A worker process died, most likely for want of memory. All results that had arrived "
-            "are kept: run again to go on, with fewer jobs."
+            "A worker process died, probably because it ran out of memory. Finished results are kept: "
+            "run again with fewer jobs to continue."
         ) from error
     finally:
         arriving.close()
@@ -214,7 +213,7 @@ def _spread(parallel: Parallel, tasks: Iterator[FitTask]) -> Iterator[list[Resul
 
 @contextmanager
 def _joblib_backend(n_jobs: int | None, backend: str | None, scheduler: str | None) -> Iterator[None]:
-    """Configure joblib as the user asked, and leave the rest as it is."""
+    """Configure joblib with the given arguments only."""
     with ExitStack() as stack:
         wanted: dict[str, Any] = {}
         if n_jobs is not None:

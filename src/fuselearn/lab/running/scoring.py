@@ -1,4 +1,4 @@
-"""The scores of one fold, of classes and of labels."""
+"""The scores of one fold, for multi-class and multi-label data."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ SCORES = {
     "hamming_loss": "Hamming loss",
     "auc": "area under the ROC curve",
 }
-"""The columns of scores in a store, and their names in words. Only the two losses are better low."""
+"""The columns of scores in a store, and their names. Lower is better for the two losses only."""
 
 
 @dataclass(frozen=True)
 class Scores:
     """The scores of one method on one fold.
 
-    `log_loss` and `auc` are None without probabilities. Of classes, micro F1 and Hamming loss are None: they would
-    repeat the accuracy. Of labels, the accuracy is the share of samples with every label right, and the balanced
-    accuracy and the AUC are None.
+    `log_loss` and `auc` are None without probabilities. For multi-class data, micro F1 and Hamming loss are None: they
+    would repeat the accuracy. For multi-label data, the accuracy is the fraction of samples with every label right, and
+    the balanced accuracy and the AUC are None.
     """
 
     macro_f1: float
@@ -53,22 +53,22 @@ def score_fold(
 
     ::
 
-        F1 of class c  = 2 (rows right in c) / (rows of c + rows predicted as c),  0 where 0 / 0
+        F1 of class c  = 2 (correct in c) / (samples of c + samples predicted as c),  0 where 0 / 0
         macro F1       = mean of F1 over all classes of the dataset
-        balanced accuracy = mean over the classes in the fold of (rows right in c) / (rows of c)
+        balanced accuracy = mean over the classes in the fold of (correct in c) / (samples of c)
 
-    A class without a row in the fold counts with an F1 of 0, as in the R package PerfMeas that
+    A class without a sample in the fold counts with an F1 of 0, as in the R package PerfMeas that
     the KFHE paper used; scikit-learn's default leaves out a class that is neither in the fold nor
     predicted.
 
     Parameters
     ----------
-    truth, predicted : array-like of int, shape (n_rows,)
+    truth, predicted : array-like of int, shape (n_samples,)
         Classes, numbered from 0.
     n_classes : int
-        How many classes the dataset has, in this fold or not.
-    probabilities : array of shape (n_rows, n_classes), optional
-        For the log loss.
+        Number of classes of the dataset, in this fold or not.
+    probabilities : array of shape (n_samples, n_classes), optional
+        Used for the log loss.
 
     Returns
     -------
@@ -108,15 +108,14 @@ def score_labels(
 ) -> Scores:
     """Score the predicted labels of one fold.
 
-    The F1 of a label that neither occurs in the fold nor is predicted counts as 1, as in the KFHE-HOMER paper: without
-    that rule a rare label would cost every method the same for nothing. The log loss is the mean over all rows and
-    labels.
+    The F1 of a label that neither occurs in the fold nor is predicted counts as 1, as in the KFHE-HOMER paper:
+    otherwise a rare label would lower the score of every method. The log loss is the mean over all samples and labels.
 
     Parameters
     ----------
-    truth, predicted : array-like of 0 and 1, shape (n_rows, n_labels)
-    probabilities : array of shape (n_rows, n_labels), optional
-        For the log loss.
+    truth, predicted : array-like of 0 and 1, shape (n_samples, n_labels)
+    probabilities : array of shape (n_samples, n_labels), optional
+        Used for the log loss.
 
     Returns
     -------
@@ -150,9 +149,9 @@ def log_loss(truth: npt.ArrayLike, probabilities: npt.ArrayLike) -> float:
 
     Parameters
     ----------
-    truth : array-like of int, shape (n_rows,)
+    truth : array-like of int, shape (n_samples,)
         Classes, numbered from 0.
-    probabilities : array-like of shape (n_rows, n_classes)
+    probabilities : array-like of shape (n_samples, n_classes)
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""Results that survive: an SQLite file with one row per finished fit.
+"""A persistent store of results: an SQLite file with one row per finished fit.
 
-The file is in write-ahead-log mode and every batch of results is one transaction. A process that
-is killed leaves whole rows behind or none, and a result that is already there is never replaced:
-a run that starts again asks what is `finished` and goes on from there. Several runs may write to
-one store at once, on one machine (SQLite's log does not work over network file systems).
+The file is in write-ahead-log mode and every batch of results is one transaction. A killed process
+leaves complete rows or none, and an existing result is never replaced: a run that starts again
+queries what is `finished` and continues from there. Several runs on one machine may write to the same
+store at once (SQLite's log does not work over network file systems).
 """
 
 from __future__ import annotations
@@ -73,15 +73,15 @@ ALTER TABLE results ADD COLUMN auc REAL;
 PRAGMA user_version = 3;
 """,
 }
-"""What brings a store of an older format to the next one."""
+"""The migration from each older format to the next one."""
 
 
 class StoreError(ValueError):
-    """A store cannot be opened or used so; the message is a sentence for the user."""
+    """Raised if a store cannot be opened or used."""
 
 
 class Cell(NamedTuple):
-    """What identifies a result within its suite: `repeat` and `fold` count from 0."""
+    """The key of a result within its suite; `repeat` and `fold` count from 0."""
 
     dataset: str
     noise: float
@@ -92,7 +92,7 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Predictions:
-    """The rows of the dataset that the fold tests, from 0, and the class, or the list of labels, predicted for each."""
+    """The indices of the test samples, and the class, or the list of labels, predicted for each."""
 
     rows: list[int]
     predicted: list[str] | list[list[str]]
@@ -105,7 +105,7 @@ class Result:
     Parameters
     ----------
     cell : Cell
-        Where it belongs.
+        The key of the result.
     seed : int
         The random state of the estimator.
     scores : Scores or None
@@ -113,13 +113,13 @@ class Result:
     fit_seconds, predict_seconds : float or None
         Wall-clock times.
     components : int or None
-        How many trees, or models of another kind, the ensemble has.
+        Number of trees, or other models, in the ensemble.
     error : str or None
         Why the method failed.
     versions : mapping of str to str
         Versions of fuselearn, numpy, scikit_learn and python.
     predictions : Predictions or None
-        Kept where asked.
+        The predictions, if kept.
     """
 
     cell: Cell
@@ -139,14 +139,14 @@ class ResultStore:
     Parameters
     ----------
     path : str or path
-        The file. Beside it SQLite keeps two more, ``-wal`` and ``-shm``, while it is open.
+        The file. While it is open, SQLite keeps two more files, ``-wal`` and ``-shm``, in the same folder.
     create : bool, default=True
-        Whether a file that does not exist is made.
+        Whether to create a file that does not exist.
 
     Raises
     ------
     StoreError
-        If the file cannot be opened, is no store, or is one of another version.
+        If the file cannot be opened, is not a store, or has another version.
 
     Examples
     --------
@@ -192,7 +192,7 @@ class ResultStore:
         self.close()
 
     def close(self) -> None:
-        """Close the file; the store cannot be used any more."""
+        """Close the file; the store cannot be used afterwards."""
         self._connection.close()
 
     def _prepare(self, create: bool) -> None:
@@ -208,15 +208,15 @@ class ResultStore:
         version = self._upgrade()
         if version != SCHEMA_VERSION:
             raise StoreError(
-                f"The results store {self.path} has the format {version}; this fuselearn reads "
-                f"the format {SCHEMA_VERSION}. Use the fuselearn that wrote it, or a new file."
+                f"The results store {self.path} has format {version}; this version of fuselearn reads "
+                f"format {SCHEMA_VERSION}. Use the version that wrote it, or a new file."
             )
         self._pragma("journal_mode = WAL")
-        # Enough for a killed process; a power cut may cost the last results, never the file.
+        # Safe for a killed process; a power cut may lose the last results, but never the file.
         self._pragma("synchronous = NORMAL")
 
     def _upgrade(self) -> int:
-        """Bring a store of an older format up to date; return the format that it has then."""
+        """Migrate a store of an older format, and return its new format."""
         version: int = self._pragma("user_version")
         while version in _UPGRADES:
             with self._writing():
@@ -236,7 +236,7 @@ class ResultStore:
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        """All or nothing, after waiting for other writers."""
+        """Run the block as one transaction, after waiting for other writers."""
         self._connection.execute("BEGIN IMMEDIATE")
         try:
             yield self._connection
@@ -246,12 +246,12 @@ class ResultStore:
         self._connection.execute("COMMIT")
 
     def register(self, suite: Suite, settings: Mapping[str, str]) -> None:
-        """Remember a suite, or make sure that it is the one remembered.
+        """Register a suite, or check that it equals the registered one.
 
         Parameters
         ----------
         suite : Suite
-            Before its first result is added.
+            Must be registered before its first result is added.
         settings : mapping of str to str
             The settings of those of its methods that can run here.
 
@@ -270,7 +270,7 @@ class ResultStore:
                 "INSERT OR IGNORE INTO methods VALUES (?, ?, ?)",
                 [(suite.name, method, text) for method, text in settings.items()],
             )
-            # Inside the transaction, so that what is refused leaves no trace.
+            # Inside the transaction, so that a refused suite leaves no trace.
             self._refuse_change(suite.name, self._definition(suite.name), definition, "")
             known = self.settings(suite.name)
             for method, text in settings.items():
@@ -283,11 +283,11 @@ class ResultStore:
             changes = "; ".join(f"{key} was {was.get(key)} and is {now[key]}" for key in changed)
             raise StoreError(
                 f"The results store {self.path} holds another suite named {suite!r}{where}: "
-                f"{changes}. Use another store, or give the suite another name."
+                f"{changes}. Use another store, or rename the suite."
             )
 
     def suites(self) -> list[str]:
-        """Return the names of the suites in the store, in the order they came."""
+        """Return the names of the suites in the store, in the order of registration."""
         rows = self._connection.execute("SELECT name FROM suites ORDER BY created, name")
         return [name for (name,) in rows]
 
@@ -321,7 +321,7 @@ class ResultStore:
         return {Cell(*row) for row in rows}
 
     def start_run(self, suite: str, *, jobs: int | None, backend: str | None) -> int:
-        """Note that a run starts, and return its number for `add`."""
+        """Record the start of a run, and return its number for `add`."""
         with self._writing() as connection:
             cursor = connection.execute(
                 "INSERT INTO runs (suite, started, results, jobs, backend) VALUES (?, ?, 0, ?, ?)",
@@ -331,12 +331,12 @@ class ResultStore:
         return cursor.lastrowid
 
     def add(self, suite: str, results: Iterable[Result], *, run: int | None = None) -> int:
-        """Write results in one transaction; those of cells that are there already are dropped.
+        """Write results in one transaction; those of existing cells are dropped.
 
         Returns
         -------
         added : int
-            How many were new.
+            Number of new results.
         """
         added = 0
         with self._writing() as connection:
@@ -355,7 +355,7 @@ class ResultStore:
         return added
 
     def forget_failures(self, suite: str) -> int:
-        """Delete the results of methods that failed, so that they run again; return how many."""
+        """Delete the results of methods that failed, so that they run again; return their number."""
         with self._writing() as connection:
             return connection.execute("DELETE FROM results WHERE suite = ? AND error IS NOT NULL", (suite,)).rowcount
 
@@ -365,7 +365,7 @@ class ResultStore:
         Parameters
         ----------
         suite : str, optional
-            Not needed if the store holds one only.
+            Needed only if the store holds several suites.
         """
         suite = self.only_suite() if suite is None else self.suite(suite).name
         query = f"SELECT * FROM results WHERE suite = ? ORDER BY {', '.join(KEY)}"
@@ -374,7 +374,7 @@ class ResultStore:
         return frame.astype({**dict.fromkeys(numbers, float), "components": "Int64"})
 
     def runs(self, suite: str | None = None) -> pd.DataFrame:
-        """Return one row per run: when it started, its last result, how many it added."""
+        """Return one row per run: its start, its last result, and the number of results added."""
         suite = self.only_suite() if suite is None else self.suite(suite).name
         query = "SELECT * FROM runs WHERE suite = ? ORDER BY run"
         frame = pd.read_sql_query(query, self._connection, params=(suite,))
@@ -383,7 +383,7 @@ class ResultStore:
         return frame
 
     def predictions(self, suite: str | None = None) -> pd.DataFrame:
-        """Return one row per kept prediction: the cell, the row of the dataset, the class."""
+        """Return one row per kept prediction: the cell, the index of the sample, the class."""
         suite = self.only_suite() if suite is None else self.suite(suite).name
         columns = [*KEY, "test_rows", "predicted"]
         query = f"SELECT {', '.join(columns)} FROM predictions WHERE suite = ?"
@@ -395,7 +395,7 @@ class ResultStore:
 
 
 def _refuse_other_files(path: Path) -> None:
-    """Look at the first bytes, because SQLite overwrites a very short file of another kind."""
+    """Check the first bytes, because SQLite overwrites a very short file of another kind."""
     if path.is_file():
         with path.open("rb") as file:
             start = file.read(len(MAGIC))

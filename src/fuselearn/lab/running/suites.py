@@ -1,8 +1,8 @@
-"""What is compared: a suite says which methods meet which data, how often, and with which seed.
+"""Suites: which methods are compared on which data, how often, and with which seed.
 
-A suite is plain data. Whoever has its name and its seed can repeat every number of it, because the
-folds, the label noise and the seed of every single fit follow from the suite alone (`derive_seed`).
-The methods are named here and made in `fuselearn.lab.running.methods`.
+A suite is plain data. Every number can be reproduced from its name and its seed, because the folds,
+the label noise and the seed of every single fit are derived from the suite alone (`derive_seed`).
+The methods are named here and defined in `fuselearn.lab.running.methods`.
 """
 
 from __future__ import annotations
@@ -57,23 +57,23 @@ HOMER_METHODS = (
 
 @dataclass(frozen=True)
 class Table:
-    """A file of the user's own that takes part in a suite.
+    """The user's own file as a dataset of a suite.
 
     Parameters
     ----------
     name : str
         The name of the dataset within the suite.
     path : str
-        The file, as `fuselearn.datasets.read_table` takes it. It may move: what counts is its
+        The file, for `fuselearn.datasets.read_table`. It may move: it is identified by its
         content.
     target : str or None
-        The column of classes.
+        The column with the classes.
     sha256 : str
-        The digest of the file's bytes, by which a changed file is noticed.
+        The digest of the file's bytes, by which a changed file is detected.
     reading : mapping, default={}
         Options of `fuselearn.datasets.read_table`: separator, encoding, decimal mark.
     cleaning : mapping, default={}
-        Options of `fuselearn.datasets.TableCleaner`, which decides about the columns.
+        Options of `fuselearn.datasets.TableCleaner`, which converts the columns.
     """
 
     name: str
@@ -92,49 +92,49 @@ class Table:
         reading: Mapping[str, Any] | None = None,
         cleaning: Mapping[str, Any] | None = None,
     ) -> Table:
-        """Make a table of a file as it is now; the parameters are those of the class."""
+        """Return the table of a file in its current state; the parameters are those of the class."""
         name, path = Path(path).name.split(".")[0], str(Path(path).resolve())
         return cls(name, path, target, _digest(path), reading or {}, cleaning or {})
 
     @cached_property
     def cleaner(self) -> TableCleaner:
-        """What decides about the columns; fitted once `data` is read, unless a file has sparse samples."""
+        """The transformer of the columns; fitted once `data` is read, unless the file has sparse samples."""
         return TableCleaner(**self.cleaning)
 
     @cached_property
     def data(self) -> Dataset:
-        """The features, as a frame, and the classes; the file is read once."""
+        """The features, as a DataFrame, and the classes; the file is read once."""
         return read_table(self.path, self.target, cleaner=self.cleaner, **self.reading).dense()
 
 
 @dataclass(frozen=True)
 class Suite:
-    """Datasets times noise levels times methods times repeated stratified folds.
+    """A comparison of methods: datasets x noise levels x methods x repeated stratified folds.
 
     Parameters
     ----------
     name : str
-        What the suite is called in a store; one store may hold several suites.
+        The name of the suite in a store; one store may hold several suites.
     datasets : sequence of str
         Names for `fuselearn.datasets.load`, or names of `tables`.
     methods : sequence of str
-        Names of `fuselearn.lab.running.methods.METHODS`, or of estimators handed to the runner.
+        Names of `fuselearn.lab.running.methods.METHODS`, or of estimators passed to the runner.
     noise : sequence of float, default=(0.0,)
         Fractions of training labels to corrupt, 0.05 for 5 %.
     noise_kind : {"uniform", "pair", "class-conditional"}, default="uniform"
         How `fuselearn.datasets.corrupt_labels` chooses the wrong class.
     repeats, folds : int, default=10
-        How often the data are dealt out anew, and into how many stratified folds.
+        Number of repeats of cross-validation, and of stratified folds in each.
     seed : int, default=0
-        From which every other seed is derived.
+        Seed from which all other seeds are derived.
     tables : sequence of Table, default=()
-        Files of the user's own.
+        The user's own files.
     task : {"multiclass", "multilabel"}, default="multiclass"
-        Whether each row has one class or any number of labels.
+        Whether each sample has one class or several labels.
     category_rule : {"corrected", "rpart"}, default="corrected"
-        How trees judge splits by categories, as for :class:`~fuselearn.CARTClassifier`. The papers' trees are rpart's.
+        How trees evaluate categorical splits, as for :class:`~fuselearn.CARTClassifier`. The papers use rpart's trees.
     description : str, default=""
-        What the suite is for, in a sentence.
+        The purpose of the suite, in a sentence.
 
     Examples
     --------
@@ -158,9 +158,9 @@ class Suite:
     description: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be run; keep sequences as tuples."""
+        """Validate the fields; keep sequences as tuples."""
         if not self.name:
-            raise ValueError("name must not be empty: a store finds the suite by it.")
+            raise ValueError("name must not be empty: it identifies the suite in a store.")
         for field, plural in (("datasets", "dataset"), ("methods", "method")):
             self._freeze(field, _names(field, plural, getattr(self, field)))
         self._freeze("noise", _noise_levels(self.noise))
@@ -172,25 +172,25 @@ class Suite:
         for field, least in (("repeats", 1), ("folds", 2), ("seed", 0)):
             value = getattr(self, field)
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise ValueError(f"{field} must be a whole number of at least {least}; got {show(value)}.")
+                raise ValueError(f"{field} must be an integer of at least {least}; got {show(value)}.")
 
     def _freeze(self, field: str, value: Any) -> None:
         object.__setattr__(self, field, value)
 
     @property
     def n_results(self) -> int:
-        """How many fits the whole suite takes."""
+        """Number of fits of the whole suite."""
         cells = len(self.datasets) * len(self.noise) * len(self.methods)
         return cells * self.repeats * self.folds
 
     def definition(self) -> dict[str, Any]:
-        """Return what decides the results, as JSON can hold it.
+        """Return everything that determines the results, in JSON-compatible types.
 
-        Not in it: the description, and where the tables lie, which change no number.
+        The description and the paths of the tables are left out, since they do not affect results.
         """
         plain: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(self)))
         del plain["description"]
-        # Stores of the time before there were others say nothing.
+        # Older stores lack the field.
         for field, only in (("task", "multiclass"), ("category_rule", "rpart")):
             if plain[field] == only:
                 del plain[field]
@@ -200,25 +200,25 @@ class Suite:
 
     @classmethod
     def from_definition(cls, definition: Mapping[str, Any]) -> Suite:
-        """Make the suite again from what `definition` returned; its tables have no path."""
+        """Return the suite of a `definition`; its tables have no path."""
         tables = [Table(path="", **table) for table in definition["tables"]]
         return cls(**{"category_rule": "rpart", **definition, "tables": tables})
 
     def load(self, dataset: str) -> Dataset:
-        """Load one dataset of the suite, and refuse one that cannot be dealt into its folds.
+        """Load one dataset of the suite, and refuse one that cannot be split into its folds.
 
         Raises
         ------
         DatasetError
-            If the data are not at hand, have changed since the suite was made, or do not suit it.
+            If the data are not available, have changed since the suite was created, or do not fit the suite.
         """
         table = next((table for table in self.tables if table.name == dataset), None)
         if table is None:
             data = load(dataset)
         elif not table.path or _digest(table.path) != table.sha256:
             raise DatasetError(
-                f"The table {table.path or dataset!r} is not the file that the suite {self.name!r} "
-                "was made for; make the suite again from the file as it is now."
+                f"The file {table.path or dataset!r} is missing or has changed since the suite {self.name!r} was "
+                "created; create the suite again from the current file."
             )
         else:
             data = table.data
@@ -227,37 +227,37 @@ class Suite:
 
     def _refuse_unfit(self, dataset: str, data: Dataset) -> None:
         if data.task != self.task:
-            needs = "one class per row" if self.task == "multiclass" else "label columns"
-            raise DatasetError(f"{dataset!r} is a {data.task} table; the suite {self.name!r} needs {needs}.")
+            needs = "one class per sample" if self.task == "multiclass" else "label columns"
+            raise DatasetError(f"{dataset!r} is a {data.task} dataset; the suite {self.name!r} needs {needs}.")
         if self.task == "multiclass":
             self._refuse_few_classes(dataset, data)
         elif len(data.X) < self.folds:
-            raise DatasetError(f"{dataset!r} has {len(data.X)} rows, too few for {self.folds} folds.")
+            raise DatasetError(f"{dataset!r} has {len(data.X)} samples, too few for {self.folds} folds.")
 
     def _refuse_few_classes(self, dataset: str, data: Dataset) -> None:
         sizes = data.y.value_counts()
         if len(sizes) < 2 or sizes.max() < self.folds:
             raise DatasetError(
-                f"{dataset!r} must have at least two classes, one of them with {self.folds} rows "
+                f"{dataset!r} must have at least two classes, one of them with {self.folds} samples "
                 f"or more, for {self.folds} stratified folds; it has {len(sizes)}, the largest "
-                f"with {sizes.max()} rows. Ask for fewer folds."
+                f"with {sizes.max()} samples. Use fewer folds."
             )
 
 
 def derive_seed(*parts: str | int | float) -> int:
-    """Turn names and numbers into a seed that is the same in every process and on every machine.
+    """Derive a seed from names and numbers that is the same in every process and on every machine.
 
     Python's own `hash` differs from process to process; this is the start of a SHA-256 digest.
 
     Parameters
     ----------
     *parts : str, int or float
-        What the seed is for. Their order and their types count.
+        What the seed is for; their order and types matter.
 
     Returns
     -------
     seed : int
-        From 0 to 2**32 - 1, which scikit-learn's `random_state` and NumPy's generators take.
+        From 0 to 2**32 - 1, valid for scikit-learn's `random_state` and NumPy's generators.
 
     Examples
     --------
@@ -283,18 +283,18 @@ def table_suite(
     reading: Mapping[str, Any] | None = None,
     cleaning: Mapping[str, Any] | None = None,
 ) -> Suite:
-    r"""Make the suite that compares methods on a table of one's own.
+    r"""Return a suite that compares methods on your own table.
 
     Parameters
     ----------
     table : Table, str or path
-        A file that `fuselearn.datasets.read_table` reads. A `Table` says itself what its target is and how it is read.
+        A file for `fuselearn.datasets.read_table`, or a `Table`, which defines its target and how it is read.
     target : str, optional
-        The column of classes, if it is not called ``class``.
+        The column with the classes; ``class`` by default.
     methods, noise, noise_kind, repeats, folds, seed
         As for `Suite`.
     name : str, optional
-        Of the suite; by default ``compare-`` and the name of the file without its ending.
+        Name of the suite; by default ``compare-`` and the name of the file without its extension.
     reading, cleaning : mapping, optional
         As for `Table`.
 
@@ -305,7 +305,7 @@ def table_suite(
     Raises
     ------
     DatasetError
-        If the file cannot be read, or does not suit the folds.
+        If the file cannot be read, or cannot be split into the folds.
 
     Examples
     --------
@@ -329,14 +329,14 @@ def table_suite(
         folds=folds,
         seed=seed,
         tables=(table,),
-        description=f"The table {Path(table.path).name}, {len(table.data.X)} rows.",
+        description=f"The table {Path(table.path).name}, {len(table.data.X)} samples.",
     )
     suite._refuse_unfit(table.name, table.data)
     return suite
 
 
 def get_suite(name: str) -> Suite:
-    """Return one of the suites that come with the library.
+    """Return one of the built-in suites.
 
     Parameters
     ----------
@@ -398,8 +398,8 @@ SUITES: Mapping[str, Suite] = {
             methods=PAPER_METHODS,
             noise=PAPER_NOISE,
             category_rule="rpart",
-            description="The experiments of the KFHE paper, on the 19 of its 20 datasets that can "
-            "be had, with unpruned and with pruned trees.",
+            description="The experiments of the KFHE paper, on the 19 of its 20 datasets that are "
+            "available, with unpruned and with pruned trees.",
         ),
         Suite(
             name="kfhe-quick",
@@ -409,7 +409,7 @@ SUITES: Mapping[str, Suite] = {
             repeats=2,
             folds=5,
             category_rule="rpart",
-            description="The KFHE paper's protocol on data that need no download, in minutes.",
+            description="The KFHE paper's protocol on data that need no download; takes minutes.",
         ),
         Suite(
             name="demo",
@@ -436,7 +436,7 @@ SUITES: Mapping[str, Suite] = {
             repeats=1,
             folds=3,
             task="multilabel",
-            description="The KFHE-HOMER paper's methods on data that need no download, in minutes.",
+            description="The KFHE-HOMER paper's methods on data that need no download; takes minutes.",
         ),
         Suite(
             name="kfhe-homer-authors",
@@ -454,9 +454,9 @@ SUITES: Mapping[str, Suite] = {
             noise=(0.0, 0.10, 0.20, 0.30),
             repeats=3,
             folds=5,
-            description="For practice: which ensemble to trust when labels are wrong, among the "
-            "paper's methods and the usual rivals.",
+            description="For practice: which ensemble to use when labels are wrong, among the "
+            "paper's methods and their usual competitors.",
         ),
     )
 }
-"""The suites that come with the library, by name."""
+"""The built-in suites by name."""

@@ -1,1 +1,1 @@
-"""What results say: means over folds, ranks, and the tests that tell a difference from chance."""
+"""Statistics of results: means over folds, ranks, and tests of significance."""

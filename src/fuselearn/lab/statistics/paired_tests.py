@@ -1,8 +1,8 @@
-"""Does one method differ from another? Tests of two methods with one score per dataset, or per fold.
+"""Test whether two methods differ, with one score per dataset or per fold.
 
 Datasets are independent, and `wilcoxon_test` compares two methods over them. The folds of one dataset are not: they
-share training samples, so a test that takes them as independent finds differences where there are none.
-`resampled_t_test` allows for that.
+share training samples, so a test that assumes independence finds differences where there are none.
+`resampled_t_test` corrects for that.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["ResampledTTest", "WilcoxonTest", "resampled_t_test", "wilcoxon_test"
 class WilcoxonTest:
     """Whether one method's scores differ from another's.
 
-    `mean_difference` is positive where the first method is better; `n_used` counts the scores that differ; `exact` says
+    `mean_difference` is positive if the first method is better; `n_used` counts the scores that differ; `exact` is
     whether the p-value is exact or a normal approximation.
     """
 
@@ -61,7 +61,7 @@ def wilcoxon_test(scores: npt.ArrayLike, versus: npt.ArrayLike, *, higher_is_bet
     Returns
     -------
     test : WilcoxonTest
-        With a p-value of 1 where all scores are equal.
+        The p-value is 1 if all scores are equal.
 
     References
     ----------
@@ -77,7 +77,7 @@ def wilcoxon_test(scores: npt.ArrayLike, versus: npt.ArrayLike, *, higher_is_bet
     """
     first, second = _check_pair(scores, versus)
     tolerance = 1e-13 * float(max(np.abs(first).max(), np.abs(second).max()))
-    # The zero in front lets a difference that is only rounding error become a zero.
+    # The leading zero turns a difference that is only rounding error into a zero.
     sizes = merge_rounding_errors(np.abs(np.append(0.0, first - second)), tolerance)[1:]
     differences = np.sign(first - second) * sizes
     used = differences[sizes > 0]
@@ -96,8 +96,8 @@ def resampled_t_test(scores: npt.ArrayLike, versus: npt.ArrayLike, *, n_splits: 
 
         t = m / sqrt((1 / n + 1 / (n_splits - 1)) s ** 2),    n - 1 degrees of freedom
 
-    The second summand, the samples of a test fold per training sample, is the correction: without it, t would grow
-    with the number of repeats although no new data come in.
+    The second term, the ratio of test to training samples, is the correction: without it, t would grow with the
+    number of repeats although there are no new data.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def resampled_t_test(scores: npt.ArrayLike, versus: npt.ArrayLike, *, n_splits: 
     Returns
     -------
     test : ResampledTTest
-        With a p-value of 1 where all folds are equal. If all differences are the same and not zero, t is infinite, and
+        The p-value is 1 if all folds are equal. If all differences are the same and not zero, t is infinite, and
         the p-value is that of the sign test, 2 ** (1 - n).
 
     References

@@ -1,10 +1,10 @@
-"""Is the difference real? Non-parametric tests over a table of scores.
+"""Non-parametric tests on a table of scores.
 
-Two families ask the question over datasets. The *plain* Friedman test ranks the methods within
+There are two families of tests over datasets. The *plain* Friedman test ranks the methods within
 each dataset. The *aligned* one subtracts each dataset's mean score and ranks all differences
 together, so that a large difference counts for more than a small one. Each has an omnibus test
 (do the methods differ at all?) and a post-hoc test (which ones do?), and `finner` corrects the
-p-values of the latter for their number.
+p-values of the latter for multiple comparisons.
 
 `fuselearn.lab.statistics.paired_tests` compares two methods, over datasets or over the folds of one.
 
@@ -55,8 +55,8 @@ class PostHoc:
     """Which methods differ.
 
     `pairs` has one row per comparison, in the order of the score table's columns: method,
-    versus, z, p_value (two-sided, raw) and p_corrected, which equals p_value where no correction
-    was asked for. `mean_ranks` is indexed by method.
+    versus, z, p_value (two-sided, raw) and p_corrected, which equals p_value without a
+    correction. `mean_ranks` is indexed by method.
     """
 
     name: str
@@ -65,7 +65,7 @@ class PostHoc:
     pairs: pd.DataFrame
 
     def p_corrected(self, method: Any, versus: Any) -> float:
-        """Look up the corrected p-value of two methods, in either order."""
+        """Return the corrected p-value of two methods, in either order."""
         pairs = self.pairs
         found = ((pairs["method"] == method) & (pairs["versus"] == versus)) | (
             (pairs["method"] == versus) & (pairs["versus"] == method)
@@ -76,7 +76,7 @@ class PostHoc:
 
 
 def finner(p_values: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """Correct p-values for their number with Finner's step-down procedure.
+    """Correct p-values for multiple comparisons with Finner's step-down procedure.
 
     With m p-values sorted so that p_(1) <= ... <= p_(m)::
 
@@ -90,7 +90,7 @@ def finner(p_values: npt.ArrayLike) -> npt.NDArray[np.float64]:
     Returns
     -------
     corrected : ndarray of shape (n_tests,)
-        In the order given.
+        Corrected p-values in the order given.
 
     References
     ----------
@@ -108,7 +108,7 @@ def finner(p_values: npt.ArrayLike) -> npt.NDArray[np.float64]:
         raise ValueError(f"p_values must have one dimension; got an array of shape {p.shape}.")
     if not ((p >= 0) & (p <= 1)).all():
         wrong = int(np.flatnonzero(~((p >= 0) & (p <= 1)))[0])
-        raise ValueError(f"p_values must lie between 0 and 1; number {wrong} is {p[wrong]}.")
+        raise ValueError(f"p_values must be between 0 and 1; number {wrong} is {p[wrong]}.")
     order = np.argsort(p, kind="stable")
     exponent = len(p) / np.arange(1, len(p) + 1)
     with np.errstate(divide="ignore"):
@@ -156,7 +156,7 @@ def friedman_test(scores: Any, *, higher_is_better: bool = True, digits: int | N
     table = check_scores(scores, higher_is_better=higher_is_better, digits=digits, min_datasets=2, min_methods=3)
     ranks = mid_ranks(table)
     statistic, p_value = 0.0, 1.0
-    # SciPy divides nought by nought where the methods tie on every dataset.
+    # SciPy divides zero by zero if the methods tie on every dataset.
     if np.ptp(ranks.to_numpy(), axis=1).any():
         found = stats.friedmanchisquare(*ranks.to_numpy().T)
         statistic, p_value = float(found.statistic), float(found.pvalue)
@@ -186,7 +186,7 @@ def friedman_posthoc(
         Compare each method with this one only. None compares all pairs.
 
     correction : {"finner", None}, default="finner"
-        How the p-values are corrected for the number of comparisons made.
+        How the p-values are corrected for multiple comparisons.
 
     higher_is_better, digits
         As for `friedman_test`.
@@ -203,7 +203,7 @@ def friedman_posthoc(
 
     Examples
     --------
-    The KFHE-HOMER paper calls the test of its Table 4 aligned; the numbers are this test's.
+    The KFHE-HOMER paper calls the test of its Table 4 aligned; the numbers are those of this test.
 
     >>> from fuselearn.lab.published import load_published
     >>> from fuselearn.lab.statistics.ranks import score_table
@@ -304,12 +304,12 @@ def aligned_posthoc(
     Notes
     -----
     The standard error neglects that ranks aligned within a dataset depend on each other. With few methods
-    the test therefore finds differences too often: of two methods that do not differ, in about every
-    seventh table at the level of 0.05. `friedman_posthoc` keeps the level.
+    the test therefore finds differences too often: for two methods that do not differ, in about one of
+    seven tables at the level of 0.05. `friedman_posthoc` keeps the level.
 
     The KFHE paper's Table 7 has 0.65, 0.31 and 0.40 where its printed means give 0.658, 0.316
     and 0.393 here: rounding to four digits made ties that the authors' means did not have. Each
-    of the printed numbers comes out if those ties are broken one way or the other.
+    of the printed numbers is reproduced if those ties are broken one way or the other.
 
     Examples
     --------
@@ -329,15 +329,15 @@ def aligned_posthoc(
 
 
 def indistinct_groups(result: PostHoc, *, alpha: float = 0.05) -> list[tuple[Any, Any]]:
-    """Find the groups of methods that a rank diagram joins with bars.
+    """Return the groups of methods that a rank diagram joins with bars.
 
     From each method, the best first, a group reaches to the farthest worse-ranked method whose
-    corrected p-value exceeds `alpha`; a group within an earlier one is left out.
+    corrected p-value exceeds `alpha`; a group within an earlier one is omitted.
 
     Parameters
     ----------
     result : PostHoc
-        Of all pairs of methods.
+        Comparison of all pairs of methods.
 
     alpha : float, default=0.05
         The level of significance.
@@ -369,7 +369,7 @@ def indistinct_groups(result: PostHoc, *, alpha: float = 0.05) -> list[tuple[Any
 
 
 def _compare(name: str, mean_ranks: pd.Series, error: float, control: Any, correction: str | None) -> PostHoc:
-    """Compare mean ranks, whose differences have the standard error `error`."""
+    """Compare mean ranks whose differences have the standard error `error`."""
     methods = list(mean_ranks.index)
     if correction not in ("finner", None):
         raise ValueError(f"correction must be 'finner' or None; got {show(correction)}.")

@@ -1,10 +1,10 @@
-"""Ranks of methods over datasets: the table that every comparison starts from.
+"""Ranks of methods over datasets.
 
 A *score table* has one row per dataset and one column per method: a DataFrame, whose index and
 columns name them, or any two-dimensional array, whose datasets and methods are then named 0, 1,
-2, ... Higher scores are better unless ``higher_is_better=False`` says otherwise.
+2, ... Higher scores are better unless ``higher_is_better=False``.
 
-`check_scores` refuses what cannot be ranked; `mid_ranks` ranks the methods within each dataset,
+`check_scores` validates it; `mid_ranks` ranks the methods within each dataset,
 `aligned_ranks` over all of them; `average_ranks`, `bootstrap_ranks` and `win_tie_loss` summarise.
 """
 
@@ -50,18 +50,18 @@ class RankIntervals:
 
 @dataclass(frozen=True, eq=False)
 class WinTieLoss:
-    """On how many datasets the row's method beats, equals or loses to the column's method."""
+    """Number of datasets on which the row's method wins against, ties with or loses to the column's method."""
 
     wins: pd.DataFrame
     ties: pd.DataFrame
 
     @property
     def losses(self) -> pd.DataFrame:
-        """Where one method loses, the other wins."""
+        """The losses of each method, which are the wins of the other."""
         return self.wins.T
 
     def between(self, method: Any, versus: Any) -> tuple[int, int, int]:
-        """Wins, ties and losses of one method against another."""
+        """Return the wins, ties and losses of one method against another."""
         return (
             int(self.wins.loc[method, versus]),
             int(self.ties.loc[method, versus]),
@@ -79,7 +79,7 @@ def score_table(results: pd.DataFrame, *, noise: float | None = None, value: str
         column noise if `noise` is given.
 
     noise : float, default=None
-        Keep the rows with this noise only. Needed where `results` holds more than one level.
+        Keep the rows with this noise only. Needed if `results` holds more than one level.
 
     value : str, default="score"
         The column that fills the table.
@@ -112,7 +112,7 @@ def score_table(results: pd.DataFrame, *, noise: float | None = None, value: str
 
 
 def check_results(results: pd.DataFrame, keys: Sequence[str], values: Sequence[str]) -> None:
-    """Refuse tidy results that lack a column, have no row, or repeat a row.
+    """Refuse tidy results that lack a column, have no rows, or repeat a row.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def check_results(results: pd.DataFrame, keys: Sequence[str], values: Sequence[s
     Raises
     ------
     ValueError
-        With a sentence that names the column or the row.
+        The message names the column or the row.
     """
     needed = [*keys, *values]
     missing = [column for column in needed if column not in results.columns]
@@ -142,7 +142,7 @@ def check_results(results: pd.DataFrame, keys: Sequence[str], values: Sequence[s
         where = ", ".join(f"{key} {show(row[key])}" for key in keys)
         raise ValueError(
             f"results must have one row per {', '.join(keys)}; there are several for {where}. "
-            "Average them, or choose some, first."
+            "Average or filter them first."
         )
 
 
@@ -162,13 +162,13 @@ def check_scores(
         The score table.
 
     higher_is_better : bool, default=True
-        If False, as for errors and losses, the signs are turned.
+        If False, as for errors and losses, the signs are flipped.
 
     digits : int, default=None
-        Round the scores to this many decimals. The papers rank means as printed, with four.
+        Round the scores to this many decimals. The papers rank means as printed, with four decimals.
 
     min_datasets, min_methods : int, default=1
-        Fewer are refused.
+        Smallest number of datasets and methods.
 
     Returns
     -------
@@ -235,8 +235,8 @@ def mid_ranks(scores: Any, *, higher_is_better: bool = True, digits: int | None 
         Whether the highest score gets rank 1.
 
     digits : int, default=None
-        Round the scores to this many decimals first, so that what prints alike ties. Without it
-        only equal floating point numbers tie.
+        Round the scores to this many decimals first, so that scores that are equal when printed tie.
+        Without it, only equal floating-point numbers tie.
 
     Returns
     -------
@@ -275,9 +275,9 @@ def aligned_ranks(
         As for `mid_ranks`.
 
     tie_tolerance : float, default=1e-13
-        Aligned scores tie if they are no farther apart than this, relative to the largest score,
-        because a subtraction rounds: 0.9 - 0.8 and 0.8 - 0.7 are different floating point
-        numbers. With 0 such ties are broken by chance, and the order of the columns decides.
+        Aligned scores tie if they differ by no more than this, relative to the largest score,
+        because subtraction rounds: 0.9 - 0.8 and 0.8 - 0.7 are different floating-point
+        numbers. With 0, rounding errors break such ties.
 
     Returns
     -------
@@ -340,10 +340,10 @@ def bootstrap_ranks(
     higher_is_better: bool = True,
     digits: int | None = None,
 ) -> RankIntervals:
-    """Compute bootstrap intervals of the mean ranks, had other datasets been chosen.
+    """Compute bootstrap intervals of the mean ranks over datasets.
 
     Datasets are drawn with replacement, as many as there are, `n_resamples` times; the interval
-    of a method lies between the quantiles (1 - confidence) / 2 and (1 + confidence) / 2 of its
+    of a method is between the quantiles (1 - confidence) / 2 and (1 + confidence) / 2 of its
     mean ranks (the percentile bootstrap).
 
     Parameters
@@ -352,10 +352,10 @@ def bootstrap_ranks(
         The score table.
 
     confidence : float, default=0.95
-        The coverage aimed at, between 0 and 1.
+        The nominal coverage, between 0 and 1.
 
     n_resamples : int, default=10_000
-        How often the datasets are drawn.
+        Number of resamples.
 
     random_state : int, Generator or None, default=0
         The seed; None draws differently each time.
@@ -379,7 +379,7 @@ def bootstrap_ranks(
     1.25, between 1.0 and 1.75
     """
     if not 0 < confidence < 1:
-        raise ValueError(f"confidence must lie between 0 and 1, both excluded; got {confidence}.")
+        raise ValueError(f"confidence must be between 0 and 1, both excluded; got {confidence}.")
     if n_resamples < 1:
         raise ValueError(f"n_resamples must be at least 1; got {n_resamples}.")
     ranks = mid_ranks(scores, higher_is_better=higher_is_better, digits=digits)
@@ -395,7 +395,7 @@ def bootstrap_means(
 ) -> RankIntervals:
     """Compute the intervals of `bootstrap_ranks` from ranks of shape (n_datasets, n_methods)."""
     mean = low = high = ranks.mean()
-    if len(ranks) > 1:  # of a single dataset, every resample is the same
+    if len(ranks) > 1:  # all resamples of a single dataset are equal
         found = stats.bootstrap(
             (ranks.to_numpy(),), np.mean, axis=0, n_resamples=n_resamples, batch=BATCH, confidence_level=confidence,
             method="percentile", rng=np.random.default_rng(random_state),
@@ -405,7 +405,7 @@ def bootstrap_means(
 
 
 def win_tie_loss(scores: Any, *, higher_is_better: bool = True, digits: int | None = None) -> WinTieLoss:
-    """Count on how many datasets each method beats, equals and loses to each other method.
+    """Count the datasets on which each method wins against, ties with and loses to each other method.
 
     Parameters
     ----------
@@ -415,7 +415,7 @@ def win_tie_loss(scores: Any, *, higher_is_better: bool = True, digits: int | No
     Returns
     -------
     counts : WinTieLoss
-        A method neither beats itself nor ties with itself: the diagonals are 0.
+        The diagonals are 0.
 
     Examples
     --------
@@ -436,7 +436,7 @@ def win_tie_loss(scores: Any, *, higher_is_better: bool = True, digits: int | No
 
 
 def merge_rounding_errors(values: npt.NDArray[np.float64], tolerance: float) -> npt.NDArray[np.float64]:
-    """Make values equal that are neighbours in size and no farther apart than `tolerance`.
+    """Merge neighbouring values that differ by no more than `tolerance`.
 
     Each becomes the smallest of its group.
     """

@@ -1,4 +1,4 @@
-"""From results to tables: means over the folds, in the form that statistics and figures take.
+"""Summarise results: means over the folds, in the form used by statistics and figures.
 
 `fuselearn.lab.statistics.ranks.score_table` turns a summary into a table of datasets by methods.
 """
@@ -32,24 +32,24 @@ DECIMALS = {"score": 6, "sd": 6, **dict.fromkeys(SCORES, 6), "fit_seconds": 6, "
 
 @dataclass(frozen=True)
 class Totals:
-    """What a suite has cost so far.
+    """The cost of a suite so far.
 
     Parameters
     ----------
     results, failures : int
-        Finished fits, and how many of them are errors.
+        Number of finished fits, and of failures among them.
     expected : int
-        Results of the whole suite, of methods that are not installed too.
+        Number of results of the whole suite, including methods that are not installed.
     fits : int
-        Trainings; methods that differ only in what is done with the fitted model share one.
+        Number of trained models; methods that differ only in how the fitted model is used share one.
     components : int
-        Trees, or models of another kind, that the trained ensembles consist of.
+        Number of trees, or other models, in the trained ensembles.
     components_by_method : dict of int
-        The same for each method that was trained.
+        The same for each trained method.
     fit_seconds, predict_seconds : float
-        Summed over all processes.
+        Total over all processes.
     elapsed_seconds : float
-        From start to last result, summed over the runs.
+        Time from start to last result, summed over the runs.
     """
 
     results: int
@@ -71,9 +71,9 @@ def summarise(store: ResultStore, suite: str | None = None, *, score: str = "mac
     store : ResultStore
         The results.
     suite : str, optional
-        Not needed if the store holds one only.
+        Needed only if the store holds several suites.
     score : {"macro_f1", "accuracy", "balanced_accuracy", "log_loss"}, default="macro_f1"
-        Which of the scores `score` and `sd` are about.
+        The score to average in `score` and `sd`.
 
     Returns
     -------
@@ -117,8 +117,7 @@ def summarise_results(results: pd.DataFrame, suite: Suite, *, score: str = "macr
         One row per dataset, noise and method with the columns score (the mean), sd (the standard
         deviation over the folds, divisor n - 1), n (folds that were scored), failed (folds where
         the method raised an error), the means of all scores, and the medians of fit_seconds and
-        predict_seconds, which the first fit of a process, slowed down by compilation, does not
-        move. Where every fold failed, they are NaN.
+        predict_seconds, which are robust to slow first fits. They are NaN if every fold failed.
     """
     if score not in SCORES:
         raise ValueError(f"score must be one of {', '.join(SCORES)}; got {show(score)}.")
@@ -146,7 +145,7 @@ def fold_scores(
     *,
     score: str = "macro_f1",
 ) -> pd.DataFrame:
-    """Return the score of every fold, for tests that pair the methods fold by fold.
+    """Return the score of every fold, for paired tests.
 
     Parameters
     ----------
@@ -161,7 +160,7 @@ def fold_scores(
     -------
     scores : DataFrame
         One row per (repeat, fold) that every method finished, one column per method; a method
-        that failed on all of them is left out.
+        that failed on all of them is omitted.
     """
     if score not in SCORES:
         raise ValueError(f"score must be one of {', '.join(SCORES)}; got {show(score)}.")
@@ -180,7 +179,7 @@ def fold_scores(
 
 
 def totals(store: ResultStore, suite: str | None = None) -> Totals:
-    """Add up what a suite has cost so far.
+    """Compute the cost of a suite so far.
 
     Parameters
     ----------
@@ -205,9 +204,9 @@ def totals(store: ResultStore, suite: str | None = None) -> Totals:
 
 
 def _one_per_fit(results: pd.DataFrame) -> pd.DataFrame:
-    """Keep one row of those that share a fit: of the method that leads, where it took part.
+    """Keep one row per shared fit, preferably that of the method that was fitted.
 
-    Methods share a fit if one is made from the other and both have the seed of the fit; an estimator of the user's
+    Methods share a fit if one is derived from the other and both have the seed of the fit; a user-defined estimator
     with the name of such a method has another seed.
     """
     lead = results["method"].map(lambda name: METHODS[name].fits_like or name if name in METHODS else name)
@@ -216,10 +215,10 @@ def _one_per_fit(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def write_summary(summary: pd.DataFrame, path: str | os.PathLike[str]) -> None:
-    """Write a summary as CSV, rounded, the same bytes on every system."""
+    """Write a summary as rounded CSV, byte for byte the same on every system."""
     summary.round(DECIMALS).to_csv(path, index=False, lineterminator="\n")
 
 
 def read_summary(path: str | os.PathLike[str]) -> pd.DataFrame:
-    """Read what `write_summary` wrote."""
+    """Read a summary written by `write_summary`."""
     return pd.read_csv(path, dtype={"dataset": str, "method": str, "noise": float})

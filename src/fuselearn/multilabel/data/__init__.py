@@ -1,1 +1,1 @@
-"""Tables of labels: reading them in any form, and dividing them into folds."""
+"""Multi-label data: validation of labels, and stratified folds."""

@@ -1,4 +1,4 @@
-"""Reading label tables and label probabilities of any form: arrays, sparse matrices, frames, scikit-learn's lists."""
+"""Validate labels and label probabilities: arrays, sparse matrices, DataFrames, scikit-learn's lists."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ BINARIZER = "sklearn.preprocessing.MultiLabelBinarizer makes such a table from s
 
 
 def read_labels(Y: Any, name: str = "y") -> LabelTable:
-    """Check a table of labels and give it as an array of 0 and 1.
+    """Validate labels and return them as an array of 0 and 1.
 
     Parameters
     ----------
-    Y : array, sparse matrix or frame of shape (n_rows, n_labels)
+    Y : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_labels)
         Zeros and ones, or Booleans.
     name : str, default="y"
-        What sentences call the table.
+        Name of the parameter in error messages.
 
     Returns
     -------
-    uint8 array of shape (n_rows, n_labels)
+    uint8 array of shape (n_samples, n_labels)
         Always a new array.
 
     Examples
@@ -51,17 +51,17 @@ def read_labels(Y: Any, name: str = "y") -> LabelTable:
 
 
 def read_sparse_labels(Y: Any, name: str = "y") -> sparse.csr_array:
-    """Check a table of labels and give it as sparse rows, with sorted columns and without stored zeros.
+    """Validate labels and return them as a CSR array with sorted indices and without explicit zeros.
 
     Parameters
     ----------
-    Y : array, sparse matrix or frame of shape (n_rows, n_labels)
+    Y : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_labels)
     name : str, default="y"
-        What sentences call the table.
+        Name of the parameter in error messages.
 
     Returns
     -------
-    sparse uint8 array of shape (n_rows, n_labels)
+    sparse uint8 array of shape (n_samples, n_labels)
     """
     if not sparse.issparse(Y):
         return sparse.csr_array(read_labels(Y, name))
@@ -74,16 +74,16 @@ def read_sparse_labels(Y: Any, name: str = "y") -> sparse.csr_array:
 
 
 def label_names(Y: Any) -> npt.NDArray[np.object_] | None:
-    """Return the names of the labels if the table is a frame."""
+    """Return the names of the labels of a DataFrame, or None."""
     frame = as_frame(Y)
     if frame is None:
         return None
-    native = frame.to_native()  # its columns may have names other than text
+    native = frame.to_native()  # column names may be other than text
     return np.array(list(getattr(native, "columns", frame.columns)), dtype=object)
 
 
 def check_same_labels(names: npt.NDArray[Any] | None, others: npt.NDArray[Any] | None, message: str) -> None:
-    """Refuse tables whose labels have other names or another order, if both have names that are text.
+    """Refuse labels with other names or in another order, if both have text names.
 
     Examples
     --------
@@ -98,20 +98,20 @@ def check_same_labels(names: npt.NDArray[Any] | None, others: npt.NDArray[Any] |
 
 
 def read_probabilities(output: Any, n_labels: int) -> npt.NDArray[np.float64]:
-    """Return the probabilities of the labels as one table, whatever form an estimator chose for them.
+    """Return the probabilities of the labels as one array, whatever their form.
 
     Parameters
     ----------
     output : array or list of arrays
-        What ``predict_proba`` gave: an (n_rows, n_labels) array, or scikit-learn's list with an (n_rows, 2) array per
-        label; or an ``oob_decision_function_`` of shape (n_rows, 2, n_labels). Every label has had both values in
-        training.
+        The output of ``predict_proba``: an (n_samples, n_labels) array, or scikit-learn's list with an (n_samples, 2)
+        array per label; or an ``oob_decision_function_`` of shape (n_samples, 2, n_labels). Every label has had both
+        values in training.
     n_labels : int
 
     Returns
     -------
-    array of shape (n_rows, n_labels)
-        NaN where an out-of-bag table has no votes.
+    array of shape (n_samples, n_labels)
+        NaN for samples without out-of-bag votes.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def read_probabilities(output: Any, n_labels: int) -> npt.NDArray[np.float64]:
     if table.ndim == 2 and n_labels == 1 and table.shape[1] == 2:
         table = table[:, :, None]
     if table.ndim == 3 and table.shape[1:] == (2, n_labels):
-        # A random forest gives rows that every tree has seen no votes, which must not read as probabilities of 0.
+        # Samples that every tree has seen have no votes, which must not be read as probabilities of 0.
         return np.where(table.any(axis=1), table[:, 1, :], np.nan)
     if table.ndim == 2 and table.shape[1] == n_labels:
         return table
@@ -152,17 +152,17 @@ def _is_collection(value: Any) -> bool:
 def _check_shape(shape: tuple[int, ...], name: str) -> None:
     if len(shape) != 2:
         raise ValueError(
-            f"{name} has {len(shape)} dimension(s); expected two, a table with one column per label. "
+            f"{name} has {len(shape)} dimension(s); expected two, with one column per label. "
             "A single label is a table with one column, such as y.reshape(-1, 1) or frame[['label']]. A column of "
             "classes or of a continuous target is for ordinary classifiers and regressors, and for scikit-learn's "
             "StratifiedKFold."
         )
     if 0 in shape:
-        raise ValueError(f"{name} has {shape[0]} row(s) and {shape[1]} label(s); at least one of each is needed.")
+        raise ValueError(f"{name} has {shape[0]} sample(s) and {shape[1]} label(s); at least one of each is needed.")
 
 
 def _binary(values: npt.NDArray[Any], name: str) -> LabelTable:
-    """Turn numbers into 0 and 1, and refuse all others."""
+    """Convert values to 0 and 1, and refuse all others."""
     if values.dtype.kind not in "biuf":
         try:
             values = values.astype(np.float64)
@@ -174,6 +174,6 @@ def _binary(values: npt.NDArray[Any], name: str) -> LabelTable:
         value = values[first].item()
         found = "NaN" if value != value else repr(value)
         where = f" in row {first[0]}, column {first[1]}" if values.ndim == 2 else ""
-        hint = " A continuous target is one for regression." if value % 1 > 0 else ""
+        hint = " A continuous target needs a regressor." if value % 1 > 0 else ""
         raise ValueError(f"{name} must hold 0 and 1 only, but it has {found}{where}.{hint}")
     return values.astype(np.uint8)

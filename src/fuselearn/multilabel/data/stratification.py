@@ -1,4 +1,4 @@
-"""Iterative stratification: folds that share out the rows of every label, also of rare ones.
+"""Iterative stratification: folds that preserve the frequency of every label, also of rare ones.
 
 `deal_rows` is the algorithm; the two splitters and `iterative_train_test_split` choose the sizes of the folds.
 """
@@ -27,35 +27,35 @@ Split = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
 
 
 class IterativeStratifiedKFold(BaseCrossValidator):
-    """K folds that hold the same number of rows and, as nearly as possible, of positive rows of every label.
+    """K-fold cross-validator with iteratively stratified folds for multi-label data.
 
-    Each fold starts with a wish for rows and, per label, for a share of its positive rows::
+    Folds have the same number of samples and, as nearly as possible, of positive samples of every label. Each fold
+    starts with a demand for samples and, per label, for a share of its positive samples::
 
-        wish(fold, label) = positives(label) · size(fold) / n_rows
+        demand(fold, label) = positives(label) · size(fold) / n_samples
 
-    The label with the fewest rows left is dealt first, while there is still a choice: each of its rows goes to the fold
-    that wishes the label most, of equal ones to the fold with most room. All labels of the row lower their wishes by
-    one. Rows without labels fill up what room is left.
+    The label with the fewest samples left is assigned first, while there is still a choice: each of its samples goes to
+    the fold with the largest demand for the label; ties go to the fold with the most capacity left. The demands for all
+    labels of the sample decrease by one. Samples without labels fill the remaining capacity.
 
     Parameters
     ----------
     n_splits : int, default=5
         Number of folds, at least 2.
     shuffle : bool, default=True
-        Whether rows are visited in random order and ties are broken at random. Otherwise rows are visited as they come
-        and ties go to the first label and the first fold.
+        Whether samples are visited in random order and ties are broken at random. Otherwise samples are visited in
+        order and ties go to the first label and the first fold.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the order and of the ties; a number gives the same folds at every call of ``split``.
+        Controls the order and the ties. Pass an int for the same folds at every call of ``split``.
 
     Notes
     -----
-    Two choices differ from other programs. Wishes are fractions, as in the paper, kept as exact whole numbers times
-    1 / n_rows; utiml cuts them to whole rows, which changes nothing between folds of one size but would favour the
-    larger part of a train-test split. And a fold that is full takes no more rows, so that sizes differ by one row at
-    most; in the paper the number of rows only decides between equal wishes, and on small data folds differ by several
-    percent.
+    Two choices differ from other implementations. Demands are fractions, as in the paper, stored as exact multiples of
+    1 / n_samples; utiml truncates them to integers, which makes no difference for folds of one size but would favour
+    the larger part of a train-test split. And a full fold takes no more samples, so that sizes differ by one sample at
+    most; in the paper the number of samples only breaks ties, and on small data folds differ by several percent.
 
-    A label with fewer positive rows than there are folds is missing from some; no warning is given, as such labels are
+    A label with fewer positive samples than folds is missing from some folds; there is no warning, as such labels are
     common.
 
     References
@@ -87,21 +87,21 @@ class IterativeStratifiedKFold(BaseCrossValidator):
         self.random_state = random_state
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Split]:
-        """Yield the row numbers of training and test for each fold.
+        """Yield the indices of the training and test samples of each fold.
 
         Parameters
         ----------
-        X : array or frame with n_rows rows
-            Only its number of rows counts.
-        y : array, sparse matrix or frame of shape (n_rows, n_labels)
+        X : array-like of shape (n_samples, n_features)
+            Only its number of samples is used.
+        y : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_labels)
             Zeros and ones.
         groups : object
-            Ignored, with a warning, as scikit-learn's ``StratifiedKFold`` does: samples of one group may be in both
-            training and test.
+            Ignored, with a warning, as by scikit-learn's ``StratifiedKFold``: samples of one group may be in both the
+            training and the test set.
 
         Yields
         ------
-        train, test : arrays of int
+        train, test : ndarray of int
             In ascending order.
         """
         labels = _read(X, y, groups, self)
@@ -113,16 +113,16 @@ class IterativeStratifiedKFold(BaseCrossValidator):
 
 
 class RepeatedIterativeStratifiedKFold(BaseCrossValidator):
-    """`IterativeStratifiedKFold` several times, with other random choices each time.
+    """Repeated `IterativeStratifiedKFold` cross-validator, with a different randomisation in each repetition.
 
     Parameters
     ----------
     n_splits : int, default=5
         Number of folds, at least 2.
     n_repeats : int, default=10
-        How often the rows are dealt.
+        Number of repetitions.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of all repeats; a number gives the same folds at every call of ``split``.
+        Controls the randomisation of all repetitions. Pass an int for the same folds at every call of ``split``.
 
     Examples
     --------
@@ -143,28 +143,28 @@ class RepeatedIterativeStratifiedKFold(BaseCrossValidator):
         self.random_state = random_state
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Split]:
-        """Yield the row numbers of training and test for each fold of each repeat.
+        """Yield the indices of the training and test samples of each fold of each repetition.
 
         Parameters
         ----------
-        X : array or frame with n_rows rows
-            Only its number of rows counts.
-        y : array, sparse matrix or frame of shape (n_rows, n_labels)
+        X : array-like of shape (n_samples, n_features)
+            Only its number of samples is used.
+        y : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_labels)
             Zeros and ones.
         groups : object
-            Ignored, with a warning, as scikit-learn's ``StratifiedKFold`` does: samples of one group may be in both
-            training and test.
+            Ignored, with a warning, as by scikit-learn's ``StratifiedKFold``: samples of one group may be in both the
+            training and the test set.
 
         Yields
         ------
-        train, test : arrays of int
+        train, test : ndarray of int
             In ascending order.
         """
         labels = _read(X, y, groups, self)
         return _split(labels, self.n_splits, [make_generator(self.random_state)] * self.n_repeats)
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Return the number of folds in all repeats; the arguments are ignored."""
+        """Return the total number of folds; the arguments are ignored."""
         return self.n_splits * self.n_repeats
 
 
@@ -175,27 +175,27 @@ def iterative_train_test_split(
     train_size: float | int | None = None,
     random_state: Any = None,
 ) -> list[Any]:
-    """Split tables into training and test rows, with the share of every label kept in both.
+    """Split arrays into training and test sets that preserve the frequency of every label.
 
-    It is called as scikit-learn's ``train_test_split``; rows are dealt as in `IterativeStratifiedKFold`, to two folds
-    of unequal size.
+    It is called like scikit-learn's ``train_test_split``; samples are assigned as in `IterativeStratifiedKFold`, to two
+    folds of unequal size.
 
     Parameters
     ----------
-    *arrays : arrays, sparse matrices, frames or lists
-        Tables with the same number of rows.
-    stratify : array, sparse matrix or frame of shape (n_rows, n_labels), optional
-        The labels, zeros and ones. By default the last of ``arrays``.
+    *arrays : arrays, sparse matrices, DataFrames or lists
+        Inputs with the same number of samples.
+    stratify : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_labels), optional
+        The labels, zeros and ones. The last of ``arrays`` by default.
     test_size, train_size : float, int or None, default=None
-        Rows of each part, as a share or as a number. Without ``test_size`` it is what ``train_size`` leaves, and
-        without either a quarter. Parts that do not add up to all rows leave some out.
+        Size of each set, as a fraction or as a number of samples. By default, ``test_size`` is the complement of
+        ``train_size``, or 0.25. If the sizes do not add up to all samples, some are left out.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of all random choices.
+        Seed for all random choices.
 
     Returns
     -------
     list
-        Training and test part of each of ``arrays``, of its own type, with rows in their original order.
+        Training and test set of each of ``arrays``, of the same type, with samples in their original order.
 
     Examples
     --------
@@ -207,12 +207,12 @@ def iterative_train_test_split(
     (np.int64(29), np.int64(23), np.int64(6))
     """
     if not arrays:
-        raise ValueError("At least one table is needed, such as X and Y.")
+        raise ValueError("At least one array is required, such as X and Y.")
     tables = indexable(*arrays)
-    labels = read_sparse_labels(arrays[-1] if stratify is None else stratify, "the label table")
+    labels = read_sparse_labels(arrays[-1] if stratify is None else stratify, "the label array")
     check_consistent_length(tables[0], labels)
     n_rows = labels.shape[0]
-    # scikit-learn knows the rules for both sizes.
+    # scikit-learn validates both sizes.
     train, test = train_test_split(np.empty(n_rows), test_size=test_size, train_size=train_size)
     folds = deal_rows(labels, [len(train), len(test), n_rows - len(train) - len(test)], make_generator(random_state))
     parts = np.flatnonzero(folds == 0), np.flatnonzero(folds == 1)
@@ -225,25 +225,25 @@ def deal_rows(
     rng: np.random.Generator | None,
     shares: npt.ArrayLike | None = None,
 ) -> npt.NDArray[np.int32]:
-    """Deal rows into folds of given sizes so that each fold has its share of every label.
+    """Assign samples to folds of given sizes so that each fold has its share of every label.
 
-    The time is proportional to the stored labels, plus rows times folds, plus the square of the number of labels.
+    The time is proportional to the stored labels, plus samples times folds, plus the square of the number of labels.
 
     Parameters
     ----------
-    labels : sparse array of shape (n_rows, n_labels)
-        As `fuselearn.multilabel.data.labels.read_sparse_labels` gives it.
+    labels : sparse array of shape (n_samples, n_labels)
+        As returned by `fuselearn.multilabel.data.labels.read_sparse_labels`.
     sizes : array of shape (n_folds,)
-        Rows in each fold; their sum is the number of rows.
+        Number of samples in each fold; they sum to n_samples.
     rng : Generator or None
-        Decides the order of the rows and all ties; None keeps the order, and ties go to the first.
+        Decides the order of the samples and all ties; None keeps the order, and ties go to the first.
     shares : array of shape (n_folds,), optional
-        Shares of every label that the folds should get, as whole numbers of any sum; by default the sizes.
+        Shares of every label that the folds should get, as integers of any sum; the sizes by default.
 
     Returns
     -------
-    int32 array of shape (n_rows,)
-        The number of each row's fold.
+    int32 array of shape (n_samples,)
+        The fold of each sample.
 
     Examples
     --------
@@ -256,7 +256,7 @@ def deal_rows(
         row_order, label_order, draws = rng.permutation(n_rows), rng.permutation(n_labels), rng.random(n_rows)
         labels = labels[row_order]
     by_label = labels.tocsc()
-    # One type of index, or the kernel would be compiled for each that SciPy may choose.
+    # A single index type, or the kernel would be compiled for each that SciPy may choose.
     tables = [part.astype(np.int64) for part in (labels.indptr, labels.indices, by_label.indptr, by_label.indices)]
     folds = np.empty(n_rows, dtype=np.int32)
     folds[row_order] = deal_samples(
@@ -272,7 +272,7 @@ def deal_rows(
 def _read(X: Any, y: Any, groups: Any, splitter: Any) -> sparse.csr_array:
     if groups is not None:
         warnings.warn(
-            f"groups is ignored by {type(splitter).__name__}: samples of one group may be in both training and test. "
+            f"groups is ignored by {type(splitter).__name__}: a group may be in both the training and the test set. "
             "scikit-learn's GroupKFold keeps groups together.",
             UserWarning,
             stacklevel=3,
@@ -280,16 +280,16 @@ def _read(X: Any, y: Any, groups: Any, splitter: Any) -> sparse.csr_array:
     labels = read_sparse_labels(y)
     check_consistent_length(X, labels)
     if splitter.n_splits > labels.shape[0]:
-        raise ValueError(f"n_splits must be at most the number of rows, {labels.shape[0]}, not {splitter.n_splits}.")
+        raise ValueError(f"n_splits must be at most the number of samples, {labels.shape[0]}, not {splitter.n_splits}.")
     return labels
 
 
 def _split(labels: sparse.csr_array, n_splits: int, repeats: Sequence[np.random.Generator | None]) -> Iterator[Split]:
-    """Deal the rows once per repeat, and yield the folds of each."""
+    """Assign the samples once per repetition, and yield the folds of each."""
     sizes = np.full(n_splits, labels.shape[0] // n_splits)
     sizes[: labels.shape[0] % n_splits] += 1
     for rng in repeats:
-        # Folds that are larger by one row must not wish for more of each label: they would get all the rare ones.
+        # Folds that are larger by one sample must not demand more of each label: they would get all the rare ones.
         folds = deal_rows(labels, sizes, rng, shares=np.ones(n_splits))
         for fold in range(n_splits):
             yield np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)

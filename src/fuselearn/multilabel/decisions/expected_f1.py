@@ -1,4 +1,4 @@
-"""The set of labels whose F1 with the unknown true set is expected to be largest."""
+"""Find the set of labels with the largest expected F1."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["maximise_expected_f1"]
 
 
 def maximise_expected_f1(probabilities: npt.ArrayLike, empty: float = 1.0) -> npt.NDArray[np.int64]:
-    """Choose for each row the labels with the largest expected F1, if labels are independent given the row.
+    """Return for each sample the set of labels with the largest expected F1, assuming independent labels.
 
     With the labels in order of falling probability, the best set of k labels is the first k (Lewis 1995). With T_k
     true labels among those and S_k among the others::
@@ -23,21 +23,21 @@ def maximise_expected_f1(probabilities: npt.ArrayLike, empty: float = 1.0) -> np
         P(T_k = i) = p_k P(T_{k-1} = i - 1) + (1 - p_k) P(T_{k-1} = i)
         s_{k-1}(a) = p_k s_k(a + 1) + (1 - p_k) s_k(a),    s_L(a) = 1 / a
 
-    so a row takes time in proportion to the square of the number L of labels. With μ_k = p_1 + ... + p_k, Jensen's
-    inequality gives 2 μ_k / (k + 1 + μ_L) <= f(k) <= 2 μ_k / (k + μ_k), so sizes from which on the upper bound is below
-    the best lower bound are never looked at.
+    so the time for a sample is proportional to the square of the number L of labels. With μ_k = p_1 + ... + p_k,
+    Jensen's inequality gives 2 μ_k / (k + 1 + μ_L) <= f(k) <= 2 μ_k / (k + μ_k), so sizes whose upper bound is below
+    the best lower bound are skipped.
 
     Parameters
     ----------
-    probabilities : array of shape (n_rows, n_labels)
-        From 0 to 1.
+    probabilities : array of shape (n_samples, n_labels)
+        Values from 0 to 1.
     empty : float, default=1.0
         F1 of an empty set with an empty true set.
 
     Returns
     -------
-    int64 array of shape (n_rows, n_labels)
-        1 for the labels chosen; of several best sets the smallest.
+    int64 array of shape (n_samples, n_labels)
+        1 for the labels chosen; the smallest set in case of ties.
 
     References
     ----------
@@ -46,7 +46,7 @@ def maximise_expected_f1(probabilities: npt.ArrayLike, empty: float = 1.0) -> np
 
     Examples
     --------
-    Two labels of probability 0.4 are worth more than none: P(none) = 0.36, f(1) = 0.37, f(2) = 0.48.
+    Predicting two labels of probability 0.4 is better than predicting none: P(none) = 0.36, f(1) = 0.37, f(2) = 0.48.
 
     >>> maximise_expected_f1([[0.4, 0.4], [0.1, 0.2], [0.9, 0.1]])
     array([[1, 1],

@@ -1,19 +1,19 @@
 """Decision rules: from probabilities of labels to labels.
 
-Every multi-label estimator has one parameter for them, which `make_decision_rule` reads:
+They are passed to multi-label estimators as one parameter, which `make_decision_rule` reads:
 
 ==================  ======================================================================================
 ``"half"``          labels with a probability above 0.5
 a number            labels with a probability above it
-``"cardinality"``   one threshold for all labels, with which rows have as many labels as in training
-``"per_label"``     for each label the threshold with the best F1, drawn towards 0.5 if the label is rare
-``"at_least_one"``  as ``"half"``, and the most probable label of a row that would have none
-``"expected_f1"``   the set with the largest expected F1 of the row
+``"cardinality"``   one threshold for all labels, with which samples have as many labels as in training
+``"per_label"``     for each label the threshold with the best F1, shrunk towards 0.5 if the label is rare
+``"at_least_one"``  like ``"half"``, but at least the most probable label of each sample
+``"expected_f1"``   the set of labels with the largest expected F1
 ==================  ======================================================================================
 
-or an object, such as ``AtLeastOne("cardinality")``. Two of the rules learn their thresholds. They must do so from
-*honest* scores, those of models that have not seen the row: out-of-bag or out-of-fold. On scores of training rows a
-flexible model looks perfect at any threshold.
+or an object, such as ``AtLeastOne("cardinality")``. Two of the rules learn their thresholds. They need scores of models
+that have not seen the sample, out-of-bag or out-of-fold: on its training samples, a flexible model looks perfect at any
+threshold.
 """
 
 from __future__ import annotations
@@ -48,30 +48,30 @@ Decisions = npt.NDArray[np.int64]
 
 
 class DecisionRule(BaseEstimator):
-    """What all rules share: ``rule.fit(scores, Y)``, if ``rule.needs_scores``, and then ``rule(scores)``."""
+    """Base class of decision rules: ``rule.fit(scores, Y)``, if ``rule.needs_scores``, and then ``rule(scores)``."""
 
     @property
     def needs_scores(self) -> bool:
-        """Whether the rule must be fitted on honest scores before it can decide."""
+        """Whether the rule must be fitted on out-of-sample scores."""
         return False
 
     def fit(self, scores: Any, Y: Any, sample_weight: Any = None) -> Self:
-        """Learn what the rule needs; rules that need nothing stay as they are.
+        """Fit the rule; rules that learn nothing are unchanged.
 
         Parameters
         ----------
-        scores : array of shape (n_rows, n_labels)
-            Probabilities from models that have not seen the row. Rows with NaN, which no model has left out, do not
+        scores : array of shape (n_samples, n_labels)
+            Probabilities by models that have not seen the sample. Samples with NaN, which all models have seen, do not
             count.
-        Y : array, sparse matrix or frame of shape (n_rows, n_labels)
+        Y : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_labels)
             The true labels, zeros and ones.
-        sample_weight : array of shape (n_rows,), optional
-            Weights of the rows.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the samples.
 
         Returns
         -------
         DecisionRule
-            The rule itself.
+            Fitted rule.
         """
         if self.needs_scores:
             table, truth = _read_scores(scores), read_labels(Y, "Y")
@@ -82,49 +82,51 @@ class DecisionRule(BaseEstimator):
             if weights is not None:
                 known &= weights > 0
             if not known.any():
-                raise ValueError("scores has no row without NaN; honest scores are needed to learn thresholds from.")
+                raise ValueError(
+                    "scores has NaN for every sample; out-of-bag or out-of-fold scores are needed to learn thresholds."
+                )
             weights = np.ones(len(table)) if weights is None else weights
             self._learn(table[known], truth[known], weights[known] / weights[known].mean())
         return self
 
     def apply(self, scores: Any) -> Decisions:
-        """Decide which labels the rows have.
+        """Predict the labels of samples.
 
         Parameters
         ----------
-        scores : array of shape (n_rows, n_labels)
+        scores : array of shape (n_samples, n_labels)
             Probabilities.
 
         Returns
         -------
-        int64 array of shape (n_rows, n_labels)
+        int64 array of shape (n_samples, n_labels)
             Zeros and ones.
         """
         if self.needs_scores:
             check_is_fitted(self)
         table = _read_scores(scores)
         if np.isnan(table).any():
-            raise ValueError("scores has NaN; expected a probability for every label of every row.")
+            raise ValueError("scores has NaN; expected a probability for every label of every sample.")
         return self._decide(table).astype(np.int64, copy=False)
 
     def __call__(self, scores: Any) -> Decisions:
-        """Do what ``apply`` does."""
+        """Apply the rule."""
         return self.apply(scores)
 
     def _learn(self, scores: Scores, truth: LabelTable, weights: Scores) -> None:
-        """Learn from checked tables; the mean weight is 1."""
+        """Fit to validated arrays; the mean weight is 1."""
 
     def _decide(self, scores: Scores) -> npt.NDArray[Any]:
         raise TypeError("Rules define this.")
 
 
 class FixedThreshold(DecisionRule):
-    """Labels with a probability above a number.
+    """Predict the labels with a probability above a threshold.
 
     Parameters
     ----------
     threshold : float, default=0.5
-        From 0 to 1. A probability that equals it is not above it.
+        From 0 to 1. A probability equal to it is not above it.
 
     Examples
     --------
@@ -141,11 +143,11 @@ class FixedThreshold(DecisionRule):
 
 
 class OwnDecision(FixedThreshold):
-    """The labels that a model chooses by itself; applied to probabilities alone, those above 0.5."""
+    """Predict the labels that a model chooses by itself; applied to probabilities alone, those above 0.5."""
 
 
 class CardinalityThreshold(DecisionRule):
-    """One threshold for all labels, with which rows have on average as many labels as the training rows.
+    """Predict with one threshold for all labels, such that samples have on average as many labels as in training.
 
     Attributes
     ----------
@@ -154,7 +156,8 @@ class CardinalityThreshold(DecisionRule):
     References
     ----------
     Read, J., Pfahringer, B., Holmes, G., Frank, E. (2011). Classifier chains for multi-label classification. Machine
-    Learning 85(3), 333-359. There the threshold is chosen on the rows to predict, which `match_cardinality` can do.
+    Learning 85(3), 333-359. There the threshold is chosen on the samples to predict, which `match_cardinality`
+    supports.
 
     Examples
     --------
@@ -169,7 +172,7 @@ class CardinalityThreshold(DecisionRule):
 
     @property
     def needs_scores(self) -> bool:
-        """True: the threshold is learned."""
+        """True, since the threshold is learned."""
         return True
 
     def _learn(self, scores: Scores, truth: LabelTable, weights: Scores) -> None:
@@ -180,27 +183,27 @@ class CardinalityThreshold(DecisionRule):
 
 
 class PerLabelThresholds(DecisionRule):
-    """A threshold for each label: the one with the best F1, drawn towards a common one if the label is rare.
+    """Predict with one threshold per label: that with the best F1, shrunk towards a common one for rare labels.
 
-    With the threshold t* that has the best F1 on the honest scores, n⁺ positive rows, the shrinkage c and the common
-    threshold t₀::
+    With the threshold t* that has the best F1 on out-of-sample scores, n⁺ positive samples, the shrinkage c and the
+    common threshold t₀::
 
         t = t₀ + (t* - t₀) · n⁺ / (n⁺ + c)
 
-    since the best of many thresholds on a few positive rows is mostly luck.
+    since the best of many thresholds on a few positive samples is mostly chance.
 
     Parameters
     ----------
     shrinkage : float, default=10.0
-        The number of positive rows at which a threshold goes half of the way; 0 goes all of it.
+        Number of positive samples at which a threshold is halfway between t₀ and t*; 0 means no shrinkage.
     towards : float or "cardinality", default=0.5
-        The common threshold, or the one of `CardinalityThreshold`. The latter is the better choice for classifiers such
-        as forests, which hardly ever give a rare label a probability of 0.5.
+        The common threshold, or that of `CardinalityThreshold`. The latter is better for classifiers such as forests,
+        whose probabilities of rare labels hardly ever reach 0.5.
 
     Attributes
     ----------
     thresholds_ : array of shape (n_labels,)
-        A label without positive rows has the common one.
+        A label without positive samples has the common one.
 
     Examples
     --------
@@ -218,7 +221,7 @@ class PerLabelThresholds(DecisionRule):
 
     @property
     def needs_scores(self) -> bool:
-        """True: the thresholds are learned."""
+        """True, since the thresholds are learned."""
         return True
 
     def _learn(self, scores: Scores, truth: LabelTable, weights: Scores) -> None:
@@ -240,7 +243,7 @@ class PerLabelThresholds(DecisionRule):
 
 
 class AtLeastOne(DecisionRule):
-    """Another rule, and for a row that would have no label its most probable one.
+    """Apply another rule, but predict at least the most probable label of each sample.
 
     Parameters
     ----------
@@ -250,7 +253,7 @@ class AtLeastOne(DecisionRule):
     Attributes
     ----------
     rule_ : DecisionRule
-        The other rule, if it had to be fitted.
+        The fitted rule, if it had to be fitted.
 
     Examples
     --------
@@ -267,7 +270,7 @@ class AtLeastOne(DecisionRule):
 
     @property
     def needs_scores(self) -> bool:
-        """Whether the other rule does."""
+        """Whether the other rule needs scores."""
         return make_decision_rule(self.rule).needs_scores
 
     def _learn(self, scores: Scores, truth: LabelTable, weights: Scores) -> None:
@@ -282,15 +285,16 @@ class AtLeastOne(DecisionRule):
 
 
 class ExpectedF1(DecisionRule):
-    """The set of labels with the largest expected F1, if labels are independent given the row.
+    """Predict the set of labels with the largest expected F1, assuming independent labels.
 
-    It needs well-calibrated probabilities, and no threshold: in a row of unsure labels it chooses some with a
-    probability below 0.5. See `fuselearn.multilabel.decisions.expected_f1.maximise_expected_f1` for the algorithm.
+    It needs well-calibrated probabilities and no threshold: if all labels of a sample are uncertain, it chooses some
+    with a probability below 0.5. See `fuselearn.multilabel.decisions.expected_f1.maximise_expected_f1` for the
+    algorithm.
 
     Parameters
     ----------
     empty : float, default=1.0
-        F1 of an empty set if no label is true. With 0, every row gets a label.
+        F1 of an empty set if no label is true. With 0, every sample gets a label.
 
     Examples
     --------
@@ -307,7 +311,7 @@ class ExpectedF1(DecisionRule):
         empty = _check_share("empty", self.empty)
         if scores.size and not (scores.min() >= -1e-9 and scores.max() <= 1 + 1e-9):
             raise ValueError(
-                f"Expected F1 needs probabilities from 0 to 1, but scores go from {scores.min():g} to {scores.max():g}."
+                f"Expected F1 needs probabilities from 0 to 1, not scores from {scores.min():g} to {scores.max():g}."
             )
         return maximise_expected_f1(scores.clip(0, 1), empty)
 
@@ -322,7 +326,7 @@ RULES: dict[str, type[DecisionRule]] = {
 
 
 def make_decision_rule(rule: Any, name: str = "rule") -> DecisionRule:
-    """Make a rule, not yet fitted, from a parameter of an estimator.
+    """Return the unfitted rule for a parameter of an estimator.
 
     Parameters
     ----------
@@ -330,7 +334,7 @@ def make_decision_rule(rule: Any, name: str = "rule") -> DecisionRule:
         One of ``"half"``, ``"cardinality"``, ``"per_label"``, ``"at_least_one"`` and ``"expected_f1"``, a threshold, or
         a rule, which is copied.
     name : str, default="rule"
-        What sentences call the parameter.
+        Name of the parameter in error messages.
 
     Returns
     -------
@@ -354,20 +358,20 @@ def make_decision_rule(rule: Any, name: str = "rule") -> DecisionRule:
 
 
 def match_cardinality(scores: Scores, cardinality: float, weights: Scores | None = None) -> float:
-    """Find the threshold above which rows have on average a given number of labels, as nearly as possible.
+    """Return the threshold with which samples have, as nearly as possible, a given mean number of labels.
 
     Parameters
     ----------
-    scores : array of shape (n_rows, n_labels)
+    scores : array of shape (n_samples, n_labels)
     cardinality : float
-        Labels per row.
-    weights : array of shape (n_rows,), optional
-        Weights of the rows.
+        Mean number of labels per sample.
+    weights : array of shape (n_samples,), optional
+        Weights of the samples.
 
     Returns
     -------
     float
-        Halfway between two scores; of two equally near thresholds the higher one.
+        Halfway between two scores; of two equally good thresholds the higher one.
 
     Examples
     --------
@@ -382,19 +386,19 @@ def match_cardinality(scores: Scores, cardinality: float, weights: Scores | None
     below = np.append(ranked, 0.0)
     labels = np.concatenate([[0.0], np.cumsum(np.repeat(weights, n_labels)[order])])
     distance = np.abs(labels - cardinality * weights.sum())
-    distance[1:][above[1:] <= below[1:]] = np.inf  # no threshold parts equal scores, and none lies below 0
+    distance[1:][above[1:] <= below[1:]] = np.inf  # no threshold separates equal scores, and none is below 0
     best = distance.argmin()
     return float(_halfway(above[best], below[best]))
 
 
 def _best_f1_thresholds(scores: Scores, truth: LabelTable, weights: Scores) -> Scores:
-    """Find for each label the threshold with the best F1, of equal ones the highest; NaN if none finds a positive."""
+    """Return the threshold with the best F1 for each label, the highest in case of ties; NaN without positives."""
     order = np.argsort(-scores, axis=0, kind="stable")
     ranked = np.take_along_axis(scores, order, axis=0)
     below = np.vstack([ranked[1:], np.zeros(scores.shape[1])])
     hits = np.cumsum(np.take_along_axis(truth, order, axis=0) * weights[order], axis=0)
     f1 = 2 * hits / (np.cumsum(weights[order], axis=0) + hits[-1])
-    f1[ranked <= below] = 0.0  # no threshold parts equal scores, and none lies below 0
+    f1[ranked <= below] = 0.0  # no threshold separates equal scores, and none is below 0
     best = f1.argmax(axis=0)[None]
     thresholds = _halfway(np.take_along_axis(ranked, best, axis=0), np.take_along_axis(below, best, axis=0))[0]
     return np.where(f1.max(axis=0) > 0, thresholds, np.nan)
@@ -405,7 +409,7 @@ def _cardinality(truth: LabelTable, weights: Scores) -> float:
 
 
 def _halfway(above: Any, below: Any) -> Any:
-    """Return a number that ``above`` exceeds and ``below`` does not, even if no other lies between them."""
+    """Return a number that ``above`` exceeds and ``below`` does not, even if they are neighbouring floats."""
     middle = (above + below) / 2
     return np.where(middle < above, middle, below)
 
@@ -420,7 +424,7 @@ def _check_share(name: str, value: Any) -> float:
 def _read_scores(scores: Any) -> Scores:
     table = np.asarray(scores, dtype=np.float64)
     if table.ndim != 2:
-        raise ValueError(f"scores must have two dimensions, rows and labels, not {table.ndim}.")
+        raise ValueError(f"scores must have shape (n_samples, n_labels), not {table.ndim} dimension(s).")
     if np.isinf(table).any():
         raise ValueError("scores has infinite values; expected probabilities.")
     return table

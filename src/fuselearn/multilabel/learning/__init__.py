@@ -1,1 +1,1 @@
-"""What multi-label classifiers are made of: the base class, learners of labels, hierarchies, fusion and filtering."""
+"""Building blocks of multi-label classifiers: base class, label learners, hierarchies, fusion and filtering."""

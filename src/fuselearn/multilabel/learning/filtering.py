@@ -22,7 +22,7 @@ Labels = npt.NDArray[np.int8]
 Scores = npt.NDArray[np.float64]
 Weights = npt.NDArray[np.float64]
 
-# Hamming loss of a model that knows nothing.
+# Hamming loss of random guessing.
 GUESSING_LOSS = 0.5
 
 
@@ -40,12 +40,12 @@ class LabelTruth(Truth):
     labels: npt.NDArray[np.bool_]
 
     def losses(self, scores: Scores) -> Weights:
-        """Return for each sample the share of labels that are wrong."""
+        """Return the fraction of wrong labels of each sample."""
         return np.mean((scores > 0.5) != self.labels, axis=1)
 
 
 class LabelFilterTrace(FilterTrace):
-    """The fitted attributes of a multi-label ensemble that :func:`fit_filtered` has fitted, and what they tell."""
+    """Fitted attributes and staged predictions of a multi-label ensemble fitted by :func:`fit_filtered`."""
 
     coefficients_: npt.NDArray[np.float64]
     n_jobs: int | None
@@ -53,16 +53,16 @@ class LabelFilterTrace(FilterTrace):
     _bound_scores: Callable[[Scores], Scores]
 
     def staged_predict_proba(self, X: Any) -> Iterator[Scores]:
-        """Predict label scores after the first classifier and after each measurement.
+        """Yield label scores after the first classifier and after each measurement.
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (n_rows, n_columns)
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
 
         Yields
         ------
-        array of shape (n_rows, n_labels)
-            In all ``n_iter_ + 1`` of them; the last one is what ``predict_proba`` gives.
+        array of shape (n_samples, n_labels)
+            ``n_iter_ + 1`` arrays in total; the last one equals ``predict_proba``.
         """
         check_is_fitted(self)
         answers = self._fused_.answers(validate_rows(self, X, reset=False), self.n_jobs)
@@ -74,7 +74,7 @@ class LabelFilterTrace(FilterTrace):
 
 
 def check_filtering(estimator: Any) -> None:
-    """Refuse parameters with which the filters cannot run."""
+    """Validate the parameters of the filters."""
     check_whole_number("n_estimators", estimator.n_estimators, 1)
     count_draws(estimator.max_samples, 1)
     check_choice("weighting", estimator.weighting, ("exponential", "linear"))
@@ -96,15 +96,15 @@ def fit_filtered(
     Parameters
     ----------
     estimator : MultilabelClassifier
-        With the parameters that :func:`check_filtering` checks.
+        With the parameters validated by :func:`check_filtering`.
     learner : Learner
-        What trains the models.
+        The learner that trains the models.
     train_first : callable
         Trains the model of the first estimate from counts, weights and a seed.
     train_next : callable
         Trains a model from the counts of a sample and a seed.
     Y, weights, rng
-        As ``MultilabelClassifier._fit_labels`` gets them.
+        As for ``MultilabelClassifier._fit_labels``.
     """
     n_rows = len(Y)
     shares = np.full(n_rows, 1.0 / n_rows) if weights is None else weights / weights.sum()

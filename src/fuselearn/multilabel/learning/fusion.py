@@ -1,4 +1,4 @@
-"""The weighted sum of multi-label models: what every trained multi-label ensemble of this room comes down to."""
+"""The weighted sum of multi-label models, to which every trained multi-label ensemble reduces."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class LabelModel(Protocol):
         Parameters
         ----------
         rows : what ``Learner.prepare`` returned, optional
-            By default, the training samples.
+            The training samples by default.
         only : int array of shape (n_asked,), optional
-            Which of the samples to answer for; all by default.
+            Indices of the samples to predict; all by default.
 
         Returns
         -------
@@ -45,19 +45,19 @@ class LabelModel(Protocol):
 
 
 class LabelSum:
-    """Sum what multi-label models say, each times its coefficient.
+    """The weighted sum of the outputs of multi-label models.
 
     Parameters
     ----------
     members : sequence of LabelModel
     coefficients : array of shape (n_members,)
     learner : Learner
-        What prepares new samples.
+        The learner that prepares new samples.
     vote : {"probability", "score", "class"}
-        Whether a member counts with its probabilities, with its scores, or with 1 for each score above 0.5 and 0 for
+        Whether a member contributes its probabilities, its scores, or 1 for each score above 0.5 and 0 for
         others.
     divisor : float or array of shape (n_labels,)
-        By which the sum is divided: with coefficients of 1, the number of votes makes it a mean, whose ties are exact.
+        Divisor of the sum: with coefficients of 1, the number of votes makes it a mean with exact ties.
     """
 
     def __init__(
@@ -76,19 +76,19 @@ class LabelSum:
 
     @classmethod
     def of_one(cls, model: LabelModel, learner: Learner) -> LabelSum:
-        """Return the sum that is a single model."""
+        """Return the sum of a single model."""
         return cls([model], np.ones(1), learner)
 
     def voting(self, vote: str) -> LabelSum:
-        """Return the sum of the same members with another kind of vote."""
+        """Return the sum of the same members with another type of vote."""
         return LabelSum(self.members, self.coefficients, self.learner, vote, self.divisor)
 
     def deciding(self) -> LabelSum:
-        """Return the sum that says which labels the members choose by themselves."""
+        """Return the sum of the labels that the members choose by themselves."""
         return self.voting("score") if self.vote == "probability" else self
 
     def scores(self, X: Any, n_jobs: int | None = None) -> Scores:
-        """Return the sum for each sample of a checked table."""
+        """Return the sum for each sample of a validated X."""
         answers = self.answers(X, n_jobs)
         total = self.coefficients[0] * next(answers)
         for coefficient, scores in zip(self.coefficients[1:], answers, strict=True):
@@ -96,7 +96,7 @@ class LabelSum:
         return total / self.divisor
 
     def answers(self, X: Any, n_jobs: int | None = None) -> Iterator[Scores]:
-        """Return what one member after the other says about the samples of a checked table."""
+        """Yield the outputs of the members for the samples of a validated X."""
         rows = self.learner.prepare(X)
         if len(self.members) == 1:
             return iter([ask(self.members[0], self.vote, rows)])
@@ -106,16 +106,16 @@ class LabelSum:
         return answers
 
     def left_out_scores(self, shape: tuple[int, ...]) -> Scores:
-        """Sum up for each training sample what the members say that have not seen it; NaN if all have.
+        """Return the sum for each training sample over the members that have not seen it; NaN if all have.
 
-        The coefficients of the members that answer are brought to a sum of one.
+        The coefficients of these members are normalised to a sum of one.
         """
         total, weights = np.zeros(shape), np.zeros(shape[0])
         for member, coefficient in zip(self.members, self.coefficients, strict=True):
             rows = member.left_out
             total[rows] += coefficient * ask(member, self.vote, None, rows)
             weights[rows] += coefficient
-        # The quotient may leave the interval from 0 to 1 by a rounding error.
+        # The quotient may be outside of [0, 1] by a rounding error.
         return np.clip(total / np.where(weights > 0.0, weights, np.nan)[:, None], 0.0, 1.0)
 
     def unbind(self) -> None:
@@ -126,7 +126,7 @@ class LabelSum:
 
 
 def ask(model: LabelModel, vote: str, rows: Any = None, only: Indices | None = None) -> Scores:
-    """Return a model's probabilities, its scores, or its votes for the labels that it chooses."""
+    """Return a model's probabilities, its scores, or its votes."""
     if vote == "probability":
         return model.probabilities(rows, only)
     scores = model.scores(rows, only)
@@ -134,11 +134,11 @@ def ask(model: LabelModel, vote: str, rows: Any = None, only: Indices | None = N
 
 
 class OnSomeFeatures(NamedTuple):
-    """A model that sees some of the features."""
+    """A model of a subset of the features."""
 
     model: Any
     learner: Learner
-    """What chooses the features of prepared rows."""
+    """The selection of features from prepared samples."""
 
     def probabilities(self, rows: Any = None, only: Indices | None = None) -> Scores:
         """Return the probability of each label."""
@@ -154,7 +154,7 @@ class OnSomeFeatures(NamedTuple):
 
 
 class OfSomeLabels(NamedTuple):
-    """A model that knows some of the labels; for the others it says 0."""
+    """A model of a subset of the labels; the others are 0."""
 
     model: Any
     labels: Indices

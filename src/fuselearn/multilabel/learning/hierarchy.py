@@ -1,8 +1,8 @@
 """A tree of labels: at its root all of them, at its leaves one each.
 
-A node divides its labels into groups, the *meta-labels*. A row has a meta-label if it has any of the group's labels. A
-group of several labels is the label set of a child node; a group of one label is a leaf. Trees may be as deep as there
-are labels, so nothing here calls itself.
+A node divides its labels into groups, the *meta-labels*. A sample has a meta-label if it has any of the group's labels.
+A group of several labels is the label set of a child node; a group of one label is a leaf. Trees may be as deep as
+there are labels, so nothing here is recursive.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ def grow_hierarchy(
     n_clusters: int,
     rng: np.random.Generator,
 ) -> Hierarchy:
-    """Divide labels into at most ``n_clusters`` groups, and every group of several labels again.
+    """Grow a hierarchy: divide labels into at most ``n_clusters`` groups, and every group of several labels again.
 
-    A group that no row has is taken apart into single labels: there is nothing to learn about it. If a clustering
-    leaves all labels of a node together, they are dealt at random instead.
+    A group that no sample has is divided into single labels, since there is nothing to learn about it. If a clustering
+    leaves all labels of a node together, they are divided at random instead.
 
     Parameters
     ----------
     co_occurrences : array of shape (n_labels, n_labels)
-        From :func:`~fuselearn.multilabel.learning.label_clustering.count_co_occurrences`.
+        As returned by :func:`~fuselearn.multilabel.learning.label_clustering.count_co_occurrences`.
     labels : int array of shape (n_labels,)
         The labels in the order in which random choices are made among them.
     cluster : callable
@@ -104,13 +104,13 @@ def mark_meta_labels(hierarchy: Hierarchy, columns: npt.NDArray[np.int8]) -> lis
     Parameters
     ----------
     hierarchy : list of Node
-    columns : array of shape (n_labels, n_rows)
-        Zeros and ones, a label per line.
+    columns : array of shape (n_labels, n_samples)
+        Zeros and ones, one row per label.
 
     Returns
     -------
-    list of arrays of shape (n_groups, n_rows)
-        One for each node. A row that has none of its meta-labels is no training row of the node.
+    list of arrays of shape (n_groups, n_samples)
+        One for each node. A sample without any of its meta-labels is not a training sample of the node.
     """
     marked: list[npt.NDArray[np.int8]] = [columns] * len(hierarchy)
     for number in reversed(range(len(hierarchy))):
@@ -125,7 +125,7 @@ def mark_meta_labels(hierarchy: Hierarchy, columns: npt.NDArray[np.int8]) -> lis
 
 
 def describe_hierarchy(hierarchy: Hierarchy, names: Sequence[Any] | npt.NDArray[Any]) -> str:
-    """Write a hierarchy as text, a line per meta-label.
+    """Format a hierarchy as text, with one line per meta-label.
 
     Examples
     --------
@@ -148,9 +148,9 @@ def describe_hierarchy(hierarchy: Hierarchy, names: Sequence[Any] | npt.NDArray[
 
 
 def draw_hierarchy(hierarchy: Hierarchy, names: Sequence[Any] | npt.NDArray[Any]) -> Figure:
-    """Draw a hierarchy from its root on the left to the names of the labels on the right.
+    """Plot a hierarchy from its root on the left to the names of the labels on the right.
 
-    The figure belongs to no window, so it leaves pyplot alone.
+    The figure is created without pyplot.
     """
     require("A figure", "matplotlib")
     from matplotlib.figure import Figure
@@ -179,7 +179,7 @@ def draw_hierarchy(hierarchy: Hierarchy, names: Sequence[Any] | npt.NDArray[Any]
 
 
 def _walk(hierarchy: Hierarchy) -> Iterator[tuple[Indices, tuple[bool, ...]]]:
-    """Yield every meta-label in reading order, and for it and each one above it whether it is the last of its node."""
+    """Yield every meta-label in depth-first order, and for it and each of its ancestors whether it is a last child."""
     waiting = _meta_labels(hierarchy[0], ())
     while waiting:
         group, child, trail = waiting.pop()

@@ -24,12 +24,12 @@ Weights = npt.NDArray[np.float64]
 
 
 class HOMERSettings(NamedTuple):
-    """What can be chosen anew for every hierarchy."""
+    """The settings that may differ between hierarchies."""
 
     clustering: str
     n_clusters: int
     any_label: bool
-    """Whether a model tells samples that have any label from those without."""
+    """Whether a model distinguishes samples with any label from those without."""
     params: Mapping[str, Any]
     """Parameters of the base learner."""
 
@@ -46,14 +46,14 @@ def train_homer(
 ) -> HOMERModel:
     """Grow a hierarchy of labels on the samples drawn, and train a block of models at each of its nodes.
 
-    A node is trained on the samples that have at least one of its meta-labels. A model of its own tells those with any
-    label from those without, if such were drawn. Only if the others leave the root nothing to learn, as with a single
-    label, the root is trained on all of them instead.
+    A node is trained on the samples that have at least one of its meta-labels. A separate model distinguishes samples
+    with any label from those without, if there are any. Only if the root would have nothing to learn, as with a single
+    label, it is trained on all samples instead.
 
     Parameters
     ----------
     learner : Learner
-        It stays as it is.
+        It is not modified.
     Y : array of shape (n_samples, n_labels)
         Zeros and ones.
     counts, seed, weights
@@ -94,7 +94,7 @@ def train_homer(
 
 
 def order_by_content(columns: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
-    """Order labels by what they hold, so that choices among them depend neither on their places nor on copies of rows.
+    """Order labels by their values, so that random choices depend neither on their positions nor on repeated samples.
 
     Examples
     --------
@@ -105,23 +105,23 @@ def order_by_content(columns: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
 
 
 def are_constant(columns: npt.NDArray[np.int8]) -> bool:
-    """Return whether none of the columns has two values."""
+    """Return whether all columns are constant."""
     return columns.shape[1] == 0 or bool((columns == columns[:, :1]).all())
 
 
 class HOMERModel:
     """A hierarchy of labels with a block of models at each node.
 
-    A node gives every meta-label its probability among the rows that have any of the node's labels.
+    A node predicts the probability of every meta-label among the samples with any of the node's labels.
 
     Parameters
     ----------
     hierarchy : list of Node
     blocks : list of Component
-        One for each node, and one more for whether a row has any label, if there were rows without.
+        One for each node, and one more for whether a sample has any label, if there were samples without.
     settings : HOMERSettings
-    counts : int32 array of shape (n_rows,)
-        The sample of the bound rows.
+    counts : int32 array of shape (n_samples,)
+        How often each bound sample was drawn.
     """
 
     def __init__(self, hierarchy: Hierarchy, blocks: list[Component], settings: HOMERSettings, counts: Counts) -> None:
@@ -133,18 +133,18 @@ class HOMERModel:
 
     @property
     def labelled(self) -> Component | None:
-        """The model of whether a row has any label; without it, all have."""
+        """The model of whether a sample has any label; None if all have."""
         return self.blocks[-1] if len(self.blocks) > len(self.hierarchy) else None
 
     def probabilities(self, rows: Any = None, only: Indices | None = None) -> Scores:
-        """Return the probabilities of the labels: the product of what the nodes on the way to each label say.
+        """Return the probabilities of the labels: the product of the probabilities on the path to each label.
 
         Parameters
         ----------
-        rows : what ``Learner.prepare`` gave, optional
-            By default, the training samples.
+        rows : what ``Learner.prepare`` returned, optional
+            The training samples by default.
         only : int array, optional
-            Which of the samples to answer for; all by default.
+            Indices of the samples to predict; all by default.
 
         Returns
         -------
@@ -165,11 +165,11 @@ class HOMERModel:
         return probabilities
 
     def scores(self, rows: Any = None, only: Indices | None = None) -> Scores:
-        """Return the scores by which HOMER chooses labels: above 0.5 for those that it chooses.
+        """Return HOMER's decision scores: above 0.5 for the labels that it chooses.
 
-        A row that probably has any label goes down from the root to the groups whose probability is above 0.5, at each
-        node at least to the most probable one. The score of a label is the probability of the smallest group around it
-        that the row has been asked about, given the groups around that one.
+        A sample that probably has any label descends from the root to the groups whose probability is above 0.5, at
+        each node at least to the most probable one. The score of a label is the conditional probability of the smallest
+        group with the label that the descent has reached.
 
         Parameters
         ----------
@@ -207,22 +207,22 @@ class HOMERModel:
 
     @property
     def n_models(self) -> int:
-        """Number of two-class models: one for each meta-label of each node, and that of rows with any label."""
+        """Number of binary models: one for each meta-label of each node, and that of samples with any label."""
         return sum(len(node.groups) for node in self.hierarchy) + (self.labelled is not None)
 
     @property
     def left_out(self) -> Indices:
-        """The bound rows that the component has not been trained on."""
+        """The bound samples that the component has not been trained on."""
         return np.flatnonzero(self._sample == 0)
 
     @property
     def _sample(self) -> Counts:
         if self.counts is None:
-            raise RuntimeError("The component no longer has its training data; pass the rows.")
+            raise RuntimeError("The component no longer has its training data; pass prepared samples.")
         return self.counts
 
     def unbind(self) -> None:
-        """Let go of the training data."""
+        """Release the training data."""
         self.counts = None
         for block in self.blocks:
             block.unbind()

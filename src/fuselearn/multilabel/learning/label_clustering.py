@@ -1,12 +1,12 @@
 """Divide labels into groups: balanced k-means, k-means, or at random.
 
-A label is a point: its column of zeros and ones, a coordinate per row. Distances between labels and centres follow from
-how often each two labels occur together,
+A label is a point: its column of zeros and ones, one coordinate per sample. Distances between labels and centres are
+computed from the co-occurrences of labels,
 
     ||y_a - mean of C||^2 = G_aa - 2/|C| sum over b in C of G_ab + 1/|C|^2 sum over b, c in C of G_bc,     G = Y' W Y,
 
-with W the rows' weights on its diagonal. So the rows are read once, for G. A part of the labels needs no other table
-than its part of G, also if rows without any of these labels are left out: such rows add nothing to it.
+with W the diagonal matrix of sample weights. So the samples are read once, for G. A subset of the labels only needs its
+part of G, even if samples without any of these labels are left out: they add nothing to it.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ Clusters = npt.NDArray[np.int64]
 
 
 def count_co_occurrences(Y: npt.NDArray[np.int8], weights: npt.NDArray[np.number]) -> Matrix:
-    """Sum up the weights of the rows that each two labels have in common.
+    """Compute the total weight of the samples that each two labels have in common.
 
     Parameters
     ----------
-    Y : array of shape (n_rows, n_labels)
+    Y : array of shape (n_samples, n_labels)
         Zeros and ones.
-    weights : array of shape (n_rows,)
-        How much each row counts, such as how often it was drawn.
+    weights : array of shape (n_samples,)
+        Weight of each sample, such as how often it was drawn.
 
     Returns
     -------
@@ -54,23 +54,24 @@ def balanced_kmeans(co_occurrences: Matrix, n_clusters: int, rng: np.random.Gene
     """Divide labels by k-means into clusters of at most ceil(n_labels / n_clusters).
 
     Starting from the columns of ``n_clusters`` random labels as centres, every label goes to its nearest centre. A
-    cluster with too many labels sends its farthest one on to the nearest centre that has not yet sent it away, until no
-    cluster is too large. That ends: a cluster that has sent a label away stays full, and all of them together have room
-    for all labels. The means of the clusters are the next centres, until nothing changes or 100 rounds are over.
+    cluster with too many labels passes its farthest one to the nearest centre that has not yet passed it on, until no
+    cluster is too large. This terminates: a cluster that has passed a label on stays full, and the clusters together
+    have capacity for all labels. The means of the clusters are the next centres, until nothing changes, for at most 100
+    iterations.
 
     Parameters
     ----------
     co_occurrences : array of shape (n_labels, n_labels)
-        From :func:`count_co_occurrences`.
+        As returned by :func:`count_co_occurrences`.
     n_clusters : int
-        With as many clusters as labels or more, every label is a cluster of its own.
+        With at least as many clusters as labels, every label is its own cluster.
     rng : numpy.random.Generator
         Draws the first centres.
 
     Returns
     -------
     int array of shape (n_labels,)
-        Each label's cluster, from 0 to ``n_clusters - 1``; a cluster may be empty.
+        Cluster of each label, from 0 to ``n_clusters - 1``; a cluster may be empty.
 
     Examples
     --------
@@ -93,9 +94,9 @@ def kmeans(co_occurrences: Matrix, n_clusters: int, rng: np.random.Generator) ->
 
 
 def deal(co_occurrences: Matrix, n_clusters: int, rng: np.random.Generator) -> Clusters:
-    """Shuffle the labels and deal them to the clusters in turn, so that sizes differ by one at most.
+    """Shuffle the labels and assign them to the clusters in turn, so that sizes differ by one at most.
 
-    Parameters and result are those of :func:`balanced_kmeans`; of the co-occurrences only their number matters.
+    Parameters and result are those of :func:`balanced_kmeans`; only the shape of the co-occurrences matters.
     """
     clusters = np.empty(len(co_occurrences), dtype=np.int64)
     clusters[rng.permutation(len(clusters))] = np.arange(len(clusters)) % n_clusters

@@ -1,4 +1,4 @@
-"""The learner of multi-label classifiers: clones of one that learn all labels at once."""
+"""A learner that trains clones of any multi-label classifier."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ Weights = npt.NDArray[np.float64]
 class MultilabelLearner(Learner):
     """Train clones of a multi-label classifier on samples of a table.
 
-    If the classifier takes ``sample_weight``, it gets the drawn rows once, weighted by their counts; otherwise it gets
-    every drawn row as often as it was drawn. Labels that are constant on the drawn rows, which many classifiers refuse,
-    are not shown to it.
+    If the classifier supports ``sample_weight``, it is fitted on the drawn samples weighted by their counts; otherwise
+    on every drawn sample as often as it was drawn. Labels that are constant on the drawn samples, which many
+    classifiers reject, are left out.
 
     Parameters
     ----------
     X : array, sparse matrix or frame
-        Given to the classifier as it is.
+        Passed to the classifier unchanged.
     estimator : classifier
     keep_seeds : bool, default=False
-        Whether a ``random_state`` of the classifier that is not None stays as it is, in every clone.
+        Whether all clones keep a ``random_state`` of the classifier that is not None.
     """
 
     prefer = "processes"
@@ -62,15 +62,17 @@ class MultilabelLearner(Learner):
         given = {}
         if not self.takes_weights:
             rows = np.repeat(rows, counts[rows])
-        elif weights is not None or counts.max() > 1:  # with weights of 1, a forest would draw other rows than without
+        elif (
+            weights is not None or counts.max() > 1
+        ):  # with weights of 1, a forest would draw other samples than without
             given["sample_weight"] = (counts if weights is None else weights)[rows].astype(np.float64)
-        # scikit-learn takes a table with a single label for a column of classes.
+        # scikit-learn treats a single label column as classes.
         columns = np.repeat(shown, 2) if len(shown) == 1 else shown
         model.fit(take_rows(self.X, rows), target[rows[:, None], columns].astype(np.int64), **given)
         return MultilabelComponent(model, shown, shares.round(), counts, self.X)
 
     def unbind(self) -> None:
-        """Release the table."""
+        """Release the training data."""
         del self.X
 
 
@@ -84,11 +86,11 @@ class MultilabelComponent:
     columns : int array
         The labels that the model knows, in its order.
     constants : array of shape (n_labels,)
-        What the others are.
-    counts : int32 array of shape (n_rows,)
-        The sample of the training rows.
+        The values of the other labels.
+    counts : int32 array of shape (n_samples,)
+        How often each training sample was drawn.
     X : array, sparse matrix or frame
-        The training rows.
+        The training samples.
     """
 
     def __init__(
@@ -100,7 +102,7 @@ class MultilabelComponent:
         self.bound: tuple[Counts, Any] | None = (counts, X)
 
     def scores(self, rows: Any = None, only: npt.NDArray[np.integer] | None = None) -> Scores:
-        """Return the model's probabilities of the labels, or its choice if it has none."""
+        """Return the model's probabilities of the labels, or its predicted labels if it has none."""
         if rows is None:
             rows = self._training_data[1]
         if only is not None:
@@ -116,7 +118,7 @@ class MultilabelComponent:
         return self.scores(rows, only)
 
     def complete(self, answer: Any) -> Scores:
-        """Turn an answer of the model, of any of the forms of ``predict_proba``, into scores of all labels."""
+        """Convert the model's output, in any form of ``predict_proba``, to scores of all labels."""
         known = read_probabilities(answer, max(2, len(self.columns)))
         scores = np.tile(self.constants, (len(known), 1))
         scores[:, self.columns] = known[:, : len(self.columns)]
@@ -124,13 +126,13 @@ class MultilabelComponent:
 
     @property
     def left_out(self) -> npt.NDArray[np.int64]:
-        """The training rows that the component has not seen."""
+        """The training samples that the component has not seen."""
         return np.flatnonzero(self._training_data[0] == 0)
 
     @property
     def _training_data(self) -> tuple[Counts, Any]:
         if self.bound is None:
-            raise RuntimeError("The component no longer has its training data; pass the rows.")
+            raise RuntimeError("The component no longer has its training data; pass prepared samples.")
         return self.bound
 
     def unbind(self) -> None:

@@ -1,4 +1,4 @@
-"""The common part of multi-label models that are a sum of trees: packing, predicting, and what files keep of them."""
+"""Base class of multi-label models that are a sum of trees: packing, prediction and pickling."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from fuselearn.sensors.tree import as_table
 
 
 class SummedTrees:
-    """The sum of what the leaves say that a sample reaches, one leaf per tree: a part of a ``MultilabelClassifier``.
+    """The sum of the values of the leaves that a sample reaches, one leaf per tree: part of a ``MultilabelClassifier``.
 
-    Subclasses code their table with ``_code_table``, hand their trees to ``_keep_trees``, and write ``_node_values``.
+    Subclasses code X with ``_code_table``, pass their trees to ``_keep_trees``, and implement ``_node_values``.
     """
 
     n_jobs: int | None
@@ -41,29 +41,29 @@ class SummedTrees:
         return tags
 
     def _code_table(self, X: Any) -> CodedColumns:
-        """Code a checked training table for the tree engine."""
+        """Code a validated training X for the tree engine."""
         self._coder_ = TableCoder()
         matrix = self._coder_.fit_transform(as_table(X))
         return code_columns(matrix, self._coder_.n_categories_, None, count_threads(self.n_jobs))
 
     def _node_values(self, tree: Tree) -> npt.NDArray[np.float64]:
-        """Return what a tree adds to the sum for samples that end in each node, label by label."""
+        """Return the value that each node of a tree adds to the sum, label by label."""
         raise NotImplementedError
 
     def _keep_trees(self, trees: list[Tree]) -> None:
-        """Keep grown trees, laid out for prediction."""
+        """Store grown trees for prediction."""
         self._trees_ = trees
         if trees:
             self._forest_ = pack_forest(trees, self._coder_.n_categories_)
             self._leaf_values_ = np.concatenate([self._node_values(tree)[leaf_rows(tree)] for tree in trees])
 
     def _sum_trees(self, X: Any) -> Scores:
-        """Sum up the leaves' values for the samples of a checked table."""
+        """Sum the leaf values for the samples of a validated X."""
         rows = self._coder_.transform(as_table(X))
         return sum_leaf_values(self._forest_, self._leaf_values_, rows, count_threads(self.n_jobs))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state that a copy or a file keeps: the trees in a compact form, not packed for prediction."""
+        """Return the state for copies and files: the trees in a compact form, not packed for prediction."""
         kept: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
         state = {k: v for k, v in kept.items() if k not in ("_forest_", "_leaf_values_")}
         if state.get("_trees_"):
@@ -78,10 +78,10 @@ class SummedTrees:
 
 
 def sum_impurity_decreases(tree: Tree, n_features: int) -> npt.NDArray[np.float64]:
-    """Sum for each label and feature how far the splits on the feature lower the label's Gini impurity.
+    """Compute for each label and feature the total decrease of Gini impurity by splits on the feature.
 
     With w the weight of the samples in a node and v that of those with the label, its impurity times its weight is
-    2 v (w - v) / w. A split lowers it by what its two children have less than their parent.
+    2 v (w - v) / w. The decrease of a split is the value of the node minus those of its two children.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def sum_impurity_decreases(tree: Tree, n_features: int) -> npt.NDArray[np.float6
 
     Examples
     --------
-    Of four samples two have the label; a split on the second of three features separates them.
+    Two of four samples have the label; a split on the second of three features separates them.
 
     >>> from fuselearn.engines.tree.nodes import NODE
     >>> nodes = np.zeros(3, dtype=NODE)
@@ -107,7 +107,7 @@ def sum_impurity_decreases(tree: Tree, n_features: int) -> npt.NDArray[np.float6
     impurity = 2 * tree.values * (weight - tree.values) / np.where(weight > 0, weight, 1.0)
     splits = np.flatnonzero(tree.nodes["feature"] >= 0)
     left = tree.nodes["left"][splits]
-    # Gini impurity is concave, so that only rounding can make a decrease negative.
+    # Gini impurity is concave, so only rounding can make a decrease negative.
     decreases = np.maximum(impurity[splits] - impurity[left] - impurity[left + 1], 0.0)
     sums = np.zeros((n_features, tree.values.shape[1]))
     np.add.at(sums, tree.nodes["feature"][splits], decreases)
@@ -115,7 +115,7 @@ def sum_impurity_decreases(tree: Tree, n_features: int) -> npt.NDArray[np.float6
 
 
 def scale_rows(importances: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Divide each row by its sum; rows of zeros stay as they are.
+    """Normalise each row to a sum of 1; rows of zeros are unchanged.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Train multi-label models on random samples and features of one table: what EBR, ECC and EPS share."""
+"""Train multi-label models on random samples and features: the common part of EBR, ECC and EPS."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Scores = npt.NDArray[np.float64]
 Weights = npt.NDArray[np.float64]
 
 TrainMember = Callable[[Learner, Labels, Counts, np.random.Generator], LabelModel]
-"""How one member is trained on the samples drawn; a function that worker processes can import, or a partial of one."""
+"""Trains one member on the samples drawn; a function that worker processes can import, or a partial of one."""
 
 
 class Resampling(NamedTuple):
-    """How many samples and features a member gets, and how it votes."""
+    """Number of samples and features of a member, and its type of vote."""
 
     n_draws: int
     n_features: int
@@ -40,9 +40,9 @@ class Trained(NamedTuple):
 
 
 class ResampledEnsemble:
-    """Equal votes of models that are trained on random samples and features: a part of a ``MultilabelClassifier``.
+    """Equally weighted models trained on random samples and features: part of a ``MultilabelClassifier``.
 
-    Subclasses write ``_member_trainer``.
+    Subclasses implement ``_member_trainer``.
     """
 
     _bind: Callable[..., Learner]
@@ -72,7 +72,7 @@ class ResampledEnsemble:
         self.n_jobs = n_jobs
 
     def _member_trainer(self) -> TrainMember:
-        """Return how a member is trained."""
+        """Return the function that trains a member."""
         raise NotImplementedError
 
     def _check_parameters(self) -> None:
@@ -82,7 +82,7 @@ class ResampledEnsemble:
         count_features(self.max_features, 1)
 
     def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
-        learner = self._bind(X, n_threads=1)  # members are trained side by side instead
+        learner = self._bind(X, n_threads=1)  # members are trained in parallel instead
         n_samples, n_features = X.shape
         n_drawn, n_seen = count_draws(self.max_samples, n_samples), count_features(self.max_features, n_features)
         plan = Resampling(n_drawn, n_seen, n_features, self.vote)
@@ -111,7 +111,7 @@ def _train_member(
     left_out, votes = np.flatnonzero(counts == 0), np.empty((0, Y.shape[1]))
     if wants_votes and len(left_out):
         votes = ask(model, plan.vote, None, left_out)
-    model.unbind()  # or the training data would travel back from a worker process with each model
+    model.unbind()  # otherwise the training data would be returned from a worker process with each model
     if own is learner:
         return Trained(model, left_out, votes)
     own.unbind()
