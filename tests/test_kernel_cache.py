@@ -290,7 +290,7 @@ NOTICE = """
     use("uint8", 0.0)
     print(json.dumps("done"))
 """
-SENTENCE = "fuselearn compiles its kernels for this kind of data"
+SENTENCE = "fuselearn is compiling kernels for this kind of data"
 
 
 @posix_only

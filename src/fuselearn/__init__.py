@@ -55,7 +55,7 @@ __all__ = [
     "warm_up",
 ]
 
-_ROOMS: dict[str, set[str]] = {
+_PACKAGES: dict[str, set[str]] = {
     "codes": set(),
     "combine": {
         "AveragingRegressor",
@@ -89,14 +89,14 @@ _ROOMS: dict[str, set[str]] = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is asked for, and only that: the command line's help should not wait for numba."""
-    if name in _ROOMS:
+    """Import names on first access, so that the command line's help does not wait for numba."""
+    if name in _PACKAGES:
         return import_module(f"{__name__}.{name}")
-    for room, names in _ROOMS.items():
+    for package, names in _PACKAGES.items():
         if name in names:
-            return getattr(import_module(f"{__name__}.{room}"), name)
+            return getattr(import_module(f"{__name__}.{package}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *_ROOMS})
+    return sorted({*__all__, *_PACKAGES})

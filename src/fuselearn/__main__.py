@@ -4,7 +4,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command line, or say what has to be installed for it."""
+    """Run the command line, or say which extra to install."""
     try:
         from fuselearn.cli.main import app
     except ImportError as error:

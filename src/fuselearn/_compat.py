@@ -1,4 +1,4 @@
-"""The private corners of scikit-learn that the library needs, in one place."""
+"""All private parts of scikit-learn that the library uses."""
 
 from sklearn.base import _clone_parametrized as clone_parameters
 from sklearn.utils import _safe_indexing as take_rows

@@ -1,4 +1,4 @@
-"""One line that says why a first fit takes so long: its kernels are compiled."""
+"""Tell the user in one line that kernels are being compiled, since the first fit takes long."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from numba.core import event
 __all__ = ["announce_compilation"]
 
 SENTENCE = (
-    "fuselearn compiles its kernels for this kind of data, which can take a minute; they are kept for next time. "
-    "`fuselearn warmup` compiles all of them ahead."
+    "fuselearn is compiling kernels for this kind of data, once per installation; this can take a minute. "
+    "Run `fuselearn warmup` to compile all kernels in advance."
 )
 NOTICEABLE = 1.0  # seconds
 
 
 class _CompileNotice(event.Listener):
-    """Tell the user once, when kernels of this package have been compiling for a second and there is more to do."""
+    """Show the notice once, when kernels of this package have been compiling for a second and another one starts."""
 
     def __init__(self) -> None:
         self._depth = 0
@@ -27,7 +27,7 @@ class _CompileNotice(event.Listener):
         self._told = False
 
     def on_start(self, begun: event.Event) -> None:
-        """Note when a kernel begins to compile. The functions it calls are compiled meanwhile."""
+        """Record the start of a compilation; the functions that the kernel calls are compiled within it."""
         if not self._depth:
             self._start = time.monotonic()
         self._depth += 1
@@ -37,17 +37,17 @@ class _CompileNotice(event.Listener):
             _tell()
 
     def on_end(self, ended: event.Event) -> None:
-        """Note that a kernel is compiled."""
+        """Record the end of a compilation."""
         self._depth -= 1
 
 
 def announce_compilation() -> None:
-    """Have the line written when kernels are compiled in this process."""
+    """Show the notice when kernels are compiled in this process."""
     event.register("numba:compile", _CompileNotice())
 
 
 def _tell() -> None:
-    """Write a log record if somebody wants it, else a line where somebody reads it: in a terminal or a notebook."""
+    """Write a log record if logging is enabled, else a line if standard error is a terminal or a notebook."""
     logger = logging.getLogger("fuselearn")
     if logger.isEnabledFor(logging.INFO):
         logger.info(SENTENCE)

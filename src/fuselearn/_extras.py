@@ -1,4 +1,4 @@
-"""Packages that an extra of the installation brings: a sentence that names the extra where one is missing."""
+"""Optional dependencies, and the error that names the extra to install."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ EXTRAS = {"typer": "cli", "rich": "cli", "pandas": "lab", "pyarrow": "lab", "mat
 
 
 def require(purpose: str, *packages: str) -> None:
-    """Refuse work that needs a package which is not installed.
+    """Raise an error if an optional package is not installed.
 
     Parameters
     ----------
     purpose : str
-        What the packages are needed for: the beginning of the sentence.
+        What the packages are needed for; the beginning of the message.
     *packages : str
         Keys of `EXTRAS`.
 
@@ -34,5 +34,5 @@ def require(purpose: str, *packages: str) -> None:
 def _is_installed(package: str) -> bool:
     try:
         return find_spec(package) is not None
-    except (ImportError, ValueError):  # an import hook, or None in sys.modules, forbids it
+    except (ImportError, ValueError):  # blocked by an import hook, or by None in sys.modules
         return False

@@ -1,4 +1,4 @@
-"""What every ``fit`` does: leave a fitted estimator or an unfitted one, and keep no derived attributes in copies."""
+"""Common behaviour of ``fit``: no half-fitted estimators, and no derived attributes in copies."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 
 def fit_whole_or_not(fit: Fit) -> Fit:
-    """Make a ``fit`` method leave an unfitted estimator if it fails or is interrupted.
+    """Decorate a ``fit`` method so that it leaves an unfitted estimator if it fails or is interrupted.
 
-    If it does not, the number of training samples is kept, for the header of a model file.
+    On success, the number of training samples is stored for the header of a model file.
     """
 
     @functools.wraps(fit)
@@ -49,7 +49,7 @@ def _forget(estimator: Any) -> None:
 
 
 class DerivedAttributes:
-    """Leave attributes that can be computed again, each a ``cached_property``, out of copies and files."""
+    """Mixin that excludes cached properties, which can be recomputed, from copies and files."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without derived attributes."""

@@ -1,4 +1,4 @@
-"""How values are written in messages to the user."""
+"""Format values for messages to the user."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def show(value: Any) -> str:
-    """Return a value as Python writes it, without the names of NumPy's types, also inside of lists and the like.
+    """Return the repr of a value without the names of NumPy's types, also inside of containers.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Checks of parameters, with the sentences that users read."""
+"""Validation of parameters, with messages for users."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from fuselearn._messages import show
 
 
 def check_whole_number(name: str, value: Any, smallest: int) -> int:
-    """Check a parameter that counts something."""
+    """Validate an integer parameter."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool):
-        raise TypeError(f"{name} must be a whole number, not {show(value)}.")
+        raise TypeError(f"{name} must be an integer, not {show(value)}.")
     if value < smallest:
         raise ValueError(f"{name} must be at least {smallest}, not {value}.")
     return int(value)
 
 
 def check_number(name: str, value: Any, smallest: float) -> float:
-    """Check a parameter that is a finite number of a least size."""
+    """Validate a finite number with a lower bound."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         raise TypeError(f"{name} must be a number, not {show(value)}.")
     if not smallest <= float(value) < np.inf:
@@ -31,14 +31,14 @@ def check_number(name: str, value: Any, smallest: float) -> float:
 
 
 def check_flag(name: str, value: Any) -> bool:
-    """Check a parameter that is True or False; text such as "no" would count as True."""
+    """Validate a Boolean parameter; text such as "no" would count as True."""
     if not isinstance(value, bool | np.bool_):
         raise TypeError(f"{name} must be True or False, not {show(value)}.")
     return bool(value)
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
-    """Check a parameter that names one of a few ways."""
+    """Validate a parameter with a few allowed values."""
     if not isinstance(value, str) or value not in choices:
         listed = " or ".join(repr(choice) for choice in choices)
         raise ValueError(f"{name} must be {listed}, not {show(value)}.")
@@ -46,7 +46,7 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
 
 
 def count_features(max_features: Any, n_features: int) -> int:
-    """Turn a ``max_features`` parameter into a number of features."""
+    """Return the number of features for ``max_features``."""
     if max_features is None:
         return n_features
     if isinstance(max_features, str):
@@ -55,13 +55,13 @@ def count_features(max_features: Any, n_features: int) -> int:
         return max(1, int(wanted))
     if isinstance(max_features, float | np.floating):
         if not 0 < max_features <= 1:
-            raise ValueError(f"max_features as a share must be above 0 and at most 1, not {show(max_features)}.")
+            raise ValueError(f"max_features as a fraction must be above 0 and at most 1, not {show(max_features)}.")
         return max(1, int(max_features * n_features))
     return min(check_whole_number("max_features", max_features, 1), n_features)
 
 
 def count_draws(max_samples: Any, n_samples: int, *, largest_share: float = np.inf) -> int:
-    """Turn a ``max_samples`` parameter into a number of draws: an int is one, a float a share of the samples.
+    """Return the number of draws for ``max_samples``: an int is the number, a float a fraction of the samples.
 
     Examples
     --------
@@ -71,19 +71,19 @@ def count_draws(max_samples: Any, n_samples: int, *, largest_share: float = np.i
     if isinstance(max_samples, float | np.floating):
         if not (0 < max_samples <= largest_share and max_samples < np.inf):
             expected = "a finite number above 0" if largest_share == np.inf else f"above 0 and at most {largest_share}"
-            raise ValueError(f"max_samples as a share must be {expected}, not {show(max_samples)}.")
+            raise ValueError(f"max_samples as a fraction must be {expected}, not {show(max_samples)}.")
         return max(1, round(max_samples * n_samples))
     if not isinstance(max_samples, numbers.Integral) or isinstance(max_samples, bool):
         raise TypeError(
-            f"max_samples must be a number of samples (int) or a share of all of them (float), not {show(max_samples)}."
+            f"max_samples must be a number of samples (int) or a fraction of them (float), not {show(max_samples)}."
         )
     return check_whole_number("max_samples", max_samples, 1)
 
 
 def count_threads(n_jobs: int | None) -> int:
-    """Return the number of threads that ``n_jobs`` stands for here."""
+    """Return the number of threads for ``n_jobs``."""
     if n_jobs is not None and (not isinstance(n_jobs, numbers.Integral) or isinstance(n_jobs, bool)):
-        raise TypeError(f"n_jobs must be a whole number or None, not {show(n_jobs)}.")
+        raise TypeError(f"n_jobs must be an integer or None, not {show(n_jobs)}.")
     if n_jobs == 0:
-        raise ValueError("n_jobs must not be 0: 1 means one job, -1 as many as there are processors.")
+        raise ValueError("n_jobs must not be 0: 1 means one job, -1 one per processor.")
     return int(effective_n_jobs(n_jobs))

@@ -1,4 +1,4 @@
-"""Random states of scikit-learn's kinds, and seeds for the estimators inside of an ensemble."""
+"""Random states, and seeds for the estimators of an ensemble."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Model = TypeVar("Model", bound="BaseEstimator")
 
 
 def make_generator(random_state: Any) -> np.random.Generator:
-    """Return NumPy's generator for any of scikit-learn's kinds of random state."""
+    """Return a NumPy generator for any valid ``random_state``."""
     if isinstance(random_state, np.random.Generator):
         return random_state
     if isinstance(random_state, int | np.integer) and random_state >= 0:
@@ -24,16 +24,16 @@ def make_generator(random_state: Any) -> np.random.Generator:
 
 
 def seed_estimator(model: Model, seed: int | None, *, unset_only: bool = False, same: bool = False) -> Model:
-    """Set every ``random_state`` of an estimator, also of those inside of it, and return the estimator.
+    """Set every ``random_state`` of an estimator and of nested estimators, and return the estimator.
 
     Parameters
     ----------
     model : estimator
     seed : int or None
     unset_only : bool
-        Whether to leave those alone that are not None.
+        Whether to keep those that are not None.
     same : bool
-        Whether all get the seed itself, rather than numbers derived from it.
+        Whether all get the same seed, rather than seeds derived from it.
     """
     names = sorted(
         name

@@ -1,4 +1,4 @@
-"""Writing a file so that a reader sees all of it or the old one."""
+"""Atomic replacement of files."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ __all__ = ["replacing"]
 
 @contextmanager
 def replacing(path: str | os.PathLike[str], *, durable: bool = False) -> Iterator[BinaryIO]:
-    """Open a new file beside the old one; it takes the old one's place at the end, or is removed after an error.
+    """Open a temporary file that replaces the old file at the end, or is removed after an error.
 
-    What is no regular file, such as a pipe or ``/dev/stdout``, cannot be replaced and is written to.
+    Anything that is not a regular file, such as a pipe or ``/dev/stdout``, is written to directly.
 
     Parameters
     ----------
     path : str or path
-        If it is a link, then the file that it points to is replaced.
+        If it is a link, the file that it points to is replaced.
     durable : bool, default=False
-        Whether to wait until the content is on the disk, so that even a loss of power leaves a whole file.
+        Whether to wait until the content is on the disk, so that even a power failure leaves a complete file.
 
     Yields
     ------

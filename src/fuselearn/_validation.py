@@ -1,4 +1,4 @@
-"""Reading what users pass to ``fit`` and ``predict``: samples, classes and sample weights."""
+"""Validation of the arguments of ``fit`` and ``predict``: X, y and sample_weight."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fuselearn.sensors.table import as_frame, refuse_odd_cells
 
 
 def validate_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Check the shape and the names of a table, and its objects once; the rest is for the base learner to judge."""
+    """Validate the shape and the feature names of X, and its objects once; the base learner validates the rest."""
     if as_frame(X) is not None:
         X = validate_frame(estimator, X, reset=reset)
     else:
@@ -28,7 +28,7 @@ def validate_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
 
 
 def validate_frame(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Check the shape and the names of a DataFrame; its values are for the coder to judge."""
+    """Validate the shape and the feature names of a DataFrame; the coder validates its values."""
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     if X.shape[0] == 0 or X.shape[1] == 0:
         raise ValueError(
@@ -38,17 +38,17 @@ def validate_frame(estimator: Any, X: Any, *, reset: bool) -> Any:
 
 
 def read_table(name: str, X: Any) -> Any:
-    """Check that a parameter is a table with samples; lists become arrays, and sparse matrices CSR."""
+    """Return X with two dimensions; lists become arrays, and sparse matrices CSR."""
     if sparse.issparse(X):
         X = X.tocsr()
     table = X if hasattr(X, "shape") else np.asarray(X)
     if len(table.shape) != 2 or table.shape[0] == 0:
-        raise ValueError(f"{name} must be a table with rows and columns, not of shape {tuple(table.shape)}.")
+        raise ValueError(f"{name} must have shape (n_samples, n_features), not {tuple(table.shape)}.")
     return table
 
 
 def read_classes(y: Any, n_rows: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32]]:
-    """Check the labels of the samples; return the sorted classes and the class number of each sample."""
+    """Validate the labels of the samples; return the sorted classes and the class index of each sample."""
     if not (isinstance(y, np.ndarray) and y.ndim == 1):
         y = column_or_1d(y, warn=True)
     if len(y) != n_rows:
@@ -78,14 +78,14 @@ def _any_missing(y: npt.NDArray[Any]) -> bool:
 
 
 def read_weights(sample_weight: Any, X: Any, n_rows: int) -> npt.NDArray[np.float64] | None:
-    """Check sample weights; None means that all samples weigh the same."""
+    """Validate sample weights; None means equal weights."""
     if sample_weight is None:
         return None
     rows = np.empty((n_rows, 1)) if not hasattr(X, "shape") else X
     try:
         sample_weight = np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"sample_weight must be a list of numbers, one per sample: {error}.") from error
+        raise ValueError(f"sample_weight must hold one number per sample: {error}.") from error
     weights = check_sample_weight(sample_weight, rows, dtype=np.float64)
     if (weights < 0).any():
         raise ValueError("sample_weight has negative entries; expected weights of at least 0.")
@@ -97,8 +97,8 @@ def read_weights(sample_weight: Any, X: Any, n_rows: int) -> npt.NDArray[np.floa
 
 
 def clip_probabilities(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Bring back, in place, what rounding has moved out of [0, 1]: weights may sum to one but for their last digits.
+    """Clip probabilities to [0, 1] in place, since weights sum to one only up to rounding.
 
-    Metrics such as the log loss refuse a probability above 1, be it by 2e-16.
+    Metrics such as the log loss reject a probability above 1, even by 2e-16.
     """
     return np.clip(scores, 0.0, 1.0, out=scores)

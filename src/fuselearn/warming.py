@@ -1,4 +1,4 @@
-"""Compile ahead of time what would otherwise be compiled at first use.
+"""Compile kernels ahead of time.
 
 Kernels are compiled for the kinds of data that reach them: tables of numbers or with categories, small or large, with
 one class or several labels per sample, with weights or without. Each step below uses small estimators on one such kind.
@@ -37,16 +37,16 @@ SMALL, LARGE = 60, ORDERED_ROWS + 1
 
 
 def warm_up(n_jobs: int | None = None) -> None:
-    """Compile the kernels that ordinary use needs, and keep them for all later processes.
+    """Compile all kernels that ordinary use needs, and store them for later processes.
 
-    After an installation that takes some minutes of one processor; later calls take seconds. Several processes may do
-    it at the same time. Kernels are kept in the directory that ``NUMBA_CACHE_DIR`` names, beside the sources, in the
-    user's cache or in a temporary directory: the first that is writable.
+    This takes a few minutes of one processor after an installation, and seconds afterwards. Several processes may do it
+    at the same time. Kernels are stored in the first writable directory of: ``NUMBA_CACHE_DIR``, ``__pycache__`` next
+    to the sources, the user's cache, a temporary directory.
 
     Parameters
     ----------
     n_jobs : int, optional
-        Number of processes; -1 for one per processor. By default one, or what joblib's ``parallel_config`` says.
+        Number of processes; -1 uses all processors. None means 1 unless in joblib's ``parallel_config`` context.
 
     Examples
     --------
@@ -57,13 +57,13 @@ def warm_up(n_jobs: int | None = None) -> None:
 
 
 def _steps() -> list[tuple[Any, ...]]:
-    """List the steps that can run: category features come in frames, for which pandas is needed."""
+    """List the steps that can run: categorical features need pandas."""
     return [step for step in STEPS if "categories" not in step or find_spec("pandas")]
 
 
 def _run(step: Callable[..., None], *given: Any) -> None:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of tiny data, which no user would fit
+        warnings.simplefilter("ignore")  # about tiny data
         step(*given)
 
 
@@ -73,7 +73,7 @@ def _use(model: Any, X: Any, y: Any, **fit_params: Any) -> Any:
 
 
 def _make_table(n_samples: int, kind: str) -> Any:
-    """Make a table of numbers, of numbers with missing ones, or with a category feature."""
+    """Return X with numbers, with missing values, or with a categorical feature."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n_samples, 8))
     if kind == "missing":
@@ -109,7 +109,7 @@ def _grow_small(kind: str) -> None:
 
 
 def _grow_large(kind: str, n_digits: int) -> None:
-    """Grow trees on a large table, whose features have at most 255 values if they are rounded to one digit."""
+    """Grow trees on large data, whose features have at most 255 values if they are rounded to one digit."""
     X, y = _make_table(LARGE, kind).round(n_digits), _make_classes(LARGE)
     _use(KFHEClassifier(n_estimators=1, random_state=0), X, y)
     _use(CARTClassifier(), X, y, sample_weight=_make_weights(LARGE))

@@ -313,8 +313,8 @@ class TestBadInput:
             (None, "rule='k_of_n' needs k"),
             (0, "k must be at least 1, not 0"),
             (4, "k must be at most the number of members, 3, not 4"),
-            (1.5, "k must be a whole number"),
-            ("two", "k must be a whole number"),
+            (1.5, "k must be an integer"),
+            ("two", "k must be an integer"),
         ],
     )
     def test_k(self, k, sentence):

@@ -275,7 +275,7 @@ class TestBadInput:
         ("settings", "sentence"),
         [
             ({"n_rounds": 0}, "n_rounds must be at least 1"),
-            ({"n_rounds": 2.5}, "n_rounds must be a whole number"),
+            ({"n_rounds": 2.5}, "n_rounds must be an integer"),
             ({"n_initial": 0}, "n_initial must be at least 1"),
             ({"n_initial": 60}, "n_initial must be at most n_rounds, 50, not 60"),
             ({"n_bags": 0}, "n_bags must be at least 1"),

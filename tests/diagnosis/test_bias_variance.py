@@ -310,7 +310,7 @@ class TestBadInput:
         [
             ({"loss": "absolute"}, "loss must be 'auto' or 'squared' or 'zero_one'"),
             ({"n_rounds": 1}, "n_rounds must be at least 2"),
-            ({"n_rounds": 2.5}, "n_rounds must be a whole number"),
+            ({"n_rounds": 2.5}, "n_rounds must be an integer"),
             ({"sampling": "jackknife"}, "sampling must be 'bootstrap' or a function"),
             ({"X_test": WINE[0]}, "X_test and y_test must be passed together"),
             ({"y_test": WINE[1]}, "X_test and y_test must be passed together"),
@@ -318,7 +318,7 @@ class TestBadInput:
                 {"X_test": WINE[0], "y_test": WINE[1][1:]},
                 "y_test must have one entry for each of the 178 samples, not 177",
             ),
-            ({"X_test": WINE[1], "y_test": WINE[1]}, "X_test must be a table"),
+            ({"X_test": WINE[1], "y_test": WINE[1]}, "X_test must have shape"),
             ({"y_true": WINE[1][:5]}, "y_true must have one entry for each of the 178 samples, not 5"),
             ({"y_true": np.full(178, np.nan)}, "y_true has missing values"),
         ],

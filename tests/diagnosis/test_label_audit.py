@@ -266,5 +266,5 @@ class TestBadInput:
             audit_labels(X, np.eye(3)[y])
 
     def test_tables(self):
-        with pytest.raises(ValueError, match="X must be a table"):
+        with pytest.raises(ValueError, match="X must have shape"):
             audit_labels([1, 2, 3], [0, 1, 0])

@@ -61,8 +61,8 @@ def test_weights_are_chances(bootstrap):
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
-        ({"max_samples": 0.0}, "max_samples as a share"),
-        ({"max_samples": 1.5}, "max_samples as a share"),
+        ({"max_samples": 0.0}, "max_samples as a fraction"),
+        ({"max_samples": 1.5}, "max_samples as a fraction"),
         ({"max_samples": 0}, "max_samples must be at least 1"),
         ({"max_samples": "all"}, "max_samples must be a number of samples"),
         ({"max_samples": 11, "bootstrap": False}, "max_samples must be at most the 10 samples"),

@@ -1,9 +1,9 @@
-"""Which types a model file may hold.
+"""The types that a model file may hold.
 
-Objects are rebuilt without running code from the file, but from the types that the file names, so what matters is which
-names are accepted. skops accepts by itself Python's and NumPy's plain types, ufuncs, and scikit-learn's public
-estimators. What else a file names is decided here. A whole package is never accepted: it has functions, too, and
-NumPy, SciPy and scikit-learn have some that run programs or read files.
+Objects are rebuilt without running code from the file, but from the types that the file names, so safety depends on
+which names are accepted. By default, skops accepts Python's and NumPy's plain types, ufuncs, and scikit-learn's public
+estimators. This module decides about all other names. A whole package is never accepted, since NumPy, SciPy and
+scikit-learn have functions that run programs or read files.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from sklearn.base import BaseEstimator
 from fuselearn.io.contents import walk_parts
 from fuselearn.io.errors import ModelFileError
 
-# Rooms whose classes hold fitted values. The engines are no such room: their kernels trust the arrays that they are
-# given, so trees are stored as plain arrays and checked before they become trees again.
-ROOMS = ("codes", "combine", "ensembles", "filters", "multilabel", "sensors")
+# Packages whose classes hold fitted values. The engines are not among them: their kernels do not check arrays, so trees
+# are stored as plain arrays and checked before they become trees again.
+PACKAGES = ("codes", "combine", "ensembles", "filters", "multilabel", "sensors")
 
 PARTS = frozenset(
     {
@@ -78,20 +78,20 @@ def refuse_untrusted(names: Iterable[str]) -> None:
         Full names, as ``skops.io.get_untrusted_types`` lists them.
     """
     untrusted = [name for name in names if not is_trusted(name)]
-    if untrusted:  # what Python itself brings is hardly what the user has put there
+    if untrusted:  # builtins are hardly what the user has put there
         named = min(untrusted, key=lambda name: name.partition(".")[0] in sys.stdlib_module_names)
         raise ModelFileError(f"It holds {named}, and {MAY_HOLD}")
 
 
 def refuse_foreign_estimators(model: Any) -> None:
-    """Refuse a model with an estimator of another package in it, before its parts are looked at one by one."""
+    """Refuse a model that contains an estimator of another package, before its parts are checked one by one."""
     for part in walk_parts(model):
         kind = type(part)
         package = kind.__module__.partition(".")[0]
         if hasattr(kind, "get_params") and hasattr(kind, "fit") and package not in ("fuselearn", "sklearn"):
             raise ModelFileError(
-                f"It holds {kind.__module__}.{kind.__qualname__}, and {MAY_HOLD} joblib.dump keeps any model, but "
-                f"load its files only if you trust their source. Or use the format of {package}, if it has one."
+                f"It holds {kind.__module__}.{kind.__qualname__}, and {MAY_HOLD} joblib.dump saves any model, but "
+                f"load such files only if you trust their source. Or use the file format of {package}, if it has one."
             )
 
 
@@ -101,7 +101,7 @@ def is_trusted(name: str) -> bool:
 
 
 def find_plain_class(name: str) -> type | None:
-    """Find a trusted class by its full name, if its objects are nothing but their state, so none that is compiled."""
+    """Return a trusted class by its full name, if its objects consist of their state only, unlike compiled types."""
     found = _find_class(name)
     if found is None or issubclass(found, tuple | dict):
         return None
@@ -110,24 +110,24 @@ def find_plain_class(name: str) -> type | None:
 
 
 def find_named_tuple(name: str) -> Any:
-    """Find a trusted class of named tuples by its full name."""
+    """Return a trusted class of named tuples by its full name."""
     found = _find_class(name)
     return found if found is not None and issubclass(found, tuple) and hasattr(found, "_fields") else None
 
 
 def find_mapping(name: str) -> Any:
-    """Find a trusted kind of dict by its full name."""
+    """Return a trusted dict class by its full name."""
     found = _find_class(name)
     return found if found is not None and issubclass(found, dict) else None
 
 
 def _find_class(name: str) -> type | None:
-    """Find a class by its full name, if it only keeps what it is given."""
+    """Return a class by its full name, if it only stores its arguments."""
     module_name, _, own_name = name.rpartition(".")
     package, _, rest = module_name.partition(".")
-    if package == "fuselearn" and (rest.partition(".")[0] in ROOMS or name in PARTS):
+    if package == "fuselearn" and (rest.partition(".")[0] in PACKAGES or name in PARTS):
         found = getattr(_import_own(module_name), own_name, None)
-    elif package == "sklearn":  # skops has imported all modules with estimators; no other one should be
+    elif package == "sklearn":  # skops has imported all modules with estimators; no other module should be imported
         found = getattr(sys.modules.get(module_name), own_name, None)
         if name not in PARTS and not _only_keeps_parameters(found):
             return None
@@ -137,10 +137,10 @@ def _find_class(name: str) -> type | None:
 
 
 def is_missing(name: str) -> bool:
-    """Return whether this version lacks a name in a room whose classes hold fitted values, as another one may not."""
+    """Return whether this version lacks a name in a package whose classes hold fitted values."""
     module_name, _, own_name = name.rpartition(".")
-    package, room, *_ = [*module_name.split("."), ""]
-    return package == "fuselearn" and room in ROOMS and not hasattr(_import_own(module_name), own_name)
+    package, part, *_ = [*module_name.split("."), ""]
+    return package == "fuselearn" and part in PACKAGES and not hasattr(_import_own(module_name), own_name)
 
 
 def _import_own(module_name: str) -> ModuleType | None:

@@ -375,7 +375,7 @@ class TestBadInput:
     def test_parameters_get_a_sentence(self):
         with pytest.raises(ValueError, match="n_splits must be at least 2, not 1"):
             IterativeStratifiedKFold(1)
-        with pytest.raises(TypeError, match="n_splits must be a whole number"):
+        with pytest.raises(TypeError, match="n_splits must be an integer"):
             RepeatedIterativeStratifiedKFold(2.5)
         with pytest.raises(ValueError, match="n_repeats must be at least 1"):
             RepeatedIterativeStratifiedKFold(2, 0)

@@ -195,7 +195,7 @@ class TestImportances:
     ("parameters", "sentence"),
     [
         ({"n_estimators": 0}, "n_estimators must be at least 1"),
-        ({"max_features": 0.0}, "max_features as a share must be above 0"),
+        ({"max_features": 0.0}, "max_features as a fraction must be above 0"),
         ({"max_depth": 0}, "max_depth must be at least 1"),
         ({"bootstrap": "no"}, "bootstrap must be True or False, not 'no'"),
         ({"bootstrap": False, "max_samples": 0.5}, "max_samples=0.5 has no effect with bootstrap=False"),

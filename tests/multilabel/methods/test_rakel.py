@@ -121,7 +121,7 @@ def test_constant_labels_and_weights(labelled):
     ("parameters", "sentence"),
     [
         ({"labelset_size": 0}, "labelset_size must be at least 1"),
-        ({"labelset_size": 2.0}, "labelset_size must be a whole number"),
+        ({"labelset_size": 2.0}, "labelset_size must be an integer"),
         ({"n_labelsets": 0}, "n_labelsets must be at least 1"),
         ({"labelset_size": 2, "n_labelsets": 1}, "cannot have all 4 labels; at least 2 are needed"),
         ({"overlapping": "no"}, "overlapping must be True or False"),
