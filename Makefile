@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 OLDEST := .venv-oldest
-# One quick file per room and per package whose versions matter.
+# One quick file per package of the library and per dependency whose versions matter.
 OLDEST_TESTS := tests/ensembles/test_kfhe.py tests/test_validation.py tests/sensors/test_table.py \
 	tests/combine/test_fixed.py tests/codes/test_classifier.py tests/multilabel/methods/test_homer.py \
 	tests/multilabel/methods/test_pct_forest.py tests/datasets/test_tables.py tests/datasets/test_streaming.py \

@@ -128,8 +128,8 @@ class TestReadOnlyInstallation:
         found, said = installation.run(before="from fuselearn import KFHEClassifier, KFHEHOMERClassifier\n")
         assert found == COMPILED
         assert said.splitlines() == [
-            "Compiled kernels can only be kept in a temporary directory. "
-            "Set NUMBA_CACHE_DIR to a directory that is writable and lasts."
+            "Compiled kernels can only be stored in a temporary directory. "
+            "Set NUMBA_CACHE_DIR to a writable, persistent directory."
         ]
         (root,) = installation.temporary.iterdir()
         assert stat.S_IMODE(root.stat().st_mode) == 0o700
@@ -141,7 +141,7 @@ class TestReadOnlyInstallation:
         (installation.temporary / f"fuselearn-kernels-{os.getuid()}").mkdir(mode=0o777)
         found, said = installation.run()
         assert found == COMPILED
-        assert said.startswith("Compiled kernels cannot be kept")
+        assert said.startswith("Compiled kernels cannot be stored")
 
     def test_then_nowhere_with_one_sentence(self, installation):
         """A process that may not write a byte to any file, as with a full disk."""
@@ -150,8 +150,8 @@ class TestReadOnlyInstallation:
         found, said = installation.run(before=forbid)
         assert found == COMPILED
         assert said.splitlines() == [
-            "Compiled kernels cannot be kept, so that each process compiles anew. "
-            "Set NUMBA_CACHE_DIR to a directory that is writable and lasts."
+            "Compiled kernels cannot be stored, so each process compiles them again. "
+            "Set NUMBA_CACHE_DIR to a writable, persistent directory."
         ]
         assert not [path for path in installation.root.rglob("*.nbc*") if path.stat().st_size]
 

@@ -1,14 +1,14 @@
-"""The files in which compiled kernels outlive a process.
+"""A cache of compiled kernels in files.
 
-numba's own cache keeps an index and numbered files for each function. Two processes that add to it at the same time can
-leave an index that points to machine code for other types, a damaged file raises an error for ever, and the code of an
-edited function stays in the files of its callers. Here each specialisation has one file, named by a digest of all that
-its code depends on, written aside and renamed. Whatever other processes do, a file is whole and holds what its name
-says, or it is not there.
+numba's own cache has an index and numbered files for each function. Two processes that write to it at the same time can
+leave an index that points to machine code for other types, a damaged file raises an error at every start, and the code
+of an edited function stays in the files of its callers. Here each specialisation has one file, named by a digest of all
+that its code depends on, written under a temporary name and renamed. Whatever other processes do, a file is complete
+and matches its name, or does not exist.
 
-Directories, in this order: the one that ``NUMBA_CACHE_DIR`` names, ``__pycache__`` beside the sources, the user's
-cache, a temporary directory. Kernels are kept in the first that is writable. Those before it are read as well, so that
-an image may bring its compiled kernels in a read-only file system.
+Directories, in this order: ``NUMBA_CACHE_DIR``, ``__pycache__`` next to the sources, the user's cache, a temporary
+directory. Kernels are written to the first writable one. Those before it are read as well, so that an image may contain
+compiled kernels in a read-only file system.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ __all__ = ["KernelCache"]
 
 _logger = logging.getLogger("fuselearn")
 _DIGEST_SIZE = hashlib.sha256().digest_size
-# Imports of the package at the top level of a module. An indented one may not have been run.
+# Top-level imports of this package in a module. An indented one may not have been executed.
 _IMPORT = re.compile(r"^(?:from|import) (fuselearn[\w.]*)(?: import (.*))?$", re.MULTILINE)
 _NOT_COMPILED = {__name__, "fuselearn._compile_notice"}
-_HINT = "Set NUMBA_CACHE_DIR to a directory that is writable and lasts."
+_HINT = "Set NUMBA_CACHE_DIR to a writable, persistent directory."
 
 
 class KernelCache(_Cache):
-    """The compiled specialisations of one kernel, as numba's dispatchers ask for them."""
+    """The compiled specialisations of one kernel, with the interface of numba's caches."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
@@ -55,7 +55,7 @@ class KernelCache(_Cache):
 
     @property
     def cache_path(self) -> str:
-        """The directory that is looked into first."""
+        """The preferred directory."""
         return str(next(_directories(self._file)))
 
     def enable(self) -> None:
@@ -85,7 +85,7 @@ class KernelCache(_Cache):
         return None
 
     def save_overload(self, sig: Any, data: CompileResult) -> None:
-        """Keep a specialisation in the first directory that takes it."""
+        """Store a specialisation in the first writable directory."""
         if self._stamp is None or data.lifted or data.library.has_dynamic_globals:
             return
         name = self._name(sig, data.codegen)
@@ -95,11 +95,11 @@ class KernelCache(_Cache):
                 self._delete(directory, but=f"{self._prefix}{self._stamp}-")
                 _tell_where(directory)
                 return
-        _log_once(logging.WARNING, f"Compiled kernels cannot be kept, so that each process compiles anew. {_HINT}")
+        _log_once(logging.WARNING, f"Compiled kernels cannot be stored, so each process compiles them again. {_HINT}")
 
     @cached_property
     def _prefix(self) -> str:
-        """The beginning of the names of all files of this kernel."""
+        """The common prefix of all files of this kernel."""
         qualified = re.sub("[<>]", "", self._function.__qualname__)
         return f"{self._file.stem}.{qualified}.{sys.implementation.cache_tag}-"
 
@@ -113,7 +113,7 @@ class KernelCache(_Cache):
         return f"{self._prefix}{self._stamp}-{hashlib.sha256(repr(identity).encode()).hexdigest()[:20]}.nbc"
 
     def _delete(self, directory: Path, but: str | None) -> None:
-        """Delete the files of this kernel whose names do not begin with ``but``."""
+        """Delete the files of this kernel whose names do not start with ``but``."""
         with suppress(OSError):
             for path in directory.glob(f"{self._prefix}*.nbc"):
                 if but is None or not path.name.startswith(but):
@@ -152,7 +152,7 @@ def _imports(source: str) -> Iterator[str]:
 def _directories(file: Path) -> Iterator[Path]:
     """Yield the directories for the kernels of a module, the preferred one first."""
     folder = file.absolute().parent
-    # One directory for all installations needs a name for each.
+    # A directory shared by all installations needs a subdirectory for each.
     shared = f"{folder.name}_{hashlib.sha256(str(folder).encode()).hexdigest()[:20]}"
     if config.CACHE_DIR:
         yield _named_root(config.CACHE_DIR) / shared
@@ -165,7 +165,7 @@ def _directories(file: Path) -> Iterator[Path]:
 
 @cache
 def _named_root(name: str) -> Path:
-    return Path(name).absolute()  # once, as a program may go to another directory
+    return Path(name).absolute()  # once, since a program may change its working directory
 
 
 @cache
@@ -173,14 +173,14 @@ def _user_root() -> Path | None:
     named = os.environ.get("FUSELEARN_CACHE", "")
     try:
         root = Path(named).expanduser() if named else Path.home() / ".cache" / "fuselearn"
-    except RuntimeError:  # a user without an entry in the system's list, as in many containers
+    except RuntimeError:  # a user without a passwd entry, as in many containers
         return None
     return root / "kernels"
 
 
 @cache
 def _temporary_root() -> Path | None:
-    """Return a temporary directory that belongs to this user alone: whoever can write a kernel can run code."""
+    """Return a temporary directory that only this user can access: whoever can write a kernel can run code."""
     try:
         if not hasattr(os, "getuid"):  # Windows has a temporary directory for each user
             return Path(tempfile.gettempdir()) / "fuselearn-kernels"
@@ -218,7 +218,7 @@ def _read(path: Path) -> bytes | None:
 
 
 def _write(path: Path, payload: bytes) -> bool:
-    """Write a payload behind its digest, unless another process has; return whether it is there."""
+    """Write a digest and a payload, unless another process has; return whether the file exists."""
     try:
         if not path.exists():
             with replacing(path) as file:
@@ -230,9 +230,9 @@ def _write(path: Path, payload: bytes) -> bool:
 
 def _tell_where(directory: Path) -> None:
     if directory.parent == _user_root():
-        _log_once(logging.INFO, "The installation is read-only: compiled kernels are kept in the user's cache.")
+        _log_once(logging.INFO, "The installation is read-only: compiled kernels are stored in the user's cache.")
     elif directory.parent == _temporary_root():
-        _log_once(logging.WARNING, f"Compiled kernels can only be kept in a temporary directory. {_HINT}")
+        _log_once(logging.WARNING, f"Compiled kernels can only be stored in a temporary directory. {_HINT}")
 
 
 @cache

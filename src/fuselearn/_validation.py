@@ -56,7 +56,7 @@ def read_classes(y: Any, n_rows: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.
     if _any_missing(y):
         raise ValueError("Input y contains NaN; every sample needs a label.")
     try:
-        if y.dtype.kind in "fO":  # whole numbers and text cannot be a regression target
+        if y.dtype.kind in "fO":  # integers and text cannot be a regression target
             check_classification_targets(y)
         classes, class_numbers = np.unique(y, return_inverse=True)
     except TypeError as error:

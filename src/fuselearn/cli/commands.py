@@ -109,12 +109,12 @@ def reproduce(
     experiment: Annotated[
         Experiment,
         typer.Argument(
-            help="kfhe: the experiments of the KFHE paper. kfhe-homer: those of the multi-label KFHE-HOMER paper, "
-            "kfhe-homer-authors: with its authors' constants. robust: the KFHE paper's methods and usual rivals."
+            help="kfhe: the KFHE paper. kfhe-homer: the multi-label KFHE-HOMER paper. kfhe-homer-authors: the same "
+            "with its authors' constants. robust: the KFHE paper's methods and their usual competitors."
         ),
     ],
     quick: Annotated[
-        bool, typer.Option("--quick", help="Use bundled data only, which takes minutes; not for robust.")
+        bool, typer.Option("--quick", help="Use bundled data only; takes minutes. Not for robust.")
     ] = False,
     data_dir: DataDir = None,
     jobs: Jobs = -1,
@@ -132,7 +132,7 @@ def reproduce(
         str | None,
         typer.Option("--datasets", help="Datasets to use, separated by commas; all by default."),
     ] = None,
-    backend: Annotated[Backend | None, typer.Option("--backend", help="Backend of joblib for parallel work.")] = None,
+    backend: Annotated[Backend | None, typer.Option("--backend", help="joblib backend for parallel fits.")] = None,
     scheduler: Annotated[
         str | None, typer.Option("--scheduler", help="Address of a Dask scheduler; implies --backend dask.")
     ] = None,
@@ -210,7 +210,7 @@ def reproduce(
 
 
 def compare(
-    file: Annotated[Path, typer.Argument(help="A .csv, .tsv, .parquet or .arff file; all but Parquet also .gz.")],
+    file: Annotated[Path, typer.Argument(help="CSV, TSV, Parquet or ARFF file; all but Parquet also gzipped (.gz).")],
     target: Annotated[
         str | None, typer.Option("--target", "-t", help="Column with the classes; 'class' by default.")
     ] = None,
@@ -297,7 +297,7 @@ def compare(
 
 
 def report(
-    store: Annotated[Path, typer.Argument(help="A results store, such as fuselearn-demo/results.db.")],
+    store: Annotated[Path, typer.Argument(help="Results store, such as fuselearn-demo/results.db.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="HTML file to write.")] = Path("report.html"),
     suite: Annotated[
         str | None, typer.Option("--suite", help="Suite to report, if the store holds more than one.")
@@ -345,7 +345,7 @@ def datasets(
     table = Table(caption="Datasets marked ✓ need no download.", caption_justify="left")
     table.add_column("name", no_wrap=True)
     table.add_column("task")
-    for column in ("rows", "features", "classes"):
+    for column in ("samples", "features", "classes"):
         table.add_column(column, justify="right")
     table.add_column("paper")
     table.add_column("✓", justify="center")

@@ -41,7 +41,7 @@ Encoding = Annotated[str, typer.Option("--encoding", help="Encoding of CSV and A
 Decimal = Annotated[str, typer.Option("--decimal", help="Decimal mark in CSV files, such as ','.")]
 Drop = Annotated[
     list[str] | None,
-    typer.Option("--drop", help="Columns to leave out, separated by commas; repeatable."),
+    typer.Option("--drop", help="Columns to drop, separated by commas; repeatable."),
 ]
 Only = Annotated[
     list[str] | None,

@@ -56,7 +56,7 @@ class _Attribute:
 
 
 class ArffTable:
-    """The content of an ARFF file, as frames or sparse matrices of selected attributes.
+    """The content of an ARFF file, as DataFrames or sparse matrices of selected attributes.
 
     Attributes
     ----------

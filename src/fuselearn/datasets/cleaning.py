@@ -52,7 +52,7 @@ class TableCleaner(TransformerMixin, BaseEstimator):
 
     See Also
     --------
-    fuselearn.datasets.read_table : Read a table from a file, cleaning it if asked to.
+    fuselearn.datasets.read_table : Read a table from a file, optionally with a cleaner.
 
     Examples
     --------
@@ -97,7 +97,7 @@ class TableCleaner(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : DataFrame
-            A frame of pandas, polars or another library that narwhals supports.
+            A DataFrame of pandas, polars or another library that narwhals supports.
         y : None
             Ignored.
 
@@ -182,7 +182,7 @@ class TableCleaner(TransformerMixin, BaseEstimator):
         return described
 
     def __sklearn_tags__(self) -> Any:
-        """Return scikit-learn's tags: frames with text, categories and missing values are accepted."""
+        """Return scikit-learn's tags: DataFrames with text, categories and missing values are accepted."""
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         tags.input_tags.string = True

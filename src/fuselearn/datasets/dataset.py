@@ -36,7 +36,7 @@ class Dataset:
     source : str
         Where this copy came from.
     feature_names : sequence of str, optional
-        The names of the features. A frame has them itself; a sparse array does not.
+        The names of the features. A DataFrame has them itself; a sparse array does not.
 
     Examples
     --------

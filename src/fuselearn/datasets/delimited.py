@@ -108,7 +108,7 @@ def _count_cells(path: Path, mark: str, encoding: str) -> int:
 
 
 def _open(path: Path, encoding: str) -> IO[str]:
-    # A byte order mark, which Excel writes, is none of the text.
+    # A byte order mark, as written by Excel, is not part of the text.
     encoding = "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
     opener: Any = gzip.open if path.suffix.lower() == ".gz" else open
     file: IO[str] = opener(path, "rt", encoding=encoding, newline="")

@@ -110,7 +110,7 @@ _MULTICLASS = (
     _kfhe(
         "glass", 214, 9, 6,
         "Kinds of glass by refraction and chemical contents (UCI Glass Identification).",
-        difference="The row number is not a feature; class 4 of UCI's list never occurs.",
+        difference="The row number is dropped; class 4 of UCI's list never occurs.",
         openml=OpenMLCopy(41, "glass", 1),
     ),
     _kfhe(

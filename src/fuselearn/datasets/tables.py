@@ -80,8 +80,8 @@ def read_table(
     Returns
     -------
     Dataset
-        It unpacks into ``X, y``. X is a frame, or a sparse array if an ARFF file has sparse samples with more than 100
-        features, all of them numbers.
+        It unpacks into ``X, y``. X is a DataFrame, or a sparse array if an ARFF file has sparse samples with more than
+        100 features, all of them numbers.
 
     Notes
     -----

@@ -43,7 +43,7 @@ LABEL_CLASSIFIERS: tuple[type, ...] = (
 def register_converters() -> None:
     """Register the classifiers of this library with skl2onnx, for calls of ``skl2onnx.to_onnx``.
 
-    :func:`fuselearn.to_onnx` does so by itself.
+    :func:`fuselearn.to_onnx` calls it automatically.
     """
     try:
         from skl2onnx import update_registered_converter

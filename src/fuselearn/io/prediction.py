@@ -106,7 +106,7 @@ def predict_blocks(model: Any, rows: TableStream, *, proba: bool = False) -> Gen
     DataFrame
         The column ``prediction``, categorical if classes are text, or one column of 0 and 1 per label; with ``proba``,
         also a column ``p:NAME`` with the probability of each class or label. The columns of ``index`` come first. A
-        file without samples yields one frame without samples.
+        file without samples yields one empty DataFrame.
     """
     n_threads = effective_n_jobs(getattr(find_predictor(model), "n_jobs", None))
     each_alone = 1 < n_threads <= MOST_BLOCKS

@@ -153,7 +153,7 @@ def _check_shape(shape: tuple[int, ...], name: str) -> None:
     if len(shape) != 2:
         raise ValueError(
             f"{name} has {len(shape)} dimension(s); expected two, with one column per label. "
-            "A single label is a table with one column, such as y.reshape(-1, 1) or frame[['label']]. A column of "
+            "A single label must be one column, such as y.reshape(-1, 1) or frame[['label']]. A column of "
             "classes or of a continuous target is for ordinary classifiers and regressors, and for scikit-learn's "
             "StratifiedKFold."
         )

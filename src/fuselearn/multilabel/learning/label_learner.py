@@ -30,7 +30,7 @@ class MultilabelLearner(Learner):
 
     Parameters
     ----------
-    X : array, sparse matrix or frame
+    X : {array-like, sparse matrix, DataFrame}
         Passed to the classifier unchanged.
     estimator : classifier
     keep_seeds : bool, default=False
@@ -89,7 +89,7 @@ class MultilabelComponent:
         The values of the other labels.
     counts : int32 array of shape (n_samples,)
         How often each training sample was drawn.
-    X : array, sparse matrix or frame
+    X : {array-like, sparse matrix, DataFrame}
         The training samples.
     """
 
