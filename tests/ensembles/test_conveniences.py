@@ -71,6 +71,10 @@ class TestDecisionFunction:
         assert scores.shape == (len(X),)
         np.testing.assert_array_equal(scores > 0, model.predict(X))
 
+    def test_of_bagging_is_the_share_of_votes(self):
+        model = BaggedClassifier(TREE, 5, random_state=0).fit(X, noisy)
+        np.testing.assert_array_equal(model.decision_function(X), model.predict_proba(X))
+
 
 class TestOutOfBag:
     @pytest.mark.parametrize("make", [KFHEClassifier, SAMMEClassifier])

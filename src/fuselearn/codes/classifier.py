@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator
 
-from fuselearn._fitting import fit_whole_or_not
 from fuselearn._parameters import check_choice, check_whole_number, count_threads
-from fuselearn._random import make_generator
-from fuselearn._validation import read_weights
 from fuselearn.codes.codebook import CodeBook, count_splits, exhaustive_code, min_distance, random_code, read_code
 from fuselearn.codes.decoding import DECODINGS, class_probabilities, codeword_distances
 from fuselearn.codes.search import search_code
-from fuselearn.ensembles.components import ComponentEnsemble, as_decision
+from fuselearn.ensembles.components import ComponentEnsemble
+from fuselearn.ensembles.table_classifier import TableClassifier
 from fuselearn.sensors import Component, Sensor, TreeComponent, are_counts
 from fuselearn.sensors.fusion import StoredComponents
 from fuselearn.sensors.tree import PackedTrees
@@ -26,7 +24,7 @@ CODES = ("auto", "exhaustive", "hamming", "random")
 BITS_PER_DOUBLING = 10
 
 
-class ErrorCorrectingCodeClassifier(ComponentEnsemble):
+class ErrorCorrectingCodeClassifier(ComponentEnsemble, TableClassifier):
     """Error-correcting output codes: learn each bit of the classes' codewords, predict the class of the nearest one.
 
     With W_cb the b-th bit of the codeword of class c, and p_b(x) the probability that the b-th classifier gives to a 1,
@@ -57,10 +55,8 @@ class ErrorCorrectingCodeClassifier(ComponentEnsemble):
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,)
-    n_features_in_ : int
-    feature_names_in_ : array of shape (n_features_in_,)
-        If fitted on a DataFrame whose column names are text.
+    classes_, n_features_in_, feature_names_in_
+        The classes; the number of features; their names, if fitted on a DataFrame whose column names are text.
     code_book_ : int8 array of shape (n_classes, n_bits)
     min_distance_ : int
         The least Hamming distance d of two codewords.
@@ -74,6 +70,7 @@ class ErrorCorrectingCodeClassifier(ComponentEnsemble):
 
     Notes
     -----
+    If the learner takes no ``sample_weight``, samples are repeated by whole numbers, and drawn by other ones.
     Probabilities are explained at :func:`~fuselearn.codes.decoding.class_probabilities`. A learner without
     ``predict_proba`` gives bits of 0 and 1. A bit that is the same for all samples with positive weight is not
     learned but always predicted; it does not change the distances' order.
@@ -118,32 +115,16 @@ class ErrorCorrectingCodeClassifier(ComponentEnsemble):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @fit_whole_or_not
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Choose the code book and learn its bits.
-
-        Parameters
-        ----------
-        X : {array-like, DataFrame} of shape (n_samples, n_features)
-            With trees as learners, category columns of a DataFrame and NaN need no encoding.
-        y : array-like of shape (n_samples,)
-            Labels of any type.
-        sample_weight : array-like of shape (n_samples,), optional
-            For a learner that takes no weights, samples are repeated by whole numbers, and drawn by other ones.
-
-        Returns
-        -------
-        ErrorCorrectingCodeClassifier
-            Fitted estimator.
-        """
+    def _check_parameters(self) -> None:
         check_choice("decoding", self.decoding, DECODINGS)
         if isinstance(self.code, str):
             check_choice("code", self.code, CODES)
         if self.n_bits is not None:
             check_whole_number("n_bits", self.n_bits, 1)
-        sensor, _ = self._bind(X, y)
-        weights = read_weights(sample_weight, X, sensor.n_rows)
-        rng = make_generator(self.random_state)
+
+    def _fit_sensor(
+        self, sensor: Sensor, X: Any, weights: npt.NDArray[np.float64] | None, rng: np.random.Generator
+    ) -> None:
         self.code_book_ = make_code(self.code, len(self.classes_), self.n_bits, rng)
         self.min_distance_ = min_distance(self.code_book_)
 
@@ -156,23 +137,12 @@ class ErrorCorrectingCodeClassifier(ComponentEnsemble):
         self._fused_ = BitModels(components)  # type: ignore[assignment]
         # The rule of succession: so sure may one be after as many rows of one kind as there are.
         self._least_probability_ = 1.0 / (_count_rows(weights, sensor.n_rows) + 2)
-        return self
 
     def _class_scores(self, X: Any) -> npt.NDArray[np.float64]:
         return class_probabilities(self._distances(X), self.code_book_.shape[1], self.decoding)
 
-    def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return minus the distances to the codewords, or for two classes by how much the second one is nearer.
-
-        Parameters
-        ----------
-        X : {array-like, DataFrame} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-        """
-        return as_decision(-self._distances(X))
+    def _decision_scores(self, X: Any) -> npt.NDArray[np.float64]:
+        return -self._distances(X)
 
     def _distances(self, X: Any) -> npt.NDArray[np.float64]:
         return codeword_distances(

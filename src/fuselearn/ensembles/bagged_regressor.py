@@ -17,7 +17,7 @@ from fuselearn._fitting import fit_whole_or_not
 from fuselearn._messages import show
 from fuselearn._parameters import check_whole_number
 from fuselearn._random import make_generator
-from fuselearn._validation import validate_rows
+from fuselearn._validation import read_weights, validate_rows
 from fuselearn.ensembles.bags import BagPlan, plan_bags
 from fuselearn.ensembles.out_of_bag import KnownValues, read_scoring, score_known
 from fuselearn.sensors.estimator import train_clone
@@ -68,9 +68,8 @@ class BaggedRegressor(RegressorMixin, BaseEstimator):
 
     Attributes
     ----------
-    n_features_in_ : int
-    feature_names_in_ : array of shape (n_features_in_,)
-        If fitted on a DataFrame whose column names are text.
+    n_features_in_, feature_names_in_
+        Number of the features, and their names if fitted on a DataFrame whose column names are text.
     estimators_ : list of regressors
         With random subspaces, each expects the features in ``estimators_features_`` only.
     estimators_features_ : list of arrays
@@ -157,18 +156,8 @@ class BaggedRegressor(RegressorMixin, BaseEstimator):
             raise TypeError(f"estimator must be a regressor or None, not {show(base)}.")
         rows = validate_rows(self, X, reset=True)
         target = _read_numbers(y, rows.shape[0])
-        plan = plan_bags(
-            rows,
-            len(target),
-            self.n_features_in_,
-            max_samples=self.max_samples,
-            max_features=self.max_features,
-            bootstrap=self.bootstrap,
-            sample_weight=sample_weight,
-        )
-        if scorer is not None and not plan.leaves_rows_out:
-            raise ValueError("oob_score needs samples to be left out: set bootstrap=True or max_samples below 1.")
-
+        weights = read_weights(sample_weight, rows, len(target))
+        plan = plan_bags(self, len(target), weights, leave_out=scorer is not None)
         seeds = make_generator(self.random_state).integers(2**63, size=n_estimators)
         trained = Parallel(n_jobs=self.n_jobs)(
             delayed(_train_one)(base, rows, target, plan, scorer is not None, seed) for seed in seeds
@@ -215,7 +204,7 @@ class BaggedRegressor(RegressorMixin, BaseEstimator):
 
 
 def _train_one(base: Any, X: Any, y: npt.NDArray[np.float64], plan: BagPlan, out_of_bag: bool, seed: int) -> Trained:
-    """Draw rows and columns and train one regressor."""
+    """Draw samples and features, and train one regressor."""
     rng = np.random.default_rng(seed)
     features, counts = plan.draw_features(rng), plan.draw_counts(rng)
     model = train_clone(base, _take_columns(X, features), y, counts, int(rng.integers(2**31)))

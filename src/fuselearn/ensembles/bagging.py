@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,14 +12,13 @@ from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from fuselearn._fitting import fit_whole_or_not
 from fuselearn._parameters import check_choice, check_whole_number
-from fuselearn._random import make_generator
 from fuselearn.engines.sampling import MOST_TRIES
 from fuselearn.ensembles.bags import BagPlan, plan_bags
-from fuselearn.ensembles.components import ComponentEnsemble, read_class_weights, refuse_other_size
+from fuselearn.ensembles.components import ComponentEnsemble, refuse_other_size
 from fuselearn.ensembles.out_of_bag import read_scoring
 from fuselearn.ensembles.samme import choose_frequent, frequent_first
+from fuselearn.ensembles.table_classifier import TableClassifier
 from fuselearn.sensors import Component, Sensor, TreeComponent
 from fuselearn.sensors.fusion import component_scores
 
@@ -33,12 +32,13 @@ class Trained(NamedTuple):
     scores: npt.NDArray[np.float64]
 
 
-class BaggedClassifier(ComponentEnsemble):
+class BaggedClassifier(ComponentEnsemble, TableClassifier):
     """Equal votes of classifiers that are trained on random parts of the data.
 
     Each classifier sees randomly drawn samples (bagging), randomly drawn features (random subspaces), or both (random
-    patches). With N draws from N samples, with replacement, a sample is left out with probability (1 - 1/N)^N, about
-    1/e; its *out-of-bag* vote is that of the classifiers which have not seen it.
+    patches). Samples of more weight are drawn more often. With N draws from N samples, with replacement, a sample is
+    left out with probability (1 - 1/N)^N, about 1/e; its *out-of-bag* vote is that of the classifiers which have not
+    seen it.
 
     Parameters
     ----------
@@ -56,17 +56,13 @@ class BaggedClassifier(ComponentEnsemble):
     vote : {"class", "probability"}, default="class"
         Whether classifiers vote with the class that they choose or with their class probabilities.
     oob_score : bool, str or callable, default=False
-        Whether to compute the out-of-bag votes and their accuracy. Or another score: the name of a scorer of
-        scikit-learn, such as ``"neg_log_loss"``, a scorer, or a metric ``metric(y_true, y_pred)``.
+        Whether to score out-of-bag votes by accuracy; or the name of a scorer, a scorer or ``metric(y_true, y_pred)``.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, by which sample weights are multiplied. "balanced" means n_samples / (n_classes * number
-        of samples of the class).
+        Weights of the classes, by which sample weights are multiplied; "balanced" as in scikit-learn.
     warm_start : bool, default=False
-        Whether ``fit`` keeps the classifiers of the call before and adds to them, on the same data. With an integer as
-        ``random_state`` the result is that of a single ``fit``.
+        Whether ``fit`` adds to the classifiers of the call before, on the same data, as if all were fitted at once.
     callback : callable or None, default=None
-        ``callback(number, classifier)`` is called after each classifier is trained, counted from 1. Training ends if it
-        returns True.
+        ``callback(number, classifier)`` is called after each classifier, counted from 1; True ends training.
     verbose : int, default=0
         1 prints ten lines of progress, 2 a line per classifier.
     random_state : int, RandomState or None, default=None
@@ -76,10 +72,8 @@ class BaggedClassifier(ComponentEnsemble):
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,)
-    n_features_in_ : int
-    feature_names_in_ : array of shape (n_features_in_,)
-        If fitted on a DataFrame whose column names are text.
+    classes_, n_features_in_, feature_names_in_
+        The classes; the number of features; their names, if fitted on a DataFrame whose column names are text.
     estimators_ : list of classifiers
         With random subspaces, scikit-learn classifiers other than trees expect the features in
         ``estimators_features_`` only.
@@ -87,12 +81,9 @@ class BaggedClassifier(ComponentEnsemble):
         Features of each classifier.
     coefficients_ : array of shape (n_estimators,)
         The same weight for all classifiers.
-    oob_score_ : float
-        Accuracy, or other score, of the out-of-bag votes, over the samples that have any.
-    oob_decision_function_ : array of shape (n_samples, n_classes)
-        Shares of the out-of-bag votes; NaN for samples that every classifier has seen.
-    oob_prediction_ : array of shape (n_samples,)
-        Classes with the largest share; the most frequent class for samples that every classifier has seen.
+    oob_score_, oob_decision_function_, oob_prediction_
+        If ``oob_score`` is set: the score, shares of classes and classes of the votes by classifiers that have not seen
+        a sample. Shares are NaN for samples that every classifier has seen.
     feature_importances_ : array of shape (n_features_in_,)
         Mean of the classifiers' importances; if they have any, as trees do.
 
@@ -156,47 +147,22 @@ class BaggedClassifier(ComponentEnsemble):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @fit_whole_or_not
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the ensemble.
-
-        Parameters
-        ----------
-        X : {array-like, DataFrame} of shape (n_samples, n_features)
-            With trees as base learners, category columns of a DataFrame and NaN need no encoding.
-        y : array-like of shape (n_samples,)
-            Labels of any type.
-        sample_weight : array-like of shape (n_samples,), optional
-            Chances of the samples to be drawn.
-
-        Returns
-        -------
-        BaggedClassifier
-            Fitted estimator.
-        """
-        n_estimators = check_whole_number("n_estimators", self.n_estimators, 1)
+    def _check_parameters(self) -> None:
         check_choice("vote", self.vote, ("class", "probability"))
-        scorer = read_scoring(self.oob_score, "accuracy")
-        n_before = self._check_warm_start(n_estimators)
-        sensor, truth = self._bind(X, y)
-        plan = plan_bags(
-            X,
-            sensor.n_rows,
-            self.n_features_in_,
-            max_samples=self.max_samples,
-            max_features=self.max_features,
-            bootstrap=self.bootstrap,
-            sample_weight=read_class_weights(self.class_weight, sample_weight, X, self.classes_[truth]),
-        )
-        if scorer is not None and not plan.leaves_rows_out:
-            raise ValueError("oob_score needs samples to be left out: set bootstrap=True or max_samples below 1.")
+        self._check_ensemble(check_whole_number("n_estimators", self.n_estimators, 1))
 
+    def _fit_sensor(
+        self, sensor: Sensor, X: Any, weights: npt.NDArray[np.float64] | None, rng: np.random.Generator
+    ) -> None:
+        scorer, n_before = read_scoring(self.oob_score, "accuracy"), self._n_before
+        truth = sensor.target.numbers
+        plan = plan_bags(self, sensor.n_rows, weights, leave_out=scorer is not None)
         components = list(self._components_) if n_before else []
         features = list(self._features_) if n_before else []
         votes = vars(self).get("_oob_votes_", np.zeros((sensor.n_rows, sensor.n_classes)))
         refuse_other_size(len(votes), sensor.n_rows)
         out_of_bag = None if scorer is None else self.vote
-        seeds = make_generator(self.random_state).integers(2**63, size=n_estimators)[n_before:]
+        seeds = rng.integers(2**63, size=self.n_estimators)[n_before:]
         sensor.learner.n_threads = 1  # components are trained side by side instead
         trained = Parallel(n_jobs=self.n_jobs, prefer=sensor.learner.prefer, return_as="generator")(
             delayed(_train_one)(sensor, plan, out_of_bag, seed) for seed in seeds
@@ -205,7 +171,7 @@ class BaggedClassifier(ComponentEnsemble):
             components.append(part.component)
             features.append(part.features)
             votes[part.left_out] += part.scores
-            if self._announce(len(components), n_estimators, part.component):
+            if self._announce(len(components), self.n_estimators, part.component):
                 with warnings.catch_warnings():  # joblib counts the tasks that are given up
                     warnings.simplefilter("ignore", UserWarning)
                     trained.close()
@@ -218,7 +184,6 @@ class BaggedClassifier(ComponentEnsemble):
             self._keep_out_of_bag(scorer, votes, truth)
         if scorer is not None and self.warm_start:
             self._oob_votes_ = votes
-        return self
 
     @property
     def estimators_features_(self) -> list[npt.NDArray[np.intp]]:
@@ -231,7 +196,7 @@ class BaggedClassifier(ComponentEnsemble):
 
 
 def _train_one(sensor: Sensor, plan: BagPlan, out_of_bag: str | None, seed: int) -> Trained:
-    """Draw rows and columns and train one classifier; draw again while it is a tree without a split."""
+    """Draw samples and features, and train one classifier; draw again while it is a tree without a split."""
     rng = np.random.default_rng(seed)
     for _ in range(MOST_TRIES):
         features, counts = plan.draw_features(rng), plan.draw_counts(rng)

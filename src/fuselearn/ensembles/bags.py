@@ -1,4 +1,4 @@
-"""Bags: which rows and columns each model of a sampling ensemble gets."""
+"""Bags: which samples and features each model of a sampling ensemble gets."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from fuselearn._parameters import count_draws, count_features
-from fuselearn._validation import read_weights
 from fuselearn.sensors import draw_counts
 
 
 class BagPlan(NamedTuple):
-    """How the rows and columns of a bag are drawn."""
+    """How the samples and features of a bag are drawn."""
 
     chances: npt.NDArray[np.float64]
     """Of each sample, in proportion, to be drawn."""
@@ -44,25 +43,31 @@ class BagPlan(NamedTuple):
 
 
 def plan_bags(
-    X: Any,
-    n_rows: int,
-    n_columns: int,
-    *,
-    max_samples: Any,
-    max_features: Any,
-    bootstrap: bool,
-    sample_weight: Any,
+    estimator: Any, n_samples: int, weights: npt.NDArray[np.float64] | None, *, leave_out: bool = False
 ) -> BagPlan:
-    """Check the parameters that say how bags are drawn; samples of more weight are drawn more often."""
-    n_draws = count_draws(max_samples, n_rows, largest_share=1)
-    if not bootstrap and n_draws > n_rows:
-        raise ValueError(f"max_samples must be at most the {n_rows} samples without bootstrap, not {n_draws}.")
-    n_features = count_features(max_features, n_columns)
-    weights = read_weights(sample_weight, X, n_rows)
-    chances = np.ones(n_rows) if weights is None else weights
-    if not bootstrap and np.count_nonzero(chances) < n_draws:
+    """Check the parameters of an ensemble that say how bags are drawn.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With ``max_samples``, ``max_features``, ``bootstrap`` and ``n_features_in_``.
+    n_samples : int
+    weights : array of shape (n_samples,) or None
+        Samples of more weight are drawn more often.
+    leave_out : bool, default=False
+        Whether to refuse bags that leave no samples out.
+    """
+    n_draws = count_draws(estimator.max_samples, n_samples, largest_share=1)
+    n_features = count_features(estimator.max_features, estimator.n_features_in_)
+    chances = np.ones(n_samples) if weights is None else weights
+    if not estimator.bootstrap and n_draws > n_samples:
+        raise ValueError(f"max_samples must be at most the {n_samples} samples without bootstrap, not {n_draws}.")
+    if not estimator.bootstrap and np.count_nonzero(chances) < n_draws:
         raise ValueError(
             f"sample_weight is positive for {np.count_nonzero(chances)} samples only; {n_draws} cannot be drawn "
             "without replacement."
         )
-    return BagPlan(chances, n_draws, bootstrap, n_columns, n_features)
+    plan = BagPlan(chances, n_draws, estimator.bootstrap, estimator.n_features_in_, n_features)
+    if leave_out and not plan.leaves_rows_out:
+        raise ValueError("oob_score needs samples to be left out: set bootstrap=True or max_samples below 1.")
+    return plan

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from fuselearn._fitting import fit_whole_or_not
 from fuselearn._parameters import check_choice, check_number, check_whole_number, count_features, count_threads
-from fuselearn._random import make_generator
-from fuselearn._validation import read_weights
 from fuselearn.engines.tree import Tree, TreeSettings
-from fuselearn.ensembles.table_classifier import TableClassifier
+from fuselearn.ensembles.table_classifier import TableClassifier, validate_numbers
 from fuselearn.sensors.binding import Sensor
-from fuselearn.sensors.fusion import WeightedSum
-from fuselearn.sensors.protocols import Classes
 from fuselearn.sensors.table import TableCoder
 from fuselearn.sensors.tree import TreeComponent, TreeLearner, as_table
 
@@ -65,10 +60,8 @@ class CARTClassifier(TableClassifier):
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,)
-    n_features_in_ : int
-    feature_names_in_ : array of shape (n_features_in_,)
-        If fitted on a DataFrame whose column names are text.
+    classes_, n_features_in_, feature_names_in_
+        The classes; the number of features; their names, if fitted on a DataFrame whose column names are text.
     tree_ : Tree
         Nodes, class weights and category subsets as arrays.
     feature_importances_ : array of shape (n_features_in_,)
@@ -139,35 +132,11 @@ class CARTClassifier(TableClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @fit_whole_or_not
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the tree: grow and prune it.
+    def _check_parameters(self) -> None:
+        self._engine_settings()
 
-        Parameters
-        ----------
-        X : {array-like, DataFrame} of shape (n_samples, n_features)
-            Columns of categories or text in a DataFrame are split by subsets. NaN means missing.
-        y : array-like of shape (n_samples,)
-            Labels of any type.
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        CARTClassifier
-            Fitted estimator.
-        """
-        matrix = self._read_training_table(X)
-        target = self._read_target(y, len(matrix))
-        weights = read_weights(sample_weight, matrix, len(matrix))
-        assert self._coder_ is not None
-        learner = TreeLearner(matrix, self._coder_, self, count_threads(self.n_jobs))
-        seed = int(make_generator(self.random_state).integers(2**31))
-        self._adopt(Sensor(learner, Classes(target, len(self.classes_), self.classes_)).measure_all(weights, seed))
-        return self
-
-    def _adopt(self, component: Any) -> None:
-        """Keep a grown tree."""
-        self._fused_ = WeightedSum([component], np.ones(1), np.zeros(1, dtype=bool), len(self.classes_))
+    def _fit_sensor(self, sensor: Sensor, X: Any, weights: Any, rng: np.random.Generator) -> None:
+        self._adopt_alone(sensor.measure_all(weights, int(rng.integers(2**31))))
 
     @property
     def tree_(self) -> Tree:
@@ -180,9 +149,6 @@ class CARTClassifier(TableClassifier):
         """Restore a copy or a file; files older than ``category_rule`` were made with rpart's rule."""
         super().__setstate__({"category_rule": "rpart", **state})
 
-    def _class_scores(self, X: Any) -> npt.NDArray[np.float64]:
-        return self._fused_.scores(self._read_table(X), count_threads(self.n_jobs))
-
     def apply(self, X: Any) -> npt.NDArray[np.int32]:
         """Return the number of the leaf that each sample ends in.
 
@@ -194,7 +160,7 @@ class CARTClassifier(TableClassifier):
         -------
         ndarray of shape (n_samples,)
         """
-        rows = self._read_table(X)
+        rows = self._read_rows(X)
         return self._fused_.leaves(rows, count_threads(self.n_jobs))[:, 0]
 
     def get_depth(self) -> int:
@@ -258,6 +224,8 @@ class CARTClassifier(TableClassifier):
         left, right = (", ".join(map(str, levels[side])) for side in (is_left, ~is_left))
         return "{" + left + "}", "{" + right + "}"
 
+    _validate_table = staticmethod(validate_numbers)
+
     def _bind_table(self, X: Any, n_threads: int) -> TreeLearner:
         """Bind a table to the tree engine."""
         coder = TableCoder()
@@ -273,7 +241,7 @@ class CARTClassifier(TableClassifier):
         if names is not None:
             tree.feature_names_in_ = names
         tree._coder_ = coder
-        tree._adopt(component)
+        tree._adopt_alone(component)
         return tree
 
     def _engine_settings(self, n_features: int = 1) -> TreeSettings:

@@ -1,4 +1,4 @@
-"""The common part of ensembles: binding data to a base learner, and predicting with the fused components."""
+"""The common part of ensembles: base learner, members, warm starts, progress and out-of-bag scores."""
 
 from __future__ import annotations
 
@@ -15,43 +15,41 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._messages import show
-from fuselearn._parameters import check_flag, check_whole_number, count_threads
-from fuselearn._validation import clip_probabilities, read_weights, validate_rows
+from fuselearn._parameters import check_flag, check_whole_number
+from fuselearn._validation import clip_probabilities, read_weights
 from fuselearn.ensembles.cart import CARTClassifier, tree_importances
-from fuselearn.ensembles.out_of_bag import KnownClasses, Scorer, score_known
-from fuselearn.ensembles.table_classifier import TableClassifier
+from fuselearn.ensembles.out_of_bag import KnownClasses, Scorer, read_scoring, score_known
 from fuselearn.sensors import (
-    Classes,
     Component,
-    Sensor,
-    TableCoder,
     TreeComponent,
     WeightedSum,
-    answer_in_parts,
-    bind,
 )
 from fuselearn.sensors.fusion import component_scores
 
 
-class ComponentEnsemble(TableClassifier):
-    """An ensemble of components that are trained on samples of one dataset.
-
-    Subclasses call ``_bind`` for a sensor, train components with it, and hand them to ``_adopt``.
-    """
+class ComponentEnsemble:
+    """What a ``TableClassifier`` that is an ensemble has beside: members, warm starts, progress, out-of-bag scores."""
 
     estimator: BaseEstimator | None
+    class_weight: Any = None
+    oob_score: Any = False
     warm_start: bool = False
     verbose: int = 0
     callback: Callable[[int, Any], Any] | None = None
-    n_jobs: int | None
-    coefficients_: npt.NDArray[np.float64]
+    classes_: npt.NDArray[Any]
+    n_features_in_: int
     oob_score_: float
     oob_decision_function_: npt.NDArray[np.float64]
     oob_prediction_: npt.NDArray[Any]
+    predict_proba: Callable[[Any], npt.NDArray[np.float64]]
+    _coder_: Any
+    _fused_: WeightedSum
+    _choose: Callable[[npt.NDArray[np.float64]], npt.NDArray[np.intp]]
+    _read_rows: Callable[[Any], Any]
 
     def __sklearn_tags__(self) -> Any:
         """Return the tags: what the estimator can take."""
-        tags = super().__sklearn_tags__()
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
         if isinstance(self.estimator, BaseEstimator):
             base = get_tags(self.estimator)
             tags.input_tags.allow_nan = base.input_tags.allow_nan
@@ -62,34 +60,38 @@ class ComponentEnsemble(TableClassifier):
         """Return the base learner that ``estimator=None`` stands for."""
         return CARTClassifier()
 
-    def _bind(self, X: Any, y: Any) -> tuple[Sensor, npt.NDArray[np.int32]]:
-        """Check the data and bind it to the base learner; return the sensor and the class numbers."""
-        base = self._base()
-        earlier = vars(self).get("classes_"), vars(self).get("n_features_in_")  # of a fit that is continued
-        is_tree = isinstance(base, CARTClassifier)
-        X = self._validate_table(X, reset=True) if is_tree else validate_rows(self, X, reset=True)
-        learner = bind(base, X, count_threads(self.n_jobs))
-        self._coder_ = learner.coder
-        target = self._read_target(y, learner.n_samples)
-        classes, n_features = earlier
-        if classes is not None and not (np.array_equal(classes, self.classes_) and n_features == self.n_features_in_):
-            raise ValueError("With warm_start=True, X and y must have the features and classes of the fit before.")
-        return Sensor(learner, Classes(target, len(self.classes_), self.classes_)), target
+    def _base(self) -> Any:
+        return self._default_estimator() if self.estimator is None else self.estimator
 
-    def _adopt(
-        self,
-        sensor: Sensor,
-        components: list[Component],
-        coefficients: npt.NDArray[np.float64],
-        by_class: npt.NDArray[np.bool_],
-    ) -> None:
-        """Keep trained components, the weight of each in the sum, and whether it counts with its vote."""
-        for component in components:
-            component.unbind()
-        sensor.learner.unbind()
-        self.__dict__.pop("estimators_", None)  # those of an earlier fit, if it is continued
-        self.coefficients_ = coefficients
-        self._fused_ = WeightedSum(components, coefficients, by_class, len(self.classes_))
+    def _read_weights(self, sample_weight: Any, X: Any, truth: npt.NDArray[np.int32]) -> npt.NDArray[np.float64] | None:
+        """Check sample weights and multiply them by the weights of the classes; None if neither is given."""
+        weights = read_weights(sample_weight, X, len(truth))
+        if self.class_weight is None:
+            return weights
+        by_name = isinstance(self.class_weight, str) and self.class_weight == "balanced"
+        if not (by_name or isinstance(self.class_weight, Mapping)):
+            raise ValueError(f"class_weight must be a dict, 'balanced' or None, not {show(self.class_weight)}.")
+        by_class = compute_sample_weight(self.class_weight, self.classes_[truth])
+        return read_weights(by_class if weights is None else weights * by_class, X, len(truth))
+
+    def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
+        """Compute the class scores, or for two classes by how much the second one leads.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            The class with the largest one is predicted, the second of two above 0; ``predict`` breaks ties.
+        """
+        scores = self._decision_scores(X)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def _decision_scores(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the class scores that ``decision_function`` compares."""
+        return self.predict_proba(X)
 
     def __len__(self) -> int:
         """Return the number of fitted members."""
@@ -111,7 +113,7 @@ class ComponentEnsemble(TableClassifier):
         Only if the members have any: trees, for example.
         """
         check_is_fitted(self)
-        coefficients = getattr(self, "coefficients_", np.ones(len(self)))
+        coefficients = getattr(self._fused_, "coefficients", np.ones(len(self)))
         total = np.zeros(self.n_features_in_)
         for component, coefficient in zip(self._components_, coefficients, strict=True):
             total += coefficient * self._importances(component)
@@ -135,21 +137,24 @@ class ComponentEnsemble(TableClassifier):
         answer = self.callback(number, self._as_estimator(component, self._base()))
         return isinstance(answer, bool | np.bool_) and bool(answer)
 
-    def _check_warm_start(self, n_wanted: int, needed: str = "_fused_") -> int:
-        """Return the number of members that an earlier fit has left, if it is to be continued; check how to report."""
+    @property
+    def _n_before(self) -> int:
+        """The number of members that an earlier fit has left, if it is continued."""
+        return len(self) if hasattr(self, "_fused_") else 0
+
+    def _check_ensemble(self, n_wanted: int, needed: str = "_fused_") -> None:
+        """Refuse parameters that make no sense, and to continue a fit that has not left the attribute needed for it."""
+        read_scoring(self.oob_score, "accuracy")
         check_flag("warm_start", self.warm_start)
         check_whole_number("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, 0)
         if not (self.callback is None or callable(self.callback)):
             raise TypeError(f"callback must be a function or None, not {show(self.callback)}.")
-        if not (self.warm_start and hasattr(self, "_fused_")):
-            return 0
-        if not hasattr(self, needed):
+        if self._n_before and not hasattr(self, needed):
             raise ValueError("warm_start=True continues a fit with warm_start=True only: set it before the first fit.")
-        if n_wanted < len(self):
+        if n_wanted < self._n_before:
             raise ValueError(
                 f"n_estimators is {n_wanted}, but with warm_start=True the ensemble has {len(self)} members already."
             )
-        return len(self)
 
     def _keep_out_of_bag(self, scorer: Scorer, votes: npt.NDArray[np.float64], truth: npt.NDArray[np.int32]) -> None:
         """Keep the votes of the members that have not seen a sample, as shares, and their score."""
@@ -180,12 +185,14 @@ class ComponentEnsemble(TableClassifier):
             total[outside] += self.coefficients_[position] * scores[outside]
         return total
 
-    def _base(self) -> Any:
-        return self._default_estimator() if self.estimator is None else self.estimator
-
     @property
     def _components_(self) -> Sequence[Component]:
         return self._fused_.components
+
+    @property
+    def coefficients_(self) -> npt.NDArray[np.float64]:
+        """Weight of each member in the ensemble."""
+        return self._fused_.coefficients
 
     @cached_property
     def estimators_(self) -> list[Any]:
@@ -198,49 +205,11 @@ class ComponentEnsemble(TableClassifier):
             return component.model
         return base._wrap(component, self._coder_, self.classes_, getattr(self, "feature_names_in_", None))
 
-    def _read_rows(self, X: Any) -> Any:
-        """Check new samples and bring them into the form that the components take."""
-        return self._prepare(self._check_rows(X))
-
-    def _check_rows(self, X: Any) -> Any:
-        check_is_fitted(self)
-        if isinstance(self._coder_, TableCoder):
-            return self._validate_table(X, reset=False)
-        return validate_rows(self, X, reset=False)
-
-    def _prepare(self, X: Any) -> Any:
-        return X if self._coder_ is None else self._coder_.transform(X)
-
-    def _class_scores(self, X: Any) -> npt.NDArray[np.float64]:
-        """Sum up what the components say about new samples, in parts if they have kernel values."""
-        n_threads = count_threads(self.n_jobs)
-        X = self._check_rows(X)
-        at_once = getattr(self._coder_, "samples_at_once", 2**31)
-        return answer_in_parts(X, at_once, lambda part: self._fused_.scores(self._prepare(part), n_threads))
-
-
-def read_class_weights(
-    class_weight: Any, sample_weight: Any, X: Any, y: npt.NDArray[Any]
-) -> npt.NDArray[np.float64] | None:
-    """Check sample weights and multiply them by the weights of the classes; None if neither is given."""
-    weights = read_weights(sample_weight, X, len(y))
-    if class_weight is None:
-        return weights
-    if not (isinstance(class_weight, Mapping) or (isinstance(class_weight, str) and class_weight == "balanced")):
-        raise ValueError(f"class_weight must be a dict, 'balanced' or None, not {show(class_weight)}.")
-    by_class = compute_sample_weight(class_weight, y)
-    return read_weights(by_class if weights is None else weights * by_class, X, len(y))
-
 
 def refuse_other_size(n_before: int, n_samples: int) -> None:
     """Refuse to continue a fit on another number of samples."""
     if n_before != n_samples:
         raise ValueError(f"With warm_start=True, X must have the {n_before} samples of the last fit, not {n_samples}.")
-
-
-def as_decision(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return scores in the form of scikit-learn's ``decision_function``: for two classes, the lead of the second."""
-    return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
 
 def error_of_guessing(n_classes: int) -> float:

@@ -5,23 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
-from fuselearn._fitting import fit_whole_or_not
 from fuselearn._parameters import check_choice, check_number, check_whole_number
-from fuselearn._random import make_generator
 from fuselearn._validation import clip_probabilities
 from fuselearn.engines.fusing import compare_votes
 from fuselearn.ensembles.cart import CARTClassifier
 from fuselearn.ensembles.components import (
     ComponentEnsemble,
-    as_decision,
     error_of_guessing,
-    read_class_weights,
     refuse_other_size,
 )
 from fuselearn.ensembles.filtering import (
@@ -34,8 +30,9 @@ from fuselearn.ensembles.filtering import (
     train_kfhe,
 )
 from fuselearn.ensembles.out_of_bag import read_scoring
+from fuselearn.ensembles.table_classifier import TableClassifier
 from fuselearn.filters import Halfway
-from fuselearn.sensors import Component, draw_covering_counts
+from fuselearn.sensors import Component, Sensor, draw_covering_counts
 from fuselearn.sensors.fusion import component_scores
 
 
@@ -59,7 +56,7 @@ class ClassTruth(Truth):
         return Measurement(Halfway(votes), wrong, *errors)
 
 
-class KFHEClassifier(FilterTrace, ComponentEnsemble):
+class KFHEClassifier(FilterTrace, ComponentEnsemble, TableClassifier):
     """An ensemble in which a Kalman filter fuses classifiers, each a noisy measurement of the ideal one.
 
     With y the estimate of the training samples' class scores, P its variance and h_t the t-th classifier,
@@ -70,7 +67,8 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble):
 
     The sample for h_t is drawn with sample weights w that a second filter estimates in the same way, from measurements
     in which wrong samples count more. Training ends early once K is 0: then nothing is left to learn. Since the
-    estimate is linear in the classifiers, the trained ensemble is a weighted sum of them, with ``coefficients_``.
+    estimate is linear in the classifiers, the trained ensemble is a weighted sum of them, with ``coefficients_``. The
+    weights w start as ``sample_weight``, by which errors are weighted, too.
 
     Parameters
     ----------
@@ -91,18 +89,13 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble):
         Variance added to both filters before each measurement. Above 0 later classifiers keep more influence, and
         training does not end early.
     oob_score : bool, str or callable, default=False
-        Whether to score the votes of the classifiers that have not seen a sample, by their accuracy. Or another score:
-        the name of a scorer of scikit-learn, such as ``"neg_log_loss"``, a scorer, or a metric
-        ``metric(y_true, y_pred)``.
+        Whether to score out-of-bag votes by accuracy; or the name of a scorer, a scorer or ``metric(y_true, y_pred)``.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, by which sample weights are multiplied. "balanced" means n_samples / (n_classes * number
-        of samples of the class).
+        Weights of the classes, by which sample weights are multiplied; "balanced" as in scikit-learn.
     warm_start : bool, default=False
-        Whether ``fit`` keeps the classifiers of the call before and adds to them, on the same data. With an integer as
-        ``random_state`` the result is that of a single ``fit``.
+        Whether ``fit`` adds to the classifiers of the call before, on the same data, as if all were fitted at once.
     callback : callable or None, default=None
-        ``callback(number, classifier)`` is called after each classifier is trained, counted from 1. Training ends if it
-        returns True.
+        ``callback(number, classifier)`` is called after each classifier, counted from 1; True ends training.
     verbose : int, default=0
         1 prints ten lines of progress, 2 a line per classifier.
     random_state : int, RandomState or None, default=None
@@ -112,20 +105,14 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble):
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,)
-    n_features_in_ : int
-    feature_names_in_ : array of shape (n_features_in_,)
-        If fitted on a DataFrame whose column names are text.
+    classes_, n_features_in_, feature_names_in_
+        The classes; the number of features; their names, if fitted on a DataFrame whose column names are text.
     estimators_ : list of classifiers
         The first one and ``n_iter_`` others.
     n_iter_ : int
         Measurements made.
-    gains_ : array of shape (n_iter_,)
-        Gain K of each measurement.
-    variances_ : array of shape (n_iter_,)
-        Variance P after each measurement.
-    measurement_errors_ : array of shape (n_iter_,)
-        Error R of each measurement.
+    gains_, variances_, measurement_errors_ : array of shape (n_iter_,)
+        Gain K, variance P and error R of each measurement.
     train_errors_ : array of shape (n_iter_ + 1,)
         Share of wrong training samples of the estimate, from the first classifier on.
     resets_ : array of int
@@ -134,13 +121,9 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble):
         Final sample weights; they are large for samples that the ensemble fits worst.
     coefficients_ : array of shape (n_iter_ + 1,)
         Weight of each classifier in the ensemble; they sum to 1.
-    oob_score_ : float
-        Accuracy, or other score, of the out-of-bag votes, over the samples that have any; if ``oob_score`` is set, as
-        the next two.
-    oob_decision_function_ : array of shape (n_samples, n_classes)
-        Shares of the weighted out-of-bag votes; NaN for samples that every classifier has seen.
-    oob_prediction_ : array of shape (n_samples,)
-        Classes with the largest share.
+    oob_score_, oob_decision_function_, oob_prediction_
+        If ``oob_score`` is set: the score, shares of classes and classes of the votes by classifiers that have not seen
+        a sample. Shares are NaN for samples that every classifier has seen.
     feature_importances_ : array of shape (n_features_in_,)
         Mean of the classifiers' importances, weighted by ``coefficients_``; if they have any, as trees do.
 
@@ -201,35 +184,19 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble):
     def _default_estimator(self) -> CARTClassifier:
         return CARTClassifier(complexity=-1.0)
 
-    @fit_whole_or_not
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the ensemble.
-
-        Parameters
-        ----------
-        X : {array-like, DataFrame} of shape (n_samples, n_features)
-            With trees as base learners, category columns of a DataFrame and NaN need no encoding.
-        y : array-like of shape (n_samples,)
-            Labels of any type.
-        sample_weight : array-like of shape (n_samples,), optional
-            Initial sample weights of the second filter; errors are weighted by them, too.
-
-        Returns
-        -------
-        KFHEClassifier
-            Fitted estimator.
-        """
+    def _check_parameters(self) -> None:
         n_estimators = check_whole_number("n_estimators", self.n_estimators, 1)
         check_choice("weighting", self.weighting, ("exponential", "linear"))
         check_choice("vote", self.vote, ("class", "probability"))
         check_number("process_noise", self.process_noise, 0.0)
-        scorer = read_scoring(self.oob_score, "accuracy")
-        n_before = self._check_warm_start(n_estimators + 1, "_run_")
-        sensor, classes = self._bind(X, y)
-        sample_weight = read_class_weights(self.class_weight, sample_weight, X, self.classes_[classes])
-        weights = np.ones(sensor.n_rows) if sample_weight is None else sample_weight
-        truth = ClassTruth(weights / weights.sum(), classes, self.vote)
-        seeds = make_generator(self.random_state).integers(2**62, size=n_estimators + 1).tolist()
+        self._check_ensemble(n_estimators + 1, "_run_")
+
+    def _fit_sensor(self, sensor: Sensor, X: Any, weights: Scores | None, rng: np.random.Generator) -> None:
+        scorer, n_before = read_scoring(self.oob_score, "accuracy"), self._n_before
+        shares = np.ones(sensor.n_rows) if weights is None else weights
+        classes = sensor.target.numbers
+        truth = ClassTruth(shares / shares.sum(), classes, self.vote)
+        seeds = rng.integers(2**62, size=self.n_estimators + 1).tolist()
         left_out: dict[int, npt.NDArray[np.intp]] = {}
 
         def train(weights: Scores, seed: int) -> Component:
@@ -240,14 +207,14 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble):
             return h
 
         run = train_kfhe(
-            self._earlier_run(sensor.n_rows) if n_before else sensor.measure_all(sample_weight, seeds[0]),
+            self._earlier_run(sensor.n_rows) if n_before else sensor.measure_all(weights, seeds[0]),
             train,
             truth,
             seeds[max(1, n_before) :],
             linear=self.weighting == "linear",
             guessing_error=error_of_guessing(sensor.n_classes) if self.reset else math.inf,
             process_noise=self.process_noise,
-            announce=lambda t, h: self._announce(t, n_estimators, h),
+            announce=lambda t, h: self._announce(t, self.n_estimators, h),
         )
         self._keep_trace(run, truth)
         by_class = np.full(len(run.models), self.vote == "class")
@@ -258,25 +225,11 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble):
             self._score_left_out(scorer, X, classes, positions)
         if self.warm_start:
             self._run_ = replace(run, models=[])
-        return self
 
     def _earlier_run(self, n_samples: int) -> FilterRun:
         """Return the filters as the last fit has left them, to be continued."""
         refuse_other_size(len(self.weights_), n_samples)
         return replace(self._run_, models=list(self._components_))
-
-    def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return the class scores, or for two classes by how much the second one leads.
-
-        Parameters
-        ----------
-        X : {array-like, DataFrame} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-        """
-        return as_decision(self.predict_proba(X))
 
     def staged_predict_proba(self, X: Any) -> Iterator[npt.NDArray[np.float64]]:
         """Predict class scores after the first classifier and after each measurement.

@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from fuselearn._fitting import fit_whole_or_not
 from fuselearn._parameters import check_whole_number
-from fuselearn._random import make_generator
 from fuselearn.engines.sampling import MOST_TRIES
 from fuselearn.ensembles.components import (
     ComponentEnsemble,
-    as_decision,
     error_of_guessing,
-    read_class_weights,
     refuse_other_size,
 )
 from fuselearn.ensembles.out_of_bag import read_scoring
+from fuselearn.ensembles.table_classifier import TableClassifier
 from fuselearn.sensors import Component, Sensor, TreeComponent, draw_covering_counts
 from fuselearn.sensors.fusion import component_scores
 
 
-class SAMMEClassifier(ComponentEnsemble):
+class SAMMEClassifier(ComponentEnsemble, TableClassifier):
     """AdaBoost for several classes: each classifier is trained on samples that the previous ones got wrong.
 
     The t-th classifier is trained on a sample drawn with the sample weights w. With err the weight that it gets wrong
@@ -34,9 +31,10 @@ class SAMMEClassifier(ComponentEnsemble):
 
         alpha = log((1 - err) / err) + log(c - 1),        w_i <- w_i exp(alpha [sample i is wrong]),
 
-    and w is scaled to sum to one. The ensemble predicts the class with the largest sum of alpha over its votes; of
-    equal ones, the class with most training samples. A classifier no better than guessing (err at least 1 - 1/c), or
-    one without error, resets the weights and stays, with the alpha of an error just below guessing, or of 0.001.
+    and w, at first ``sample_weight``, is scaled to sum to one. The ensemble predicts the class with the largest sum of
+    alpha over its votes; of equal ones, the class with most training samples. A classifier no better than guessing (err
+    at least 1 - 1/c), or one without error, resets the weights and stays, with the alpha of an error just below
+    guessing, or of 0.001.
 
     Parameters
     ----------
@@ -45,18 +43,13 @@ class SAMMEClassifier(ComponentEnsemble):
     n_estimators : int, default=100
         Number of classifiers.
     oob_score : bool, str or callable, default=False
-        Whether to score the votes of the classifiers that have not seen a sample, by their accuracy. Or another score:
-        the name of a scorer of scikit-learn, such as ``"neg_log_loss"``, a scorer, or a metric
-        ``metric(y_true, y_pred)``.
+        Whether to score out-of-bag votes by accuracy; or the name of a scorer, a scorer or ``metric(y_true, y_pred)``.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, by which sample weights are multiplied. "balanced" means n_samples / (n_classes * number
-        of samples of the class).
+        Weights of the classes, by which sample weights are multiplied; "balanced" as in scikit-learn.
     warm_start : bool, default=False
-        Whether ``fit`` keeps the classifiers of the call before and adds to them, on the same data. With an integer as
-        ``random_state`` the result is that of a single ``fit``.
+        Whether ``fit`` adds to the classifiers of the call before, on the same data, as if all were fitted at once.
     callback : callable or None, default=None
-        ``callback(number, classifier)`` is called after each classifier is trained, counted from 1. Training ends if it
-        returns True.
+        ``callback(number, classifier)`` is called after each classifier, counted from 1; True ends training.
     verbose : int, default=0
         1 prints ten lines of progress, 2 a line per classifier.
     random_state : int, RandomState or None, default=None
@@ -66,20 +59,14 @@ class SAMMEClassifier(ComponentEnsemble):
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,)
-    n_features_in_ : int
-    feature_names_in_ : array of shape (n_features_in_,)
-        If fitted on a DataFrame whose column names are text.
+    classes_, n_features_in_, feature_names_in_
+        The classes; the number of features; their names, if fitted on a DataFrame whose column names are text.
     estimators_ : list of classifiers
     coefficients_ : array of shape (n_estimators,)
         alpha of each classifier.
-    oob_score_ : float
-        Accuracy, or other score, of the out-of-bag votes, over the samples that have any; if ``oob_score`` is set, as
-        the next two.
-    oob_decision_function_ : array of shape (n_samples, n_classes)
-        Shares of the weighted out-of-bag votes; NaN for samples that every classifier has seen.
-    oob_prediction_ : array of shape (n_samples,)
-        Classes with the largest share.
+    oob_score_, oob_decision_function_, oob_prediction_
+        If ``oob_score`` is set: the score, shares of classes and classes of the votes by classifiers that have not seen
+        a sample. Shares are NaN for samples that every classifier has seen.
     feature_importances_ : array of shape (n_features_in_,)
         Mean of the classifiers' importances, weighted by ``coefficients_``; if they have any, as trees do.
     estimator_errors_ : array of shape (n_estimators,)
@@ -142,34 +129,19 @@ class SAMMEClassifier(ComponentEnsemble):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @fit_whole_or_not
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the ensemble.
+    def _check_parameters(self) -> None:
+        self._check_ensemble(check_whole_number("n_estimators", self.n_estimators, 1), "_generator_")
 
-        Parameters
-        ----------
-        X : {array-like, DataFrame} of shape (n_samples, n_features)
-            With trees as base learners, category columns of a DataFrame and NaN need no encoding.
-        y : array-like of shape (n_samples,)
-            Labels of any type.
-        sample_weight : array-like of shape (n_samples,), optional
-            Initial sample weights, to which resets return.
-
-        Returns
-        -------
-        SAMMEClassifier
-            Fitted estimator.
-        """
-        n_estimators = check_whole_number("n_estimators", self.n_estimators, 1)
-        scorer = read_scoring(self.oob_score, "accuracy")
-        n_before = self._check_warm_start(n_estimators, "_generator_")
-        sensor, truth = self._bind(X, y)
-        sample_weight = read_class_weights(self.class_weight, sample_weight, X, self.classes_[truth])
-        initial = np.ones(sensor.n_rows) if sample_weight is None else sample_weight
+    def _fit_sensor(
+        self, sensor: Sensor, X: Any, weights: npt.NDArray[np.float64] | None, rng: np.random.Generator
+    ) -> None:
+        scorer, n_before = read_scoring(self.oob_score, "accuracy"), self._n_before
+        truth = sensor.target.numbers
+        initial = np.ones(sensor.n_rows) if weights is None else weights
         initial = initial / initial.sum()
         guessing_error = error_of_guessing(sensor.n_classes)
 
-        rng, weights = make_generator(self.random_state), initial.copy()
+        weights = initial.copy()
         components: list[Component] = []
         alphas: list[float] = []
         errors: list[float] = []
@@ -179,7 +151,7 @@ class SAMMEClassifier(ComponentEnsemble):
             refuse_other_size(len(self.weights_), sensor.n_rows)
             rng, weights, components = self._generator_, self.weights_, list(self._components_)
             alphas, errors, resets = self.coefficients_.tolist(), self.estimator_errors_.tolist(), self.resets_.tolist()
-        for t in range(n_before + 1, n_estimators + 1):
+        for t in range(n_before + 1, self.n_estimators + 1):
             component, seed = _measure_with_split(sensor, weights, rng)
             components.append(component)
             if scorer is not None:
@@ -196,7 +168,7 @@ class SAMMEClassifier(ComponentEnsemble):
                 alphas.append(_alpha(0.001 if error == 0.0 else guessing_error - 0.001, sensor.n_classes))
                 weights = initial.copy()
                 resets.append(t)
-            if self._announce(t, n_estimators, component):
+            if self._announce(t, self.n_estimators, component):
                 break
 
         self.estimator_errors_ = np.array(errors)
@@ -208,26 +180,12 @@ class SAMMEClassifier(ComponentEnsemble):
             self._score_left_out(scorer, X, truth, left_out)
         if self.warm_start:
             self._generator_ = rng
-        return self
 
     def _class_scores(self, X: Any) -> npt.NDArray[np.float64]:
         return super()._class_scores(X) / self.coefficients_.sum()
 
     def _choose(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:
         return choose_frequent(scores, self.class_order_)
-
-    def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return the class scores, or for two classes by how much the second one leads.
-
-        Parameters
-        ----------
-        X : {array-like, DataFrame} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-        """
-        return as_decision(self.predict_proba(X))
 
     def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
         """Predict classes with the first classifier, the first two, and so on.

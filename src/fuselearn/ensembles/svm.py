@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from fuselearn._fitting import fit_whole_or_not
 from fuselearn._messages import show
-from fuselearn._parameters import check_choice, check_number, count_threads
-from fuselearn._random import make_generator
-from fuselearn._validation import read_weights, validate_rows
+from fuselearn._parameters import check_choice, check_number
 from fuselearn.ensembles.table_classifier import TableClassifier
-from fuselearn.sensors.binding import Sensor, answer_in_parts
-from fuselearn.sensors.protocols import Classes
+from fuselearn.sensors.binding import Sensor
 from fuselearn.sensors.svm import KERNELS, PROBABILITIES, SCALINGS, ClassMachines, SVMLearner, SVMSettings
 
 
@@ -35,7 +31,7 @@ class SVMClassifier(TableClassifier):
     Parameters
     ----------
     C : float, default=1.0
-        Cost of a sample on the wrong side of its margin.
+        Cost of a sample on the wrong side of its margin, multiplied by its weight.
     kernel : {"rbf", "linear"}, default="rbf"
     gamma : float or None, default=None
         Factor of the kernel. None means one over the number of features.
@@ -53,10 +49,8 @@ class SVMClassifier(TableClassifier):
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,)
-    n_features_in_ : int
-    feature_names_in_ : array of shape (n_features_in_,)
-        If fitted on a data frame whose column names are text.
+    classes_, n_features_in_, feature_names_in_
+        The classes; the number of features; their names, if fitted on a DataFrame whose column names are text.
 
     See Also
     --------
@@ -87,9 +81,6 @@ class SVMClassifier(TableClassifier):
     0.98
     """
 
-    _learner_: SVMLearner
-    _component_: ClassMachines
-
     def __init__(
         self,
         *,
@@ -118,36 +109,12 @@ class SVMClassifier(TableClassifier):
         tags.input_tags.sparse = True
         return tags
 
-    @fit_whole_or_not
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the machines.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-            Complete numbers; category columns of a data frame may have missing values.
-        y : array-like of shape (n_samples,)
-            Classes of any type.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights by which C is multiplied.
-
-        Returns
-        -------
-        SVMClassifier
-            Fitted estimator.
-        """
+    def _check_parameters(self) -> None:
         self._engine_settings()
-        X = validate_rows(self, X, reset=True)
-        target = Classes(self._read_target(y, X.shape[0]), len(self.classes_), self.classes_)
-        weights = read_weights(sample_weight, X, X.shape[0])
-        learner = self._bind_table(X, count_threads(self.n_jobs))
-        component = Sensor(learner, target).measure_all(weights, int(make_generator(self.random_state).integers(2**31)))
-        self._adopt(learner, component)
-        learner.unbind()
-        return self
 
-    def _class_scores(self, X: Any) -> npt.NDArray[np.float64]:
-        return self._answer(X, lambda rows: self._component_.scores(rows))
+    def _fit_sensor(self, sensor: Sensor, X: Any, weights: Any, rng: np.random.Generator) -> None:
+        component = sensor.measure_all(weights, int(rng.integers(2**31)))
+        self._adopt(sensor, [component], np.ones(1), np.zeros(1, dtype=bool))
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
         """Compute the logarithms of the class probabilities, or the log-odds of the second of two classes.
@@ -162,22 +129,11 @@ class SVMClassifier(TableClassifier):
             The class that is predicted has the largest one; the second of two classes is predicted above 0.
         """
         check_is_fitted(self)
+        (component,) = self._fused_.components
+        assert isinstance(component, ClassMachines), "fit has trained machines"
         if len(self.classes_) == 2:
-            return self._answer(X, lambda rows: self._component_.machines.logits(rows)[:, 0])
-        return self._answer(X, lambda rows: self._component_.log_scores(rows))
-
-    def _answer(self, X: Any, answer: Any) -> npt.NDArray[np.float64]:
-        """Check new samples, and let a method of the component answer for them, in parts if there are many."""
-        check_is_fitted(self)
-        X = validate_rows(self, X, reset=False)
-        learner = self._learner_
-        return answer_in_parts(X, learner.samples_at_once, lambda part: answer(learner.prepare(part)))
-
-    def _adopt(self, learner: SVMLearner, component: Any) -> None:
-        """Keep trained machines."""
-        component.unbind()
-        self._learner_ = learner
-        self._component_ = component
+            return self._answer(X, lambda part: component.machines.logits(part)[:, 0])
+        return self._answer(X, component.log_scores)
 
     def _bind_table(self, X: Any, n_threads: int) -> SVMLearner:
         """Bind a table to the SVM engine."""
@@ -192,7 +148,9 @@ class SVMClassifier(TableClassifier):
         machine.n_features_in_ = len(learner.encoder.widths)
         if names is not None:
             machine.feature_names_in_ = names
-        machine._adopt(learner, component)
+        machine._coder_ = learner
+        component.unbind()
+        machine._adopt_alone(component)
         return machine
 
     def _engine_settings(self) -> SVMSettings:

@@ -1,26 +1,38 @@
-"""The base of classifiers that read tables of numbers, categories and missing values."""
+"""The base of the classifiers: reading tables, ``fit``, and predicting with the components that it has trained."""
 
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fuselearn._fitting import DerivedAttributes
-from fuselearn._validation import clip_probabilities, read_classes, validate_frame
-from fuselearn.sensors.table import TableCoder, as_frame
+from fuselearn._fitting import DerivedAttributes, fit_whole_or_not
+from fuselearn._parameters import count_threads
+from fuselearn._random import make_generator
+from fuselearn._validation import clip_probabilities, read_classes, read_weights, validate_frame, validate_rows
+from fuselearn.sensors import Classes, Component, Sensor, WeightedSum, answer_in_parts, bind
+from fuselearn.sensors.table import as_frame
+
+Weights = npt.NDArray[np.float64]
 
 
 class TableClassifier(DerivedAttributes, ClassifierMixin, BaseEstimator):
-    """A classifier of samples of a table; the common part of every public estimator."""
+    """A classifier of samples of a table; the common part of every public classifier.
 
+    ``fit`` checks the data and binds the table to the base learner. Subclasses write ``_fit_sensor``, which trains
+    components and hands them to ``_adopt``, and ``_check_parameters``.
+    """
+
+    random_state: Any
+    n_jobs: int | None
     classes_: npt.NDArray[Any]
     n_features_in_: int
-    _coder_: Any  # its transform makes rows for the components; None if they take samples as they are
+    _coder_: Any  # its transform prepares samples for the components; None if they take samples as they are
+    _fused_: WeightedSum
 
     def __sklearn_tags__(self) -> Any:
         """Return the tags: what the estimator can take."""
@@ -33,12 +45,47 @@ class TableClassifier(DerivedAttributes, ClassifierMixin, BaseEstimator):
         defaults = {p.name: p.default for p in inspect.signature(type(self)).parameters.values()}
         super().__setstate__({name: value for name, value in defaults.items() if name not in state} | state)
 
+    @fit_whole_or_not
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the classifier.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+            What the base learner takes. Trees take numbers, NaN, and category columns of a DataFrame.
+        y : array-like of shape (n_samples,)
+            Classes of any type.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the samples; the description of the class says how they count.
+
+        Returns
+        -------
+        object
+            Fitted estimator.
+        """
+        self._check_parameters()
+        before = vars(self).get("classes_"), vars(self).get("n_features_in_")  # of a fit that is continued
+        X = self._check_table(X, reset=True)
+        learner = bind(self._base(), X, count_threads(self.n_jobs))
+        self._coder_ = learner.coder
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        self.classes_, truth = read_classes(y, learner.n_samples)
+        if before[0] is not None and not (
+            np.array_equal(before[0], self.classes_) and before[1] == self.n_features_in_
+        ):
+            raise ValueError("With warm_start=True, X and y must have the features and classes of the fit before.")
+        weights = self._read_weights(sample_weight, X, truth)
+        sensor = Sensor(learner, Classes(truth, len(self.classes_), self.classes_))
+        self._fit_sensor(sensor, X, weights, make_generator(self.random_state))
+        return self
+
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Predict the class of each sample.
 
         Parameters
         ----------
-        X : {array-like, DataFrame} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
 
         Returns
         -------
@@ -47,51 +94,82 @@ class TableClassifier(DerivedAttributes, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return self.classes_[self._choose(self.predict_proba(X))]
 
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> Weights:
         """Predict class probabilities.
 
         Parameters
         ----------
-        X : {array-like, DataFrame} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            Rows sum to one; columns are in the order of ``classes_``.
+            They sum to one; classes are in the order of ``classes_``.
         """
         check_is_fitted(self)
         return clip_probabilities(self._class_scores(X))
 
-    def _class_scores(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return the class probabilities but for rounding errors."""
+    def _check_parameters(self) -> None:
+        """Refuse parameters that make no sense, before any work is done."""
+
+    def _fit_sensor(self, sensor: Sensor, X: Any, weights: Weights | None, rng: np.random.Generator) -> None:
+        """Train components on the bound table, of which ``X`` is the checked form, and hand them to ``_adopt``."""
         raise NotImplementedError
 
-    def _choose(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:
+    def _base(self) -> Any:
+        """Return the base learner: the classifier itself, if it is not an ensemble of others."""
+        return self
+
+    def _read_weights(self, sample_weight: Any, X: Any, truth: npt.NDArray[np.int32]) -> Weights | None:
+        """Check sample weights; None means that all samples weigh the same."""
+        return read_weights(sample_weight, X, len(truth))
+
+    def _adopt(
+        self, sensor: Sensor, components: list[Component], coefficients: Weights, by_class: npt.NDArray[np.bool_]
+    ) -> None:
+        """Keep trained components, the weight of each in the sum, and whether it counts with its vote."""
+        for component in components:
+            component.unbind()
+        sensor.learner.unbind()
+        self.__dict__.pop("estimators_", None)  # those of an earlier fit, if it is continued
+        self._fused_ = WeightedSum(components, coefficients, by_class, len(self.classes_))
+
+    def _adopt_alone(self, component: Component) -> None:
+        """Keep a single component."""
+        self._fused_ = WeightedSum([component], np.ones(1), np.zeros(1, dtype=bool), len(self.classes_))
+
+    def _class_scores(self, X: Any) -> Weights:
+        """Return the class probabilities but for rounding errors."""
+        n_threads = count_threads(self.n_jobs)
+        return self._answer(X, lambda part: self._fused_.scores(part, n_threads))
+
+    def _answer(self, X: Any, answer: Any) -> npt.NDArray[Any]:
+        """Let a function answer for new samples as the components take them, in parts if they have kernel values."""
+        check_is_fitted(self)
+        X = self._check_table(X, reset=False)
+        at_once = getattr(self._coder_, "samples_at_once", 2**31)
+        return answer_in_parts(X, at_once, lambda part: answer(self._prepare(part)))
+
+    def _choose(self, scores: Weights) -> npt.NDArray[np.intp]:
         """Choose the class with the largest score, the first of equal ones."""
         return scores.argmax(axis=1)
 
-    def _read_training_table(self, X: Any) -> npt.NDArray[np.floating]:
-        """Check a training table and code it for the tree engine."""
-        X = self._validate_table(X, reset=True)
-        coder = TableCoder()
-        matrix = coder.fit_transform(X)
-        self._coder_ = coder
-        return matrix
-
-    def _read_table(self, X: Any) -> npt.NDArray[np.floating]:
-        """Check a table of new samples and code it for the tree engine."""
+    def _read_rows(self, X: Any) -> Any:
+        """Check new samples and bring them into the form that the components take."""
         check_is_fitted(self)
-        assert self._coder_ is not None, "fit has coded the training table"
-        return self._coder_.transform(self._validate_table(X, reset=False))
+        return self._prepare(self._check_table(X, reset=False))
 
-    def _validate_table(self, X: Any, *, reset: bool) -> Any:
-        if as_frame(X) is None:
-            return validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan")
-        return validate_frame(self, X, reset=reset)
+    def _prepare(self, X: Any) -> Any:
+        return X if self._coder_ is None else self._coder_.transform(X)
 
-    def _read_target(self, y: Any, n_rows: int) -> npt.NDArray[np.int32]:
-        """Check the labels, set ``classes_``, and turn the labels into class numbers."""
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        self.classes_, class_numbers = read_classes(y, n_rows)
-        return class_numbers
+    def _check_table(self, X: Any, *, reset: bool) -> Any:
+        """Check a table as the base learner takes it."""
+        validate = getattr(self._base(), "_validate_table", validate_rows)
+        return validate(self, X, reset=reset)
+
+
+def validate_numbers(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Check a table of numbers and gaps, or the shape and the names of a DataFrame."""
+    if as_frame(X) is None:
+        return validate_data(estimator, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan")
+    return validate_frame(estimator, X, reset=reset)
