@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import RegressorMixin
 
-from fuselearn._fitting import fit_whole_or_not
 from fuselearn._messages import show
 from fuselearn._parameters import check_choice, check_number
-from fuselearn._validation import read_weights
-from fuselearn.combine.kinds import RegressorEnsemble
+from fuselearn.combine.ensemble import MemberEnsemble, TrainingData, Weights
 from fuselearn.combine.member_weights import check_member_weights, inverse_error_weights
-from fuselearn.combine.members import Member, read_rows
+from fuselearn.combine.members import Member
 from fuselearn.combine.order_statistics import mean_of_middle, weighted_median
-from fuselearn.combine.out_of_fold import held_out_answers
 
 AVERAGES = ("mean", "median", "trimmed")
 
 
-class AveragingRegressor(RegressorEnsemble):
+class AveragingRegressor(RegressorMixin, MemberEnsemble):
     """Regressors whose predictions are averaged by a fixed rule.
 
     With f_1(x), ..., f_K(x) the predictions of the members and w_1, ..., w_K their weights, all 1 by default, the
@@ -38,9 +35,7 @@ class AveragingRegressor(RegressorEnsemble):
     Parameters
     ----------
     estimators : list of (name, regressor) or (name, regressor, columns)
-        The members. Each is any regressor or pipeline, and sees all columns or those given: names, positions, a slice,
-        a mask, or a function of the table such as scikit-learn's ``make_column_selector``. ``"drop"`` in place of a
-        regressor leaves a member out.
+        The members; "drop" leaves one out. Columns to see: names, positions, a slice, a mask or a function of the table.
     rule : {"mean", "median", "trimmed"}, default="mean"
     trim : float, default=0.1
         For "trimmed": the share of the members that is cut off at each end, from 0 to below 0.5.
@@ -58,15 +53,12 @@ class AveragingRegressor(RegressorEnsemble):
 
     Attributes
     ----------
-    estimators_ : list of regressors
-        The fitted members.
-    named_estimators_ : Bunch
-        The same by name.
+    estimators_, named_estimators_ : list of regressors, Bunch
+        The fitted members; the same by name.
     weights_ : array of shape (n_members,)
         The weights used.
-    n_features_in_ : int
-    feature_names_in_ : array of shape (n_features_in_,)
-        If fitted on a DataFrame whose column names are text.
+    n_features_in_, feature_names_in_
+        Number of the features, and their names if fitted on a DataFrame whose column names are text.
 
     See Also
     --------
@@ -94,6 +86,8 @@ class AveragingRegressor(RegressorEnsemble):
     array([1.3, 1.1, 0.6])
     """
 
+    _learns_from_target = False
+
     def __init__(
         self,
         estimators: Sequence[tuple[Any, ...]],
@@ -113,71 +107,25 @@ class AveragingRegressor(RegressorEnsemble):
         self.prefit = prefit
         self.n_jobs = n_jobs
 
-    @fit_whole_or_not
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None) -> Self:
-        """Fit the members, and weigh them if asked to.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-            Any table that the members take, or a list of texts.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Numbers. Members that are fitted already can do without.
-        sample_weight : array-like of shape (n_samples,), optional
-            Sample weights, for members that take them.
-        groups : array of shape (n_samples,), optional
-            Groups of samples, if ``cv`` splits by them.
-
-        Returns
-        -------
-        AveragingRegressor
-            Fitted estimator.
-        """
-        members = self._read_regressors()
-        weights = self._check_settings()
-        X = read_rows(self, X, reset=True)
-        target = None if self.prefit and y is None else self._read_numbers(X, y)
-        row_weights = read_weights(sample_weight, X, X.shape[0])
-        if isinstance(self.weights, str):
-            weights = self._weigh(members, X, target, row_weights, groups)
-        self.weights_ = np.ones(len(members)) if weights is None else weights
-        fitted = self._fit_members(members, X, target, row_weights)
-        self._count_outputs(fitted[0], X)
-        self._adopt(fitted)
-        return self
-
     def _combine(self, X: Any) -> npt.NDArray[np.float64]:
-        check_is_fitted(self)
         weights = None if self.weights is None else self.weights_
         return average_predictions(np.stack(self._ask(X)), self.rule, weights=weights, trim=self.trim)
 
-    def _check_settings(self) -> npt.NDArray[np.float64] | None:
-        """Refuse settings that make no sense, before any work is done; give the weights."""
+    def _check_settings(self, members: list[Member]) -> None:
         check_choice("rule", self.rule, AVERAGES)
         if check_number("trim", self.trim, 0) >= 0.5:
             raise ValueError(f"trim must be below 0.5, or nothing is left, not {show(self.trim)}.")
-        weights = check_member_weights(self.weights, self._kept())
-        if weights is not None and self.rule == "trimmed":
+        if check_member_weights(self.weights, self._kept()) is not None and self.rule == "trimmed":
             raise ValueError("rule='trimmed' takes no weights: leave weights=None.")
-        return weights
 
-    def _weigh(
-        self,
-        members: list[Member],
-        X: Any,
-        target: npt.NDArray[np.float64] | None,
-        row_weights: npt.NDArray[np.float64] | None,
-        groups: Any,
-    ) -> npt.NDArray[np.float64]:
-        """Weigh the members by their mean squared error out of fold."""
-        if target is None:
-            raise ValueError("weights='performance' requires y to be passed, but the target y is None.")
-        held_out = held_out_answers(
-            members, X, target, self._answer, self.cv, groups, row_weights,
-            classifier=False, prefit=self.prefit, n_jobs=self.n_jobs,
-        )  # fmt: skip
-        squares = (held_out.answers - target[held_out.rows]) ** 2
-        counts = np.ones(len(held_out.rows)) if row_weights is None else row_weights[held_out.rows]
+    def _weigh(self, data: TrainingData) -> Weights:
+        """Weigh the members as given, or by their mean squared error out of fold."""
+        if not isinstance(self.weights, str):
+            weights = check_member_weights(self.weights, self._kept())
+            return np.ones(len(data.members)) if weights is None else weights
+        held_out = self._hold_out(data)
+        squares = (held_out.answers - data.target[held_out.rows]) ** 2
+        counts = held_out.sample_counts(data.weights)
         return inverse_error_weights(squares.reshape(*squares.shape[:2], -1).mean(axis=2) @ counts / counts.sum())
 
 

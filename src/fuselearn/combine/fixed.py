@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
-from fuselearn._fitting import fit_whole_or_not
 from fuselearn._messages import show
-from fuselearn._validation import read_weights
-from fuselearn.combine.answers import require_method
-from fuselearn.combine.kinds import ClassifierEnsemble
+from fuselearn.combine.answers import Classes, require_method
+from fuselearn.combine.ensemble import MemberEnsemble, TrainingData, Weights
 from fuselearn.combine.member_weights import accuracy_weights, check_member_weights
-from fuselearn.combine.members import Member, read_rows
-from fuselearn.combine.out_of_fold import held_out_answers
+from fuselearn.combine.members import Member
 from fuselearn.combine.rules import (
     CLASS_RULES,
     PROBABILITY_RULES,
@@ -29,22 +27,13 @@ from fuselearn.combine.rules import (
 )
 
 
-def _has_probabilities(self: FixedCombiner) -> bool:
-    if self.rule in PROBABILITY_RULES or self.rule == "majority":
-        return True
-    raise AttributeError(
-        f"rule={show(self.rule)} gives decisions, not probabilities; 'majority', 'mean', 'median', 'product', 'min' "
-        "and 'max' define predict_proba."
-    )
-
-
 def _has_counts(self: FixedCombiner) -> bool:
     if self.rule == "borda":
         return True
     raise AttributeError(f"decision_function gives Borda counts; rule={show(self.rule)} has none.")
 
 
-class FixedCombiner(ClassifierEnsemble):
+class FixedCombiner(ClassifierMixin, MemberEnsemble):
     """Classifiers combined by a fixed rule, at the level of their classes, of their rankings or of their probabilities.
 
     With w_1, ..., w_K the weights of the members, all 1 by default, the ensemble predicts::
@@ -73,9 +62,7 @@ class FixedCombiner(ClassifierEnsemble):
     Parameters
     ----------
     estimators : list of (name, classifier) or (name, classifier, columns)
-        The members. Each is any classifier or pipeline, and sees all columns or those given: names, positions, a slice,
-        a mask, or a function of the table such as scikit-learn's ``make_column_selector``. ``"drop"`` in place of a
-        classifier leaves a member out.
+        The members; "drop" leaves one out. Columns to see: names, positions, a slice, a mask or a function of the table.
     rule : str, default="majority"
         One of the above. Rules at the level of probabilities need members with ``predict_proba``, "borda" needs
         ``predict_proba`` or ``decision_function``.
@@ -99,15 +86,12 @@ class FixedCombiner(ClassifierEnsemble):
     Attributes
     ----------
     classes_ : array of shape (n_classes,), or a list with 0 and 1 for each label
-    estimators_ : list of classifiers
-        The fitted members.
-    named_estimators_ : Bunch
-        The same by name.
+    estimators_, named_estimators_ : list of classifiers, Bunch
+        The fitted members; the same by name.
     weights_ : array of shape (n_members,)
         The weights used.
-    n_features_in_ : int
-    feature_names_in_ : array of shape (n_features_in_,)
-        If fitted on a DataFrame whose column names are text.
+    n_features_in_, feature_names_in_
+        Number of the features, and their names if fitted on a DataFrame whose column names are text.
 
     See Also
     --------
@@ -148,6 +132,9 @@ class FixedCombiner(ClassifierEnsemble):
     array([[6. , 2.5, 0.5]])
     """
 
+    _classes_: Classes
+    _learns_from_target = False
+
     def __init__(
         self,
         estimators: Sequence[tuple[Any, ...]],
@@ -172,56 +159,9 @@ class FixedCombiner(ClassifierEnsemble):
     def __sklearn_tags__(self) -> Any:
         """Return the tags: some rules are for two classes only."""
         tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = tags.target_tags.multi_output
         tags.classifier_tags.multi_class = self.rule not in TWO_CLASS_RULES
         return tags
-
-    @fit_whole_or_not
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None) -> Self:
-        """Fit the members, and weigh them if asked to.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-            Any table that the members take, or a list of texts.
-        y : array-like of shape (n_samples,) or (n_samples, n_labels)
-            Labels of any type, or a table of 0 and 1. Members that are fitted already can do without.
-        sample_weight : array-like of shape (n_samples,), optional
-            Sample weights.
-        groups : array of shape (n_samples,), optional
-            Groups of samples, if ``cv`` splits by them.
-
-        Returns
-        -------
-        FixedCombiner
-            Fitted estimator.
-        """
-        members = self._read_classifiers()
-        weights = self._check_settings(members)
-        X = read_rows(self, X, reset=True)
-        target = self._read_classes(members, X, y)
-        self._positive_ = self._find_positive()
-        row_weights = read_weights(sample_weight, X, X.shape[0])
-        if isinstance(self.weights, str):
-            weights = self._weigh(members, X, target, row_weights, groups)
-        self.weights_ = np.ones(len(members)) if weights is None else weights
-        self._adopt(self._fit_members(members, X, target, row_weights))
-        return self
-
-    @available_if(_has_probabilities)
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """Predict class probabilities, if the rule defines them.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Rows sum to one. For several labels, of shape (n_samples, n_labels): the probability of each.
-        """
-        probabilities = as_probabilities(self._combine(X))
-        return self._classes_.as_table(probabilities)
 
     @available_if(_has_counts)
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
@@ -240,8 +180,18 @@ class FixedCombiner(ClassifierEnsemble):
         counts = self._combine(X)
         return counts[..., 1] - counts[..., 0] if counts.shape[-1] == 2 else counts
 
-    def _check_settings(self, members: list[Member]) -> npt.NDArray[np.float64] | None:
-        """Refuse settings that make no sense, before any work is done; give the weights."""
+    def _has_probabilities(self) -> bool:
+        if self.rule in PROBABILITY_RULES or self.rule == "majority":
+            return True
+        raise AttributeError(
+            f"rule={show(self.rule)} gives decisions, not probabilities; 'majority', 'mean', 'median', 'product', "
+            "'min' and 'max' define predict_proba."
+        )
+
+    def _as_probabilities(self, combined: Weights) -> Weights:
+        return as_probabilities(combined)
+
+    def _check_settings(self, members: list[Member]) -> None:
         check_rule(self.rule)
         weights = check_member_weights(self.weights, self._kept())
         if weights is not None:
@@ -252,7 +202,6 @@ class FixedCombiner(ClassifierEnsemble):
             require_method(members, ("predict_proba",), f"rule={show(self.rule)}")
         elif self.rule == "borda":
             require_method(members, ("predict_proba", "decision_function"), "rule='borda'")
-        return weights
 
     def _find_positive(self) -> int:
         """Return the number of the positive class, and refuse more than two classes where a rule needs one."""
@@ -269,26 +218,18 @@ class FixedCombiner(ClassifierEnsemble):
             raise ValueError(f"positive_class must be one of {values.tolist()}, not {show(self.positive_class)}.")
         return values.tolist().index(self.positive_class)
 
-    def _weigh(
-        self,
-        members: list[Member],
-        X: Any,
-        target: npt.NDArray[Any] | None,
-        row_weights: npt.NDArray[np.float64] | None,
-        groups: Any,
-    ) -> npt.NDArray[np.float64]:
-        """Weigh the members by the share of samples, or of labels, that they predict rightly out of fold."""
-        if target is None:
-            raise ValueError("weights='performance' requires y to be passed, but the target y is None.")
-        held_out = held_out_answers(
-            members, X, target, self._classes_.votes, self.cv, groups, row_weights,
-            classifier=True, prefit=self.prefit, n_jobs=self.n_jobs,
-        )  # fmt: skip
-        truth = self._classes_.encode(target[held_out.rows])
-        counts = np.ones(len(truth)) if row_weights is None else row_weights[held_out.rows]
-        right = (held_out.answers.argmax(axis=-1) == truth).reshape(len(members), len(truth), -1).mean(axis=2)
-        n_rows = int(np.count_nonzero(counts))
-        return accuracy_weights(right @ counts / counts.sum(), n_rows, len(self._classes_.values))
+    def _weigh(self, data: TrainingData) -> Weights:
+        """Weigh the members as given, or by the share of samples or labels that they predict rightly out of fold."""
+        self._positive_ = self._find_positive()
+        if not isinstance(self.weights, str):
+            weights = check_member_weights(self.weights, self._kept())
+            return np.ones(len(data.members)) if weights is None else weights
+        held_out = self._hold_out(data, self._classes_.votes)
+        truth = self._classes_.encode(data.target[held_out.rows])
+        counts = held_out.sample_counts(data.weights)
+        right = (held_out.answers.argmax(axis=-1) == truth).reshape(*held_out.answers.shape[:2], -1).mean(axis=2)
+        n_counted = int(np.count_nonzero(counts))
+        return accuracy_weights(right @ counts / counts.sum(), n_counted, len(self._classes_.values))
 
     def _answer(self, model: Any, X: Any) -> npt.NDArray[np.float64]:
         if self.rule in CLASS_RULES:

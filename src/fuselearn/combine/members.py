@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from copy import copy
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
 from sklearn import get_config
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import clone
 from sklearn.pipeline import Pipeline
-from sklearn.utils import Bunch, get_tags
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import has_fit_parameter
 
-from fuselearn._compat import clone_parameters, take_rows
+from fuselearn._compat import take_rows
 from fuselearn._messages import show
 from fuselearn._validation import validate_rows
 from fuselearn.sensors.table import as_frame
@@ -39,189 +37,6 @@ class FittedMember(NamedTuple):
     name: str
     model: Any
     columns: Columns
-
-
-class MemberEnsemble(TransformerMixin, BaseEstimator):
-    """An ensemble of named members; the common part of all combiners.
-
-    Members are listed as (name, estimator) or (name, estimator, columns). Subclasses write ``fit`` and ``_answer``, and
-    ask their members with ``_ask``.
-    """
-
-    estimators: Sequence[tuple[Any, ...]]
-    prefit: bool
-    n_jobs: int | None
-    n_features_in_: int
-    estimators_: list[Any]
-    weights_: npt.NDArray[np.float64]
-    _members_: list[FittedMember]
-
-    def __sklearn_tags__(self) -> Any:
-        """Return the tags: the ensemble takes what all of its members take."""
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = []
-        members = [get_tags(one[1]) for one in self._named() if isinstance(one[1], BaseEstimator)]
-        if members:
-            tags.input_tags.allow_nan = all(member.input_tags.allow_nan for member in members)
-            tags.input_tags.sparse = all(member.input_tags.sparse for member in members)
-            tags.target_tags.multi_output = all(member.target_tags.multi_output for member in members)
-        return tags
-
-    def __sklearn_clone__(self) -> Self:
-        """Copy the parameters; members that are fitted already stay fitted."""
-        if not self.prefit:
-            return clone_parameters(self)
-        empty = copy(self)
-        empty.estimators = []
-        twin = clone_parameters(empty)
-        twin.estimators = self.estimators
-        return twin
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters, with those of each member under its name.
-
-        Parameters
-        ----------
-        deep : bool, default=True
-            Whether to list the members and their parameters as ``name`` and ``name__parameter``.
-
-        Returns
-        -------
-        dict
-        """
-        params = super().get_params(deep=deep)
-        if deep:
-            for name, estimator, *_ in self._named():
-                params[name] = estimator
-                if isinstance(estimator, BaseEstimator):
-                    params |= {f"{name}__{key}": value for key, value in estimator.get_params().items()}
-        return params
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters, replace members by name, or set parameters of members.
-
-        Parameters
-        ----------
-        **params
-            Parameters of the ensemble, ``name=estimator`` or ``name="drop"`` for a member, ``name__parameter=value``
-            for a parameter of a member.
-
-        Returns
-        -------
-        object
-            The estimator itself.
-        """
-        if "estimators" in params:
-            self.estimators = params.pop("estimators")
-        replaced = {name: params.pop(name) for name, *_ in self._named() if name in params}
-        if replaced:
-            self.estimators = [(name, replaced.get(name, old), *rest) for name, old, *rest in self.estimators]
-        return super().set_params(**params)
-
-    @property
-    def named_estimators_(self) -> Bunch:
-        """The fitted members by name."""
-        check_is_fitted(self)
-        return Bunch(**{member.name: member.model for member in self._members_})
-
-    def transform(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return the answers of all members, side by side.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_outputs)
-            Columns are named by ``get_feature_names_out``.
-        """
-        answers = self._ask(X)
-        return np.concatenate([answer.reshape(len(answer), -1) for answer in answers], axis=1)
-
-    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
-        """Name the columns of ``transform``: the member, and the class or the output that the column is about.
-
-        Parameters
-        ----------
-        input_features : None
-            Not used; here because scikit-learn asks for it.
-
-        Returns
-        -------
-        array of str
-        """
-        check_is_fitted(self)
-        names = [f"{member.name}{ending}" for member in self._members_ for ending in self._output_endings()]
-        return np.array(names, dtype=object)
-
-    def _answer(self, model: Any, X: Any) -> npt.NDArray[np.float64]:
-        """Ask one fitted model about samples."""
-        raise NotImplementedError
-
-    def _output_endings(self) -> list[str]:
-        """Return what is appended to a member's name for each of its outputs."""
-        raise NotImplementedError
-
-    def _named(self) -> list[tuple[Any, ...]]:
-        """Return the entries of ``estimators`` that have a name, also of a list that ``fit`` will refuse."""
-        if not isinstance(self.estimators, list | tuple):
-            return []
-        return [one for one in self.estimators if isinstance(one, tuple) and len(one) >= 2 and isinstance(one[0], str)]
-
-    def _read_members(self, *, kind: Callable[[Any], bool], noun: str) -> list[Member]:
-        """Check the list of members, of which each must be of the given kind."""
-        parameters = set(super().get_params(deep=False))
-        members = read_members(self.estimators, reserved=parameters)
-        for member in members:
-            if not hasattr(member.estimator, "fit") or isinstance(member.estimator, type):
-                raise TypeError(f"estimators: {member.name!r} must be a {noun}, not {member.estimator!r}.")
-            if not kind(member.estimator):
-                raise ValueError(
-                    f"estimators: {member.name!r} must be a {noun}, but {type(member.estimator).__name__} is none."
-                )
-            if self.prefit:
-                check_is_fitted(
-                    member.estimator,
-                    msg=f"estimators: {member.name!r} is not fitted yet; fit it first or leave prefit=False.",
-                )
-        return members
-
-    def _fit_members(
-        self, members: list[Member], X: Any, y: Any, weights: npt.NDArray[np.float64] | None
-    ) -> list[FittedMember]:
-        """Fit a clone of each member on its columns; take fitted members as they are."""
-        columns = [resolve_columns(member, X) for member in members]
-        if self.prefit:
-            models = [member.estimator for member in members]
-        else:
-            models = Parallel(n_jobs=self.n_jobs)(
-                delayed(fit_member)(member.estimator, take_columns(X, seen), y, weights)
-                for member, seen in zip(members, columns, strict=True)
-            )
-        return [FittedMember(m.name, model, seen) for m, model, seen in zip(members, models, columns, strict=True)]
-
-    def _kept(self) -> npt.NDArray[np.bool_]:
-        """Return the listed members that are not dropped."""
-        return np.array([not is_dropped(one) for one in self.estimators])
-
-    def _adopt(self, members: list[FittedMember]) -> None:
-        """Keep the fitted members."""
-        self._members_ = members
-        self.estimators_ = [member.model for member in members]
-
-    def _ask(self, X: Any) -> list[npt.NDArray[np.float64]]:
-        """Ask each member about new samples."""
-        check_is_fitted(self)
-        return ask_members(self._members_, read_rows(self, X, reset=False), self._answer, self.n_jobs)
-
-    def _combine(self, X: Any) -> npt.NDArray[np.float64]:
-        """Sum the answers of the members about new samples, each times its weight in ``weights_``."""
-        check_is_fitted(self)
-        X = read_rows(self, X, reset=False)
-        counted = np.flatnonzero(self.weights_) if self.weights_.any() else np.arange(1)
-        answers = ask_members([self._members_[k] for k in counted], X, self._answer, self.n_jobs)
-        return np.tensordot(self.weights_[counted], np.stack(answers), axes=1)
 
 
 def read_members(estimators: Any, reserved: set[str]) -> list[Member]:

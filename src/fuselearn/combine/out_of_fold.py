@@ -44,6 +44,10 @@ class OutOfFold(NamedTuple):
     rows: npt.NDArray[np.intp]
     folds: npt.NDArray[np.intp]
 
+    def sample_counts(self, weights: npt.NDArray[np.float64] | None) -> npt.NDArray[np.float64]:
+        """Return how much each of the samples counts, by the weights of all samples."""
+        return np.ones(len(self.rows)) if weights is None else weights[self.rows]
+
 
 def make_splits(
     cv: Any, X: Any, y: npt.NDArray[Any], groups: Any, *, classifier: bool

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
-from sklearn.base import ClassifierMixin, RegressorMixin, is_classifier, is_regressor
+from sklearn.base import ClassifierMixin, RegressorMixin, is_classifier
 from sklearn.metrics import get_scorer
 from sklearn.utils import ClassifierTags, RegressorTags
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_consistent_length
 
-from fuselearn._fitting import fit_whole_or_not
 from fuselearn._messages import show
 from fuselearn._parameters import check_number, check_whole_number
 from fuselearn._random import make_generator
-from fuselearn._validation import clip_probabilities, read_weights
-from fuselearn.combine.answers import Classes, require_method, settle_classes
+from fuselearn.combine.answers import require_method
 from fuselearn.combine.candidates import Candidates, candidates_for_classes, candidates_for_numbers
-from fuselearn.combine.kinds import number_endings, predicted_numbers, read_number_target
-from fuselearn.combine.members import Member, MemberEnsemble, read_rows
-from fuselearn.combine.out_of_fold import held_out_answers
+from fuselearn.combine.ensemble import MemberEnsemble, TrainingData, Weights
+from fuselearn.combine.members import Member
 
 
 class Selection(NamedTuple):
@@ -72,12 +67,6 @@ def select_greedily(
     return Selection(best, np.array(path))
 
 
-def _has_classes(self: EnsembleSelection) -> bool:
-    if self._combines_classifiers():
-        return True
-    raise AttributeError("The members are regressors, which have no probabilities.")
-
-
 class EnsembleSelection(MemberEnsemble):
     """The mean of the members of a library that are good together, chosen greedily on samples that were held out.
 
@@ -94,9 +83,7 @@ class EnsembleSelection(MemberEnsemble):
     Parameters
     ----------
     estimators : list of (name, estimator) or (name, estimator, columns)
-        The library. Each member is any classifier or pipeline with ``predict_proba``, or any regressor, and sees all
-        columns or those given: names, positions, a slice, a mask, or a function of the table such as scikit-learn's
-        ``make_column_selector``. ``"drop"`` in place of an estimator leaves a member out.
+        The library: all classifiers with ``predict_proba``, or all regressors; the rest is as for :class:`FixedCombiner`.
     scoring : str, callable or None, default=None
         The metric: a name or a scorer of scikit-learn. None means minus the log loss (with several labels per sample,
         over all of them) or minus the mean squared error.
@@ -121,10 +108,8 @@ class EnsembleSelection(MemberEnsemble):
 
     Attributes
     ----------
-    estimators_ : list of estimators
-        The chosen members, fitted on all samples. The others are not fitted again and not kept.
-    named_estimators_ : Bunch
-        The same by name.
+    estimators_, named_estimators_ : list of estimators, Bunch
+        The chosen members, fitted on all samples, and the same by name. The others are not kept.
     weights_ : array of shape (n_chosen,)
         Their weights, of sum 1: the share of rounds in which each was chosen.
     library_scores_ : dict
@@ -133,9 +118,8 @@ class EnsembleSelection(MemberEnsemble):
         For each part of the library, the score of the first members and after each round.
     classes_ : array of shape (n_classes,), or a list with 0 and 1 for each label
         If the members are classifiers.
-    n_features_in_ : int
-    feature_names_in_ : array of shape (n_features_in_,)
-        If fitted on a DataFrame whose column names are text.
+    n_features_in_, feature_names_in_
+        Number of the features, and their names if fitted on a DataFrame whose column names are text.
 
     See Also
     --------
@@ -166,7 +150,8 @@ class EnsembleSelection(MemberEnsemble):
     ['tree3', 'bayes']
     """
 
-    classes_: Any
+    _nouns = ("classifier, or all members regressors", "regressor, or all members classifiers")
+    _keeps_all = False
 
     def __init__(
         self,
@@ -209,81 +194,15 @@ class EnsembleSelection(MemberEnsemble):
         named = [one[1] for one in self._named() if not isinstance(one[1], str)]
         return bool(named) and is_classifier(named[0])
 
-    @fit_whole_or_not
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
-        """Choose members by held-out samples, and fit the chosen ones on all samples.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-            Any table that the members take, or a list of texts.
-        y : array-like of shape (n_samples,), (n_samples, n_labels) or (n_samples, n_outputs)
-            Labels of any type, a table of 0 and 1, or numbers.
-        sample_weight : array-like of shape (n_samples,), optional
-            Sample weights, for members and metrics that take them.
-        groups : array of shape (n_samples,), optional
-            Groups of samples, if ``cv`` splits by them.
-
-        Returns
-        -------
-        EnsembleSelection
-            Fitted estimator.
-        """
-        self._check_settings()
-        members = self._read_library()
-        if y is None:
-            raise ValueError("EnsembleSelection requires y to be passed, but the target y is None.")
-        X = read_rows(self, X, reset=True)
-        target = self._read_target(members, X, y)
-        row_weights = read_weights(sample_weight, X, X.shape[0])
-        held_out = held_out_answers(
-            members, X, target, self._answer, self.cv, groups, row_weights,
-            classifier=self._classes_ is not None, prefit=self.prefit, n_jobs=self.n_jobs,
-        )  # fmt: skip
-        held_out_weights = None if row_weights is None else row_weights[held_out.rows]
-        truth = target[held_out.rows]
+    def _weigh(self, data: TrainingData) -> Weights:
+        held_out = self._hold_out(data)
+        held_out_weights = None if data.weights is None else data.weights[held_out.rows]
+        truth = data.target[held_out.rows]
         if self._classes_ is None:
             candidates = candidates_for_numbers(self.scoring, held_out.answers, truth, held_out_weights)
         else:
             candidates = candidates_for_classes(self.scoring, held_out.answers, truth, self._classes_, held_out_weights)
-        weights = self._select(candidates, [member.name for member in members])
-        chosen = np.flatnonzero(weights)
-        fitted = self._fit_members([members[k] for k in chosen], X, target, row_weights)
-        self.weights_ = weights[chosen]
-        self._n_outputs_ = target.shape[1] if target.ndim == 2 else None
-        self._adopt(fitted)
-        return self
-
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Predict the class, the labels or the numbers of each sample.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), (n_samples, n_labels) or (n_samples, n_outputs)
-        """
-        mean = self._combine(X)
-        return mean if self._classes_ is None else self._classes_.decode(mean.argmax(axis=-1))
-
-    @available_if(_has_classes)
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """Predict class probabilities.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Rows sum to one. For several labels, of shape (n_samples, n_labels): the probability of each.
-        """
-        mean = clip_probabilities(self._combine(X))
-        assert self._classes_ is not None, "the members are classifiers"
-        return self._classes_.as_table(mean)
+        return self._select(candidates, [member.name for member in data.members])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy of a classifier, or R2 of a regressor, as scikit-learn's estimators do.
@@ -301,8 +220,9 @@ class EnsembleSelection(MemberEnsemble):
         kind = ClassifierMixin if self._combines_classifiers() else RegressorMixin
         return float(kind.score(self, X, y, sample_weight))
 
-    def _check_settings(self) -> None:
-        """Refuse settings that make no sense, before any work is done."""
+    def _check_settings(self, members: list[Member]) -> None:
+        if self._combines_classifiers():
+            require_method(members, ("predict_proba",), "ensemble selection")
         check_whole_number("n_rounds", self.n_rounds, 1)
         check_whole_number("n_bags", self.n_bags, 1)
         if check_whole_number("n_initial", self.n_initial, 1) > self.n_rounds:
@@ -313,25 +233,6 @@ class EnsembleSelection(MemberEnsemble):
             get_scorer(self.scoring)
         elif self.scoring is not None and not callable(self.scoring):
             raise TypeError(f"scoring must be the name of a scorer, a scorer or None, not {show(self.scoring)}.")
-
-    def _read_library(self) -> list[Member]:
-        if not self._combines_classifiers():
-            return self._read_members(kind=is_regressor, noun="regressor, or all members classifiers")
-        members = self._read_members(kind=is_classifier, noun="classifier, or all members regressors")
-        require_method(members, ("predict_proba",), "ensemble selection")
-        return members
-
-    def _read_target(self, members: list[Member], X: Any, y: Any) -> npt.NDArray[Any]:
-        """Set the classes, None for a regression, and give the target as members will see it."""
-        self._classes_: Classes | None = None
-        if self._combines_classifiers():
-            self._classes_, target = settle_classes(members, X, y, prefit=self.prefit)
-            self.classes_ = self._classes_.attribute
-            assert target is not None, "there is a target"
-            return target
-        target = read_number_target(y)
-        check_consistent_length(X, target)
-        return target
 
     def _select(self, candidates: Candidates, names: list[str]) -> npt.NDArray[np.float64]:
         """Return the weight of each member of the library, most of them 0."""
@@ -351,9 +252,3 @@ class EnsembleSelection(MemberEnsemble):
         rng = make_generator(self.random_state)
         size = max(1, round(self.bag_share * n_members))
         return [np.sort(rng.choice(n_members, size, replace=False)) for _ in range(self.n_bags)]
-
-    def _answer(self, model: Any, X: Any) -> npt.NDArray[np.float64]:
-        return predicted_numbers(model, X) if self._classes_ is None else self._classes_.probabilities(model, X)
-
-    def _output_endings(self) -> list[str]:
-        return number_endings(self._n_outputs_) if self._classes_ is None else self._classes_.endings

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import ClassifierMixin, RegressorMixin
 
-from fuselearn._fitting import fit_whole_or_not
 from fuselearn._parameters import check_choice
-from fuselearn._validation import read_weights
-from fuselearn.combine.answers import require_method
-from fuselearn.combine.kinds import ClassifierEnsemble, RegressorEnsemble
+from fuselearn.combine.answers import Classes, require_method
+from fuselearn.combine.ensemble import MemberEnsemble, TrainingData, Weights
 from fuselearn.combine.losses import (
     LogLoss,
     SquaredError,
@@ -20,27 +19,40 @@ from fuselearn.combine.losses import (
     check_shrinkage,
     cross_validate_shrinkage,
 )
-from fuselearn.combine.members import MemberEnsemble, read_rows
-from fuselearn.combine.out_of_fold import OutOfFold, held_out_answers
+from fuselearn.combine.members import Member
+from fuselearn.combine.out_of_fold import OutOfFold
 from fuselearn.combine.rules import as_probabilities
 
 
-class LinearStacking(MemberEnsemble):
-    """The common part of linear stacking: learning the weights."""
+class LinearStacking:
+    """The parameters of linear stacking, and learning the weights: a part of a ``MemberEnsemble``."""
 
-    constraint: str | None
-    shrinkage: float | str
-    cv: Any
     shrinkage_: float
 
-    def _check_settings(self) -> None:
-        """Refuse settings that make no sense, before any work is done."""
+    def __init__(
+        self,
+        estimators: Sequence[tuple[Any, ...]],
+        *,
+        constraint: str | None = "simplex",
+        shrinkage: float | str = 0.0,
+        cv: Any = None,
+        prefit: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimators = estimators
+        self.constraint = constraint
+        self.shrinkage = shrinkage
+        self.cv = cv
+        self.prefit = prefit
+        self.n_jobs = n_jobs
+
+    def _check_settings(self, members: list[Member]) -> None:
         if self.constraint is not None:
             check_choice("constraint", self.constraint, ("non-negative", "simplex"))
         check_shrinkage(self.shrinkage)
 
-    def _learn_weights(self, loss: SquaredError | LogLoss, held_out: OutOfFold) -> None:
-        """Set the weights, after the shrinkage if it is to be found."""
+    def _learn_weights(self, loss: SquaredError | LogLoss, held_out: OutOfFold) -> Weights:
+        """Return the weights, after the shrinkage is set, and found if need be."""
         if self.shrinkage == "auto":
             folds = np.repeat(held_out.folds, len(loss.shares) // len(held_out.folds))
             if len(np.unique(folds)) == 1:
@@ -49,10 +61,10 @@ class LinearStacking(MemberEnsemble):
             self.shrinkage_ = best_shrinkage(self.shrinkage_losses_)
         else:
             self.shrinkage_ = float(self.shrinkage)
-        self.weights_ = loss.best_weights(self.constraint, self.shrinkage_)
+        return loss.best_weights(self.constraint, self.shrinkage_)
 
 
-class LinearStackingRegressor(RegressorEnsemble, LinearStacking):
+class LinearStackingRegressor(LinearStacking, RegressorMixin, MemberEnsemble):
     """A weighted sum of regressors whose weights minimise the squared error on samples that were held out.
 
     With f_k^(-i) member k as fitted without the fold of sample i, the weights are::
@@ -65,9 +77,7 @@ class LinearStackingRegressor(RegressorEnsemble, LinearStacking):
     Parameters
     ----------
     estimators : list of (name, regressor) or (name, regressor, columns)
-        The members. Each is any regressor or pipeline, and sees all columns or those given: names, positions, a slice,
-        a mask, or a function of the table such as scikit-learn's ``make_column_selector``. ``"drop"`` in place of a
-        regressor leaves a member out.
+        The members; "drop" leaves one out. Columns to see: names, positions, a slice, a mask or a function of the table.
     constraint : {None, "non-negative", "simplex"}, default="simplex"
         The weights are free, not negative, or not negative and of sum 1.
     shrinkage : float or "auto", default=0.0
@@ -86,17 +96,12 @@ class LinearStackingRegressor(RegressorEnsemble, LinearStacking):
     Attributes
     ----------
     weights_ : array of shape (n_members,)
-    shrinkage_ : float
-        The shrinkage used.
-    shrinkage_losses_ : dict
-        With ``shrinkage="auto"``: the loss of each candidate.
-    estimators_ : list of regressors
-        The members, fitted on all samples.
-    named_estimators_ : Bunch
-        The same by name.
-    n_features_in_ : int
-    feature_names_in_ : array of shape (n_features_in_,)
-        If fitted on a DataFrame whose column names are text.
+    shrinkage_, shrinkage_losses_ : float, dict
+        The shrinkage used and, with ``shrinkage="auto"``, the loss of each candidate.
+    estimators_, named_estimators_ : list of regressors, Bunch
+        The members, fitted on all samples; the same by name.
+    n_features_in_, feature_names_in_
+        Number of the features, and their names if fitted on a DataFrame whose column names are text.
 
     See Also
     --------
@@ -127,60 +132,12 @@ class LinearStackingRegressor(RegressorEnsemble, LinearStacking):
     array([0.81, 0.14, 0.05])
     """
 
-    def __init__(
-        self,
-        estimators: Sequence[tuple[Any, ...]],
-        *,
-        constraint: str | None = "simplex",
-        shrinkage: float | str = 0.0,
-        cv: Any = None,
-        prefit: bool = False,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.estimators = estimators
-        self.constraint = constraint
-        self.shrinkage = shrinkage
-        self.cv = cv
-        self.prefit = prefit
-        self.n_jobs = n_jobs
-
-    @fit_whole_or_not
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
-        """Learn the weights from held-out samples, and fit the members on all samples.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-            Any table that the members take, or a list of texts.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Numbers.
-        sample_weight : array-like of shape (n_samples,), optional
-            Sample weights, in the loss and for members that take them.
-        groups : array of shape (n_samples,), optional
-            Groups of samples, if ``cv`` splits by them.
-
-        Returns
-        -------
-        LinearStackingRegressor
-            Fitted estimator.
-        """
-        self._check_settings()
-        members = self._read_regressors()
-        X = read_rows(self, X, reset=True)
-        target = self._read_numbers(X, y)
-        row_weights = read_weights(sample_weight, X, X.shape[0])
-        held_out = held_out_answers(
-            members, X, target, self._answer, self.cv, groups, row_weights,
-            classifier=False, prefit=self.prefit, n_jobs=self.n_jobs,
-        )  # fmt: skip
-        self._learn_weights(squared_error_of_numbers(held_out, target, row_weights), held_out)
-        fitted = self._fit_members(members, X, target, row_weights)
-        self._count_outputs(fitted[0], X)
-        self._adopt(fitted)
-        return self
+    def _weigh(self, data: TrainingData) -> Weights:
+        held_out = self._hold_out(data)
+        return self._learn_weights(squared_error_of_numbers(held_out, data.target, data.weights), held_out)
 
 
-class LinearStackingClassifier(ClassifierEnsemble, LinearStacking):
+class LinearStackingClassifier(LinearStacking, ClassifierMixin, MemberEnsemble):
     """A weighted sum of classifiers' probabilities whose weights minimise a loss on samples that were held out.
 
     With p_k^(-i) the class probabilities of member k as fitted without the fold of sample i, the ensemble's
@@ -220,17 +177,12 @@ class LinearStackingClassifier(ClassifierEnsemble, LinearStacking):
     ----------
     classes_ : array of shape (n_classes,), or a list with 0 and 1 for each label
     weights_ : array of shape (n_members,)
-    shrinkage_ : float
-        The shrinkage used.
-    shrinkage_losses_ : dict
-        With ``shrinkage="auto"``: the loss of each candidate.
-    estimators_ : list of classifiers
-        The members, fitted on all samples.
-    named_estimators_ : Bunch
-        The same by name.
-    n_features_in_ : int
-    feature_names_in_ : array of shape (n_features_in_,)
-        If fitted on a DataFrame whose column names are text.
+    shrinkage_, shrinkage_losses_ : float, dict
+        The shrinkage used and, with ``shrinkage="auto"``, the loss of each candidate.
+    estimators_, named_estimators_ : list of classifiers, Bunch
+        The members, fitted on all samples; the same by name.
+    n_features_in_, feature_names_in_
+        Number of the features, and their names if fitted on a DataFrame whose column names are text.
 
     See Also
     --------
@@ -264,6 +216,8 @@ class LinearStackingClassifier(ClassifierEnsemble, LinearStacking):
     array([0.9, 0. , 0.1])
     """
 
+    _classes_: Classes
+
     def __init__(
         self,
         estimators: Sequence[tuple[Any, ...]],
@@ -275,71 +229,28 @@ class LinearStackingClassifier(ClassifierEnsemble, LinearStacking):
         prefit: bool = False,
         n_jobs: int | None = None,
     ) -> None:
-        self.estimators = estimators
+        super().__init__(estimators, constraint=constraint, shrinkage=shrinkage, cv=cv, prefit=prefit, n_jobs=n_jobs)
         self.loss = loss
-        self.constraint = constraint
-        self.shrinkage = shrinkage
-        self.cv = cv
-        self.prefit = prefit
-        self.n_jobs = n_jobs
 
-    @fit_whole_or_not
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
-        """Learn the weights from held-out samples, and fit the members on all samples.
+    def __sklearn_tags__(self) -> Any:
+        """Return the tags: several labels are possible if all members allow them."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = tags.target_tags.multi_output
+        return tags
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-            Any table that the members take, or a list of texts.
-        y : array-like of shape (n_samples,) or (n_samples, n_labels)
-            Labels of any type, or a table of 0 and 1.
-        sample_weight : array-like of shape (n_samples,), optional
-            Sample weights, in the loss and for members that take them.
-        groups : array of shape (n_samples,), optional
-            Groups of samples, if ``cv`` splits by them.
-
-        Returns
-        -------
-        LinearStackingClassifier
-            Fitted estimator.
-        """
+    def _check_settings(self, members: list[Member]) -> None:
+        super()._check_settings(members)
         check_choice("loss", self.loss, ("log_loss", "squared_error"))
-        self._check_settings()
-        members = self._read_classifiers()
         require_method(members, ("predict_proba",), "stacking")
-        if y is None:
-            raise ValueError("LinearStackingClassifier requires y to be passed, but the target y is None.")
-        X = read_rows(self, X, reset=True)
-        target = self._read_classes(members, X, y)
-        assert target is not None, "there is a target"
-        row_weights = read_weights(sample_weight, X, X.shape[0])
-        held_out = held_out_answers(
-            members, X, target, self._answer, self.cv, groups, row_weights,
-            classifier=True, prefit=self.prefit, n_jobs=self.n_jobs,
-        )  # fmt: skip
-        truth = self._classes_.encode(target[held_out.rows])
+
+    def _weigh(self, data: TrainingData) -> Weights:
+        held_out = self._hold_out(data)
+        truth = self._classes_.encode(data.target[held_out.rows])
         make = log_loss_of_classes if self.loss == "log_loss" else squared_error_of_classes
-        self._learn_weights(make(held_out, truth, row_weights), held_out)
-        self._adopt(self._fit_members(members, X, target, row_weights))
-        return self
+        return self._learn_weights(make(held_out, truth, data.weights), held_out)
 
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """Predict class probabilities.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Rows sum to one. For several labels, of shape (n_samples, n_labels): the probability of each.
-        """
-        probabilities = as_probabilities(np.maximum(self._combine(X), 0.0))
-        return self._classes_.as_table(probabilities)
-
-    def _answer(self, model: Any, X: Any) -> npt.NDArray[np.float64]:
-        return self._classes_.probabilities(model, X)
+    def _as_probabilities(self, combined: Weights) -> Weights:
+        return as_probabilities(np.maximum(combined, 0.0))
 
 
 def squared_error_of_numbers(
@@ -347,7 +258,7 @@ def squared_error_of_numbers(
 ) -> SquaredError:
     """Make the loss of a regression, in units of the variance of each output."""
     truth = target[held_out.rows]
-    counts = _count_rows(held_out, row_weights)
+    counts = held_out.sample_counts(row_weights)
     mean = np.average(truth, axis=0, weights=counts)
     largest = np.abs(truth - mean).max(axis=0)
     largest = np.where(largest > 0, largest, 1.0)  # by which it is divided, so that no square is lost or overflows
@@ -362,7 +273,7 @@ def squared_error_of_classes(
     """Make the squared error between probabilities and the right classes, which have probability 1."""
     right = np.eye(held_out.answers.shape[-1])[truth]
     return SquaredError(
-        _as_columns(held_out.answers), right.ravel(), _repeat(_count_rows(held_out, row_weights), right)
+        _as_columns(held_out.answers), right.ravel(), _repeat(held_out.sample_counts(row_weights), right)
     )
 
 
@@ -371,11 +282,7 @@ def log_loss_of_classes(
 ) -> LogLoss:
     """Make the log loss from what members give to the right classes."""
     given = np.take_along_axis(held_out.answers, truth[None, ..., None], axis=-1)
-    return LogLoss(_as_columns(given), _repeat(_count_rows(held_out, row_weights), truth))
-
-
-def _count_rows(held_out: OutOfFold, row_weights: npt.NDArray[np.float64] | None) -> npt.NDArray[np.float64]:
-    return np.ones(len(held_out.rows)) if row_weights is None else row_weights[held_out.rows]
+    return LogLoss(_as_columns(given), _repeat(held_out.sample_counts(row_weights), truth))
 
 
 def _as_columns(answers: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

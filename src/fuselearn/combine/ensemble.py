@@ -1,0 +1,360 @@
+"""The base of all combiners: members by name, ``fit``, and answers combined by their weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, is_classifier, is_regressor
+from sklearn.utils import Bunch, get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d
+
+from fuselearn._compat import clone_parameters, take_rows
+from fuselearn._fitting import fit_whole_or_not
+from fuselearn._validation import clip_probabilities, read_weights
+from fuselearn.combine.answers import Classes, settle_classes
+from fuselearn.combine.members import (
+    Answer,
+    FittedMember,
+    Member,
+    ask_members,
+    fit_member,
+    is_dropped,
+    read_members,
+    read_rows,
+    resolve_columns,
+    take_columns,
+)
+from fuselearn.combine.out_of_fold import OutOfFold, held_out_answers
+
+Weights = npt.NDArray[np.float64]
+
+
+class TrainingData(NamedTuple):
+    """Checked members, and what they are fitted on."""
+
+    members: list[Member]
+    X: Any
+    target: Any
+    """None if there is none, and the members are fitted already."""
+    weights: Weights | None
+    groups: Any
+
+
+class MemberEnsemble(TransformerMixin, BaseEstimator):
+    """An ensemble of named members, classifiers or regressors; the common part of all combiners.
+
+    Members are listed as (name, estimator) or (name, estimator, columns). ``fit`` checks the data, weighs the members
+    and fits them. Subclasses write ``_check_settings`` and ``_weigh``; ``_combine``, if their answer is no weighted
+    sum; and ``_as_probabilities``, if probabilities need more than that.
+    """
+
+    estimators: Sequence[tuple[Any, ...]]
+    cv: Any
+    prefit: bool
+    n_jobs: int | None
+    classes_: Any
+    n_features_in_: int
+    estimators_: list[Any]
+    weights_: Weights
+    _members_: list[FittedMember]
+    _classes_: Classes | None  # None for a regression
+    _n_outputs_: int | None
+    _nouns = ("classifier", "regressor")
+    _learns_from_target = True  # also if the members are fitted already
+    _keeps_all = True  # also members that get no weight
+
+    def __sklearn_tags__(self) -> Any:
+        """Return the tags: the ensemble takes what all of its members take."""
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []
+        members = [get_tags(one[1]) for one in self._named() if isinstance(one[1], BaseEstimator)]
+        if members:
+            tags.input_tags.allow_nan = all(member.input_tags.allow_nan for member in members)
+            tags.input_tags.sparse = all(member.input_tags.sparse for member in members)
+            tags.target_tags.multi_output = all(member.target_tags.multi_output for member in members)
+        return tags
+
+    def __sklearn_clone__(self) -> Self:
+        """Copy the parameters; members that are fitted already stay fitted."""
+        if not self.prefit:
+            return clone_parameters(self)
+        empty = copy(self)
+        empty.estimators = []
+        twin = clone_parameters(empty)
+        twin.estimators = self.estimators
+        return twin
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters, with those of each member under its name.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to list the members and their parameters as ``name`` and ``name__parameter``.
+
+        Returns
+        -------
+        dict
+        """
+        params = super().get_params(deep=deep)
+        if deep:
+            for name, estimator, *_ in self._named():
+                params[name] = estimator
+                if isinstance(estimator, BaseEstimator):
+                    params |= {f"{name}__{key}": value for key, value in estimator.get_params().items()}
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, replace members by name, or set parameters of members.
+
+        Parameters
+        ----------
+        **params
+            Parameters of the ensemble, ``name=estimator`` or ``name="drop"`` for a member, ``name__parameter=value``
+            for a parameter of a member.
+
+        Returns
+        -------
+        object
+            The estimator itself.
+        """
+        if "estimators" in params:
+            self.estimators = params.pop("estimators")
+        replaced = {name: params.pop(name) for name, *_ in self._named() if name in params}
+        if replaced:
+            self.estimators = [(name, replaced.get(name, old), *rest) for name, old, *rest in self.estimators]
+        return super().set_params(**params)
+
+    @property
+    def named_estimators_(self) -> Bunch:
+        """The fitted members by name."""
+        check_is_fitted(self)
+        return Bunch(**{member.name: member.model for member in self._members_})
+
+    @fit_whole_or_not
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None) -> Self:
+        """Weigh the members, by held-out samples if weights are learned, and fit them on all samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+            Any table that the members take, or a list of texts.
+        y : array-like of shape (n_samples,), (n_samples, n_labels) or (n_samples, n_outputs)
+            Classes of any type, a table of 0 and 1, or numbers. Not needed if the members are fitted already and
+            nothing is learned from it.
+        sample_weight : array-like of shape (n_samples,), optional
+            Sample weights, for members and losses that take them.
+        groups : array-like of shape (n_samples,), optional
+            Groups of samples, if ``cv`` splits by them.
+
+        Returns
+        -------
+        object
+            Fitted estimator.
+        """
+        members = self._read_members()
+        self._check_settings(members)
+        X = read_rows(self, X, reset=True)
+        target = self._read_target(members, X, y)
+        data = TrainingData(members, X, target, read_weights(sample_weight, X, X.shape[0]), groups)
+        weights = self._weigh(data)
+        chosen = np.arange(len(members)) if self._keeps_all else np.flatnonzero(weights)
+        self.weights_ = weights[chosen]
+        self._adopt(self._fit_members(data._replace(members=[members[k] for k in chosen])), X)
+        return self
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Predict the class, the labels or the numbers of each sample.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), (n_samples, n_labels) or (n_samples, n_outputs)
+        """
+        check_is_fitted(self)
+        combined = self._combine(X)
+        return combined if self._classes_ is None else self._classes_.decode(combined.argmax(axis=-1))
+
+    @available_if(lambda self: self._has_probabilities())
+    def predict_proba(self, X: Any) -> Weights:
+        """Predict class probabilities, if the members are classifiers.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
+            Probabilities of the classes, which sum to one, or of each label.
+        """
+        probabilities = self._as_probabilities(self._combine(X))
+        assert self._classes_ is not None, "the members are classifiers"
+        return self._classes_.as_table(probabilities)
+
+    def transform(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the answers of all members, side by side.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_outputs)
+            Columns are named by ``get_feature_names_out``.
+        """
+        answers = self._ask(X)
+        return np.concatenate([answer.reshape(len(answer), -1) for answer in answers], axis=1)
+
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
+        """Name the columns of ``transform``: the member, and the class or the output that the column is about.
+
+        Parameters
+        ----------
+        input_features : None
+            Not used; here because scikit-learn asks for it.
+
+        Returns
+        -------
+        array of str
+        """
+        check_is_fitted(self)
+        names = [f"{member.name}{ending}" for member in self._members_ for ending in self._output_endings()]
+        return np.array(names, dtype=object)
+
+    def _check_settings(self, members: list[Member]) -> None:
+        """Refuse settings that make no sense, before any work is done."""
+        raise NotImplementedError
+
+    def _weigh(self, data: TrainingData) -> Weights:
+        """Return the weight of each member."""
+        raise NotImplementedError
+
+    def _has_probabilities(self) -> bool:
+        """Return whether there is ``predict_proba``, or raise an AttributeError that says why not."""
+        if self._combines_classifiers():
+            return True
+        raise AttributeError("The members are regressors, which have no probabilities.")
+
+    def _as_probabilities(self, combined: Weights) -> Weights:
+        """Turn combined answers of classifiers into probabilities."""
+        return clip_probabilities(combined)
+
+    def _combines_classifiers(self) -> bool:
+        return isinstance(self, ClassifierMixin)
+
+    def _answer(self, model: Any, X: Any) -> Weights:
+        """Ask one fitted model about samples."""
+        return predicted_numbers(model, X) if self._classes_ is None else self._classes_.probabilities(model, X)
+
+    def _output_endings(self) -> list[str]:
+        """Return what is appended to a member's name for each of its outputs."""
+        if self._classes_ is not None:
+            return self._classes_.endings
+        return [""] if self._n_outputs_ is None else [f"_{output}" for output in range(self._n_outputs_)]
+
+    def _named(self) -> list[tuple[Any, ...]]:
+        """Return the entries of ``estimators`` that have a name, also of a list that ``fit`` will refuse."""
+        if not isinstance(self.estimators, list | tuple):
+            return []
+        return [one for one in self.estimators if isinstance(one, tuple) and len(one) >= 2 and isinstance(one[0], str)]
+
+    def _read_members(self) -> list[Member]:
+        """Check the list of members, of which all must be classifiers, or all regressors."""
+        members = read_members(self.estimators, reserved=set(super().get_params(deep=False)))
+        classifiers = self._combines_classifiers()
+        is_kind, noun = (is_classifier, self._nouns[0]) if classifiers else (is_regressor, self._nouns[1])
+        for name, estimator, _ in members:
+            if not hasattr(estimator, "fit") or isinstance(estimator, type):
+                raise TypeError(f"estimators: {name!r} must be a {noun}, not {estimator!r}.")
+            if not is_kind(estimator):
+                raise ValueError(f"estimators: {name!r} must be a {noun}, but {type(estimator).__name__} is none.")
+            if self.prefit:
+                unfitted = f"estimators: {name!r} is not fitted yet; fit it first or leave prefit=False."
+                check_is_fitted(estimator, msg=unfitted)
+        return members
+
+    def _read_target(self, members: list[Member], X: Any, y: Any) -> npt.NDArray[Any] | None:
+        """Set the classes, None for a regression, and return the target as members will see it."""
+        if y is None and (self._learns_from_target or not self.prefit):
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        self._classes_ = None
+        if self._combines_classifiers():
+            self._classes_, target = settle_classes(members, X, y, prefit=self.prefit)
+            self.classes_ = self._classes_.attribute
+            return target
+        if y is None:
+            return None
+        target = read_number_target(y)
+        check_consistent_length(X, target)
+        return target
+
+    def _hold_out(self, data: TrainingData, answer: Answer | None = None) -> OutOfFold:
+        """Return what the members say about samples that they were not fitted on."""
+        if data.target is None:
+            raise ValueError("weights='performance' requires y to be passed, but the target y is None.")
+        return held_out_answers(
+            data.members, data.X, data.target, answer or self._answer, self.cv, data.groups, data.weights,
+            classifier=self._classes_ is not None, prefit=self.prefit, n_jobs=self.n_jobs,
+        )  # fmt: skip
+
+    def _fit_members(self, data: TrainingData) -> list[FittedMember]:
+        """Fit a clone of each member on its columns; take fitted members as they are."""
+        columns = [resolve_columns(member, data.X) for member in data.members]
+        models = [member.estimator for member in data.members]
+        if not self.prefit:
+            models = Parallel(n_jobs=self.n_jobs)(
+                delayed(fit_member)(model, take_columns(data.X, seen), data.target, data.weights)
+                for model, seen in zip(models, columns, strict=True)
+            )
+        names = [member.name for member in data.members]
+        return [FittedMember(*fitted) for fitted in zip(names, models, columns, strict=True)]
+
+    def _kept(self) -> npt.NDArray[np.bool_]:
+        """Return the listed members that are not dropped."""
+        return np.array([not is_dropped(one) for one in self.estimators])
+
+    def _adopt(self, members: list[FittedMember], X: Any) -> None:
+        """Keep the fitted members, and learn from a prediction for one sample how many numbers regressors predict."""
+        self._members_ = members
+        self.estimators_ = [member.model for member in members]
+        if self._classes_ is None:
+            predicted = self._answer(members[0].model, take_columns(take_rows(X, [0]), members[0].columns))
+            self._n_outputs_ = predicted.shape[1] if predicted.ndim == 2 else None
+
+    def _ask(self, X: Any) -> list[npt.NDArray[np.float64]]:
+        """Ask each member about new samples."""
+        check_is_fitted(self)
+        return ask_members(self._members_, read_rows(self, X, reset=False), self._answer, self.n_jobs)
+
+    def _combine(self, X: Any) -> npt.NDArray[np.float64]:
+        """Sum the answers of the members about new samples, each times its weight in ``weights_``."""
+        check_is_fitted(self)
+        X = read_rows(self, X, reset=False)
+        counted = np.flatnonzero(self.weights_) if self.weights_.any() else np.arange(1)
+        answers = ask_members([self._members_[k] for k in counted], X, self._answer, self.n_jobs)
+        return np.tensordot(self.weights_[counted], np.stack(answers), axes=1)
+
+
+def read_number_target(y: Any) -> npt.NDArray[np.float64]:
+    """Read one or more columns of numbers; a single column becomes a flat array."""
+    target = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
+    if target.ndim == 1 or target.shape[1] == 1:
+        return column_or_1d(target, warn=True)
+    return target
+
+
+def predicted_numbers(model: Any, X: Any) -> npt.NDArray[np.float64]:
+    """Return the numbers that a model predicts."""
+    predicted = np.asarray(model.predict(X), dtype=np.float64)
+    return predicted[:, 0] if predicted.ndim == 2 and predicted.shape[1] == 1 else predicted
