@@ -35,7 +35,7 @@ class AveragingRegressor(RegressorMixin, MemberEnsemble):
     Parameters
     ----------
     estimators : list of (name, regressor) or (name, regressor, columns)
-        The members; "drop" leaves one out. Columns to see: names, positions, a slice, a mask or a function of the table.
+        The members; "drop" leaves one out. Columns: names, positions, a slice, a mask or a function of the table.
     rule : {"mean", "median", "trimmed"}, default="mean"
     trim : float, default=0.1
         For "trimmed": the share of the members that is cut off at each end, from 0 to below 0.5.

@@ -62,7 +62,7 @@ class FixedCombiner(ClassifierMixin, MemberEnsemble):
     Parameters
     ----------
     estimators : list of (name, classifier) or (name, classifier, columns)
-        The members; "drop" leaves one out. Columns to see: names, positions, a slice, a mask or a function of the table.
+        The members; "drop" leaves one out. Columns: names, positions, a slice, a mask or a function of the table.
     rule : str, default="majority"
         One of the above. Rules at the level of probabilities need members with ``predict_proba``, "borda" needs
         ``predict_proba`` or ``decision_function``.

@@ -83,7 +83,7 @@ class EnsembleSelection(MemberEnsemble):
     Parameters
     ----------
     estimators : list of (name, estimator) or (name, estimator, columns)
-        The library: all classifiers with ``predict_proba``, or all regressors; the rest is as for :class:`FixedCombiner`.
+        The library: classifiers with ``predict_proba``, or regressors; otherwise as for :class:`FixedCombiner`.
     scoring : str, callable or None, default=None
         The metric: a name or a scorer of scikit-learn. None means minus the log loss (with several labels per sample,
         over all of them) or minus the mean squared error.

@@ -77,7 +77,7 @@ class LinearStackingRegressor(LinearStacking, RegressorMixin, MemberEnsemble):
     Parameters
     ----------
     estimators : list of (name, regressor) or (name, regressor, columns)
-        The members; "drop" leaves one out. Columns to see: names, positions, a slice, a mask or a function of the table.
+        The members; "drop" leaves one out. Columns: names, positions, a slice, a mask or a function of the table.
     constraint : {None, "non-negative", "simplex"}, default="simplex"
         The weights are free, not negative, or not negative and of sum 1.
     shrinkage : float or "auto", default=0.0
@@ -154,9 +154,7 @@ class LinearStackingClassifier(LinearStacking, ClassifierMixin, MemberEnsemble):
     Parameters
     ----------
     estimators : list of (name, classifier) or (name, classifier, columns)
-        The members. Each is any classifier or pipeline with ``predict_proba``, and sees all columns or those given:
-        names, positions, a slice, a mask, or a function of the table such as scikit-learn's ``make_column_selector``.
-        ``"drop"`` in place of a classifier leaves a member out.
+        The members, with ``predict_proba``; otherwise as for :class:`FixedCombiner`.
     loss : {"log_loss", "squared_error"}, default="log_loss"
     constraint : {None, "non-negative", "simplex"}, default="simplex"
         The weights are free, not negative, or not negative and of sum 1. Under log loss the sum is always 1, since only
