@@ -1,4 +1,4 @@
-"""Which files a command may write: never an input, and an existing file of another kind only with ``--force``."""
+"""Checks before writing: never over an input, and over an existing file of another kind only with ``--force``."""
 
 from __future__ import annotations
 

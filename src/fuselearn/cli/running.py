@@ -30,7 +30,7 @@ PIPE_WIDTH = 200
 
 @dataclass(frozen=True)
 class Place:
-    """Where the files of a run are.
+    """The paths of the files of a run.
 
     Parameters
     ----------

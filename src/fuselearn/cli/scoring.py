@@ -12,11 +12,11 @@ import typer
 __all__ = ["ClassTally", "LabelTally", "make_tally", "say_scores"]
 
 MOST_CLASSES = 12
-"""Largest number of classes for which the confusion table is printed."""
+"""Largest number of classes for which the confusion matrix is printed."""
 
 
 class ClassTally:
-    """The confusion table of a classifier.
+    """The confusion matrix of a classifier.
 
     Parameters
     ----------
@@ -59,15 +59,15 @@ class ClassTally:
 
     @property
     def n_samples(self) -> int:
-        """How many samples were counted."""
+        """Number of samples counted."""
         return int(self.table.sum())
 
     def describe(self) -> dict[str, Any]:
-        """Return the scores and the confusion table in JSON-compatible types."""
+        """Return the scores and the confusion matrix in JSON-compatible types."""
         return {"samples": self.n_samples, **self.scores(), "classes": self.names, "confusion": self.table.tolist()}
 
     def show(self, *, err: bool = False) -> None:
-        """Print the confusion table, if it is small enough."""
+        """Print the confusion matrix, if it is small enough."""
         if len(self.names) > MOST_CLASSES:
             return
         width = max(9, *(len(name) for name in self.names), len(str(self.table.max())))

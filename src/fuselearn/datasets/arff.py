@@ -213,7 +213,7 @@ def read_attribute_names(path: Path, encoding: str = "utf-8") -> list[str]:
 
 
 def meka_label_count(relation: str) -> int | None:
-    """Find the number of labels that MEKA writes into the relation's name.
+    """Return the number of labels that MEKA writes into the relation's name, or None.
 
     >>> meka_label_count("Music: -C 6"), meka_label_count("enron: -C -53"), meka_label_count("iris")
     (6, -53, None)

@@ -52,7 +52,7 @@ class OmnibusTest:
 
 @dataclass(frozen=True, eq=False)
 class PostHoc:
-    """Which methods differ.
+    """Comparisons of pairs of methods.
 
     `pairs` has one row per comparison, in the order of the score table's columns: method,
     versus, z, p_value (two-sided, raw) and p_corrected, which equals p_value without a

@@ -117,7 +117,7 @@ class DecisionRule(BaseEstimator):
         """Fit to validated arrays; the mean weight is 1."""
 
     def _decide(self, scores: Scores) -> npt.NDArray[Any]:
-        raise TypeError("Rules define this.")
+        raise NotImplementedError
 
 
 class FixedThreshold(DecisionRule):
