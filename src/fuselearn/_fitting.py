@@ -48,11 +48,7 @@ def _forget(estimator: Any) -> None:
         delattr(estimator, name)
 
 
-class DerivedAttributes:
-    """Mixin that excludes cached properties, which can be recomputed, from copies and files."""
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the state without derived attributes."""
-        state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
-        kind = type(self)
-        return {name: v for name, v in state.items() if not isinstance(getattr(kind, name, None), cached_property)}
+def without_derived(estimator: Any, state: Any) -> dict[str, Any]:
+    """Return the state of an estimator without attributes that can be computed again, each a ``cached_property``."""
+    kind = type(estimator)
+    return {name: v for name, v in state.items() if not isinstance(getattr(kind, name, None), cached_property)}

@@ -338,7 +338,7 @@ class TestBadInput:
 
     @pytest.mark.parametrize("shape", [(4, 2), (3,), (0, 4, 2), (3, 4, 0), (1, 3, 4, 2)])
     def test_shapes(self, shape):
-        with pytest.raises(ValueError, match=r"scores must have the shape \(n_members, n_rows, n_classes\)"):
+        with pytest.raises(ValueError, match=r"scores must have the shape \(n_members, n_samples, n_classes\)"):
             combine_scores(np.ones(shape))
 
     def test_members_with_different_rows(self):

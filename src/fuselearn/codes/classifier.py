@@ -135,7 +135,7 @@ class ErrorCorrectingCodeClassifier(ComponentEnsemble, TableClassifier):
         )
         sensor.learner.unbind()
         self._fused_ = BitModels(components)  # type: ignore[assignment]
-        # The rule of succession: so sure may one be after as many rows of one kind as there are.
+        # The rule of succession: so sure may one be after as many samples of one kind as there are.
         self._least_probability_ = 1.0 / (_count_rows(weights, sensor.n_rows) + 2)
 
     def _class_scores(self, X: Any) -> npt.NDArray[np.float64]:

@@ -187,7 +187,7 @@ TABLE_SCORES: dict[str, Callable[[Array], Array]] = {
     "accuracy": accuracy,
     "balanced_accuracy": balanced_accuracy,
     "f1_macro": f1_macro,
-    "f1_micro": accuracy,  # of one class per row, they are the same
+    "f1_micro": accuracy,  # of one class per sample, they are the same
     "f1_weighted": f1_weighted,
 }
 

@@ -164,7 +164,7 @@ def _read_scores(scores: npt.ArrayLike) -> Scores:
     except ValueError as error:
         raise ValueError("scores must have the same samples and classes for every member.") from error
     if table.ndim != 3 or 0 in (table.shape[0], table.shape[2]):
-        raise ValueError(f"scores must have the shape (n_members, n_rows, n_classes), not {table.shape}.")
+        raise ValueError(f"scores must have the shape (n_members, n_samples, n_classes), not {table.shape}.")
     return table if table.dtype in (np.float32, np.float64) else table.astype(np.float64)
 
 

@@ -76,7 +76,7 @@ def log_loss_weights(probabilities: Array, shares: Array, constraint: str | None
 
     Examples
     --------
-    A member that gives 0.9 to the right class of three rows, and a second that gives it to the right class of a fourth.
+    A member that gives 0.9 to the right class of three samples, and a second one that does so for a fourth.
 
     >>> probabilities = np.array([[0.9, 0.1], [0.9, 0.1], [0.9, 0.1], [0.1, 0.9]])
     >>> log_loss_weights(probabilities, np.full(4, 0.25), "simplex")

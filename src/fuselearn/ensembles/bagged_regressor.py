@@ -87,9 +87,7 @@ class BaggedRegressor(RegressorMixin, BaseEstimator):
 
     References
     ----------
-    Breiman, L. (1996). Bagging predictors. Machine Learning 24(2), 123-140.
-    Ho, T. K. (1998). The random subspace method for constructing decision forests. IEEE Transactions on Pattern
-    Analysis and Machine Intelligence 20(8), 832-844.
+    Breiman, L. (1996) and Ho, T. K. (1998), as for :class:`BaggedClassifier`.
 
     Examples
     --------

@@ -62,7 +62,7 @@ class SVMClassifier(TableClassifier):
     -----
     ``predict``, ``predict_proba`` and ``decision_function`` agree: the last one returns the logarithms of
     probabilities, or their difference if there are two classes. Weights of samples are never read as copies of them.
-    Category columns of a data frame become one feature of 0 and 1 per category. From 23,171 samples on, where a matrix
+    Category columns of a DataFrame become one feature of 0 and 1 per category. From 23,171 samples on, where a matrix
     of kernel values would take more than 2 GB, machines are linear in the features, or in Nystroem features for the
     radial kernel.
 

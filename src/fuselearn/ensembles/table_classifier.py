@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fuselearn._fitting import DerivedAttributes, fit_whole_or_not
+from fuselearn._fitting import fit_whole_or_not, without_derived
 from fuselearn._parameters import count_threads
 from fuselearn._random import make_generator
 from fuselearn._validation import clip_probabilities, read_classes, read_weights, validate_frame, validate_rows
@@ -20,7 +20,7 @@ from fuselearn.sensors.table import as_frame
 Weights = npt.NDArray[np.float64]
 
 
-class TableClassifier(DerivedAttributes, ClassifierMixin, BaseEstimator):
+class TableClassifier(ClassifierMixin, BaseEstimator):
     """A classifier of samples of a table; the common part of every public classifier.
 
     ``fit`` checks the data and binds the table to the base learner. Subclasses write ``_fit_sensor``, which trains
@@ -39,6 +39,10 @@ class TableClassifier(DerivedAttributes, ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state that a copy or a file keeps, without attributes that can be computed again."""
+        return without_derived(self, super().__getstate__())
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore a copy or a file; parameters that are newer than the file get their defaults."""

@@ -13,7 +13,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._compat import take_rows
-from fuselearn._fitting import DerivedAttributes, fit_whole_or_not
+from fuselearn._fitting import fit_whole_or_not, without_derived
 from fuselearn._messages import show
 from fuselearn._parameters import check_choice, count_threads
 from fuselearn._random import make_generator
@@ -34,7 +34,7 @@ Model = TypeVar("Model", bound=LabelModel)
 N_FOLDS = 5
 
 
-class MultilabelClassifier(DerivedAttributes, ClassifierMixin, BaseEstimator):
+class MultilabelClassifier(ClassifierMixin, BaseEstimator):
     """A classifier that gives each sample any number of labels; the base of every public estimator of this room.
 
     Subclasses write ``_fit_labels``, and ``_check_parameters`` if they have some of their own. ``_fit_labels`` composes
@@ -70,6 +70,10 @@ class MultilabelClassifier(DerivedAttributes, ClassifierMixin, BaseEstimator):
             tags.input_tags.allow_nan = input_tags.allow_nan
             tags.input_tags.sparse = input_tags.sparse or isinstance(base, CARTClassifier)
         return tags
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state that a copy or a file keeps, without attributes that can be computed again."""
+        return without_derived(self, super().__getstate__())
 
     @fit_whole_or_not
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -77,8 +77,7 @@ class KFHEMultilabelClassifier(LabelFilterTrace, MultilabelClassifier):
 
     References
     ----------
-    Pakrashi, A. and Mac Namee, B. (2019). KFHE-HOMER: A multi-label ensemble classification algorithm exploiting sensor
-    fusion properties of the Kalman filter. arXiv 1904.10552.
+    Pakrashi, A. and Mac Namee, B. (2019). KFHE-HOMER. arXiv 1904.10552.
 
     Examples
     --------

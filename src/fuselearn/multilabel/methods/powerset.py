@@ -63,8 +63,7 @@ class LabelPowersetClassifier(MultilabelClassifier):
 
     References
     ----------
-    Tsoumakas, G. and Katakis, I. (2007). Multi-label classification: an overview. International Journal of Data
-    Warehousing and Mining 3(3), 1-13.
+    Tsoumakas, G. and Katakis, I. (2007), as for :class:`BinaryRelevanceClassifier`.
 
     Examples
     --------

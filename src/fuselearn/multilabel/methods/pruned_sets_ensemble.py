@@ -72,8 +72,7 @@ class EnsembleOfPrunedSetsClassifier(ResampledEnsemble, MultilabelClassifier):
 
     References
     ----------
-    Read, J., Pfahringer, B. and Holmes, G. (2008). Multi-label classification using ensembles of pruned sets. IEEE
-    International Conference on Data Mining, 995-1000.
+    Read, J., Pfahringer, B. and Holmes, G. (2008), as for :class:`PrunedSetsClassifier`.
 
     Examples
     --------
