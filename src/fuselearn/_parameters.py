@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,13 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
         listed = " or ".join(repr(choice) for choice in choices)
         raise ValueError(f"{name} must be {listed}, not {show(value)}.")
     return str(value)
+
+
+def check_class_weight(value: Any) -> None:
+    """Check a ``class_weight`` parameter; whether it names the classes is for scikit-learn to say."""
+    is_balanced = isinstance(value, str) and value == "balanced"
+    if not (value is None or is_balanced or isinstance(value, Mapping)):
+        raise ValueError(f"class_weight must be a dict, 'balanced' or None, not {show(value)}.")
 
 
 def count_features(max_features: Any, n_features: int) -> int:

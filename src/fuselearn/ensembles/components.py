@@ -15,7 +15,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._messages import show
-from fuselearn._parameters import check_flag, check_whole_number
+from fuselearn._parameters import check_class_weight, check_flag, check_whole_number
 from fuselearn._validation import clip_probabilities, read_weights
 from fuselearn.ensembles.cart import CARTClassifier, tree_importances
 from fuselearn.ensembles.out_of_bag import KnownClasses, Scorer, read_scoring, score_known
@@ -68,9 +68,6 @@ class ComponentEnsemble:
         weights = read_weights(sample_weight, X, len(truth))
         if self.class_weight is None:
             return weights
-        by_name = isinstance(self.class_weight, str) and self.class_weight == "balanced"
-        if not (by_name or isinstance(self.class_weight, Mapping)):
-            raise ValueError(f"class_weight must be a dict, 'balanced' or None, not {show(self.class_weight)}.")
         by_class = compute_sample_weight(self.class_weight, self.classes_[truth])
         return read_weights(by_class if weights is None else weights * by_class, X, len(truth))
 
@@ -145,6 +142,7 @@ class ComponentEnsemble:
     def _check_ensemble(self, n_wanted: int, needed: str = "_fused_") -> None:
         """Refuse parameters that make no sense, and to continue a fit that has not left the attribute needed for it."""
         read_scoring(self.oob_score, "accuracy")
+        check_class_weight(self.class_weight)
         check_flag("warm_start", self.warm_start)
         check_whole_number("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, 0)
         if not (self.callback is None or callable(self.callback)):

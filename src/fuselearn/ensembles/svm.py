@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from fuselearn._messages import show
-from fuselearn._parameters import check_choice, check_number
+from fuselearn._parameters import check_choice, check_class_weight, check_number
 from fuselearn.ensembles.table_classifier import TableClassifier
 from fuselearn.sensors.binding import Sensor
 from fuselearn.sensors.svm import KERNELS, PROBABILITIES, SCALINGS, ClassMachines, SVMLearner, SVMSettings
@@ -164,8 +162,6 @@ class SVMClassifier(TableClassifier):
         check_choice("probability", self.probability, PROBABILITIES)
         if self.scaling is not None:
             check_choice("scaling", self.scaling, SCALINGS)
-        by_name = isinstance(self.class_weight, str) and self.class_weight == "balanced"
-        if not (by_name or self.class_weight is None or isinstance(self.class_weight, Mapping)):
-            raise ValueError(f"class_weight must be a dict, 'balanced' or None, not {show(self.class_weight)}.")
+        check_class_weight(self.class_weight)
         gamma = None if self.gamma is None else float(self.gamma)
         return SVMSettings(self.kernel, float(self.C), gamma, self.probability, self.class_weight)
