@@ -235,7 +235,7 @@ class TestRefusals:
             with pytest.raises(ModelFileError) as refused:
                 save(model.fit(X, y), path)
             assert f"{type(model).__name__} cannot be saved. It holds boosters.Booster, and" in str(refused.value)
-            assert "joblib.dump keeps any model" in str(refused.value)
+            assert "joblib.dump saves any model" in str(refused.value)
             copied = path.parent / "model.joblib"
             joblib.dump(model, copied)
             np.testing.assert_array_equal(joblib.load(copied).predict(X), model.predict(X))
