@@ -4,6 +4,7 @@ import io
 import json
 import re
 import sys
+from functools import partial
 from unittest import mock
 
 import numpy as np
@@ -14,7 +15,8 @@ from typer.testing import CliRunner
 
 import fuselearn
 from fuselearn.cli.main import app
-from fuselearn.datasets import make_digit_pairs, streaming
+from fuselearn.datasets import make_digit_pairs
+from fuselearn.io import open_rows
 from fuselearn.multilabel import macro_f1
 
 runner = CliRunner()
@@ -116,7 +118,7 @@ def test_an_error_on_the_way_leaves_the_old_predictions(folder, tmp_path):
     rows = (folder / "iris.csv").read_text()
     (tmp_path / "broken.csv").write_text(rows + rows.splitlines()[1].replace("5.1", "long") + "\n")
     (tmp_path / "out.csv").write_text("prediction\nold\n")
-    with mock.patch.object(streaming, "BLOCK_BYTES", 1000):
+    with mock.patch("fuselearn.io.open_rows", partial(open_rows, block_rows=30)):
         result = run("predict", folder / "iris.fuse", tmp_path / "broken.csv", "-o", tmp_path / "out.csv")
     assert result.exit_code == 2
     assert "holds 'long' in line 152" in result.output
