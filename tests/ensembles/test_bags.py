@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from fuselearn import BaggedClassifier, BaggedRegressor
 from fuselearn.ensembles.bags import plan_bags
 
 
@@ -76,3 +77,10 @@ def test_weights_are_chances(bootstrap):
 def test_bad_parameters(changes, problem):
     with pytest.raises((TypeError, ValueError), match=problem):
         plan(**changes)
+
+
+@pytest.mark.parametrize("make", [BaggedClassifier, BaggedRegressor])
+def test_negative_weights_are_refused(make):
+    X, y = np.arange(20.0).reshape(10, 2), np.arange(10) % 2
+    with pytest.raises(ValueError, match="sample_weight has negative entries"):
+        make(n_estimators=2).fit(X, y, sample_weight=-np.ones(10))
