@@ -1,7 +1,8 @@
-"""Combining models that exist: fixed rules, learned weights, ensemble selection."""
+"""Combining models: fusion of many sensors, fixed rules, learned weights, ensemble selection."""
 
 from fuselearn.combine.averaging import AveragingRegressor
 from fuselearn.combine.fixed import FixedCombiner
+from fuselearn.combine.fused import FusedClassifier
 from fuselearn.combine.rules import combine_scores
 from fuselearn.combine.selection import EnsembleSelection
 from fuselearn.combine.stacking import LinearStackingClassifier, LinearStackingRegressor
@@ -10,6 +11,7 @@ __all__ = [
     "AveragingRegressor",
     "EnsembleSelection",
     "FixedCombiner",
+    "FusedClassifier",
     "LinearStackingClassifier",
     "LinearStackingRegressor",
     "combine_scores",

@@ -31,6 +31,8 @@ class BagPlan(NamedTuple):
         """Draw samples; return how often each was drawn."""
         if self.bootstrap:
             return draw_counts(int(rng.integers(2**62)), self.chances, self.n_draws)
+        if not self.leaves_rows_out:
+            return np.ones(len(self.chances), dtype=np.int32)
         counts = np.zeros(len(self.chances), dtype=np.int32)
         share = self.chances / self.chances.sum()
         counts[rng.choice(len(self.chances), self.n_draws, replace=False, p=share)] = 1

@@ -20,6 +20,7 @@ from fuselearn.engines.tree import (
     apply_forest,
     code_columns,
     grow_tree,
+    lay_out_if_few,
     leaf_rows,
     pack_forest,
     stack_trees,
@@ -62,6 +63,7 @@ class TreeLearner(Learner):
         # What trees are grown on, and which of the features, of the table or appended behind it, each column is.
         self.columns = self.table
         self.places = np.arange(self.n_features)
+        self.by_column = lay_out_if_few(self.columns, self.settings)
         self.n_threads = n_threads
 
     def train(
@@ -71,15 +73,15 @@ class TreeLearner(Learner):
         self._check_sample(target, counts)
         if not isinstance(target, Classes):
             return LabelTrees(self._grow_labels(target, counts, seed, weights), self.bound(), self.n_threads)
-        columns, numbers = self.columns, target.numbers
+        columns, by_column, numbers = self.columns, self.by_column, target.numbers
         if target.samples is not None:
             counts, weights = counts[target.samples], None if weights is None else weights[target.samples]
             if len(numbers) != self.n_samples or (np.diff(target.samples) == 0).any():
                 codes = columns.codes[target.samples]
-                columns = columns._replace(codes=codes, order=order_rows(codes))
+                columns, by_column = columns._replace(codes=codes, order=order_rows(codes)), None
         tree = grow_tree(
             columns, numbers, target.n_classes, counts, self.settings,
-            weights=weights, seed=seed, n_threads=self.n_threads,
+            weights=weights, seed=seed, n_threads=self.n_threads, by_column=by_column,
         )  # fmt: skip
         return TreeComponent(self._place(tree), *self.bound())
 
@@ -103,7 +105,7 @@ class TreeLearner(Learner):
 
     def unbind(self) -> None:
         """Release the coded table."""
-        del self.table, self.columns, self.appended
+        del self.table, self.columns, self.by_column, self.appended
 
     def bound(self) -> tuple[npt.NDArray[np.int32], CodedColumns, npt.NDArray[np.integer]]:
         """Return what components answer from: numbers of categories, the coded table, and what was appended.
@@ -117,6 +119,7 @@ class TreeLearner(Learner):
     def _replaced(self, **changes: Any) -> Self:
         other = super()._replaced(**changes)
         other.settings = other.estimator._engine_settings(len(other.places))
+        other.by_column = lay_out_if_few(other.columns, other.settings)
         return other
 
     def _grow_labels(self, Y: Labels, counts: Counts, seed: int, weights: Weights | None) -> list[Tree]:
@@ -125,11 +128,11 @@ class TreeLearner(Learner):
         within = self.n_threads if n_labels < self.n_threads else 1
 
         def grow(label: int) -> Tree:
-            return self._place(
-                grow_tree(
-                    self.columns, targets[label], 2, counts, self.settings, weights=weights, seed=seed, n_threads=within
-                )
-            )
+            tree = grow_tree(
+                self.columns, targets[label], 2, counts, self.settings,
+                weights=weights, seed=seed, n_threads=within, by_column=self.by_column,
+            )  # fmt: skip
+            return self._place(tree)
 
         work = self.n_samples * len(self.places) * n_labels
         return _map(grow, n_labels, self.n_threads if within == 1 and work >= THREADED_WORK else 1)

@@ -6,7 +6,7 @@ on new rows). ``stack_trees`` and ``unstack_trees`` are for files.
 """
 
 from fuselearn.engines.tree.coding import CodedColumns, code_columns
-from fuselearn.engines.tree.growing import TreeSettings, grow_tree
+from fuselearn.engines.tree.growing import TreeSettings, grow_tree, lay_out_if_few
 from fuselearn.engines.tree.nodes import Tree
 from fuselearn.engines.tree.predicting import (
     PackedForest,
@@ -17,7 +17,7 @@ from fuselearn.engines.tree.predicting import (
     sum_leaf_values,
     vote_codes,
 )
-from fuselearn.engines.tree.sampled import ByColumn, lay_out_columns
+from fuselearn.engines.tree.sampled import ByColumn
 from fuselearn.engines.tree.storing import stack_trees, unstack_trees
 from fuselearn.engines.tree.targets import labels_target
 
@@ -32,7 +32,7 @@ __all__ = [
     "code_columns",
     "grow_tree",
     "labels_target",
-    "lay_out_columns",
+    "lay_out_if_few",
     "leaf_rows",
     "pack_forest",
     "stack_trees",

@@ -87,8 +87,7 @@ def grow_tree(
         tree would otherwise make its own.
     """
     multilabel = is_multilabel(target)
-    few_columns = settings.max_features * MANY_TIMES <= len(columns.n_codes)
-    grow_whole = partial(grow_on_few_columns, by_column) if few_columns else grow_small
+    grow_whole = partial(grow_on_few_columns, by_column) if looks_at_few(settings, columns) else grow_small
     if weights is not None:
         whole = np.rint(weights * (WEIGHT_SUM / weights.sum())).astype(np.int64)
         counts = np.where(whole > 0, counts, 0).astype(np.int32)
@@ -99,6 +98,16 @@ def grow_tree(
         whole = counts.astype(np.int64)  # of the type of weights, so that the grower is compiled once for both
         return Tree(*grow_whole(columns, target, multilabel, whole, counts, n_classes, settings, seed))
     return _grow_in_branches(columns, target, n_classes, counts, settings, seed, n_threads)
+
+
+def looks_at_few(settings: TreeSettings, columns: CodedColumns) -> bool:
+    """Return whether nodes look at so few of the columns that these are sorted in each node."""
+    return settings.max_features * MANY_TIMES <= len(columns.n_codes)
+
+
+def lay_out_if_few(columns: CodedColumns, settings: TreeSettings) -> ByColumn | None:
+    """Lay out the columns for many trees that look at few of them in each node; None if they look at more."""
+    return lay_out_columns(columns) if looks_at_few(settings, columns) else None
 
 
 def _grow_in_branches(

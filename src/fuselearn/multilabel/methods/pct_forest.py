@@ -25,7 +25,7 @@ from fuselearn.engines.tree import (
     apply_codes,
     grow_tree,
     labels_target,
-    lay_out_columns,
+    lay_out_if_few,
 )
 from fuselearn.ensembles.cart import CATEGORY_RULES
 from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Scores, Weights
@@ -167,7 +167,7 @@ class PCTForestClassifier(SummedTrees, MultilabelClassifier):
     def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
         settings = self._settings()
         columns = self._code_table(X)
-        by_column = lay_out_columns(columns)
+        by_column = lay_out_if_few(columns, settings)
         target = labels_target(Y)
         samples = _samples(self, weights, len(Y), rng)
         trees = Parallel(n_jobs=self.n_jobs, prefer="threads")(
@@ -213,7 +213,7 @@ def _samples(
 
 def _grow(
     columns: CodedColumns,
-    by_column: ByColumn,
+    by_column: ByColumn | None,
     target: Any,
     n_labels: int,
     settings: TreeSettings,

@@ -1,0 +1,351 @@
+"""The fused classifier: many kinds of sensors, weighed by the errors that they make on samples they have not seen."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from joblib import Parallel, delayed
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from fuselearn._extras import require
+from fuselearn._fitting import fit_whole_or_not
+from fuselearn._parameters import check_number, check_whole_number
+from fuselearn._random import make_generator
+from fuselearn._validation import clip_probabilities, read_weights
+from fuselearn.combine.answers import Classes
+from fuselearn.combine.kinds import ClassifierEnsemble
+from fuselearn.combine.measuring import (
+    MOST_SVM_SAMPLES,
+    Scores,
+    SensorReport,
+    best_exponent,
+    deal_folds,
+    default_sensors,
+    sharpen,
+    squared_error,
+    weigh_sensors,
+)
+from fuselearn.combine.members import Member, ask_members, read_rows
+from fuselearn.combine.out_of_fold import OutOfFold, answer_out_of_fold, make_splits
+from fuselearn.sensors.table import as_frame
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+N_FOLDS = 4
+# A sensor with less than this share of the weight is not worth its time in every prediction.
+LEAST_WEIGHT = 0.01
+
+Splits = list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]
+
+
+class FusedClassifier(ClassifierEnsemble):
+    """The classifier to pick when labels may be wrong: many kinds of sensors, fused by their measured errors.
+
+    A trained classifier is a noisy measurement of the one we wish we had, and no kind of classifier is the best at
+    every rate of wrong labels: boosting is on clean data, forests with large leaves are at 20 %. Each sensor is
+    measured on samples that it has not seen, by folds. Its probabilities p_k are calibrated by an exponent a_k, and the
+    mean squared error R_k of the result is the variance of its measurement. Then ::
+
+        p(x)  is proportional to  sum_k w_k p_k(x)^(a_k),      w_k = exp(-(R_k - R_min) / tolerance) / sum
+
+    and the sensors that count are fitted to all samples. Held-out labels are as noisy as the others. If wrong labels
+    are spread evenly over the samples, the sensors have the same order on them as on the right ones.
+
+    Parameters
+    ----------
+    estimators : list of (name, classifier) or (name, classifier, columns), default=None
+        The sensors: any classifiers; one without ``predict_proba`` counts with its votes. None means two kinds of KFHE,
+        boosting, bagging, two random forests, two forests of extremely randomised trees and, for tables of up to 5,000
+        samples without missing values, a support vector machine.
+    n_components : int, default=50
+        Trees of each ensemble, if ``estimators`` is None.
+    tolerance : float, default=0.01
+        By how much the squared error of a sensor may exceed the smallest one before its weight falls by a factor of e.
+        A small tolerance takes the best sensor alone, a large one the mean of all.
+    cv : int, splitter or iterable of splits, default=None
+        How samples are held out; None means four folds.
+    random_state : int, RandomState or None, default=None
+        Seed of the folds and of the default sensors. Sensors that are passed keep their own.
+    n_jobs : int or None, default=None
+        Sensors fitted at the same time, in threads.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    sensors_ : list of SensorReport
+        Weight, error, accuracy, exponent and time of each sensor.
+    held_out_proba_ : array of shape (n_samples, n_classes)
+        Fused probabilities of the training samples from sensors that have not seen them; NaN for samples that ``cv``
+        never holds out.
+    estimators_ : list of classifiers
+        The sensors that count, fitted to all samples.
+    named_estimators_ : Bunch
+        The same by name.
+    weights_ : array of shape (n_counting,)
+        Their weights, which sum to one.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+        If fitted on a DataFrame whose column names are text.
+
+    See Also
+    --------
+    KFHEClassifier : One of the sensors: the Kalman filter over trees.
+    LinearStackingClassifier : Weights that minimise a loss of the sum.
+    EnsembleSelection : A choice of members, one at a time.
+
+    Notes
+    -----
+    A Kalman filter that takes in several measurements of one state at once weighs them by 1 / R_k if their errors are
+    independent. Those of classifiers that learn from the same samples are not: the second forest says little that the
+    first one does not. A rule that is sharper than 1 / R_k leaves out what is only worse.
+
+    A sensor that cannot be fitted is left out with a warning.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from fuselearn import FusedClassifier
+    >>> from fuselearn.datasets import corrupt_labels
+    >>> X, y = load_wine(return_X_y=True)
+    >>> fused = FusedClassifier(n_components=10, random_state=0).fit(X, corrupt_labels(y, 0.2, random_state=0))
+    >>> bool(fused.score(X, y) > 0.95)
+    True
+    """
+
+    prefit = False
+
+    def __init__(
+        self,
+        estimators: Sequence[tuple[Any, ...]] | None = None,
+        *,
+        n_components: int = 50,
+        tolerance: float = 0.01,
+        cv: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimators = estimators  # type: ignore[assignment]
+        self.n_components = n_components
+        self.tolerance = tolerance
+        self.cv = cv
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        """Return the tags: the default sensors take missing values; several labels per sample are another matter."""
+        tags = super().__sklearn_tags__()
+        if self.estimators is None:
+            tags.input_tags.allow_nan = tags.input_tags.sparse = True
+        tags.target_tags.multi_output = tags.classifier_tags.multi_label = False
+        return tags
+
+    @fit_whole_or_not
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
+        """Measure the sensors on held-out samples, weigh them, and fit those that count to all samples.
+
+        Parameters
+        ----------
+        X : {array-like, DataFrame} of shape (n_samples, n_features)
+            Any table that the sensors take.
+        y : array-like of shape (n_samples,)
+            Labels of any type, some of which may be wrong.
+        sample_weight : array-like of shape (n_samples,), optional
+            Sample weights, in the errors and for sensors that take them.
+        groups : array-like of shape (n_samples,), optional
+            Groups of samples, if ``cv`` splits by them.
+
+        Returns
+        -------
+        FusedClassifier
+            Fitted estimator.
+        """
+        check_whole_number("n_components", self.n_components, 1)
+        tolerance = check_number("tolerance", self.tolerance, 0)
+        if tolerance == 0:
+            raise ValueError("tolerance must be above 0; a small one takes the best sensor alone.")
+        X = read_rows(self, X, reset=True)
+        target = self._read_classes([], X, y)
+        assert target is not None, "there is a target"
+        if self._classes_.n_labels is not None:
+            raise ValueError("FusedClassifier takes one class per sample; for several labels see fuselearn.multilabel.")
+        numbers = self._classes_.encode(target)
+        weights = read_weights(sample_weight, X, X.shape[0])
+        rng = make_generator(self.random_state)
+        members = self._read_sensors(X, int(rng.integers(2**31)), weighted=weights is not None)
+        splits = self._make_splits(X, numbers, groups, rng)
+        measured = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(_measure)(member, X, target, self._classes_, splits, weights) for member in members
+        )
+        working = _leave_out_failures(members, measured)
+        reports, held_out = self._weigh(working, numbers, weights, tolerance)
+        counting = [k for k, report in enumerate(reports) if report.weight > 0]
+        fitted = self._fit_members([working[k][0] for k in counting], X, target, weights)
+        self.sensors_ = sorted(reports, key=lambda report: report.error)
+        self.weights_ = np.array([reports[k].weight for k in counting])
+        self._exponents_ = np.array([reports[k].exponent for k in counting])
+        self.held_out_proba_ = np.full((X.shape[0], len(self.classes_)), np.nan)
+        self.held_out_proba_[working[0][1].rows] = held_out
+        self._adopt(fitted)
+        return self
+
+    def predict_proba(self, X: Any) -> Scores:
+        """Predict class probabilities.
+
+        Parameters
+        ----------
+        X : {array-like, DataFrame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            They sum to one in each row.
+        """
+        return clip_probabilities(self._combine(X))
+
+    def describe(self) -> str:
+        """Return a table of the sensors, the best one first.
+
+        Returns
+        -------
+        str
+        """
+        check_is_fitted(self)
+        width = max(len(report.name) for report in self.sensors_)
+        lines = [f"{'sensor'.ljust(width)}  weight  squared error  accuracy  seconds"]
+        lines += [
+            f"{r.name.ljust(width)}  {r.weight:6.3f}  {r.error:13.4f}  {r.accuracy:8.4f}  {r.seconds:7.2f}"
+            for r in self.sensors_
+        ]
+        return "\n".join(lines)
+
+    def plot_sensors(self) -> Figure:
+        """Draw the weight of each sensor beside its error.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        check_is_fitted(self)
+        require("A figure", "matplotlib")
+        from matplotlib.figure import Figure
+
+        names = [report.name for report in self.sensors_]
+        figure = Figure(figsize=(7.0, 1.2 + 0.3 * len(names)), layout="constrained")
+        left, right = figure.subplots(1, 2, sharey=True)
+        left.barh(names, [report.weight for report in self.sensors_], color="#1f77b4")
+        left.set_xlabel("weight")
+        left.invert_yaxis()
+        right.plot([report.error for report in self.sensors_], names, "o", color="#444444")
+        right.set_xlabel("mean squared error, held-out samples")
+        for axes in (left, right):
+            axes.spines[["top", "right"]].set_visible(False)
+            axes.grid(axis="x", alpha=0.3)
+        return figure
+
+    def _read_sensors(self, X: Any, seed: int, *, weighted: bool) -> list[Member]:
+        if self.estimators is not None:
+            return self._read_classifiers()
+        with_svm = X.shape[0] <= MOST_SVM_SAMPLES and not _has_missing(X)
+        sensors = default_sensors(self.n_components, seed, with_svm=with_svm, weighted=weighted)
+        return [Member(*one) for one in sensors]
+
+    def _make_splits(self, X: Any, numbers: npt.NDArray[np.intp], groups: Any, rng: np.random.Generator) -> Splits:
+        if self.cv is not None and not isinstance(self.cv, int | np.integer):
+            return make_splits(self.cv, X, numbers, groups, classifier=True)
+        n_folds = N_FOLDS if self.cv is None else check_whole_number("cv", self.cv, 2)
+        folds = deal_folds(numbers, n_folds, rng)
+        splits = [(np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in np.unique(folds)]
+        # Without its only samples of a class, a table may have too few classes to learn from.
+        splits = [(inside, outside) for inside, outside in splits if len(np.unique(numbers[inside])) > 1]
+        if not splits:
+            raise ValueError("The sensors cannot be measured: no part of the samples has two classes to learn from.")
+        return splits
+
+    def _weigh(
+        self,
+        working: list[tuple[Member, OutOfFold, float]],
+        numbers: npt.NDArray[np.intp],
+        weights: npt.NDArray[np.float64] | None,
+        tolerance: float,
+    ) -> tuple[list[SensorReport], Scores]:
+        """Calibrate and weigh the sensors; return what is known of each, and their fused held-out probabilities."""
+        rows = working[0][1].rows
+        truth, own = numbers[rows], None if weights is None else weights[rows]
+        exponents = [best_exponent(held_out.answers[0], truth, own) for _, held_out, _ in working]
+        scores = [sharpen(held_out.answers[0], a) for (_, held_out, _), a in zip(working, exponents, strict=True)]
+        errors = np.array([squared_error(score, truth, own) for score in scores])
+        shares = weigh_sensors(errors, tolerance, LEAST_WEIGHT)
+        accuracies = [float(np.average(score.argmax(axis=1) == truth, weights=own)) for score in scores]
+        reports = [
+            SensorReport(member.name, float(share), float(error), accuracy, exponent, seconds)
+            for (member, _, seconds), share, error, accuracy, exponent in zip(
+                working, shares, errors, accuracies, exponents, strict=True
+            )
+        ]
+        return reports, np.tensordot(shares, np.stack(scores), axes=1)
+
+    def _answer(self, model: Any, X: Any) -> Scores:
+        return ask_sensor(model, X, self._classes_)
+
+    def _combine(self, X: Any) -> Scores:
+        """Sum the calibrated probabilities of the sensors, each times its weight."""
+        check_is_fitted(self)
+        answers = ask_members(self._members_, read_rows(self, X, reset=False), self._answer, self.n_jobs)
+        calibrated = [sharpen(answer, a) for answer, a in zip(answers, self._exponents_, strict=True)]
+        fused: Scores = np.tensordot(self.weights_, np.stack(calibrated), axes=1)
+        return fused
+
+
+def ask_sensor(model: Any, X: Any, classes: Classes) -> Scores:
+    """Return a model's probabilities or, if it has none, its votes."""
+    return classes.probabilities(model, X) if hasattr(model, "predict_proba") else classes.votes(model, X)
+
+
+def _measure(
+    member: Member,
+    X: Any,
+    target: npt.NDArray[Any],
+    classes: Classes,
+    splits: Splits,
+    weights: npt.NDArray[np.float64] | None,
+) -> tuple[Member, OutOfFold, float] | Exception:
+    """Ask a sensor about held-out samples, and stop the time; an error is returned, for others may do better."""
+    started = time.perf_counter()
+    try:
+        held_out = answer_out_of_fold(
+            [member], X, target, lambda model, rows: ask_sensor(model, rows, classes), splits, weights, n_jobs=1
+        )
+        if not np.isfinite(held_out.answers).all():
+            raise ValueError("its probabilities are not finite")
+    except Exception as error:  # whatever a foreign classifier raises
+        return error
+    return member, held_out, time.perf_counter() - started
+
+
+def _leave_out_failures(members: list[Member], measured: list[Any]) -> list[tuple[Member, OutOfFold, float]]:
+    """Return the sensors that could be measured, and warn of the others; refuse to go on without any."""
+    failures = [(m.name, found) for m, found in zip(members, measured, strict=True) if isinstance(found, Exception)]
+    if len(failures) == len(members):
+        raise failures[0][1]
+    for name, error in failures:
+        reason = str(error).rstrip(".")
+        warnings.warn(f"The sensor {name!r} is left out: it cannot be fitted ({reason}).", UserWarning, stacklevel=3)
+    return [found for found in measured if not isinstance(found, Exception)]
+
+
+def _has_missing(X: Any) -> bool:
+    frame = as_frame(X)
+    if frame is None:
+        values = X.data if sparse.issparse(X) else np.asarray(X)
+        return values.dtype.kind == "f" and bool(np.isnan(values).any())
+    return any(
+        bool((column.is_null() | column.is_nan() if column.dtype.is_float() else column.is_null()).any())
+        for column in frame.iter_columns()
+    )

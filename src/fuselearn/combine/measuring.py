@@ -1,0 +1,155 @@
+"""What a fused classifier knows of its sensors: which there are, how far each is from the labels, and what it counts.
+
+A sensor's scores are calibrated first, by one number: probabilities p become p^a, scaled to a sum of one, with the
+exponent a for which the squared error on held-out samples is smallest. The order of the classes stays. Then the sensors
+are compared by that error, the variance R_k of a measurement in the terms of a Kalman filter.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fuselearn.ensembles import BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier, SVMClassifier
+
+# Kernel machines take time in proportion to the square of the samples, so that larger tables go without.
+MOST_SVM_SAMPLES = 5_000
+EXPONENTS = np.geomspace(0.1, 6.0, 25)
+LEAST_PROBABILITY = 1e-3
+
+Scores = npt.NDArray[np.float64]
+Weights = npt.NDArray[np.float64]
+ClassNumbers = npt.NDArray[np.intp]
+
+
+class SensorReport(NamedTuple):
+    """What was measured about a sensor.
+
+    Attributes
+    ----------
+    name : str
+    weight : float
+        Its weight in the fused probabilities; 0 if it was left out.
+    error : float
+        Mean squared error of its calibrated probabilities on held-out samples; NaN if it could not be fitted.
+    accuracy : float
+        Share of the held-out samples whose label it predicts.
+    exponent : float
+        By which its probabilities are calibrated; above 1 they were too even, below 1 too sharp.
+    seconds : float
+        Time of its fits.
+    """
+
+    name: str
+    weight: float
+    error: float
+    accuracy: float
+    exponent: float
+    seconds: float
+
+
+def default_sensors(n_components: int, seed: int, *, with_svm: bool, weighted: bool = False) -> list[tuple[str, Any]]:
+    """List the sensors of a `FusedClassifier` that was given none.
+
+    Parameters
+    ----------
+    n_components : int
+        Trees of each ensemble.
+    seed : int
+    with_svm : bool
+        Whether the table suits a support vector machine.
+    weighted : bool, default=False
+        Whether samples have weights. Extremely randomised trees learn from all samples alike, but then draw them, too.
+    """
+    size: dict[str, Any] = {"n_estimators": n_components, "random_state": seed}
+    forest = {**size, "vote": "probability"}
+    extra = {**forest, "bootstrap": weighted}
+    trees: list[tuple[str, Any]] = [
+        ("kfhe", KFHEClassifier(**size)),
+        ("kfhe_sqrt", KFHEClassifier(_deep_tree(3), **size)),
+        ("samme", SAMMEClassifier(**size)),
+        ("bagging", BaggedClassifier(**size)),
+        ("forest", BaggedClassifier(_deep_tree(1), **forest)),
+        ("forest_leaf3", BaggedClassifier(_deep_tree(3), **forest)),
+        ("extra_trees", BaggedClassifier(_deep_tree(1, splitter="random"), **extra)),
+        ("extra_trees_leaf3", BaggedClassifier(_deep_tree(3, splitter="random"), **extra)),
+    ]
+    return [*trees, ("svm", SVMClassifier(random_state=seed))] if with_svm else trees
+
+
+def _deep_tree(leaf: int, splitter: str = "best") -> CARTClassifier:
+    """Return the tree of a forest: a few random features in each node, and no pruning."""
+    return CARTClassifier(
+        min_samples_split=2 * leaf,
+        min_samples_leaf=leaf,
+        max_depth=None,
+        complexity=-1.0,
+        max_features="sqrt",
+        splitter=splitter,
+    )
+
+
+def deal_folds(target: ClassNumbers, n_folds: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:
+    """Return a fold for each sample, such that the samples of a class are spread evenly, also those of a rare one.
+
+    Examples
+    --------
+    >>> folds = deal_folds(np.array([0, 0, 0, 0, 1, 1]), 2, np.random.default_rng(0))
+    >>> np.bincount(folds), np.bincount(folds[:4]), np.bincount(folds[4:])
+    (array([3, 3]), array([2, 2]), array([1, 1]))
+    """
+    order = np.lexsort((rng.random(len(target)), target))
+    folds = np.empty(len(target), dtype=np.intp)
+    folds[order] = np.arange(len(target)) % n_folds
+    return folds
+
+
+def squared_error(
+    probabilities: Scores, target: npt.NDArray[np.intp], weights: npt.NDArray[np.float64] | None
+) -> float:
+    """Compute the mean over the samples of the sum over the classes of (probability - truth)^2: the Brier score.
+
+    Examples
+    --------
+    >>> squared_error(np.array([[0.8, 0.2], [0.5, 0.5]]), np.array([0, 1]), None)
+    0.29
+    """
+    truth = np.eye(probabilities.shape[1])[target]
+    return float(np.average(((probabilities - truth) ** 2).sum(axis=1), weights=weights))
+
+
+def sharpen(probabilities: Scores, exponent: float) -> Scores:
+    """Raise probabilities to a power and scale each sample's to a sum of one.
+
+    Examples
+    --------
+    >>> sharpen(np.array([[0.6, 0.3, 0.1]]), 2.0).round(2)
+    array([[0.78, 0.2 , 0.02]])
+    """
+    powers = (probabilities + LEAST_PROBABILITY) ** exponent
+    scaled: Scores = powers / powers.sum(axis=1, keepdims=True)
+    return scaled
+
+
+def best_exponent(probabilities: Scores, target: ClassNumbers, weights: Weights | None) -> float:
+    """Return the exponent with the smallest squared error, the first of equal ones."""
+    errors = [squared_error(sharpen(probabilities, exponent), target, weights) for exponent in EXPONENTS]
+    return float(EXPONENTS[int(np.argmin(errors))])
+
+
+def weigh_sensors(errors: npt.NDArray[np.float64], tolerance: float, least: float) -> npt.NDArray[np.float64]:
+    """Weigh sensors by their errors, as shares of one; those below ``least`` get nothing.
+
+    Examples
+    --------
+    An error larger by the tolerance costs a factor of e:
+
+    >>> weigh_sensors(np.array([0.20, 0.21, 0.40]), 0.01, 0.01).round(2)
+    array([0.73, 0.27, 0.  ])
+    """
+    weights = np.exp((errors.min() - errors) / tolerance)
+    weights[weights < least * weights.sum()] = 0.0
+    shares: npt.NDArray[np.float64] = weights / weights.sum()
+    return shares

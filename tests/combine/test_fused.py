@@ -1,0 +1,189 @@
+"""The fused classifier: good sensors count, bad ones do not, whatever they are."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.datasets import load_iris, load_wine
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.model_selection import GroupKFold, StratifiedKFold, cross_val_predict
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+from fuselearn import FusedClassifier
+from fuselearn.combine.measuring import best_exponent, sharpen, squared_error
+from fuselearn.datasets import corrupt_labels
+
+
+@pytest.fixture(scope="module")
+def wine():
+    return load_wine(return_X_y=True)
+
+
+def three():
+    return [("bayes", GaussianNB()), ("near", KNeighborsClassifier()), ("guess", DummyClassifier())]
+
+
+class Broken(ClassifierMixin, BaseEstimator):
+    def fit(self, X, y):
+        raise RuntimeError("out of order")
+
+
+class Unsure(GaussianNB):
+    def predict_proba(self, X):
+        return np.full((len(X), len(self.classes_)), np.nan)
+
+
+def test_probabilities_are_the_weighted_sum_of_the_calibrated_sensors(wine):
+    X, y = wine
+    fused = FusedClassifier(three(), tolerance=0.5, random_state=0).fit(X, y)
+    reports = {report.name: report for report in fused.sensors_}
+    expected = sum(
+        reports[name].weight * sharpen(clone(sensor).fit(X, y).predict_proba(X), reports[name].exponent)
+        for name, sensor in three()
+    )
+    np.testing.assert_allclose(fused.predict_proba(X), expected)
+    assert (fused.predict(X) == expected.argmax(axis=1)).all()
+
+
+def test_errors_are_those_of_held_out_samples(wine):
+    X, y = wine
+    folds = StratifiedKFold(3, shuffle=True, random_state=1)
+    fused = FusedClassifier([("bayes", GaussianNB())], cv=folds).fit(X, y)
+    held_out = cross_val_predict(GaussianNB(), X, y, cv=folds, method="predict_proba")
+    exponent = best_exponent(held_out, y, None)
+    [report] = fused.sensors_
+    assert report.weight == 1
+    assert report.exponent == exponent
+    assert report.error == pytest.approx(squared_error(sharpen(held_out, exponent), y, None))
+    assert report.accuracy == pytest.approx((held_out.argmax(axis=1) == y).mean())
+    np.testing.assert_allclose(fused.held_out_proba_, sharpen(held_out, exponent))
+
+
+def test_sensors_that_are_much_worse_get_nothing_and_are_not_fitted_to_all_samples(wine):
+    fused = FusedClassifier(three(), random_state=0).fit(*wine)
+    assert list(fused.named_estimators_) == ["bayes"]
+    assert [report.name for report in fused.sensors_] == ["bayes", "near", "guess"]
+    assert [report.weight for report in fused.sensors_] == [1.0, 0.0, 0.0]
+
+
+def test_a_sensor_without_probabilities_counts_with_its_votes(wine):
+    X, y = wine
+    fused = FusedClassifier([("ridge", RidgeClassifier())], random_state=0).fit(X, y)
+    assert fused.score(X, y) > 0.95
+    assert len(np.unique(fused.predict_proba(X).round(12))) == 2
+
+
+@pytest.mark.parametrize(
+    ("bad", "sentence"),
+    [
+        (Broken(), r"The sensor 'bad' is left out: it cannot be fitted \(out of order\)."),
+        (Unsure(), r"The sensor 'bad' is left out: it cannot be fitted \(its probabilities are not finite\)."),
+    ],
+)
+def test_a_sensor_that_fails_is_left_out_with_a_warning(wine, bad, sentence):
+    with pytest.warns(UserWarning, match=sentence):
+        fused = FusedClassifier([("bayes", GaussianNB()), ("bad", bad)], random_state=0).fit(*wine)
+    assert [report.name for report in fused.sensors_] == ["bayes"]
+
+
+def test_if_all_sensors_fail_so_does_the_fit(wine):
+    fused = FusedClassifier([("bad", Broken())])
+    with pytest.raises(RuntimeError, match="out of order"):
+        fused.fit(*wine)
+    assert not hasattr(fused, "classes_")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "sentence"),
+    [
+        ({"tolerance": 0}, ValueError, "tolerance must be above 0"),
+        ({"tolerance": "some"}, TypeError, "tolerance must be a number"),
+        ({"n_components": 0}, ValueError, "n_components must be"),
+        ({"cv": 1}, ValueError, "cv must be"),
+        ({"estimators": []}, ValueError, "with at least one entry"),
+        ({"estimators": [("a", 3)]}, TypeError, "'a' must be a classifier"),
+    ],
+)
+def test_wrong_parameters_get_a_sentence(wine, parameters, error, sentence):
+    with pytest.raises(error, match=sentence):
+        FusedClassifier(**parameters).fit(*wine)
+
+
+def test_several_labels_are_referred_to_the_multilabel_package(wine):
+    X, y = wine
+    with pytest.raises(ValueError, match=r"see fuselearn.multilabel"):
+        FusedClassifier().fit(X, np.eye(3, dtype=int)[y])
+
+
+def test_weights_of_zero_are_as_samples_that_are_not_there_for_the_errors(wine):
+    X, y = wine
+    wrong = np.where(np.arange(len(y)) % 4 == 0, (y + 1) % 3, y)
+    counts = (wrong == y).astype(float)
+    fused = FusedClassifier([("bayes", GaussianNB())], random_state=0).fit(X, wrong, sample_weight=counts)
+    assert fused.sensors_[0].accuracy > 0.95
+
+
+def test_groups_are_kept_together(wine):
+    X, y = wine
+    groups = np.arange(len(y)) // 6
+    fused = FusedClassifier([("bayes", GaussianNB())], cv=GroupKFold(3)).fit(X, y, groups=groups)
+    expected = cross_val_predict(GaussianNB(), X, y, groups=groups, cv=GroupKFold(3), method="predict_proba")
+    np.testing.assert_allclose(fused.held_out_proba_, sharpen(expected, fused.sensors_[0].exponent))
+
+
+def test_the_same_seed_gives_the_same_probabilities_whatever_n_jobs(wine):
+    X, y = wine
+    one, two = (FusedClassifier(n_components=3, random_state=5, n_jobs=jobs).fit(X, y) for jobs in (1, 2))
+    np.testing.assert_array_equal(one.predict_proba(X), two.predict_proba(X))
+
+
+def test_categories_missing_values_and_text_labels_need_no_preparation():
+    frame, y = load_iris(return_X_y=True, as_frame=True)
+    frame = frame.assign(kind=pd.Categorical(np.array(["a", "b", "c"])[(y + 1) % 3]))
+    frame.iloc[::10, 0] = np.nan
+    labels = np.array(["s", "ve", "vi"], dtype=object)[y]
+    fused = FusedClassifier(n_components=5, random_state=0).fit(frame, labels)
+    assert "svm" not in [report.name for report in fused.sensors_]
+    assert fused.score(frame, labels) > 0.95
+
+
+@pytest.mark.parametrize("n_samples", [3, 5])
+def test_very_few_samples_are_enough(n_samples, wine):
+    X, y = wine
+    rows = np.linspace(0, len(y) - 1, n_samples).astype(int)
+    fused = FusedClassifier(n_components=2, random_state=0).fit(X[rows], y[rows])
+    assert np.isfinite(fused.predict_proba(X)).all()
+
+
+def test_a_class_with_one_sample_is_never_held_out_from_the_only_other_one(wine):
+    X, y = wine
+    target = np.zeros(20, dtype=int)
+    target[7] = 1
+    fused = FusedClassifier([("bayes", GaussianNB())], random_state=0).fit(X[:20], target)
+    assert np.isnan(fused.held_out_proba_[7]).all()
+    assert fused.classes_.tolist() == [0, 1]
+    with pytest.raises(ValueError, match="no part of the samples has two classes"):
+        FusedClassifier().fit(X[[0, -1]], y[[0, -1]])
+
+
+def test_the_table_and_the_figure_name_every_sensor(wine):
+    fused = FusedClassifier(three(), tolerance=0.1, random_state=0).fit(*wine)
+    lines = fused.describe().splitlines()
+    assert lines[0].split() == ["sensor", "weight", "squared", "error", "accuracy", "seconds"]
+    assert [line.split()[0] for line in lines[1:]] == ["bayes", "near", "guess"]
+    weights, errors = fused.plot_sensors().axes
+    assert [label.get_text() for label in weights.get_yticklabels()] == ["bayes", "near", "guess"]
+    assert [bar.get_width() for bar in weights.patches] == [report.weight for report in fused.sensors_]
+    assert errors.lines[0].get_xdata().tolist() == [report.error for report in fused.sensors_]
+
+
+def test_where_labels_are_wrong_a_robust_sensor_counts_more_than_one_that_learns_them_by_heart():
+    X, y = load_iris(return_X_y=True)
+    noisy = corrupt_labels(y, 0.3, random_state=0)
+    sensors = [("by_heart", DecisionTreeClassifier(random_state=0)), ("line", LogisticRegression(max_iter=1000))]
+    fused = FusedClassifier(sensors, random_state=0).fit(X, noisy)
+    assert list(fused.named_estimators_) == ["line"]
+    assert fused.score(X, y) > sensors[0][1].fit(X, noisy).score(X, y) + 0.05
