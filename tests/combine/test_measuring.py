@@ -63,9 +63,7 @@ def test_weights_fall_by_e_with_each_tolerance_and_small_ones_are_dropped():
     assert weigh_sensors(np.array([0.5]), 0.01, 0.01).tolist() == [1.0]
 
 
-def test_an_svm_is_among_the_default_sensors_where_it_suits():
-    with_svm, without = (dict(default_sensors(7, 3, with_svm=flag)) for flag in (True, False))
-    assert set(with_svm) - set(without) == {"svm"}
-    assert len(without) == 8
-    assert {sensor.n_estimators for sensor in without.values()} == {7}
-    assert {sensor.random_state for sensor in with_svm.values()} == {3}
+def test_the_default_sensors_are_of_the_size_and_of_the_seed_asked_for():
+    sensors = dict(default_sensors(7, 3))
+    assert {sensor.random_state for sensor in sensors.values()} == {3}
+    assert {sensor.n_estimators for name, sensor in sensors.items() if name != "svm"} == {7}

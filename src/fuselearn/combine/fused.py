@@ -5,25 +5,25 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
 from scipy import sparse
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._extras import require
-from fuselearn._fitting import fit_whole_or_not
 from fuselearn._parameters import check_number, check_whole_number
 from fuselearn._random import make_generator
-from fuselearn._validation import clip_probabilities, read_weights
 from fuselearn.combine.answers import Classes
-from fuselearn.combine.kinds import ClassifierEnsemble
+from fuselearn.combine.ensemble import MemberEnsemble, TrainingData, Weights
 from fuselearn.combine.measuring import (
     MOST_SVM_SAMPLES,
-    Scores,
+    SVM,
     SensorReport,
+    accuracy,
     best_exponent,
     deal_folds,
     default_sensors,
@@ -31,7 +31,7 @@ from fuselearn.combine.measuring import (
     squared_error,
     weigh_sensors,
 )
-from fuselearn.combine.members import Member, ask_members, read_rows
+from fuselearn.combine.members import Member
 from fuselearn.combine.out_of_fold import OutOfFold, answer_out_of_fold, make_splits
 from fuselearn.sensors.table import as_frame
 
@@ -45,7 +45,7 @@ LEAST_WEIGHT = 0.01
 Splits = list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]
 
 
-class FusedClassifier(ClassifierEnsemble):
+class FusedClassifier(ClassifierMixin, MemberEnsemble):
     """The classifier to pick when labels may be wrong: many kinds of sensors, fused by their measured errors.
 
     A trained classifier is a noisy measurement of the one we wish we had, and no kind of classifier is the best at
@@ -120,6 +120,9 @@ class FusedClassifier(ClassifierEnsemble):
     """
 
     prefit = False
+    _classes_: Classes
+    _nouns = ("classifier", "classifier")
+    _keeps_all = False
 
     def __init__(
         self,
@@ -142,72 +145,9 @@ class FusedClassifier(ClassifierEnsemble):
         """Return the tags: the default sensors take missing values; several labels per sample are another matter."""
         tags = super().__sklearn_tags__()
         if self.estimators is None:
-            tags.input_tags.allow_nan = tags.input_tags.sparse = True
+            tags.input_tags.allow_nan = True
         tags.target_tags.multi_output = tags.classifier_tags.multi_label = False
         return tags
-
-    @fit_whole_or_not
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
-        """Measure the sensors on held-out samples, weigh them, and fit those that count to all samples.
-
-        Parameters
-        ----------
-        X : {array-like, DataFrame} of shape (n_samples, n_features)
-            Any table that the sensors take.
-        y : array-like of shape (n_samples,)
-            Labels of any type, some of which may be wrong.
-        sample_weight : array-like of shape (n_samples,), optional
-            Sample weights, in the errors and for sensors that take them.
-        groups : array-like of shape (n_samples,), optional
-            Groups of samples, if ``cv`` splits by them.
-
-        Returns
-        -------
-        FusedClassifier
-            Fitted estimator.
-        """
-        check_whole_number("n_components", self.n_components, 1)
-        tolerance = check_number("tolerance", self.tolerance, 0)
-        if tolerance == 0:
-            raise ValueError("tolerance must be above 0; a small one takes the best sensor alone.")
-        X = read_rows(self, X, reset=True)
-        target = self._read_classes([], X, y)
-        assert target is not None, "there is a target"
-        if self._classes_.n_labels is not None:
-            raise ValueError("FusedClassifier takes one class per sample; for several labels see fuselearn.multilabel.")
-        numbers = self._classes_.encode(target)
-        weights = read_weights(sample_weight, X, X.shape[0])
-        rng = make_generator(self.random_state)
-        members = self._read_sensors(X, int(rng.integers(2**31)), weighted=weights is not None)
-        splits = self._make_splits(X, numbers, groups, rng)
-        measured = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(_measure)(member, X, target, self._classes_, splits, weights) for member in members
-        )
-        working = _leave_out_failures(members, measured)
-        reports, held_out = self._weigh(working, numbers, weights, tolerance)
-        counting = [k for k, report in enumerate(reports) if report.weight > 0]
-        fitted = self._fit_members([working[k][0] for k in counting], X, target, weights)
-        self.sensors_ = sorted(reports, key=lambda report: report.error)
-        self.weights_ = np.array([reports[k].weight for k in counting])
-        self._exponents_ = np.array([reports[k].exponent for k in counting])
-        self.held_out_proba_ = np.full((X.shape[0], len(self.classes_)), np.nan)
-        self.held_out_proba_[working[0][1].rows] = held_out
-        self._adopt(fitted)
-        return self
-
-    def predict_proba(self, X: Any) -> Scores:
-        """Predict class probabilities.
-
-        Parameters
-        ----------
-        X : {array-like, DataFrame} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            They sum to one in each row.
-        """
-        return clip_probabilities(self._combine(X))
 
     def describe(self) -> str:
         """Return a table of the sensors, the best one first.
@@ -249,18 +189,54 @@ class FusedClassifier(ClassifierEnsemble):
             axes.grid(axis="x", alpha=0.3)
         return figure
 
-    def _read_sensors(self, X: Any, seed: int, *, weighted: bool) -> list[Member]:
+    def _read_members(self) -> list[Member]:
         if self.estimators is not None:
-            return self._read_classifiers()
-        with_svm = X.shape[0] <= MOST_SVM_SAMPLES and not _has_missing(X)
-        sensors = default_sensors(self.n_components, seed, with_svm=with_svm, weighted=weighted)
-        return [Member(*one) for one in sensors]
+            return super()._read_members()
+        n_components = check_whole_number("n_components", self.n_components, 1)
+        seed = int(make_generator(self.random_state).integers(2**31))
+        return [Member(*one) for one in default_sensors(n_components, seed)]
 
-    def _make_splits(self, X: Any, numbers: npt.NDArray[np.intp], groups: Any, rng: np.random.Generator) -> Splits:
+    def _check_settings(self, members: list[Member]) -> None:
+        if check_number("tolerance", self.tolerance, 0) == 0:
+            raise ValueError("tolerance must be above 0; a small one takes the best sensor alone.")
+
+    def _weigh(self, data: TrainingData) -> Weights:
+        """Measure the sensors on held-out samples, calibrate and weigh them; keep what is known of each."""
+        if self._classes_.n_labels is not None:
+            raise ValueError("FusedClassifier takes one class per sample; for several labels see fuselearn.multilabel.")
+        if self.estimators is None and sparse.issparse(data.X):
+            raise TypeError("Sparse data was passed, but the default sensors need a dense array: use X.toarray().")
+        numbers = self._classes_.encode(data.target)
+        splits = self._make_splits(data, numbers)
+        sensors = data.members
+        if self.estimators is None and (len(numbers) > MOST_SVM_SAMPLES or _has_missing(data.X)):
+            sensors = [sensor for sensor in sensors if sensor.name != SVM]
+        measured = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(_measure)(sensor, data, self._classes_, splits) for sensor in sensors
+        )
+        working = _leave_out_failures(sensors, measured)
+        rows = working[0].held_out.rows
+        truth, weights = numbers[rows], None if data.weights is None else data.weights[rows]
+        exponents = [best_exponent(one.held_out.answers[0], truth, weights) for one in working]
+        scores = np.stack([sharpen(one.held_out.answers[0], a) for one, a in zip(working, exponents, strict=True)])
+        errors = np.array([squared_error(score, truth, weights) for score in scores])
+        shares = weigh_sensors(errors, self.tolerance, LEAST_WEIGHT)
+        reports = [
+            SensorReport(one.sensor.name, float(share), float(error), accuracy(score, truth, weights), a, one.seconds)
+            for one, share, error, score, a in zip(working, shares, errors, scores, exponents, strict=True)
+        ]
+        self.sensors_ = sorted(reports, key=lambda report: report.error)
+        self.held_out_proba_ = np.full((len(numbers), len(self._classes_.values)), np.nan)
+        self.held_out_proba_[rows] = np.tensordot(shares, scores, axes=1)
+        known = {report.name: report for report in reports}
+        self._exponents_ = np.array([report.exponent for report in reports if report.weight > 0])
+        return np.array([known[name].weight if name in known else 0.0 for name, *_ in data.members])
+
+    def _make_splits(self, data: TrainingData, numbers: npt.NDArray[np.intp]) -> Splits:
         if self.cv is not None and not isinstance(self.cv, int | np.integer):
-            return make_splits(self.cv, X, numbers, groups, classifier=True)
+            return make_splits(self.cv, data.X, numbers, data.groups, classifier=True)
         n_folds = N_FOLDS if self.cv is None else check_whole_number("cv", self.cv, 2)
-        folds = deal_folds(numbers, n_folds, rng)
+        folds = deal_folds(numbers, n_folds, make_generator(self.random_state))
         splits = [(np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in np.unique(folds)]
         # Without its only samples of a class, a table may have too few classes to learn from.
         splits = [(inside, outside) for inside, outside in splits if len(np.unique(numbers[inside])) > 1]
@@ -268,82 +244,58 @@ class FusedClassifier(ClassifierEnsemble):
             raise ValueError("The sensors cannot be measured: no part of the samples has two classes to learn from.")
         return splits
 
-    def _weigh(
-        self,
-        working: list[tuple[Member, OutOfFold, float]],
-        numbers: npt.NDArray[np.intp],
-        weights: npt.NDArray[np.float64] | None,
-        tolerance: float,
-    ) -> tuple[list[SensorReport], Scores]:
-        """Calibrate and weigh the sensors; return what is known of each, and their fused held-out probabilities."""
-        rows = working[0][1].rows
-        truth, own = numbers[rows], None if weights is None else weights[rows]
-        exponents = [best_exponent(held_out.answers[0], truth, own) for _, held_out, _ in working]
-        scores = [sharpen(held_out.answers[0], a) for (_, held_out, _), a in zip(working, exponents, strict=True)]
-        errors = np.array([squared_error(score, truth, own) for score in scores])
-        shares = weigh_sensors(errors, tolerance, LEAST_WEIGHT)
-        accuracies = [float(np.average(score.argmax(axis=1) == truth, weights=own)) for score in scores]
-        reports = [
-            SensorReport(member.name, float(share), float(error), accuracy, exponent, seconds)
-            for (member, _, seconds), share, error, accuracy, exponent in zip(
-                working, shares, errors, accuracies, exponents, strict=True
-            )
-        ]
-        return reports, np.tensordot(shares, np.stack(scores), axes=1)
-
-    def _answer(self, model: Any, X: Any) -> Scores:
+    def _answer(self, model: Any, X: Any) -> Weights:
         return ask_sensor(model, X, self._classes_)
 
-    def _combine(self, X: Any) -> Scores:
+    def _combine(self, X: Any) -> Weights:
         """Sum the calibrated probabilities of the sensors, each times its weight."""
-        check_is_fitted(self)
-        answers = ask_members(self._members_, read_rows(self, X, reset=False), self._answer, self.n_jobs)
-        calibrated = [sharpen(answer, a) for answer, a in zip(answers, self._exponents_, strict=True)]
-        fused: Scores = np.tensordot(self.weights_, np.stack(calibrated), axes=1)
+        calibrated = [sharpen(answer, a) for answer, a in zip(self._ask(X), self._exponents_, strict=True)]
+        fused: Weights = np.tensordot(self.weights_, np.stack(calibrated), axes=1)
         return fused
 
 
-def ask_sensor(model: Any, X: Any, classes: Classes) -> Scores:
+class Measured(NamedTuple):
+    """A sensor, its answers about held-out samples, and the time that they took."""
+
+    sensor: Member
+    held_out: OutOfFold
+    seconds: float
+
+
+def ask_sensor(model: Any, X: Any, classes: Classes) -> Weights:
     """Return a model's probabilities or, if it has none, its votes."""
     return classes.probabilities(model, X) if hasattr(model, "predict_proba") else classes.votes(model, X)
 
 
-def _measure(
-    member: Member,
-    X: Any,
-    target: npt.NDArray[Any],
-    classes: Classes,
-    splits: Splits,
-    weights: npt.NDArray[np.float64] | None,
-) -> tuple[Member, OutOfFold, float] | Exception:
-    """Ask a sensor about held-out samples, and stop the time; an error is returned, for others may do better."""
+def _measure(sensor: Member, data: TrainingData, classes: Classes, splits: Splits) -> Measured | Exception:
+    """Ask a sensor about held-out samples; an error is returned, since other sensors may do better."""
     started = time.perf_counter()
     try:
         held_out = answer_out_of_fold(
-            [member], X, target, lambda model, rows: ask_sensor(model, rows, classes), splits, weights, n_jobs=1
+            [sensor], data.X, data.target, lambda model, X: ask_sensor(model, X, classes), splits, data.weights
         )
         if not np.isfinite(held_out.answers).all():
             raise ValueError("its probabilities are not finite")
     except Exception as error:  # whatever a foreign classifier raises
         return error
-    return member, held_out, time.perf_counter() - started
+    return Measured(sensor, held_out, time.perf_counter() - started)
 
 
-def _leave_out_failures(members: list[Member], measured: list[Any]) -> list[tuple[Member, OutOfFold, float]]:
-    """Return the sensors that could be measured, and warn of the others; refuse to go on without any."""
-    failures = [(m.name, found) for m, found in zip(members, measured, strict=True) if isinstance(found, Exception)]
-    if len(failures) == len(members):
+def _leave_out_failures(sensors: list[Member], measured: list[Measured | Exception]) -> list[Measured]:
+    """Return what could be measured, and warn of the other sensors; raise the first error if nothing is left."""
+    failures = [(s.name, found) for s, found in zip(sensors, measured, strict=True) if isinstance(found, Exception)]
+    if len(failures) == len(sensors):
         raise failures[0][1]
     for name, error in failures:
         reason = str(error).rstrip(".")
-        warnings.warn(f"The sensor {name!r} is left out: it cannot be fitted ({reason}).", UserWarning, stacklevel=3)
+        warnings.warn(f"The sensor {name!r} is left out: it cannot be fitted ({reason}).", UserWarning, stacklevel=4)
     return [found for found in measured if not isinstance(found, Exception)]
 
 
 def _has_missing(X: Any) -> bool:
     frame = as_frame(X)
     if frame is None:
-        values = X.data if sparse.issparse(X) else np.asarray(X)
+        values = np.asarray(X)
         return values.dtype.kind == "f" and bool(np.isnan(values).any())
     return any(
         bool((column.is_null() | column.is_nan() if column.dtype.is_float() else column.is_null()).any())

@@ -16,6 +16,7 @@ from fuselearn.ensembles import BaggedClassifier, CARTClassifier, KFHEClassifier
 
 # Kernel machines take time in proportion to the square of the samples, so that larger tables go without.
 MOST_SVM_SAMPLES = 5_000
+SVM = "svm"
 EXPONENTS = np.geomspace(0.1, 6.0, 25)
 LEAST_PROBABILITY = 1e-3
 
@@ -50,33 +51,21 @@ class SensorReport(NamedTuple):
     seconds: float
 
 
-def default_sensors(n_components: int, seed: int, *, with_svm: bool, weighted: bool = False) -> list[tuple[str, Any]]:
-    """List the sensors of a `FusedClassifier` that was given none.
-
-    Parameters
-    ----------
-    n_components : int
-        Trees of each ensemble.
-    seed : int
-    with_svm : bool
-        Whether the table suits a support vector machine.
-    weighted : bool, default=False
-        Whether samples have weights. Extremely randomised trees learn from all samples alike, but then draw them, too.
-    """
+def default_sensors(n_components: int, seed: int) -> list[tuple[str, Any]]:
+    """List the sensors of a `FusedClassifier` that was given none; the ensembles have ``n_components`` trees."""
     size: dict[str, Any] = {"n_estimators": n_components, "random_state": seed}
     forest = {**size, "vote": "probability"}
-    extra = {**forest, "bootstrap": weighted}
-    trees: list[tuple[str, Any]] = [
+    return [
         ("kfhe", KFHEClassifier(**size)),
         ("kfhe_sqrt", KFHEClassifier(_deep_tree(3), **size)),
         ("samme", SAMMEClassifier(**size)),
         ("bagging", BaggedClassifier(**size)),
         ("forest", BaggedClassifier(_deep_tree(1), **forest)),
         ("forest_leaf3", BaggedClassifier(_deep_tree(3), **forest)),
-        ("extra_trees", BaggedClassifier(_deep_tree(1, splitter="random"), **extra)),
-        ("extra_trees_leaf3", BaggedClassifier(_deep_tree(3, splitter="random"), **extra)),
+        ("extra_trees", BaggedClassifier(_deep_tree(1, splitter="random"), **forest)),
+        ("extra_trees_leaf3", BaggedClassifier(_deep_tree(3, splitter="random"), **forest)),
+        (SVM, SVMClassifier(random_state=seed)),
     ]
-    return [*trees, ("svm", SVMClassifier(random_state=seed))] if with_svm else trees
 
 
 def _deep_tree(leaf: int, splitter: str = "best") -> CARTClassifier:
@@ -118,6 +107,11 @@ def squared_error(
     """
     truth = np.eye(probabilities.shape[1])[target]
     return float(np.average(((probabilities - truth) ** 2).sum(axis=1), weights=weights))
+
+
+def accuracy(probabilities: Scores, target: ClassNumbers, weights: Weights | None) -> float:
+    """Compute the share of samples whose class has the largest probability."""
+    return float(np.average(probabilities.argmax(axis=1) == target, weights=weights))
 
 
 def sharpen(probabilities: Scores, exponent: float) -> Scores:

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fuselearn.engines.tree import TreeSettings, code_columns, grow_tree, labels_target, lay_out_columns
+from fuselearn.engines.tree import TreeSettings, code_columns, grow_tree, labels_target
 from fuselearn.engines.tree.growing import MANY_TIMES, grow_on_few_columns, grow_small
+from fuselearn.engines.tree.sampled import lay_out_columns
 
 
 def table(seed, n_rows=90, n_columns=12):
