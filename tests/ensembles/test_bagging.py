@@ -137,7 +137,7 @@ class TestSamples:
         with pytest.raises(ValueError, match="max_samples"):
             BaggedClassifier(max_samples=1_000, bootstrap=False).fit(X, y)
         with pytest.raises(ValueError, match="sample_weight"):
-            BaggedClassifier(bootstrap=False).fit(X, y, sample_weight=np.arange(len(y)))
+            BaggedClassifier(max_samples=0.9, bootstrap=False).fit(X, y, sample_weight=np.arange(len(y)) % 2)
 
 
 class TestSubspaces:
@@ -245,3 +245,10 @@ class TestOutOfBagScores:
     def test_unknown_names(self):
         with pytest.raises(ValueError, match="oob_score must be True, False, a metric"):
             BaggedClassifier(oob_score="luck").fit(X, y)
+
+
+def test_without_bootstrap_all_classifiers_learn_from_all_samples_by_their_weights():
+    counts = np.arange(len(y)) % 4
+    bagged = BaggedClassifier(n_estimators=3, bootstrap=False, random_state=0).fit(X, y, sample_weight=counts)
+    tree = CARTClassifier().fit(X, y, sample_weight=counts)
+    assert [one.export_text() for one in bagged.estimators_] == [tree.export_text()] * 3

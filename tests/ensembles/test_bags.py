@@ -71,7 +71,10 @@ def test_weights_are_chances(bootstrap):
         ({"max_samples": "all"}, "max_samples must be a number of samples"),
         ({"max_samples": 11, "bootstrap": False}, "max_samples must be at most the 10 samples"),
         ({"max_features": 0}, "max_features"),
-        ({"sample_weight": np.arange(10), "bootstrap": False}, "sample_weight is positive for 9 samples only"),
+        (
+            {"sample_weight": np.arange(10) % 2, "max_samples": 9, "bootstrap": False},
+            "sample_weight is positive for 5 samples only",
+        ),
     ],
 )
 def test_bad_parameters(changes, problem):

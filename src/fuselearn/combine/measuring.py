@@ -55,6 +55,7 @@ def default_sensors(n_components: int, seed: int) -> list[tuple[str, Any]]:
     """List the sensors of a `FusedClassifier` that was given none; the ensembles have ``n_components`` trees."""
     size: dict[str, Any] = {"n_estimators": n_components, "random_state": seed}
     forest = {**size, "vote": "probability"}
+    extra = {**forest, "bootstrap": False}
     return [
         ("kfhe", KFHEClassifier(**size)),
         ("kfhe_sqrt", KFHEClassifier(_deep_tree(3), **size)),
@@ -62,8 +63,8 @@ def default_sensors(n_components: int, seed: int) -> list[tuple[str, Any]]:
         ("bagging", BaggedClassifier(**size)),
         ("forest", BaggedClassifier(_deep_tree(1), **forest)),
         ("forest_leaf3", BaggedClassifier(_deep_tree(3), **forest)),
-        ("extra_trees", BaggedClassifier(_deep_tree(1, splitter="random"), **forest)),
-        ("extra_trees_leaf3", BaggedClassifier(_deep_tree(3, splitter="random"), **forest)),
+        ("extra_trees", BaggedClassifier(_deep_tree(1, splitter="random"), **extra)),
+        ("extra_trees_leaf3", BaggedClassifier(_deep_tree(3, splitter="random"), **extra)),
         (SVM, SVMClassifier(random_state=seed)),
     ]
 

@@ -20,6 +20,7 @@ from fuselearn.ensembles.out_of_bag import read_scoring
 from fuselearn.ensembles.samme import choose_frequent, frequent_first
 from fuselearn.ensembles.table_classifier import TableClassifier
 from fuselearn.sensors import Component, Sensor, TreeComponent
+from fuselearn.sensors.binding import count_all_samples
 from fuselearn.sensors.fusion import component_scores
 
 
@@ -52,7 +53,8 @@ class BaggedClassifier(ComponentEnsemble, TableClassifier):
         Features that each classifier sees, as a number, a share, or a root or logarithm of their number; None means
         all.
     bootstrap : bool, default=True
-        Whether samples are drawn with replacement.
+        Whether samples are drawn with replacement. If not, and ``max_samples`` is 1.0, all classifiers learn from all
+        samples, by their weights.
     vote : {"class", "probability"}, default="class"
         Whether classifiers vote with the class that they choose or with their class probabilities.
     oob_score : bool, str or callable, default=False
@@ -199,10 +201,13 @@ def _train_one(sensor: Sensor, plan: BagPlan, out_of_bag: str | None, seed: int)
     """Draw samples and features, and train one classifier; draw again while it is a tree without a split."""
     rng = np.random.default_rng(seed)
     for _ in range(MOST_TRIES):
-        features, counts = plan.draw_features(rng), plan.draw_counts(rng)
-        component = sensor.measure(
-            counts, int(rng.integers(2**31)), features=None if len(features) == plan.n_columns else features
-        )
+        features = plan.draw_features(rng)
+        if plan.leaves_rows_out:
+            counts, weights = plan.draw_counts(rng), None
+        else:
+            counts, weights = count_all_samples(plan.chances, sensor.n_rows, copies=sensor.learner.counts_copies)
+        chosen = None if len(features) == plan.n_columns else features
+        component = sensor.measure(counts, int(rng.integers(2**31)), weights=weights, features=chosen)
         if not isinstance(component, TreeComponent) or component.tree.n_leaves > 1:
             break
     left_out, scores = np.flatnonzero(counts == 0), np.zeros((1, sensor.n_classes))

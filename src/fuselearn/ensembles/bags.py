@@ -32,7 +32,7 @@ class BagPlan(NamedTuple):
         if self.bootstrap:
             return draw_counts(int(rng.integers(2**62)), self.chances, self.n_draws)
         if not self.leaves_rows_out:
-            return np.ones(len(self.chances), dtype=np.int32)
+            return (self.chances > 0).astype(np.int32)
         counts = np.zeros(len(self.chances), dtype=np.int32)
         share = self.chances / self.chances.sum()
         counts[rng.choice(len(self.chances), self.n_draws, replace=False, p=share)] = 1
@@ -64,7 +64,7 @@ def plan_bags(
     chances = np.ones(n_samples) if weights is None else weights
     if not estimator.bootstrap and n_draws > n_samples:
         raise ValueError(f"max_samples must be at most the {n_samples} samples without bootstrap, not {n_draws}.")
-    if not estimator.bootstrap and np.count_nonzero(chances) < n_draws:
+    if not estimator.bootstrap and np.count_nonzero(chances) < n_draws < n_samples:
         raise ValueError(
             f"sample_weight is positive for {np.count_nonzero(chances)} samples only; {n_draws} cannot be drawn "
             "without replacement."
