@@ -22,7 +22,7 @@ PLAIN_TESTS := tests/engines tests/filters tests/sensors tests/codes/test_search
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
 
-demo: $(READY)  ## compare four ensembles on bundled data with noisy labels
+demo: $(READY)  ## compare five ensembles on bundled data with noisy labels
 	$(BIN)/fuselearn demo
 
 test: $(READY)  ## run the tests and the examples in the docstrings

@@ -272,7 +272,7 @@ def test_datasets_says_where_each_would_come_from(tmp_path):
         (["compare", "absent.csv"], "There is no file absent.csv"),
         (["compare", "fruit.csv"], "does not define a target"),
         (["compare", "fruit.csv", "-t", "taste"], "taste"),
-        (["compare", "fruit.csv", "-t", "kind", "--methods", "Magic"], "--methods must be among KFHE"),
+        (["compare", "fruit.csv", "-t", "kind", "--methods", "Magic"], "--methods must be among Fused, KFHE"),
         (["compare", "fruit.csv", "-t", "kind", "--noise", "much"], "--noise must be fractions separated by commas"),
         (["compare", "fruit.csv", "-t", "kind", "--noise", "10"], "noise must hold fractions"),
         (["compare", "fruit.csv", "-t", "kind", "--folds", "40"], "Use fewer folds"),

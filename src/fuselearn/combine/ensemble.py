@@ -68,6 +68,7 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
     _nouns = ("classifier", "regressor")
     _learns_from_target = True  # also if the members are fitted already
     _keeps_all = True  # also members that get no weight
+    _prefer: str | None = None  # where members are fitted, in joblib's words
 
     def __sklearn_tags__(self) -> Any:
         """Return the tags: the ensemble takes what all of its members take."""
@@ -313,7 +314,7 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
         columns = [resolve_columns(member, data.X) for member in data.members]
         models = [member.estimator for member in data.members]
         if not self.prefit:
-            models = Parallel(n_jobs=self.n_jobs)(
+            models = Parallel(n_jobs=self.n_jobs, prefer=self._prefer)(
                 delayed(fit_member)(model, take_columns(data.X, seen), data.target, data.weights)
                 for model, seen in zip(models, columns, strict=True)
             )

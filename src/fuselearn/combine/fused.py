@@ -123,6 +123,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
     _classes_: Classes
     _nouns = ("classifier", "classifier")
     _keeps_all = False
+    _prefer = "threads"
 
     def __init__(
         self,
@@ -211,7 +212,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         sensors = data.members
         if self.estimators is None and (len(numbers) > MOST_SVM_SAMPLES or _has_missing(data.X)):
             sensors = [sensor for sensor in sensors if sensor.name != SVM]
-        measured = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+        measured = Parallel(n_jobs=self.n_jobs, prefer=self._prefer)(
             delayed(_measure)(sensor, data, self._classes_, splits) for sensor in sensors
         )
         working = _leave_out_failures(sensors, measured)

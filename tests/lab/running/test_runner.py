@@ -199,7 +199,7 @@ def test_methods_that_are_not_installed_are_named_and_left_out(tmp_path, monkeyp
 
 def test_an_unknown_method_is_refused_before_the_store_is_made(tmp_path):
     path = tmp_path / "results.db"
-    with pytest.raises(ValueError, match=r"methods must be among 'KFHE', .* got 'Three'"):
+    with pytest.raises(ValueError, match=r"methods must be among 'Fused', 'KFHE', .* got 'Three'"):
         run(path, Suite("mine", ["iris"], ["Three"]))
     assert not path.exists()
 

@@ -29,6 +29,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
 from fuselearn import multilabel
 from fuselearn._messages import show
+from fuselearn.combine import FusedClassifier
 from fuselearn.ensembles import BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier, SVMClassifier
 from fuselearn.multilabel.learning.base import MultilabelClassifier
 
@@ -206,6 +207,8 @@ def count_components(estimator: BaseEstimator) -> int | None:
         return 1
     if isinstance(model, OURS):
         return len(model.coefficients_)
+    if isinstance(model, FusedClassifier):
+        return sum(count_components(sensor) or 1 for sensor in model.estimators_)
     if isinstance(model, HistGradientBoostingClassifier):
         return int(model.n_iter_ * model.n_trees_per_iteration_)
     if hasattr(model, "booster_"):
@@ -227,7 +230,7 @@ def _count_models(model: MultilabelClassifier) -> int:
 
 def compiles(estimator: BaseEstimator) -> bool:
     """Whether the first fit in a process is slow, because fuselearn's kernels compile or load."""
-    return isinstance(estimator, (CARTClassifier, MultilabelClassifier, *OURS))
+    return isinstance(estimator, (CARTClassifier, FusedClassifier, MultilabelClassifier, *OURS))
 
 
 def _numbered(X: pd.DataFrame) -> pd.DataFrame:
@@ -360,6 +363,7 @@ _MULTILABEL_METHODS = (
 METHODS: Mapping[str, Method] = {
     method.name: method
     for method in (
+        Method("Fused", FusedClassifier, "nine kinds of classifiers, weighed by their errors on held-out samples"),
         Method("KFHE", KFHEClassifier, "100 unpruned trees fused by a Kalman filter"),
         Method(
             "KFHE (pruned)",

@@ -26,6 +26,7 @@ from fuselearn.ensembles.cart import CATEGORY_RULES
 __all__ = ["SUITES", "Suite", "Table", "derive_seed", "get_suite", "table_suite"]
 
 TASKS = ("multiclass", "multilabel")
+FUSED = "Fused"
 PAPER_METHODS = ("KFHE", "KFHE (pruned)", "AdaBoost", "Bagging", "CART")
 PAPER_NOISE = (0.0, 0.05, 0.10, 0.15, 0.20)
 RIVALS = (
@@ -273,7 +274,7 @@ def table_suite(
     table: Table | str | os.PathLike[str],
     target: str | None = None,
     *,
-    methods: Sequence[str] = (*PAPER_METHODS, *RIVALS),
+    methods: Sequence[str] = (FUSED, *PAPER_METHODS, *RIVALS),
     noise: Sequence[float] = (0.0,),
     noise_kind: str = "uniform",
     repeats: int = 3,
@@ -414,11 +415,11 @@ SUITES: Mapping[str, Suite] = {
         Suite(
             name="demo",
             datasets=("iris", "wine", "breast_cancer", "digits"),
-            methods=("KFHE", "AdaBoost", "Bagging", "CART"),
+            methods=(FUSED, "KFHE", "AdaBoost", "Bagging", "CART"),
             noise=(0.0, 0.10, 0.20),
             repeats=2,
             folds=5,
-            description="A first look: four methods, four small datasets, three levels of noise.",
+            description="A first look: five methods, four small datasets, three levels of noise.",
         ),
         Suite(
             name="kfhe-homer",
@@ -450,7 +451,7 @@ SUITES: Mapping[str, Suite] = {
         Suite(
             name="robust",
             datasets=_KFHE_DATASETS,
-            methods=(*PAPER_METHODS, *RIVALS),
+            methods=(FUSED, *PAPER_METHODS, *RIVALS),
             noise=(0.0, 0.10, 0.20, 0.30),
             repeats=3,
             folds=5,
