@@ -24,7 +24,7 @@ from fuselearn.lab.running.suites import Suite
 if __name__ == "__main__":
     path, backend = sys.argv[1:]
     suite = Suite(
-        "mine", ["iris", "wine"], ["Tree", "Guess"], noise=[0, 0.2], repeats=4, folds=5
+        "mine", ["iris", "wine"], ["Tree", "Guess"], noise=[0, 0.2], repeats=2, folds=5
     )
     models = {
         "Tree": DecisionTreeClassifier(max_features=1),
@@ -80,7 +80,7 @@ def script(tmp_path_factory):
 def undisturbed(tmp_path_factory, script):
     """What a run that nobody disturbs ends with."""
     path = tmp_path_factory.mktemp("undisturbed") / "results.db"
-    assert finish(script, path) == (160, 0)
+    assert finish(script, path) == (80, 0)
     return results(path).drop(columns=MEASURED)
 
 
@@ -139,13 +139,13 @@ def same_rows(part, whole):
 def test_a_killed_run_goes_on_and_ends_as_if_it_had_never_been_killed(tmp_path, script, undisturbed):
     store = tmp_path / "results.db"
     with started(script, store, "loky") as process:
-        told = wait_for(process, 20)
+        told = wait_for(process, 10)
         process.kill()
         process.wait()
         assert process.returncode == -signal.SIGKILL
     survived = results(store)
-    assert told <= len(survived) < 160
-    assert finish(script, store) == (160 - len(survived), len(survived))
+    assert told <= len(survived) < 80
+    assert finish(script, store) == (80 - len(survived), len(survived))
     ended = results(store)
     assert same_rows(survived, ended)
     assert ended.drop(columns=MEASURED).equals(undisturbed)
@@ -174,7 +174,7 @@ def test_two_runs_at_once_share_a_store(tmp_path, script, undisturbed):
             output, errors = process.communicate(timeout=120)
             assert process.returncode == 0, errors
             added += int(output.splitlines()[-1].split()[1])
-    assert added == 160
+    assert added == 80
     assert results(store).drop(columns=MEASURED).equals(undisturbed)
     assert sound(store)
 
@@ -183,14 +183,14 @@ def test_two_runs_at_once_share_a_store(tmp_path, script, undisturbed):
 def test_ctrl_c_stops_at_once_and_leaves_a_usable_store(tmp_path, script, undisturbed, backend):
     store = tmp_path / "results.db"
     with started(script, store, backend) as process:
-        told = wait_for(process, 20)
+        told = wait_for(process, 10)
         os.killpg(process.pid, signal.SIGINT)
         _, errors = process.communicate(timeout=10)
         assert process.returncode != 0
         assert "KeyboardInterrupt" in errors
     survived = len(results(store))
-    assert told <= survived < 160
-    assert finish(script, store) == (160 - survived, survived)
+    assert told <= survived < 80
+    assert finish(script, store) == (80 - survived, survived)
     assert results(store).drop(columns=MEASURED).equals(undisturbed)
 
 
@@ -204,7 +204,7 @@ def test_killed_again_and_again_at_any_moment(tmp_path, script, undisturbed, bac
         with started(script, store, backend) as process:
             # A third of the kills hit the start of the program and of the store.
             if attempt % 3:
-                wait_for(process, moments.randint(1, 20))
+                wait_for(process, moments.randint(1, 8))
             time.sleep(moments.uniform(0.0, 0.05 if attempt % 3 else 1.2))
             os.killpg(process.pid, signal.SIGKILL)
         if store.exists() and store.stat().st_size:
@@ -214,6 +214,6 @@ def test_killed_again_and_again_at_any_moment(tmp_path, script, undisturbed, bac
                 assert same_rows(before, now)
             before = now
     added, kept = finish(script, store, backend)
-    assert (added > 0, kept > 0, added + kept) == (True, True, 160)
+    assert (added > 0, kept > 0, added + kept) == (True, True, 80)
     assert results(store).drop(columns=MEASURED).equals(undisturbed)
     assert sound(store)
