@@ -83,11 +83,11 @@ def demo(
     resume: Resume = True,
     force: Force = False,
 ) -> None:
-    """Compare four ensembles on bundled datasets, with clean and with noisy labels.
+    """Compare five ensembles on bundled datasets, with clean and with noisy labels.
 
-    Runs KFHE, AdaBoost, bagging and a single tree on iris, wine, breast_cancer and digits with 0, 10 and 20 % wrong
-    training labels. Needs no download and takes about a minute. An interrupted demo continues where it stopped; a
-    finished one starts again.
+    Runs the fused classifier, KFHE, AdaBoost, bagging and a single tree on iris, wine, breast_cancer and digits with
+    0, 10 and 20 % wrong training labels. Needs no download and takes a few minutes. An interrupted
+    demo continues where it stopped; a finished one starts again.
 
     **Examples**
 

@@ -417,7 +417,7 @@ SUITES: Mapping[str, Suite] = {
             datasets=("iris", "wine", "breast_cancer", "digits"),
             methods=(FUSED, "KFHE", "AdaBoost", "Bagging", "CART"),
             noise=(0.0, 0.10, 0.20),
-            repeats=2,
+            repeats=1,
             folds=5,
             description="A first look: five methods, four small datasets, three levels of noise.",
         ),
