@@ -53,6 +53,18 @@ def test_parameters_of_the_base_learner_can_be_set(folder, tmp_path, method):
     assert params.get("varied", {"kernel": ["rbf", "linear"]}) == {"kernel": ["rbf", "linear"]}
 
 
+def test_a_fused_classifier_is_trained_and_comes_back(folder, tmp_path):
+    options = ["-m", "fused", "--set", "n_components=3", "--holdout", "0", "-j", 1]
+    said = run("train", folder / "iris.csv", "-t", "kind", *options, "-o", tmp_path / "m.fuse")
+    assert said.exit_code == 0, said.output
+    table, model = pd.read_csv(folder / "iris.csv"), fuselearn.load(tmp_path / "m.fuse")
+    assert {report.name for report in model.sensors_} >= {"kfhe", "forest", "svm"}
+    assert (model.predict(table.drop(columns="kind")) == table["kind"]).mean() > 0.9
+    refused = run("export", tmp_path / "m.fuse", "-o", tmp_path / "m.onnx")
+    assert refused.exit_code == 2
+    assert "FusedClassifier cannot be exported to ONNX" in refused.output
+
+
 def test_the_model_is_the_one_that_python_trains(folder):
     table = pd.read_csv(folder / "iris.csv")
     model = fuselearn.load(folder / "iris.fuse")

@@ -48,6 +48,7 @@ class MethodName(StrEnum):
     """The methods that `train` offers."""
 
     KFHE = "kfhe"
+    FUSED = "fused"
     KFHE_LINEAR = "kfhe-l"
     ADABOOST = "adaboost"
     BAGGING = "bagging"
@@ -81,7 +82,11 @@ def train(
     ] = None,
     method: Annotated[
         MethodName | None,
-        typer.Option("--method", "-m", help="Method to train; kfhe by default, kfhe-homer with --labels."),
+        typer.Option(
+            "--method",
+            "-m",
+            help="Method to train; kfhe by default, kfhe-homer with --labels. fused is the one if labels may be wrong.",
+        ),
     ] = None,
     setting: Annotated[
         list[str] | None,
@@ -397,12 +402,13 @@ def _inputs(file: Path, labels: str | None) -> list[Path]:
 
 def _make(method: MethodName, settings: list[str], seed: int, jobs: int) -> Any:
     """Return an unfitted estimator."""
-    from fuselearn import ensembles, multilabel
+    from fuselearn import combine, ensembles, multilabel
     from fuselearn.multilabel.methods.homer_ensemble import DEFAULT_VARIED
 
     machine = ensembles.SVMClassifier()  # the default, passed explicitly so that --set reaches estimator__C
     makers: dict[MethodName, Callable[[], Any]] = {
         MethodName.KFHE: ensembles.KFHEClassifier,
+        MethodName.FUSED: combine.FusedClassifier,
         MethodName.KFHE_LINEAR: lambda: ensembles.KFHEClassifier(weighting="linear"),
         MethodName.ADABOOST: ensembles.SAMMEClassifier,
         MethodName.BAGGING: ensembles.BaggedClassifier,
