@@ -115,7 +115,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
     >>> from fuselearn.datasets import corrupt_labels
     >>> X, y = load_wine(return_X_y=True)
     >>> fused = FusedClassifier(n_components=10, random_state=0).fit(X, corrupt_labels(y, 0.2, random_state=0))
-    >>> bool(fused.score(X, y) > 0.95)
+    >>> bool(fused.score(X, y) > 0.9)
     True
     """
 

@@ -4,7 +4,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fuselearn.engines.tree import code_columns, lay_out_columns, sampled
+from fuselearn.engines.tree import code_columns, sampled
+from fuselearn.engines.tree.sampled import lay_out_columns
 from fuselearn.engines.tree.sorting import FEW_ROWS, RANKED_ROWS, sort_by_bytes, sort_by_rank, sort_few
 
 few_sizes = st.sampled_from([1, 2, 3, 15, 16, 17, FEW_ROWS - 1, FEW_ROWS])

@@ -304,7 +304,7 @@ def test_the_command_says_what_differs_from_the_suite_of_the_library(tmp_path):
     assert collect(path).command == "fuselearn reproduce kfhe-homer --repeats 1 --datasets flags_ml,birds"
     # No option of a command changes the methods of a suite.
     assert suggest_command(dataclasses.replace(suite, methods=["CC"])) == ""
-    assert suggest_command(dataclasses.replace(get_suite("demo"), repeats=1)) == ""
+    assert suggest_command(dataclasses.replace(get_suite("demo"), repeats=2)) == ""
 
 
 def test_the_command_of_a_table_has_its_options(tmp_path):

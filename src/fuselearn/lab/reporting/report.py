@@ -25,7 +25,7 @@ from fuselearn.lab.reporting.findings import DIGITS, Comparison, Findings, find
 from fuselearn.lab.reporting.pictures import Picture, draw, train_traces
 from fuselearn.lab.running.progress import format_seconds
 from fuselearn.lab.running.store import PACKAGES, ResultStore
-from fuselearn.lab.running.suites import PAPER_METHODS, RIVALS, SUITES, Suite
+from fuselearn.lab.running.suites import ALL_METHODS, PAPER_METHODS, SUITES, Suite
 from fuselearn.lab.statistics.summary import KEYS, Totals, summarise_results, totals
 
 __all__ = ["Material", "collect", "render", "write_report"]
@@ -195,7 +195,7 @@ def _compare_command(suite: Suite) -> str:
     for option, given in {**table.reading, **table.cleaning}.items():
         words += [f"--{option}", given if isinstance(given, str) else ",".join(given)]
     words += ["--noise", ",".join(f"{level:g}" for level in suite.noise)]
-    if suite.methods != (*PAPER_METHODS, *RIVALS):
+    if suite.methods != ALL_METHODS:
         words += ["--methods", ",".join(suite.methods)]
     for option, usual in (("repeats", 3), ("folds", 5), ("seed", 0)):
         if getattr(suite, option) != usual:

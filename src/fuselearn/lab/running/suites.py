@@ -36,6 +36,7 @@ RIVALS = (
     "HistGradientBoosting",
     "LightGBM",
 )
+ALL_METHODS = (FUSED, *PAPER_METHODS, *RIVALS)
 
 HOMER_METHODS = (
     "KFHE-HOMER",
@@ -274,7 +275,7 @@ def table_suite(
     table: Table | str | os.PathLike[str],
     target: str | None = None,
     *,
-    methods: Sequence[str] = (FUSED, *PAPER_METHODS, *RIVALS),
+    methods: Sequence[str] = ALL_METHODS,
     noise: Sequence[float] = (0.0,),
     noise_kind: str = "uniform",
     repeats: int = 3,
@@ -451,7 +452,7 @@ SUITES: Mapping[str, Suite] = {
         Suite(
             name="robust",
             datasets=_KFHE_DATASETS,
-            methods=(FUSED, *PAPER_METHODS, *RIVALS),
+            methods=ALL_METHODS,
             noise=(0.0, 0.10, 0.20, 0.30),
             repeats=3,
             folds=5,
