@@ -48,15 +48,15 @@ Splits = list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]
 class FusedClassifier(ClassifierMixin, MemberEnsemble):
     """The classifier to pick when labels may be wrong: many kinds of sensors, fused by their measured errors.
 
-    A trained classifier is a noisy measurement of the one we wish we had, and no kind of classifier is the best at
-    every rate of wrong labels: boosting is on clean data, forests with large leaves are at 20 %. Each sensor is
-    measured on samples that it has not seen, by folds. Its probabilities p_k are calibrated by an exponent a_k, and the
-    mean squared error R_k of the result is the variance of its measurement. Then ::
+    A trained classifier is a noisy measurement of the ideal one, and no kind of classifier is the best at every rate of
+    wrong labels: boosting does well on clean labels, forests with large leaves on noisy ones. Each sensor is measured
+    on samples that it has not seen, by folds. Its probabilities p_k are calibrated by an exponent a_k, and the mean
+    squared error R_k of the result is the variance of its measurement::
 
-        p(x)  is proportional to  sum_k w_k p_k(x)^(a_k),      w_k = exp(-(R_k - R_min) / tolerance) / sum
+        p(x) = sum_k w_k q_k(x),   q_k proportional to p_k^(a_k),   w_k proportional to exp(-(R_k - R_min) / tolerance)
 
-    and the sensors that count are fitted to all samples. Held-out labels are as noisy as the others. If wrong labels
-    are spread evenly over the samples, the sensors have the same order on them as on the right ones.
+    The sensors that count are then fitted to all samples. Held-out labels are as noisy as the others. If wrong labels
+    are spread evenly over the samples, the sensors have the same order on them as on the correct ones.
 
     Parameters
     ----------
@@ -103,8 +103,8 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
     Notes
     -----
     A Kalman filter that takes in several measurements of one state at once weighs them by 1 / R_k if their errors are
-    independent. Those of classifiers that learn from the same samples are not: the second forest says little that the
-    first one does not. A rule that is sharper than 1 / R_k leaves out what is only worse.
+    independent. Those of classifiers that learn from the same samples are not: a second forest adds little to the first
+    one. A rule that is sharper than 1 / R_k drops the sensors that only add errors.
 
     A sensor that cannot be fitted is left out with a warning.
 

@@ -32,15 +32,15 @@ class SensorReport(NamedTuple):
     ----------
     name : str
     weight : float
-        Its weight in the fused probabilities; 0 if it was left out.
+        Its weight in the fused probabilities; 0 if it does not count.
     error : float
-        Mean squared error of its calibrated probabilities on held-out samples; NaN if it could not be fitted.
+        Mean squared error of its calibrated probabilities on held-out samples.
     accuracy : float
         Share of the held-out samples whose label it predicts.
     exponent : float
         By which its probabilities are calibrated; above 1 they were too even, below 1 too sharp.
     seconds : float
-        Time of its fits.
+        Time of its fits on parts of the samples.
     """
 
     name: str
