@@ -6,7 +6,7 @@ import codecs
 import csv
 import gzip
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -105,6 +105,22 @@ def _count_cells(path: Path, mark: str, encoding: str) -> int:
     except (csv.Error, UnicodeDecodeError, OSError, EOFError):
         return 0  # pandas reads the file next and reports what is wrong
     return len(first) if len(second) == len(first) else 0
+
+
+def line_lengths(path: Path, separator: str, encoding: str) -> Iterator[tuple[int, int]]:
+    r"""Yield the number of each line below the header, and how many cells it has; blank lines are skipped.
+
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "sizes.csv")
+    >>> _ = path.write_text("a,b\n1,2\n\n3,4,5\n")
+    >>> list(line_lengths(path, ",", "utf-8"))
+    [(2, 2), (4, 3)]
+    """
+    with _open(path, encoding) as file:
+        lines = csv.reader(file, delimiter=separator, skipinitialspace=True)
+        lengths = ((lines.line_num, len(cells)) for cells in lines if cells)
+        next(lengths, None)
+        yield from lengths
 
 
 def _open(path: Path, encoding: str) -> IO[str]:

@@ -22,15 +22,19 @@ if TYPE_CHECKING:
 SUFFIXES = (".csv.gz", ".csv")
 
 
+def is_before_pandas_3_1() -> bool:
+    """Return whether pandas is too old to parse floats exactly and to see all surplus cells on its own."""
+    import pandas as pd
+
+    return tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1)
+
+
 def exact_floats() -> dict[str, str]:
     """Return the option with which pandas reads back exactly the floats that it wrote.
 
     From pandas 3.1 on, this is the default and the option is deprecated.
     """
-    import pandas as pd
-
-    version = tuple(int(part) for part in pd.__version__.split(".")[:2])
-    return {} if version >= (3, 1) else {"float_precision": "round_trip"}
+    return {"float_precision": "round_trip"} if is_before_pandas_3_1() else {}
 
 
 def read_stored(path: Path) -> tuple[pd.DataFrame, pd.Series | pd.DataFrame]:

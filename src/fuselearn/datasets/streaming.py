@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fuselearn._extras import require
 from fuselearn.datasets.arff import ArffTable
 from fuselearn.datasets.dataset import DatasetError
-from fuselearn.datasets.delimited import TextFormat, use_points
+from fuselearn.datasets.delimited import TextFormat, line_lengths, malformed, use_points
+from fuselearn.datasets.storage import is_before_pandas_3_1
 from fuselearn.datasets.tables import csv_options, file_kind, read_columns, read_whole, reading_errors
 from fuselearn.datasets.targets import name_columns, require_columns
 
@@ -163,13 +165,23 @@ class TableStream:
         with reading_errors(self.path, self.form):
             try:
                 with pd.read_csv(self.path, chunksize=self.block_rows, **options) as blocks:
+                    lines = line_lengths(self.path, options["sep"], self.form.encoding)
                     for block in blocks:
+                        if is_before_pandas_3_1():  # which drops surplus cells in the first line of a block
+                            self._refuse_surplus_cells(islice(lines, len(block)))
                         yield self._arrange(use_points(block, self.form.decimal))
             except (DatasetError, UnicodeError, pd.errors.ParserError):
                 raise
             except ValueError as error:
                 culprit = _name_culprit(self.path, self.wanted.numbers, options, self.block_rows)
                 raise DatasetError(f"{self.path}: {culprit}") from error
+
+    def _refuse_surplus_cells(self, lines: Iterable[tuple[int, int]]) -> None:
+        """Refuse lines with more cells than there are columns."""
+        for number, n_cells in lines:
+            if n_cells > len(self.columns):
+                problem = f"Expected {len(self.columns)} fields in line {number}, saw {n_cells}"
+                raise malformed(self.path, ValueError(problem))
 
     def _parquet_blocks(self) -> Iterator[pd.DataFrame]:
         from pyarrow.parquet import ParquetFile
