@@ -21,14 +21,14 @@ def measure(kind, seed):
 @pytest.mark.parametrize("kinds", [("tree", "tree", "tree"), ("bayes", "bayes", "bayes"), ("tree", "bayes", "tree")])
 def test_votes_and_scores_are_summed(kinds):
     components = [measure(kind, seed) for seed, kind in enumerate(kinds)]
-    fused = WeightedSum(components, np.array([0.5, 0.3, 0.2]), np.array([False, True, True]), 3)
+    fused = WeightedSum(components, np.array([0.5, 0.3, 0.2]), np.array([False, True, True]))
     votes = [np.eye(3)[component.votes(X)] for component in components]
     expected = 0.5 * components[0].scores(X) + 0.3 * votes[1] + 0.2 * votes[2]
     for component in components:
         component.unbind()
-    np.testing.assert_allclose(fused.scores(X), expected, atol=1e-15)
-    np.testing.assert_allclose(fused.scores(X[:1]), expected[:1], atol=1e-15)
-    np.testing.assert_array_equal(fused.scores(X, n_threads=2), fused.scores(X))
+    np.testing.assert_allclose(fused.scores(X, 3), expected, atol=1e-15)
+    np.testing.assert_allclose(fused.scores(X[:1], 3), expected[:1], atol=1e-15)
+    np.testing.assert_array_equal(fused.scores(X, 3, n_threads=2), fused.scores(X, 3))
 
 
 def test_a_vote_is_a_row_with_a_single_one():

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from joblib import Parallel, delayed
 from scipy import sparse
 from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._extras import require
@@ -23,7 +24,6 @@ from fuselearn.combine.measuring import (
     MOST_SVM_SAMPLES,
     SVM,
     SensorReport,
-    accuracy,
     best_exponent,
     deal_folds,
     default_sensors,
@@ -222,16 +222,19 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         scores = np.stack([sharpen(one.held_out.answers[0], a) for one, a in zip(working, exponents, strict=True)])
         errors = np.array([squared_error(score, truth, weights) for score in scores])
         shares = weigh_sensors(errors, self.tolerance, LEAST_WEIGHT)
+        accuracies = [accuracy_score(truth, score.argmax(axis=1), sample_weight=weights) for score in scores]
         reports = [
-            SensorReport(one.sensor.name, float(share), float(error), accuracy(score, truth, weights), a, one.seconds)
-            for one, share, error, score, a in zip(working, shares, errors, scores, exponents, strict=True)
+            SensorReport(one.sensor.name, share, error, accuracy, exponent, one.seconds)
+            for one, share, error, accuracy, exponent in zip(
+                working, shares.tolist(), errors.tolist(), accuracies, exponents, strict=True
+            )
         ]
         self.sensors_ = sorted(reports, key=lambda report: report.error)
         self.held_out_proba_ = np.full((len(numbers), len(self._classes_.values)), np.nan)
         self.held_out_proba_[rows] = np.tensordot(shares, scores, axes=1)
-        known = {report.name: report for report in reports}
         self._exponents_ = np.array([report.exponent for report in reports if report.weight > 0])
-        return np.array([known[name].weight if name in known else 0.0 for name, *_ in data.members])
+        weight_of = {report.name: report.weight for report in reports}
+        return np.array([weight_of.get(member.name, 0.0) for member in data.members])
 
     def _make_splits(self, data: TrainingData, numbers: npt.NDArray[np.intp]) -> Splits:
         if self.cv is not None and not isinstance(self.cv, int | np.integer):

@@ -110,11 +110,6 @@ def squared_error(
     return float(np.average(((probabilities - truth) ** 2).sum(axis=1), weights=weights))
 
 
-def accuracy(probabilities: Scores, target: ClassNumbers, weights: Weights | None) -> float:
-    """Compute the share of samples whose class has the largest probability."""
-    return float(np.average(probabilities.argmax(axis=1) == target, weights=weights))
-
-
 def sharpen(probabilities: Scores, exponent: float) -> Scores:
     """Raise probabilities to a power and scale each sample's to a sum of one.
 

@@ -136,16 +136,16 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             component.unbind()
         sensor.learner.unbind()
         self.__dict__.pop("estimators_", None)  # those of an earlier fit, if it is continued
-        self._fused_ = WeightedSum(components, coefficients, by_class, len(self.classes_))
+        self._fused_ = WeightedSum(components, coefficients, by_class)
 
     def _adopt_alone(self, component: Component) -> None:
         """Keep a single component."""
-        self._fused_ = WeightedSum([component], np.ones(1), np.zeros(1, dtype=bool), len(self.classes_))
+        self._fused_ = WeightedSum([component], np.ones(1), np.zeros(1, dtype=bool))
 
     def _class_scores(self, X: Any) -> Weights:
         """Return the class probabilities but for rounding errors."""
-        n_threads = count_threads(self.n_jobs)
-        return self._answer(X, lambda part: self._fused_.scores(part, n_threads))
+        n_classes, n_threads = len(self.classes_), count_threads(self.n_jobs)
+        return self._answer(X, lambda part: self._fused_.scores(part, n_classes, n_threads))
 
     def _answer(self, X: Any, answer: Any) -> npt.NDArray[Any]:
         """Let a function answer for new samples as the components take them, in parts if they have kernel values."""

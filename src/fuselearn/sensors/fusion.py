@@ -46,7 +46,6 @@ class WeightedSum(StoredComponents):
     coefficients : array of shape (n_components,)
     by_class : bool array of shape (n_components,)
         Whether a component counts with its vote (one for a class) or with its scores.
-    n_classes : int
     """
 
     def __init__(
@@ -54,21 +53,19 @@ class WeightedSum(StoredComponents):
         components: Sequence[Component],
         coefficients: npt.NDArray[np.float64],
         by_class: npt.NDArray[np.bool_],
-        n_classes: int,
     ) -> None:
         self.components = components
         self.coefficients = coefficients
         self.by_class = by_class
-        self.n_classes = n_classes
         self.packed = None
 
-    def scores(self, X: Any, n_threads: int = 1) -> npt.NDArray[np.float64]:
-        """Return the sum for each row of ``X``."""
+    def scores(self, X: Any, n_classes: int, n_threads: int = 1) -> npt.NDArray[np.float64]:
+        """Return the sum for each row of ``X`` and each of the classes."""
         if self._all_trees():
             return self._pack().scores(X, n_threads)
-        total = np.zeros((X.shape[0], self.n_classes))
+        total = np.zeros((X.shape[0], n_classes))
         for component, coefficient, by_class in zip(self.components, self.coefficients, self.by_class, strict=True):
-            total += coefficient * component_scores(component, by_class, self.n_classes, X)
+            total += coefficient * component_scores(component, by_class, n_classes, X)
         return total
 
     def leaves(self, X: Any, n_threads: int = 1) -> npt.NDArray[np.int32]:
