@@ -246,10 +246,10 @@ def test_datasets_says_where_each_would_come_from(tmp_path):
     assert "sonar.csv.gz" in found["sonar"]
     assert "OpenML glass" in found["glass"]
     assert "✓" not in found["glass"]
-    assert "yeast" in found
+    assert "scene" in found
     assert "FUSELEARN_DATA" not in os.environ
     only = run("datasets", "--task", "multiclass").stdout
-    assert "yeast" not in only
+    assert "scene" not in only
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Load datasets by name, read tables from files, generate multi-label data, and add label noise.
 
-- `load` loads one of the papers' datasets by name; `available` and `registry` list them.
+- `load` loads a dataset by name: those of the papers, of scikit-learn, and of packages that carry tables;
+  `available` and `registry` list them.
 - `read_table` reads your own CSV, Parquet or ARFF file.
 - `TableCleaner` turns raw columns, including dates and text, into features; `SparseColumns` names sparse features.
 - `TableStream` reads new samples from such a file block by block.
@@ -16,7 +17,7 @@ from fuselearn.datasets.delimited import TextFormat
 from fuselearn.datasets.digit_pairs import make_digit_pairs
 from fuselearn.datasets.loading import Listing, available, load
 from fuselearn.datasets.noise import corrupt_labels
-from fuselearn.datasets.registry import DatasetInfo, OpenMLCopy, registry
+from fuselearn.datasets.registry import DatasetInfo, OpenMLCopy, PackagedFile, registry
 from fuselearn.datasets.streaming import TableStream, Wanted
 from fuselearn.datasets.tables import read_table
 
@@ -30,6 +31,7 @@ __all__ = [
     "DatasetInfo",
     "Listing",
     "OpenMLCopy",
+    "PackagedFile",
     "SparseColumns",
     "TableCleaner",
     "TableStream",

