@@ -15,7 +15,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from typer.testing import CliRunner
 
 import fuselearn
+from fuselearn.cli.commands import NoiseKind
 from fuselearn.cli.main import app
+from fuselearn.datasets.noise import KINDS
 from fuselearn.lab.running import suites
 from fuselearn.lab.running.runner import RunError, run_suite
 from fuselearn.lab.running.store import ResultStore
@@ -171,6 +173,15 @@ def test_compare_reads_the_users_table(fruit, tmp_path):
     assert "corrected resampled t-test" in page
     with ResultStore(tmp_path / "fuselearn-fruit" / "results.db") as store:
         assert store.suite("compare-fruit").seed == 3
+
+
+def test_compare_takes_a_kind_of_noise(fruit, tmp_path):
+    options = ["--methods", "CART,Bagging", "--repeats", 1, "--folds", 2, "--jobs", 1, "--noise", "0.1"]
+    run("compare", fruit, "-t", "kind", *options, "--noise-kind", "neighbour")
+    with ResultStore(tmp_path / "fuselearn-fruit" / "results.db") as store:
+        assert store.suite("compare-fruit").noise_kind == "neighbour"
+    assert "--noise-kind neighbour" in (tmp_path / "fuselearn-fruit" / "report.html").read_text(encoding="utf-8")
+    assert [kind.value for kind in NoiseKind] == list(KINDS)
 
 
 def test_compare_reads_its_table_once_and_summarises_once(fruit, monkeypatch):

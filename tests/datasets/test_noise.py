@@ -1,13 +1,18 @@
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
 from fuselearn.datasets import corrupt_labels
+from fuselearn.datasets.scaling import scale_features
 
-KINDS = ["uniform", "pair", "class-conditional"]
+KINDS = ["uniform", "pair", "class-conditional", "boundary", "neighbour", "feature-dependent"]
+FEATURE_KINDS = KINDS[3:]
 fractions = st.floats(0, 1)
 seeds = st.integers(0, 2**32 - 1)
 class_lists = st.lists(st.sampled_from("abcd"), min_size=2, max_size=60).filter(lambda y: len(set(y)) > 1)
@@ -17,21 +22,28 @@ def changed(before, after):
     return sum(a != b for a, b in zip(before, after, strict=True))
 
 
+def features_of(y, seed):
+    return np.random.default_rng(seed).normal(size=(len(y), 2)).round(1)
+
+
+@pytest.mark.filterwarnings("ignore:No sample is labelled")
 @given(class_lists, fractions, st.sampled_from(KINDS), seeds)
 def test_exactly_that_many_rows_change_to_other_classes_present(y, fraction, kind, seed):
-    noisy = corrupt_labels(y, fraction, kind, random_state=seed)
+    noisy = corrupt_labels(y, fraction, kind, X=features_of(y, seed), random_state=seed)
     assert changed(y, noisy) == round(len(y) * fraction)
     assert set(noisy) <= set(y)
 
 
+@pytest.mark.filterwarnings("ignore:No sample is labelled")
 @given(class_lists, fractions, st.sampled_from(KINDS), seeds)
 def test_the_same_seed_gives_the_same_noise_in_every_container(y, fraction, kind, seed):
     original = list(y)
-    noisy = corrupt_labels(y, fraction, kind, random_state=seed)
+    X = features_of(y, seed)
+    noisy = corrupt_labels(y, fraction, kind, X=X, random_state=seed)
     assert y == original
     for container in (list, tuple, np.array, pd.Series, pd.Categorical, pl.Series):
         given_y = pd.Series(pd.Categorical(y)) if container is pd.Categorical else container(y)
-        again = corrupt_labels(given_y, fraction, kind, random_state=seed)
+        again = corrupt_labels(given_y, fraction, kind, X=X, random_state=seed)
         assert type(again) is type(given_y)
         assert list(again) == noisy
         assert list(given_y) == y
@@ -174,3 +186,127 @@ def test_random_states_of_all_kinds_are_accepted():
 
 def test_list_elements_stay_plain_python():
     assert {type(value) for value in corrupt_labels([1, 2, 3] * 5, 0.5, random_state=0)} == {int}
+
+
+# Two classes on a line, with the distances to the nearest sample of the own and of the other class:
+#   place   0    1    3    4.5  5    7
+#   class   a    a    a    b    a    b
+#   own     1    1    2    2.5  2    2.5
+#   other   4.5  3.5  1.5  0.5  0.5  2
+#   ratio   .22  .29  1.3  5    4    1.25
+LINE = [[0.0], [1.0], [3.0], [4.5], [5.0], [7.0]]
+LINE_CLASSES = np.array(["a", "a", "a", "b", "a", "b"])
+
+
+@pytest.mark.parametrize(("count", "moved"), [(1, [3]), (2, [3, 4]), (3, [2, 3, 4]), (4, [2, 3, 4, 5])])
+def test_boundary_noise_takes_the_samples_nearest_to_the_border(count, moved):
+    noisy = corrupt_labels(LINE_CLASSES, count / 6, "boundary", X=LINE)
+    assert np.flatnonzero(noisy != LINE_CLASSES).tolist() == moved
+
+
+@pytest.mark.filterwarnings("ignore:No sample is labelled")
+def test_boundary_noise_gives_the_class_on_the_other_side():
+    X, y = [[0], [1], [2], [9], [10], [30], [31]], list("aaabbcc")
+    # The ratios are 1 / 9, 1 / 8, 1 / 7, 1 / 7, 1 / 8, 1 / 20, 1 / 21: c is far from everything.
+    assert corrupt_labels(y, 2 / 7, "boundary", X=X) == list("aababcc")
+    assert corrupt_labels(y, 1.0, "boundary", X=X) == list("bbbaabb")
+
+
+def test_equal_samples_of_two_classes_are_on_the_border_and_a_lone_sample_is_not():
+    X, y = [[0], [1], [1], [2], [3]], list("aabbc")
+    assert corrupt_labels(y, 0.4, "boundary", X=X) == list("abaac")[:2] + list("abc")
+    assert corrupt_labels(y, 0.8, "boundary", X=X)[4] == "c"
+
+
+@pytest.mark.filterwarnings("ignore:No sample is labelled")
+def test_neighbour_noise_gives_the_class_of_the_nearest_sample_of_another_class():
+    X, y = [[0], [1], [5], [6], [20], [21], [99], [12]], list("aabbcccd")
+    assert corrupt_labels(y, 1.0, "neighbour", X=X) == list("bbaadddb")
+    rng = np.random.default_rng(0)
+    places, classes = rng.normal(size=(300, 2)), rng.integers(3, size=300)
+    moved = corrupt_labels(classes, 0.2, "neighbour", X=places, random_state=0) != classes
+    assert not np.array_equal(moved, corrupt_labels(classes, 0.2, "neighbour", X=places, random_state=1) != classes)
+    distances = np.linalg.norm(places[:, None] - places, axis=2)
+    distances[classes[:, None] == classes] = np.inf
+    expected = np.where(moved, classes[distances.argmin(axis=1)], classes)
+    # Both features have nearly the same spread, so that scaling changes few of the neighbours.
+    noisy = corrupt_labels(classes, 0.2, "neighbour", X=places, random_state=0)
+    assert (noisy != expected).mean() < 0.02
+
+
+def test_features_are_scaled_before_distances_are_measured():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), rng.integers(3, size=60)
+    for kind in FEATURE_KINDS:
+        noisy = corrupt_labels(y, 0.3, kind, X=X, random_state=0)
+        assert np.array_equal(noisy, corrupt_labels(y, 0.3, kind, X=X * [1e3, 1e-3, 1e200] + 5, random_state=0))
+
+
+def test_feature_dependent_noise_is_spread_as_the_formula_says():
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(20_000, 1)), np.zeros(20_000, dtype=int)
+    y[:3] = 0, 1, 2
+    moved = corrupt_labels(y, 0.05, "feature-dependent", X=X, random_state=0) != y
+    # With one feature, x.w is x, or -x; the mean of sigmoid(2x) is 1/2.
+    sign = 1 if moved[X[:, 0] > 0].mean() > 0.05 else -1
+    chance = 0.1 / (1 + np.exp(-2 * sign * X[:, 0]))
+    for left in (-9.0, -1.0, 0.0, 1.0):
+        part = (X[:, 0] > left) & (X[:, 0] <= left + (8 if left == -9 else 1))
+        assert abs(moved[part].mean() - chance[part].mean()) < 4 * np.sqrt(0.1 / part.sum())
+
+
+def test_feature_dependent_noise_prefers_some_classes_in_some_places():
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(9000, 2)), rng.integers(3, size=9000)
+    noisy = corrupt_labels(y, 0.3, "feature-dependent", X=X, random_state=3)
+    for c in range(3):
+        moved = (y == c) & (noisy != c)
+        angles = np.arctan2(X[moved, 1], X[moved, 0]) // (np.pi / 2)
+        shares = [np.mean(noisy[moved][angles == quarter] == (c + 1) % 3) for quarter in np.unique(angles)]
+        assert max(shares) - min(shares) > 0.3
+
+
+def test_features_may_be_categories_and_may_be_missing():
+    X = pd.DataFrame(
+        {
+            "colour": pd.Categorical(["red", "red", "blue", "blue", None, "red"]),
+            "size": [1.0, None, 3.0, 4.0, 5.0, 6.0],
+            "note": ["x", "y", "x", None, "y", "x"],
+            "empty": [np.nan] * 6,
+            "constant": [0.1] * 6,
+        }
+    )
+    for kind in FEATURE_KINDS:
+        for table in (X, pl.from_pandas(X)):
+            assert changed("ababab", corrupt_labels(list("ababab"), 0.5, kind, X=table, random_state=0)) == 3
+
+
+def test_different_categories_are_as_far_apart_as_one_standard_deviation():
+    scaled = scale_features(pd.DataFrame({"kind": ["u", "v", "w"], "size": [1.0, 3.0, 2.0]}))
+    assert np.allclose(np.linalg.norm(scaled[0, :3] - scaled[1, :3]), 1.0)
+    assert np.allclose(scaled[:, 3], [-np.sqrt(1.5), np.sqrt(1.5), 0.0])
+    assert scale_features([[0.1], [0.1], [0.1]]).tolist() == [[0.0], [0.0], [0.0]]
+
+
+@pytest.mark.parametrize(
+    ("X", "sentence"),
+    [
+        (None, "kind='boundary' depends on the features: pass X"),
+        ([[1.0], [2.0], [3.0]], "inconsistent numbers of samples: 3 and 2"),
+        ([1.0, 2.0], r"X must have shape \(n_samples, n_features\)"),
+        ([["a"], ["b"]], "X must be an array of numbers, or a DataFrame"),
+        ([[1.0], [np.inf]], "infinite values"),
+        (sparse.eye(2), "sparse"),
+    ],
+)
+def test_unfit_features_get_a_sentence(X, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        corrupt_labels(["a", "b"], 0.5, "boundary", X=X)
+
+
+def test_a_class_does_not_vanish_silently():
+    with pytest.warns(UserWarning, match="No sample is labelled with these classes any more: 'c'"):
+        corrupt_labels(list("aaabbbc"), 1.0, "neighbour", X=[[0], [1], [2], [3], [4], [5], [9]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        corrupt_labels(list("aabb"), 1.0, "pair")

@@ -52,6 +52,17 @@ class Backend(StrEnum):
     DASK = "dask"
 
 
+class NoiseKind(StrEnum):
+    """The kinds of label noise."""
+
+    UNIFORM = "uniform"
+    PAIR = "pair"
+    CLASS_CONDITIONAL = "class-conditional"
+    BOUNDARY = "boundary"
+    NEIGHBOUR = "neighbour"
+    FEATURE_DEPENDENT = "feature-dependent"
+
+
 class Metric(StrEnum):
     """The scores that `compare` prints."""
 
@@ -217,6 +228,10 @@ def compare(
     noise: Annotated[
         str, typer.Option("--noise", help="Fractions of training labels to make wrong, separated by commas.")
     ] = "0",
+    noise_kind: Annotated[
+        NoiseKind,
+        typer.Option("--noise-kind", help="Which labels become wrong: any, or those near the border of a class, ..."),
+    ] = NoiseKind.UNIFORM,
     methods: Annotated[
         str | None,
         typer.Option("--methods", help="Methods to compare, separated by commas; all that are installed by default."),
@@ -252,6 +267,8 @@ def compare(
 
     - `fuselearn compare patients.parquet --target diagnosis --noise 0,0.1,0.2`
 
+    - `fuselearn compare patients.csv --target diagnosis --noise 0,0.1 --noise-kind boundary`
+
     - `fuselearn compare churn.arff --methods KFHE,RandomForest --repeats 10 --folds 10`
 
     - `fuselearn compare patients.csv --target diagnosis --drop ward,bed --sep ';' --decimal ,`
@@ -270,7 +287,9 @@ def compare(
     with sentences(), wrong_use():
         table = Table.of(file, target, reading=reading.text_options, cleaning=reading.cleaner_options(file))
         refuse_measurements(table.data, file, trusted=classes)
-        suite = table_suite(table, methods=names, noise=levels, repeats=repeats, folds=folds, seed=seed)
+        suite = table_suite(
+            table, methods=names, noise=levels, noise_kind=noise_kind.value, repeats=repeats, folds=folds, seed=seed
+        )
     explain(table.cleaner)
     if table.data.n_classes > MANY_CLASSES:
         advice = "make most methods slow; reduce the work with --methods, --repeats or --folds."
@@ -279,6 +298,7 @@ def compare(
     words = {
         "target": target,
         "noise": noise,
+        "noise_kind": None if noise_kind is NoiseKind.UNIFORM else noise_kind,
         "methods": methods,
         "repeats": repeats if repeats != 3 else None,
         "folds": folds if folds != 5 else None,

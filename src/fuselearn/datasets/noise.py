@@ -1,4 +1,4 @@
-"""Add label noise: change an exact number of classes or labels at random.
+"""Add label noise: change an exact number of classes or labels.
 
 Experiments on noisy labels need the same noise for every method and a known amount of it. So the
 number of changed labels is not itself random: it is the fraction of the samples, rounded to the
@@ -7,6 +7,7 @@ nearest integer, halves to the even one.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
@@ -14,10 +15,13 @@ import numpy as np
 
 from fuselearn._messages import show
 from fuselearn._random import make_generator
+from fuselearn.datasets.feature_noise import Changes, draw_boundary, draw_classes, draw_dependent, draw_neighbour
+from fuselearn.datasets.scaling import scale_features
 
 Labels = TypeVar("Labels")
 
-KINDS = ("uniform", "pair", "class-conditional")
+FEATURE_KINDS = {"boundary": draw_boundary, "neighbour": draw_neighbour, "feature-dependent": draw_dependent}
+KINDS = ("uniform", "pair", "class-conditional", *FEATURE_KINDS)
 
 
 def corrupt_labels(
@@ -25,13 +29,14 @@ def corrupt_labels(
     fraction: float,
     kind: str = "uniform",
     *,
+    X: Any = None,
     transition: Any = None,
     random_state: int | np.random.Generator | np.random.RandomState | None = None,
 ) -> Labels:
     """Change the class of a fraction of the samples, or flip a fraction of the labels.
 
-    Exactly ``round(n * fraction)`` samples are drawn without replacement (halves round to the even
-    number), and each of them gets a class other than its own.
+    Exactly ``round(n * fraction)`` samples are chosen (halves round to the even number), and each
+    of them gets a class other than its own.
 
     Parameters
     ----------
@@ -40,11 +45,25 @@ def corrupt_labels(
         fraction of the entries is flipped. It is not modified.
     fraction : float
         Between 0 and 1.
-    kind : {"uniform", "pair", "class-conditional"}, default="uniform"
-        How the wrong class is chosen. ``"uniform"``: any other class present, all equally likely.
-        ``"pair"``: the next class in sorted order, the first one after the last. (A pandas
-        categorical has the order of its categories.) ``"class-conditional"``: by `transition`.
-        A multi-label `y` supports ``"uniform"`` only.
+    kind : {"uniform", "pair", "class-conditional", "boundary", "neighbour", "feature-dependent"}, default="uniform"
+        Which samples change, and to which class. A multi-label `y` supports ``"uniform"`` only.
+
+        - ``"uniform"``: any samples, to any other class present, all equally likely.
+        - ``"pair"``: any samples, to the next class in sorted order, the first one after the last.
+          (A pandas categorical has the order of its categories.)
+        - ``"class-conditional"``: by `transition`.
+        - ``"boundary"``: the samples nearest to the border of their class: those with the largest
+          ratio of the distance to the nearest sample of their own class to the distance to the
+          nearest one of another class, whose class they get [2]_. Only ties are random.
+        - ``"neighbour"``: any samples, to the class of the nearest sample of another class [3]_.
+        - ``"feature-dependent"``: a sample x of class c with a probability proportional to
+          sigmoid(2 x.w_cc), to class j with a probability proportional to exp(2 x.w_cj), where
+          the directions w are drawn from a normal distribution, and all x.w are scaled to mean 0
+          and variance 1 over the samples: sigmoid noise [4]_ with part-dependent classes [5]_.
+    X : {array-like, DataFrame} of shape (n_samples, n_features), optional
+        The features, which the last three kinds need and the others ignore. Numbers are scaled to
+        mean 0 and variance 1; two categories are as far apart as one standard deviation; missing
+        numbers count as the mean.
     transition : array of shape (n_classes, n_classes), optional
         For ``"class-conditional"``: row c holds the probabilities with which class c is observed
         as each class, in the order of ``"pair"``; rows sum to 1. A sample of class c is drawn with a
@@ -59,10 +78,23 @@ def corrupt_labels(
     corrupted : same type as `y`
         With the same index, names and dtype.
 
+    Warns
+    -----
+    UserWarning
+        If no sample has the label of some class any more.
+
     References
     ----------
-    A. Pakrashi and B. Mac Namee (2019). Kalman Filter-based Heuristic Ensemble (KFHE).
-    Information Sciences 485, section on noise.
+    The R package noisemodel, J. A. Saez (2022), Mathematics 10(20), 3736, has the same kinds of noise and others.
+
+    .. [1] A. Pakrashi and B. Mac Namee (2019). Kalman Filter-based Heuristic Ensemble (KFHE).
+       Information Sciences 485, section on noise: ``"uniform"``.
+    .. [2] L. P. F. Garcia, J. Lehmann, A. de Carvalho and A. C. Lorena (2019). New label noise injection methods for
+       the evaluation of noise filters. Knowledge-Based Systems 163, 693-704.
+    .. [3] P. H. Seo, G. Kim and B. Han (2019). Combinatorial inference against label noise. NeurIPS 32.
+    .. [4] J. Cheng, T. Liu, K. Ramamohanarao and D. Tao (2020). Learning with bounded instance- and label-dependent
+       label noise. ICML, PMLR 119, 1789-1799.
+    .. [5] X. Xia et al. (2020). Part-dependent label noise: towards instance-dependent label noise. NeurIPS 33.
 
     Examples
     --------
@@ -75,6 +107,11 @@ def corrupt_labels(
     ['bee', 'cat', 'ant']
     >>> corrupt_labels([[0, 1], [1, 1]], 1.0)
     [[1, 0], [0, 0]]
+
+    The third of five samples on a line is the nearest to the other class:
+
+    >>> corrupt_labels(["ant", "ant", "ant", "bee", "bee"], 0.2, kind="boundary", X=[[0], [1], [4], [6], [7]])
+    ['ant', 'ant', 'bee', 'bee', 'bee']
     """
     if kind not in KINDS:
         raise ValueError(f"kind must be one of {', '.join(map(repr, KINDS))}, not {kind!r}.")
@@ -82,6 +119,8 @@ def corrupt_labels(
         raise ValueError(f"fraction must be between 0 and 1, not {show(fraction)}.")
     if transition is not None and kind != "class-conditional":
         raise ValueError("transition is only used with kind='class-conditional'.")
+    if kind in FEATURE_KINDS and X is None:
+        raise ValueError(f"kind={kind!r} depends on the features: pass X.")
     if hasattr(y, "tocsr"):
         raise ValueError("y is a sparse matrix; pass y.toarray().")
     rng = make_generator(random_state)
@@ -95,20 +134,33 @@ def corrupt_labels(
         return _replaced(y, np.empty(0, dtype=np.intp), classes[:0])
     if len(classes) < 2:
         raise ValueError(f"y holds the single class {show(classes[0])}; there is no other to change to.")
-    if kind == "class-conditional":
+    if kind in FEATURE_KINDS:
+        features = scale_features(X)
+        if len(features) != len(codes):
+            raise ValueError(f"X and y have inconsistent numbers of samples: {len(features)} and {len(codes)}.")
+        rows, new = FEATURE_KINDS[kind](features, codes, count, rng)
+    elif kind == "class-conditional":
         matrix = _transition(transition, len(classes), rng)
         rows, new = _draw_conditional(codes, count, matrix, rng)
     else:
         rows = rng.choice(len(codes), count, replace=False)
         # A step of 1 to c-1 around the circle of classes never returns to the start.
-        step = 1 if kind == "pair" else rng.integers(1, len(classes), size=count)
+        step: Any = 1 if kind == "pair" else rng.integers(1, len(classes), size=count)
         new = (codes[rows] + step) % len(classes)
+    _warn_of_lost_classes(codes, rows, new, classes)
     return _replaced(y, rows, classes[new])
 
 
-def _draw_conditional(
-    codes: np.ndarray, count: int, matrix: np.ndarray, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
+def _warn_of_lost_classes(codes: np.ndarray, rows: np.ndarray, new: np.ndarray, classes: np.ndarray) -> None:
+    noisy = codes.copy()
+    noisy[rows] = new
+    counts = np.bincount(noisy, minlength=len(classes))
+    if not counts.all():
+        names = ", ".join(map(repr, classes[counts == 0].tolist()))
+        warnings.warn(f"No sample is labelled with these classes any more: {names}.", stacklevel=3)
+
+
+def _draw_conditional(codes: np.ndarray, count: int, matrix: np.ndarray, rng: np.random.Generator) -> Changes:
     leaving = matrix.copy()
     np.fill_diagonal(leaving, 0.0)
     rates = leaving.sum(axis=1)
@@ -118,11 +170,7 @@ def _draw_conditional(
             f"{count} samples should change, but transition lets only {np.count_nonzero(chance)} leave their class."
         )
     rows = rng.choice(len(codes), count, replace=False, p=chance / chance.sum())
-    old = codes[rows]
-    ends = np.cumsum(leaving[old], axis=1)
-    # Scaling by the last cumulative sum, instead of dividing by it, keeps rounding from choosing an impossible class.
-    points = rng.random(count) * ends[:, -1]
-    return rows, (points[:, None] >= ends).sum(axis=1)
+    return rows, draw_classes(leaving[codes[rows]], rng)
 
 
 def _transition(transition: Any, n_classes: int, rng: np.random.Generator) -> np.ndarray:

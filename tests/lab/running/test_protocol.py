@@ -23,6 +23,7 @@ from fuselearn.lab.running.suites import Suite, derive_seed
 
 SUITE = Suite("mine", ["iris"], ["Bayes"], noise=[0, 0.2], repeats=2, folds=5)
 Y = np.repeat([0, 1, 2], [50, 30, 20])
+X = pd.DataFrame({"place": np.arange(100.0)})
 
 
 class Memoriser(ClassifierMixin, BaseEstimator):
@@ -83,18 +84,24 @@ def test_folds_differ_between_repeats_datasets_and_seeds_only():
 
 
 def test_noise_changes_the_exact_number_of_labels_and_differs_between_repeats():
-    labels = corrupted(SUITE, "iris", Y, 0.2, repeat=0)
+    labels = corrupted(SUITE, "iris", X, Y, 0.2, repeat=0)
     assert (labels != Y).sum() == 20
-    assert np.array_equal(labels, corrupted(SUITE, "iris", Y, 0.2, repeat=0))
-    assert not np.array_equal(labels, corrupted(SUITE, "iris", Y, 0.2, repeat=1))
-    assert np.array_equal(corrupted(SUITE, "iris", Y, 0.0, repeat=0), Y)
+    assert np.array_equal(labels, corrupted(SUITE, "iris", X, Y, 0.2, repeat=0))
+    assert not np.array_equal(labels, corrupted(SUITE, "iris", X, Y, 0.2, repeat=1))
+    assert np.array_equal(corrupted(SUITE, "iris", X, Y, 0.0, repeat=0), Y)
 
 
 def test_the_kind_of_noise_is_the_suite_s():
     suite = Suite("mine", ["iris"], ["Bayes"], noise_kind="pair")
-    labels = corrupted(suite, "iris", Y, 0.3, repeat=0)
+    labels = corrupted(suite, "iris", X, Y, 0.3, repeat=0)
     changed = labels != Y
     assert np.array_equal(labels[changed], (Y[changed] + 1) % 3)
+
+
+def test_noise_may_depend_on_the_features():
+    suite = Suite("mine", ["iris"], ["Bayes"], noise_kind="boundary")
+    labels = corrupted(suite, "iris", X, Y, 0.04, repeat=0)
+    assert np.flatnonzero(labels != Y).tolist() == [49, 50, 79, 80]
 
 
 def test_tasks_cover_the_suite_and_share_folds_and_noise():
@@ -107,7 +114,7 @@ def test_tasks_cover_the_suite_and_share_folds_and_noise():
         (method,) = task.contenders
         fold = deal_folds(SUITE, "iris", task.truth, task.repeat)[task.fold]
         assert np.array_equal(task.test, fold)
-        assert np.array_equal(task.labels, corrupted(SUITE, "iris", task.truth, task.noise, task.repeat))
+        assert np.array_equal(task.labels, corrupted(SUITE, "iris", task.X, task.truth, task.noise, task.repeat))
         assert task.seed == derive_seed(0, "iris", task.noise, task.repeat, task.fold, method)
 
 

@@ -164,7 +164,7 @@ def train_traces(suite: Suite) -> dict[float, dict[str, KFHEClassifier]]:
         codes = np.unique(np.asarray(data.y, dtype=str), return_inverse=True)[1]
         for noise, fitted in traces.items():
             model = KFHEClassifier(random_state=derive_seed("trace", suite.seed, name, noise))
-            fitted[name] = model.fit(data.X, corrupted(suite, name, codes, noise, repeat=0))
+            fitted[name] = model.fit(data.X, corrupted(suite, name, data.X, codes, noise, repeat=0))
     return traces
 
 

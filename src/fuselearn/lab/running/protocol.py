@@ -127,13 +127,15 @@ def deal_folds(suite: Suite, dataset: str, y: npt.ArrayLike, repeat: int) -> lis
     return [test for _, test in splitter.split(np.zeros((np.shape(y)[0], 1)), y)]
 
 
-def corrupted(suite: Suite, dataset: str, y: npt.ArrayLike, noise: float, repeat: int) -> Codes:
+def corrupted(suite: Suite, dataset: str, X: pd.DataFrame, y: npt.ArrayLike, noise: float, repeat: int) -> Codes:
     """Corrupt a fraction of all labels, the same for every method and every fold.
 
     Parameters
     ----------
     suite, dataset, y, repeat
         As for `deal_folds`.
+    X : DataFrame of shape (n_samples, n_features)
+        The features, on which some kinds of noise depend.
     noise : float
         The fraction.
 
@@ -142,7 +144,7 @@ def corrupted(suite: Suite, dataset: str, y: npt.ArrayLike, noise: float, repeat
     labels : array of shape (n_samples,)
     """
     seed = derive_seed("noise", suite.seed, dataset, noise, repeat)
-    return corrupt_labels(np.asarray(y), noise, suite.noise_kind, random_state=seed)
+    return corrupt_labels(np.asarray(y), noise, suite.noise_kind, X=X, random_state=seed)
 
 
 def fit_tasks(
@@ -173,7 +175,7 @@ def fit_tasks(
         for repeat in range(suite.repeats):
             folds = deal_folds(suite, name, truth, repeat)
             for noise in suite.noise:
-                labels = corrupted(suite, name, truth, noise, repeat)
+                labels = corrupted(suite, name, dataset.X, truth, noise, repeat)
                 for fold, test in enumerate(folds):
                     fits: dict[str, dict[str, Contender]] = defaultdict(dict)
                     for method, contender in contenders.items():

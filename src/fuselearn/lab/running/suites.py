@@ -123,8 +123,8 @@ class Suite:
         Names of `fuselearn.lab.running.methods.METHODS`, or of estimators passed to the runner.
     noise : sequence of float, default=(0.0,)
         Fractions of training labels to corrupt, 0.05 for 5 %.
-    noise_kind : {"uniform", "pair", "class-conditional"}, default="uniform"
-        How `fuselearn.datasets.corrupt_labels` chooses the wrong class.
+    noise_kind : str, default="uniform"
+        The kind of noise, as for `fuselearn.datasets.corrupt_labels`; a multi-label suite takes ``"uniform"`` only.
     repeats, folds : int, default=10
         Number of repeats of cross-validation, and of stratified folds in each.
     seed : int, default=0
@@ -171,6 +171,8 @@ class Suite:
             value = getattr(self, field)
             if value not in choices:
                 raise ValueError(f"{field} must be one of {', '.join(map(repr, choices))}; got {show(value)}.")
+        if self.task == "multilabel" and self.noise_kind != "uniform":
+            raise ValueError(f"noise_kind must be 'uniform' in a multi-label suite; got {show(self.noise_kind)}.")
         for field, least in (("repeats", 1), ("folds", 2), ("seed", 0)):
             value = getattr(self, field)
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
