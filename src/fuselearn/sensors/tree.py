@@ -21,7 +21,6 @@ from fuselearn.engines.tree import (
     code_columns,
     grow_tree,
     lay_out_if_few,
-    leaf_rows,
     pack_forest,
     stack_trees,
     sum_leaf_values,
@@ -297,10 +296,11 @@ class PackedTrees:
         by_class: npt.NDArray[np.bool_],
     ) -> None:
         self.forest: PackedForest = pack_forest([c.tree for c in components], components[0].n_categories)
-        leaf_values = []
-        for component, coefficient, votes in zip(components, coefficients, by_class, strict=True):
-            leaf_values.append(tree_values(component.tree, coefficient, votes)[leaf_rows(component.tree)])
-        self.leaf_values = np.concatenate(leaf_values)
+        values = [
+            tree_values(component.tree, coefficient, votes)
+            for component, coefficient, votes in zip(components, coefficients, by_class, strict=True)
+        ]
+        self.leaf_values = np.concatenate(values)[self.forest.leaves]
 
     def scores(self, X: npt.NDArray[np.floating], n_threads: int = 1) -> npt.NDArray[np.float64]:
         """Return the weighted sum of the components' scores or votes for each row."""

@@ -13,7 +13,6 @@ from fuselearn.engines.tree import (
     apply_forest,
     code_columns,
     grow_tree,
-    leaf_rows,
     pack_forest,
     predicting,
     sum_leaf_values,
@@ -78,7 +77,7 @@ def check(find_leaves, seed, n_rows, n_columns, n_trees, fillings, with_categori
         patch.setattr(predicting, "THREADED_WORK", 0)
         np.testing.assert_array_equal(apply_forest(forest, X, n_threads), expected)
         values = [rng.normal(size=(len(tree.nodes), 2)) for tree in trees]
-        leaf_values = np.concatenate([value[leaf_rows(tree)] for value, tree in zip(values, trees, strict=True)])
+        leaf_values = np.concatenate(values)[forest.leaves]
         sums = sum_leaf_values(forest, leaf_values, X, n_threads)
     expected_sums = np.zeros((n_rows, 2))
     for t in range(n_trees):

@@ -11,7 +11,6 @@ from fuselearn.engines.tree import (
     apply_forest,
     code_columns,
     grow_tree,
-    leaf_rows,
     pack_forest,
     predicting,
     sum_leaf_values,
@@ -89,7 +88,7 @@ def test_leaf_values_are_summed_over_the_trees(n_rows):
     _, _, trees = forest_of(1, n_trees=predicting.ARRANGED_TREES)
     X = mixed_table(np.random.default_rng(0), n_rows)
     forest = pack_forest(trees, N_CATEGORIES)
-    values = np.concatenate([(t + 1) * tree.shares()[leaf_rows(tree)] for t, tree in enumerate(trees)])
+    values = np.concatenate([(t + 1) * tree.shares() for t, tree in enumerate(trees)])[forest.leaves]
     applied = apply_forest(forest, X)
     expected = sum((t + 1) * tree.shares()[applied[:, t]] for t, tree in enumerate(trees))
     np.testing.assert_allclose(sum_leaf_values(forest, values, X), expected, rtol=1e-12)
@@ -105,7 +104,7 @@ def test_rows_without_categories_are_summed_in_any_order_of_theirs():
         for _ in range(predicting.ARRANGED_TREES)
     ]
     forest = pack_forest(trees, np.zeros(3, dtype=np.int32))
-    values = np.concatenate([tree.shares()[leaf_rows(tree)] for tree in trees])
+    values = np.concatenate([tree.shares() for tree in trees])[forest.leaves]
     together = sum_leaf_values(forest, values, X)
     alone = np.concatenate([sum_leaf_values(forest, values, X[k : k + 1]) for k in range(0, len(X), 97)])
     np.testing.assert_array_equal(together[::97], alone)
@@ -123,7 +122,7 @@ def test_missing_values_of_one_block_do_not_reach_the_next(leaves_by_hand):
     new[: predicting.BLOCK_ROWS] = np.nan
     applied = apply_forest(forest, new)
     np.testing.assert_array_equal(applied.T, [leaves_by_hand(tree, new, forest.n_categories) for tree in trees])
-    values = np.concatenate([tree.shares()[leaf_rows(tree)] for tree in trees])
+    values = np.concatenate([tree.shares() for tree in trees])[forest.leaves]
     expected = sum(tree.shares()[applied[:, t]] for t, tree in enumerate(trees))
     np.testing.assert_allclose(sum_leaf_values(forest, values, new), expected, rtol=1e-12)
 
@@ -151,15 +150,16 @@ def test_trees_without_a_split_need_no_column():
 
 def test_leaves_are_listed_once_each():
     _, _, trees = forest_of(2)
-    for tree in trees:
-        np.testing.assert_array_equal(np.sort(leaf_rows(tree)), np.flatnonzero(tree.nodes["feature"] < 0))
+    features = np.concatenate([tree.nodes["feature"] for tree in trees])
+    leaves = pack_forest(trees, N_CATEGORIES).leaves
+    np.testing.assert_array_equal(np.sort(leaves), np.flatnonzero(features < 0))
 
 
 def test_threads_do_not_change_the_sums(monkeypatch):
     _, _, trees = forest_of(4, n_trees=predicting.ARRANGED_TREES)
     X = mixed_table(np.random.default_rng(0), 3 * predicting.ARRANGED_ROWS - 1)
     forest = pack_forest(trees, N_CATEGORIES)
-    values = np.concatenate([tree.shares()[leaf_rows(tree)] for tree in trees])
+    values = np.concatenate([tree.shares() for tree in trees])[forest.leaves]
     alone = sum_leaf_values(forest, values, X), apply_forest(forest, X)
     monkeypatch.setattr(predicting, "THREADED_WORK", 0)
     shared = sum_leaf_values(forest, values, X, n_threads=3), apply_forest(forest, X, n_threads=3)

@@ -8,15 +8,8 @@ on new rows). ``stack_trees`` and ``unstack_trees`` are for files.
 from fuselearn.engines.tree.coding import CodedColumns, code_columns
 from fuselearn.engines.tree.growing import TreeSettings, grow_tree, lay_out_if_few
 from fuselearn.engines.tree.nodes import Tree
-from fuselearn.engines.tree.predicting import (
-    PackedForest,
-    apply_codes,
-    apply_forest,
-    leaf_rows,
-    pack_forest,
-    sum_leaf_values,
-    vote_codes,
-)
+from fuselearn.engines.tree.packing import PackedForest, pack_forest
+from fuselearn.engines.tree.predicting import apply_codes, apply_forest, sum_leaf_values, vote_codes
 from fuselearn.engines.tree.sampled import ByColumn
 from fuselearn.engines.tree.storing import stack_trees, unstack_trees
 from fuselearn.engines.tree.targets import labels_target
@@ -33,7 +26,6 @@ __all__ = [
     "grow_tree",
     "labels_target",
     "lay_out_if_few",
-    "leaf_rows",
     "pack_forest",
     "stack_trees",
     "sum_leaf_values",

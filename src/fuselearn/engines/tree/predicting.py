@@ -1,9 +1,7 @@
 """Send rows down trees: coded rows down the tree they grew, or rows of values down a packed forest.
 
-A packed forest answers "is the value below the threshold?" with whole numbers: all thresholds of a column, over all
-trees, are sorted, and a value is coded once by how many of them it reaches. Nodes then are small records, laid out
-level by level, and a leaf points to itself, so that several rows descend side by side, which keeps the processor
-busy while nodes are fetched from memory.
+A value is coded once, by how many of the forest's thresholds it reaches. Several rows then descend side by side, which
+keeps the processor busy while nodes are fetched from memory.
 
 No code leads out of the forest, so that a descent is safe whatever is in its buffers, such as the codes of an earlier
 block: at a leaf no code is larger than the cut, a split has both children, and words of subsets are looked up inside of
@@ -12,33 +10,23 @@ their array only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn._kernels import inlined, kernel, record
+from fuselearn._kernels import inlined, kernel
 from fuselearn.engines.tree.coding import CodedColumns
 from fuselearn.engines.tree.lookup import count_not_above
 from fuselearn.engines.tree.nodes import Tree
+from fuselearn.engines.tree.packing import MISSING_LEFT, UNKNOWN_LEFT, PackedForest
 
-PACKED_NODE = record(
-    [
-        # larger codes go right, none in a leaf; in a category split, the first word of its subset
-        ("cut", np.uint32),
-        ("feature", np.uint32),  # 0 in a leaf
-        ("left", np.uint32),  # the right child follows; a leaf points to itself
-        ("leaf", np.int32),  # number of the leaf in the forest, -1 in a split
-    ]
-)
 # Values that are not compared with a threshold have codes from here on: categories, unknown categories, missing.
 SPECIAL = np.uint32(1 << 31)
 UNKNOWN = np.uint32((1 << 32) - 2)
 MISSING = np.uint32((1 << 32) - 1)
-MISSING_LEFT, UNKNOWN_LEFT = np.uint8(1), np.uint8(2)
 
 # So many rows go down a tree side by side, and so many before the next tree has its turn.
 ABREAST = 8
@@ -51,78 +39,6 @@ CHUNK_ROWS = 1 << 17
 ARRANGED_ROWS, ARRANGED_TREES = 1024, 8
 # Threads are worth starting from this many (row, tree) pairs on.
 THREADED_WORK = 500_000
-
-
-class PackedForest(NamedTuple):
-    """Several trees laid out for prediction.
-
-    ``thresholds[starts[f]:starts[f + 1]]`` are the sorted thresholds of column ``f``; ``n_categories[f]`` is 0 for a
-    numeric column. ``place`` gives for each node of the forest its node in the tree that it came from.
-    """
-
-    nodes: npt.NDArray[np.void]
-    flags: npt.NDArray[np.uint8]
-    subsets: npt.NDArray[np.uint32]
-    roots: npt.NDArray[np.int64]
-    thresholds: npt.NDArray[np.float64]
-    starts: npt.NDArray[np.int64]
-    n_categories: npt.NDArray[np.int32]
-    place: npt.NDArray[np.int32]
-
-
-def pack_forest(trees: Sequence[Tree], n_categories: npt.NDArray[np.int32]) -> PackedForest:
-    """Lay out trees for prediction.
-
-    Parameters
-    ----------
-    trees : sequence of Tree
-    n_categories : int32 array of shape (n_columns,)
-        Number of categories of each column, 0 for a numeric column.
-
-    Returns
-    -------
-    PackedForest
-        Its leaves are numbered through, tree by tree, in the order in which ``leaf_rows`` lists them.
-    """
-    sizes = np.array([len(tree.nodes) for tree in trees])
-    roots = np.concatenate([[0], np.cumsum(sizes)])
-    order = np.concatenate([_level_order(tree.nodes) for tree in trees])
-    shift = np.repeat(roots[:-1], sizes)
-    grown = np.concatenate([tree.nodes for tree in trees])[order + shift]
-    new_place = np.empty(len(order), dtype=np.int64)
-    new_place[order + shift] = np.arange(len(order))
-    first_words = np.concatenate([[0], np.cumsum([len(tree.subsets) for tree in trees])])[:-1]
-
-    is_leaf = grown["feature"] < 0
-    is_category = grown["is_category"]
-    numeric = ~is_leaf & ~is_category
-    thresholds, starts, cuts = _sort_thresholds(
-        grown["feature"][numeric], grown["threshold"][numeric], len(n_categories)
-    )
-    nodes = np.empty(len(grown), dtype=PACKED_NODE)
-    nodes["cut"] = np.iinfo(np.uint32).max
-    nodes["cut"][numeric] = cuts
-    nodes["cut"][is_category] = (grown["cut"] + np.repeat(first_words, sizes))[is_category]
-    nodes["feature"] = np.where(is_leaf, 0, grown["feature"])
-    left = np.where(is_leaf, 0, grown["left"]) + shift
-    nodes["left"] = np.where(is_leaf, np.arange(len(grown)), new_place[left])
-    nodes["leaf"] = np.where(is_leaf, np.cumsum(is_leaf) - 1, -1)
-    return PackedForest(
-        nodes=nodes,
-        flags=MISSING_LEFT * grown["missing_left"] + UNKNOWN_LEFT * grown["heavier_left"],
-        subsets=np.concatenate([tree.subsets for tree in trees]),
-        roots=roots[:-1],
-        thresholds=thresholds,
-        starts=starts,
-        n_categories=n_categories,
-        place=order.astype(np.int32),
-    )
-
-
-def leaf_rows(tree: Tree) -> npt.NDArray[np.int64]:
-    """List the leaves of a tree in the order in which a packed forest numbers them."""
-    order = _level_order(tree.nodes)
-    return order[tree.nodes["feature"][order] < 0]
 
 
 def sum_leaf_values(
@@ -175,31 +91,6 @@ def _over_rows(work: Callable[[slice], None], forest: PackedForest, shape: tuple
 def _as_doubles(X: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
     """Bring rows into the one form that kernels are compiled for."""
     return np.require(X, dtype=np.float64, requirements=["C", "W"])
-
-
-def _sort_thresholds(features, thresholds, n_columns):  # type: ignore[no-untyped-def]
-    """Sort the distinct thresholds of each column, and give each threshold's rank in its column."""
-    order = np.lexsort((thresholds, features))
-    f, t = features[order], thresholds[order]
-    is_new = np.ones(len(f), dtype=bool)
-    is_new[1:] = (f[1:] != f[:-1]) | (t[1:] != t[:-1])
-    starts = np.searchsorted(f[is_new], np.arange(n_columns + 1)).astype(np.int64)
-    ranks = np.empty(len(f), dtype=np.int64)
-    ranks[order] = np.cumsum(is_new) - 1
-    return t[is_new], starts, ranks - starts[features]
-
-
-@kernel
-def _level_order(nodes):  # type: ignore[no-untyped-def]
-    """List the nodes level by level; the two children of a node stay neighbours."""
-    order = np.zeros(len(nodes), dtype=np.int64)
-    n_listed = 1
-    for k in range(len(nodes)):
-        if nodes[order[k]].feature >= 0:
-            order[n_listed] = nodes[order[k]].left
-            order[n_listed + 1] = nodes[order[k]].left + 1
-            n_listed += 2
-    return order
 
 
 @kernel

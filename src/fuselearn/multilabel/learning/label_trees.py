@@ -12,7 +12,6 @@ from fuselearn.engines.tree import (
     CodedColumns,
     Tree,
     code_columns,
-    leaf_rows,
     pack_forest,
     stack_trees,
     sum_leaf_values,
@@ -55,7 +54,7 @@ class SummedTrees:
         self._trees_ = trees
         if trees:
             self._forest_ = pack_forest(trees, self._coder_.n_categories_)
-            self._leaf_values_ = np.concatenate([self._node_values(tree)[leaf_rows(tree)] for tree in trees])
+            self._leaf_values_ = np.concatenate([self._node_values(tree) for tree in trees])[self._forest_.leaves]
 
     def _sum_trees(self, X: Any) -> Scores:
         """Sum the leaf values for the samples of a validated X."""
