@@ -23,6 +23,7 @@ from fuselearn import (
     BaggedClassifier,
     CARTClassifier,
     FixedCombiner,
+    ForestClassifier,
     KFHEClassifier,
     LinearStackingClassifier,
     SAMMEClassifier,
@@ -169,6 +170,7 @@ def test_tools_of_scikit_learn_around_every_estimator(public_estimator, make_sma
 MADE_OF_TREES = {
     "kfhe": (KFHEClassifier(n_estimators=4, random_state=0), WINE, CLASSES),
     "samme": (SAMMEClassifier(n_estimators=4, random_state=0), WINE, CLASSES),
+    "forest": (ForestClassifier(n_estimators=4, random_state=0), WINE, CLASSES),
     "bagging": (BaggedClassifier(n_estimators=4, random_state=0), WINE, CLASSES),
     "codes": (ErrorCorrectingCodeClassifier(random_state=0), WINE, CLASSES),
     "binary relevance": (BinaryRelevanceClassifier("tree", random_state=0), ROWS, LABELS),

@@ -1,7 +1,5 @@
 """How bags are drawn: the chance to stay out of one, weights, and parameters that make no sense."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
@@ -11,8 +9,8 @@ from fuselearn.ensembles.bags import plan_bags
 
 def plan(n_rows=10, n_columns=3, **changes):
     weights = changes.pop("sample_weight", None)
-    settings = {"max_samples": 1.0, "max_features": None, "bootstrap": True, "n_features_in_": n_columns} | changes
-    return plan_bags(SimpleNamespace(**settings), n_rows, None if weights is None else np.asarray(weights, dtype=float))
+    settings = {"max_samples": 1.0, "bootstrap": True} | changes
+    return plan_bags((n_rows, n_columns), None if weights is None else np.asarray(weights, dtype=float), **settings)
 
 
 def share_left_out(n_rows, n_bags, **changes):

@@ -21,13 +21,13 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from fuselearn import BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier
+from fuselearn import BaggedClassifier, CARTClassifier, ForestClassifier, KFHEClassifier, SAMMEClassifier
 
 DRAWN = "a weight of 2 changes which samples are drawn; so do two copies"
 
 
 def expected_failures(estimator):
-    if isinstance(estimator, CARTClassifier):
+    if isinstance(estimator, CARTClassifier) or getattr(estimator, "splitter", "best") == "random":
         return {}
     return {"check_sample_weight_equivalence_on_dense_data": DRAWN}
 
@@ -56,6 +56,8 @@ def small(make, **kwargs):
         SAMMEClassifier(n_estimators=5),
         BaggedClassifier(n_estimators=5),
         BaggedClassifier(n_estimators=5, max_features=0.5, vote="probability"),
+        ForestClassifier(n_estimators=5),
+        ForestClassifier(n_estimators=5, splitter="random"),
         KFHEClassifier(GaussianNB(), n_estimators=3),
         SAMMEClassifier(GaussianNB(), n_estimators=3),
         BaggedClassifier(GaussianNB(), n_estimators=3),

@@ -21,7 +21,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 from sklearn.tree import DecisionTreeClassifier
 
 import fuselearn
-from fuselearn import BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier
+from fuselearn import BaggedClassifier, CARTClassifier, ForestClassifier, KFHEClassifier, SAMMEClassifier
 from fuselearn.io import ModelFileError, files, load, read_header, save
 
 X, y = load_wine(return_X_y=True)
@@ -50,6 +50,7 @@ MODELS = {
     "kfhe": KFHEClassifier(n_estimators=10, random_state=0),
     "kfhe, probabilities": KFHEClassifier(n_estimators=10, vote="probability", weighting="linear", random_state=0),
     "samme": SAMMEClassifier(n_estimators=10, random_state=0),
+    "forest": ForestClassifier(n_estimators=10, splitter="random", random_state=0),
     "bagging": BaggedClassifier(n_estimators=10, oob_score=True, max_features=0.5, random_state=0),
     "cart": CARTClassifier(),
     "kfhe of logistic regressions": KFHEClassifier(

@@ -18,7 +18,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
-from fuselearn import BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier, to_onnx
+from fuselearn import BaggedClassifier, CARTClassifier, ForestClassifier, KFHEClassifier, SAMMEClassifier, to_onnx
 from fuselearn.codes import ErrorCorrectingCodeClassifier, search_code
 from fuselearn.io import register_converters
 from fuselearn.multilabel import PCTForestClassifier
@@ -31,6 +31,7 @@ MODELS = {
     "kfhe, probabilities": KFHEClassifier(n_estimators=30, vote="probability", random_state=0),
     "samme": SAMMEClassifier(n_estimators=30, random_state=0),
     "bagging": BaggedClassifier(n_estimators=30, random_state=0),
+    "forest": ForestClassifier(n_estimators=30, random_state=0),
     "bagging, probabilities of some columns": BaggedClassifier(
         n_estimators=30, vote="probability", max_features=0.5, random_state=0
     ),

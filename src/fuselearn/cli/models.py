@@ -52,6 +52,7 @@ class MethodName(StrEnum):
     KFHE_LINEAR = "kfhe-l"
     ADABOOST = "adaboost"
     BAGGING = "bagging"
+    FOREST = "forest"
     CART = "cart"
     KFHE_HOMER = "kfhe-homer"
     E_HOMER = "e-homer"
@@ -412,6 +413,7 @@ def _make(method: MethodName, settings: list[str], seed: int, jobs: int) -> Any:
         MethodName.KFHE_LINEAR: lambda: ensembles.KFHEClassifier(weighting="linear"),
         MethodName.ADABOOST: ensembles.SAMMEClassifier,
         MethodName.BAGGING: ensembles.BaggedClassifier,
+        MethodName.FOREST: ensembles.ForestClassifier,
         MethodName.CART: ensembles.CARTClassifier,
         MethodName.KFHE_HOMER: partial(multilabel.KFHEHOMERClassifier, machine, varied=DEFAULT_VARIED),
         MethodName.E_HOMER: partial(multilabel.EnsembleHOMERClassifier, machine, varied=DEFAULT_VARIED),

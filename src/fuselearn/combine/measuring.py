@@ -12,7 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn.ensembles import BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier, SVMClassifier
+from fuselearn.ensembles import (
+    BaggedClassifier,
+    CARTClassifier,
+    ForestClassifier,
+    KFHEClassifier,
+    SAMMEClassifier,
+    SVMClassifier,
+)
 
 # Kernel machines take time in proportion to the square of the samples, so that larger tables go without.
 MOST_SVM_SAMPLES = 5_000
@@ -54,31 +61,18 @@ class SensorReport(NamedTuple):
 def default_sensors(n_components: int, seed: int) -> list[tuple[str, Any]]:
     """List the sensors of a `FusedClassifier` that was given none; the ensembles have ``n_components`` trees."""
     size: dict[str, Any] = {"n_estimators": n_components, "random_state": seed}
-    forest = {**size, "vote": "probability"}
-    extra = {**forest, "bootstrap": False}
+    deep = CARTClassifier(min_samples_split=6, min_samples_leaf=3, max_depth=None, complexity=-1.0, max_features="sqrt")
     return [
         ("kfhe", KFHEClassifier(**size)),
-        ("kfhe_sqrt", KFHEClassifier(_deep_tree(3), **size)),
+        ("kfhe_sqrt", KFHEClassifier(deep, **size)),
         ("samme", SAMMEClassifier(**size)),
         ("bagging", BaggedClassifier(**size)),
-        ("forest", BaggedClassifier(_deep_tree(1), **forest)),
-        ("forest_leaf3", BaggedClassifier(_deep_tree(3), **forest)),
-        ("extra_trees", BaggedClassifier(_deep_tree(1, splitter="random"), **extra)),
-        ("extra_trees_leaf3", BaggedClassifier(_deep_tree(3, splitter="random"), **extra)),
+        ("forest", ForestClassifier(**size)),
+        ("forest_leaf3", ForestClassifier(min_samples_leaf=3, **size)),
+        ("extra_trees", ForestClassifier(splitter="random", **size)),
+        ("extra_trees_leaf3", ForestClassifier(splitter="random", min_samples_leaf=3, **size)),
         (SVM, SVMClassifier(random_state=seed)),
     ]
-
-
-def _deep_tree(leaf: int, splitter: str = "best") -> CARTClassifier:
-    """Return the tree of a forest: a few random features in each node, and no pruning."""
-    return CARTClassifier(
-        min_samples_split=2 * leaf,
-        min_samples_leaf=leaf,
-        max_depth=None,
-        complexity=-1.0,
-        max_features="sqrt",
-        splitter=splitter,
-    )
 
 
 def deal_folds(target: ClassNumbers, n_folds: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:

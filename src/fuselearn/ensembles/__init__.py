@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from fuselearn.ensembles.bagged_regressor import BaggedRegressor
 from fuselearn.ensembles.bagging import BaggedClassifier
 from fuselearn.ensembles.cart import CARTClassifier
+from fuselearn.ensembles.forest import ForestClassifier
 from fuselearn.ensembles.kfhe import KFHEClassifier
 from fuselearn.ensembles.samme import SAMMEClassifier
 
@@ -15,6 +16,7 @@ __all__ = [
     "BaggedClassifier",
     "BaggedRegressor",
     "CARTClassifier",
+    "ForestClassifier",
     "KFHEClassifier",
     "SAMMEClassifier",
     "SVMClassifier",

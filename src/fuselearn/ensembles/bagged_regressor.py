@@ -155,7 +155,14 @@ class BaggedRegressor(RegressorMixin, BaseEstimator):
         rows = validate_rows(self, X, reset=True)
         target = _read_numbers(y, rows.shape[0])
         weights = read_weights(sample_weight, rows, len(target))
-        plan = plan_bags(self, len(target), weights, leave_out=scorer is not None)
+        plan = plan_bags(
+            (len(target), self.n_features_in_),
+            weights,
+            max_samples=self.max_samples,
+            bootstrap=self.bootstrap,
+            max_features=self.max_features,
+            leave_out=scorer is not None,
+        )
         seeds = make_generator(self.random_state).integers(2**63, size=n_estimators)
         trained = Parallel(n_jobs=self.n_jobs)(
             delayed(_train_one)(base, rows, target, plan, scorer is not None, seed) for seed in seeds

@@ -2,38 +2,22 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._parameters import check_choice, check_whole_number
-from fuselearn.engines.sampling import MOST_TRIES
+from fuselearn.ensembles.bag_training import BagTraining
 from fuselearn.ensembles.bags import BagPlan, plan_bags
-from fuselearn.ensembles.components import ComponentEnsemble, refuse_other_size
-from fuselearn.ensembles.out_of_bag import read_scoring
-from fuselearn.ensembles.samme import choose_frequent, frequent_first
+from fuselearn.ensembles.components import ComponentEnsemble
 from fuselearn.ensembles.table_classifier import TableClassifier
-from fuselearn.sensors import Component, Sensor, TreeComponent
-from fuselearn.sensors.binding import count_all_samples
-from fuselearn.sensors.fusion import component_scores
 
 
-class Trained(NamedTuple):
-    """A classifier, its features, the samples that it has not seen, and its scores for those, if wanted."""
-
-    component: Component
-    features: npt.NDArray[np.intp]
-    left_out: npt.NDArray[np.intp]
-    scores: npt.NDArray[np.float64]
-
-
-class BaggedClassifier(ComponentEnsemble, TableClassifier):
+class BaggedClassifier(BagTraining, ComponentEnsemble, TableClassifier):
     """Equal votes of classifiers that are trained on random parts of the data.
 
     Each classifier sees randomly drawn samples (bagging), randomly drawn features (random subspaces), or both (random
@@ -91,6 +75,7 @@ class BaggedClassifier(ComponentEnsemble, TableClassifier):
 
     See Also
     --------
+    ForestClassifier : Random forests and extremely randomised trees.
     KFHEClassifier : Samples drawn by weights that a Kalman filter estimates.
     BaggedRegressor : The same for regression.
     sklearn.ensemble.BaggingClassifier : Bagging of scikit-learn.
@@ -115,8 +100,6 @@ class BaggedClassifier(ComponentEnsemble, TableClassifier):
     >>> round(bagged.oob_score_, 2)
     0.94
     """
-
-    _features_: npt.NDArray[np.intp]
 
     def __init__(
         self,
@@ -149,69 +132,22 @@ class BaggedClassifier(ComponentEnsemble, TableClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _check_parameters(self) -> None:
-        check_choice("vote", self.vote, ("class", "probability"))
-        self._check_ensemble(check_whole_number("n_estimators", self.n_estimators, 1))
-
-    def _fit_sensor(
-        self, sensor: Sensor, X: Any, weights: npt.NDArray[np.float64] | None, rng: np.random.Generator
-    ) -> None:
-        scorer, n_before = read_scoring(self.oob_score, "accuracy"), self._n_before
-        truth = sensor.target.numbers
-        plan = plan_bags(self, sensor.n_rows, weights, leave_out=scorer is not None)
-        components = list(self._components_) if n_before else []
-        features = list(self._features_) if n_before else []
-        votes = vars(self).get("_oob_votes_", np.zeros((sensor.n_rows, sensor.n_classes)))
-        refuse_other_size(len(votes), sensor.n_rows)
-        out_of_bag = None if scorer is None else self.vote
-        seeds = rng.integers(2**63, size=self.n_estimators)[n_before:]
-        sensor.learner.n_threads = 1  # components are trained side by side instead
-        trained = Parallel(n_jobs=self.n_jobs, prefer=sensor.learner.prefer, return_as="generator")(
-            delayed(_train_one)(sensor, plan, out_of_bag, seed) for seed in seeds
-        )
-        for part in trained:
-            components.append(part.component)
-            features.append(part.features)
-            votes[part.left_out] += part.scores
-            if self._announce(len(components), self.n_estimators, part.component):
-                with warnings.catch_warnings():  # joblib counts the tasks that are given up
-                    warnings.simplefilter("ignore", UserWarning)
-                    trained.close()
-                break
-        self._features_ = np.array(features)
-        self.class_order_ = frequent_first(truth, sensor.n_classes)
-        coefficients = np.full(len(components), 1.0 / len(components))
-        self._adopt(sensor, components, coefficients, np.full(len(components), self.vote == "class"))
-        if scorer is not None:
-            self._keep_out_of_bag(scorer, votes, truth)
-        if scorer is not None and self.warm_start:
-            self._oob_votes_ = votes
-
     @property
     def estimators_features_(self) -> list[npt.NDArray[np.intp]]:
         """Features of each classifier."""
         check_is_fitted(self)
         return list(self._features_)
 
-    def _choose(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:
-        return choose_frequent(scores, self.class_order_)
+    def _check_parameters(self) -> None:
+        check_choice("vote", self.vote, ("class", "probability"))
+        self._check_ensemble(check_whole_number("n_estimators", self.n_estimators, 1))
 
-
-def _train_one(sensor: Sensor, plan: BagPlan, out_of_bag: str | None, seed: int) -> Trained:
-    """Draw samples and features, and train one classifier; draw again while it is a tree without a split."""
-    rng = np.random.default_rng(seed)
-    for _ in range(MOST_TRIES):
-        features = plan.draw_features(rng)
-        if plan.leaves_rows_out:
-            counts, weights = plan.draw_counts(rng), None
-        else:
-            counts, weights = count_all_samples(plan.chances, sensor.n_rows, copies=sensor.learner.counts_copies)
-        chosen = None if len(features) == plan.n_columns else features
-        component = sensor.measure(counts, int(rng.integers(2**31)), weights=weights, features=chosen)
-        if not isinstance(component, TreeComponent) or component.tree.n_leaves > 1:
-            break
-    left_out, scores = np.flatnonzero(counts == 0), np.zeros((1, sensor.n_classes))
-    if out_of_bag is not None:
-        scores = component_scores(component, out_of_bag == "class", sensor.n_classes)[left_out]
-    component.unbind()  # or the training data would travel back from a worker process with each component
-    return Trained(component, features, left_out, scores)
+    def _plan_bags(self, n_samples: int, weights: npt.NDArray[np.float64] | None, *, leave_out: bool) -> BagPlan:
+        return plan_bags(
+            (n_samples, self.n_features_in_),
+            weights,
+            max_samples=self.max_samples,
+            bootstrap=self.bootstrap,
+            max_features=self.max_features,
+            leave_out=leave_out,
+        )

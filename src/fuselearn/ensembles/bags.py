@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -45,31 +45,39 @@ class BagPlan(NamedTuple):
 
 
 def plan_bags(
-    estimator: Any, n_samples: int, weights: npt.NDArray[np.float64] | None, *, leave_out: bool = False
+    shape: tuple[int, int],
+    weights: npt.NDArray[np.float64] | None,
+    *,
+    max_samples: int | float,
+    bootstrap: bool,
+    max_features: int | float | str | None = None,
+    leave_out: bool = False,
 ) -> BagPlan:
     """Check the parameters of an ensemble that say how bags are drawn.
 
     Parameters
     ----------
-    estimator : estimator
-        With ``max_samples``, ``max_features``, ``bootstrap`` and ``n_features_in_``.
-    n_samples : int
+    shape : (n_samples, n_features)
+        Of the table.
     weights : array of shape (n_samples,) or None
         Samples of more weight are drawn more often.
+    max_samples, bootstrap, max_features
+        As those of :class:`~fuselearn.BaggedClassifier`.
     leave_out : bool, default=False
         Whether to refuse bags that leave no samples out.
     """
-    n_draws = count_draws(estimator.max_samples, n_samples, largest_share=1)
-    n_features = count_features(estimator.max_features, estimator.n_features_in_)
+    n_samples, n_columns = shape
+    n_draws = count_draws(max_samples, n_samples, largest_share=1)
+    n_features = count_features(max_features, n_columns)
     chances = np.ones(n_samples) if weights is None else weights
-    if not estimator.bootstrap and n_draws > n_samples:
+    if not bootstrap and n_draws > n_samples:
         raise ValueError(f"max_samples must be at most the {n_samples} samples without bootstrap, not {n_draws}.")
-    if not estimator.bootstrap and np.count_nonzero(chances) < n_draws < n_samples:
+    if not bootstrap and np.count_nonzero(chances) < n_draws < n_samples:
         raise ValueError(
             f"sample_weight is positive for {np.count_nonzero(chances)} samples only; {n_draws} cannot be drawn "
             "without replacement."
         )
-    plan = BagPlan(chances, n_draws, estimator.bootstrap, estimator.n_features_in_, n_features)
+    plan = BagPlan(chances, n_draws, bootstrap, n_columns, n_features)
     if leave_out and not plan.leaves_rows_out:
         raise ValueError("oob_score needs samples to be left out: set bootstrap=True or max_samples below 1.")
     return plan

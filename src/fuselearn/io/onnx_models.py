@@ -41,10 +41,10 @@ def to_onnx(model: Any, X: Any = None, *, target_opset: int | None = None) -> on
     Parameters
     ----------
     model : estimator
-        A ``CARTClassifier``; a ``KFHEClassifier``, ``SAMMEClassifier``, ``BaggedClassifier`` or
-        ``ErrorCorrectingCodeClassifier`` of trees; a ``PCTForestClassifier``, ``AdaBoostMHClassifier`` or HOMER of
-        linear SVMs; or a scikit-learn pipeline that ends in one, whose other steps skl2onnx converts. Of a search such
-        as ``GridSearchCV``, the best estimator is exported.
+        A ``CARTClassifier``; a ``KFHEClassifier``, ``SAMMEClassifier``, ``BaggedClassifier``,
+        ``ForestClassifier`` or ``ErrorCorrectingCodeClassifier`` of trees; a ``PCTForestClassifier``,
+        ``AdaBoostMHClassifier`` or HOMER of linear SVMs; or a scikit-learn pipeline that ends in one, whose other steps
+        skl2onnx converts. Of a search such as ``GridSearchCV``, the best estimator is exported.
     X : array or DataFrame, optional
         Some samples like those to predict for; only their types matter. With an array of single-precision numbers, the
         exported model takes single precision. Pipelines that were fitted on DataFrames need it.

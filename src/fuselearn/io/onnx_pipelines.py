@@ -9,7 +9,7 @@ import numpy.typing as npt
 from sklearn.pipeline import Pipeline
 
 from fuselearn.codes import ErrorCorrectingCodeClassifier
-from fuselearn.ensembles import BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier
+from fuselearn.ensembles import BaggedClassifier, CARTClassifier, ForestClassifier, KFHEClassifier, SAMMEClassifier
 from fuselearn.io.onnx_models import add_classifier, label_values, read_trees
 from fuselearn.multilabel import (
     AdaBoostMHClassifier,
@@ -28,6 +28,7 @@ CLASSIFIERS: tuple[type, ...] = (
     BaggedClassifier,
     CARTClassifier,
     ErrorCorrectingCodeClassifier,
+    ForestClassifier,
     KFHEClassifier,
     SAMMEClassifier,
 )
