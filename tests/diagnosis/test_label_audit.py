@@ -1,5 +1,7 @@
 """Label audits: probabilities of a scripted model, counts by hand, and labels that were corrupted on purpose."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -12,9 +14,11 @@ from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from fuselearn import KFHEClassifier
+from fuselearn import FusedClassifier, KFHEClassifier
+from fuselearn.combine.measuring import default_sensors
 from fuselearn.datasets import corrupt_labels
 from fuselearn.diagnosis import audit_labels
+from fuselearn.diagnosis.held_out import SENSORS
 from fuselearn.diagnosis.label_audit import count_confident
 
 IRIS = load_iris(return_X_y=True)
@@ -51,17 +55,17 @@ def _halves(rows):
 
 class TestRanking:
     p = np.array(
-        [[0.9, 0.1, 0.0], [0.3, 0.4, 0.3], [0.2, 0.7, 0.1], [0.05, 0.05, 0.9], [0.6, 0.1, 0.3], [0.1, 0.1, 0.8]]
+        [[0.9, 0.1, 0.0], [0.3, 0.4, 0.3], [0.2, 0.7, 0.1], [0.05, 0.05, 0.9], [0.6, 0.05, 0.35], [0.1, 0.1, 0.8]]
     )
     given = np.array(["a", "a", "b", "b", "c", "c"])
 
     def test_by_hand(self, oracle):
         rows = audit_labels(table(self.p), self.given, oracle, cv=2).rows
-        assert rows.index.tolist() == [3, 4, 1, 2, 5, 0]
-        assert rows["given"].tolist() == ["b", "c", "a", "b", "c", "a"]
-        assert rows["suggested"].tolist() == ["c", "a", "b", "a", "a", "b"]
-        assert rows["probability"].tolist() == pytest.approx([0.05, 0.3, 0.3, 0.7, 0.8, 0.9])
-        assert rows["margin"].tolist() == pytest.approx([-0.85, -0.3, -0.1, 0.5, 0.7, 0.8])
+        assert rows.index.tolist() == [3, 1, 4, 2, 5, 0]
+        assert rows["given"].tolist() == ["b", "a", "c", "b", "c", "a"]
+        assert rows["suggested"].tolist() == ["c", "b", "a", "a", "a", "b"]
+        assert rows["probability"].tolist() == pytest.approx([0.05, 0.3, 0.35, 0.7, 0.8, 0.9])
+        assert rows["margin"].tolist() == pytest.approx([-0.85, -0.1, -0.25, 0.5, 0.7, 0.8])
 
     def test_rows_keep_the_order_of_the_data_where_they_are_not_ranked(self, oracle):
         audit = audit_labels(table(self.p), self.given, oracle, cv=2)
@@ -158,6 +162,108 @@ class TestNoise:
         audit = audit_labels(table(np.full((6, 3), 1 / 3)), ["a", "b", "c"] * 2, oracle, cv=2)
         np.testing.assert_allclose(audit.noise_matrix.sum(axis=1), 1.0)
         assert (audit.rows["margin"] == 0).all()
+
+
+class SeveralOracle(ClassifierMixin, BaseEstimator):
+    """Read label probabilities off the table."""
+
+    def fit(self, X, Y):
+        self.classes_ = [np.arange(2)] * Y.shape[1]
+        return self
+
+    def predict_proba(self, X):
+        return X
+
+
+class TestSeveralLabels:
+    p = np.array([[0.9, 0.2], [0.1, 0.7], [0.8, 0.6], [0.4, 0.1], [0.7, 0.9], [0.2, 0.3]])
+    given = np.array([[1, 0], [0, 1], [0, 1], [1, 0], [1, 0], [0, 0]])
+
+    def test_by_hand(self):
+        frame = pd.DataFrame(self.given, columns=["calm", "sad"], index=list("uvwxyz"))
+        splits = [([0, 1, 2, 3], [4, 5]), ([2, 3, 4, 5], [0, 1]), ([0, 1, 4, 5], [2, 3])]
+        audit = audit_labels(self.p, frame, SeveralOracle(), cv=splits)
+        first = audit.rows.iloc[:3]
+        assert first.index.tolist() == ["y", "w", "x"]
+        assert first["label"].tolist() == ["sad", "calm", "calm"]
+        assert first["given"].tolist() == [0, 0, 1]
+        assert first["suggested"].tolist() == [1, 1, 0]
+        assert first["probability"].tolist() == pytest.approx([0.1, 0.2, 0.4])
+        assert len(audit.rows) == 12
+        np.testing.assert_allclose(audit.probabilities, self.p)
+        assert audit.probabilities.columns.tolist() == ["calm", "sad"]
+        # calm, labelled 0: p(0) is .9, .2, .8, their mean .63; labelled 1: .9, .4, .7, their mean .67.
+        # Of those labelled 0, the second is truly 1; of those labelled 1, .4 reaches no threshold (.6 < .63).
+        matrix = audit.noise_matrix.loc["calm"]
+        np.testing.assert_allclose(matrix, [[1.0, 0.0], [1 / 4, 3 / 4]])
+        assert audit.n_wrong == 2
+        assert audit.suspects["label"].tolist() == ["sad", "calm"]
+
+    def test_labels_that_nobody_can_judge(self):
+        X, y = IRIS
+        Y = np.column_stack([y == 0, np.zeros(150), np.arange(150) == 7, y == 1])
+        rows = audit_labels(X, Y, random_state=0).rows
+        unknown = rows[rows["probability"].isna()]
+        assert unknown["label"].value_counts().to_dict() == {1: 150, 2: 150}
+        assert not unknown["suspect"].any()
+
+    def test_each_label_is_a_question_of_its_own(self):
+        X, y = IRIS
+        Y = np.eye(3, dtype=int)[y]
+        noisy = corrupt_labels(Y, 0.05, random_state=0)
+        audit = audit_labels(X, noisy, random_state=0)
+        wrong = noisy != Y
+        first = audit.rows.iloc[: wrong.sum()]
+        assert wrong[first.index, first["label"]].mean() > 0.7
+        assert audit.n_wrong == pytest.approx(wrong.sum(), abs=8)
+        alone = audit_labels(X, noisy[:, 0], random_state=0)
+        np.testing.assert_allclose(audit.probabilities[0], alone.probabilities[1])
+
+    @pytest.mark.parametrize("form", [pl.DataFrame, sparse.csr_array, lambda Y: Y.tolist(), lambda Y: Y.astype(bool)])
+    def test_labels_of_any_form(self, form):
+        X, y = IRIS
+        Y = np.eye(3, dtype=int)[y]
+        expected = audit_labels(X, Y, DecisionTreeClassifier(), random_state=0).rows["probability"]
+        found = audit_labels(X, form(Y), DecisionTreeClassifier(), random_state=0).rows["probability"]
+        assert found.tolist() == expected.tolist()
+
+
+class TestFused:
+    def test_the_default_is_what_the_fused_classifier_says_about_held_out_samples(self):
+        X, y = IRIS
+        splits = _halves(np.arange(150))
+        audit = audit_labels(X, y, cv=splits, random_state=0)
+        seed = int(np.random.default_rng(0).integers(2**31, size=(1,))[0])
+        sensors = [sensor for sensor in default_sensors(50, seed) if sensor[0] in SENSORS]
+        fused = FusedClassifier(sensors, cv=splits, random_state=seed).fit(X, y)
+        np.testing.assert_array_equal(audit.probabilities, fused.held_out_proba_)
+        assert [name for name, _ in sensors] == ["forest_leaf3", "extra_trees_leaf3", "svm"]
+
+    def test_missing_values_and_categories(self):
+        rng = np.random.default_rng(0)
+        X = pd.DataFrame({"colour": pd.Categorical(rng.choice(["red", "blue"], 120)), "size": rng.normal(size=120)})
+        y = (X["colour"] == "red").astype(int)
+        X.loc[5, "size"] = np.nan
+        X.loc[6, "colour"] = None
+        noisy = y.copy()
+        noisy[[3, 4]] = 1 - y[[3, 4]]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            audit = audit_labels(X, noisy, random_state=0)
+        assert {3, 4} <= set(audit.rows.index[:4])
+
+    def test_repeats(self):
+        X, y = IRIS
+        once, twice = (audit_labels(X, y, n_repeats=n, random_state=0).probabilities for n in (1, 2))
+        assert not once.equals(twice)
+        np.testing.assert_allclose(twice.sum(axis=1), 1.0)
+
+    def test_the_rate_is_the_share_of_the_judged_labels(self):
+        X, y = IRIS
+        labels = np.where(np.arange(150) == 7, 9, y)
+        with pytest.warns(UserWarning, match="cannot be judged"):
+            audit = audit_labels(X, labels, GaussianNB(), random_state=0)
+        assert audit.noise_rate == audit.n_wrong / 149
 
 
 class TestFolds:
@@ -262,8 +368,12 @@ class TestBadInput:
             audit_labels(X, y[1:])
         with pytest.raises(ValueError, match="y contains NaN"):
             audit_labels(X, np.where(y == 0, np.nan, y))
-        with pytest.raises(ValueError, match="audit multi-label data one label at a time"):
-            audit_labels(X, np.eye(3)[y])
+        with pytest.raises(ValueError, match="inconsistent numbers of samples: 150 and 149"):
+            audit_labels(X, np.eye(3)[y[1:]])
+        with pytest.raises(ValueError, match="y must hold 0 and 1 only"):
+            audit_labels(X, np.eye(3)[y] * 2)
+        with pytest.raises(ValueError, match="No label of y can be judged"):
+            audit_labels(X, np.tile([0, 1], (150, 1)))
 
     def test_tables(self):
         with pytest.raises(ValueError, match="X must have shape"):

@@ -33,7 +33,7 @@ from fuselearn.combine.measuring import (
 )
 from fuselearn.combine.members import Member
 from fuselearn.combine.out_of_fold import OutOfFold, answer_out_of_fold, make_splits
-from fuselearn.sensors.table import as_frame
+from fuselearn.sensors.table import has_missing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -210,7 +210,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         numbers = self._classes_.encode(data.target)
         splits = self._make_splits(data, numbers)
         sensors = data.members
-        if self.estimators is None and (len(numbers) > MOST_SVM_SAMPLES or _has_missing(data.X)):
+        if self.estimators is None and (len(numbers) > MOST_SVM_SAMPLES or has_missing(data.X)):
             sensors = [sensor for sensor in sensors if sensor.name != SVM]
         measured = Parallel(n_jobs=self.n_jobs, prefer=self._prefer)(
             delayed(_measure)(sensor, data, self._classes_, splits) for sensor in sensors
@@ -294,14 +294,3 @@ def _leave_out_failures(sensors: list[Member], measured: list[Measured | Excepti
         reason = str(error).rstrip(".")
         warnings.warn(f"The sensor {name!r} is left out: it cannot be fitted ({reason}).", UserWarning, stacklevel=4)
     return [found for found in measured if not isinstance(found, Exception)]
-
-
-def _has_missing(X: Any) -> bool:
-    frame = as_frame(X)
-    if frame is None:
-        values = np.asarray(X)
-        return values.dtype.kind == "f" and bool(np.isnan(values).any())
-    return any(
-        bool((column.is_null() | column.is_nan() if column.dtype.is_float() else column.is_null()).any())
-        for column in frame.iter_columns()
-    )

@@ -91,6 +91,18 @@ def as_frame(X: Any) -> nw.DataFrame[Any] | None:
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
+def has_missing(X: Any) -> bool:
+    """Return whether any value of a frame or an array is missing."""
+    frame = as_frame(X)
+    if frame is None:
+        values = np.asarray(X)
+        return values.dtype.kind == "f" and bool(np.isnan(values).any())
+    return any(
+        bool((column.is_null() | column.is_nan() if column.dtype.is_float() else column.is_null()).any())
+        for column in frame.iter_columns()
+    )
+
+
 def refuse_odd_cells(X: Any) -> None:
     """Refuse an object column that mixes numbers, text or missing values with a cell of another kind, such as a list.
 

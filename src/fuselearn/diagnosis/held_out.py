@@ -1,0 +1,243 @@
+"""Probabilities of training samples by models that have not seen them: fused sensors, or any classifier by folds."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from joblib import Parallel, delayed
+from scipy import sparse
+from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection import StratifiedKFold, check_cv
+
+from fuselearn._compat import take_rows
+from fuselearn._parameters import check_whole_number
+from fuselearn._random import seed_estimator
+from fuselearn.combine import FusedClassifier
+from fuselearn.combine.measuring import MOST_SVM_SAMPLES, SVM, default_sensors
+from fuselearn.multilabel import IterativeStratifiedKFold
+from fuselearn.multilabel.learning.label_learner import MultilabelLearner
+from fuselearn.sensors.table import has_missing
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int32]
+Flags = npt.NDArray[np.bool_]
+Splits = list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]
+
+# The sensors that stay close to the true classes when labels are wrong; boosting follows the wrong ones.
+SENSORS = ("forest_leaf3", "extra_trees_leaf3", SVM)
+N_COMPONENTS = 50
+N_FOLDS = 5
+
+
+class HeldOut(NamedTuple):
+    """What models say about samples that they have not seen.
+
+    Attributes
+    ----------
+    probabilities : array of shape (n_samples, n_classes), or (n_samples, n_labels) for several labels per sample
+    is_judged : bool array of shape (n_samples,) or (n_samples, n_labels)
+        False where the models cannot know the given class, because it has no other sample.
+    """
+
+    probabilities: Floats
+    is_judged: Flags
+
+
+class Folding(NamedTuple):
+    """How samples are held out, as for `audit_labels`."""
+
+    cv: Any
+    n_repeats: int
+    groups: Any
+    n_jobs: int | None
+
+    @property
+    def has_number(self) -> bool:
+        """Whether folds are dealt here rather than by the user's splitter."""
+        return self.cv is None or isinstance(self.cv, int | np.integer)
+
+    def checked(self) -> Folding:
+        """Refuse numbers that make no sense, and keep the splits of an iterable."""
+        check_whole_number("n_repeats", self.n_repeats, 1)
+        if not self.has_number:
+            if self.n_repeats != 1:
+                raise ValueError("n_repeats applies only if cv is an int; pass a splitter that repeats instead.")
+            return self._replace(cv=check_cv(self.cv))
+        if self.cv is not None:
+            check_whole_number("cv", self.cv, 2)
+        return self
+
+    def seeds(self, rng: np.random.Generator) -> list[int]:
+        """Draw a seed for each repeat."""
+        seeds: list[int] = rng.integers(2**31, size=(self.n_repeats,)).tolist()
+        return seeds
+
+
+def hold_out_classes(
+    X: Any,
+    classes: npt.NDArray[Any],
+    given: Codes,
+    estimator: BaseEstimator | None,
+    folding: Folding,
+    rng: np.random.Generator,
+) -> HeldOut:
+    """Return the probabilities of the classes for samples with one class each.
+
+    Parameters
+    ----------
+    X : table of shape (n_samples, n_features)
+    classes : array of shape (n_classes,)
+    given : int array of shape (n_samples,)
+        The number of the class of each sample.
+    estimator : classifier or None
+        None for fused sensors.
+    folding : Folding
+    rng : Generator
+    """
+    if estimator is None and sparse.issparse(X):
+        estimator = _linear_model()
+    if estimator is not None:
+        splits = _split_classes(folding, X, given, rng)
+        seeds = rng.integers(2**31, size=(len(splits),)).tolist()
+        parts = Parallel(n_jobs=folding.n_jobs)(
+            delayed(_predict_fold)(estimator, X, classes[given], classes, train, test, seed)
+            for (train, test), seed in zip(splits, seeds, strict=True)
+        )
+        return HeldOut(_average(parts, splits, len(given), len(classes)), _find_known(splits, given))
+    if folding.has_number:
+        is_judged = np.bincount(given)[given] > 1
+    else:
+        splits = _split_classes(folding, X, given, rng)
+        is_judged = _find_known(splits, given)
+        folding = folding._replace(cv=splits)
+    repeats = [_fuse(X, given, folding, seed) for seed in folding.seeds(rng)]
+    probabilities = np.mean(repeats, axis=0)
+    return HeldOut(probabilities, is_judged & np.isfinite(probabilities).all(axis=1))
+
+
+def hold_out_labels(
+    X: Any, Y: npt.NDArray[np.uint8], estimator: BaseEstimator | None, folding: Folding, rng: np.random.Generator
+) -> HeldOut:
+    """Return the probabilities of the labels for samples with several labels each.
+
+    Without an estimator, each label is a question of its own. A label that fewer than two samples have, or lack, is not
+    judged.
+    """
+    positives = Y.sum(axis=0, dtype=np.intp)
+    has_both = (positives > 1) & (positives < len(Y) - 1)
+    is_judged = np.tile(has_both, (len(Y), 1))
+    if estimator is not None:
+        splits = _split_labels(folding, X, Y, rng)
+        learner = MultilabelLearner(X, estimator, keep_seeds=True)
+        seeds = rng.integers(2**31, size=(len(splits),)).tolist()
+        parts = Parallel(n_jobs=folding.n_jobs)(
+            delayed(_score_fold)(learner, Y, train, test, seed)
+            for (train, test), seed in zip(splits, seeds, strict=True)
+        )
+        return HeldOut(_average(parts, splits, len(Y), Y.shape[1]), is_judged)
+    probabilities = np.full(Y.shape, np.nan)
+    for label in np.flatnonzero(has_both):
+        found = hold_out_classes(X, np.arange(2), Y[:, label].astype(np.int32), None, folding, rng)
+        probabilities[:, label] = found.probabilities[:, 1]
+        is_judged[:, label] &= found.is_judged
+    return HeldOut(probabilities, is_judged)
+
+
+def _fuse(X: Any, given: Codes, folding: Folding, seed: int) -> Floats:
+    sensors = [sensor for sensor in default_sensors(N_COMPONENTS, seed) if sensor[0] in SENSORS]
+    if len(given) > MOST_SVM_SAMPLES or has_missing(X):
+        sensors = [sensor for sensor in sensors if sensor[0] != SVM]
+    fused = FusedClassifier(sensors, cv=folding.cv, random_state=seed, n_jobs=folding.n_jobs)
+    probabilities: Floats = fused.fit(X, given, groups=folding.groups).held_out_proba_
+    return probabilities
+
+
+def _linear_model() -> BaseEstimator:
+    """Return the estimator for sparse matrices, which trees do not accept."""
+    from sklearn.linear_model import LogisticRegression  # takes long to import
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import MaxAbsScaler
+
+    return make_pipeline(MaxAbsScaler(), LogisticRegression(max_iter=1000))
+
+
+def _split_classes(folding: Folding, X: Any, given: Codes, rng: np.random.Generator) -> Splits:
+    """Return the training and test samples of all folds."""
+    if not folding.has_number:
+        return _check_splits(folding.cv.split(X, given, folding.groups), len(given))
+    with warnings.catch_warnings():  # classes with fewer samples than folds
+        warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+        return [
+            split
+            for seed in folding.seeds(rng)
+            for split in StratifiedKFold(folding.cv or N_FOLDS, shuffle=True, random_state=seed).split(X, given)
+        ]
+
+
+def _split_labels(folding: Folding, X: Any, Y: npt.NDArray[np.uint8], rng: np.random.Generator) -> Splits:
+    if not folding.has_number:
+        return _check_splits(folding.cv.split(X, Y, folding.groups), len(Y))
+    return [
+        split
+        for seed in folding.seeds(rng)
+        for split in IterativeStratifiedKFold(folding.cv or N_FOLDS, random_state=seed).split(X, Y)
+    ]
+
+
+def _check_splits(splits: Any, n_samples: int) -> Splits:
+    listed = list(splits)
+    is_tested = np.zeros(n_samples, dtype=bool)
+    for _, test in listed:
+        is_tested[test] = True
+    if not is_tested.all():
+        raise ValueError(f"cv must put every sample into a test set; {np.count_nonzero(~is_tested)} are in none.")
+    return listed
+
+
+def _find_known(splits: Splits, given: Codes) -> Flags:
+    """Return the samples whose class is known to every model that judges them."""
+    is_known = np.ones(len(given), dtype=bool)
+    for train, test in splits:
+        is_known[test] &= np.isin(given[test], given[train])
+    return is_known
+
+
+def _predict_fold(
+    base: Any,
+    X: Any,
+    labels: npt.NDArray[Any],
+    classes: npt.NDArray[Any],
+    train: npt.NDArray[np.intp],
+    test: npt.NDArray[np.intp],
+    seed: int,
+) -> Floats:
+    """Train without a fold and predict it; classes that the model has not seen get probability 0."""
+    model = seed_estimator(clone(base), seed, unset_only=True)
+    model.fit(take_rows(X, train), labels[train])
+    scores = np.zeros((len(test), len(classes)))
+    scores[:, np.searchsorted(classes, model.classes_)] = model.predict_proba(take_rows(X, test))
+    return scores
+
+
+def _score_fold(
+    learner: MultilabelLearner,
+    Y: npt.NDArray[np.uint8],
+    train: npt.NDArray[np.intp],
+    test: npt.NDArray[np.intp],
+    seed: int,
+) -> Floats:
+    counts = np.zeros(len(Y), dtype=np.int32)
+    counts[train] = 1
+    return learner.train(Y, counts, seed).scores(only=test)
+
+
+def _average(parts: list[Floats], splits: Splits, n_samples: int, n_columns: int) -> Floats:
+    total, number = np.zeros((n_samples, n_columns)), np.zeros((n_samples, 1))
+    for scores, (_, test) in zip(parts, splits, strict=True):
+        np.add.at(total, test, scores)
+        np.add.at(number, test, 1)
+    mean: Floats = total / number
+    return mean
