@@ -80,7 +80,6 @@ CHOICES = {
     "order": ["random"],
     "overlapping": [False],
     "probability": ["logistic", "sign"],
-    "process_noise": [1.0],
     "reset": [False],
     "rule": ["and", "or", "borda", "mean", "median", "product", "min", "max", "trimmed"],
     "scaling": [None, "minmax"],

@@ -306,10 +306,6 @@ class TestBadInput:
     def test_vote(self, make):
         self.refuse(make(vote="hard"), ValueError, "vote must be 'class' or 'probability'")
 
-    @pytest.mark.parametrize("value", [-0.5, np.nan, np.inf, "0", None])
-    def test_process_noise(self, value):
-        self.refuse(KFHEClassifier(process_noise=value), (ValueError, TypeError), "process_noise must be")
-
     @pytest.mark.parametrize("value", ["tree", LinearRegression(), CARTClassifier, 3, StandardScaler()])
     @every_ensemble
     def test_estimator(self, make, value):

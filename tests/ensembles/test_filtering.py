@@ -103,16 +103,11 @@ def test_it_ends_once_the_gain_is_nought():
     assert run(Script(sure, sure, sure), [1, 2, 3]).gains == [1.0, 0.0]
 
 
-def test_process_noise_keeps_it_going():
-    sure = (np.zeros((2, 1)), [0.0, 0.0], 0.0, 0.0)
-    assert run(Script(sure, sure, sure), [1, 2, 3], process_noise=0.1).gains == [1.0, 1.0, 1.0]
-
-
 def test_an_earlier_run_goes_on():
     steps = [(rng.random((2, 1)), rng.random(2), *rng.random(2)) for rng in map(np.random.default_rng, range(5))]
-    whole = run(Script(*steps), [1, 2, 3, 4, 5], process_noise=0.1)
+    whole = run(Script(*steps), [1, 2, 3, 4, 5])
     script = Script(*steps)
-    begun = run(script, [1, 2], process_noise=0.1)
+    begun = run(script, [1, 2])
     ended = train_kfhe(begun, script.train, script, [3, 4, 5])
     assert ended.gains == whole.gains
     np.testing.assert_array_equal(ended.kf_w.state, whole.kf_w.state)

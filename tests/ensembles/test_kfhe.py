@@ -16,7 +16,7 @@ from fuselearn import CARTClassifier, KFHEClassifier
 from fuselearn.sensors import draw_covering_counts
 
 
-def plain_kfhe(fit, X, y, n_estimators, seed, *, weighting, vote, shares=None, h0=None, process_noise=0.0, reset=True):
+def plain_kfhe(fit, X, y, n_estimators, seed, *, weighting, vote, shares=None, h0=None, reset=True):
     """Train KFHE step by step.
 
     ``fit(counts)`` trains a classifier of the whole training set on drawn rows and gives its class probabilities.
@@ -34,7 +34,6 @@ def plain_kfhe(fit, X, y, n_estimators, seed, *, weighting, vote, shares=None, h
         return np.eye(c)[h.argmax(axis=1)] if vote == "class" else h
 
     for t in range(1, n_estimators + 1):
-        P, Pw = P + process_noise, Pw + process_noise
         h = measure(w, seeds[t])
         if reset and initial[h.argmax(axis=1) != y].sum() >= 1 - 1 / c - 1e-12:
             w, Pw = initial, 1.0
@@ -103,16 +102,6 @@ class TestAgainstPlainKFHE:
         estimate, weights, trace = plain_kfhe(
             lambda counts: tree.fit(X, y, sample_weight=counts).predict_proba(X),
             X, y, 10, 3, weighting=weighting, vote="class", shares=sample_weight / sample_weight.sum(), h0=h0,
-        )  # fmt: skip
-        assert_follows(model, X, estimate, weights, trace)
-
-    def test_process_noise_is_added_to_both_filters(self, noisy_wine):
-        X, y = noisy_wine
-        model = KFHEClassifier(n_estimators=10, process_noise=0.1, random_state=3).fit(X, y)
-        tree = CARTClassifier(complexity=-1)
-        estimate, weights, trace = plain_kfhe(
-            lambda counts: tree.fit(X, y, sample_weight=counts).predict_proba(X),
-            X, y, 10, 3, weighting="exponential", vote="class", process_noise=0.1,
         )  # fmt: skip
         assert_follows(model, X, estimate, weights, trace)
 
@@ -187,11 +176,6 @@ class TestEarlyStop:
         assert model.train_errors_.tolist() == [0.0, 0.0, 0.0]
         np.testing.assert_allclose(model.coefficients_, [0.5, 0.5, 0.0])
         assert model.score(self.X, self.y) == 1.0
-
-    def test_process_noise_keeps_it_going(self):
-        model = KFHEClassifier(n_estimators=5, process_noise=0.1, random_state=0).fit(self.X, self.y)
-        assert model.n_iter_ == 5
-        assert (model.gains_ == 1.0).all()
 
 
 class TestResets:

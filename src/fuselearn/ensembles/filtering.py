@@ -96,7 +96,6 @@ def train_kfhe(
     *,
     linear: bool = False,
     guessing_error: float = math.inf,
-    process_noise: float = 0.0,
     announce: Callable[[int, Any], bool] = lambda t, h: False,
 ) -> FilterRun:
     """Train one model per seed, each on a sample drawn by the weights of kf-w, and fuse them by kf-m.
@@ -115,15 +114,13 @@ def train_kfhe(
         Whether weights are measured as in KFHE-l instead of KFHE-e.
     guessing_error : float
         A model with at least this error is discarded, once, and replaced by one drawn with the initial weights.
-    process_noise : float
-        Variance added to both filters by each time update.
     announce : callable
         ``announce(t, h)`` is called after each measurement; training ends if it returns True.
     """
     run = start
     if not isinstance(start, FilterRun):
-        h_0, noise = start, process_noise
-        run = FilterRun(KalmanFilter(h_0.scores(), 1.0, noise), KalmanFilter(truth.shares, 1.0, noise), [h_0])
+        h_0 = start
+        run = FilterRun(KalmanFilter(h_0.scores(), 1.0), KalmanFilter(truth.shares, 1.0), [h_0])
     kf_m, kf_w = run.kf_m, run.kf_w
     for t, seed in enumerate([] if run.is_certain else seeds, start=len(run.models)):
         kf_m.predict()

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
-from fuselearn._parameters import check_choice, check_number, check_whole_number
+from fuselearn._parameters import check_choice, check_whole_number
 from fuselearn._validation import clip_probabilities
 from fuselearn.engines.fusing import compare_votes
 from fuselearn.ensembles.cart import CARTClassifier
@@ -85,9 +85,6 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble, TableClassifier):
     reset : bool, default=True
         Whether a classifier no better than guessing (error of at least 1 - 1/n_classes) is thrown away, once, and
         replaced by one drawn with the initial weights.
-    process_noise : float, default=0.0
-        Variance added to both filters before each measurement. Above 0 later classifiers keep more influence, and
-        training does not end early.
     oob_score : bool, str or callable, default=False
         Whether to score out-of-bag votes by accuracy; or the name of a scorer, a scorer or ``metric(y_true, y_pred)``.
     class_weight : dict, "balanced" or None, default=None
@@ -158,7 +155,6 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble, TableClassifier):
         weighting: str = "exponential",
         vote: str = "class",
         reset: bool = True,
-        process_noise: float = 0.0,
         oob_score: bool | str | Callable[..., float] = False,
         class_weight: Any = None,
         warm_start: bool = False,
@@ -172,7 +168,6 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble, TableClassifier):
         self.weighting = weighting
         self.vote = vote
         self.reset = reset
-        self.process_noise = process_noise
         self.oob_score = oob_score
         self.class_weight = class_weight
         self.warm_start = warm_start
@@ -188,7 +183,6 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble, TableClassifier):
         n_estimators = check_whole_number("n_estimators", self.n_estimators, 1)
         check_choice("weighting", self.weighting, ("exponential", "linear"))
         check_choice("vote", self.vote, ("class", "probability"))
-        check_number("process_noise", self.process_noise, 0.0)
         self._check_ensemble(n_estimators + 1, "_run_")
 
     def _fit_sensor(self, sensor: Sensor, X: Any, weights: Scores | None, rng: np.random.Generator) -> None:
@@ -213,7 +207,6 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble, TableClassifier):
             seeds[max(1, n_before) :],
             linear=self.weighting == "linear",
             guessing_error=error_of_guessing(sensor.n_classes) if self.reset else math.inf,
-            process_noise=self.process_noise,
             announce=lambda t, h: self._announce(t, self.n_estimators, h),
         )
         self._keep_trace(run, truth)

@@ -55,8 +55,6 @@ def run_plainly(model, sample_weight=None):
     weights, weight_variance = shares, 1.0
     components, trace = [first], []
     for seed in seeds:
-        variance += model.process_noise
-        weight_variance += model.process_noise
         trace.append({"train_error": shares @ hamming(estimate), "is_reset": False})
         component = train(draw_counts(seed, weights, 2 * n), seed, variety.choose(seed))
         if model.reset and shares @ hamming(component.scores()) >= 0.5:
@@ -89,7 +87,7 @@ def run_plainly(model, sample_weight=None):
     [
         ({"estimator": "tree"}, False),
         ({"estimator": "tree"}, True),
-        ({"estimator": "tree", "weighting": "linear", "process_noise": 0.01}, False),
+        ({"estimator": "tree", "weighting": "linear"}, False),
         ({"estimator": GaussianNB()}, False),
         ({"estimator": SVMClassifier(probability="logistic"), "varied": {"kernel": ["rbf", "linear"]}}, False),
         ({"estimator": Contrary(), "any_label": False}, False),

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from fuselearn._parameters import check_choice, check_flag, check_number, check_whole_number, count_draws
+from fuselearn._parameters import check_choice, check_flag, check_whole_number, count_draws
 from fuselearn._validation import validate_rows
 from fuselearn.ensembles.filtering import FilterTrace, Truth, closed_form_coefficients, train_kfhe
 from fuselearn.multilabel.learning.fusion import LabelSum
@@ -79,7 +79,6 @@ def check_filtering(estimator: Any) -> None:
     count_draws(estimator.max_samples, 1)
     check_choice("weighting", estimator.weighting, ("exponential", "linear"))
     check_flag("reset", estimator.reset)
-    check_number("process_noise", estimator.process_noise, 0.0)
 
 
 def fit_filtered(
@@ -118,7 +117,6 @@ def fit_filtered(
         seeds[1:],
         linear=estimator.weighting == "linear",
         guessing_error=GUESSING_LOSS if estimator.reset else math.inf,
-        process_noise=estimator.process_noise,
     )
     estimator._keep_trace(run, truth)
     estimator.coefficients_ = closed_form_coefficients(estimator.gains_)

@@ -53,8 +53,6 @@ class KFHEHOMERClassifier(HOMEREnsemble, LabelFilterTrace, MultilabelClassifier)
     reset : bool, default=True
         Whether a HOMER no better than guessing (Hamming loss of at least 0.5) is thrown away, once, and replaced by one
         drawn with the initial weights.
-    process_noise : float, default=0.0
-        Variance added to both filters before each measurement.
     decision : float, str or rule, default="path"
         How samples get labels: "path" means those whose blended score is above 0.5, as in the paper; or probabilities
         become labels by a threshold or another rule of :mod:`fuselearn.multilabel.decisions`. Rules that are fitted use
@@ -118,7 +116,6 @@ class KFHEHOMERClassifier(HOMEREnsemble, LabelFilterTrace, MultilabelClassifier)
         max_samples: int | float = 2.0,
         weighting: str = "exponential",
         reset: bool = True,
-        process_noise: float = 0.0,
         decision: Any = "path",
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -131,7 +128,6 @@ class KFHEHOMERClassifier(HOMEREnsemble, LabelFilterTrace, MultilabelClassifier)
         self.max_samples = max_samples
         self.weighting = weighting
         self.reset = reset
-        self.process_noise = process_noise
         self.decision = decision
         self.random_state = random_state
         self.n_jobs = n_jobs

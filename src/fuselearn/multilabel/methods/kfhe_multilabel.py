@@ -44,8 +44,6 @@ class KFHEMultilabelClassifier(LabelFilterTrace, MultilabelClassifier):
     reset : bool, default=True
         Whether a classifier no better than guessing (Hamming loss of at least 0.5) is thrown away, once, and replaced
         by one drawn with the initial weights.
-    process_noise : float, default=0.0
-        Variance added to both filters before each measurement.
     decision : float, str or rule, default=0.5
         How probabilities become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`. Rules
         that are fitted use out-of-bag scores.
@@ -100,7 +98,6 @@ class KFHEMultilabelClassifier(LabelFilterTrace, MultilabelClassifier):
         max_samples: int | float = 2.0,
         weighting: str = "exponential",
         reset: bool = True,
-        process_noise: float = 0.0,
         decision: Any = 0.5,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -110,7 +107,6 @@ class KFHEMultilabelClassifier(LabelFilterTrace, MultilabelClassifier):
         self.max_samples = max_samples
         self.weighting = weighting
         self.reset = reset
-        self.process_noise = process_noise
         self.decision = decision
         self.random_state = random_state
         self.n_jobs = n_jobs
