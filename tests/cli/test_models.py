@@ -60,9 +60,6 @@ def test_a_fused_classifier_is_trained_and_comes_back(folder, tmp_path):
     table, model = pd.read_csv(folder / "iris.csv"), fuselearn.load(tmp_path / "m.fuse")
     assert {report.name for report in model.sensors_} >= {"kfhe", "forest", "svm"}
     assert (model.predict(table.drop(columns="kind")) == table["kind"]).mean() > 0.9
-    refused = run("export", tmp_path / "m.fuse", "-o", tmp_path / "m.onnx")
-    assert refused.exit_code == 2
-    assert "FusedClassifier cannot be exported to ONNX" in refused.output
 
 
 def test_the_model_is_the_one_that_python_trains(folder):
@@ -170,18 +167,22 @@ def test_info_reads_the_header(folder):
     ]  # fmt: skip
 
 
-def test_export_writes_a_model_that_onnxruntime_runs(folder):
+@pytest.mark.parametrize("method", ["kfhe", "fused"])
+def test_export_writes_a_model_that_onnxruntime_runs(folder, tmp_path, method):
     onnxruntime = pytest.importorskip("onnxruntime")
-    result = run("export", folder / "iris.fuse", "-o", folder / "iris.onnx")
+    size = {"kfhe": "n_estimators=5", "fused": "n_components=3"}[method]
+    options = ["-m", method, "--set", size, "--holdout", "0", "-j", 1]
+    assert run("train", folder / "iris.csv", "-t", "kind", *options, "-o", tmp_path / "iris.fuse").exit_code == 0
+    result = run("export", tmp_path / "iris.fuse", "-o", tmp_path / "iris.onnx")
     assert result.exit_code == 0, result.output
-    session = onnxruntime.InferenceSession(folder / "iris.onnx")
+    session = onnxruntime.InferenceSession(tmp_path / "iris.onnx")
     table = pd.read_csv(folder / "iris.csv").drop(columns="kind")
     inputs = {
         name: table[[name]].to_numpy(str if table[name].dtype.kind not in "fi" else np.float64)
         for name in table.columns
     }
     label = session.run(None, inputs)[0]
-    assert label.tolist() == fuselearn.load(folder / "iris.fuse").predict(table).tolist()
+    assert label.tolist() == fuselearn.load(tmp_path / "iris.fuse").predict(table).tolist()
 
 
 @pytest.mark.parametrize(

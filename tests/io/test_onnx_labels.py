@@ -162,13 +162,6 @@ def test_refusals_are_named(model, sentence):
         to_onnx(model.fit(X, Y))
 
 
-def test_categories_of_machines_are_refused():
-    frame = pd.DataFrame({"town": ["Ulm", "Bonn", "Jena"] * 50})
-    model = HOMERClassifier(LINEAR).fit(frame, Y)
-    with pytest.raises(TypeError, match="HOMERClassifier with categorical features"):
-        to_onnx(model)
-
-
 def test_parts_of_numbers_add_up_and_their_sums_need_single_precision_only():
     values = [RNG.normal(scale=3.0, size=(50, 2)) for _ in range(40)]
     parts = split_exactly(values)

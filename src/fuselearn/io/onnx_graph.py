@@ -61,10 +61,10 @@ def take(graph: Graph, values: str, columns: npt.NDArray[np.integer]) -> str:
 
 
 def add_logistic(graph: Graph, values: str) -> str:
-    """Add 1 / (1 + exp(-values))."""
-    powers = graph.add("Exp", [graph.add("Neg", [values], graph.name("negative"))], graph.name("powers"))
-    one = graph.constant("one", np.array(1.0))
-    return graph.add("Div", [one, graph.add("Add", [one, powers], graph.name("sums"))], graph.name("chances"))
+    """Add 1 / (1 + exp(-values)), in a form that stays above 0 as long as it can."""
+    is_negative = apply(graph, "Less", values, 0.0)
+    power = apply(graph, "Exp", apply(graph, "Neg", apply(graph, "Abs", values)))
+    return apply(graph, "Div", apply(graph, "Where", is_negative, power, 1.0), apply(graph, "Add", 1.0, power))
 
 
 def add_is_largest(graph: Graph, scores: str, width: int) -> str:

@@ -13,14 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from onnx import TensorProto
-from scipy import sparse
 
-from fuselearn.io.onnx_graph import Graph, add_is_largest, add_logistic, take
+from fuselearn.io.onnx_graph import Graph, add_is_largest, take
+from fuselearn.io.onnx_svm import Machines, add_linear_chances, add_scaled, constant_machines, read_machines
 from fuselearn.multilabel.decisions.rules import OwnDecision
 from fuselearn.multilabel.learning.base import MultilabelClassifier
 from fuselearn.multilabel.learning.hierarchy import LEAF
@@ -38,16 +38,6 @@ class Member(NamedTuple):
     certain: int  # the column of a probability of 1
 
 
-class Machines(NamedTuple):
-    """The linear SVMs of a block: one column per group, including constant ones."""
-
-    weights: Floats  # (n_features, n_groups), of scaled features
-    intercepts: Floats
-    slopes: Floats  # of Platt's sigmoid
-    offsets: Floats
-    constants: Floats  # 0 or 1 for a group without an SVM, else NaN
-
-
 def refuse_unless_linear(model: MultilabelClassifier) -> None:
     """Refuse a HOMER, or an ensemble of them, with a member that is not linear."""
     name, learner = type(model).__name__, model._fused_.learner
@@ -55,17 +45,19 @@ def refuse_unless_linear(model: MultilabelClassifier) -> None:
         raise TypeError(
             f"{name} over {model._base_estimator()!r} cannot be exported to ONNX; its members must be linear SVMs."
         )
-    if learner.encoder.coder.n_categories_.any():
-        raise TypeError(f"{name} with categorical features cannot be exported to ONNX; encode them first.")
     if any(block.machines is not None and block.kernel.name != "linear" for block in _blocks(model)):
         raise TypeError(f"{name} with RBF kernels cannot be exported to ONNX; pass SVMClassifier(kernel='linear').")
 
 
 def add_hierarchies(graph: Graph, model: MultilabelClassifier, matrix: str) -> tuple[str, str]:
     """Add the nodes that turn a matrix of doubles into label probabilities and decision scores."""
-    fused = model._fused_
-    machines = [_read_machines(block) for block in _blocks(model)]
-    chances = _add_machines(graph, model, [*machines, _certain(len(machines[0].weights))], matrix)
+    fused, learner = model._fused_, model._fused_.learner
+    assert isinstance(learner, SVMLearner), "others are refused"
+    machines = [read_machines(block) for block in _blocks(model)]
+    certain = constant_machines(learner.table.n_columns, np.ones(1))  # pads products to the same length
+    together = Machines(*(np.concatenate(parts, axis=-1) for parts in zip(*machines, certain, strict=True)))
+    scaled = add_scaled(graph, learner.encoder, learner.table, matrix)
+    chances = add_linear_chances(graph, learner.table, learner.settings.probability, together, scaled)
     starts = np.cumsum([0, *(len(part.constants) for part in machines)])
     members, first = [], 0
     for component in fused.members:
@@ -100,64 +92,6 @@ def _add_sum(graph: Graph, answers: Iterable[str], coefficients: Floats) -> str:
 def _blocks(model: MultilabelClassifier) -> Iterator[LabelMachines]:
     for component in model._fused_.members:
         yield from component.blocks
-
-
-def _constant_machines(n_columns: int, constants: Floats) -> Machines:
-    intercepts, slopes, offsets = np.zeros((3, len(constants)))
-    return Machines(np.zeros((n_columns, len(constants))), intercepts, slopes, offsets, constants)
-
-
-def _certain(n_columns: int) -> Machines:
-    """Return an SVM with constant output 1, which pads products to the same length."""
-    return _constant_machines(n_columns, np.ones(1))
-
-
-def _read_machines(block: LabelMachines) -> Machines:
-    table, machines = block.table, block.machines
-    read = _constant_machines(table.n_columns, np.where(block.is_constant, block.constants, np.nan))
-    if machines is None:
-        return read
-    weights, intercepts = machines.coefficients.astype(np.float64), machines.intercepts
-    if machines.support is not None:
-        rows = table.root.training_rows()[machines.support]
-        rows = rows.toarray() if sparse.issparse(rows) else rows
-        centre = np.zeros(table.n_columns) if table.centre is None else table.centre
-        weights = block.kernel.factor * (weights @ (rows - centre))
-        intercepts = intercepts - weights @ centre
-    has_one = ~block.is_constant
-    read.weights[:, has_one] = weights.T
-    read.intercepts[has_one] = intercepts
-    read.slopes[has_one] = machines.slopes
-    read.offsets[has_one] = machines.offsets
-    return read
-
-
-def _add_machines(graph: Graph, model: MultilabelClassifier, machines: list[Machines], matrix: str) -> str:
-    """Add the probabilities of all groups of all nodes of all members, side by side."""
-    learner: Any = model._fused_.learner
-    table, probability = learner.table, learner.settings.probability
-    weights, intercepts, slopes, offsets, constants = (
-        np.concatenate(parts, axis=-1) for parts in zip(*machines, strict=True)
-    )
-    shift = np.zeros(table.n_columns) if table.is_sparse else table.shift
-    centred = graph.add("Sub", [matrix, graph.constant("shift", shift)], graph.name("centred"))
-    scaled = graph.add("Div", [centred, graph.constant("scale", table.scale)], graph.name("scaled"))
-    if not table.is_sparse and table.n_columns <= table.n_rows:  # where the SVM engine uses single precision
-        scaled = graph.add("Cast", [scaled], graph.name("scaled"), to=TensorProto.FLOAT)
-        scaled = graph.add("Cast", [scaled], graph.name("scaled"), to=TensorProto.DOUBLE)
-    products = graph.add("MatMul", [scaled, graph.constant("weights", weights)], graph.name("products"))
-    decisions = graph.add("Add", [products, graph.constant("intercepts", intercepts)], graph.name("decisions"))
-    if probability == "sign":
-        above = graph.add("Greater", [decisions, graph.constant("zero", np.array(0.0))], graph.name("above"))
-        chances = graph.add("Cast", [above], graph.name("chances"), to=TensorProto.DOUBLE)
-    else:
-        factors, summands = (-slopes, -offsets) if probability == "platt" else (np.array(2.0), np.array(0.0))
-        stretched = graph.add("Mul", [decisions, graph.constant("factors", factors)], graph.name("stretched"))
-        moved = graph.add("Add", [stretched, graph.constant("summands", summands)], graph.name("moved"))
-        chances = add_logistic(graph, moved)
-    is_constant = graph.constant("is_constant", ~np.isnan(constants))
-    known = graph.constant("constants", np.nan_to_num(constants))
-    return graph.add("Where", [is_constant, known, chances], graph.name("chances"))
 
 
 def _add_products(graph: Graph, member: Member, chances: str) -> str:

@@ -10,12 +10,15 @@ import onnx
 from onnx import TensorProto, helper
 
 from fuselearn.io.onnx_graph import ML, Graph
-from fuselearn.sensors import TableCoder
+
+Categories = list[npt.NDArray[Any] | None]
 
 UNKNOWN = -1.0
 
 
-def add_inputs(graph: Graph, model: Any, coder: TableCoder, X: Any = None) -> tuple[list[onnx.ValueInfoProto], str]:
+def add_inputs(
+    graph: Graph, model: Any, categories: Categories, X: Any = None
+) -> tuple[list[onnx.ValueInfoProto], str]:
     """Declare the inputs of a model, and add the nodes that join them into one matrix of doubles.
 
     Parameters
@@ -23,8 +26,8 @@ def add_inputs(graph: Graph, model: Any, coder: TableCoder, X: Any = None) -> tu
     graph : Graph
     model : estimator
         Fitted.
-    coder : TableCoder
-        The coder of the model's tables.
+    categories : list of (array or None)
+        The categories of each feature, None for numbers.
     X : array, optional
         If it has single precision, so has the input matrix.
 
@@ -34,7 +37,6 @@ def add_inputs(graph: Graph, model: Any, coder: TableCoder, X: Any = None) -> tu
     str
         Name of the matrix.
     """
-    categories = coder.categories_
     if any(levels is not None for levels in categories):
         return _add_columns(graph, model, categories)
     name = graph.name("X")
@@ -44,14 +46,14 @@ def add_inputs(graph: Graph, model: Any, coder: TableCoder, X: Any = None) -> tu
     return [_declare(name, TensorProto.FLOAT, model.n_features_in_)], matrix
 
 
-def _add_columns(graph: Graph, model: Any, categories: list[Any]) -> tuple[list[Any], str]:
+def _add_columns(graph: Graph, model: Any, categories: Categories) -> tuple[list[Any], str]:
     names = getattr(model, "feature_names_in_", [f"column_{f}" for f in range(len(categories))])
     inputs, columns = [], []
     for name, levels in zip(names, categories, strict=True):
         if graph.name(name) != name:
             raise ValueError(f"Feature {name!r} has the name of an output of the exported model; rename it.")
         is_text = levels is not None and not _are_numbers(levels)
-        if is_text and not all(isinstance(level, str) for level in levels):
+        if levels is not None and is_text and not all(isinstance(level, str) for level in levels):
             raise TypeError(
                 f"Feature {name!r} has categories that are neither text nor numbers, which ONNX does not support."
             )

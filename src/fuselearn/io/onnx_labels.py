@@ -9,6 +9,7 @@ from onnx import TensorProto
 
 from fuselearn.io.onnx_graph import Graph, add_is_largest, add_logistic
 from fuselearn.io.onnx_hierarchies import add_hierarchies, refuse_unless_linear
+from fuselearn.io.onnx_inputs import Categories
 from fuselearn.io.onnx_sums import add_exact_sums
 from fuselearn.io.onnx_trees import TreeSum
 from fuselearn.multilabel import (
@@ -27,18 +28,17 @@ from fuselearn.multilabel.decisions.rules import (
     make_decision_rule,
 )
 from fuselearn.multilabel.learning.base import MultilabelClassifier
-from fuselearn.sensors import TableCoder
 
 HOMERS = (HOMERClassifier, EnsembleHOMERClassifier, KFHEHOMERClassifier)
 
 
-def find_coder(model: MultilabelClassifier) -> TableCoder:
-    """Return the coder of a model's features, or refuse a model that cannot be exported."""
+def label_categories(model: MultilabelClassifier) -> Categories:
+    """Return the categories of a model's features, or refuse a model that cannot be exported."""
     if isinstance(model, PCTForestClassifier | AdaBoostMHClassifier) and model._trees_:
-        return model._coder_
+        return model._coder_.categories_
     if isinstance(model, HOMERS):
         refuse_unless_linear(model)
-        return model._fused_.learner.encoder.coder  # type: ignore[attr-defined]
+        return model._fused_.learner.encoder.coder.categories_  # type: ignore[attr-defined]
     raise TypeError(
         f"{type(model).__name__} cannot be exported to ONNX; of the multi-label classifiers, PCTForestClassifier, "
         "AdaBoostMHClassifier, and HOMERs of linear SVMs can."

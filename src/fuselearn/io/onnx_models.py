@@ -1,7 +1,8 @@
 """Export models to ONNX, so that they can be served without fuselearn and without Python.
 
 A trained ensemble of trees is one weighted sum of trees, KFHE included, and becomes one tree ensemble whose leaves hold
-coefficient times vote or class shares. Everything is compared in double precision, as fuselearn does.
+coefficient times vote or class shares. Everything is compared in double precision, as fuselearn does. What is no such
+sum, such as support vector machines and fused classifiers, is built from operators in double precision.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 from fuselearn import __version__
 from fuselearn._parameters import check_whole_number
 from fuselearn.codes import ErrorCorrectingCodeClassifier
-from fuselearn.ensembles import CARTClassifier, SAMMEClassifier
+from fuselearn.combine import FusedClassifier
+from fuselearn.ensembles import CARTClassifier, SAMMEClassifier, SVMClassifier
 from fuselearn.ensembles.components import ComponentEnsemble
-from fuselearn.ensembles.table_classifier import TableClassifier
 from fuselearn.io.onnx_trees import TreeSum
 from fuselearn.multilabel.learning.base import MultilabelClassifier
 from fuselearn.sensors import TreeComponent
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     import onnx
 
     from fuselearn.io.onnx_graph import Graph
+    from fuselearn.io.onnx_inputs import Categories
 
 OLDEST_OPSET, USUAL_OPSET = 13, 17
 
@@ -41,10 +43,11 @@ def to_onnx(model: Any, X: Any = None, *, target_opset: int | None = None) -> on
     Parameters
     ----------
     model : estimator
-        A ``CARTClassifier``; a ``KFHEClassifier``, ``SAMMEClassifier``, ``BaggedClassifier``,
-        ``ForestClassifier`` or ``ErrorCorrectingCodeClassifier`` of trees; a ``PCTForestClassifier``,
-        ``AdaBoostMHClassifier`` or HOMER of linear SVMs; or a scikit-learn pipeline that ends in one, whose other steps
-        skl2onnx converts. Of a search such as ``GridSearchCV``, the best estimator is exported.
+        A ``CARTClassifier`` or ``SVMClassifier``; a ``KFHEClassifier``, ``SAMMEClassifier``, ``BaggedClassifier``,
+        ``ForestClassifier`` or ``ErrorCorrectingCodeClassifier`` of trees; a ``FusedClassifier`` of such sensors; a
+        ``PCTForestClassifier``, ``AdaBoostMHClassifier`` or HOMER of linear SVMs; or a scikit-learn pipeline that ends
+        in one, whose other steps skl2onnx converts. Of a search such as ``GridSearchCV``, the best estimator is
+        exported.
     X : array or DataFrame, optional
         Some samples like those to predict for; only their types matter. With an array of single-precision numbers, the
         exported model takes single precision. Pipelines that were fitted on DataFrames need it.
@@ -109,10 +112,23 @@ def take_best(model: Any) -> Any:
     return take_best(model.best_estimator_) if hasattr(model, "best_estimator_") else model
 
 
-def read_trees(model: Any) -> list[TreeComponent]:
-    """Return the trees of a fitted classifier, or refuse one that cannot be exported."""
+def read_categories(model: Any) -> Categories:
+    """Return the categories of a classifier's features, None for numbers, or refuse one that cannot be exported."""
+    from fuselearn.io.onnx_fused import fused_categories
+    from fuselearn.io.onnx_svm import refuse_large
+
+    if isinstance(model, FusedClassifier):
+        return fused_categories(model)
+    if isinstance(model, SVMClassifier):
+        refuse_large(model)
+        return model._coder_.encoder.coder.categories_
     if not isinstance(model, CARTClassifier | ComponentEnsemble):
         raise TypeError(f"{type(model).__name__} cannot be exported to ONNX by fuselearn.")
+    _read_trees(model)
+    return model._coder_.categories_
+
+
+def _read_trees(model: Any) -> list[TreeComponent]:
     components = [component for component in model._fused_.components if isinstance(component, TreeComponent)]
     if len(components) < len(model._fused_.components):
         raise TypeError(
@@ -122,12 +138,11 @@ def read_trees(model: Any) -> list[TreeComponent]:
     return components
 
 
-def _sum_trees(model: Any, components: list[TreeComponent]) -> TreeSum:
-    """Return a fitted classifier as a sum of trees whose targets are its classes in the order of ``class_order``."""
-    coefficients = model._fused_.coefficients
+def _sum_trees(model: Any, order: npt.NDArray[np.intp]) -> TreeSum:
+    """Return a fitted classifier as a sum of trees whose targets are its classes in the given order."""
+    components, coefficients = _read_trees(model), model._fused_.coefficients
     if isinstance(model, SAMMEClassifier):
         coefficients = coefficients / coefficients.sum()
-    order = class_order(model)
     return TreeSum(
         [component.tree for component in components],
         [
@@ -138,12 +153,12 @@ def _sum_trees(model: Any, components: list[TreeComponent]) -> TreeSum:
     )
 
 
-def class_order(model: TableClassifier) -> npt.NDArray[np.intp]:
+def class_order(model: Any) -> npt.NDArray[np.intp]:
     """Return the order in which a classifier prefers classes of equal score."""
     return getattr(model, "class_order_", np.arange(len(model.classes_)))
 
 
-def label_values(model: TableClassifier) -> npt.NDArray[Any]:
+def label_values(model: Any) -> npt.NDArray[Any]:
     """Return the classes in a type that ONNX supports."""
     classes = model.classes_
     if classes.dtype.kind in "iu":
@@ -158,34 +173,53 @@ def label_values(model: TableClassifier) -> npt.NDArray[Any]:
     raise TypeError(f"{type(model).__name__} with classes of type {kind} cannot be exported to ONNX.")
 
 
-def add_classifier(graph: Graph, model: TableClassifier, matrix: str, label: str, probabilities: str) -> None:
+def add_classifier(graph: Graph, model: Any, matrix: str, label: str, probabilities: str) -> None:
     """Add the nodes that turn a matrix of doubles into labels and probabilities."""
     from onnx import TensorProto
 
-    from fuselearn.io.onnx_codes import add_codewords
     from fuselearn.io.onnx_sums import add_sums
 
-    order, labels, components = class_order(model), label_values(model), read_trees(model)
-    if isinstance(model, ErrorCorrectingCodeClassifier):
-        scores = add_codewords(graph, model, components, matrix)
-        graph.add("Cast", [scores], probabilities, to=TensorProto.FLOAT)
-    else:
-        scores = add_sums(graph, model, _sum_trees(model, components), matrix)
+    order, labels = class_order(model), label_values(model)
+    if _is_sum(model):
+        scores = add_sums(graph, model, _sum_trees(model, order), matrix)
         graph.add("Gather", [scores, graph.constant("class_places", np.argsort(order))], probabilities, axis=1)
+    else:
+        scores = add_probabilities(graph, model, matrix)
+        graph.add("Cast", [scores], probabilities, to=TensorProto.FLOAT)
     best = graph.add("ArgMax", [scores], graph.name("best"), axis=1, keepdims=0)
     graph.add("Gather", [graph.constant("classes", labels[order]), best], label, axis=0)
 
 
-def _convert_classifier(model: TableClassifier, X: Any, opset: int) -> onnx.ModelProto:
+def add_probabilities(graph: Graph, model: Any, matrix: str) -> str:
+    """Add the nodes that turn a matrix of doubles into class probabilities of double precision."""
+    from fuselearn.io.onnx_codes import add_codewords
+    from fuselearn.io.onnx_fused import add_fused
+    from fuselearn.io.onnx_sums import add_exact_sums
+    from fuselearn.io.onnx_svm import add_svm
+
+    if isinstance(model, FusedClassifier):
+        return add_fused(graph, model, matrix)
+    if isinstance(model, SVMClassifier):
+        return add_svm(graph, model, matrix)
+    if isinstance(model, ErrorCorrectingCodeClassifier):
+        return add_codewords(graph, model, _read_trees(model), matrix)
+    return add_exact_sums(graph, model, _sum_trees(model, np.arange(len(model.classes_))), matrix)
+
+
+def _is_sum(model: Any) -> bool:
+    """Return whether a classifier is one sum of trees, which is a single operator of ONNX."""
+    return not isinstance(model, FusedClassifier | SVMClassifier | ErrorCorrectingCodeClassifier)
+
+
+def _convert_classifier(model: Any, X: Any, opset: int) -> onnx.ModelProto:
     from onnx import TensorProto, helper
 
     from fuselearn.io.onnx_graph import Graph, finish_model
     from fuselearn.io.onnx_inputs import add_inputs
 
-    read_trees(model)  # fail before anything is converted
+    categories = read_categories(model)  # fails before anything is converted
     graph = Graph({"label", "probabilities"})
-    assert model._coder_ is not None, "models of trees have a table coder"
-    inputs, matrix = add_inputs(graph, model, model._coder_, X)
+    inputs, matrix = add_inputs(graph, model, categories, X)
     add_classifier(graph, model, matrix, "label", "probabilities")
     label_type = helper.np_dtype_to_tensor_dtype(label_values(model).dtype)
     outputs = [
@@ -200,10 +234,10 @@ def _convert_labels(model: MultilabelClassifier, X: Any, opset: int) -> onnx.Mod
 
     from fuselearn.io.onnx_graph import Graph, finish_model
     from fuselearn.io.onnx_inputs import add_inputs
-    from fuselearn.io.onnx_labels import add_label_model, find_coder
+    from fuselearn.io.onnx_labels import add_label_model, label_categories
 
     graph = Graph({"label", "probabilities"})
-    inputs, matrix = add_inputs(graph, model, find_coder(model), X)
+    inputs, matrix = add_inputs(graph, model, label_categories(model), X)
     add_label_model(graph, model, matrix, "label", "probabilities")
     shape = ["n_rows", model.n_labels_]
     outputs = [

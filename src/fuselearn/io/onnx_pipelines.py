@@ -9,8 +9,16 @@ import numpy.typing as npt
 from sklearn.pipeline import Pipeline
 
 from fuselearn.codes import ErrorCorrectingCodeClassifier
-from fuselearn.ensembles import BaggedClassifier, CARTClassifier, ForestClassifier, KFHEClassifier, SAMMEClassifier
-from fuselearn.io.onnx_models import add_classifier, label_values, read_trees
+from fuselearn.combine import FusedClassifier
+from fuselearn.ensembles import (
+    BaggedClassifier,
+    CARTClassifier,
+    ForestClassifier,
+    KFHEClassifier,
+    SAMMEClassifier,
+    SVMClassifier,
+)
+from fuselearn.io.onnx_models import add_classifier, label_values, read_categories
 from fuselearn.multilabel import (
     AdaBoostMHClassifier,
     EnsembleHOMERClassifier,
@@ -22,15 +30,17 @@ from fuselearn.multilabel import (
 if TYPE_CHECKING:
     import onnx
 
-    from fuselearn.sensors import TableCoder
+    from fuselearn.io.onnx_inputs import Categories
 
 CLASSIFIERS: tuple[type, ...] = (
     BaggedClassifier,
     CARTClassifier,
     ErrorCorrectingCodeClassifier,
     ForestClassifier,
+    FusedClassifier,
     KFHEClassifier,
     SAMMEClassifier,
+    SVMClassifier,
 )
 LABEL_CLASSIFIERS: tuple[type, ...] = (
     AdaBoostMHClassifier,
@@ -77,7 +87,7 @@ def convert_pipeline(pipeline: Pipeline, X: Any, target_opset: int | None) -> on
     last = pipeline[-1]
     options = None
     if isinstance(last, CLASSIFIERS):
-        read_trees(last)  # fail before the steps are converted
+        read_categories(last)  # fail before the steps are converted
         options = {id(last): {"zipmap": False}}
     try:
         return skl2onnx.to_onnx(
@@ -160,20 +170,20 @@ def _declare_tables(operator: Any) -> None:
 
 
 def _convert_labels(scope: Any, operator: Any, container: Any) -> None:
-    from fuselearn.io.onnx_labels import add_label_model, find_coder
+    from fuselearn.io.onnx_labels import add_label_model, label_categories
 
     model = operator.raw_operator
     graph = _Container(scope, container)
-    doubles = _add_matrix(graph, operator, find_coder(model))
+    doubles = _add_matrix(graph, operator, label_categories(model))
     label, probabilities = (variable.full_name for variable in operator.outputs)
     add_label_model(graph, model, doubles, label, probabilities)  # type: ignore[arg-type]
 
 
-def _add_matrix(graph: _Container, operator: Any, coder: TableCoder) -> str:
+def _add_matrix(graph: _Container, operator: Any, categories: Categories) -> str:
     """Add the nodes that join the inputs of a step into one matrix of doubles."""
     from onnx import TensorProto
 
-    if coder.n_categories_.any():
+    if any(levels is not None for levels in categories):
         raise TypeError(
             f"{type(operator.raw_operator).__name__} with categorical features cannot be exported to ONNX as a step of "
             "a pipeline; export it by itself, or encode the features in the pipeline."
@@ -186,6 +196,6 @@ def _add_matrix(graph: _Container, operator: Any, coder: TableCoder) -> str:
 def _convert(scope: Any, operator: Any, container: Any) -> None:
     model = operator.raw_operator
     graph = _Container(scope, container)
-    doubles = _add_matrix(graph, operator, model._coder_)
+    doubles = _add_matrix(graph, operator, read_categories(model))
     label, probabilities = (variable.full_name for variable in operator.outputs)
     add_classifier(graph, model, doubles, label, probabilities)  # type: ignore[arg-type]

@@ -80,3 +80,17 @@ def test_chances_of_zero_and_one_do_no_harm():
     chances = np.eye(4)[np.arange(40) % 4]
     found = fit_coupling(SHARES, chances, SETS, SETS[np.arange(40) % 4] > 0, np.ones(40))
     assert np.isfinite([found.sharpness, found.balance]).all()
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_class_without_samples_changes_nothing():
+    rng = np.random.default_rng(0)
+    chances = rng.random((50, 2))
+    numbers = (rng.random(50) < chances[:, 1] / chances.sum(axis=1)).astype(int)
+    shares, truth = np.array([0.4, 0.6]), np.eye(2, dtype=bool)[numbers]
+    expected = fit_coupling(shares, chances, np.eye(2, dtype=np.int8), truth, np.ones(50))
+    more_chances, more_truth = np.column_stack([chances, np.zeros(50)]), np.column_stack([truth, np.zeros(50, bool)])
+    found = fit_coupling(np.append(shares, 0.0), more_chances, np.eye(3, dtype=np.int8), more_truth, np.ones(50))
+    assert found.sharpness == pytest.approx(expected.sharpness, rel=1e-4)
+    assert found.balance == pytest.approx(expected.balance, abs=1e-4)
+    np.testing.assert_allclose(found.apply(more_chances)[:, :2], expected.apply(chances), atol=1e-4)

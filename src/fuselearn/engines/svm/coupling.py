@@ -32,6 +32,11 @@ class Coupling(NamedTuple):
     sharpness: float = 1.0
     balance: float = 0.0
 
+    @property
+    def log_shares(self) -> Floats:
+        """Logarithms of the shares; 0 for a class without rows, whose machine always says 0."""
+        return np.log(np.where(self.shares > 0.0, self.shares, 1.0))
+
     def apply(self, chances: Floats) -> Floats:
         """Return the probabilities of the classes.
 
@@ -52,7 +57,7 @@ class Coupling(NamedTuple):
                [0.5, 0.5]])
         """
         possible = chances > 0.0
-        logarithms = self.sharpness * np.log(np.where(possible, chances, 1.0)) + self.balance * np.log(self.shares)
+        logarithms = self.sharpness * np.log(np.where(possible, chances, 1.0)) + self.balance * self.log_shares
         logarithms[~possible] = -np.inf
         largest = logarithms.max(axis=1, keepdims=True)
         known = np.isfinite(largest)
@@ -84,16 +89,18 @@ def fit_coupling(
     weights : array of shape (n_rows,)
     """
     step = -(-len(chances) // _MOST_ROWS)
-    chances, truth, weights = np.maximum(chances[::step], _SMALLEST), truth[::step], weights[::step, None]
+    known = shares > 0.0  # a class without rows has no chance, whatever the coupling
+    chances = np.maximum(chances[::step, known], _SMALLEST)
+    truth, weights = truth[::step], weights[::step, None]
     positive, negative = (weights * truth).sum(axis=0), (weights * ~truth).sum(axis=0)
     targets = np.where(truth, (positive + 1.0) / (positive + 2.0), 1.0 / (negative + 2.0))
-    members = labels.astype(np.float64)
-    logarithms, log_shares = np.log(chances), np.log(shares)
+    members = labels[known].astype(np.float64)
+    logarithms, log_shares = np.log(chances), np.log(shares[known])
 
     def measure(parameters: Floats) -> tuple[float, Floats]:
         """Return the cross entropy and its slopes by the logarithm of the sharpness and by the balance."""
         sharpness, balance = float(np.exp(parameters[0])), float(parameters[1])
-        classes = Coupling(shares, sharpness, balance).apply(chances)
+        classes = Coupling(shares[known], sharpness, balance).apply(chances)
         likely = np.clip(classes @ members, _SMALLEST, 1.0)
         unlikely = np.clip(1.0 - likely, np.finfo(np.float64).eps, 1.0)
         loss = -(weights * (targets * np.log(likely) + (1.0 - targets) * np.log(unlikely))).sum()
