@@ -90,7 +90,7 @@ def fit_coupling(
     """
     step = -(-len(chances) // _MOST_ROWS)
     known = shares > 0.0  # a class without rows has no chance, whatever the coupling
-    chances = np.maximum(chances[::step, known], _SMALLEST)
+    chances = np.maximum(np.compress(known, chances[::step], axis=1), _SMALLEST)
     truth, weights = truth[::step], weights[::step, None]
     positive, negative = (weights * truth).sum(axis=0), (weights * ~truth).sum(axis=0)
     targets = np.where(truth, (positive + 1.0) / (positive + 2.0), 1.0 / (negative + 2.0))
