@@ -24,6 +24,7 @@ from fuselearn.combine.measuring import (
     default_sensors,
     sharpen,
     squared_error,
+    suits,
     weigh_sensors,
 )
 from fuselearn.combine.selection import select_greedily
@@ -136,8 +137,8 @@ def ask_sensors(name: str, level: float, n_components: int) -> list[Case]:
             folds = deal_folds(noisy, 4, np.random.default_rng(fold))
             inner = [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(4)]
             held_out, answers = [], []
-            for sensor_name, sensor in default_sensors(n_components, fold):
-                if sensor_name == "svm" and X.isna().any(axis=None):
+            for _, sensor in default_sensors(n_components, fold):
+                if not suits(sensor, X):
                     continue
                 held_out.append(
                     _spread(cross_val_predict(sensor, X, noisy, cv=inner, method="predict_proba"), noisy, classes)

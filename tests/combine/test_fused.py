@@ -146,7 +146,7 @@ def test_categories_missing_values_and_text_labels_need_no_preparation():
     frame.iloc[::10, 0] = np.nan
     labels = np.array(["s", "ve", "vi"], dtype=object)[y]
     fused = FusedClassifier(n_components=5, random_state=0).fit(frame, labels)
-    assert "svm" not in [report.name for report in fused.sensors_]
+    assert not [report.name for report in fused.sensors_ if "svm" in report.name]
     assert fused.score(frame, labels) > 0.95
 
 

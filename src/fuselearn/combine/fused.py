@@ -21,19 +21,17 @@ from fuselearn._random import make_generator
 from fuselearn.combine.answers import Classes
 from fuselearn.combine.ensemble import MemberEnsemble, TrainingData, Weights
 from fuselearn.combine.measuring import (
-    MOST_SVM_SAMPLES,
-    SVM,
     SensorReport,
     best_exponent,
     deal_folds,
     default_sensors,
     sharpen,
     squared_error,
+    suits,
     weigh_sensors,
 )
 from fuselearn.combine.members import Member
 from fuselearn.combine.out_of_fold import OutOfFold, answer_out_of_fold, make_splits
-from fuselearn.sensors.table import has_missing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -63,7 +61,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
     estimators : list of (name, classifier) or (name, classifier, columns), default=None
         The sensors: any classifiers; one without ``predict_proba`` counts with its votes. None means two kinds of KFHE,
         boosting, bagging, two random forests, two forests of extremely randomised trees and, for tables of up to 5,000
-        samples without missing values, a support vector machine.
+        samples without missing values, support vector machines with a radial and a linear kernel.
     n_components : int, default=50
         Trees of each ensemble, if ``estimators`` is None.
     tolerance : float, default=0.01
@@ -210,8 +208,8 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         numbers = self._classes_.encode(data.target)
         splits = self._make_splits(data, numbers)
         sensors = data.members
-        if self.estimators is None and (len(numbers) > MOST_SVM_SAMPLES or has_missing(data.X)):
-            sensors = [sensor for sensor in sensors if sensor.name != SVM]
+        if self.estimators is None:
+            sensors = [sensor for sensor in sensors if suits(sensor.estimator, data.X)]
         measured = Parallel(n_jobs=self.n_jobs, prefer=self._prefer)(
             delayed(_measure)(sensor, data, self._classes_, splits) for sensor in sensors
         )

@@ -20,10 +20,10 @@ from fuselearn.ensembles import (
     SAMMEClassifier,
     SVMClassifier,
 )
+from fuselearn.sensors.table import has_missing
 
-# Kernel machines take time in proportion to the square of the samples, so that larger tables go without.
+# Support vector machines take time and memory in proportion to the square of the samples.
 MOST_SVM_SAMPLES = 5_000
-SVM = "svm"
 EXPONENTS = np.geomspace(0.1, 6.0, 25)
 LEAST_PROBABILITY = 1e-3
 
@@ -71,8 +71,14 @@ def default_sensors(n_components: int, seed: int) -> list[tuple[str, Any]]:
         ("forest_leaf3", ForestClassifier(min_samples_leaf=3, **size)),
         ("extra_trees", ForestClassifier(splitter="random", **size)),
         ("extra_trees_leaf3", ForestClassifier(splitter="random", min_samples_leaf=3, **size)),
-        (SVM, SVMClassifier(random_state=seed)),
+        ("svm", SVMClassifier(random_state=seed)),
+        ("svm_linear", SVMClassifier(kernel="linear", random_state=seed)),
     ]
+
+
+def suits(sensor: Any, X: Any) -> bool:
+    """Return whether a default sensor can learn from a table: support vector machines need a small and complete one."""
+    return not isinstance(sensor, SVMClassifier) or not (X.shape[0] > MOST_SVM_SAMPLES or has_missing(X))
 
 
 def deal_folds(target: ClassNumbers, n_folds: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:

@@ -16,10 +16,9 @@ from fuselearn._compat import take_rows
 from fuselearn._parameters import check_whole_number
 from fuselearn._random import seed_estimator
 from fuselearn.combine import FusedClassifier
-from fuselearn.combine.measuring import MOST_SVM_SAMPLES, SVM, default_sensors
+from fuselearn.combine.measuring import default_sensors, suits
 from fuselearn.multilabel import IterativeStratifiedKFold
 from fuselearn.multilabel.learning.label_learner import MultilabelLearner
-from fuselearn.sensors.table import has_missing
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int32]
@@ -27,7 +26,7 @@ Flags = npt.NDArray[np.bool_]
 Splits = list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]
 
 # The sensors that stay close to the true classes when labels are wrong; boosting follows the wrong ones.
-SENSORS = ("forest_leaf3", "extra_trees_leaf3", SVM)
+SENSORS = ("forest_leaf3", "extra_trees_leaf3", "svm")
 N_COMPONENTS = 50
 N_FOLDS = 5
 
@@ -147,9 +146,9 @@ def hold_out_labels(
 
 
 def _fuse(X: Any, given: Codes, folding: Folding, seed: int) -> Floats:
-    sensors = [sensor for sensor in default_sensors(N_COMPONENTS, seed) if sensor[0] in SENSORS]
-    if len(given) > MOST_SVM_SAMPLES or has_missing(X):
-        sensors = [sensor for sensor in sensors if sensor[0] != SVM]
+    sensors = [
+        (name, sensor) for name, sensor in default_sensors(N_COMPONENTS, seed) if name in SENSORS and suits(sensor, X)
+    ]
     fused = FusedClassifier(sensors, cv=folding.cv, random_state=seed, n_jobs=folding.n_jobs)
     probabilities: Floats = fused.fit(X, given, groups=folding.groups).held_out_proba_
     return probabilities

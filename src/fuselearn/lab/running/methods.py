@@ -363,7 +363,7 @@ _MULTILABEL_METHODS = (
 METHODS: Mapping[str, Method] = {
     method.name: method
     for method in (
-        Method("Fused", FusedClassifier, "nine kinds of classifiers, weighed by their errors on held-out samples"),
+        Method("Fused", FusedClassifier, "ten kinds of classifiers, weighed by their errors on held-out samples"),
         Method("KFHE", KFHEClassifier, "100 unpruned trees fused by a Kalman filter"),
         Method(
             "KFHE (pruned)",
