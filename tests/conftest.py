@@ -53,6 +53,8 @@ def make_small():
             if "Regressor" not in kind.__name__:
                 pair = [fuselearn.CARTClassifier(), GaussianNB()]
             given["estimators"] = list(zip("ab", pair, strict=True))
+        if "auditor" in parameters:
+            given.setdefault("estimator", fuselearn.CARTClassifier())
         required = {name for name, parameter in parameters.items() if parameter.default is parameter.empty}
         if "estimator" in required - set(given):
             given["estimator"] = multilabel.PCTForestClassifier(n_estimators, random_state=0)

@@ -27,10 +27,12 @@ def run(program):
 def test_ensembles_train_and_predict_without_any_extra():
     done = run("""
 import numpy as np
-from fuselearn import BaggedClassifier, FixedCombiner, KFHEClassifier, KFHEHOMERClassifier, codes, datasets, filters, io
+from fuselearn import BaggedClassifier, CleanedClassifier, FixedCombiner, KFHEClassifier, KFHEHOMERClassifier
+from fuselearn import codes, datasets, filters, io
 X = np.arange(60.0).reshape(20, 3)
 y = np.repeat(["low", "high"], 10)
 assert KFHEClassifier(n_estimators=2, random_state=0).fit(X, y).score(X, y) == 1
+assert CleanedClassifier(KFHEClassifier(n_estimators=2), random_state=0).fit(X, y).score(X, y) == 1
 assert datasets.corrupt_labels(y, 0.1, random_state=0).shape == (20,)
 """)
     assert done.returncode == 0, done.stderr
@@ -40,7 +42,7 @@ assert datasets.corrupt_labels(y, 0.1, random_state=0).shape == (20,)
     ("program", "sentence"),
     [
         ("import fuselearn.lab", "fuselearn.lab needs pandas, which is not installed: pip install 'fuselearn[lab]'."),
-        ("import fuselearn.diagnosis", "fuselearn.diagnosis needs pandas, which is not installed"),
+        ("from fuselearn.diagnosis import audit_labels", "fuselearn.diagnosis.audit_labels needs pandas, which is not"),
         ("from fuselearn.datasets import load; load('iris')", "Loading a dataset needs pandas"),
         ("from fuselearn.datasets import read_table; read_table('a.csv')", "Reading a table needs pandas"),
         (

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         LinearStackingRegressor,
         combine_scores,
     )
+    from fuselearn.diagnosis import CleanedClassifier
     from fuselearn.ensembles import (
         BaggedClassifier,
         BaggedRegressor,
@@ -38,6 +39,7 @@ __all__ = [
     "BaggedClassifier",
     "BaggedRegressor",
     "CARTClassifier",
+    "CleanedClassifier",
     "EnsembleHOMERClassifier",
     "EnsembleSelection",
     "FixedCombiner",
@@ -71,7 +73,7 @@ _PACKAGES: dict[str, set[str]] = {
         "combine_scores",
     },
     "datasets": set(),
-    "diagnosis": set(),
+    "diagnosis": {"CleanedClassifier"},
     "ensembles": {
         "BaggedClassifier",
         "BaggedRegressor",

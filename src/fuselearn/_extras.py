@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-__all__ = ["require"]
+__all__ = ["is_installed", "require"]
 
 EXTRAS = {"typer": "cli", "rich": "cli", "pandas": "lab", "pyarrow": "lab", "matplotlib": "lab", "jinja2": "lab"}
 
@@ -25,13 +25,14 @@ def require(purpose: str, *packages: str) -> None:
         If one is missing; the message says how to install it.
     """
     for package in packages:
-        if not _is_installed(package):
+        if not is_installed(package):
             raise ImportError(
                 f"{purpose} needs {package}, which is not installed: pip install 'fuselearn[{EXTRAS[package]}]'."
             )
 
 
-def _is_installed(package: str) -> bool:
+def is_installed(package: str) -> bool:
+    """Return whether an optional package can be imported."""
     try:
         return find_spec(package) is not None
     except (ImportError, ValueError):  # blocked by an import hook, or by None in sys.modules

@@ -19,7 +19,7 @@ from fuselearn.combine.measuring import default_sensors
 from fuselearn.datasets import corrupt_labels
 from fuselearn.diagnosis import audit_labels
 from fuselearn.diagnosis.held_out import SENSORS
-from fuselearn.diagnosis.label_audit import count_confident
+from fuselearn.diagnosis.judging import count_confident
 
 IRIS = load_iris(return_X_y=True)
 

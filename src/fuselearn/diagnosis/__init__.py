@@ -1,22 +1,32 @@
-"""Bias and variance of a model, and an audit of doubtful labels."""
+"""Bias and variance of a model, audits of doubtful labels, and a classifier that leaves them out."""
 
-from fuselearn._extras import require
+from typing import Any
 
-require("fuselearn.diagnosis", "pandas")
+from fuselearn._extras import is_installed, require
+from fuselearn.diagnosis.cleaned import CleanedClassifier
 
-from fuselearn.diagnosis.bias_variance import (  # noqa: E402
-    BiasVariance,
-    BiasVarianceComparison,
-    bias_variance,
-    compare_bias_variance,
-)
-from fuselearn.diagnosis.label_audit import LabelAudit, audit_labels  # noqa: E402
+if is_installed("pandas"):  # a classifier is loaded and predicts without
+    from fuselearn.diagnosis.bias_variance import (
+        BiasVariance,
+        BiasVarianceComparison,
+        bias_variance,
+        compare_bias_variance,
+    )
+    from fuselearn.diagnosis.label_audit import LabelAudit, audit_labels
 
 __all__ = [
     "BiasVariance",
     "BiasVarianceComparison",
+    "CleanedClassifier",
     "LabelAudit",
     "audit_labels",
     "bias_variance",
     "compare_bias_variance",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Say what to install for the names that are missing without pandas."""
+    if name in __all__:
+        require(f"fuselearn.diagnosis.{name}", "pandas")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

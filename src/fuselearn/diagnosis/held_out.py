@@ -145,6 +145,21 @@ def hold_out_labels(
     return HeldOut(probabilities, is_judged)
 
 
+def warn_of_unjudged(is_judged: Flags, labels: npt.NDArray[Any]) -> None:
+    """Warn of samples that could not be judged, and refuse data of which none could."""
+    if not is_judged.any():
+        raise ValueError(
+            "cv must not put all samples of a class into one test set: no model that judges a sample knows its class."
+        )
+    if not is_judged.all():
+        names = ", ".join(map(repr, np.unique(labels[~is_judged]).tolist()))
+        warnings.warn(
+            f"{np.count_nonzero(~is_judged)} of {len(labels)} samples cannot be judged, since models trained without "
+            f"them do not know their class: {names}.",
+            stacklevel=3,
+        )
+
+
 def _fuse(X: Any, given: Codes, folding: Folding, seed: int) -> Floats:
     sensors = [
         (name, sensor) for name, sensor in default_sensors(N_COMPONENTS, seed) if name in SENSORS and suits(sensor, X)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,10 +13,9 @@ from sklearn.base import BaseEstimator
 from fuselearn._messages import show
 from fuselearn._random import make_generator
 from fuselearn._validation import read_classes, read_table
-from fuselearn.diagnosis.held_out import Folding, HeldOut, hold_out_classes, hold_out_labels
+from fuselearn.diagnosis.held_out import Folding, hold_out_classes, hold_out_labels, warn_of_unjudged
+from fuselearn.diagnosis.judging import Verdict, judge, rank
 from fuselearn.multilabel.data.labels import label_names, read_labels
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -149,12 +147,13 @@ def audit_labels(
         return _audit_several(table, y, estimator, folding, rng, index)
     classes, given = read_classes(y, table.shape[0])
     held_out = hold_out_classes(table, classes, given, estimator, folding, rng)
-    _warn_of_unjudged(held_out, classes[given])
-    counts = count_confident(held_out.probabilities[held_out.is_judged], given[held_out.is_judged])
-    rows = _tabulate(held_out.probabilities, given, held_out.is_judged, classes, index)
+    warn_of_unjudged(held_out.is_judged, classes[given])
+    verdict = judge(held_out.probabilities, given, held_out.is_judged)
+    n_wrong = round(verdict.n_wrong)
     return LabelAudit(
-        *_rank(rows, np.count_nonzero(held_out.is_judged) - np.trace(counts)),
-        noise_matrix=_noise_matrix(counts, classes),
+        rows=_sort(_tabulate(verdict, given, classes, index), n_wrong),
+        n_wrong=n_wrong,
+        noise_matrix=_noise_matrix(verdict, classes),
         probabilities=pd.DataFrame(held_out.probabilities, index=index, columns=classes),
     )
 
@@ -173,108 +172,40 @@ def _audit_several(
         raise ValueError("No label of y can be judged: fewer than two samples have it, or lack it.")
     parts, matrices, n_wrong = [], {}, 0.0
     for column, label in enumerate(labels):
-        positive, is_judged = held_out.probabilities[:, column], held_out.is_judged[:, column]
-        both, given = np.column_stack([1 - positive, positive]), Y[:, column].astype(np.int32)
-        counts = count_confident(both[is_judged], given[is_judged])
-        rows = _tabulate(both, given, is_judged, np.arange(2), index)
+        positive, given = held_out.probabilities[:, column], Y[:, column].astype(np.int32)
+        verdict = judge(np.column_stack([1 - positive, positive]), given, held_out.is_judged[:, column])
+        rows = _tabulate(verdict, given, np.arange(2), index)
         rows.insert(0, "label", label)
         parts.append(rows)
-        matrices[label] = _noise_matrix(counts, np.arange(2))
-        n_wrong += np.count_nonzero(is_judged) - np.trace(counts)
+        matrices[label] = _noise_matrix(verdict, np.arange(2))
+        n_wrong += verdict.n_wrong
     return LabelAudit(
-        *_rank(pd.concat(parts), n_wrong),
+        rows=_sort(pd.concat(parts), round(n_wrong)),
+        n_wrong=round(n_wrong),
         noise_matrix=pd.concat(matrices, names=["label"]),
         probabilities=pd.DataFrame(held_out.probabilities, index=index, columns=labels),
     )
 
 
-def count_confident(probabilities: Floats, given: npt.NDArray[np.integer]) -> Floats:
-    """Count samples by given and confidently predicted class, scaled to the number of samples of each given class.
-
-    Parameters
-    ----------
-    probabilities : array of shape (n_samples, n_classes)
-        Probabilities by models that have not seen the samples.
-    given : int array of shape (n_samples,)
-        Class numbers.
-
-    Returns
-    -------
-    array of shape (n_classes, n_classes)
-        Entry (i, j) estimates the number of samples labelled i whose true class is j.
-
-    Examples
-    --------
-    >>> p = np.array([[0.9, 0.1], [0.7, 0.3], [0.2, 0.8], [0.1, 0.9], [0.2, 0.8], [0.9, 0.1]])
-    >>> count_confident(p, np.array([0, 0, 0, 1, 1, 1]))
-    array([[2., 1.],
-           [1., 2.]])
-    """
-    n_classes = probabilities.shape[1]
-    own = probabilities[np.arange(len(given)), given]
-    sizes = np.bincount(given, minlength=n_classes)
-    thresholds = np.full(n_classes, np.inf)  # there is no threshold for a class without samples
-    np.divide(np.bincount(given, weights=own, minlength=n_classes), sizes, out=thresholds, where=sizes > 0)
-    reached = np.where(probabilities >= thresholds, probabilities, -1.0)
-    is_confident = reached.max(axis=1) >= 0
-    counts = np.zeros((n_classes, n_classes))
-    np.add.at(counts, (given[is_confident], reached.argmax(axis=1)[is_confident]), 1.0)
-    # Without any confident sample there is no evidence against the labels of a class.
-    counts[counts.sum(axis=1) == 0] = np.eye(n_classes)[counts.sum(axis=1) == 0]
-    return counts / counts.sum(axis=1, keepdims=True) * sizes[:, None]
-
-
-def _warn_of_unjudged(held_out: HeldOut, labels: npt.NDArray[Any]) -> None:
-    is_judged = held_out.is_judged
-    if not is_judged.any():
-        raise ValueError(
-            "cv must not put all samples of a class into one test set: no model that judges a sample knows its class."
-        )
-    if not is_judged.all():
-        names = ", ".join(map(repr, np.unique(labels[~is_judged]).tolist()))
-        warnings.warn(
-            f"{np.count_nonzero(~is_judged)} of {len(labels)} samples cannot be judged, since models trained without "
-            f"them do not know their class: {names}.",
-            stacklevel=3,
-        )
-
-
-def _tabulate(
-    probabilities: Floats,
-    given: npt.NDArray[np.int32],
-    is_judged: npt.NDArray[np.bool_],
-    classes: npt.NDArray[Any],
-    index: Any,
-) -> pd.DataFrame:
-    """Compare the given label of each sample with the most likely other one."""
-    places = np.arange(len(given))
-    others = probabilities.copy()
-    others[places, given] = -1.0
-    own = np.where(is_judged, probabilities[places, given], np.nan)
-    largest = others.max(axis=1)
+def _tabulate(verdict: Verdict, given: npt.NDArray[np.int32], classes: npt.NDArray[Any], index: Any) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "given": classes[given],
-            "suggested": classes[others.argmax(axis=1)],
-            "probability": own,
-            "suggested_probability": largest,
-            "margin": own - largest,
+            "suggested": classes[verdict.suggested],
+            "probability": verdict.own,
+            "suggested_probability": verdict.largest,
+            "margin": verdict.own - verdict.largest,
         },
         index=index,
     )
 
 
-def _rank(rows: pd.DataFrame, n_wrong: float) -> tuple[pd.DataFrame, int]:
-    """Sort the samples by the probability of their label, and mark the first ones as suspects."""
-    order = np.lexsort((-rows["suggested_probability"], rows["probability"]))  # NaN comes last
-    ranked = rows.iloc[order].copy()
-    ranked["suspect"] = np.arange(len(ranked)) < round(n_wrong)
-    return ranked, round(n_wrong)
+def _sort(rows: pd.DataFrame, n_wrong: int) -> pd.DataFrame:
+    """Put the most doubtful labels first, and mark them as suspects."""
+    ranked = rows.iloc[rank(rows["probability"], rows["suggested_probability"])].copy()
+    ranked["suspect"] = np.arange(len(ranked)) < n_wrong
+    return ranked
 
 
-def _noise_matrix(counts: Floats, classes: npt.NDArray[Any]) -> pd.DataFrame:
-    """Turn counts by given and true class into probabilities of the given ones."""
-    truly = counts.sum(axis=0)
-    # Nothing is known about the labels of a class that is never predicted confidently.
-    noise = np.where(truly[:, None] > 0, counts.T / np.where(truly > 0, truly, 1.0)[:, None], np.eye(len(classes)))
-    return pd.DataFrame(noise, pd.Index(classes, name="class"), pd.Index(classes, name="labelled as"))
+def _noise_matrix(verdict: Verdict, classes: npt.NDArray[Any]) -> pd.DataFrame:
+    return pd.DataFrame(verdict.noise, pd.Index(classes, name="class"), pd.Index(classes, name="labelled as"))

@@ -18,6 +18,7 @@ from fuselearn import __version__
 from fuselearn._parameters import check_whole_number
 from fuselearn.codes import ErrorCorrectingCodeClassifier
 from fuselearn.combine import FusedClassifier
+from fuselearn.diagnosis.cleaned import CleanedClassifier
 from fuselearn.ensembles import CARTClassifier, SAMMEClassifier, SVMClassifier
 from fuselearn.ensembles.components import ComponentEnsemble
 from fuselearn.io.onnx_trees import TreeSum
@@ -47,7 +48,7 @@ def to_onnx(model: Any, X: Any = None, *, target_opset: int | None = None) -> on
         ``ForestClassifier`` or ``ErrorCorrectingCodeClassifier`` of trees; a ``FusedClassifier`` of such sensors; a
         ``PCTForestClassifier``, ``AdaBoostMHClassifier`` or HOMER of linear SVMs; or a scikit-learn pipeline that ends
         in one, whose other steps skl2onnx converts. Of a search such as ``GridSearchCV``, the best estimator is
-        exported.
+        exported, and of a ``CleanedClassifier`` the one that it has fitted.
     X : array or DataFrame, optional
         Some samples like those to predict for; only their types matter. With an array of single-precision numbers, the
         exported model takes single precision. Pipelines that were fitted on DataFrames need it.
@@ -100,13 +101,15 @@ def to_onnx(model: Any, X: Any = None, *, target_opset: int | None = None) -> on
 
 
 def take_best(model: Any) -> Any:
-    """Return the best estimator of a fitted search, which may be the last step of a pipeline."""
+    """Return the best estimator of a fitted search, or that of a cleaned classifier; also as the last step."""
     if isinstance(model, Pipeline):
         *others, (name, last) = model.steps
         best = take_best(last)
         if best is last:
             return model
         return Pipeline([*others, *(best.steps if isinstance(best, Pipeline) else [(name, best)])])
+    if isinstance(model, CleanedClassifier):
+        return take_best(model.estimator_)
     if hasattr(model, "best_params_") and not hasattr(model, "best_estimator_"):
         raise TypeError(f"{type(model).__name__} has no best estimator; set refit=True.")
     return take_best(model.best_estimator_) if hasattr(model, "best_estimator_") else model

@@ -28,6 +28,7 @@ PARTS = frozenset(
         "fuselearn.datasets.cleaning.TableCleaner",
         "fuselearn.datasets.recognition.Column",
         "fuselearn.datasets.sparse_columns.SparseColumns",
+        "fuselearn.diagnosis.cleaned.CleanedClassifier",
         "fuselearn.engines.svm.coupling.Coupling",
         "fuselearn.engines.tree.growing.TreeSettings",
         "numpy.dtype",

@@ -1,0 +1,262 @@
+"""A classifier that audits its training labels first, and learns less, or nothing, from those in doubt."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from fuselearn._compat import take_rows
+from fuselearn._fitting import fit_whole_or_not
+from fuselearn._messages import show
+from fuselearn._parameters import check_choice
+from fuselearn._random import make_generator, seed_estimator
+from fuselearn._validation import read_classes, read_weights, validate_rows
+from fuselearn.combine import FusedClassifier
+from fuselearn.diagnosis.held_out import Folding, hold_out_classes, warn_of_unjudged
+from fuselearn.diagnosis.judging import judge, rank
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+
+def _has(method: str) -> Any:
+    """Return whether the estimator, fitted or to be fitted, has a method."""
+    return lambda self: hasattr(getattr(self, "estimator_", None) or self._base_estimator(), method)
+
+
+class CleanedClassifier(ClassifierMixin, BaseEstimator):
+    """Any classifier, fitted to the samples whose labels an audit trusts.
+
+    The labels are audited as by :func:`~fuselearn.diagnosis.audit_labels`: models that have not seen a sample give its
+    label a probability, and the n least likely labels are suspects, n being the estimated number of wrong ones. The
+    classifier is then fitted without them, or with little weight on them. Unlike a noise-tolerant classifier, this
+    helps one that learns all samples by heart, such as boosting.
+
+    Parameters
+    ----------
+    estimator : classifier or None, default=None
+        The classifier to fit. None means a :class:`~fuselearn.FusedClassifier`.
+    action : {"drop", "reweight"}, default="drop"
+        Whether suspects are left out, or get the probability of their label as their weight, where other samples have
+        1. A class keeps at least the sample that is trusted most.
+    auditor : classifier or None, default=None
+        Judge of the labels, any classifier with ``predict_proba``; None means the one of `audit_labels`.
+    cv : int, splitter or iterable of splits, default=None
+        How samples are held out in the audit, as for `audit_labels`.
+    random_state : int, RandomState or None, default=None
+        Seed for the audit, and for those random states of the estimator that are None.
+    n_jobs : int or None, default=None
+        Models of the audit trained at the same time. Results do not depend on it.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        Fitted to the cleaned samples.
+    classes_ : array of shape (n_classes,)
+    is_suspect_ : bool array of shape (n_samples,)
+        Samples whose labels are doubted.
+    label_probability_ : array of shape (n_samples,)
+        Probability of the given label; NaN for a sample that could not be judged, the only one of its class.
+    suggested_ : array of shape (n_samples,)
+        The most likely other label.
+    noise_rate_ : float
+        Estimated share of wrong labels.
+    noise_matrix_ : array of shape (n_classes, n_classes)
+        Estimated probability that a class (row) is labelled as each class (column).
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+        If fitted on a DataFrame whose column names are text.
+
+    See Also
+    --------
+    fuselearn.diagnosis.audit_labels : The audit alone, to look at the suspects.
+    FusedClassifier : Learns from all samples and tolerates wrong labels.
+
+    References
+    ----------
+    Brodley, C. E. and Friedl, M. A. (1999). Identifying mislabeled training data. Journal of Artificial Intelligence
+    Research 11, 131-167.
+
+    Northcutt, C. G., Jiang, L. and Chuang, I. L. (2021). Confident learning: estimating uncertainty in dataset labels.
+    Journal of Artificial Intelligence Research 70, 1373-1411.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from fuselearn import CleanedClassifier
+    >>> from fuselearn.datasets import corrupt_labels
+    >>> X, y = load_wine(return_X_y=True)
+    >>> noisy = corrupt_labels(y, 0.2, random_state=0)
+    >>> tree = DecisionTreeClassifier(random_state=0)
+    >>> round(tree.fit(X, noisy).score(X, y), 2)
+    0.8
+    >>> round(CleanedClassifier(tree, random_state=0).fit(X, noisy).score(X, y), 2)
+    0.97
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        action: str = "drop",
+        auditor: Any = None,
+        cv: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.action = action
+        self.auditor = auditor
+        self.cv = cv
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        """Return the tags: it takes what the estimator and the auditor take, with one class per sample."""
+        tags = super().__sklearn_tags__()
+        inner = [get_tags(one) for one in (self._base_estimator(), self.auditor) if isinstance(one, BaseEstimator)]
+        tags.input_tags.allow_nan = all(one.input_tags.allow_nan for one in inner)
+        tags.input_tags.sparse = all(one.input_tags.sparse for one in inner)
+        tags.input_tags.categorical = all(one.input_tags.categorical for one in inner)
+        return tags
+
+    @fit_whole_or_not
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Audit the labels, and fit the estimator to the samples that are trusted.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+            Any table that the estimator and the auditor take.
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            Sample weights of the estimator; the audit does not use them.
+
+        Returns
+        -------
+        self
+        """
+        base = self._check_settings(sample_weight)
+        X = validate_rows(self, X, reset=True)
+        if sparse.issparse(X) and not get_tags(base).input_tags.sparse:
+            raise TypeError(f"Sparse data was passed, but {type(base).__name__} needs a dense array: use X.toarray().")
+        self.classes_, given = read_classes(y, X.shape[0])
+        weights = read_weights(sample_weight, X, X.shape[0])
+        rng = make_generator(self.random_state)
+        self._audit(X, given, rng)
+        model = seed_estimator(clone(base), int(rng.integers(2**31)), unset_only=True)
+        labels = self.classes_[given]
+        if self.action == "reweight":
+            shares = np.where(self.is_suspect_, self.label_probability_, 1.0)
+            self.estimator_ = model.fit(X, labels, sample_weight=shares if weights is None else shares * weights)
+        else:
+            kept = np.flatnonzero(~self.is_suspect_)
+            given_weights = {} if weights is None else {"sample_weight": weights[kept]}
+            self.estimator_ = model.fit(take_rows(X, kept), labels[kept], **given_weights)
+        return self
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Predict classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        predicted: npt.NDArray[Any] = self._ask("predict", X)
+        return predicted
+
+    @available_if(_has("predict_proba"))
+    def predict_proba(self, X: Any) -> Floats:
+        """Predict the probability of each class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+        """
+        probabilities: Floats = self._ask("predict_proba", X)
+        return probabilities
+
+    @available_if(_has("predict_log_proba"))
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Predict the logarithm of the probability of each class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+        """
+        logarithms: Floats = self._ask("predict_log_proba", X)
+        return logarithms
+
+    @available_if(_has("decision_function"))
+    def decision_function(self, X: Any) -> Floats:
+        """Compute the scores by which the estimator decides.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,) for two classes, or (n_samples, n_classes)
+        """
+        scores: Floats = self._ask("decision_function", X)
+        return scores
+
+    def _base_estimator(self) -> Any:
+        return FusedClassifier() if self.estimator is None else self.estimator
+
+    def _check_settings(self, sample_weight: Any) -> Any:
+        """Validate the parameters and return the estimator to clone."""
+        check_choice("action", self.action, ("drop", "reweight"))
+        base = self._base_estimator()
+        if isinstance(base, type) or not hasattr(base, "fit") or not hasattr(base, "predict"):
+            raise TypeError(f"estimator must be a classifier, or None, not {show(base)}.")
+        auditor = self.auditor
+        if auditor is not None and (isinstance(auditor, type) or not hasattr(auditor, "predict_proba")):
+            raise TypeError(f"auditor must be a classifier with predict_proba, or None, not {show(auditor)}.")
+        if (self.action == "reweight" or sample_weight is not None) and not has_fit_parameter(base, "sample_weight"):
+            cause = "action='reweight'" if self.action == "reweight" else "sample_weight"
+            raise ValueError(
+                f"{cause} needs an estimator that takes sample_weight, which {type(base).__name__} does not."
+            )
+        return base
+
+    def _audit(self, X: Any, given: npt.NDArray[np.int32], rng: np.random.Generator) -> None:
+        """Judge the given labels and mark the suspects."""
+        folding = Folding(self.cv, 1, None, self.n_jobs).checked()
+        held_out = hold_out_classes(X, self.classes_, given, self.auditor, folding, rng)
+        warn_of_unjudged(held_out.is_judged, self.classes_[given])
+        verdict = judge(held_out.probabilities, given, held_out.is_judged)
+        order = rank(verdict.own, verdict.largest)
+        self.is_suspect_ = np.zeros(len(given), dtype=bool)
+        self.is_suspect_[order[: round(verdict.n_wrong)]] = True
+        _, last = np.unique(given[order[::-1]], return_index=True)
+        self.is_suspect_[order[::-1][last]] = False  # the most trusted sample of each class
+        self.label_probability_ = verdict.own
+        self.suggested_ = self.classes_[verdict.suggested]
+        self.noise_rate_ = verdict.n_wrong / np.count_nonzero(held_out.is_judged)
+        self.noise_matrix_ = verdict.noise
+
+    def _ask(self, method: str, X: Any) -> Any:
+        check_is_fitted(self)
+        return getattr(self.estimator_, method)(validate_rows(self, X, reset=False))

@@ -1,0 +1,225 @@
+"""The cleaned classifier: which samples it learns from, by hand and on labels that were corrupted on purpose."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.datasets import load_iris, load_wine
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from fuselearn import CleanedClassifier, FusedClassifier, KFHEClassifier, load, save, to_onnx
+from fuselearn.datasets import corrupt_labels
+from fuselearn.diagnosis import audit_labels
+
+IRIS = load_iris(return_X_y=True)
+
+
+@parametrize_with_checks(
+    [
+        CleanedClassifier(DecisionTreeClassifier(random_state=0), auditor=DecisionTreeClassifier(random_state=0)),
+        CleanedClassifier(LogisticRegression(), action="reweight", auditor=LogisticRegression(), cv=3),
+        CleanedClassifier(GaussianNB(), random_state=0),
+    ]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+class Oracle(ClassifierMixin, BaseEstimator):
+    """Read class probabilities off the table."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        return X
+
+
+class Recorder(ClassifierMixin, BaseEstimator):
+    """Keep what it was fitted on."""
+
+    def fit(self, X, y, sample_weight=None):
+        self.classes_, self.seen_ = np.unique(y), (X, y, sample_weight)
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.classes_[0])
+
+
+class TestByHand:
+    # Thresholds: the mean of p(a) over the samples labelled a is .625, that of p(b) over those labelled b .575; so the
+    # fourth sample counts as b, the last one as a, and the two with the smallest own probabilities are suspects.
+    p = np.array([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.1, 0.9], [0.2, 0.8], [0.3, 0.7], [0.4, 0.6], [0.8, 0.2]])
+    y = np.array(["a", "a", "a", "a", "b", "b", "b", "b"])
+
+    def fit(self, **settings):
+        return CleanedClassifier(Recorder(), auditor=Oracle(), cv=2, random_state=0, **settings)
+
+    def test_suspects_are_dropped(self):
+        model = self.fit().fit(self.p, self.y)
+        assert np.flatnonzero(model.is_suspect_).tolist() == [3, 7]
+        X, y, weights = model.estimator_.seen_
+        np.testing.assert_array_equal(X, self.p[[0, 1, 2, 4, 5, 6]])
+        assert "".join(y) == "aaabbb"
+        assert weights is None
+        np.testing.assert_allclose(model.label_probability_, [0.9, 0.8, 0.7, 0.1, 0.8, 0.7, 0.6, 0.2])
+        assert "".join(model.suggested_) == "bbbbaaaa"
+        assert model.noise_rate_ == 0.25
+        np.testing.assert_allclose(model.noise_matrix_, [[0.75, 0.25], [0.25, 0.75]])
+
+    def test_suspects_count_as_much_as_their_label_is_likely(self):
+        model = self.fit(action="reweight").fit(self.p, self.y)
+        X, _, weights = model.estimator_.seen_
+        assert len(X) == 8
+        np.testing.assert_allclose(weights, [1, 1, 1, 0.1, 1, 1, 1, 0.2])
+
+    def test_weights_of_the_user(self):
+        own = np.arange(1.0, 9.0)
+        kept = self.fit().fit(self.p, self.y, sample_weight=own).estimator_.seen_[2]
+        np.testing.assert_allclose(kept, [1, 2, 3, 5, 6, 7])
+        both = self.fit(action="reweight").fit(self.p, self.y, sample_weight=own).estimator_.seen_[2]
+        np.testing.assert_allclose(both, [1, 2, 3, 0.4, 5, 6, 7, 1.6])
+
+    def test_a_class_keeps_its_most_trusted_sample(self):
+        p = np.vstack([np.tile([0.9, 0.1], (8, 1)), [[0.95, 0.05], [0.98, 0.02]]])
+        p = np.column_stack([p, np.zeros(10)])
+        p[[6, 7]] = [0.2, 0.0, 0.8]
+        y = np.array(list("aaaaaaccbb"))
+        model = self.fit().fit(p, y)
+        assert set(model.estimator_.seen_[1]) == {"a", "b", "c"}
+
+
+class TestOnData:
+    @pytest.mark.parametrize("action", ["drop", "reweight"])
+    def test_a_tree_no_longer_learns_wrong_labels_by_heart(self, action):
+        X, y = load_wine(return_X_y=True)
+        noisy = corrupt_labels(y, 0.2, random_state=1)
+        tree = DecisionTreeClassifier(random_state=0)
+        assert tree.fit(X, noisy).score(X, y) == pytest.approx(0.8, abs=0.01)
+        model = CleanedClassifier(tree, action=action, random_state=0).fit(X, noisy)
+        assert model.estimator_.random_state == 0
+        assert (model.score(X, y) > 0.9) == (action == "drop"), "a tree of pure leaves cares little for weights"
+
+    def test_the_audit_is_that_of_audit_labels(self):
+        X, y = IRIS
+        noisy = corrupt_labels(y, 0.1, random_state=0)
+        model = CleanedClassifier(GaussianNB(), random_state=3).fit(X, noisy)
+        audit = audit_labels(X, noisy, random_state=3)
+        assert np.flatnonzero(model.is_suspect_).tolist() == sorted(audit.suspects.index)
+        np.testing.assert_array_equal(model.label_probability_, audit.rows["probability"].sort_index())
+        np.testing.assert_array_equal(model.noise_matrix_, audit.noise_matrix)
+        expected = GaussianNB().fit(X[~model.is_suspect_], noisy[~model.is_suspect_]).predict_proba(X)
+        np.testing.assert_array_equal(model.predict_proba(X), expected)
+
+    def test_the_default_is_a_fused_classifier(self):
+        model = CleanedClassifier(random_state=0).fit(*IRIS)
+        assert isinstance(model.estimator_, FusedClassifier)
+        assert model.estimator_.random_state is not None
+        assert model.score(*IRIS) > 0.9
+
+    @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+    def test_frames_and_text(self, frame):
+        X, y = IRIS
+        table = frame({"width": X[:, 2], "length": X[:, 3]})
+        names = np.array(["ant", "bee", "cat"])[y]
+        model = CleanedClassifier(KFHEClassifier(n_estimators=3), random_state=0).fit(table, names)
+        assert model.feature_names_in_.tolist() == ["width", "length"]
+        assert set(model.predict(table)) == {"ant", "bee", "cat"}
+        with pytest.raises(ValueError, match="feature names should match"):
+            model.predict(frame({"width": X[:, 2], "height": X[:, 3]}))
+
+    def test_sparse_matrices(self):
+        X, y = IRIS
+        model = CleanedClassifier(LogisticRegression(max_iter=1000), random_state=0).fit(sparse.csr_array(X), y)
+        assert model.score(sparse.csr_array(X), y) > 0.9
+        with pytest.raises(TypeError, match=r"FusedClassifier needs a dense array: use X.toarray\(\)"):
+            CleanedClassifier().fit(sparse.csr_array(X), y)
+
+    def test_the_only_sample_of_a_class(self):
+        X, y = IRIS
+        labels = np.where(np.arange(150) == 7, 9, y)
+        with pytest.warns(UserWarning, match="1 of 150 samples cannot be judged"):
+            model = CleanedClassifier(GaussianNB(), action="reweight", random_state=0).fit(X, labels)
+        assert np.isnan(model.label_probability_[7])
+        assert not model.is_suspect_[7]
+        assert 9 in model.classes_
+
+    def test_the_same_seed_gives_the_same_model(self):
+        X, y = IRIS
+        noisy = corrupt_labels(y, 0.1, random_state=0)
+        first, second = (
+            CleanedClassifier(KFHEClassifier(n_estimators=3), random_state=5, n_jobs=n).fit(X, noisy) for n in (None, 2)
+        )
+        np.testing.assert_array_equal(first.predict_proba(X), second.predict_proba(X))
+
+    def test_in_a_search(self):
+        grid = {"action": ["drop", "reweight"], "estimator__var_smoothing": [1e-9, 1e-3]}
+        model = CleanedClassifier(GaussianNB(), auditor=GaussianNB(), random_state=0)
+        search = GridSearchCV(model, grid, cv=2).fit(*IRIS)
+        assert search.best_score_ > 0.9
+
+
+class TestFiles:
+    def test_saves_and_loads(self, tmp_path):
+        X, y = IRIS
+        model = CleanedClassifier(KFHEClassifier(n_estimators=3), random_state=0).fit(X, corrupt_labels(y, 0.1))
+        save(model, tmp_path / "model.fuse")
+        loaded = load(tmp_path / "model.fuse")
+        np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+        np.testing.assert_array_equal(loaded.is_suspect_, model.is_suspect_)
+
+    def test_exports_what_its_estimator_exports(self):
+        onnxruntime = pytest.importorskip("onnxruntime")
+        X, y = IRIS
+        model = CleanedClassifier(KFHEClassifier(n_estimators=3), random_state=0).fit(X, y)
+        for one in (model, make_pipeline(clone(model)).fit(X, y)):
+            session = onnxruntime.InferenceSession(to_onnx(one).SerializeToString())
+            np.testing.assert_array_equal(session.run(None, {"X": X})[0], one.predict(X))
+
+
+class TestBadInput:
+    @pytest.mark.parametrize(
+        ("model", "problem"),
+        [
+            (CleanedClassifier(GaussianNB), "estimator must be a classifier"),
+            (CleanedClassifier("tree"), "estimator must be a classifier"),
+            (CleanedClassifier(action="delete"), "action must be 'drop' or 'reweight', not 'delete'"),
+            (CleanedClassifier(auditor=LinearSVC()), "auditor must be a classifier with predict_proba"),
+            (
+                CleanedClassifier(KNeighborsClassifier(), action="reweight"),
+                "action='reweight' needs an estimator that takes sample_weight, which KNeighborsClassifier does not",
+            ),
+            (CleanedClassifier(cv=1), "cv must be at least 2"),
+        ],
+    )
+    def test_settings(self, model, problem):
+        with pytest.raises((TypeError, ValueError), match=problem):
+            model.fit(*IRIS)
+
+    def test_weights_that_the_estimator_does_not_take(self):
+        with pytest.raises(ValueError, match="sample_weight needs an estimator that takes sample_weight"):
+            CleanedClassifier(KNeighborsClassifier()).fit(*IRIS, sample_weight=np.ones(150))
+
+    def test_several_labels(self):
+        with pytest.raises(ValueError, match="1d array"):
+            CleanedClassifier().fit(IRIS[0], np.eye(3)[IRIS[1]])
+
+    def test_methods_are_those_of_the_estimator(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = CleanedClassifier(LinearSVC(), random_state=0).fit(*IRIS)
+        assert not hasattr(model, "predict_proba")
+        assert model.decision_function(IRIS[0]).shape == (150, 3)
+        assert not hasattr(CleanedClassifier(GaussianNB()), "decision_function")
