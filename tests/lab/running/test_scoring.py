@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics
 
-from fuselearn.lab.running.scoring import log_loss, score_fold, score_labels
+from fuselearn.lab.running.scoring import brier_score, calibration_error, log_loss, score_fold, score_labels
 
 N_CLASSES = 4
 classes = st.integers(0, N_CLASSES - 1)
@@ -88,3 +88,23 @@ def test_auc_is_the_mean_over_the_classes_that_occur():
     assert scores.auc == pytest.approx(0.75)
     assert score_fold([0, 0], [0, 0], 3, chances[:2]).auc is None
     assert score_fold([0, 1], [0, 1], 2).auc is None
+
+
+def test_brier_score_of_two_classes_is_twice_scikit_learns():
+    rng = np.random.default_rng(0)
+    truth, p = rng.integers(0, 2, size=50), rng.random(50)
+    assert brier_score(truth, np.column_stack([1 - p, p])) == pytest.approx(2 * metrics.brier_score_loss(truth, p))
+
+
+def test_calibration_error_by_hand():
+    # Bin of 0.9: two of three right, gap 0.9 - 2/3; bin of 0.6: one of one right, gap 0.4; a bin's signs do not cancel.
+    probabilities = [[0.9, 0.1], [0.9, 0.1], [0.9, 0.1], [0.4, 0.6]]
+    assert calibration_error([0, 0, 1, 1], probabilities) == pytest.approx((3 * (0.9 - 2 / 3) + 0.4) / 4)
+    assert calibration_error([0, 1], [[1.0, 0.0], [0.0, 1.0]]) == 0
+
+
+def test_a_fold_has_the_scores_of_its_probabilities():
+    scores = score_fold([0, 1], [0, 1], 2, np.array([[0.8, 0.2], [0.4, 0.6]]))
+    assert scores.brier == pytest.approx((0.08 + 0.32) / 2)
+    assert scores.calibration_error == pytest.approx(0.3)
+    assert score_fold([0, 1], [0, 1], 2).brier is None

@@ -34,9 +34,8 @@ def test_a_result_comes_back_as_it_went_in(store):
                               versions=versions, seed=2**32 - 1)])  # fmt: skip
     row = store.results("mine").iloc[0].to_dict()
     del row["finished"]
-    assert math.isnan(row.pop("micro_f1"))
-    assert math.isnan(row.pop("hamming_loss"))
-    assert math.isnan(row.pop("auc"))
+    for unknown in ("micro_f1", "hamming_loss", "auc", "brier", "calibration_error"):
+        assert math.isnan(row.pop(unknown))
     assert row == {
         "suite": "mine", "dataset": "iris", "noise": 0.1, "repeat": 0, "fold": 0, "method": "CART",
         "macro_f1": 0.9, "accuracy": 0.91, "balanced_accuracy": 0.92, "log_loss": 0.3,
@@ -173,13 +172,13 @@ def test_a_database_of_another_program_is_refused_and_left_alone(tmp_path):
 
 def test_a_store_of_another_format_is_refused(store):
     store._pragma("user_version = 99")
-    with pytest.raises(StoreError, match="has format 99; this version of fuselearn reads format 3"):
+    with pytest.raises(StoreError, match="has format 99; this version of fuselearn reads format 4"):
         ResultStore(store.path)
 
 
 def test_a_store_of_the_first_format_is_brought_up_to_date(store):
     store.add("mine", [result(fold=1)])
-    for column in ("micro_f1", "hamming_loss", "auc"):
+    for column in ("micro_f1", "hamming_loss", "auc", "brier", "calibration_error"):
         store._connection.execute(f"ALTER TABLE results DROP COLUMN {column}")
     store._pragma("user_version = 1")
     with ResultStore(store.path) as again:

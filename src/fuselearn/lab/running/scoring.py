@@ -11,7 +11,16 @@ from sklearn.metrics import accuracy_score, f1_score, hamming_loss, recall_score
 
 from fuselearn.multilabel.metrics import macro_f1, micro_f1
 
-__all__ = ["SCORES", "Scores", "log_loss", "score_fold", "score_labels"]
+__all__ = [
+    "LOSSES",
+    "SCORES",
+    "Scores",
+    "brier_score",
+    "calibration_error",
+    "log_loss",
+    "score_fold",
+    "score_labels",
+]
 
 SCORES = {
     "macro_f1": "macro-averaged F1",
@@ -21,17 +30,22 @@ SCORES = {
     "micro_f1": "micro-averaged F1",
     "hamming_loss": "Hamming loss",
     "auc": "area under the ROC curve",
+    "brier": "Brier score",
+    "calibration_error": "expected calibration error",
 }
-"""The columns of scores in a store, and their names. Lower is better for the two losses only."""
+"""The columns of scores in a store, and their names."""
+LOSSES = ("log_loss", "hamming_loss", "brier", "calibration_error")
+"""Those of which lower is better."""
+N_BINS = 10
 
 
 @dataclass(frozen=True)
 class Scores:
     """The scores of one method on one fold.
 
-    `log_loss` and `auc` are None without probabilities. For multi-class data, micro F1 and Hamming loss are None: they
-    would repeat the accuracy. For multi-label data, the accuracy is the fraction of samples with every label right, and
-    the balanced accuracy and the AUC are None.
+    `log_loss`, `auc`, `brier` and `calibration_error` are None without probabilities. For multi-class data, micro F1
+    and Hamming loss are None: they would repeat the accuracy. For multi-label data, the accuracy is the fraction of
+    samples with every label right, and the balanced accuracy, the AUC, `brier` and `calibration_error` are None.
     """
 
     macro_f1: float
@@ -41,6 +55,8 @@ class Scores:
     micro_f1: float | None = None
     hamming_loss: float | None = None
     auc: float | None = None
+    brier: float | None = None
+    calibration_error: float | None = None
 
 
 def score_fold(
@@ -68,7 +84,7 @@ def score_fold(
     n_classes : int
         Number of classes of the dataset, in this fold or not.
     probabilities : array of shape (n_samples, n_classes), optional
-        Used for the log loss.
+        Used for the log loss, the AUC, the Brier score and the calibration error.
 
     Returns
     -------
@@ -92,6 +108,8 @@ def score_fold(
         balanced_accuracy=float(recall_score(truth, predicted, labels=np.unique(truth), average="macro")),
         log_loss=None if probabilities is None else log_loss(truth, probabilities),
         auc=None if probabilities is None else _auc(truth, probabilities),
+        brier=None if probabilities is None else brier_score(truth, probabilities),
+        calibration_error=None if probabilities is None else calibration_error(truth, probabilities),
     )
 
 
@@ -162,3 +180,46 @@ def log_loss(truth: npt.ArrayLike, probabilities: npt.ArrayLike) -> float:
     table = np.asarray(probabilities, dtype=np.float64)
     table = table / table.sum(axis=1, keepdims=True)
     return float(metrics.log_loss(truth, table, labels=np.arange(table.shape[1])))
+
+
+def brier_score(truth: npt.ArrayLike, probabilities: npt.ArrayLike) -> float:
+    """Return the mean over the samples of the squared error summed over the classes, from 0 to 2.
+
+    Parameters
+    ----------
+    truth, probabilities
+        As for `log_loss`.
+
+    Examples
+    --------
+    >>> from fuselearn.lab.running.scoring import brier_score
+    >>> round(brier_score([0, 1], [[0.5, 0.5], [0.2, 0.8]]), 4)
+    0.29
+    """
+    table = np.asarray(probabilities, dtype=np.float64)
+    ideal = np.eye(table.shape[1])[np.asarray(truth, dtype=np.intp)]
+    return float(((table - ideal) ** 2).sum(axis=1).mean())
+
+
+def calibration_error(truth: npt.ArrayLike, probabilities: npt.ArrayLike) -> float:
+    """Return the expected calibration error of the most probable class, in ten bins of equal width.
+
+    ::
+
+        error = sum over bins of  (samples in the bin / all samples) * |accuracy - mean probability|
+
+    Parameters
+    ----------
+    truth, probabilities
+        As for `log_loss`.
+
+    Examples
+    --------
+    >>> from fuselearn.lab.running.scoring import calibration_error
+    >>> round(calibration_error([0, 1], [[0.75, 0.25], [0.75, 0.25]]), 4)
+    0.25
+    """
+    table = np.asarray(probabilities, dtype=np.float64)
+    confidence, right = table.max(axis=1), table.argmax(axis=1) == np.asarray(truth)
+    bins = np.minimum((confidence * N_BINS).astype(np.intp), N_BINS - 1)
+    return float(np.abs(np.bincount(bins, weights=right - confidence)).sum() / len(bins))

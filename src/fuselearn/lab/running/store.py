@@ -27,7 +27,7 @@ from fuselearn.lab.running.suites import Suite
 __all__ = ["Cell", "Predictions", "Result", "ResultStore", "StoreError"]
 
 APPLICATION_ID = int.from_bytes(b"FUSE", "big")
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 MAGIC = b"SQLite format 3\0"
 BUSY_SECONDS = 60.0
 KEY = ("dataset", "noise", "repeat", "fold", "method")
@@ -52,7 +52,7 @@ CREATE TABLE results (
     macro_f1 REAL, accuracy REAL, balanced_accuracy REAL, log_loss REAL,
     fit_seconds REAL, predict_seconds REAL, components INTEGER, seed INTEGER NOT NULL, error TEXT,
     fuselearn TEXT, numpy TEXT, scikit_learn TEXT, python TEXT, finished TEXT NOT NULL,
-    micro_f1 REAL, hamming_loss REAL, auc REAL,
+    micro_f1 REAL, hamming_loss REAL, auc REAL, brier REAL, calibration_error REAL,
     {_PRIMARY_KEY}
 ) WITHOUT ROWID;
 CREATE TABLE predictions (
@@ -71,6 +71,11 @@ PRAGMA user_version = 2;
     2: """
 ALTER TABLE results ADD COLUMN auc REAL;
 PRAGMA user_version = 3;
+""",
+    3: """
+ALTER TABLE results ADD COLUMN brier REAL;
+ALTER TABLE results ADD COLUMN calibration_error REAL;
+PRAGMA user_version = 4;
 """,
 }
 """The migration from each older format to the next one."""
