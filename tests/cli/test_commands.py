@@ -144,6 +144,38 @@ def test_reproduce_resumes_unless_told_otherwise(tmp_path):
 
 
 @pytest.mark.usefixtures("small_suites")
+def test_robust_takes_another_kind_of_noise_and_other_sizes(tmp_path):
+    options = ["--noise", "0.2", "--noise-kind", "pair", "--folds", 3, "--test-folds", 1, "--max-samples", 100]
+    run("reproduce", "robust", *options, "--methods", "CART,Bagging,AdaBoost", "--datasets", "iris", "--jobs", 1)
+    (folder,) = tmp_path.glob("fuselearn-robust-pair-*")
+    with ResultStore(folder / "results.db") as store:
+        suite = store.suite("robust-pair")
+        assert (suite.noise_kind, suite.folds, suite.n_test_folds, suite.max_samples) == ("pair", 3, 1, 100)
+        assert len(store.results()) == 3
+
+
+def test_robust_writes_its_page(tmp_path, monkeypatch):
+    suite = Suite("robust", ["iris", "wine"], ["Fused", "CART"], noise=[0.2], repeats=1, folds=2, test_folds=1)
+    monkeypatch.setattr(suites, "get_suite", lambda name: suite)
+    text = run("reproduce", "robust", "--jobs", 1, "--page", tmp_path / "page.md").stdout
+    assert f"Tables written to {tmp_path / 'page.md'}" in text
+    assert (tmp_path / "page-cost.svg").is_file()
+    page = (tmp_path / "page.md").read_text(encoding="utf-8")
+    assert page.startswith("# Classifiers compared on wrong labels")
+    run("reproduce", "robust", "--jobs", 1, "--page", tmp_path / "page.md")  # its own page may be replaced
+
+
+@pytest.mark.usefixtures("small_suites")
+def test_a_method_without_its_package_is_named_with_the_extra(monkeypatch):
+    monkeypatch.setattr(
+        "fuselearn.lab.running.methods.Method.missing", property(lambda method: "".join(method.requires[:1]))
+    )
+    said = run("reproduce", "robust", "--methods", "CART,LightGBM,TabPFN", "--jobs", 1).stderr
+    assert "LightGBM did not run: it needs the package lightgbm: pip install 'fuselearn[rivals]'." in said
+    assert "TabPFN did not run: it needs the package tabpfn." in said
+
+
+@pytest.mark.usefixtures("small_suites")
 def test_other_repeats_have_a_folder_of_their_own(tmp_path):
     run("reproduce", "robust", "--repeats", 2, "--jobs", 1, "--backend", "sequential")
     with ResultStore(tmp_path / "fuselearn-robust-2-repeats" / "results.db") as store:
@@ -210,7 +242,14 @@ def test_one_dataset_has_a_line_per_method(fruit, tmp_path):
 
 @pytest.mark.parametrize(
     ("metric", "title"),
-    [("accuracy", "Accuracy"), ("balanced-accuracy", "Balanced accuracy"), ("auc", "AUC"), ("log-loss", "Log loss")],
+    [
+        ("accuracy", "Accuracy"),
+        ("balanced-accuracy", "Balanced accuracy"),
+        ("auc", "AUC"),
+        ("log-loss", "Log loss"),
+        ("brier", "Brier"),
+        ("calibration-error", "Calibration error"),
+    ],
 )
 def test_compare_prints_another_metric_beside_macro_f1(fruit, tmp_path, metric, title):
     options = ["--methods", "CART,Bagging", "--repeats", 1, "--folds", 2, "--jobs", 1, "--metric", metric]
@@ -218,7 +257,7 @@ def test_compare_prints_another_metric_beside_macro_f1(fruit, tmp_path, metric, 
     assert "Macro F1 and rank, fruit" in text
     table = text[text.index(f"{title} and rank, fruit") :]
     means = pd.read_csv(tmp_path / "fuselearn-fruit" / "summary.csv").set_index("method")[metric.replace("-", "_")]
-    best = means.idxmin() if metric == "log-loss" else means.idxmax()
+    best = means.idxmin() if metric in ("log-loss", "brier", "calibration-error") else means.idxmax()
     assert f"{best} │ {means[best]:.4f} (1" in table
 
 
@@ -274,6 +313,13 @@ def test_datasets_says_where_each_would_come_from(tmp_path):
         (["reproduce", "kfhe", "--datasets", "iris,irs"], "--datasets must be among"),
         (["reproduce", "robust", "--quick"], "--quick is available for kfhe and kfhe-homer"),
         (["reproduce", "kfhe", "--quick", "--page", "x.md"], "remove --quick"),
+        (["reproduce", "kfhe-homer-authors", "--page", "x.md"], "--page is for the full experiments"),
+        (["reproduce", "kfhe", "--noise", "0.1"], "--noise is for robust; the papers fix it"),
+        (["reproduce", "kfhe-homer", "--noise-kind", "pair"], "--noise-kind is for robust"),
+        (["reproduce", "kfhe", "--max-samples", "9"], "--max-samples is for robust"),
+        (["reproduce", "robust", "--folds", "3", "--test-folds", "4"], "test_folds must be at most folds, 3; got 4"),
+        (["reproduce", "robust", "--methods", "Magic"], "--methods must be among Fused, KFHE"),
+        (["reproduce", "robust", "--noise", "much"], "--noise must be fractions separated by commas"),
         (["reproduce", "kfhe", "--repeats", "0"], "--repeats"),
         (["reproduce", "kfhe", "--backend", "magic"], "--backend"),
         (["reproduce", "kfhe", "--backend", "loky", "--scheduler", "tcp://h:1"], "--scheduler needs --backend dask"),

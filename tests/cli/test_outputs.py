@@ -176,7 +176,7 @@ def test_a_report_does_not_replace_its_store_or_another_page(folder):
 def test_a_page_does_not_replace_another_text(folder):
     (folder / "README.md").write_text("# Mine\n")
     said = run("reproduce", "kfhe", "--page", "README.md", code=2)
-    assert "README.md exists and is not a comparison with a paper" in said
+    assert "README.md exists and is not a page about an experiment" in said
     (folder / "page-ranks.svg").write_text("<svg>mine</svg>")
     assert "page-ranks.svg exists" in run("reproduce", "kfhe-homer", "--page", "page.md", code=2)
     assert (folder / "README.md").read_text() == "# Mine\n"

@@ -6,11 +6,11 @@ import dataclasses
 import os
 import shlex
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -71,6 +71,8 @@ class Metric(StrEnum):
     BALANCED_ACCURACY = "balanced-accuracy"
     AUC = "auc"
     LOG_LOSS = "log-loss"
+    BRIER = "brier"
+    CALIBRATION_ERROR = "calibration-error"
 
 
 class Task(StrEnum):
@@ -121,7 +123,7 @@ def reproduce(
         Experiment,
         typer.Argument(
             help="kfhe: the KFHE paper. kfhe-homer: the multi-label KFHE-HOMER paper. kfhe-homer-authors: the same "
-            "with its authors' constants. robust: the KFHE paper's methods and their usual competitors."
+            "with its authors' constants. robust: the fused classifier and its rivals on many tables with wrong labels."
         ),
     ],
     quick: Annotated[
@@ -143,12 +145,30 @@ def reproduce(
         str | None,
         typer.Option("--datasets", help="Datasets to use, separated by commas; all by default."),
     ] = None,
+    methods: Annotated[
+        str | None, typer.Option("--methods", help="robust: methods to compare, separated by commas; all by default.")
+    ] = None,
+    noise: Annotated[
+        str | None, typer.Option("--noise", help="robust: fractions of wrong training labels, separated by commas.")
+    ] = None,
+    noise_kind: Annotated[
+        NoiseKind, typer.Option("--noise-kind", help="robust: which training labels become wrong.")
+    ] = NoiseKind.UNIFORM,
+    folds: Annotated[int | None, typer.Option("--folds", min=2, help="robust: number of folds.")] = None,
+    test_folds: Annotated[
+        int | None,
+        typer.Option("--test-folds", min=1, help="robust: how many of the folds are tested; all by default."),
+    ] = None,
+    max_samples: Annotated[
+        int | None, typer.Option("--max-samples", min=2, help="robust: use at most this many samples of a dataset.")
+    ] = None,
     backend: Annotated[Backend | None, typer.Option("--backend", help="joblib backend for parallel fits.")] = None,
     scheduler: Annotated[
         str | None, typer.Option("--scheduler", help="Address of a Dask scheduler; implies --backend dask.")
     ] = None,
     page: Annotated[
-        Path | None, typer.Option("--page", help="Also write the comparison with the paper as Markdown.")
+        Path | None,
+        typer.Option("--page", help="Also write the comparison with the paper, or the tables of robust, as Markdown."),
     ] = None,
     force: Force = False,
 ) -> None:
@@ -169,15 +189,25 @@ def reproduce(
 
     - `fuselearn reproduce robust --repeats 1 --store robust.db`
 
+    - `fuselearn reproduce robust --noise-kind boundary --noise 0.2 --page boundary.md`
+
     - `fuselearn reproduce kfhe --scheduler tcp://10.0.0.1:8786`
     """
+    from fuselearn.lab.running.methods import METHODS
     from fuselearn.lab.running.suites import get_suite
 
     papers = (Experiment.KFHE, Experiment.KFHE_HOMER)
     if quick and experiment not in papers:
         leave(f"--quick is available for {' and '.join(papers)}; got {experiment}.", WRONG_USE)
-    if page is not None and (quick or experiment not in papers):
-        leave("--page compares the full experiments kfhe and kfhe-homer with their papers; remove --quick.", WRONG_USE)
+    if page is not None and (quick or experiment is Experiment.KFHE_HOMER_AUTHORS):
+        leave("--page is for the full experiments kfhe, kfhe-homer and robust; remove --quick.", WRONG_USE)
+    sizes: dict[str, Any] = {"folds": folds, "test_folds": test_folds, "max_samples": max_samples}
+    varied = {"methods": methods, "noise": noise, **sizes}
+    if experiment is not Experiment.ROBUST:
+        given = [name for name, value in varied.items() if value is not None]
+        given += ["noise_kind"] if noise_kind is not NoiseKind.UNIFORM else []
+        if given:
+            leave(f"--{given[0].replace('_', '-')} is for robust; the papers fix it.", WRONG_USE)
     if scheduler is not None and backend not in (None, Backend.DASK):
         leave(f"--scheduler needs --backend dask; got {backend}.", WRONG_USE)
     suite = get_suite(f"{experiment}-quick" if quick else experiment)
@@ -187,19 +217,31 @@ def reproduce(
         suite = dataclasses.replace(suite, repeats=repeats)
         ending += f"-{repeats}-repeats"
     if datasets is not None:
-        chosen = [name.strip() for name in datasets.split(",")]
-        unknown = [name for name in chosen if name not in suite.datasets]
-        if unknown:
-            leave(f"--datasets must be among {', '.join(suite.datasets)}; got {unknown[0]!r}.", WRONG_USE)
+        chosen = _chosen("--datasets", datasets, suite.datasets)
         suite = dataclasses.replace(suite, datasets=chosen)
         ending += f"-{'-'.join(chosen)}"
+    if noise_kind is not NoiseKind.UNIFORM:
+        suite = dataclasses.replace(suite, name=f"{suite.name}-{noise_kind.value}", noise_kind=noise_kind.value)
+    with sentences(), wrong_use():
+        if noise is not None:
+            suite = dataclasses.replace(suite, noise=_fractions(noise))
+            ending += f"-noise-{noise.replace(',', '-')}"
+        for name, size in sizes.items():
+            if size is not None:
+                suite = dataclasses.replace(suite, **{name: size})
+                ending += f"-{size}-{name.replace('_', '-')}"
+    if methods is not None:
+        known = [name for name, method in METHODS.items() if method.task == suite.task]
+        suite = dataclasses.replace(suite, methods=_chosen("--methods", methods, known))
+        ending += f"-{len(suite.methods)}-methods"
     folder = out or Path(f"fuselearn-{suite.name}{ending}")
     words = {
         "quick": quick, "data_dir": data_dir, "store": store, "out": out, "repeats": repeats,
-        "datasets": datasets, "backend": backend, "scheduler": scheduler, "page": page,
+        "datasets": datasets, **varied, "noise_kind": None if noise_kind is NoiseKind.UNIFORM else noise_kind.value,
+        "backend": backend, "scheduler": scheduler, "page": page,
     }  # fmt: skip
     with sentences():
-        for output in page_outputs(page, multilabel=suite.task == "multilabel") if page is not None else ():
+        for output in page_outputs(page, experiment) if page is not None else ():
             check_output(output, force=force)
     with _data_from(data_dir):
         place = Place(folder, store or folder / "results.db")
@@ -214,10 +256,13 @@ def reproduce(
             force=force,
         )
     if page is not None:
-        from fuselearn.lab.reproduction import homer, kfhe
+        from fuselearn.lab.reproduction import homer, kfhe, robust
 
-        write = kfhe if experiment is Experiment.KFHE else homer
-        typer.echo(f"Comparison with the paper written to {write.write_page(place.summary, page)}")
+        if experiment is Experiment.ROBUST:
+            typer.echo(f"Tables written to {robust.write_page([place.summary], page)}")
+        else:
+            write = kfhe if experiment is Experiment.KFHE else homer
+            typer.echo(f"Comparison with the paper written to {write.write_page(place.summary, page)}")
 
 
 def compare(
@@ -234,7 +279,7 @@ def compare(
     ] = NoiseKind.UNIFORM,
     methods: Annotated[
         str | None,
-        typer.Option("--methods", help="Methods to compare, separated by commas; all that are installed by default."),
+        typer.Option("--methods", help="Methods to compare, separated by commas; the usual ones by default."),
     ] = None,
     repeats: Annotated[int, typer.Option("--repeats", min=1, help="Repeats of cross-validation.")] = 3,
     folds: Annotated[int, typer.Option("--folds", min=2, help="Number of folds.")] = 5,
@@ -275,13 +320,10 @@ def compare(
     """
     from fuselearn.datasets.targets import MANY_CLASSES
     from fuselearn.lab.running.methods import METHODS
-    from fuselearn.lab.running.suites import Table, table_suite
+    from fuselearn.lab.running.suites import ALL_METHODS, Table, table_suite
 
     known = [name for name, method in METHODS.items() if method.task == "multiclass"]
-    names = [name.strip() for name in methods.split(",")] if methods is not None else known
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        leave(f"--methods must be among {', '.join(known)}; got {unknown[0]!r}.", WRONG_USE)
+    names = list(ALL_METHODS) if methods is None else _chosen("--methods", methods, known)
     levels = _fractions(noise)
     reading = Reading(sep, encoding, decimal, drop, only, keep, index)
     with sentences(), wrong_use():
@@ -412,6 +454,14 @@ def _checked(jobs: int) -> int:
     if jobs == 0 or jobs < -1:
         leave(f"--jobs must be a positive integer, or -1 for all processors; got {jobs}.", WRONG_USE)
     return jobs
+
+
+def _chosen(option: str, text: str, known: Collection[str]) -> list[str]:
+    names = [name.strip() for name in text.split(",")]
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        leave(f"{option} must be among {', '.join(known)}; got {unknown[0]!r}.", WRONG_USE)
+    return names
 
 
 def _fractions(text: str) -> list[float]:

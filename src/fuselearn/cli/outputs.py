@@ -33,7 +33,7 @@ class Kind(Enum):
     SUMMARY = "summary of a run"
     COSTS = "list of a run's costs"
     FOLDS = "table of fold scores"
-    PAGE = "comparison with a paper"
+    PAGE = "page about an experiment"
     FIGURE = "figure"
 
 
@@ -97,10 +97,13 @@ def run_outputs(place: Place, *, multilabel: bool) -> list[Output]:
     return [*outputs, Output(folds_path(place.summary), Kind.FOLDS)] if multilabel else outputs
 
 
-def page_outputs(page: Path, *, multilabel: bool) -> list[Output]:
-    """List the files of a comparison with a paper."""
-    figure = Output(page.with_name(f"{page.stem}-ranks.svg"), Kind.FIGURE)
-    return [Output(page, Kind.PAGE), figure] if multilabel else [Output(page, Kind.PAGE)]
+def page_outputs(page: Path, experiment: str) -> list[Output]:
+    """List the files of the page of an experiment: itself and its figures."""
+    figures = {"kfhe-homer": ("ranks",), "robust": ("ranks", "cost")}.get(experiment, ())
+    return [
+        Output(page, Kind.PAGE),
+        *(Output(page.with_name(f"{page.stem}-{name}.svg"), Kind.FIGURE) for name in figures),
+    ]
 
 
 def prediction_columns(header: dict[str, list[str]]) -> list[str]:
@@ -182,6 +185,8 @@ _RECOGNISE: dict[Kind, Callable[[Output], bool]] = {
     Kind.SUMMARY: _starts("dataset,noise,method,"),
     Kind.COSTS: _is_costs,
     Kind.FOLDS: _starts("dataset,method,repeat,fold,"),
-    Kind.PAGE: _starts("# The KFHE paper, reproduced", "# The KFHE-HOMER paper, reproduced"),
+    Kind.PAGE: _starts(
+        "# The KFHE paper, reproduced", "# The KFHE-HOMER paper, reproduced", "# Classifiers compared on wrong labels"
+    ),
     Kind.FIGURE: _holds("Matplotlib"),
 }

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from fuselearn._extras import EXTRAS
 from fuselearn.cli.errors import FAILED, WRONG_USE, leave, sentences
 from fuselearn.cli.outputs import check_output, run_outputs
 
@@ -114,7 +115,8 @@ def run(
                     raise
                 leave(str(error), WRONG_USE)
             for method, package in outcome.missing.items():
-                typer.echo(f"{method} did not run: it needs the package {package}.", err=True)
+                install = f": pip install 'fuselearn[{EXTRAS[package]}]'" if package in EXTRAS else ""
+                typer.echo(f"{method} did not run: it needs the package {package}{install}.", err=True)
             material = collect(store, suite=suite, command=command)
             write_summary(material.summary, place.summary)
             if suite.task == "multilabel":  # its report compares methods over folds
@@ -184,6 +186,7 @@ def _methods_table(summary: pd.DataFrame, methods: list[str], metric: str) -> Ta
     from rich.table import Table
 
     from fuselearn.lab.reporting.text import percent
+    from fuselearn.lab.running.scoring import LOSSES
 
     (dataset,) = summary["dataset"].unique()
     called = {"macro_f1": "macro F1", "auc": "AUC"}.get(metric, metric.replace("_", " "))
@@ -192,7 +195,7 @@ def _methods_table(summary: pd.DataFrame, methods: list[str], metric: str) -> Ta
     cells = []
     for noise, rows in summary.groupby("noise"):
         table.add_column(called if (summary["noise"] == 0).all() else f"{percent(noise)} noise", justify="right")
-        cells.append(_ranked(rows.set_index("method")["score"].reindex(methods), lower_is_better=metric == "log_loss"))
+        cells.append(_ranked(rows.set_index("method")["score"].reindex(methods), lower_is_better=metric in LOSSES))
     for method, *scores in zip(methods, *cells, strict=True):
         table.add_row(escape(method), *scores)
     return table

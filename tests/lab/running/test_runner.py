@@ -303,3 +303,11 @@ def test_warnings_of_methods_are_not_shown(tmp_path):
             path = tmp_path / f"{backend}.db"
             outcome = run(path, suite, estimators={"Loud": Loud()}, backend=backend, n_jobs=2)
             assert outcome.failures == 0
+
+
+def test_only_the_folds_that_are_tested_are_fitted(tmp_path):
+    path = tmp_path / "results.db"
+    suite = Suite("few", ["iris"], ["Guess"], repeats=1, folds=5, test_folds=2)
+    assert run(path, suite, estimators={"Guess": DummyClassifier()}).added == 2
+    assert table(path)["fold"].tolist() == [0, 1]
+    assert run(path, suite, estimators={"Guess": DummyClassifier()}).added == 0

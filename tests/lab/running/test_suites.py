@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from fuselearn.datasets import DatasetError, registry
+from fuselearn.datasets import DatasetError, load, registry
 from fuselearn.lab.published import load_published
 from fuselearn.lab.running.methods import METHODS
 from fuselearn.lab.running.suites import SUITES, Suite, derive_seed, get_suite, table_suite
@@ -69,6 +69,9 @@ def test_an_unknown_suite_is_refused_with_the_known_ones():
         ({"repeats": 0}, "repeats must be an integer of at least 1; got 0"),
         ({"seed": -1}, "seed must be an integer of at least 0; got -1"),
         ({"seed": True}, "seed must be an integer"),
+        ({"max_samples": 1}, "max_samples must be an integer of at least 2; got 1"),
+        ({"test_folds": 0}, "test_folds must be an integer of at least 1; got 0"),
+        ({"folds": 3, "test_folds": 4}, "test_folds must be at most folds, 3; got 4"),
     ],
 )
 def test_what_cannot_be_run_is_refused(changes, sentence):
@@ -154,3 +157,25 @@ def test_a_multi_label_dataset_is_refused(tmp_path):
     path.write_text("tempo,label:calm,label:loud\n" + "90,1,0\n120,0,1\n" * 5)
     with pytest.raises(DatasetError, match="multilabel dataset; the suite 'compare-songs' needs one"):
         table_suite(path)
+
+
+def test_a_large_dataset_is_cut_to_a_stratified_part():
+    suite = Suite("mine", ["digits", "iris"], ["CART"], folds=2, max_samples=200)
+    part, again = suite.load("digits"), suite.load("digits")
+    assert part.X.equals(again.X)
+    assert len(part.X) == len(part.y) == 200
+    assert set(part.y.value_counts()) <= {19, 20, 21}
+    assert part.X.index.tolist() == part.y.index.tolist() == list(range(200))
+    whole = load("digits")
+    rows = {(*x, y) for x, y in zip(whole.X.to_numpy().tolist(), whole.y, strict=True)}
+    assert all((*x, y) in rows for x, y in zip(part.X.to_numpy().tolist(), part.y, strict=True))
+    assert len(suite.load("iris").X) == 150
+    other = dataclasses.replace(suite, seed=1).load("digits")
+    assert not other.X.equals(part.X)
+
+
+def test_some_folds_may_be_left_out():
+    suite = Suite("mine", ["iris"], ["CART"], repeats=2, folds=5, test_folds=2)
+    assert suite.n_results == 4
+    assert Suite.from_definition(suite.definition()) == suite
+    assert {"test_folds", "max_samples"}.isdisjoint(Suite("mine", ["iris"], ["CART"]).definition())

@@ -66,6 +66,10 @@ TRACES = (
 )
 
 
+USUAL_LEGEND_LINES = 3
+LEGEND_LINE = 0.19  # inches
+
+
 def rank_against_noise(results: pd.DataFrame, *, higher_is_better: bool = True, digits: int | None = 4) -> Figure:
     """Plot each method's average rank against the noise, the best rank on top.
 
@@ -439,6 +443,8 @@ def _legend(figure: Figure, handles: list[Line2D]) -> None:
     )
     for text in legend.get_texts():
         text.set_color(TEXT)
+    lines = -(-len(labels) // columns)
+    figure.set_figheight(figure.get_figheight() + LEGEND_LINE * max(0, lines - USUAL_LEGEND_LINES))
 
 
 def _legend_width(labels: list[str], columns: int) -> float:

@@ -7,30 +7,27 @@ wrapped in a pipeline that encodes the features.
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import pandas as pd
 from sklearn.base import BaseEstimator, clone
-from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     HistGradientBoostingClassifier,
     RandomForestClassifier,
 )
 from sklearn.multioutput import MultiOutputClassifier
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
+from sklearn.pipeline import Pipeline
 
 from fuselearn import multilabel
+from fuselearn._extras import is_installed
 from fuselearn._messages import show
 from fuselearn.combine import FusedClassifier
 from fuselearn.ensembles import BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier, SVMClassifier
+from fuselearn.lab.running import rivals
 from fuselearn.multilabel.learning.base import MultilabelClassifier
 
 __all__ = ["METHODS", "Contender", "Method", "compiles", "count_components", "make_contenders", "settings"]
@@ -51,8 +48,8 @@ class Method:
         Returns the unfitted estimator.
     description : str
         A short description.
-    requires : str, default=""
-        The package that it needs in addition to those of fuselearn.
+    requires : tuple of str, default=()
+        The packages that it needs in addition to those of fuselearn.
     task : {"multiclass", "multilabel"}, default="multiclass"
         Whether it predicts one class or several labels per sample.
     fits_like : str, default=""
@@ -64,15 +61,15 @@ class Method:
     name: str
     make: Callable[[], BaseEstimator]
     description: str
-    requires: str = ""
+    requires: tuple[str, ...] = ()
     task: str = "multiclass"
     fits_like: str = ""
     adapt: Callable[[Any, Any, Any], Any] | None = None
 
     @property
-    def installed(self) -> bool:
-        """Whether the package that it needs is installed."""
-        return not self.requires or importlib.util.find_spec(self.requires) is not None
+    def missing(self) -> str:
+        """The first of the packages that it needs that is not installed, or an empty text."""
+        return next((package for package in self.requires if not is_installed(package)), "")
 
 
 @dataclass(frozen=True)
@@ -143,10 +140,10 @@ def make_contenders(
         elif name not in METHODS:
             known = ", ".join(map(repr, METHODS))
             raise ValueError(f"methods must be among {known}, or passed as estimators; got {name!r}.")
-        elif METHODS[name].installed:
-            contenders[name] = _built_in(METHODS[name], own, category_rule)
+        elif METHODS[name].missing:
+            missing[name] = METHODS[name].missing
         else:
-            missing[name] = METHODS[name].requires
+            contenders[name] = _built_in(METHODS[name], own, category_rule)
     return contenders, missing
 
 
@@ -199,7 +196,7 @@ def count_components(estimator: BaseEstimator) -> int | None:
     Gradient boosting of c classes grows c trees in each round, and all of them count.
     """
     model = estimator[-1] if isinstance(estimator, Pipeline) else estimator
-    if isinstance(model, multilabel.ThresholdedClassifier):
+    if isinstance(model, (multilabel.ThresholdedClassifier, rivals.WrappedClassifier)):
         return count_components(model.estimator_)
     if isinstance(model, MultilabelClassifier):
         return _count_models(model)
@@ -233,33 +230,13 @@ def compiles(estimator: BaseEstimator) -> bool:
     return isinstance(estimator, (CARTClassifier, FusedClassifier, MultilabelClassifier, *OURS))
 
 
-def _numbered(X: pd.DataFrame) -> pd.DataFrame:
-    """Name the features 0, 1, 2, since LightGBM rejects names with brackets or commas."""
-    return X.set_axis([str(position) for position in range(X.shape[1])], axis=1)
-
-
-def _one_hot(model: BaseEstimator) -> Pipeline:
-    """One-hot encode categories; a missing category is a category of its own.
-
-    Missing numbers remain, since scikit-learn's trees support them.
-    """
-    encode = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-    categories = make_column_selector(dtype_include="category")
-    return make_pipeline(make_column_transformer((encode, categories), remainder="passthrough"), model)
-
-
-def _lightgbm() -> BaseEstimator:
-    model = importlib.import_module("lightgbm").LGBMClassifier(n_jobs=1, verbose=-1)
-    return make_pipeline(FunctionTransformer(_numbered), model)
-
-
 def _forest(decision: Any) -> BaseEstimator:
-    return multilabel.ThresholdedClassifier(_one_hot(RandomForestClassifier()), decision, cv="oob")
+    return multilabel.ThresholdedClassifier(rivals.one_hot(RandomForestClassifier()), decision, cv="oob")
 
 
 def _forest_per_label(decision: Any) -> BaseEstimator:
     forests = MultiOutputClassifier(RandomForestClassifier())
-    return multilabel.ThresholdedClassifier(_one_hot(forests), decision, cv="oob")
+    return multilabel.ThresholdedClassifier(rivals.one_hot(forests), decision, cv="oob")
 
 
 def _decided_forests(name: str, make: Callable[[Any], BaseEstimator], description: str) -> Iterator[Method]:
@@ -360,6 +337,51 @@ _MULTILABEL_METHODS = (
     *_decided_forests("BR-RF", _forest_per_label, "scikit-learn's random forest per label"),
 )
 
+_RIVALS = (
+    Method(
+        "ExtraTrees (leaf 3)",
+        lambda: rivals.one_hot(ExtraTreesClassifier(min_samples_leaf=3)),
+        "scikit-learn's extremely randomised trees, at least three samples in a leaf",
+    ),
+    Method("LogisticRegression", rivals.logistic_regression, "scikit-learn's logistic regression on scaled features"),
+    Method(
+        "HistGradientBoosting (stopped)",
+        rivals.stopped_hist_gradient_boosting,
+        "scikit-learn's gradient boosting, stopped on a validation part",
+    ),
+    Method(
+        "LightGBM (stopped)",
+        rivals.stopped_lightgbm,
+        "LightGBM, stopped on a validation part",
+        requires=("lightgbm",),
+    ),
+    Method(
+        "XGBoost (stopped)",
+        rivals.stopped_xgboost,
+        "XGBoost, stopped on a validation part",
+        requires=("xgboost",),
+    ),
+    Method("CatBoost (stopped)", rivals.catboost, "CatBoost, stopped on a validation part", requires=("catboost",)),
+    Method(
+        "CleanLearning (RandomForest)",
+        rivals.clean_forest,
+        "cleanlab's CleanLearning over scikit-learn's random forest",
+        requires=("cleanlab",),
+    ),
+    Method(
+        "CleanLearning (LightGBM)",
+        rivals.clean_lightgbm,
+        "cleanlab's CleanLearning over LightGBM",
+        requires=("cleanlab", "lightgbm"),
+    ),
+    Method(
+        "Greedy selection",
+        rivals.GreedySelectionClassifier,
+        "25 steps of greedy selection from the members of the fused classifier",
+    ),
+    Method("TabPFN", rivals.tabpfn, "TabPFN v2, whose weights must be downloaded by hand", requires=("tabpfn",)),
+)
+
 METHODS: Mapping[str, Method] = {
     method.name: method
     for method in (
@@ -375,17 +397,17 @@ METHODS: Mapping[str, Method] = {
         Method("CART", CARTClassifier, "one pruned tree"),
         Method(
             "RandomForest",
-            lambda: _one_hot(RandomForestClassifier()),
+            lambda: rivals.one_hot(RandomForestClassifier()),
             "scikit-learn's random forest with its defaults",
         ),
         Method(
             "RandomForest (leaf 3)",
-            lambda: _one_hot(RandomForestClassifier(min_samples_leaf=3)),
+            lambda: rivals.one_hot(RandomForestClassifier(min_samples_leaf=3)),
             "scikit-learn's random forest, at least three samples in a leaf",
         ),
         Method(
             "ExtraTrees",
-            lambda: _one_hot(ExtraTreesClassifier()),
+            lambda: rivals.one_hot(ExtraTreesClassifier()),
             "scikit-learn's extremely randomised trees",
         ),
         Method(
@@ -393,7 +415,8 @@ METHODS: Mapping[str, Method] = {
             lambda: HistGradientBoostingClassifier(categorical_features="from_dtype"),
             "scikit-learn's gradient boosting on histograms",
         ),
-        Method("LightGBM", _lightgbm, "LightGBM with its defaults", requires="lightgbm"),
+        Method("LightGBM", rivals.lightgbm, "LightGBM with its defaults", requires=("lightgbm",)),
+        *_RIVALS,
         *_MULTILABEL_METHODS,
     )
 }

@@ -173,7 +173,7 @@ def fit_tasks(
     for name, dataset in sorted(data.items(), key=lambda item: -fit_cost(item[1].X)):
         classes, truth = _number(dataset)
         for repeat in range(suite.repeats):
-            folds = deal_folds(suite, name, truth, repeat)
+            folds = deal_folds(suite, name, truth, repeat)[: suite.n_test_folds]
             for noise in suite.noise:
                 labels = corrupted(suite, name, dataset.X, truth, noise, repeat)
                 for fold, test in enumerate(folds):

@@ -193,7 +193,7 @@ class _Tracker:
 
 def _count_missing(suite: Suite, methods: Iterable[str], finished: Set[Cell]) -> dict[str, int]:
     """Return the number of missing results of each incomplete dataset."""
-    cells = product(suite.datasets, suite.noise, range(suite.repeats), range(suite.folds), methods)
+    cells = product(suite.datasets, suite.noise, range(suite.repeats), range(suite.n_test_folds), methods)
     return Counter(cell[0] for cell in cells if cell not in finished)
 
 

@@ -18,6 +18,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from fuselearn._messages import show
 from fuselearn.datasets import Dataset, DatasetError, TableCleaner, load, read_table, registry
 from fuselearn.datasets.noise import KINDS
@@ -37,6 +39,23 @@ RIVALS = (
     "LightGBM",
 )
 ALL_METHODS = (FUSED, *PAPER_METHODS, *RIVALS)
+ROBUST_METHODS = (
+    FUSED,
+    "Greedy selection",
+    "KFHE",
+    "Bagging",
+    "RandomForest",
+    "RandomForest (leaf 3)",
+    "ExtraTrees",
+    "ExtraTrees (leaf 3)",
+    "HistGradientBoosting (stopped)",
+    "LightGBM (stopped)",
+    "XGBoost (stopped)",
+    "CatBoost (stopped)",
+    "LogisticRegression",
+    "CleanLearning (RandomForest)",
+    "CleanLearning (LightGBM)",
+)
 
 HOMER_METHODS = (
     "KFHE-HOMER",
@@ -127,6 +146,8 @@ class Suite:
         The kind of noise, as for `fuselearn.datasets.corrupt_labels`; a multi-label suite takes ``"uniform"`` only.
     repeats, folds : int, default=10
         Number of repeats of cross-validation, and of stratified folds in each.
+    test_folds : int or None, default=None
+        How many folds of each repeat serve as test samples; None means all of them.
     seed : int, default=0
         Seed from which all other seeds are derived.
     tables : sequence of Table, default=()
@@ -135,6 +156,8 @@ class Suite:
         Whether each sample has one class or several labels.
     category_rule : {"corrected", "rpart"}, default="corrected"
         How trees evaluate categorical splits, as for :class:`~fuselearn.CARTClassifier`. The papers use rpart's trees.
+    max_samples : int or None, default=None
+        Of datasets with more samples than this, a stratified part of this size is used, drawn with the seed.
     description : str, default=""
         The purpose of the suite, in a sentence.
 
@@ -157,6 +180,8 @@ class Suite:
     tables: Sequence[Table] = ()
     task: str = "multiclass"
     category_rule: str = "corrected"
+    max_samples: int | None = None
+    test_folds: int | None = None
     description: str = ""
 
     def __post_init__(self) -> None:
@@ -173,19 +198,28 @@ class Suite:
                 raise ValueError(f"{field} must be one of {', '.join(map(repr, choices))}; got {show(value)}.")
         if self.task == "multilabel" and self.noise_kind != "uniform":
             raise ValueError(f"noise_kind must be 'uniform' in a multi-label suite; got {show(self.noise_kind)}.")
-        for field, least in (("repeats", 1), ("folds", 2), ("seed", 0)):
+        for field, least in (("repeats", 1), ("folds", 2), ("seed", 0), ("max_samples", 2), ("test_folds", 1)):
             value = getattr(self, field)
+            if value is None and field in ("max_samples", "test_folds"):
+                continue
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
                 raise ValueError(f"{field} must be an integer of at least {least}; got {show(value)}.")
+        if self.n_test_folds > self.folds:
+            raise ValueError(f"test_folds must be at most folds, {self.folds}; got {self.test_folds}.")
 
     def _freeze(self, field: str, value: Any) -> None:
         object.__setattr__(self, field, value)
 
     @property
+    def n_test_folds(self) -> int:
+        """Number of folds of each repeat that serve as test samples."""
+        return self.folds if self.test_folds is None else self.test_folds
+
+    @property
     def n_results(self) -> int:
         """Number of fits of the whole suite."""
         cells = len(self.datasets) * len(self.noise) * len(self.methods)
-        return cells * self.repeats * self.folds
+        return cells * self.repeats * self.n_test_folds
 
     def definition(self) -> dict[str, Any]:
         """Return everything that determines the results, in JSON-compatible types.
@@ -195,7 +229,12 @@ class Suite:
         plain: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(self)))
         del plain["description"]
         # Older stores lack the field.
-        for field, only in (("task", "multiclass"), ("category_rule", "rpart")):
+        for field, only in (
+            ("task", "multiclass"),
+            ("category_rule", "rpart"),
+            ("max_samples", None),
+            ("test_folds", None),
+        ):
             if plain[field] == only:
                 del plain[field]
         for table in plain["tables"]:
@@ -226,6 +265,8 @@ class Suite:
             )
         else:
             data = table.data
+        if self.max_samples is not None and len(data.X) > self.max_samples:
+            data = _stratified_part(data, self.max_samples, derive_seed("part", self.seed, dataset))
         self._refuse_unfit(dataset, data)
         return data
 
@@ -246,6 +287,18 @@ class Suite:
                 f"or more, for {self.folds} stratified folds; it has {len(sizes)}, the largest "
                 f"with {sizes.max()} samples. Use fewer folds."
             )
+
+
+def _stratified_part(data: Dataset, n_samples: int, seed: int) -> Dataset:
+    """Draw samples evenly from a random order within each class; multi-label samples are drawn from a random order."""
+    shuffled = np.random.default_rng(seed).permutation(len(data.X))
+    if data.task == "multiclass":
+        shuffled = shuffled[np.argsort(np.asarray(data.y, dtype=str)[shuffled], kind="stable")]
+    steps = ((np.arange(n_samples) + 0.5) * len(shuffled) / n_samples).astype(np.intp)
+    rows = np.sort(shuffled[steps])
+    return dataclasses.replace(
+        data, X=data.X.iloc[rows].reset_index(drop=True), y=data.y.iloc[rows].reset_index(drop=True)
+    )
 
 
 def derive_seed(*parts: str | int | float) -> int:
@@ -392,6 +445,12 @@ def _digest(path: str | os.PathLike[str]) -> str:
 
 _KFHE_DATASETS = tuple(info.name for info in registry().values() if info.paper == "kfhe" and not info.unavailable)
 _HOMER_DATASETS = tuple(info.name for info in registry().values() if info.paper == "kfhe-homer")
+_ROBUST_DATASETS = (
+    *_KFHE_DATASETS,
+    "breast_cancer",
+    "digits",
+    *(info.name for info in registry().values() if info.packaged),
+)
 
 SUITES: Mapping[str, Suite] = {
     suite.name: suite
@@ -453,13 +512,14 @@ SUITES: Mapping[str, Suite] = {
         ),
         Suite(
             name="robust",
-            datasets=_KFHE_DATASETS,
-            methods=ALL_METHODS,
-            noise=(0.0, 0.10, 0.20, 0.30),
+            datasets=_ROBUST_DATASETS,
+            methods=ROBUST_METHODS,
+            noise=(0.0, 0.05, 0.10, 0.20, 0.30, 0.40),
             repeats=3,
             folds=5,
-            description="For practice: which ensemble to use when labels are wrong, among the "
-            "paper's methods and their usual competitors.",
+            max_samples=1000,
+            description="Which classifier to use when labels may be wrong: the fused classifier and its rivals, on the "
+            "papers' tables, scikit-learn's and those of packages.",
         ),
     )
 }
