@@ -50,6 +50,8 @@ def check_class_weight(value: Any) -> None:
     is_balanced = isinstance(value, str) and value == "balanced"
     if not (value is None or is_balanced or isinstance(value, Mapping)):
         raise ValueError(f"class_weight must be a dict, 'balanced' or None, not {show(value)}.")
+    for label, weight in value.items() if isinstance(value, Mapping) else ():
+        check_number(f"class_weight[{show(label)}]", weight, 0)
 
 
 def count_features(max_features: Any, n_features: int) -> int:

@@ -7,7 +7,9 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.exceptions import NotFittedError
 from sklearn.tree import DecisionTreeClassifier
 
-from fuselearn import CARTClassifier
+from fuselearn import BaggedClassifier, CARTClassifier, SVMClassifier
+from fuselearn.multilabel import BinaryRelevanceClassifier
+from fuselearn.sensors import Classes, bind
 
 X, y = load_wine(return_X_y=True)
 
@@ -150,6 +152,59 @@ class TestSampleWeight:
         zeros = CARTClassifier().fit(X, y, sample_weight=weights)
         removed = CARTClassifier().fit(X[kept], y[kept], sample_weight=weights[kept])
         np.testing.assert_allclose(zeros.predict_proba(X), removed.predict_proba(X))
+
+
+class TestClassWeight:
+    X, y = load_iris(return_X_y=True)
+    y = np.where(np.random.default_rng(0).random(150) < 0.2, 0, y)
+    names = np.array(["a", "b", "c"])[y]
+
+    def test_a_dict_is_a_sample_weight(self):
+        weights = {"a": 0.5, "b": 3.0, "c": 0.0}
+        by_class = CARTClassifier(class_weight=weights).fit(self.X, self.names)
+        by_sample = CARTClassifier().fit(self.X, self.names, sample_weight=[weights[name] for name in self.names])
+        np.testing.assert_array_equal(by_class.predict_proba(self.X), by_sample.predict_proba(self.X))
+
+    def test_balanced_classes_have_the_same_weight_in_the_root(self):
+        tree = CARTClassifier(class_weight="balanced").fit(self.X, self.names).tree_
+        np.testing.assert_allclose(tree.shares()[0], 1 / 3, rtol=1e-6)
+
+    def test_it_is_multiplied_by_sample_weights(self):
+        given = np.random.default_rng(0).random(150)
+        by_class = CARTClassifier(class_weight={"b": 3.0}).fit(self.X, self.names, given)
+        by_sample = CARTClassifier().fit(self.X, self.names, given * np.where(self.names == "b", 3.0, 1.0))
+        np.testing.assert_array_equal(by_class.predict_proba(self.X), by_sample.predict_proba(self.X))
+
+    def test_samples_stay_copies_if_they_were(self):
+        """A sample of weight 3 is three samples, whatever its class counts."""
+        copied = np.repeat(np.arange(150), 3)
+        by_class = CARTClassifier(class_weight={"b": 2.0}).fit(self.X, self.names, np.full(150, 3))
+        written_out = CARTClassifier(class_weight={"b": 2.0}).fit(self.X[copied], self.names[copied])
+        np.testing.assert_array_equal(by_class.predict_proba(self.X), written_out.predict_proba(self.X))
+
+    def test_a_base_learner_has_it_for_each_sample_drawn(self):
+        heavy, even = (
+            BaggedClassifier(CARTClassifier(class_weight=weights), n_estimators=4, random_state=0).fit(self.X, self.y)
+            for weights in ({0: 50.0}, None)
+        )
+        assert (heavy.predict(self.X) == 0).sum() > (even.predict(self.X) == 0).sum()
+
+    @pytest.mark.parametrize("base", [CARTClassifier, SVMClassifier])
+    def test_a_class_with_a_weight_need_not_be_drawn(self, base):
+        learner = bind(base(class_weight={"c": 2.0}), self.X)
+        target = Classes(self.y.astype(np.int32), 3, np.array(["a", "b", "c"]))
+        component = learner.train(target, (self.y < 2).astype(np.int32), seed=0)
+        assert set(component.votes()) == {0, 1}
+
+    def test_labels_have_none(self):
+        labels = np.eye(3, dtype=int)[self.y]
+        with pytest.raises(ValueError, match="class_weight is for classes"):
+            BinaryRelevanceClassifier(CARTClassifier(class_weight="balanced")).fit(self.X, labels)
+
+    @pytest.mark.parametrize("given", ["even", 3, {"a": -1.0}, {"a": np.inf}])
+    def test_anything_else_is_refused(self, given):
+        with pytest.raises(ValueError, match="class_weight"):
+            CARTClassifier(class_weight=given).fit(self.X, self.names)
 
 
 def test_distinct_numbers_give_the_tree_of_scikit_learn():

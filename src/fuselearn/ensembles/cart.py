@@ -8,7 +8,14 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from fuselearn._parameters import check_choice, check_number, check_whole_number, count_features, count_threads
+from fuselearn._parameters import (
+    check_choice,
+    check_class_weight,
+    check_number,
+    check_whole_number,
+    count_features,
+    count_threads,
+)
 from fuselearn.engines.tree import Tree, TreeSettings
 from fuselearn.ensembles.table_classifier import TableClassifier, validate_numbers
 from fuselearn.sensors.binding import Sensor
@@ -53,6 +60,9 @@ class CARTClassifier(TableClassifier):
     max_bins : int, optional
         Numeric features with more distinct values are cut into this many bins. By default 65,535 distinct values are
         kept apart, and a feature with more of them is cut into 255 bins.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, by which those of the samples are multiplied; "balanced" gives all classes the same
+        total weight.
     random_state : int, RandomState or None, default=None
         Seed; of use only with ``max_features`` or ``splitter="random"``.
     n_jobs : int or None, default=None
@@ -118,6 +128,7 @@ class CARTClassifier(TableClassifier):
         splitter: str = "best",
         category_rule: str = "corrected",
         max_bins: int | None = None,
+        class_weight: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -129,6 +140,7 @@ class CARTClassifier(TableClassifier):
         self.splitter = splitter
         self.category_rule = category_rule
         self.max_bins = max_bins
+        self.class_weight = class_weight
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -258,6 +270,7 @@ class CARTClassifier(TableClassifier):
             check_whole_number("max_bins", self.max_bins, 2)
             if self.max_bins > 65_535:
                 raise ValueError(f"max_bins must be at most 65535, not {self.max_bins}.")
+        check_class_weight(self.class_weight)
         return TreeSettings(
             min_split=min_split,
             min_leaf=min_leaf,

@@ -164,4 +164,4 @@ class SVMClassifier(TableClassifier):
             check_choice("scaling", self.scaling, SCALINGS)
         check_class_weight(self.class_weight)
         gamma = None if self.gamma is None else float(self.gamma)
-        return SVMSettings(self.kernel, float(self.C), gamma, self.probability, self.class_weight)
+        return SVMSettings(self.kernel, float(self.C), gamma, self.probability)

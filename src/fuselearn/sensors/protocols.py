@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone
+from sklearn.utils.class_weight import compute_sample_weight
 
 from fuselearn.engines.sampling import draw_covering_counts
 
@@ -170,6 +171,26 @@ class Learner:
         other = copy.copy(self)
         vars(other).update(changes)
         return other
+
+    def _class_factors(self, target: Classes, drawn: Counts | Weights) -> Weights | None:
+        """Return the weight of the class of each of the target's numbers, as ``class_weight`` says; None if it is None.
+
+        Only what was drawn is balanced. ``drawn`` says how often, or with which weight, each number is there.
+        """
+        class_weight = getattr(self.estimator, "class_weight", None)
+        if class_weight is None:
+            return None
+        names = target.numbers if target.names is None else target.names[target.numbers]
+        used = np.flatnonzero(drawn > 0) if class_weight == "balanced" else None
+        factors: Weights = compute_sample_weight(class_weight, names, indices=used)
+        return factors
+
+    def _refuse_class_weight(self) -> None:
+        """Refuse class weights where there are no classes."""
+        if getattr(self.estimator, "class_weight", None) is not None:
+            raise ValueError(
+                "class_weight is for classes; the labels of a sample have weights of their own. Set class_weight=None."
+            )
 
     def _check_sample(self, target: Target, counts: Counts) -> None:
         """Refuse a target or a sample that does not fit the bound table, or that is empty."""

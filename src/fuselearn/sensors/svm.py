@@ -10,7 +10,6 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import compute_sample_weight
 
 from fuselearn.engines.svm import Coupling, collapse, deal_folds, decide, fit_coupling, take_block, train_columns
 from fuselearn.sensors.kernel_table import Kernel, KernelRows, KernelTable, join_columns
@@ -34,7 +33,6 @@ class SVMSettings(NamedTuple):
     C: float = 1.0
     gamma: float | None = None
     probability: str = "platt"
-    class_weight: Any = None
     n_folds: int = 5
     """Folds of the cross-validation for Platt's sigmoid."""
     max_steps: int | None = None
@@ -115,10 +113,7 @@ class SVMLearner(Learner):
         drawn = counts if weights is None else np.where(counts > 0, weights, 0.0)
         if isinstance(target, Classes):
             return self._train_classes(target, drawn, seed)
-        if self.settings.class_weight is not None:
-            raise ValueError(
-                "class_weight is for classes; the labels of a sample have weights of their own. Set class_weight=None."
-            )
+        self._refuse_class_weight()
         return self._train_labels(target, drawn, seed)[0]
 
     def extend(self, columns: npt.NDArray[np.integer]) -> Self:
@@ -152,11 +147,10 @@ class SVMLearner(Learner):
         numbers, n_classes = target.numbers, target.n_classes
         samples = np.arange(self.n_samples) if target.samples is None else target.samples
         drawn = np.where(np.isin(np.arange(self.n_samples), samples), drawn, 0)
-        if self.settings.class_weight is not None:
-            names = numbers if target.names is None else target.names[numbers]
-            used = drawn[samples] > 0
+        factors = self._class_factors(target, drawn[samples])
+        if factors is not None:
             own = np.zeros(self.n_samples)
-            own[samples[used]] = compute_sample_weight(self.settings.class_weight, names[used])
+            own[samples] = factors
             drawn = drawn * own
         if n_classes == 2 and target.labels is None and target.samples is None:
             machines, _ = self._train_labels(numbers[:, None], drawn, seed)

@@ -71,6 +71,7 @@ class TreeLearner(Learner):
         """Grow a tree, or a tree per label, on the samples drawn."""
         self._check_sample(target, counts)
         if not isinstance(target, Classes):
+            self._refuse_class_weight()
             return LabelTrees(self._grow_labels(target, counts, seed, weights), self.bound(), self.n_threads)
         columns, by_column, numbers = self.columns, self.by_column, target.numbers
         if target.samples is not None:
@@ -78,6 +79,10 @@ class TreeLearner(Learner):
             if len(numbers) != self.n_samples or (np.diff(target.samples) == 0).any():
                 codes = columns.codes[target.samples]
                 columns, by_column = columns._replace(codes=codes, order=order_rows(codes)), None
+        factors = self._class_factors(target, counts)
+        if factors is not None:
+            weights = factors * (counts if weights is None else weights)
+            counts = np.where(weights > 0, counts, 0).astype(np.int32)
         tree = grow_tree(
             columns, numbers, target.n_classes, counts, self.settings,
             weights=weights, seed=seed, n_threads=self.n_threads, by_column=by_column,
