@@ -27,6 +27,7 @@ ALL = (
     "homer",
     "pct_forest",
     "calibration",
+    "label_audit",
 )
 
 

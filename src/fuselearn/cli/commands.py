@@ -31,7 +31,7 @@ from fuselearn.cli.reading import (
 )
 from fuselearn.cli.running import Place, is_finished, run, wide_console
 
-__all__ = ["compare", "datasets", "demo", "report", "reproduce", "warmup"]
+__all__ = ["compare", "datasets", "demo", "report", "reproduce", "spell", "warmup"]
 
 
 class Experiment(StrEnum):
@@ -111,7 +111,7 @@ def demo(
     from fuselearn.lab.running.suites import get_suite
 
     place = Place(out, out / "results.db")
-    command = _spell("demo", out=None if out == Path("fuselearn-demo") else out)
+    command = spell("demo", out=None if out == Path("fuselearn-demo") else out)
     with sentences():
         fresh = not resume or is_finished(place.store, "demo")
     _compile_kernels()  # once, before several processes each do it
@@ -248,7 +248,7 @@ def reproduce(
         run(
             suite,
             place,
-            command=_spell("reproduce", experiment, **words),
+            command=spell("reproduce", experiment, **words),
             jobs=_checked(jobs),
             backend="dask" if scheduler else backend,
             scheduler=scheduler,
@@ -350,7 +350,7 @@ def compare(
         "classes": classes,
         **reading.words(),
     }
-    command = _spell("compare", file, **words)
+    command = spell("compare", file, **words)
     place = Place(folder, folder / "results.db")
     run(
         suite, place, command=command, jobs=_checked(jobs), fresh=not resume, inputs=[file], force=force,
@@ -437,7 +437,7 @@ def warmup(jobs: Jobs = -1) -> None:
     typer.echo(f"Compiled all kernels in {time.perf_counter() - start:.0f} s.")
 
 
-def _spell(*words: object, **options: object) -> str:
+def spell(*words: object, **options: object) -> str:
     """Return the command line that repeats this run."""
     parts = ["fuselearn", *(str(word) for word in words)]
     for name, value in options.items():

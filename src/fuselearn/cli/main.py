@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from fuselearn.cli import commands, information, models
+from fuselearn.cli import auditing, commands, information, models
 
 __all__ = ["app"]
 
@@ -29,6 +29,7 @@ app.command()(commands.datasets)
 app.command()(commands.warmup)
 app.command()(models.train)
 app.command()(models.predict)
+app.command()(auditing.audit)
 app.command()(information.info)
 app.command()(models.export)
 

@@ -17,6 +17,7 @@ import typer
 
 from fuselearn.cli.errors import WRONG_USE, leave, sentences, wrong_use
 from fuselearn.cli.outputs import Force, Kind, Output, check_output, prediction_columns
+from fuselearn.cli.progress import spinner
 from fuselearn.cli.reading import (
     Decimal,
     Drop,
@@ -352,7 +353,7 @@ def _counting(model: Any, text: str) -> Iterator[None]:
     """Show a progress bar over the components of an ensemble during training, in a terminal only."""
     parameters = model.get_params(deep=False)
     if not sys.stderr.isatty() or "callback" not in parameters:
-        with _bar(text):
+        with spinner(text):
             yield
         return
     from rich.console import Console
@@ -464,21 +465,9 @@ def _write(answers: Iterator[pd.DataFrame], output: Path | None, as_json: bool) 
                 typer.echo(format_answers(answer, header=n_rows == 0), nl=False)
             n_rows += len(answer)
         return n_rows
-    with replacing(output) as file, _bar("Predicting") as tell:
+    with replacing(output) as file, spinner("Predicting") as tell:
         for answer in answers:
             file.write(format_answers(answer, header=n_rows == 0))
             n_rows += len(answer)
             tell(f"Predicting: {n_rows:,} samples")
     return n_rows
-
-
-@contextmanager
-def _bar(text: str) -> Iterator[Callable[[str], None]]:
-    """Show a spinner, in a terminal only."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status(text) as status:
-        yield lambda said: status.update(said)

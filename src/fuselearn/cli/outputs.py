@@ -16,11 +16,22 @@ from fuselearn.cli.errors import WRONG_USE, leave
 if TYPE_CHECKING:
     from fuselearn.cli.running import Place
 
-__all__ = ["Force", "Kind", "Output", "check_output", "page_outputs", "prediction_columns", "run_outputs"]
+__all__ = [
+    "SUSPECT_COLUMNS",
+    "Force",
+    "Kind",
+    "Output",
+    "check_output",
+    "page_outputs",
+    "prediction_columns",
+    "run_outputs",
+]
 
 Force = Annotated[bool, typer.Option("--force", help="Replace an existing output that this command did not write.")]
 
 HEAD_BYTES = 4096
+SUSPECT_COLUMNS = ("row", "given", "suggested", "probability", "suggested_probability", "suspect")
+"""Of a list of suspects; a column that identifies the samples may follow the first."""
 
 
 class Kind(Enum):
@@ -35,6 +46,8 @@ class Kind(Enum):
     FOLDS = "table of fold scores"
     PAGE = "page about an experiment"
     FIGURE = "figure"
+    SUSPECTS = "list of suspects"
+    AUDIT = "page of an audit"
 
 
 class Output(NamedTuple):
@@ -146,6 +159,11 @@ def _is_predictions(output: Output) -> bool:
     return plain[-len(wanted) :] == wanted and len(plain) <= len(wanted) + output.n_kept
 
 
+def _is_suspects(output: Output) -> bool:
+    first = _head(output.path).partition("\n")[0].strip()
+    return first.startswith(SUSPECT_COLUMNS[0]) and first.endswith(",".join(SUSPECT_COLUMNS[1:]))
+
+
 def _is_onnx(output: Output) -> bool:
     from google.protobuf.message import DecodeError
     from onnx import ModelProto
@@ -174,7 +192,7 @@ def _holds(word: str) -> Callable[[Output], bool]:
     return lambda output: word in _head(output.path)
 
 
-_BESIDE = (Kind.MODEL, Kind.PREDICTIONS, Kind.ONNX)
+_BESIDE = (Kind.MODEL, Kind.PREDICTIONS, Kind.ONNX, Kind.SUSPECTS, Kind.AUDIT)
 """Kinds that need an existing folder; for the others, folders are created."""
 
 _RECOGNISE: dict[Kind, Callable[[Output], bool]] = {
@@ -189,4 +207,6 @@ _RECOGNISE: dict[Kind, Callable[[Output], bool]] = {
         "# The KFHE paper, reproduced", "# The KFHE-HOMER paper, reproduced", "# Classifiers compared on wrong labels"
     ),
     Kind.FIGURE: _holds("Matplotlib"),
+    Kind.SUSPECTS: _is_suspects,
+    Kind.AUDIT: _holds("fuselearn</title>"),
 }

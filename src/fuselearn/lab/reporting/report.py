@@ -6,7 +6,6 @@ It combines `findings`, `text` and `pictures` in the template ``templates/report
 from __future__ import annotations
 
 import os
-import re
 import shlex
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -16,12 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
 
 from fuselearn.lab.published import load_published
 from fuselearn.lab.reporting import text
 from fuselearn.lab.reporting.findings import DIGITS, Comparison, Findings, find
+from fuselearn.lab.reporting.pages import make_environment
 from fuselearn.lab.reporting.pictures import Picture, draw, train_traces
 from fuselearn.lab.running.progress import format_seconds
 from fuselearn.lab.running.store import PACKAGES, ResultStore
@@ -222,41 +220,29 @@ def render(material: Material, *, traces: bool = True) -> str:
     findings, summary = material.findings, material.summary
     fitted = train_traces(suite) if traces and "KFHE" in set(results["method"]) else {}
     pictures: list[Picture] = draw(summary, findings, fitted)
-    environment = Environment(
-        loader=PackageLoader("fuselearn.lab"), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
-    environment.filters |= {
-        "breakable": _breakable,
-        "percent": text.percent,
-        "signed": text.signed,
-        "count": text.count,
-        "join_words": text.join,
-    }
-    return environment.get_template("report.html").render(
-        suite=suite,
-        noisy=bool((results["noise"] > 0).any()),
-        answer=text.answer(findings),
-        facts=_facts(material),
-        rank_table=_rank_table(findings, suite.methods),
-        levels=[
-            _level(findings.levels.get(noise), noise, summary, suite) for noise in sorted(summary["noise"].unique())
-        ],
-        statistics=_statistics(findings),
-        pictures=pictures,
-        published=_published(suite, summary),
-        failures=_failures(results),
-        unfinished=_unfinished(material),
-        command=material.command,
-        settings={method: material.settings[method] for method in suite.methods if method in material.settings},
-        versions=_versions(results),
-        cost=_cost(material),
+    return (
+        make_environment()
+        .get_template("report.html")
+        .render(
+            suite=suite,
+            noisy=bool((results["noise"] > 0).any()),
+            answer=text.answer(findings),
+            facts=_facts(material),
+            rank_table=_rank_table(findings, suite.methods),
+            levels=[
+                _level(findings.levels.get(noise), noise, summary, suite) for noise in sorted(summary["noise"].unique())
+            ],
+            statistics=_statistics(findings),
+            pictures=pictures,
+            published=_published(suite, summary),
+            failures=_failures(results),
+            unfinished=_unfinished(material),
+            command=material.command,
+            settings={method: material.settings[method] for method in suite.methods if method in material.settings},
+            versions=_versions(results),
+            cost=_cost(material),
+        )
     )
-
-
-def _breakable(name: str) -> Markup:
-    """Allow line breaks between the words of a long name: HistGradientBoosting, RandomForest, breast_cancer."""
-    return Markup("<wbr>").join(escape(part) for part in re.split(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[-_./])", name))
 
 
 def _suite_of(results: pd.DataFrame, name: str) -> Suite:

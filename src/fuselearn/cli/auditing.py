@@ -1,0 +1,169 @@
+"""The command audit."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fuselearn.cli.commands import spell
+from fuselearn.cli.errors import WRONG_USE, leave, sentences, wrong_use
+from fuselearn.cli.outputs import SUSPECT_COLUMNS, Force, Kind, Output, check_output
+from fuselearn.cli.progress import spinner
+from fuselearn.cli.reading import (
+    Decimal,
+    Drop,
+    Encoding,
+    Index,
+    Keep,
+    Only,
+    Reading,
+    Sep,
+    TrustClasses,
+    explain,
+    refuse_measurements,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fuselearn.datasets import Dataset
+    from fuselearn.diagnosis import LabelAudit
+
+__all__ = ["audit"]
+
+
+def audit(
+    file: Annotated[Path, typer.Argument(help="CSV, TSV, Parquet or ARFF file; all but Parquet also gzipped (.gz).")],
+    target: Annotated[
+        str | None, typer.Option("--target", "-t", help="Column with the classes; 'class' by default.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="CSV file to write; by default the suspects are printed.")
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", help="HTML file to write: the suspects beside trusted samples.")
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="List all samples, the most doubtful first.")] = False,
+    repeats: Annotated[int, typer.Option("--repeats", min=1, help="Audits to average, each on other folds.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed for all random choices.")] = 0,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", help="Number of threads; -1 uses all processors.")] = -1,
+    drop: Drop = None,
+    only: Only = None,
+    keep: Keep = None,
+    index: Index = None,
+    sep: Sep = None,
+    encoding: Encoding = "utf-8",
+    decimal: Decimal = ".",
+    classes: TrustClasses = False,
+    force: Force = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> None:
+    """List the samples of your own table whose label is likely to be wrong.
+
+    Each label is judged by models that have not seen its sample. Columns are prepared as by `fuselearn train`.
+    The list has the number of the sample in the file, from 1, its label, the most likely other one, and the
+    probability of both.
+
+    **Examples**
+
+    - `fuselearn audit customers.csv --target churned -o suspects.csv`
+
+    - `fuselearn audit customers.csv --target churned --index customer -o suspects.csv --html suspects.html`
+
+    - `fuselearn audit customers.csv --target churned --all -o ranked.csv`
+    """
+    from fuselearn.datasets import TableCleaner, read_table
+    from fuselearn.diagnosis import audit_labels
+
+    reading = Reading(sep, encoding, decimal, drop, only, keep, index)
+    with sentences(), wrong_use((ValueError, TypeError)):
+        for path, kind in ((output, Kind.SUSPECTS), (html, Kind.AUDIT)):
+            if path is not None:
+                check_output(Output(path, kind), [file], force=force)
+        if output is not None and html is not None and output.resolve() == html.resolve():
+            leave(f"{output} is named twice: the list and the page need different files.", WRONG_USE)
+        cleaner = TableCleaner(**reading.cleaner_options(file))
+        data = read_table(file, target, cleaner=cleaner, **reading.text_options).dense()
+        if data.task == "multilabel":
+            leave(
+                f"{file} has several labels per sample; fuselearn.diagnosis.audit_labels audits them in Python.",
+                WRONG_USE,
+            )
+        refuse_measurements(data, file, trusted=classes)
+        if not as_json:
+            explain(cleaner)
+        with spinner(f"Auditing {len(data.X):,} labels"):
+            found = audit_labels(data.X, data.y, n_repeats=repeats, random_state=seed, n_jobs=jobs)
+        names = _read_index(file, reading) if index is not None else None
+        listed = _list(found, index, names, every=every)
+        if output is not None:
+            _write(output, listed.to_csv(index=False, float_format="%.6g"))
+        if html is not None:
+            words = {
+                "target": target,
+                "output": output,
+                "html": html,
+                "all": every,
+                "repeats": repeats if repeats != 1 else None,
+                "seed": seed or None,
+                "classes": classes,
+                **reading.words(),
+            }
+            _write(html, _page(found, data, file, index, names, spell("audit", file, **words)))
+    _say(found, listed, output, html, as_json)
+
+
+def _list(found: LabelAudit, index: str | None, names: pd.Series | None, *, every: bool) -> pd.DataFrame:
+    """Return the lines of the output."""
+    rows = found.rows if every else found.suspects
+    listed = rows[list(SUSPECT_COLUMNS[1:])].copy()
+    listed.insert(0, SUSPECT_COLUMNS[0], rows.index + 1)
+    if names is not None:
+        listed.insert(1, index, names.iloc[rows.index].to_numpy())
+    return listed
+
+
+def _read_index(file: Path, reading: Reading) -> pd.Series:
+    from fuselearn.datasets.tables import read_whole
+
+    return read_whole(file, reading.form()).frame([str(reading.index)]).iloc[:, 0]
+
+
+def _page(
+    found: LabelAudit, data: Dataset, file: Path, index: str | None, names: pd.Series | None, command: str
+) -> str:
+    from fuselearn.lab.reporting.audit_page import render_audit
+
+    called = [f"row {k + 1}" for k in range(len(data.X))] if names is None else [f"{index} {name}" for name in names]
+    return render_audit(found, data.X, data.y, title=file.name, names=called, command=command)
+
+
+def _write(path: Path, text: str) -> None:
+    from fuselearn._replacing import replacing
+
+    with replacing(path) as file:
+        file.write(text.encode())
+
+
+def _say(found: LabelAudit, listed: pd.DataFrame, output: Path | None, html: Path | None, as_json: bool) -> None:
+    if as_json:
+        said = {
+            "samples": len(found.rows),
+            "suspects": found.n_wrong,
+            "noise_rate": found.noise_rate,
+            "file": None if output is None else str(output),
+            "page": None if html is None else str(html),
+        }
+        typer.echo(json.dumps(said))
+        return
+    if output is None:
+        typer.echo(listed.to_csv(index=False, float_format="%.6g"), nl=False)
+    else:
+        typer.echo(f"Suspects written to {output}")
+    if html is not None:
+        typer.echo(f"Page written to {html}", err=output is None)
+    sentence = str(found)
+    typer.echo(f"{sentence[0].upper()}{sentence[1:]}.", err=output is None)

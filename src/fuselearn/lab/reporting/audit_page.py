@@ -1,0 +1,139 @@
+"""Write the page of a label audit: one self-contained HTML file that shows the suspects beside trusted samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from fuselearn.diagnosis import LabelAudit
+from fuselearn.diagnosis.neighbours import find_trusted_neighbours
+from fuselearn.lab.reporting.pages import make_environment
+from fuselearn.lab.reporting.text import NBSP
+
+__all__ = ["render_audit"]
+
+MOST_SUSPECTS = 100
+MOST_FEATURES = 30
+MOST_CLASSES = 20
+
+
+class Card(NamedTuple):
+    """A suspect as the page shows it.
+
+    Attributes
+    ----------
+    name, given, suggested : str
+        The sample, its label, and the most likely other one.
+    probability, suggested_probability : str
+    neighbours : list of (str, str)
+        Names and labels of the nearest trusted samples.
+    lines : list of (str, list of str)
+        For each feature its name and the values of the suspect and of its neighbours.
+    """
+
+    name: str
+    given: str
+    suggested: str
+    probability: str
+    suggested_probability: str
+    neighbours: list[tuple[str, str]]
+    lines: list[tuple[str, list[str]]]
+
+
+def render_audit(
+    audit: LabelAudit, X: pd.DataFrame, labels: pd.Series, *, title: str, names: Sequence[str], command: str
+) -> str:
+    """Return the page of an audit of one label per sample.
+
+    Parameters
+    ----------
+    audit : LabelAudit
+        Whose samples are numbered from 0.
+    X : DataFrame of shape (n_samples, n_features)
+        The audited samples.
+    labels : Series of shape (n_samples,)
+        Their given labels.
+    title : str
+        What was audited, such as the name of the file.
+    names : sequence of str
+        What each sample is called.
+    command : str
+        The command that repeats the audit.
+
+    Returns
+    -------
+    str
+        A complete HTML document.
+    """
+    rows = audit.rows.reset_index(names="place")
+    is_suspect = np.zeros(len(rows), dtype=bool)
+    is_suspect[rows.loc[rows["suspect"], "place"]] = True
+    shown = rows[rows["suspect"]].head(MOST_SUSPECTS)
+    places = shown["place"].to_numpy()
+    found = find_trusted_neighbours(X, is_suspect, places) if len(places) else np.empty((0, 0), dtype=np.intp)
+    cards = [
+        _make_card(line, near, X, labels, names)
+        for line, near in zip(shown.itertuples(index=False), found, strict=True)
+    ]
+    n_features = X.shape[1]
+    return (
+        make_environment()
+        .get_template("audit.html")
+        .render(
+            title=title,
+            audit=audit,
+            n_suspects=int(is_suspect.sum()),
+            facts=[
+                ("samples", f"{len(rows):,}"),
+                ("features", f"{n_features:,}"),
+                ("classes", f"{len(audit.noise_matrix):,}"),
+                ("suspects", f"{is_suspect.sum():,}"),
+                ("estimated share of wrong labels", f"{audit.noise_rate:.1%}".replace("%", f"{NBSP}%")),
+            ],
+            matrix=_matrix(audit.noise_matrix),
+            cards=cards,
+            n_hidden_features=max(0, n_features - MOST_FEATURES),
+            command=command,
+        )
+    )
+
+
+def _make_card(line: Any, near: npt.NDArray[np.intp], X: pd.DataFrame, labels: pd.Series, names: Sequence[str]) -> Card:
+    places = [line.place, *near.tolist()]
+    part = X.iloc[places, :MOST_FEATURES]
+    return Card(
+        name=names[line.place],
+        given=str(line.given),
+        suggested=str(line.suggested),
+        probability=_percent(line.probability),
+        suggested_probability=_percent(line.suggested_probability),
+        neighbours=[(names[place], str(labels.iloc[place])) for place in near],
+        lines=[(str(name), [_show(value) for value in column]) for name, column in part.items()],
+    )
+
+
+def _matrix(noise: pd.DataFrame) -> list[tuple[str, list[tuple[str, float]]]]:
+    """Return the classes with their probabilities as text and as shades; nothing if there are too many classes."""
+    if len(noise) > MOST_CLASSES:
+        return []
+    return [
+        (str(name), [(_percent(share) if share > 0 else "", 0.0 if name == given else share) for given, share in line])
+        for name, line in ((name, list(row.items())) for name, row in noise.iterrows())
+    ]
+
+
+def _percent(share: float) -> str:
+    """Format a probability; one that is not quite 0 or 1 is not said to be."""
+    if 0 < share < 0.005 or 0.995 < share < 1:
+        return f"{'<1' if share < 0.5 else '>99'}{NBSP}%"
+    return f"{100 * share:.0f}{NBSP}%"
+
+
+def _show(value: Any) -> str:
+    if pd.isna(value):
+        return "–"
+    return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)

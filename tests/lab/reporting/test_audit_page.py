@@ -1,0 +1,93 @@
+"""The page of an audit shows the suspects, their features, and trusted samples near them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fuselearn.diagnosis import LabelAudit
+from fuselearn.diagnosis.neighbours import find_trusted_neighbours
+from fuselearn.lab.reporting import audit_page
+from fuselearn.lab.reporting.audit_page import render_audit
+
+X = pd.DataFrame(
+    {"size": [1.0, 1.25, np.nan, 9.0, 9.5, 9.25], "colour": pd.Categorical(["red", "red", None, "blue", "blue", "red"])}
+)
+Y = pd.Series(["small", "small", "small", "large", "large", "small"])
+
+
+def make_audit(n_wrong=1):
+    rows = pd.DataFrame(
+        {
+            "given": Y,
+            "suggested": np.where(Y == "small", "large", "small"),
+            "probability": [0.9, 0.8, 0.7, 1.0, 0.95, 0.001],
+            "suggested_probability": [0.1, 0.2, 0.3, 0.0, 0.05, 0.999],
+        }
+    ).sort_values("probability")
+    rows["suspect"] = np.arange(6) < n_wrong
+    classes = ["large", "small"]
+    noise = pd.DataFrame([[2 / 3, 1 / 3], [0.0, 1.0]], index=classes, columns=classes)
+    return LabelAudit(rows, n_wrong, noise, pd.DataFrame())
+
+
+def render(audit=None, table=X):
+    names = [f"row {k + 1}" for k in range(6)]
+    return render_audit(audit or make_audit(), table, Y, title="a<b.csv", names=names, command="fuselearn audit a")
+
+
+def test_a_suspect_stands_beside_its_nearest_trusted_samples():
+    page = render()
+    card = page[page.index('<article class="card">') :]
+    assert "1. row 6" in card
+    assert 'labelled <span class="given">small</span>, probability &lt;1\xa0%' in card
+    assert 'suggested <span class="suggested">large</span>, probability &gt;99\xa0%' in card
+    neighbours = find_trusted_neighbours(X, np.arange(6) == 5, np.array([5]))
+    assert set(neighbours[0].tolist()) == {3, 4, 2}
+    for place in neighbours[0]:
+        assert f'<th scope="col">row {place + 1}</th>' in card
+    assert '<th scope="row">size</th><td>9.25</td>' in card
+    assert "<td>–</td>" in card, "a missing value"
+
+
+def test_the_page_names_what_was_audited_and_which_class_is_taken_for_which():
+    page = render()
+    assert "<title>Label audit of a&lt;b.csv – fuselearn</title>" in page
+    assert "About 1 of 6 labels are likely to be wrong" in page
+    assert '<td class="wrong" style="--s:0.333">33\xa0%</td>' in page
+    assert "fuselearn audit a" in page
+
+
+def test_nothing_is_fetched_and_dark_mode_is_known():
+    page = render()
+    assert "http" not in page
+    assert "src=" not in page
+    assert "prefers-color-scheme: dark" in page
+
+
+def test_without_suspects():
+    page = render(make_audit(0))
+    assert "No label is likely to be wrong" in page
+    assert "<article" not in page
+
+
+def test_long_lists_and_wide_tables_are_cut_with_a_note(monkeypatch):
+    monkeypatch.setattr(audit_page, "MOST_SUSPECTS", 1)
+    monkeypatch.setattr(audit_page, "MOST_FEATURES", 1)
+    page = render(make_audit(3))
+    assert page.count("<article") == 1
+    assert "The first 1 of 3 suspects are shown." in page
+    assert "1 more features are not shown." in page
+    assert "colour" not in page
+
+
+def test_neighbours_are_never_suspects_and_may_be_few():
+    found = find_trusted_neighbours(X, np.array([True, True, True, True, False, True]), np.array([0, 5]))
+    assert found.tolist() == [[4], [4]]
+
+
+@pytest.mark.parametrize("n_classes", [20, 21])
+def test_a_large_noise_matrix_is_left_out(n_classes):
+    audit = make_audit()
+    noise = pd.DataFrame(np.eye(n_classes))
+    page = render(LabelAudit(audit.rows, audit.n_wrong, noise, audit.probabilities))
+    assert ("Which class is taken for which" in page) == (n_classes == 20)
