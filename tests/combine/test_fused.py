@@ -6,6 +6,7 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_iris, load_wine
 from sklearn.dummy import DummyClassifier
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import GroupKFold, StratifiedKFold, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
@@ -187,3 +188,12 @@ def test_where_labels_are_wrong_a_robust_sensor_counts_more_than_one_that_learns
     fused = FusedClassifier(sensors, random_state=0).fit(X, noisy)
     assert list(fused.named_estimators_) == ["line"]
     assert fused.score(X, y) > sensors[0][1].fit(X, noisy).score(X, y) + 0.05
+
+
+def test_held_out_probabilities_without_a_fit():
+    X, y = load_wine(return_X_y=True)
+    model = FusedClassifier(n_components=3, random_state=0)
+    expected = clone(model).fit(X, y).held_out_proba_
+    np.testing.assert_array_equal(model.hold_out(X, y), expected)
+    with pytest.raises(NotFittedError):
+        model.predict(X)

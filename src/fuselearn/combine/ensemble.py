@@ -159,16 +159,20 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
         object
             Fitted estimator.
         """
+        data = self._read_data(X, y, sample_weight, groups)
+        weights = self._weigh(data)
+        chosen = np.arange(len(data.members)) if self._keeps_all else np.flatnonzero(weights)
+        self.weights_ = weights[chosen]
+        self._adopt(self._fit_members(data._replace(members=[data.members[k] for k in chosen])), data.X)
+        return self
+
+    def _read_data(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> TrainingData:
+        """Check the settings and what is passed to ``fit``."""
         members = self._read_members()
         self._check_settings(members)
         X = read_rows(self, X, reset=True)
         target = self._read_target(members, X, y)
-        data = TrainingData(members, X, target, read_weights(sample_weight, X, X.shape[0]), groups)
-        weights = self._weigh(data)
-        chosen = np.arange(len(members)) if self._keeps_all else np.flatnonzero(weights)
-        self.weights_ = weights[chosen]
-        self._adopt(self._fit_members(data._replace(members=[members[k] for k in chosen])), X)
-        return self
+        return TrainingData(members, X, target, read_weights(sample_weight, X, X.shape[0]), groups)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Predict the class, the labels or the numbers of each sample.

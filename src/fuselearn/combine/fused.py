@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
 from scipy import sparse
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, clone
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
@@ -147,6 +147,24 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
             tags.input_tags.allow_nan = True
         tags.target_tags.multi_output = tags.classifier_tags.multi_label = False
         return tags
+
+    def hold_out(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Weights:
+        """Compute ``held_out_proba_`` alone, without a fit to all samples.
+
+        Parameters
+        ----------
+        X, y, sample_weight, groups
+            As for ``fit``.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            Fused probabilities from sensors that have not seen the samples; NaN for samples never held out.
+        """
+        twin = clone(self)
+        twin._weigh(twin._read_data(X, y, sample_weight, groups))
+        probabilities: Weights = twin.held_out_proba_
+        return probabilities
 
     def describe(self) -> str:
         """Return a table of the sensors, the best one first.

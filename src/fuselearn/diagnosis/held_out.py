@@ -165,8 +165,7 @@ def _fuse(X: Any, given: Codes, folding: Folding, seed: int) -> Floats:
         (name, sensor) for name, sensor in default_sensors(N_COMPONENTS, seed) if name in SENSORS and suits(sensor, X)
     ]
     fused = FusedClassifier(sensors, cv=folding.cv, random_state=seed, n_jobs=folding.n_jobs)
-    probabilities: Floats = fused.fit(X, given, groups=folding.groups).held_out_proba_
-    return probabilities
+    return fused.hold_out(X, given, groups=folding.groups)
 
 
 def _linear_model() -> BaseEstimator:
