@@ -95,16 +95,15 @@ def test_splits_may_be_masks():
 def test_row_weights_are_those_of_the_inside():
     weights = np.random.default_rng(0).uniform(0.1, 3, 150)
     inside, outside = np.arange(0, 150, 2), np.arange(1, 150, 2)
-    found = out_of_fold([(inside, outside)], weights=weights)
+    members = [Member("nb", GaussianNB(), passed={"sample_weight": weights})]
+    found = out_of_fold([(inside, outside)], members=members)
     expected = GaussianNB().fit(X[inside], y[inside], sample_weight=weights[inside]).predict_proba(X[outside])
     np.testing.assert_allclose(found.answers[0], expected)
 
 
 def test_fitted_members_answer_about_all_rows():
     members = [Member("nb", GaussianNB().fit(X, y))]
-    found = held_out_answers(
-        members, X, y, CLASSES.probabilities, 5, None, None, classifier=True, prefit=True, n_jobs=None
-    )
+    found = held_out_answers(members, X, y, CLASSES.probabilities, 5, None, classifier=True, prefit=True, n_jobs=None)
     np.testing.assert_array_equal(found.answers[0], members[0].estimator.predict_proba(X))
     assert set(found.folds) == set(range(5))
 

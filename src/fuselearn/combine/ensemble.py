@@ -8,10 +8,11 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
-from joblib import Parallel, delayed
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, is_classifier, is_regressor
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone, is_classifier, is_regressor
 from sklearn.utils import Bunch, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d
 
 from fuselearn._compat import clone_parameters, take_rows
@@ -23,7 +24,6 @@ from fuselearn.combine.members import (
     FittedMember,
     Member,
     ask_members,
-    fit_member,
     is_dropped,
     read_members,
     read_rows,
@@ -31,6 +31,7 @@ from fuselearn.combine.members import (
     take_columns,
 )
 from fuselearn.combine.out_of_fold import OutOfFold, held_out_answers
+from fuselearn.combine.routing import make_router, pass_on
 
 Weights = npt.NDArray[np.float64]
 
@@ -69,6 +70,7 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
     _learns_from_target = True  # also if the members are fitted already
     _keeps_all = True  # also members that get no weight
     _prefer: str | None = None  # where members are fitted, in joblib's words
+    __metadata_request__fit = {"groups": True}  # noqa: RUF012, read by scikit-learn; groups have no other use
 
     def __sklearn_tags__(self) -> Any:
         """Return the tags: the ensemble takes what all of its members take."""
@@ -80,6 +82,16 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
             tags.input_tags.sparse = all(member.input_tags.sparse for member in members)
             tags.target_tags.multi_output = all(member.target_tags.multi_output for member in members)
         return tags
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return what scikit-learn's metadata routing needs to know: what the ensemble and its members request.
+
+        Returns
+        -------
+        MetadataRouter
+        """
+        members = [] if self.prefit else [(one[0], one[1]) for one in self._named() if not is_dropped(one)]
+        return make_router(self, members)
 
     def __sklearn_clone__(self) -> Self:
         """Copy the parameters; members that are fitted already stay fitted."""
@@ -139,7 +151,7 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
         return Bunch(**{member.name: member.model for member in self._members_})
 
     @fit_whole_or_not
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None, **params: Any) -> Self:
         """Weigh the members, by held-out samples if weights are learned, and fit them on all samples.
 
         Parameters
@@ -153,26 +165,30 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
             Sample weights, for members and losses that take them.
         groups : array-like of shape (n_samples,), optional
             Groups of samples, if ``cv`` splits by them.
+        **params
+            What members request beside, if scikit-learn's metadata routing is switched on. Sample weights are then
+            passed to the members that request them, too.
 
         Returns
         -------
         object
             Fitted estimator.
         """
-        data = self._read_data(X, y, sample_weight, groups)
+        data = self._read_data(X, y, sample_weight, groups, **params)
         weights = self._weigh(data)
         chosen = np.arange(len(data.members)) if self._keeps_all else np.flatnonzero(weights)
         self.weights_ = weights[chosen]
         self._adopt(self._fit_members(data._replace(members=[data.members[k] for k in chosen])), data.X)
         return self
 
-    def _read_data(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> TrainingData:
+    def _read_data(self, X: Any, y: Any, sample_weight: Any, groups: Any, **params: Any) -> TrainingData:
         """Check the settings and what is passed to ``fit``."""
         members = self._read_members()
         self._check_settings(members)
         X = read_rows(self, X, reset=True)
         target = self._read_target(members, X, y)
-        return TrainingData(members, X, target, read_weights(sample_weight, X, X.shape[0]), groups)
+        weights = read_weights(sample_weight, X, X.shape[0])
+        return TrainingData(pass_on(self, members, weights, groups, params), X, target, weights, groups)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Predict the class, the labels or the numbers of each sample.
@@ -279,7 +295,7 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
         members = read_members(self.estimators, reserved=set(super().get_params(deep=False)))
         classifiers = self._combines_classifiers()
         is_kind, noun = (is_classifier, self._nouns[0]) if classifiers else (is_regressor, self._nouns[1])
-        for name, estimator, _ in members:
+        for name, estimator, *_ in members:
             if not hasattr(estimator, "fit") or isinstance(estimator, type):
                 raise TypeError(f"estimators: {name!r} must be a {noun}, not {estimator!r}.")
             if not is_kind(estimator):
@@ -309,7 +325,7 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
         if data.target is None:
             raise ValueError("weights='performance' requires y to be passed, but the target y is None.")
         return held_out_answers(
-            data.members, data.X, data.target, answer or self._answer, self.cv, data.groups, data.weights,
+            data.members, data.X, data.target, answer or self._answer, self.cv, data.groups,
             classifier=self._classes_ is not None, prefit=self.prefit, n_jobs=self.n_jobs,
         )  # fmt: skip
 
@@ -319,8 +335,8 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
         models = [member.estimator for member in data.members]
         if not self.prefit:
             models = Parallel(n_jobs=self.n_jobs, prefer=self._prefer)(
-                delayed(fit_member)(model, take_columns(data.X, seen), data.target, data.weights)
-                for model, seen in zip(models, columns, strict=True)
+                delayed(clone(model).fit)(take_columns(data.X, seen), data.target, **(member.passed or {}))
+                for model, member, seen in zip(models, data.members, columns, strict=True)
             )
         names = [member.name for member in data.members]
         return [FittedMember(*fitted) for fitted in zip(names, models, columns, strict=True)]

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from joblib import Parallel, delayed
 from scipy import sparse
 from sklearn.base import ClassifierMixin, clone
 from sklearn.metrics import accuracy_score
+from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._extras import require
@@ -292,7 +292,7 @@ def _measure(sensor: Member, data: TrainingData, classes: Classes, splits: Split
     started = time.perf_counter()
     try:
         held_out = answer_out_of_fold(
-            [sensor], data.X, data.target, lambda model, X: ask_sensor(model, X, classes), splits, data.weights
+            [sensor], data.X, data.target, lambda model, X: ask_sensor(model, X, classes), splits
         )
         if not np.isfinite(held_out.answers).all():
             raise ValueError("its probabilities are not finite")

@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from joblib import Parallel, delayed
 from sklearn import get_config
-from sklearn.base import clone
 from sklearn.pipeline import Pipeline
+from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from fuselearn._compat import take_rows
@@ -24,11 +23,12 @@ Answer = Callable[[Any, Any], npt.NDArray[np.float64]]
 
 
 class Member(NamedTuple):
-    """A model, its name, and what the user says about the columns that it sees."""
+    """A model, its name, what the user says about the columns that it sees, and what its ``fit`` is passed beside."""
 
     name: str
     estimator: Any
     columns: Any = None
+    passed: dict[str, Any] | None = None
 
 
 class FittedMember(NamedTuple):
@@ -146,13 +146,6 @@ def ask_members(
     return Parallel(n_jobs=n_jobs, prefer="threads")(
         delayed(answer)(member.model, take_columns(X, member.columns)) for member in members
     )
-
-
-def fit_member(estimator: Any, X: Any, y: Any, weights: npt.NDArray[np.float64] | None) -> Any:
-    """Fit a clone; pass on sample weights if it can use them."""
-    argument = weight_argument(estimator)
-    passed = {} if weights is None or argument is None else {argument: weights}
-    return clone(estimator).fit(X, y, **passed)
 
 
 def weight_argument(estimator: Any) -> str | None:

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from joblib import Parallel, delayed
+from sklearn.base import clone
 from sklearn.model_selection import check_cv
+from sklearn.utils.parallel import Parallel, delayed
 
 from fuselearn._compat import take_rows
 from fuselearn._messages import show
@@ -21,10 +22,10 @@ from fuselearn.combine.members import (
     FittedMember,
     Member,
     ask_members,
-    fit_member,
     resolve_columns,
     take_columns,
 )
+from fuselearn.combine.routing import take_passed
 
 
 class OutOfFold(NamedTuple):
@@ -71,7 +72,6 @@ def answer_out_of_fold(
     y: npt.NDArray[Any],
     answer: Answer,
     splits: Sequence[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]],
-    weights: npt.NDArray[np.float64] | None = None,
     n_jobs: int | None = None,
 ) -> OutOfFold:
     """Fit clones of the members on the inside of each split and ask them about its outside.
@@ -85,8 +85,6 @@ def answer_out_of_fold(
         ``answer(model, X)`` gives an array of shape (n_samples, ...).
     splits : sequence of pairs of sample numbers
         Those inside and those outside of each split.
-    weights : array of shape (n_samples,), optional
-        For members that take sample weights.
     n_jobs : int or None
         Fits at the same time.
 
@@ -96,7 +94,7 @@ def answer_out_of_fold(
     """
     columns = [resolve_columns(member, X) for member in members]
     parts = Parallel(n_jobs=n_jobs)(
-        delayed(_answer_one)(member, take_columns(X, seen), y, answer, inside, outside, weights)
+        delayed(_answer_one)(member, take_columns(X, seen), y, answer, inside, outside)
         for member, seen in zip(members, columns, strict=True)
         for inside, outside in splits
     )
@@ -137,10 +135,9 @@ def _answer_one(
     answer: Answer,
     inside: npt.NDArray[np.intp],
     outside: npt.NDArray[np.intp],
-    weights: npt.NDArray[np.float64] | None,
 ) -> npt.NDArray[np.float64]:
-    inside_weights = None if weights is None else weights[inside]
-    model = fit_member(member.estimator, take_rows(X, inside), y[inside], inside_weights)
+    passed = take_passed(member, inside, len(y))
+    model = clone(member.estimator).fit(take_rows(X, inside), y[inside], **passed)
     return answer(model, take_rows(X, outside))
 
 
@@ -151,7 +148,6 @@ def held_out_answers(
     answer: Answer,
     cv: Any,
     groups: Any,
-    weights: npt.NDArray[np.float64] | None,
     *,
     classifier: bool,
     prefit: bool,
@@ -160,7 +156,7 @@ def held_out_answers(
     """Return out-of-fold answers or, of members that are fitted already, those about all samples."""
     splits = make_splits(cv, X, y, groups, classifier=classifier)
     if not prefit:
-        return answer_out_of_fold(members, X, y, answer, splits, weights, n_jobs)
+        return answer_out_of_fold(members, X, y, answer, splits, n_jobs)
     fitted = [FittedMember(member.name, member.estimator, resolve_columns(member, X)) for member in members]
     folds = np.zeros(X.shape[0], dtype=np.intp)
     rows, first = covered_rows(splits, X.shape[0])
