@@ -21,6 +21,7 @@ import time
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -38,10 +39,10 @@ PAPERS = ("glass", "sonar", "vertebral", "ionosphere", "knowledge")
 MOST_SAMPLES = 500
 KINDS = ("uniform", "pair", "boundary", "neighbour", "feature-dependent")
 RATES = (0.05, 0.1, 0.2)
-OURS = "audit_labels"
+OURS, OTHERS = "audit_labels", ("quality scores", "find_label_issues", "CleanLearning")
+AUDITS = (OURS, *OTHERS)
 
 Trust = npt.NDArray[np.float64]
-Audit = Callable[[pd.DataFrame, npt.NDArray[np.intp]], Trust]
 
 
 def tables() -> Iterator[tuple[str, pd.DataFrame, npt.NDArray[np.intp]]]:
@@ -60,18 +61,21 @@ def trust_ours(X: pd.DataFrame, y: npt.NDArray[np.intp]) -> Trust:
     return audit_labels(X, y, random_state=0).rows["probability"].sort_index().to_numpy()
 
 
-def trust_scores(X: pd.DataFrame, y: npt.NDArray[np.intp]) -> Trust:
+def forest_probabilities(X: pd.DataFrame, y: npt.NDArray[np.intp]) -> npt.NDArray[np.float64]:
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    return cross_val_predict(_forest(), X, y, cv=folds, method="predict_proba")
+
+
+def trust_scores(y: npt.NDArray[np.intp], probabilities: npt.NDArray[np.float64]) -> Trust:
     from cleanlab.rank import get_label_quality_scores
 
-    return get_label_quality_scores(y, _forest_probabilities(X, y))
+    return get_label_quality_scores(y, probabilities)
 
 
-def trust_issues(X: pd.DataFrame, y: npt.NDArray[np.intp]) -> Trust:
+def trust_issues(y: npt.NDArray[np.intp], probabilities: npt.NDArray[np.float64]) -> Trust:
     from cleanlab.filter import find_label_issues
-    from cleanlab.rank import get_label_quality_scores
 
-    probabilities = _forest_probabilities(X, y)
-    trust = get_label_quality_scores(y, probabilities)
+    trust = trust_scores(y, probabilities)
     issues = find_label_issues(y, probabilities, return_indices_ranked_by="self_confidence", n_jobs=1)
     trust[issues] = np.arange(len(issues)) - len(issues)
     return trust
@@ -84,28 +88,32 @@ def trust_clean_learning(X: pd.DataFrame, y: npt.NDArray[np.intp]) -> Trust:
     return learner.find_label_issues(X.to_numpy(), y)["label_quality"].to_numpy()
 
 
-AUDITS: dict[str, Audit] = {
-    OURS: trust_ours,
-    "quality scores": trust_scores,
-    "find_label_issues": trust_issues,
-    "CleanLearning": trust_clean_learning,
-}
-
-
 def _forest() -> RandomForestClassifier:
     return RandomForestClassifier(random_state=0)
 
 
-def _forest_probabilities(X: pd.DataFrame, y: npt.NDArray[np.intp]) -> npt.NDArray[np.float64]:
-    folds = StratifiedKFold(5, shuffle=True, random_state=0)
-    return cross_val_predict(_forest(), X, y, cv=folds, method="predict_proba")
-
-
-def measure(audit: Audit, X: pd.DataFrame, noisy: npt.NDArray[np.intp], wrong: npt.NDArray[np.bool_]) -> list[float]:
-    """Return the average precision, the share of wrong labels that are missed, and the processor time."""
+def timed(work: Callable[..., Any], *arguments: Any) -> tuple[Any, float]:
+    """Return a result and the processor time that it took."""
     start = time.process_time()
-    trust = audit(X, noisy)
-    seconds = time.process_time() - start
+    result = work(*arguments)
+    return result, time.process_time() - start
+
+
+def run_audits(X: pd.DataFrame, y: npt.NDArray[np.intp]) -> dict[str, tuple[Trust, float]]:
+    """Return what each audit says, and its processor time."""
+    probabilities, seconds = timed(forest_probabilities, X, y)
+    scores, scoring = timed(trust_scores, y, probabilities)
+    issues, finding = timed(trust_issues, y, probabilities)
+    return {
+        OURS: timed(trust_ours, X, y),
+        "quality scores": (scores, seconds + scoring),
+        "find_label_issues": (issues, seconds + finding),
+        "CleanLearning": timed(trust_clean_learning, X, y),
+    }
+
+
+def measure(trust: Trust, seconds: float, wrong: npt.NDArray[np.bool_]) -> list[float]:
+    """Return the average precision, the share of wrong labels that are missed, and the processor time."""
     first = np.argsort(trust, kind="stable")[: wrong.sum()]
     return [float(average_precision_score(wrong, -trust)), 1.0 - float(wrong[first].mean()), seconds]
 
@@ -118,8 +126,8 @@ def measure_all() -> dict[tuple[str, str], list[list[float]]]:
             for rate in RATES:
                 noisy = corrupt_labels(y, rate, kind, X=X, random_state=0)
                 wrong, noisy = noisy != y, np.unique(noisy, return_inverse=True)[1]  # a class may be gone
-                for title, audit in AUDITS.items():
-                    found[kind, title].append(measure(audit, X, noisy, wrong))
+                for title, (trust, seconds) in run_audits(X, noisy).items():
+                    found[kind, title].append(measure(trust, seconds, wrong))
         print(f"{name}: {len(X)} samples, {X.shape[1]} features, {y.max() + 1} classes", flush=True)
     return found
 
@@ -131,7 +139,6 @@ def main() -> None:
     warnings.simplefilter("ignore")
     trust_ours(*load_iris(return_X_y=True, as_frame=True))  # compiles kernels
     found = measure_all()
-    others = [title for title in AUDITS if title != OURS]
     print(f"\n| noise | {' | '.join(f'{t}: AP' for t in AUDITS)} | {' | '.join(f'{t}: missed' for t in AUDITS)} |")
     print("|---" * (1 + 2 * len(AUDITS)) + "|")
     for kind in (*KINDS, "all"):
@@ -140,7 +147,7 @@ def main() -> None:
         cells = [f"{means[t][column]:.3f}" for column in (0, 1) for t in AUDITS]
         print(f"| {kind} | {' | '.join(cells)} |", flush=True)
     spent = {t: sum(line[2] for kind in KINDS for line in found[kind, t]) for t in AUDITS}
-    print("\ntime: " + ", ".join(f"{spent[OURS] / spent[t]:.2f} of {t}" for t in others))
+    print("\ntime: " + ", ".join(f"{spent[OURS] / spent[t]:.2f} of {t}" for t in OTHERS))
 
 
 if __name__ == "__main__":

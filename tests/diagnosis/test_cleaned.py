@@ -70,6 +70,7 @@ class TestByHand:
     def test_suspects_are_dropped(self):
         model = self.fit().fit(self.p, self.y)
         assert np.flatnonzero(model.is_suspect_).tolist() == [3, 7]
+        assert np.flatnonzero(model.sample_weight_ == 0).tolist() == [3, 7]
         X, y, weights = model.estimator_.seen_
         np.testing.assert_array_equal(X, self.p[[0, 1, 2, 4, 5, 6]])
         assert "".join(y) == "aaabbb"
@@ -78,6 +79,14 @@ class TestByHand:
         assert "".join(model.suggested_) == "bbbbaaaa"
         assert model.noise_rate_ == 0.25
         np.testing.assert_allclose(model.noise_matrix_, [[0.75, 0.25], [0.25, 0.75]])
+
+    def test_suspects_that_are_no_clear_cases_are_kept(self):
+        p = self.p.copy()
+        p[7] = [0.7, 0.3]  # a suspect still, but by 0.4 only
+        model = self.fit().fit(p, self.y)
+        assert np.flatnonzero(model.is_suspect_).tolist() == [3, 7]
+        assert model.sample_weight_.tolist() == [1, 1, 1, 0, 1, 1, 1, 1]
+        assert len(model.estimator_.seen_[0]) == 7
 
     def test_suspects_count_as_much_as_their_label_is_likely(self):
         model = self.fit(action="reweight").fit(self.p, self.y)
@@ -120,7 +129,9 @@ class TestOnData:
         assert np.flatnonzero(model.is_suspect_).tolist() == sorted(audit.suspects.index)
         np.testing.assert_array_equal(model.label_probability_, audit.rows["probability"].sort_index())
         np.testing.assert_array_equal(model.noise_matrix_, audit.noise_matrix)
-        expected = GaussianNB().fit(X[~model.is_suspect_], noisy[~model.is_suspect_]).predict_proba(X)
+        kept = model.sample_weight_ > 0
+        assert (kept | model.is_suspect_).all()
+        expected = GaussianNB().fit(X[kept], noisy[kept]).predict_proba(X)
         np.testing.assert_array_equal(model.predict_proba(X), expected)
 
     def test_the_default_is_a_fused_classifier(self):
