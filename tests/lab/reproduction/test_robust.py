@@ -82,7 +82,8 @@ def test_the_page_says_where_the_fused_classifier_is_best_and_where_not():
     assert "| Fused | **1.00** | **1.00** | 2.00 |" in page
     assert "a stratified part of 500 is used" in page
     assert "| CART | <0.0001 | Fused is better | 36 / 0 / 0 |" in page
-    assert "--noise-kind pair --noise 0.2 --repeats 1 --folds 5\n" in page
+    assert "fuselearn reproduce robust --data-dir DATA --noise-kind pair --noise 0.2 --repeats 1\n" in page
+    assert "--data-dir DATA --noise 0.0,0.2 --repeats 1 --max-samples 500\n" in page
 
 
 def test_the_best_loss_is_the_lowest():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from fuselearn.lab.reporting.text import join, percent
 from fuselearn.lab.reproduction.kfhe import read_costs, render_page
 from fuselearn.lab.running.methods import METHODS
 from fuselearn.lab.running.scoring import LOSSES
+from fuselearn.lab.running.suites import get_suite
 from fuselearn.lab.statistics.rank_tests import aligned_posthoc, aligned_test
 from fuselearn.lab.statistics.ranks import average_ranks, win_tie_loss
 from fuselearn.lab.statistics.summary import read_summary
@@ -167,6 +169,7 @@ def make_page(
         suite=next(iter(costs.values()))["suite"],
         versions=next(iter(costs.values()))["versions"],
         runs=[(kind, cost["suite"], cost["totals"]) for kind, cost in costs.items()],
+        commands=[_command(cost["suite"]) for cost in costs.values()],
         tables=tables,
         places=_places(run),
         omnibus=aligned_test(run.over_all, digits=DIGITS),
@@ -255,6 +258,18 @@ def _places(run: RobustRun) -> list[str]:
             listed = join([f"{method} ({rank:.2f})" for method, rank in better.items()])
             said.append(f"{condition}: {CONTROL} has the average rank {ranks[CONTROL]:.2f}, behind {listed}.")
     return said
+
+
+def _command(suite: Mapping[str, Any]) -> str:
+    """Return the command that runs a suite, with the options that differ from the built-in one."""
+    usual = get_suite("robust").definition()
+    words = ["fuselearn", "reproduce", "robust", "--data-dir", "DATA"]
+    for field in ("noise_kind", "noise", "repeats", "folds", "test_folds", "max_samples", "methods", "datasets"):
+        value = suite.get(field, usual.get(field))
+        if value != usual.get(field):
+            text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+            words += [f"--{field.replace('_', '-')}", text]
+    return shlex.join(words)
 
 
 def _verdict(test: pd.Series) -> str:
