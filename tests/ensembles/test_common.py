@@ -22,6 +22,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fuselearn import BaggedClassifier, CARTClassifier, ForestClassifier, KFHEClassifier, SAMMEClassifier
+from fuselearn.ensembles import table_classifier
+from fuselearn.sensors import tree as trees
 
 DRAWN = "a weight of 2 changes which samples are drawn; so do two copies"
 
@@ -29,7 +31,9 @@ DRAWN = "a weight of 2 changes which samples are drawn; so do two copies"
 def expected_failures(estimator):
     if isinstance(estimator, CARTClassifier) or getattr(estimator, "splitter", "best") == "random":
         return {}
-    return {"check_sample_weight_equivalence_on_dense_data": DRAWN}
+    return dict.fromkeys(
+        ["check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"], DRAWN
+    )
 
 
 ENSEMBLES = [KFHEClassifier, SAMMEClassifier, BaggedClassifier]
@@ -233,6 +237,20 @@ class TestTools:
             model = small(make).fit(X, self.y.tolist())
             np.testing.assert_array_equal(model.predict_proba(X), expected)
 
+    @every_classifier
+    @pytest.mark.parametrize("kind", [sparse.csr_array, sparse.coo_array, sparse.csc_matrix])
+    def test_sparse_tables_give_the_model_of_dense_ones(self, make, kind, monkeypatch):
+        """Also if they have gaps, and in parts."""
+        X = np.where(np.random.default_rng(0).random(self.X.shape) < 0.5, 0.0, self.X)
+        X[::11, 1] = np.nan
+        model = small(make)
+        assert get_tags(model).input_tags.sparse
+        dense = clone(model).fit(X, self.y)
+        monkeypatch.setattr(table_classifier, "DENSE_VALUES", 7 * X.shape[1])
+        model.fit(kind(X), self.y)
+        np.testing.assert_array_equal(model.predict_proba(kind(X)), dense.predict_proba(X))
+        np.testing.assert_array_equal(model.predict(X), dense.predict(X))
+
     @every_ensemble
     def test_sparse_tables_for_base_learners_that_take_them(self, make):
         dense = small(make, estimator=LogisticRegression(solver="newton-cholesky")).fit(self.X, self.y)
@@ -420,9 +438,16 @@ class TestBadInput:
             small(make).fit(np.array([["a"], ["b"]], dtype=object), [0, 1])
 
     @every_classifier
-    def test_sparse_tables(self, make):
-        with pytest.raises(TypeError, match=r"(?i)sparse"):
+    def test_sparse_tables_too_wide_for_trees(self, make, monkeypatch):
+        monkeypatch.setattr(trees, "LARGEST_CODES", 1)
+        with pytest.raises(ValueError, match=r"X is sparse, and trees .* select features, or use SVMClassifier"):
             small(make).fit(sparse.csr_array(self.X), self.y)
+
+    @every_classifier
+    def test_infinite_values_in_sparse_tables(self, make):
+        X = np.where(self.X.max() - 1e-9 < self.X, np.inf, self.X)
+        with pytest.raises(ValueError, match="infinity"):
+            small(make).fit(sparse.csr_array(X), self.y)
 
     @every_classifier
     def test_columns_of_the_same_name(self, make):

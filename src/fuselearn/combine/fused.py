@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 from sklearn.base import ClassifierMixin, clone
 from sklearn.metrics import accuracy_score
 from sklearn.utils.parallel import Parallel, delayed
@@ -141,10 +140,10 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         self.n_jobs = n_jobs
 
     def __sklearn_tags__(self) -> Any:
-        """Return the tags: the default sensors take missing values; several labels per sample are another matter."""
+        """Return the tags: the default sensors take gaps and sparse data, and no sensor several labels per sample."""
         tags = super().__sklearn_tags__()
         if self.estimators is None:
-            tags.input_tags.allow_nan = True
+            tags.input_tags.allow_nan = tags.input_tags.sparse = True
         tags.target_tags.multi_output = tags.classifier_tags.multi_label = False
         return tags
 
@@ -221,8 +220,6 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         """Measure the sensors on held-out samples, calibrate and weigh them; keep what is known of each."""
         if self._classes_.n_labels is not None:
             raise ValueError("FusedClassifier takes one class per sample; for several labels see fuselearn.multilabel.")
-        if self.estimators is None and sparse.issparse(data.X):
-            raise TypeError("Sparse data was passed, but the default sensors need a dense array: use X.toarray().")
         numbers = self._classes_.encode(data.target)
         splits = self._make_splits(data, numbers)
         sensors = data.members

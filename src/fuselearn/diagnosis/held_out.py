@@ -169,7 +169,7 @@ def _fuse(X: Any, given: Codes, folding: Folding, seed: int) -> Floats:
 
 
 def _linear_model() -> BaseEstimator:
-    """Return the estimator for sparse matrices, which trees do not accept."""
+    """Return the estimator for sparse matrices, which are often too wide for trees."""
     from sklearn.linear_model import LogisticRegression  # takes long to import
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import MaxAbsScaler

@@ -20,7 +20,7 @@ from fuselearn.engines.tree import Tree, TreeSettings
 from fuselearn.ensembles.table_classifier import TableClassifier, validate_numbers
 from fuselearn.sensors.binding import Sensor
 from fuselearn.sensors.table import TableCoder
-from fuselearn.sensors.tree import TreeComponent, TreeLearner, as_table
+from fuselearn.sensors.tree import TreeComponent, TreeLearner, fit_coder
 
 CATEGORY_RULES = ("corrected", "rpart")
 
@@ -240,8 +240,8 @@ class CARTClassifier(TableClassifier):
 
     def _bind_table(self, X: Any, n_threads: int) -> TreeLearner:
         """Bind a table to the tree engine."""
-        coder = TableCoder()
-        return TreeLearner(coder.fit_transform(as_table(X)), coder, self, n_threads)
+        coder, matrix = fit_coder(X)
+        return TreeLearner(matrix, coder, self, n_threads)
 
     def _wrap(
         self, component: TreeComponent, coder: TableCoder, classes: npt.NDArray[Any], names: npt.NDArray[Any] | None

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -18,6 +19,9 @@ from fuselearn.sensors import Classes, Component, Sensor, WeightedSum, answer_in
 from fuselearn.sensors.table import as_frame
 
 Weights = npt.NDArray[np.float64]
+
+# New sparse samples are predicted in parts that have so many values if they are made dense.
+DENSE_VALUES = 2**24
 
 
 class TableClassifier(ClassifierMixin, BaseEstimator):
@@ -38,6 +42,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         """Return the tags: what the estimator can take."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
         return tags
 
     def __getstate__(self) -> dict[str, Any]:
@@ -152,6 +157,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X = self._check_table(X, reset=False)
         at_once = getattr(self._coder_, "samples_at_once", 2**31)
+        if sparse.issparse(X) and self._coder_ is not None:  # what trees need is dense
+            at_once = min(at_once, max(1, DENSE_VALUES // X.shape[1]))
         return answer_in_parts(X, at_once, lambda part: answer(self._prepare(part)))
 
     def _choose(self, scores: Weights) -> npt.NDArray[np.intp]:
@@ -175,5 +182,12 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
 def validate_numbers(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Check a table of numbers and gaps, or the shape and the names of a DataFrame."""
     if as_frame(X) is None:
-        return validate_data(estimator, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan")
+        return validate_data(
+            estimator,
+            X,
+            reset=reset,
+            dtype=[np.float64, np.float32],
+            accept_sparse="csr",
+            ensure_all_finite="allow-nan",
+        )
     return validate_frame(estimator, X, reset=reset)

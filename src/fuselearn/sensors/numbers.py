@@ -34,25 +34,28 @@ class NumberEncoder:
 
     def fit_transform(self, X: Any) -> Any:
         """Learn the categories of a table and turn it into numbers."""
-        coded = self.coder.fit_transform(_check_numbers(X))
+        X = _check_numbers(X)
+        self.coder.fit(X)
         # Numeric columns take one place each, category columns one per category.
         self.widths = np.maximum(self.coder.n_categories_, 1)
-        return self._spread(X, coded)
+        return self._spread(X)
 
     def transform(self, X: Any) -> Any:
         """Turn a table into numbers, with the categories learned."""
-        return self._spread(X, self.coder.transform(_check_numbers(X)))
+        return self._spread(_check_numbers(X))
 
     def columns_of(self, features: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
         """List the columns of numbers that columns of the table have become."""
         ends = np.cumsum(self.widths)
         return np.concatenate([np.arange(ends[f] - self.widths[f], ends[f]) for f in features])
 
-    def _spread(self, X: Any, coded: Any) -> Any:
-        frame = as_frame(X)
+    def _spread(self, X: Any) -> Any:
+        is_category = self.coder.n_categories_ > 0
+        if sparse.issparse(X) and not is_category.any():
+            return X
+        frame, coded = as_frame(X), self.coder.transform(X)
         if frame is None:
             return coded
-        is_category = self.coder.n_categories_ > 0
         for f in np.flatnonzero(np.isnan(coded).any(axis=0) & ~is_category):
             raise ValueError(
                 f"Column {frame.columns[f]!r} has missing values, which support vector machines cannot take; fill them "

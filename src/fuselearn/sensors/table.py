@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from types import NoneType
-from typing import Any
+from typing import Any, Self
 
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 MOST_CATEGORIES = 65_535
 
 
 class TableCoder:
-    """Code frames and arrays for the tree engine.
+    """Code frames, arrays and sparse matrices for the tree engine.
 
     In a pandas or polars frame (or any other that narwhals knows), columns of categories or text become the numbers
     0, 1, ... of their categories, in the order that the category type declares, or sorted for text. Numeric and
@@ -43,8 +44,8 @@ class TableCoder:
     categories_: list[npt.NDArray[Any] | None]
     n_categories_: npt.NDArray[np.int32]
 
-    def fit_transform(self, X: Any) -> npt.NDArray[np.floating]:
-        """Learn the categories of a table and code it."""
+    def fit(self, X: Any) -> Self:
+        """Learn the categories of a table."""
         frame = as_frame(X)
         if frame is None or has_numbers_only(X):
             self.categories_ = [None] * X.shape[1]
@@ -53,7 +54,11 @@ class TableCoder:
         self.n_categories_ = np.array(
             [0 if levels is None else len(levels) for levels in self.categories_], dtype=np.int32
         )
-        return self.transform(X)
+        return self
+
+    def fit_transform(self, X: Any) -> npt.NDArray[np.floating]:
+        """Learn the categories of a table and code it."""
+        return self.fit(X).transform(X)
 
     def transform(self, X: Any) -> npt.NDArray[np.floating]:
         """Code a table with the categories learned."""
@@ -64,7 +69,7 @@ class TableCoder:
                     f"The model was fitted on a frame with {np.count_nonzero(self.n_categories_)} category columns; "
                     "pass a frame with the same columns, not an array."
                 )
-            return X
+            return X.toarray() if sparse.issparse(X) else X
         if has_numbers_only(X) and not self.n_categories_.any():
             numbers: npt.NDArray[np.float64] = X.to_numpy(dtype=np.float64)
             if not np.isinf(numbers).any():
@@ -92,10 +97,10 @@ def as_frame(X: Any) -> nw.DataFrame[Any] | None:
 
 
 def has_missing(X: Any) -> bool:
-    """Return whether any value of a frame or an array is missing."""
+    """Return whether any value of a frame, an array or a sparse matrix is missing."""
     frame = as_frame(X)
     if frame is None:
-        values = np.asarray(X)
+        values = X.data if sparse.issparse(X) else np.asarray(X)
         return values.dtype.kind == "f" and bool(np.isnan(values).any())
     return any(
         bool((column.is_null() | column.is_nan() if column.dtype.is_float() else column.is_null()).any())

@@ -33,6 +33,9 @@ from fuselearn.sensors.table import TableCoder, as_frame
 
 # Threads are worth starting from this many (sample, feature, tree) triples on.
 THREADED_WORK = 100_000
+# The tree engine codes all values of a sparse matrix, too.
+CODE_BYTES = 2
+LARGEST_CODES = 16 * 2**30
 
 
 class TreeLearner(Learner):
@@ -40,8 +43,8 @@ class TreeLearner(Learner):
 
     Parameters
     ----------
-    matrix : float array of shape (n_samples, n_features)
-        Values, category numbers and NaN, as ``coder`` makes them.
+    matrix : float array or sparse matrix of shape (n_samples, n_features)
+        Values, category numbers and NaN, as ``fit_coder`` makes them.
     coder : TableCoder
         Fitted to the table.
     estimator : CARTClassifier
@@ -52,7 +55,7 @@ class TreeLearner(Learner):
 
     bound_parameters = ("max_bins",)
 
-    def __init__(self, matrix: npt.NDArray[np.floating], coder: TableCoder, estimator: Any, n_threads: int) -> None:
+    def __init__(self, matrix: Any, coder: TableCoder, estimator: Any, n_threads: int) -> None:
         self.coder = coder
         self.n_samples, self.n_features = matrix.shape
         self.estimator = estimator
@@ -357,11 +360,27 @@ def append_columns(columns: CodedColumns, labels: npt.NDArray[np.integer]) -> Co
 
 
 def as_table(X: Any) -> Any:
-    """Check an array of numbers or gaps; data frames are for the coder to check."""
+    """Check an array or a sparse matrix of numbers or gaps; data frames are for the coder to check."""
     if as_frame(X) is not None:
         return X
-    X = X.toarray() if sparse.issparse(X) else X
-    return check_array(X, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan", input_name="X")
+    return check_array(
+        X, dtype=[np.float64, np.float32], accept_sparse="csc", ensure_all_finite="allow-nan", input_name="X"
+    )
+
+
+def fit_coder(X: Any) -> tuple[TableCoder, Any]:
+    """Learn how to code a table; also return it as numbers, a sparse matrix as one of columns."""
+    table = as_table(X)
+    coder = TableCoder().fit(table)
+    if not sparse.issparse(table):
+        return coder, coder.transform(table)
+    n_bytes = CODE_BYTES * table.shape[0] * table.shape[1]
+    if n_bytes > LARGEST_CODES:
+        raise ValueError(
+            f"X is sparse, and trees would take {n_bytes / 2**30:.0f} GB for its {table.shape[0]:,} samples of "
+            f"{table.shape[1]:,} features, zeros included; select features, or use SVMClassifier(kernel='linear')."
+        )
+    return coder, table
 
 
 def _map(work: Callable[[int], Tree], n_items: int, n_threads: int) -> list[Tree]:

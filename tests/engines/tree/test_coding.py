@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from scipy import sparse
 
 from fuselearn.engines.tree import code_columns
 from fuselearn.engines.tree.coding import _code_block
@@ -155,6 +156,24 @@ def test_threads_and_blocks_of_columns_do_not_change_the_codes(monkeypatch):
         parts = code_columns(X, n_threads=n_threads)
         for name in ("codes", "n_codes", "offsets", "lower", "upper"):
             np.testing.assert_array_equal(getattr(parts, name), getattr(alone, name))
+
+
+def test_sparse_columns_are_made_dense_block_by_block(monkeypatch):
+    X = np.round(np.random.default_rng(0).normal(size=(300, 7)), 1) * (np.arange(7) % 2)
+    X[::5, 3] = np.nan
+    monkeypatch.setattr("fuselearn.engines.tree.coding.BLOCK_ELEMENTS", 600)
+    monkeypatch.setattr(sparse.csc_array, "toarray", refuse_wide(sparse.csc_array.toarray))
+    dense, columns = code_columns(X), code_columns(sparse.csc_array(X))
+    for name in ("codes", "n_codes", "offsets", "lower", "upper"):
+        np.testing.assert_array_equal(getattr(columns, name), getattr(dense, name))
+
+
+def refuse_wide(toarray):
+    def convert(matrix):
+        assert matrix.shape[1] <= 2
+        return toarray(matrix)
+
+    return convert
 
 
 def test_the_table_is_left_as_it_was():

@@ -45,7 +45,7 @@ class CodedColumns(NamedTuple):
 
 
 def code_columns(
-    X: npt.NDArray[np.floating],
+    X: Any,
     n_categories: npt.NDArray[np.int32] | None = None,
     max_bins: int | None = None,
     n_threads: int = 1,
@@ -54,8 +54,9 @@ def code_columns(
 
     Parameters
     ----------
-    X : array of shape (n_rows, n_columns)
-        Floats; NaN means missing. A category column holds the numbers 0, 1, ... of its categories.
+    X : array or sparse matrix of shape (n_rows, n_columns)
+        Floats; NaN means missing. A category column holds the numbers 0, 1, ... of its categories. A sparse matrix is
+        made dense a few columns at a time.
     n_categories : array of shape (n_columns,), optional
         Number of categories of each column, 0 for a numeric column. By default all are numeric.
     max_bins : int, optional
@@ -83,7 +84,8 @@ def code_columns(
     codes = np.empty((n_rows, n_columns), dtype=np.uint16)
 
     def code_block(block: slice) -> tuple[npt.NDArray[Any], ...]:
-        values = np.array(X[:, block].T, dtype=np.float64, order="C")  # kernels would be compiled again for a view
+        columns = X[:, block].toarray() if hasattr(X, "toarray") else X[:, block]
+        values = np.array(columns.T, dtype=np.float64, order="C")  # kernels would be compiled again for a view
         return _code_block(
             values,
             np.sort(values, axis=1),

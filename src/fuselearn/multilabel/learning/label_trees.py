@@ -19,7 +19,7 @@ from fuselearn.engines.tree import (
 )
 from fuselearn.multilabel.learning.base import Scores
 from fuselearn.sensors import TableCoder
-from fuselearn.sensors.tree import as_table
+from fuselearn.sensors.tree import as_table, fit_coder
 
 
 class SummedTrees:
@@ -41,8 +41,7 @@ class SummedTrees:
 
     def _code_table(self, X: Any) -> CodedColumns:
         """Code a validated training X for the tree engine."""
-        self._coder_ = TableCoder()
-        matrix = self._coder_.fit_transform(as_table(X))
+        self._coder_, matrix = fit_coder(X)
         return code_columns(matrix, self._coder_.n_categories_, None, count_threads(self.n_jobs))
 
     def _node_values(self, tree: Tree) -> npt.NDArray[np.float64]:
