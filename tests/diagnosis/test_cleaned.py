@@ -155,8 +155,8 @@ class TestOnData:
         X, y = IRIS
         model = CleanedClassifier(LogisticRegression(max_iter=1000), random_state=0).fit(sparse.csr_array(X), y)
         assert model.score(sparse.csr_array(X), y) > 0.9
-        with pytest.raises(TypeError, match=r"FusedClassifier needs a dense array: use X.toarray\(\)"):
-            CleanedClassifier().fit(sparse.csr_array(X), y)
+        with pytest.raises(TypeError, match=r"GaussianNB needs a dense array: use X.toarray\(\)"):
+            CleanedClassifier(GaussianNB()).fit(sparse.csr_array(X), y)
 
     def test_the_only_sample_of_a_class(self):
         X, y = IRIS
