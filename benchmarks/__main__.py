@@ -28,6 +28,7 @@ ALL = (
     "pct_forest",
     "calibration",
     "label_audit",
+    "cleaned",
 )
 
 

@@ -38,10 +38,9 @@ class CleanedClassifier(ClassifierMixin, BaseEstimator):
 
     The labels are audited as by :func:`~fuselearn.diagnosis.audit_labels`: models that have not seen a sample give its
     label a probability, and the n least likely labels are suspects, n being the estimated number of wrong ones. The
-    classifier is then fitted without the clear cases, or with little weight on all suspects. That helps a classifier
-    which learns wrong labels by heart, such as boosting. One that tolerates them, such as `FusedClassifier` or a
-    forest, does as well or better on all samples: an audit also doubts some correct labels, and those of the samples
-    that are hard to classify.
+    classifier is then fitted without the clear cases, or with little weight on all suspects. That helps most where a
+    classifier learns wrong labels by heart, as boosting does. Where all labels are correct it costs a little, since an
+    audit also doubts some samples that are only hard to classify.
 
     Parameters
     ----------
@@ -50,7 +49,7 @@ class CleanedClassifier(ClassifierMixin, BaseEstimator):
     action : {"drop", "reweight"}, default="drop"
         ``"drop"``: suspects for which another label is more likely, by a probability of at least 0.5, are left out; a
         class keeps at least the sample that is trusted most. ``"reweight"``: suspects get the probability of their
-        label as their weight, where other samples have 1; the better choice for an estimator that takes
+        label as their weight, where other samples have 1; the better choice for boosting. The estimator must take
         ``sample_weight``.
     auditor : classifier or None, default=None
         Judge of the labels, any classifier with ``predict_proba``; None means the one of `audit_labels`.
