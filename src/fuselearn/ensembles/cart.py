@@ -166,7 +166,7 @@ class CARTClassifier(TableClassifier):
 
         Parameters
         ----------
-        X : {array-like, DataFrame} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
 
         Returns
         -------

@@ -61,7 +61,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-            What the base learner takes. Trees take numbers, NaN, and category columns of a DataFrame.
+            What the base learner takes. Trees take numbers, NaN, sparse matrices, and category columns of a DataFrame.
         y : array-like of shape (n_samples,)
             Classes of any type.
         sample_weight : array-like of shape (n_samples,), optional
