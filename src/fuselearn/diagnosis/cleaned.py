@@ -30,7 +30,7 @@ CLEAR_MARGIN = 0.5
 
 def _has(method: str) -> Any:
     """Return whether the estimator, fitted or to be fitted, has a method."""
-    return lambda self: hasattr(getattr(self, "estimator_", None) or self._base_estimator(), method)
+    return lambda self: hasattr(self.estimator_ if hasattr(self, "estimator_") else self._base_estimator(), method)
 
 
 class CleanedClassifier(ClassifierMixin, BaseEstimator):
