@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.datasets import load_iris, load_wine
+from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
@@ -15,7 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from fuselearn import FusedClassifier
-from fuselearn.combine.measuring import best_exponent, sharpen, squared_error
+from fuselearn.combine.measuring import best_exponent, separate_noise, sharpen, squared_error
 from fuselearn.datasets import corrupt_labels
 
 
@@ -38,7 +38,7 @@ class Unsure(GaussianNB):
         return np.full((len(X), len(self.classes_)), np.nan)
 
 
-def test_probabilities_are_the_weighted_sum_of_the_calibrated_sensors(wine):
+def test_probabilities_are_the_weighted_sum_of_the_calibrated_sensors_less_the_noise(wine):
     X, y = wine
     fused = FusedClassifier(three(), tolerance=0.5, random_state=0).fit(X, y)
     reports = {report.name: report for report in fused.sensors_}
@@ -46,8 +46,23 @@ def test_probabilities_are_the_weighted_sum_of_the_calibrated_sensors(wine):
         reports[name].weight * sharpen(clone(sensor).fit(X, y).predict_proba(X), reports[name].exponent)
         for name, sensor in three()
     )
-    np.testing.assert_allclose(fused.predict_proba(X), expected)
+    exponent, noise_rate = separate_noise(fused.held_out_proba_, y, None)
+    assert fused.noise_rate_ == noise_rate
+    np.testing.assert_allclose(fused.predict_proba(X), sharpen(expected, exponent))
     assert (fused.predict(X) == expected.argmax(axis=1)).all()
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.1, 0.3])
+def test_the_share_of_wrong_labels_is_estimated_and_corrected_for(rate):
+    X, y = load_digits(return_X_y=True)
+    train, test = np.arange(len(y)) % 2 == 0, np.arange(len(y)) % 2 == 1
+    sensors = [("near", KNeighborsClassifier(15)), ("bayes", GaussianNB())]
+    fused = FusedClassifier(sensors, random_state=0).fit(X[train], corrupt_labels(y[train], rate, random_state=0))
+    assert fused.noise_rate_ == pytest.approx(rate, abs=0.03)
+    assert f"about {fused.noise_rate_:.0%} of the labels seem to be wrong" in fused.describe()
+    as_noisy = sharpen(fused.predict_proba(X[test]), 1 / fused._sharpness_)
+    gain = squared_error(as_noisy, y[test], None) - squared_error(fused.predict_proba(X[test]), y[test], None)
+    assert gain > (0.05 if rate == 0.3 else 0.002) if rate else abs(gain) < 0.005
 
 
 def test_errors_are_those_of_held_out_samples(wine):
@@ -175,7 +190,7 @@ def test_the_table_and_the_figure_name_every_sensor(wine):
     fused = FusedClassifier(three(), tolerance=0.1, random_state=0).fit(*wine)
     lines = fused.describe().splitlines()
     assert lines[0].split() == ["sensor", "weight", "squared", "error", "accuracy", "seconds"]
-    assert [line.split()[0] for line in lines[1:]] == ["bayes", "near", "guess"]
+    assert [line.split()[0] for line in lines[1:-1]] == ["bayes", "near", "guess"]
     weights, errors = fused.plot_sensors().axes
     assert [label.get_text() for label in weights.get_yticklabels()] == ["bayes", "near", "guess"]
     assert [bar.get_width() for bar in weights.patches] == [report.weight for report in fused.sensors_]

@@ -10,6 +10,7 @@ from fuselearn.combine.measuring import (
     best_exponent,
     deal_folds,
     default_sensors,
+    separate_noise,
     sharpen,
     squared_error,
     weigh_sensors,
@@ -67,3 +68,35 @@ def test_the_default_sensors_are_of_the_size_and_of_the_seed_asked_for():
     sensors = dict(default_sensors(7, 3))
     assert {sensor.random_state for sensor in sensors.values()} == {3}
     assert {sensor.n_estimators for name, sensor in sensors.items() if "svm" not in name} == {7}
+
+
+class TestNoise:
+    """Labels of four classes that follow known probabilities, and a share of them drawn at random instead."""
+
+    rng = np.random.default_rng(0)
+    correct = rng.dirichlet([0.3] * 4, 20_000)
+    labels = (rng.random((20_000, 1)) > correct.cumsum(axis=1)).sum(axis=1)
+
+    def test_samples_that_are_hard_to_classify_are_no_wrong_labels(self):
+        exponent, noise_rate = separate_noise(self.correct, self.labels, None)
+        assert exponent == pytest.approx(1.0, abs=0.11)
+        assert noise_rate < 0.01
+
+    @pytest.mark.parametrize("share", [0.1, 0.4])
+    def test_it_finds_the_share_of_wrong_labels(self, share):
+        rng = np.random.default_rng(1)
+        noisy = np.where(rng.random(20_000) < share, rng.integers(4, size=20_000), self.labels)
+        too_even = sharpen(self.correct, 0.5)
+        exponent, noise_rate = separate_noise(too_even, noisy, None)
+        assert noise_rate == pytest.approx(share * 3 / 4, abs=0.02)
+        assert exponent == pytest.approx(2.0, abs=0.2)
+
+    def test_a_weight_of_two_is_a_copy(self):
+        p, y = self.correct[:50], (self.labels[:50] + (np.arange(50) % 5 == 0)) % 4
+        counts = np.arange(50) % 3
+        copies = np.repeat(np.arange(50), counts)
+        weighted = separate_noise(p, y, counts.astype(float))
+        np.testing.assert_allclose(weighted, separate_noise(p[copies], y[copies], None))
+
+    def test_even_probabilities_tell_nothing(self):
+        assert separate_noise(np.full((6, 2), 0.5), np.array([0, 1] * 3), None) == (1.0, 0.0)

@@ -24,6 +24,7 @@ from fuselearn.combine.measuring import (
     best_exponent,
     deal_folds,
     default_sensors,
+    separate_noise,
     sharpen,
     squared_error,
     suits,
@@ -53,7 +54,9 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         p(x) = sum_k w_k q_k(x),   q_k proportional to p_k^(a_k),   w_k proportional to exp(-(R_k - R_min) / tolerance)
 
     The sensors that count are then fitted to all samples. Held-out labels are as noisy as the others. If wrong labels
-    are spread evenly over the samples, the sensors have the same order on them as on the correct ones.
+    are spread evenly over the samples, the sensors have the same order on them as on the correct ones. But p fits noisy
+    labels, and is too even for the correct ones: the probabilities predicted are proportional to p^b. The exponent b
+    and the share of wrong labels are estimated together, from how often labels differ where p is nearly certain.
 
     Parameters
     ----------
@@ -79,8 +82,10 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
     sensors_ : list of SensorReport
         Weight, error, accuracy, exponent and time of each sensor.
     held_out_proba_ : array of shape (n_samples, n_classes)
-        Fused probabilities of the training samples from sensors that have not seen them; NaN for samples that ``cv``
-        never holds out.
+        Fused probabilities p of the given labels of the training samples, by sensors that have not seen them; NaN for
+        samples that ``cv`` never holds out.
+    noise_rate_ : float
+        Estimated share of wrong labels, as far as they are spread evenly.
     estimators_ : list of classifiers
         The sensors that count, fitted to all samples.
     named_estimators_ : Bunch
@@ -166,7 +171,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         return probabilities
 
     def describe(self) -> str:
-        """Return a table of the sensors, the best one first.
+        """Return a table of the sensors, the best one first, and the estimated share of wrong labels.
 
         Returns
         -------
@@ -179,7 +184,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
             f"{r.name.ljust(width)}  {r.weight:6.3f}  {r.error:13.4f}  {r.accuracy:8.4f}  {r.seconds:7.2f}"
             for r in self.sensors_
         ]
-        return "\n".join(lines)
+        return "\n".join([*lines, f"about {self.noise_rate_:.0%} of the labels seem to be wrong"])
 
     def plot_sensors(self) -> Figure:
         """Draw the weight of each sensor beside its error.
@@ -244,7 +249,8 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         ]
         self.sensors_ = sorted(reports, key=lambda report: report.error)
         self.held_out_proba_ = np.full((len(numbers), len(self._classes_.values)), np.nan)
-        self.held_out_proba_[rows] = np.tensordot(shares, scores, axes=1)
+        self.held_out_proba_[rows] = fused = np.tensordot(shares, scores, axes=1)
+        self._sharpness_, self.noise_rate_ = separate_noise(fused, truth, weights)
         self._exponents_ = np.array([report.exponent for report in reports if report.weight > 0])
         weight_of = {report.name: report.weight for report in reports}
         return np.array([weight_of.get(member.name, 0.0) for member in data.members])
@@ -265,10 +271,9 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         return ask_sensor(model, X, self._classes_)
 
     def _combine(self, X: Any) -> Weights:
-        """Sum the calibrated probabilities of the sensors, each times its weight."""
+        """Sum the sensors' calibrated probabilities times their weights, and correct the sum for wrong labels."""
         calibrated = [sharpen(answer, a) for answer, a in zip(self._ask(X), self._exponents_, strict=True)]
-        fused: Weights = np.tensordot(self.weights_, np.stack(calibrated), axes=1)
-        return fused
+        return sharpen(np.tensordot(self.weights_, np.stack(calibrated), axes=1), self._sharpness_)
 
 
 class Measured(NamedTuple):

@@ -39,8 +39,13 @@ def add_fused(graph: Graph, model: FusedClassifier, matrix: str) -> str:
     for member, weight, exponent in zip(model._members_, model.weights_, model._exponents_, strict=True):
         seen = matrix if member.columns is None else take(graph, matrix, member.columns)
         probabilities = add_probabilities(graph, member.model, seen)
-        powers = add("Pow", add("Add", probabilities, LEAST_PROBABILITY), exponent)
-        scale = add("ReduceSum", powers, np.array([1]), keepdims=1)
-        part = add("Mul", weight, add("Div", powers, scale))
+        part = add("Mul", weight, _add_sharpened(graph, probabilities, exponent))
         total = part if not total else add("Add", total, part)
-    return total
+    return _add_sharpened(graph, total, model._sharpness_)
+
+
+def _add_sharpened(graph: Graph, probabilities: str, exponent: float) -> str:
+    """Add what :func:`fuselearn.combine.measuring.sharpen` computes."""
+    add = partial(apply, graph)
+    powers = add("Pow", add("Add", probabilities, LEAST_PROBABILITY), float(exponent))
+    return add("Div", powers, add("ReduceSum", powers, np.array([1]), keepdims=1))
