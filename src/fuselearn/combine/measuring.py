@@ -26,8 +26,9 @@ from fuselearn.sensors.table import has_missing
 MOST_SVM_SAMPLES = 5_000
 EXPONENTS = np.geomspace(0.1, 6.0, 25)
 LEAST_PROBABILITY = 1e-3
-# Larger exponents would turn small tables' luck into certainty.
+# Few samples must not turn luck into certainty: larger exponents are not tried, and log(b) costs half a sample's error.
 SHARPNESS = np.geomspace(1.0, 3.0, 12)
+COST_OF_SHARPNESS = 0.5
 MOST_NOISE = 0.9
 
 Scores = npt.NDArray[np.float64]
@@ -138,7 +139,8 @@ def separate_noise(probabilities: Scores, target: ClassNumbers, weights: Weights
     Probabilities p that were calibrated to noisy labels are too even for the correct classes. If a share e of the
     labels is drawn at random, labels follow (1 - e) q + e / n_classes, with q the probabilities of the correct classes:
     even where q is certain, a share of the labels differs, which no power of p can express. With q in proportion to
-    p^b, b and e are those with the smallest squared error; for each b, e is a least-squares estimate.
+    p^b, b and e are those with the smallest squared error plus log(b) / (2 n_samples); for each b, e is a least-squares
+    estimate.
 
     Parameters
     ----------
@@ -178,7 +180,8 @@ def separate_noise(probabilities: Scores, target: ClassNumbers, weights: Weights
         noise = float(shares @ ((truth - q) * even).sum(axis=1)) / evenness if evenness > 0 else 0.0
         noise = min(max(noise, 0.0), MOST_NOISE)
         error = squared_error(q + noise * even, target, weights)
-        best = min(best, (error, float(exponent), noise))
+        cost = COST_OF_SHARPNESS * np.log(exponent) / shares.sum()
+        best = min(best, (error + cost, float(exponent), noise))
     return best[1], best[2] * (n_classes - 1) / n_classes
 
 
