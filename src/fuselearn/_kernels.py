@@ -19,8 +19,10 @@ from fuselearn._kernel_cache import KernelCache
 
 __all__ = [
     "bits_of",
+    "borrowing",
     "float_of",
     "inlined",
+    "inner",
     "interpret",
     "kernel",
     "larger",
@@ -32,7 +34,7 @@ __all__ = [
 
 def _decorator(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     def decorate(function: Callable[..., Any]) -> Any:
-        compiled: Any = njit(nogil=True, error_model="numpy", **options)(function)
+        compiled: Any = njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)(function)
         if compiled is not function:  # as it is if NUMBA_DISABLE_JIT is set
             compiled._cache = KernelCache(function)  # what cache=True sets to numba's own
         return compiled
@@ -40,9 +42,14 @@ def _decorator(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     return decorate
 
 
-kernel = _decorator()
+kernel = _decorator(_nrt=True)
+# For kernels that only kernels call: taking their arguments out of Python objects would take long to compile.
+inner = _decorator(_nrt=True, no_cpython_wrapper=True)
+# For those of them that neither make nor return arrays: counting references to arrays takes a fifth of a small tree's
+# time. A kernel of this kind must not call one that returns an array, which nobody would release.
+borrowing = _decorator(_nrt=False, no_cpython_wrapper=True)
 inlined = _decorator(inline="always")
-vectorised = _decorator(fastmath={"contract", "reassoc"})
+vectorised = _decorator(_nrt=True, fastmath={"contract", "reassoc"})
 
 announce_compilation()
 

@@ -81,7 +81,8 @@ class TreeLearner(Learner):
             counts, weights = counts[target.samples], None if weights is None else weights[target.samples]
             if len(numbers) != self.n_samples or (np.diff(target.samples) == 0).any():
                 codes = columns.codes[target.samples]
-                columns, by_column = columns._replace(codes=codes, order=order_rows(codes)), None
+                columns = columns._replace(codes=codes, order=order_rows(codes))
+                by_column = lay_out_if_few(columns, self.settings)
         factors = self._class_factors(target, counts)
         if factors is not None:
             weights = factors * (counts if weights is None else weights)

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fuselearn.engines.tree import Tree, TreeSettings, apply_codes, code_columns, grow_tree, growing, labels_target
+from fuselearn.engines.tree.sorted_columns import lay_out_columns, lay_out_nothing
 
 ALL = 2**31 - 1
 
@@ -27,10 +28,17 @@ class Problem(NamedTuple):
     def has_labels(self):
         return self.y.ndim == 2
 
-    def arguments(self, columns):
-        target = labels_target(self.y) if self.has_labels else self.y
-        weights = self.counts.astype(np.int64)
-        return columns, target, self.has_labels, weights, self.counts, self.n_classes, self.settings, self.seed
+    @property
+    def target(self):
+        return labels_target(self.y) if self.has_labels else self.y
+
+    def grow(self, columns, by_column):
+        weights = self.counts.astype(float)
+        return Tree(
+            *growing.grow_whole(
+                columns, by_column, self.target, weights, self.counts, self.n_classes, self.settings, self.seed
+            )
+        )
 
 
 @st.composite
@@ -64,18 +72,16 @@ def problems(draw, widths, may_have_categories):
 
 
 def grow_plainly(problem):
-    """Grow a tree on sorted columns, one after the other."""
+    """Grow a tree on columns that are kept sorted."""
     columns = code_columns(problem.X, problem.n_categories)
-    return columns, Tree(*growing.grow_small(*problem.arguments(columns)))
+    return columns, problem.grow(columns, lay_out_nothing(columns))
 
 
 def grow_otherwise(problem):
     """Grow the same tree in all other ways that are for a problem like this."""
     columns = code_columns(problem.X, problem.n_categories)
-    arguments = problem.arguments(columns)
-    _, target, _, _, counts, n_classes, chosen, seed = arguments
-    if chosen.max_features < len(columns.n_codes):
-        yield "sampled", Tree(*growing.grow_on_few_columns(None, *arguments))
+    target, counts, chosen = problem.target, problem.counts, problem.settings
+    yield "columns sorted in each node", problem.grow(columns, lay_out_columns(columns))
     if not problem.has_labels and not chosen.random_cuts:
         # As other tests have them compiled: codes of two bytes, unless there are categories.
         own = columns if columns.is_category is not None else columns._replace(codes=columns.codes.astype(np.uint16))
@@ -87,7 +93,7 @@ def grow_otherwise(problem):
             with pytest.MonkeyPatch.context() as patch:
                 for constant, value in ({"BRANCH_ROWS": 1, "ROWS_PER_CODE": 0.0} | limits).items():
                     patch.setattr(growing, constant, value)
-                yield name, growing._grow_in_branches(own, target, n_classes, counts, chosen, seed, 1)
+                yield name, growing._grow_in_branches(own, target, problem.n_classes, counts, chosen, problem.seed, 1)
 
 
 def list_nodes(tree, n_codes, node=0):
@@ -120,9 +126,9 @@ def check_plain_grower(judge, problem):
 def check_weights(judge, problem, scale):
     """Weights need not be counts, or anywhere near them."""
     weights = scale * np.random.default_rng(problem.seed).exponential(size=len(problem.X)).round(1) + 1e-300
-    columns, target, *_ = problem.arguments(code_columns(problem.X))
+    columns = code_columns(problem.X)
     tree = grow_tree(
-        columns, target, problem.n_classes, problem.counts, problem.settings, weights=weights, seed=problem.seed
+        columns, problem.target, problem.n_classes, problem.counts, problem.settings, weights=weights, seed=problem.seed
     )
     judge(tree, problem.X, problem.y, problem.counts, problem.settings, weights=weights, seed=problem.seed)
 

@@ -1,11 +1,12 @@
 """The ways to sort the rows of a node, against NumPy, around the sizes at which one takes over from another."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fuselearn.engines.tree import code_columns, sampled
-from fuselearn.engines.tree.sampled import lay_out_columns
+from fuselearn.engines.tree import code_columns, sorted_columns
+from fuselearn.engines.tree.sorted_columns import lay_out_columns
 from fuselearn.engines.tree.sorting import FEW_ROWS, RANKED_ROWS, sort_by_bytes, sort_by_rank, sort_few
 
 few_sizes = st.sampled_from([1, 2, 3, 15, 16, 17, FEW_ROWS - 1, FEW_ROWS])
@@ -17,9 +18,11 @@ def draw_node(seed, n_members, n_values):
     rng = np.random.default_rng(seed)
     X = rng.integers(0, n_values, (2 * n_members + 70, 2)).astype(float)
     X[rng.random(X.shape) < 0.1] = np.nan
-    columns = code_columns(X)
-    members = rng.permutation(len(X)).astype(np.uint32)
-    return columns, members, 5, 5 + n_members
+    return code_columns(X), rng.permutation(len(X)).astype(np.uint64), 5, 5 + n_members
+
+
+def make_words(codes, rows):
+    return (codes[rows].astype(np.uint64) << np.uint64(32)) | rows
 
 
 def check(ordered, codes, rows):
@@ -34,35 +37,46 @@ def check(ordered, codes, rows):
 @given(st.integers(0, 10_000), few_sizes, st.sampled_from([1, 3, 60_000]))
 def test_few_rows(seed, n_members, n_values):
     columns, members, start, end = draw_node(seed, n_members, n_values)
-    ordered = np.zeros(n_members, dtype=np.uint64)
-    keys = np.zeros(FEW_ROWS, dtype=np.uint32)
-    codes = columns.codes[:, 1]
-    differ = sort_few(columns.codes, 1, members, start, end, keys, ordered)
-    assert differ == (len(np.unique(codes[members[start:end]])) > 1)
-    if differ:
-        check(ordered, codes, members[start:end])
+    codes, rows = columns.codes[:, 1], members[start:end]
+    ordered = np.zeros((2, n_members), dtype=np.uint64)
+    sort_few(make_words(codes, rows)[None], n_members, np.zeros(FEW_ROWS, dtype=np.uint32), ordered, 1)
+    check(ordered[1], codes, rows)
+    assert not ordered[0].any()
 
 
 @settings(max_examples=40)
 @given(st.integers(0, 10_000), any_sizes, st.sampled_from([1, 3, 60_000]))
 def test_rows_by_rank(seed, n_members, n_values):
     columns, members, start, end = draw_node(seed, n_members, n_values)
-    by_column = lay_out_columns(columns)
+    words = np.vstack([members, np.zeros_like(members)])
     marks = np.zeros(len(members) // 64 + 1, dtype=np.uint64)
-    ordered = np.zeros(n_members, dtype=np.uint64)
-    sort_by_rank(by_column.ranks[1], by_column.keys[1], members, start, end, marks, ordered)
-    check(ordered, columns.codes[:, 1], members[start:end])
+    sort_by_rank(lay_out_columns(columns), 1, words, start, end, marks)
+    check(words[1, :n_members], columns.codes[:, 1], members[start:end])
     assert not marks.any()
+    np.testing.assert_array_equal(words[0], members)
 
 
 @settings(max_examples=40)
 @given(st.integers(0, 10_000), any_sizes, st.sampled_from([1, 3, 60_000]))
 def test_rows_by_bytes(seed, n_members, n_values):
     columns, members, start, end = draw_node(seed, n_members, n_values)
-    ordered, aside = np.zeros((2, n_members), dtype=np.uint64)
-    codes = np.ascontiguousarray(columns.codes[:, 1])
-    sort_by_bytes(codes, members, start, end, aside, ordered)
-    check(ordered, codes, members[start:end])
+    codes, rows = columns.codes[:, 1], members[start:end]
+    words = np.vstack([rows, make_words(codes, rows)])
+    sort_by_bytes(words, 1, n_members, columns.n_codes[1], np.zeros((1, n_members), dtype=np.uint64))
+    check(words[1], codes, rows)
+    np.testing.assert_array_equal(words[0], rows)
+
+
+@pytest.mark.parametrize("n_codes", [254, 255, 256, 257])
+def test_codes_around_the_largest_byte(n_codes):
+    """A column of 255 codes has 255 for missing values, the largest number of one byte."""
+    x = np.arange(n_codes + 1, dtype=float)
+    x[-1] = np.nan
+    columns, rows = code_columns(x[:, None]), np.arange(n_codes + 1, dtype=np.uint64)[::-1]
+    assert columns.n_codes[0] == n_codes
+    words = make_words(columns.codes[:, 0], rows)[None]
+    sort_by_bytes(words, 0, n_codes + 1, columns.n_codes[0], np.zeros_like(words))
+    check(words[0], columns.codes[:, 0], rows)
 
 
 def test_the_largest_codes_and_the_largest_table_that_has_ranks():
@@ -71,11 +85,11 @@ def test_the_largest_codes_and_the_largest_table_that_has_ranks():
     x[-1] = np.nan
     columns = code_columns(x[::-1, None])
     by_column = lay_out_columns(columns)
-    assert sampled.RANKED_ROWS == by_column.ranks.shape[1] == RANKED_ROWS
-    members = np.random.default_rng(0).permutation(RANKED_ROWS).astype(np.uint32)
-    marks = np.zeros(RANKED_ROWS // 64 + 1, dtype=np.uint64)
-    ordered, aside = np.zeros((2, RANKED_ROWS), dtype=np.uint64)
-    sort_by_rank(by_column.ranks[0], by_column.keys[0], members, 0, RANKED_ROWS, marks, ordered)
-    check(ordered, columns.codes[:, 0], members)
-    sort_by_bytes(by_column.codes[0], members, 0, RANKED_ROWS, aside, ordered)
-    check(ordered, columns.codes[:, 0], members)
+    assert sorted_columns.RANKED_ROWS == by_column.ranks.shape[1] == RANKED_ROWS
+    members = np.random.default_rng(0).permutation(RANKED_ROWS).astype(np.uint64)
+    words = np.vstack([members, np.zeros_like(members)])
+    sort_by_rank(by_column, 0, words, 0, RANKED_ROWS, np.zeros(RANKED_ROWS // 64 + 1, dtype=np.uint64))
+    check(words[1], columns.codes[:, 0], members)
+    words[1] = make_words(columns.codes[:, 0], members)
+    sort_by_bytes(words, 1, RANKED_ROWS, columns.n_codes[0], np.zeros((1, RANKED_ROWS), dtype=np.uint64))
+    check(words[1], columns.codes[:, 0], members)

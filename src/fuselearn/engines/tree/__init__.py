@@ -10,7 +10,7 @@ from fuselearn.engines.tree.growing import TreeSettings, grow_tree, lay_out_if_f
 from fuselearn.engines.tree.nodes import Tree
 from fuselearn.engines.tree.packing import PackedForest, pack_forest
 from fuselearn.engines.tree.predicting import apply_codes, apply_forest, sum_leaf_values, vote_codes
-from fuselearn.engines.tree.sampled import ByColumn
+from fuselearn.engines.tree.sorted_columns import ByColumn
 from fuselearn.engines.tree.storing import stack_trees, unstack_trees
 from fuselearn.engines.tree.targets import labels_target
 

@@ -26,10 +26,10 @@ and q those of the node, 1 / (N - 1) becomes
 which is the same if all weights are equal. A category has a single sample if q_c = w_c^2.
 """
 
-from fuselearn._kernels import kernel
+from fuselearn._kernels import borrowing
 
 
-@kernel
+@borrowing
 def pool_single_samples(found, n_present, n_classes):  # type: ignore[no-untyped-def]
     """Join the categories that have a single sample each; return how many groups of categories there are.
 
@@ -60,10 +60,10 @@ def pool_single_samples(found, n_present, n_classes):  # type: ignore[no-untyped
     return n_groups
 
 
-@kernel
-def point_from_right_to_left(found, n_groups, totals, weight):  # type: ignore[no-untyped-def]
+@borrowing
+def point_from_right_to_left(found, n_groups, parent):  # type: ignore[no-untyped-def]
     """Write into ``found.direction`` by how much the class shares on the left exceed those on the right."""
-    left = found.left
+    totals, weight, left = parent.totals, parent.weight, found.left
     for j in range(len(totals)):
         left[j] = 0.0
     left_weight = 0.0
@@ -76,7 +76,7 @@ def point_from_right_to_left(found, n_groups, totals, weight):  # type: ignore[n
         found.direction[j] = left[j] / left_weight - (totals[j] - left[j]) / (weight - left_weight)
 
 
-@kernel
+@borrowing
 def squared_lengths(totals, direction):  # type: ignore[no-untyped-def]
     """Sum the weighted squares of the positions of samples with one class each along a direction."""
     lengths = 0.0
@@ -85,12 +85,13 @@ def squared_lengths(totals, direction):  # type: ignore[no-untyped-def]
     return lengths
 
 
-@kernel
-def lessen(found, n_groups, totals, weight, lengths, multilabel, score):  # type: ignore[no-untyped-def]
+@borrowing
+def lessen(found, n_groups, parent, lengths, multilabel, score):  # type: ignore[no-untyped-def]
     """Take from a subset's score the part of its gain that is put down to chance.
 
     ``lengths`` is the weighted sum of the samples' squared positions along ``found.direction``.
     """
+    totals, weight = parent.totals, parent.weight
     n_varying = 0
     mean = 0.0
     unsplit = 0.0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -14,18 +13,26 @@ from fuselearn.engines.tree.coding import CodedColumns
 from fuselearn.engines.tree.histogram import grow_histogram
 from fuselearn.engines.tree.nodes import NODE, Limits, Tree
 from fuselearn.engines.tree.predicting import apply_codes
-from fuselearn.engines.tree.presorted import grow_presorted
 from fuselearn.engines.tree.pruning import collapse, compact
-from fuselearn.engines.tree.sampled import ByColumn, grow_sampled, lay_out_columns
-from fuselearn.engines.tree.splitting import Growth, make_leaf
+from fuselearn.engines.tree.searching import make_search
+from fuselearn.engines.tree.sorted_columns import (
+    ByColumn,
+    grow_sorted,
+    lay_out_columns,
+    lay_out_nothing,
+    list_rows,
+    make_sorted_columns,
+    place_rows,
+)
+from fuselearn.engines.tree.splitting import Growth, Root, make_leaf
 from fuselearn.engines.tree.subsets import category_flag
 from fuselearn.engines.tree.targets import Target, add_row, is_multilabel, risk
 
 # Up to this many rows a tree is grown without histograms; so is a node of a larger one with fewer rows than this, or
-# than this share of its average column's codes.
+# than this many times its average column's codes.
 PRESORTED_ROWS = 2_000
 SMALL_NODE = 8
-ROWS_PER_CODE = 0.5
+ROWS_PER_CODE = 1.5
 # A large tree is grown as a trunk and about this many branches, of at least so many rows, which threads share.
 BRANCHES = 16
 BRANCH_ROWS = 2_000
@@ -86,28 +93,23 @@ def grow_tree(
         What ``lay_out_columns`` makes of the columns. Of use where many trees look at few columns in each node: each
         tree would otherwise make its own.
     """
-    multilabel = is_multilabel(target)
-    grow_whole = partial(grow_on_few_columns, by_column) if looks_at_few(settings, columns) else grow_small
-    if weights is not None:
-        whole = np.rint(weights * (WEIGHT_SUM / weights.sum())).astype(np.int64)
-        counts = np.where(whole > 0, counts, 0).astype(np.int32)
-        tree = Tree(*grow_whole(columns, target, multilabel, whole, counts, n_classes, settings, seed))
-        _weigh(tree.nodes, tree.values, apply_codes(tree, columns), target, counts, weights)
-        return tree
-    if len(counts) <= PRESORTED_ROWS or multilabel or settings.random_cuts:
-        whole = counts.astype(np.int64)  # of the type of weights, so that the grower is compiled once for both
-        return Tree(*grow_whole(columns, target, multilabel, whole, counts, n_classes, settings, seed))
-    return _grow_in_branches(columns, target, n_classes, counts, settings, seed, n_threads)
+    if weights is None and len(counts) > PRESORTED_ROWS and not is_multilabel(target) and not settings.random_cuts:
+        return _grow_in_branches(columns, target, n_classes, counts, settings, seed, n_threads)
+    if by_column is None:
+        by_column = lay_out_if_few(columns, settings)
+    if weights is None:
+        return Tree(*grow_whole(columns, by_column, target, counts.astype(float), counts, n_classes, settings, seed))
+    whole = np.rint(weights * (WEIGHT_SUM / weights.sum()))
+    counts = np.where(whole > 0, counts, 0).astype(np.int32)
+    tree = Tree(*grow_whole(columns, by_column, target, whole, counts, n_classes, settings, seed))
+    _weigh(tree.nodes, tree.values, apply_codes(tree, columns), target, counts, weights)
+    return tree
 
 
-def looks_at_few(settings: TreeSettings, columns: CodedColumns) -> bool:
-    """Return whether nodes look at so few of the columns that these are sorted in each node."""
-    return settings.max_features * MANY_TIMES <= len(columns.n_codes)
-
-
-def lay_out_if_few(columns: CodedColumns, settings: TreeSettings) -> ByColumn | None:
-    """Lay out the columns for many trees that look at few of them in each node; None if they look at more."""
-    return lay_out_columns(columns) if looks_at_few(settings, columns) else None
+def lay_out_if_few(columns: CodedColumns, settings: TreeSettings) -> ByColumn:
+    """Lay out the columns for many trees, if nodes look at so few of them that these are sorted in each node."""
+    is_few = settings.max_features * MANY_TIMES <= len(columns.n_codes)
+    return lay_out_columns(columns) if is_few else lay_out_nothing(columns)
 
 
 def _grow_in_branches(
@@ -120,23 +122,16 @@ def _grow_in_branches(
     n_threads: int,
 ) -> Tree:
     """Grow the upper part of a tree, then the branches below it, several at a time, and join them."""
-    growth, rows, limits = _plant(columns, target, False, counts, counts, n_classes, settings)
+    growth, rows, limits = _plant(columns, target, counts, counts, n_classes, settings)
+    columns = columns._replace(order=columns.order[:, :0])  # of no use for some of the rows
+    by_column = lay_out_nothing(columns)
     small_node = max(SMALL_NODE, int(ROWS_PER_CODE * columns.n_codes.mean()))
     branch_size = len(rows) // BRANCHES
     if branch_size < BRANCH_ROWS:
         branch_size = 0
+    root = Root(0, 0, np.uint64(seed))
     branches, keys = grow_histogram(
-        growth,
-        columns,
-        target,
-        counts,
-        rows,
-        0,
-        0,
-        np.uint64(seed),
-        limits,
-        small_node,
-        branch_size,
+        growth, columns, by_column, target, counts, rows, root, limits, small_node, branch_size
     )
 
     def grow_branch(k: int) -> Growth:
@@ -144,11 +139,12 @@ def _grow_in_branches(
         branch = _cut_out(growth, node, end - start)
         # A copy of the branch's rows fits the processor's cache; rows scattered over the whole table do not.
         own = rows[start:end]
-        own_columns = columns._replace(codes=columns.codes[own], order=columns.order[:, :0])
+        own_columns = columns._replace(codes=columns.codes[own])
+        own_rows = np.arange(len(own), dtype=np.int32)
+        own_root = Root(0, int(depth), keys[k])
         grow_histogram(
-            branch, own_columns, target[own], counts[own], np.arange(len(own), dtype=np.int32),
-            0, depth, keys[k], limits, small_node, 0,
-        )  # fmt: skip
+            branch, own_columns, by_column, target[own], counts[own], own_rows, own_root, limits, small_node, 0
+        )
         return branch
 
     if n_threads > 1 and len(branches) > 1:
@@ -158,7 +154,7 @@ def _grow_in_branches(
         grown = [grow_branch(k) for k in range(len(branches))]
     for k, branch in enumerate(grown):
         _graft(growth, branch, branches[k, 0])
-    return Tree(*_finish(growth, columns.n_codes, False, settings.complexity, limits.min_risk))
+    return Tree(*_finish(growth, columns.n_codes, settings.complexity, limits))
 
 
 def _cut_out(growth: Growth, node: int, n_rows: int) -> Growth:
@@ -189,32 +185,21 @@ def _graft(growth: Growth, branch: Growth, node: int) -> None:
     growth.used[:] += (n_nodes - 1, n_words)
 
 
-def grow_on_few_columns(by_column, columns, target, multilabel, weights, counts, n_classes, settings, seed):  # type: ignore[no-untyped-def]
-    """Do what `grow_small` does, where few of many columns are looked at in a node."""
-    if by_column is None:
-        by_column = lay_out_columns(columns)
-    return _grow_on_few_columns(columns, by_column, target, multilabel, weights, counts, n_classes, settings, seed)
+@kernel
+def grow_whole(columns, by_column, target, weights, counts, n_classes, settings, seed):  # type: ignore[no-untyped-def]
+    """Grow on sorted columns, prune and tidy up in one call, as small data cannot afford more."""
+    growth, rows, limits = _plant(columns, target, weights, counts, n_classes, settings)
+    items = list_rows(target, weights, counts)
+    space = make_sorted_columns(columns, by_column, len(counts), len(rows))
+    place_rows(space, columns, rows, items.facts)
+    search = make_search(columns, n_classes)
+    first = np.int64(0)  # a literal would let everything that takes a node be compiled twice
+    grow_sorted(growth, columns, items, space, search, Root(first, first, np.uint64(seed)), len(rows), limits)
+    return _finish(growth, columns.n_codes, settings.complexity, limits)
 
 
 @kernel
-def _grow_on_few_columns(columns, by_column, target, multilabel, weights, counts, n_classes, settings, seed):  # type: ignore[no-untyped-def]
-    growth, rows, limits = _plant(columns, target, multilabel, weights, counts, n_classes, settings)
-    grow_sampled(growth, columns, by_column, target, multilabel, weights, counts, rows, np.uint64(seed), limits)
-    return _finish(growth, columns.n_codes, multilabel, settings.complexity, limits.min_risk)
-
-
-@kernel
-def grow_small(columns, target, multilabel, weights, counts, n_classes, settings, seed):  # type: ignore[no-untyped-def]
-    """Grow, prune and tidy up in one call, as small data cannot afford more."""
-    growth, rows, limits = _plant(columns, target, multilabel, weights, counts, n_classes, settings)
-    root = np.int64(0)  # a literal would let everything that takes a node be compiled twice
-    key = np.uint64(seed)
-    grow_presorted(growth, columns, target, multilabel, weights, counts, rows, root, root, key, limits)
-    return _finish(growth, columns.n_codes, multilabel, settings.complexity, limits.min_risk)
-
-
-@kernel
-def _plant(columns, target, multilabel, weights, counts, n_classes, settings):  # type: ignore[no-untyped-def]
+def _plant(columns, target, weights, counts, n_classes, settings):  # type: ignore[no-untyped-def]
     """Make the root and the buffers that the largest possible tree needs."""
     n_rows = 0
     count = 0
@@ -247,9 +232,10 @@ def _plant(columns, target, multilabel, weights, counts, n_classes, settings):  
         if counts[i] > 0:
             rows[n_rows] = i
             n_rows += 1
-            add_row(target, i, float(weights[i]), sums, sums)
+            add_row(target, i, float(weights[i]), sums)
             weight += weights[i]
-    make_leaf(growth.nodes, 0, weight, count)
+    make_leaf(growth.nodes, np.int64(0), weight, np.int64(count))
+    multilabel = is_multilabel(target)
     limits = Limits(
         max(2, settings.min_split),
         min_leaf,
@@ -259,14 +245,15 @@ def _plant(columns, target, multilabel, weights, counts, n_classes, settings):  
         max(0.0, settings.complexity) * risk(sums, weight, multilabel),
         1e-10 * weight,
         settings.less_chance,
+        multilabel,
     )
     return growth, rows, limits
 
 
 @kernel
-def _finish(growth, n_codes, multilabel, complexity, min_worth):  # type: ignore[no-untyped-def]
+def _finish(growth, n_codes, complexity, limits):  # type: ignore[no-untyped-def]
     if complexity >= 0:
-        collapse(growth, min_worth, multilabel)
+        collapse(growth, limits.min_risk, limits.multilabel)
     return compact(growth, n_codes)
 
 
@@ -278,7 +265,7 @@ def _weigh(nodes, values, leaves, target, counts, weights):  # type: ignore[no-u
         nodes[node].weight = 0.0
     for i in range(len(leaves)):
         if counts[i] > 0:
-            add_row(target, i, weights[i], values[leaves[i]], values[leaves[i]])
+            add_row(target, i, weights[i], values[leaves[i]])
             nodes[leaves[i]].weight += weights[i]
     for node in range(len(nodes) - 1, -1, -1):
         if nodes[node].feature >= 0:

@@ -33,7 +33,8 @@ class Limits(NamedTuple):
     """When a node is not split any further.
 
     ``min_risk`` is the misclassified weight below which no split can survive pruning; ``min_gain`` is the
-    gain that counts as zero. Both are in units of weight. ``less_chance`` is for splits by categories, see `chance`.
+    gain that counts as zero. Both are in units of weight. ``less_chance`` is for splits by categories, see `chance`;
+    ``multilabel`` says what the risk counts.
     """
 
     min_split: int
@@ -44,6 +45,7 @@ class Limits(NamedTuple):
     min_risk: float
     min_gain: float
     less_chance: bool
+    multilabel: bool
 
 
 class Tree(NamedTuple):

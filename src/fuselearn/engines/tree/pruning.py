@@ -11,11 +11,11 @@ misclassification as the cost, unlike scikit-learn's ``ccp_alpha``, which takes 
 
 import numpy as np
 
-from fuselearn._kernels import kernel
+from fuselearn._kernels import borrowing, inner
 from fuselearn.engines.tree.targets import risk
 
 
-@kernel
+@inner
 def collapse(growth, min_worth, multilabel):  # type: ignore[no-untyped-def]
     """Turn splits that are not worth more than ``min_worth`` into leaves."""
     nodes = growth.nodes
@@ -54,7 +54,7 @@ def collapse(growth, min_worth, multilabel):  # type: ignore[no-untyped-def]
             n_splits[node] = splits
 
 
-@kernel
+@inner
 def compact(growth, n_codes):  # type: ignore[no-untyped-def]
     """Copy the nodes that can be reached from the root, in the order in which they were made."""
     nodes = growth.nodes
@@ -96,7 +96,7 @@ def compact(growth, n_codes):  # type: ignore[no-untyped-def]
     return kept, values, subsets
 
 
-@kernel
+@borrowing
 def _clear_split(nodes, node):  # type: ignore[no-untyped-def]
     """Make a pruned node look like a leaf that was never split."""
     nodes[node].threshold = 0.0

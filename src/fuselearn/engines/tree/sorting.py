@@ -26,6 +26,12 @@ ONE = np.uint64(1)
 
 
 @inlined
+def word_of(code, row):  # type: ignore[no-untyped-def]
+    """Return the word of a row."""
+    return (np.uint64(code) << CODE_SHIFT) | np.uint64(row)
+
+
+@inlined
 def code_of(key):  # type: ignore[no-untyped-def]
     """Return the code of a sorted row."""
     return np.int64(key >> CODE_SHIFT)
@@ -38,35 +44,26 @@ def row_of(key):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def sort_few(codes, f, rows, start, end, keys, ordered):  # type: ignore[no-untyped-def]
-    """Sort up to ``FEW_ROWS`` rows, unless all codes are equal; return whether they differ.
-
-    A row's place is the number of smaller keys. The table is read row by row: the few rows of a node stay in the
-    processor's cache from one column to the next.
-    """
-    n_rows = end - start
-    first = codes[rows[start], f]
-    differ = False
+def sort_few(aside, n_rows, keys, words, line):  # type: ignore[no-untyped-def]
+    """Sort up to ``FEW_ROWS`` words that lie aside by their codes. The place of each is the number of smaller keys."""
     for k in range(n_rows):
-        code = codes[rows[start + k], f]
-        differ |= code != first
-        keys[k] = (np.uint32(code) << FEW_BITS) | np.uint32(k)
-    if not differ:
-        return False
+        keys[k] = (np.uint32(aside[0, k] >> CODE_SHIFT) << FEW_BITS) | np.uint32(k)
     for k in range(n_rows):
         own = keys[k]
         place = 0
         for other in range(n_rows):
             place += keys[other] < own
-        ordered[place] = (np.uint64(own >> FEW_BITS) << CODE_SHIFT) | np.uint64(rows[start + k])
-    return True
+        words[line, place] = aside[0, k]
 
 
 @kernel
-def sort_by_rank(ranks, table_keys, rows, start, end, marks, ordered):  # type: ignore[no-untyped-def]
-    """Set a bit for the rank of each row, and read off the bits; ``marks`` has none set before and after."""
+def sort_by_rank(by_column, f, words, start, end, marks):  # type: ignore[no-untyped-def]
+    """Sort the rows ``words[0, start:end]`` by a column into ``words[1]``.
+
+    A bit is set for the rank of each row, and the bits are read off; ``marks`` has none set before and after.
+    """
     for k in range(start, end):
-        rank = np.uint64(ranks[rows[k]])
+        rank = np.uint64(by_column.ranks[f, words[0, k]])
         marks[rank >> WORD_SHIFT] |= ONE << (rank & BIT_MASK)
     n = 0
     for word in range(np.uint64(len(marks))):
@@ -76,31 +73,33 @@ def sort_by_rank(ranks, table_keys, rows, start, end, marks, ordered):  # type: 
         marks[word] = 0
         first = word << WORD_SHIFT
         while bits != 0:
-            key = np.uint64(table_keys[first + lowest_bit(bits)])
-            ordered[n] = ((key >> RANKED_SHIFT) << CODE_SHIFT) | (key & RANKED_MASK)
+            key = np.uint64(by_column.keys[f, first + lowest_bit(bits)])
+            words[1, n] = word_of(key >> RANKED_SHIFT, key & RANKED_MASK)
             bits &= bits - ONE
             n += 1
 
 
 @kernel
-def sort_by_bytes(codes, rows, start, end, aside, ordered):  # type: ignore[no-untyped-def]
-    """Sort rows by counting the two bytes of their codes."""
-    for k in range(end - start):
-        i = rows[start + k]
-        ordered[k] = (np.uint64(codes[i]) << CODE_SHIFT) | np.uint64(i)
-    _sort_byte(ordered, aside, end - start, CODE_SHIFT)
-    _sort_byte(aside, ordered, end - start, CODE_SHIFT + np.uint64(8))
+def sort_by_bytes(words, line, n_rows, n_codes, aside):  # type: ignore[no-untyped-def]
+    """Sort a line of words by counting the bytes of their codes, which are up to ``n_codes``."""
+    first = np.int64(0)
+    _sort_byte(words, line, n_rows, CODE_SHIFT, aside, first)
+    if n_codes > 255:
+        _sort_byte(aside, first, n_rows, CODE_SHIFT + np.uint64(8), words, line)
+    else:
+        for k in range(n_rows):
+            words[line, k] = aside[0, k]
 
 
-@inlined
-def _sort_byte(keys, ordered, n_rows, shift):  # type: ignore[no-untyped-def]
-    """Sort keys by one of their bytes, those with equal bytes in the order in which they come."""
+@kernel
+def _sort_byte(words, line, n_rows, shift, ordered, ordered_line):  # type: ignore[no-untyped-def]
+    """Sort words by one of their bytes, those with equal bytes in the order in which they come."""
     starts = np.zeros(257, dtype=np.uint32)
     for k in range(n_rows):
-        starts[((keys[k] >> shift) & np.uint64(255)) + np.uint64(1)] += 1
+        starts[((words[line, k] >> shift) & np.uint64(255)) + np.uint64(1)] += 1
     for b in range(256):
         starts[b + 1] += starts[b]
     for k in range(n_rows):
-        byte = (keys[k] >> shift) & np.uint64(255)
-        ordered[starts[byte]] = keys[k]
+        byte = (words[line, k] >> shift) & np.uint64(255)
+        ordered[ordered_line, starts[byte]] = words[line, k]
         starts[byte] += 1

@@ -1,13 +1,13 @@
-"""What both growers do at a node: stop or not, send codes left or right, write the split."""
+"""What all growers do at a node: stop or not, send codes left or right, write the split."""
 
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn._kernels import inlined, kernel
-from fuselearn.engines.tree.random import draw_into, uniform
-from fuselearn.engines.tree.subsets import ABSENT, LEFT, write_subset
+from fuselearn._kernels import borrowing, inlined, kernel
+from fuselearn.engines.tree.random import uniform
+from fuselearn.engines.tree.subsets import ABSENT, LEFT, category_flag, write_subset
 from fuselearn.engines.tree.targets import is_pure, risk
 
 
@@ -20,26 +20,35 @@ class Growth(NamedTuple):
     used: npt.NDArray[np.int64]
 
 
-# A split under consideration is a row of five numbers: its column (-1: none yet), the last code on the left, the
-# first code on the right, whether missing values go left, and whether there were any. For a category column, an
-# array gives the side of each category instead of the two codes.
-FEATURE, LAST_LEFT, FIRST_RIGHT, MISSING_LEFT, HAS_MISSING = 0, 1, 2, 3, 4
-SPLIT_NUMBERS = 5
+class Root(NamedTuple):
+    """A leaf from which a tree grows on: its number, its depth and the key of its random choices."""
+
+    node: int
+    depth: int
+    key: np.uint64
 
 
-@inlined
+# A split under consideration is a row of numbers: its column (-1: none yet), the last code on the left, the first code
+# on the right, whether missing values go left, whether there were any, and how many columns have been tried. For a
+# category column, an array gives the side of each category instead of the two codes.
+FEATURE, LAST_LEFT, FIRST_RIGHT, MISSING_LEFT, HAS_MISSING, N_TRIED = 0, 1, 2, 3, 4, 5
+SPLIT_NUMBERS = 6
+
+
+@borrowing
 def make_leaf(nodes, node, weight, count):  # type: ignore[no-untyped-def]
     """Describe a node that has no split (yet)."""
-    nodes[node].threshold = 0.0
-    nodes[node].gain = 0.0
-    nodes[node].weight = weight
-    nodes[node].count = count
-    nodes[node].feature = -1
-    nodes[node].left = -1
-    nodes[node].cut = -1
-    nodes[node].is_category = False
-    nodes[node].missing_left = True
-    nodes[node].heavier_left = True
+    leaf = nodes[node]
+    leaf.threshold = 0.0
+    leaf.gain = 0.0
+    leaf.weight = weight
+    leaf.count = count
+    leaf.feature = -1
+    leaf.left = -1
+    leaf.cut = -1
+    leaf.is_category = False
+    leaf.missing_left = True
+    leaf.heavier_left = True
 
 
 @inlined
@@ -51,25 +60,13 @@ def push(stack, place, node, start, end, depth):  # type: ignore[no-untyped-def]
     stack[place, 3] = depth
 
 
-@kernel
-def is_terminal(nodes, values, node, depth, limits, multilabel):  # type: ignore[no-untyped-def]
+@borrowing
+def is_terminal(growth, node, depth, limits):  # type: ignore[no-untyped-def]
     """Return whether a node stays a leaf without a search for a split."""
-    if nodes[node].count < limits.min_split or depth >= limits.max_depth:
+    sums, weight = growth.values[node], growth.nodes[node].weight
+    if growth.nodes[node].count < limits.min_split or depth >= limits.max_depth:
         return True
-    if is_pure(values[node], nodes[node].weight):
-        return True
-    return risk(values[node], nodes[node].weight, multilabel) <= limits.min_risk
-
-
-@inlined
-def column_at(position, features, key, max_features):  # type: ignore[no-untyped-def]
-    """Return the column that is looked at in turn: the next one or, if not all are looked at, a random other one."""
-    if max_features >= len(features):
-        return position
-    if position == 0:  # start afresh, so that the draw depends on the node alone
-        for f in range(len(features)):
-            features[f] = f
-    return draw_into(features, position, key)
+    return is_pure(sums, weight) or risk(sums, weight, limits.multilabel) <= limits.min_risk
 
 
 @inlined
@@ -82,41 +79,40 @@ def goes_left(code, split, sides, missing_code, is_category):  # type: ignore[no
     return code <= split[LAST_LEFT]
 
 
-@kernel
-def write_split(growth, columns, is_category, node, split, sides, gain, left_weight, left_count):  # type: ignore[no-untyped-def]
-    """Turn a leaf into a split with two new leaves, and return the left one.
+@borrowing
+def write_split(growth, columns, node, search, gain, left_weight, left_count):  # type: ignore[no-untyped-def]
+    """Turn a leaf into a split with two new leaves.
 
     The left child's class weights are expected in ``values`` at the first unused node, which becomes the left
     child; the right child's follow by subtraction.
     """
     nodes, values, subsets, used = growth
+    split, sides = search.split, search.sides
     f = split[FEATURE]
     left = used[0]
     used[0] += 2
-    right_weight = nodes[node].weight - left_weight
+    parent = nodes[node]
+    right_weight = parent.weight - left_weight
     make_leaf(nodes, left, left_weight, left_count)
-    make_leaf(nodes, left + 1, right_weight, nodes[node].count - left_count)
+    make_leaf(nodes, left + 1, right_weight, parent.count - left_count)
     for j in range(values.shape[1]):
         values[left + 1, j] = values[node, j] - values[left, j]
 
     heavier_left = left_weight >= right_weight
-    nodes[node].feature = f
-    nodes[node].left = left
-    nodes[node].gain = gain
-    nodes[node].is_category = is_category
-    nodes[node].heavier_left = heavier_left
-    if is_category:
+    parent.feature = f
+    parent.left = left
+    parent.gain = gain
+    parent.heavier_left = heavier_left
+    if category_flag(columns.is_category, f):
         n_codes = columns.n_codes[f]
-        nodes[node].cut = write_subset(subsets, used, n_codes, sides, heavier_left)
+        parent.is_category = True
+        parent.cut = write_subset(subsets, used, n_codes, sides, heavier_left)
         absent = sides[n_codes] == ABSENT
-        nodes[node].missing_left = heavier_left if absent else sides[n_codes] == LEFT
+        parent.missing_left = heavier_left if absent else sides[n_codes] == LEFT
     else:
-        threshold, cut = place_cut(columns, f, split[LAST_LEFT], split[FIRST_RIGHT])
-        nodes[node].threshold = threshold
-        nodes[node].cut = cut
+        parent.threshold, parent.cut = place_cut(columns, f, split[LAST_LEFT], split[FIRST_RIGHT])
         learned = split[HAS_MISSING] == 1
-        nodes[node].missing_left = split[MISSING_LEFT] == 1 if learned else heavier_left
-    return left
+        parent.missing_left = split[MISSING_LEFT] == 1 if learned else heavier_left
 
 
 @kernel

@@ -11,10 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import types
-from numba.extending import overload
 
-from fuselearn._kernels import kernel
+from fuselearn._kernels import borrowing, inner
 from fuselearn.engines.tree.chance import pool_single_samples
 from fuselearn.engines.tree.random import mix
 
@@ -46,9 +44,11 @@ class Categories(NamedTuple):
     direction: npt.NDArray[np.float64]
 
 
-@kernel
+@inner
 def make_categories(is_category, n_codes, n_classes):  # type: ignore[no-untyped-def]
-    """Make room for the categories of any one column of a table."""
+    """Make buffers for the categories of any one column of a table; None if it has no category columns."""
+    if is_category is None:
+        return None
     most = 0
     for f in range(len(n_codes)):
         if category_flag(is_category, f):
@@ -68,32 +68,33 @@ def make_categories(is_category, n_codes, n_classes):  # type: ignore[no-untyped
     )
 
 
-@kernel
-def best_subset(found, n_present, totals, weight, count, min_leaf, multilabel, random_key):  # type: ignore[no-untyped-def]
+@borrowing
+def best_subset(found, n_present, parent, random_key, limits):  # type: ignore[no-untyped-def]
     """Search the best subset of the first ``n_present`` categories.
 
     Writes 1 (left) or 0 (right) into ``found.sides`` and returns the score, that is sum(left**2)/left_weight +
-    sum(right**2)/right_weight, or -1 if no subset leaves ``min_leaf`` rows on both sides. A ``random_key`` above zero
+    sum(right**2)/right_weight, or -1 if no subset leaves enough rows on both sides. A ``random_key`` above zero
     makes the choice random: each category goes left or right by a bit that the key and its code decide.
     """
     if n_present < 2:
         return -1.0
+    totals = parent.totals
     if random_key > 0:
-        return _random_subset(found, n_present, totals, weight, count, min_leaf, random_key)
+        return _random_subset(found, n_present, parent, limits.min_leaf, random_key)
     # Shares of two classes, or of one label, already lie on a line.
-    on_a_line = len(totals) == 1 or (len(totals) == 2 and not multilabel)
+    on_a_line = len(totals) == 1 or (len(totals) == 2 and not limits.multilabel)
     if not on_a_line and n_present <= EXHAUSTIVE_CATEGORIES:
-        return _exhaustive(found, n_present, totals, weight, count, min_leaf)
+        return _exhaustive(found, n_present, parent, limits.min_leaf)
     if on_a_line:
         for c in range(n_present):
             found.positions[c] = found.sums[c, len(totals) - 1] / found.weights[c]
     else:
-        _place_on_principal_axis(found, n_present, totals, weight)
+        _place_on_principal_axis(found, n_present, parent.totals, parent.weight)
     _order_by_position(found.positions, found.order, n_present)
-    return _along(found, n_present, totals, weight, count, min_leaf)
+    return _along(found, n_present, parent, limits.min_leaf)
 
 
-@kernel
+@borrowing
 def _score(left, totals, left_weight, weight):  # type: ignore[no-untyped-def]
     left_squares = 0.0
     right_squares = 0.0
@@ -103,10 +104,10 @@ def _score(left, totals, left_weight, weight):  # type: ignore[no-untyped-def]
     return left_squares / left_weight + right_squares / (weight - left_weight)
 
 
-@kernel
-def _exhaustive(found, n_present, totals, weight, count, min_leaf):  # type: ignore[no-untyped-def]
+@borrowing
+def _exhaustive(found, n_present, parent, min_leaf):  # type: ignore[no-untyped-def]
     """Try all subsets in the order of a Gray code: each differs from the last by one category."""
-    left = found.left
+    left, totals, weight, count = found.left, parent.totals, parent.weight, parent.n_copies
     for j in range(len(totals)):
         left[j] = 0.0
     left_weight = 0.0
@@ -133,10 +134,10 @@ def _exhaustive(found, n_present, totals, weight, count, min_leaf):  # type: ign
     return best
 
 
-@kernel
-def _along(found, n_present, totals, weight, count, min_leaf):  # type: ignore[no-untyped-def]
+@borrowing
+def _along(found, n_present, parent, min_leaf):  # type: ignore[no-untyped-def]
     """Try the cuts along the order of the categories."""
-    left = found.left
+    left, totals, weight, count = found.left, parent.totals, parent.weight, parent.n_copies
     for j in range(len(totals)):
         left[j] = 0.0
     left_weight = 0.0
@@ -159,9 +160,9 @@ def _along(found, n_present, totals, weight, count, min_leaf):  # type: ignore[n
     return best
 
 
-@kernel
-def _random_subset(found, n_present, totals, weight, count, min_leaf, random_key):  # type: ignore[no-untyped-def]
-    left = found.left
+@borrowing
+def _random_subset(found, n_present, parent, min_leaf, random_key):  # type: ignore[no-untyped-def]
+    left, totals, weight, count = found.left, parent.totals, parent.weight, parent.n_copies
     for j in range(len(totals)):
         left[j] = 0.0
     left_weight = 0.0
@@ -178,7 +179,7 @@ def _random_subset(found, n_present, totals, weight, count, min_leaf, random_key
     return _score(left, totals, left_weight, weight)
 
 
-@kernel
+@inner
 def _place_on_principal_axis(found, n_present, totals, weight):  # type: ignore[no-untyped-def]
     """Place each category along the first principal axis of the class shares, found by power steps.
 
@@ -227,7 +228,7 @@ def _place_on_principal_axis(found, n_present, totals, weight):  # type: ignore[
             axis[j] /= np.sqrt(length)
 
 
-@kernel
+@inner
 def _order_by_position(positions, order, n_present):  # type: ignore[no-untyped-def]
     """Sort the categories by insertion, which suits the few that there usually are; equal ones keep their order."""
     if n_present > 64:
@@ -241,7 +242,7 @@ def _order_by_position(positions, order, n_present):  # type: ignore[no-untyped-
         order[k] = c
 
 
-@kernel
+@borrowing
 def write_subset(subsets, used, n_categories, sides, heavier_left):  # type: ignore[no-untyped-def]
     """Write the bits of a category split; categories absent from the node follow the heavier child."""
     first = used[1]
@@ -255,35 +256,30 @@ def write_subset(subsets, used, n_categories, sides, heavier_left):  # type: ign
     return first
 
 
+@borrowing
 def category_flag(is_category, f):  # type: ignore[no-untyped-def]
     """Return whether column ``f`` is a category column; tables without any have None for the flags."""
-    return is_category is not None and is_category[f]
+    if is_category is None:
+        return False
+    return is_category[f]
 
 
-@overload(category_flag, inline="always")
-def _category_flag(is_category, f):  # type: ignore[no-untyped-def]
-    if isinstance(is_category, types.NoneType):
-        return lambda is_category, f: False
-    return lambda is_category, f: is_category[f]
-
-
-@kernel
-def search_subset(found, n_present, totals, weight, count, multilabel, random_key, limits):  # type: ignore[no-untyped-def]
+@borrowing
+def search_subset(found, n_present, parent, random_key, limits):  # type: ignore[no-untyped-def]
     """Search the best subset of a node's categories; return its score and how many groups of categories there are.
 
     Categories are groups of one, but for those that `chance` pools.
     """
     n_groups = n_present
     if limits.less_chance and random_key == 0:
-        n_groups = pool_single_samples(found, n_present, len(totals))
+        n_groups = pool_single_samples(found, n_present, len(parent.totals))
     else:
         for c in range(n_present):
             found.groups[c] = c
-    score = best_subset(found, n_groups, totals, weight, count, limits.min_leaf, multilabel, random_key)
-    return score, n_groups
+    return best_subset(found, n_groups, parent, random_key, limits), n_groups
 
 
-@kernel
+@borrowing
 def keep_subset(found, n_present, sides):  # type: ignore[no-untyped-def]
     """Write the side of each category of the column into ``sides``."""
     for code in range(len(sides)):

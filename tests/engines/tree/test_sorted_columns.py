@@ -5,9 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fuselearn.engines.tree import TreeSettings, code_columns, grow_tree, labels_target
-from fuselearn.engines.tree.growing import MANY_TIMES, grow_on_few_columns, grow_small
-from fuselearn.engines.tree.sampled import lay_out_columns
+from fuselearn.engines.tree import TreeSettings, code_columns, labels_target, lay_out_if_few
+from fuselearn.engines.tree.growing import MANY_TIMES, grow_whole
+from fuselearn.engines.tree.sorted_columns import lay_out_columns, lay_out_nothing
+
+LAYOUTS = (lay_out_columns, lay_out_nothing)
 
 
 def table(seed, n_rows=90, n_columns=12):
@@ -19,6 +21,10 @@ def table(seed, n_rows=90, n_columns=12):
     n_categories[:3] = 4
     X[:, :3] = rng.integers(4, size=(n_rows, 3))
     return code_columns(X, n_categories), rng
+
+
+def grow(columns, by_column, target, counts, n_classes, chosen, seed):
+    return grow_whole(columns, by_column, target, counts.astype(float), counts, n_classes, chosen, seed)
 
 
 def assert_same(ours, theirs):
@@ -39,8 +45,7 @@ def test_trees_are_those_of_sorted_columns(seed, labels, max_features, min_leaf,
     counts = rng.integers(3, size=90).astype(np.int32)
     target = labels_target(rng.random((90, 5)) < 0.3) if labels else rng.integers(5, size=90).astype(np.int32)
     chosen = TreeSettings(2, min_leaf, 50, -1.0, max_features, random_cuts)
-    arguments = (columns, target, labels, counts, counts, 5, chosen, seed)
-    assert_same(grow_on_few_columns(None, *arguments), grow_small(*arguments))
+    assert_same(*(grow(columns, layout(columns), target, counts, 5, chosen, seed) for layout in LAYOUTS))
 
 
 @pytest.mark.parametrize("n_values", [50, 5000])
@@ -49,22 +54,15 @@ def test_large_nodes_are_sorted_by_one_byte_or_by_two(n_values):
     X = rng.integers(n_values, size=(3000, 8)).astype(float)
     columns = code_columns(X, np.zeros(8, dtype=np.int32))
     target = (X[:, 3] > n_values / 2).astype(np.int32)
-    arguments = (columns, target, False, np.ones(3000, dtype=np.int32), np.ones(3000, dtype=np.int32), 2)
-    arguments += (TreeSettings(2, 1, 50, -1.0, 2), 1)
-    assert_same(grow_on_few_columns(None, *arguments), grow_small(*arguments))
+    given = (target, np.ones(3000, dtype=np.int32), 2, TreeSettings(2, 1, 50, -1.0, 2), 1)
+    assert_same(*(grow(columns, layout(columns), *given) for layout in LAYOUTS))
 
 
-def test_it_is_chosen_where_few_of_many_columns_are_looked_at(monkeypatch):
-    columns, rng = table(0)
-    asked = []
-    for name in ("grow_on_few_columns", "grow_small"):
-        monkeypatch.setattr(
-            f"fuselearn.engines.tree.growing.{name}", lambda *_, name=name: asked.append(name) or [0] * 3
-        )
-    for max_features in (12 // MANY_TIMES, 12 // MANY_TIMES + 1):
-        target = rng.integers(2, size=90).astype(np.int32)
-        grow_tree(columns, target, 2, np.ones(90, dtype=np.int32), TreeSettings(max_features=max_features))
-    assert asked == ["grow_on_few_columns", "grow_small"]
+def test_nodes_sort_where_they_look_at_few_of_many_columns():
+    columns, _ = table(0)
+    for max_features, is_laid_out in ((12 // MANY_TIMES, True), (12 // MANY_TIMES + 1, False)):
+        by_column = lay_out_if_few(columns, TreeSettings(max_features=max_features))
+        assert by_column.codes.shape == (12, 90 if is_laid_out else 0)
 
 
 @pytest.mark.parametrize("n_values", [3, 5000])
@@ -75,9 +73,9 @@ def test_tables_too_large_for_ranks_give_the_same_trees(n_values, monkeypatch):
     target = labels_target(rng.random((300, 5)) < 0.3)
     ones = np.ones(300, dtype=np.int32)
     ranked = lay_out_columns(columns)
-    monkeypatch.setattr("fuselearn.engines.tree.sampled.RANKED_ROWS", 299)
+    monkeypatch.setattr("fuselearn.engines.tree.sorted_columns.RANKED_ROWS", 299)
     plain = lay_out_columns(columns)
     assert ranked.ranks.shape == (8, 300)
     assert plain.ranks.shape == (8, 0)
-    arguments = (columns, target, True, ones, ones, 5, TreeSettings(2, 1, 50, -1.0, 2), 1)
-    assert_same(grow_on_few_columns(ranked, *arguments), grow_on_few_columns(plain, *arguments))
+    given = (target, ones, 5, TreeSettings(2, 1, 50, -1.0, 2), 1)
+    assert_same(grow(columns, ranked, *given), grow(columns, plain, *given))
