@@ -22,7 +22,7 @@ FOLDS = "samples and their copies are dealt to folds, those of weight 2 are not"
 
 def expected_failures(estimator):
     if isinstance(estimator, FusedClassifier):
-        return {"check_sample_weight_equivalence_on_dense_data": FOLDS}
+        return {f"check_sample_weight_equivalence_on_{kind}_data": FOLDS for kind in ("dense", "sparse")}
     if any(isinstance(one[1], DecisionTreeClassifier) for one in estimator.estimators):
         return {"check_classifiers_multilabel_output_format_predict_proba": BOTH_ENDS}
     return {}

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, softmax
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.integer]
@@ -39,6 +38,8 @@ def draw_neighbour(features: Floats, codes: Codes, count: int, rng: np.random.Ge
 
 def draw_dependent(features: Floats, codes: Codes, count: int, rng: np.random.Generator) -> Changes:
     """Change samples far along a random direction of their class, into classes chosen by other random directions."""
+    from scipy.special import expit, softmax  # takes long to import
+
     n_classes = int(codes.max()) + 1
     scores = np.empty((len(codes), n_classes))
     for c in range(n_classes):

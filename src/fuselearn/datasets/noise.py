@@ -16,7 +16,6 @@ import numpy as np
 from fuselearn._messages import show
 from fuselearn._random import make_generator
 from fuselearn.datasets.feature_noise import Changes, draw_boundary, draw_classes, draw_dependent, draw_neighbour
-from fuselearn.datasets.scaling import scale_features
 
 Labels = TypeVar("Labels")
 
@@ -135,6 +134,8 @@ def corrupt_labels(
     if len(classes) < 2:
         raise ValueError(f"y holds the single class {show(classes[0])}; there is no other to change to.")
     if kind in FEATURE_KINDS:
+        from fuselearn.datasets.scaling import scale_features  # needs scikit-learn, which takes long to import
+
         features = scale_features(X)
         if len(features) != len(codes):
             raise ValueError(f"X and y have inconsistent numbers of samples: {len(features)} and {len(codes)}.")
