@@ -100,3 +100,8 @@ class TestNoise:
 
     def test_even_probabilities_tell_nothing(self):
         assert separate_noise(np.full((6, 2), 0.5), np.array([0, 1] * 3), None) == (1.0, 0.0)
+
+    def test_few_samples_must_not_make_probabilities_sharper(self):
+        p, y = sharpen(self.correct[:40], 0.5), self.labels[:40]
+        assert separate_noise(p, y, np.full(40, 1.0))[0] > 1.5
+        assert separate_noise(p, y, np.full(40, 0.05))[0] == 1.0  # the weight of two samples
