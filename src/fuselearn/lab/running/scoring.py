@@ -197,8 +197,7 @@ def brier_score(truth: npt.ArrayLike, probabilities: npt.ArrayLike) -> float:
     0.29
     """
     table = np.asarray(probabilities, dtype=np.float64)
-    ideal = np.eye(table.shape[1])[np.asarray(truth, dtype=np.intp)]
-    return float(((table - ideal) ** 2).sum(axis=1).mean())
+    return float(metrics.brier_score_loss(truth, table, labels=np.arange(table.shape[1]), scale_by_half=False))
 
 
 def calibration_error(truth: npt.ArrayLike, probabilities: npt.ArrayLike) -> float:
