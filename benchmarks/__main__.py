@@ -27,6 +27,7 @@ ALL = (
     "homer",
     "pct_forest",
     "calibration",
+    "fused",
     "label_audit",
     "cleaned",
 )
