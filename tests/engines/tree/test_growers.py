@@ -85,15 +85,21 @@ def grow_otherwise(problem):
     if not problem.has_labels and not chosen.random_cuts:
         # As other tests have them compiled: codes of two bytes, unless there are categories.
         own = columns if columns.is_category is not None else columns._replace(codes=columns.codes.astype(np.uint16))
-        for name, limits in (
-            ("histogram", {"BRANCHES": 1, "SMALL_NODE": 1}),
-            ("histogram above sorted columns", {"BRANCHES": 1, "SMALL_NODE": 6}),
-            ("branches", {"BRANCHES": 5, "SMALL_NODE": 1}),
+        for name, lay_out, limits in (
+            ("histogram", lay_out_nothing, {"SMALL_NODE": 1}),
+            ("histogram above sorted columns", lay_out_nothing, {"SMALL_NODE": 6}),
+            ("histogram above columns sorted in each node", lay_out_columns, {"SMALL_NODE": 6}),
+            ("branches", lay_out_nothing, {"SMALL_NODE": 1, "BRANCHES": 5, "BRANCH_ROWS": 1}),
         ):
             with pytest.MonkeyPatch.context() as patch:
-                for constant, value in ({"BRANCH_ROWS": 1, "ROWS_PER_CODE": 0.0} | limits).items():
+                for constant, value in ({"ROWS_PER_CODE": 0.0} | limits).items():
                     patch.setattr(growing, constant, value)
-                yield name, growing._grow_in_branches(own, target, problem.n_classes, counts, chosen, problem.seed, 1)
+                yield (
+                    name,
+                    growing._grow_in_branches(
+                        own, lay_out(own), target, problem.n_classes, counts, chosen, problem.seed, 1
+                    ),
+                )
 
 
 def list_nodes(tree, n_codes, node=0):
@@ -148,6 +154,15 @@ def test_the_plain_grower_finds_the_best_splits(judge, problem):
 @given(wide)
 def test_all_growers_grow_the_plain_tree(problem):
     check_growers(problem)
+
+
+def test_what_was_constant_in_one_branch_is_not_in_the_next():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (400, 8)) / 4
+    y = rng.integers(0, 2, 400).astype(np.int32)
+    chosen = TreeSettings(min_split=2, min_leaf=1, max_depth=ALL, complexity=-1.0, max_features=2)
+    no_categories = np.zeros(8, dtype=np.int32)
+    check_growers(Problem(X, no_categories, y, 2, np.ones(400, dtype=np.int32), chosen, 0))
 
 
 @settings(max_examples=40)

@@ -93,10 +93,10 @@ def grow_tree(
         What ``lay_out_columns`` makes of the columns. Of use where many trees look at few columns in each node: each
         tree would otherwise make its own.
     """
-    if weights is None and len(counts) > PRESORTED_ROWS and not is_multilabel(target) and not settings.random_cuts:
-        return _grow_in_branches(columns, target, n_classes, counts, settings, seed, n_threads)
     if by_column is None:
         by_column = lay_out_if_few(columns, settings)
+    if weights is None and len(counts) > PRESORTED_ROWS and not is_multilabel(target) and not settings.random_cuts:
+        return _grow_in_branches(columns, by_column, target, n_classes, counts, settings, seed, n_threads)
     if weights is None:
         return Tree(*grow_whole(columns, by_column, target, counts.astype(float), counts, n_classes, settings, seed))
     whole = np.rint(weights * (WEIGHT_SUM / weights.sum()))
@@ -107,13 +107,14 @@ def grow_tree(
 
 
 def lay_out_if_few(columns: CodedColumns, settings: TreeSettings) -> ByColumn:
-    """Lay out the columns for many trees, if nodes look at so few of them that these are sorted in each node."""
-    is_few = settings.max_features * MANY_TIMES <= len(columns.n_codes)
+    """Lay out the columns for many trees, if nodes look at so few of them, or at one cut, that none is kept sorted."""
+    is_few = settings.random_cuts or settings.max_features * MANY_TIMES <= len(columns.n_codes)
     return lay_out_columns(columns) if is_few else lay_out_nothing(columns)
 
 
 def _grow_in_branches(
     columns: CodedColumns,
+    by_column: ByColumn,
     target: Target,
     n_classes: int,
     counts: npt.NDArray[np.int32],
@@ -124,8 +125,8 @@ def _grow_in_branches(
     """Grow the upper part of a tree, then the branches below it, several at a time, and join them."""
     growth, rows, limits = _plant(columns, target, counts, counts, n_classes, settings)
     columns = columns._replace(order=columns.order[:, :0])  # of no use for some of the rows
-    by_column = lay_out_nothing(columns)
     small_node = max(SMALL_NODE, int(ROWS_PER_CODE * columns.n_codes.mean()))
+    sorted_once = lay_out_nothing(columns)
     branch_size = len(rows) // BRANCHES
     if branch_size < BRANCH_ROWS:
         branch_size = 0
@@ -143,7 +144,7 @@ def _grow_in_branches(
         own_rows = np.arange(len(own), dtype=np.int32)
         own_root = Root(0, int(depth), keys[k])
         grow_histogram(
-            branch, own_columns, by_column, target[own], counts[own], own_rows, own_root, limits, small_node, 0
+            branch, own_columns, sorted_once, target[own], counts[own], own_rows, own_root, limits, small_node, 0
         )
         return branch
 
@@ -237,7 +238,7 @@ def _plant(columns, target, weights, counts, n_classes, settings):  # type: igno
     make_leaf(growth.nodes, np.int64(0), weight, np.int64(count))
     multilabel = is_multilabel(target)
     limits = Limits(
-        max(2, settings.min_split),
+        max(settings.min_split, 2 * min_leaf),
         min_leaf,
         settings.max_depth,
         min(settings.max_features, len(columns.n_codes)),

@@ -1,8 +1,9 @@
 """Grow a tree, or the lower part of one, on sorted columns: the way for nodes with few samples.
 
 Where a node looks at most of the features, all of them are sorted once, and a split keeps each column sorted by dealing
-its samples out to the two children. Where it looks at few of many features, these are sorted in each node anew. The
-trees are the same. Weights are whole numbers, so all sums are exact.
+its samples out to the two children. Where it looks at few of many features, these are sorted in each node anew; where
+it tries one random cut of each, nothing needs to be sorted. The trees are the same. Weights are whole numbers, so all
+sums are exact.
 """
 
 from __future__ import annotations
@@ -127,6 +128,7 @@ def place_rows(space, columns, rows, facts):  # type: ignore[no-untyped-def]
     """Write rows into the buffers, in the order of each column if columns are kept sorted."""
     words = space.words
     if not space.keeps:
+        space.constant[:] = 0  # what is known of other rows that were here
         for k in range(len(rows)):
             words[0, k] = rows[k]
     elif columns.order.shape[1] > 0:
@@ -156,16 +158,47 @@ def _keep_drawn(columns, facts, words):  # type: ignore[no-untyped-def]
 
 
 @borrowing
-def _sort_anew(space, columns, parent, f):  # type: ignore[no-untyped-def]
-    """Sort the samples of a node by a column, unless it is known to be constant, and return where they are."""
-    constant, start, end = space.constant, parent.start, parent.end
+def _read_column(space, columns, parent, f, limits):  # type: ignore[no-untyped-def]
+    """Read the samples of a node in a column, unless it is known to be constant, and return where they are.
+
+    They are sorted, but for random cuts, where it is enough that missing values come last.
+    """
+    constant, start, end, missing_code = space.constant, parent.start, parent.end, columns.n_codes[f]
     first, drawn = np.int64(0), np.int64(1)  # literals would let everything that takes a line be compiled twice
     if constant[f, 0] <= start and end <= constant[f, 1]:
-        return Run(drawn, first, first, first)
-    if not _sort_rows(space, columns, f, start, end):
+        return Run(drawn, first, first, first, first, first)
+    if limits.random_cuts and not category_flag(columns.is_category, f):
+        run = _put_missing_last(space, columns, f, start, end)
+    elif _sort_rows(space, columns, f, start, end):
+        run = run_of(space.words, drawn, first, end - start, missing_code)
+    else:
+        run = Run(drawn, first, first, first, first, first)
+    if run.end == first:
         constant[f, 0], constant[f, 1] = start, end
-        return Run(drawn, first, first, first)
-    return run_of(space.words, drawn, first, end - start, columns.n_codes[f])
+    return run
+
+
+@borrowing
+def _put_missing_last(space, columns, f, start, end):  # type: ignore[no-untyped-def]
+    """Read the rows of a node in a column and put those with missing values last; there are none if it is constant."""
+    words, codes, missing_code = space.words, space.by_column.codes, np.int64(columns.n_codes[f])
+    first, drawn = np.int64(0), np.int64(1)
+    stop, last = first, end - start
+    lowest, highest = missing_code, first - 1
+    by_row = end - start <= FEW_ROWS  # rows stay in the processor's cache from one column to the next
+    for k in range(start, end):
+        row = words[0, k]
+        code = np.int64(columns.codes[row, f] if by_row else codes[f, row])
+        if code == missing_code:
+            last -= 1
+            words[drawn, last] = word_of(code, row)
+        else:
+            words[drawn, stop] = word_of(code, row)
+            stop += 1
+            lowest, highest = min(lowest, code), max(highest, code)
+    if stop == first or (lowest == highest and stop == end - start):
+        return Run(drawn, first, first, first, first, first)
+    return Run(drawn, first, stop, end - start, lowest, highest)
 
 
 @borrowing
@@ -218,7 +251,7 @@ def grow_sorted(growth, columns, items, space, search, root, n_rows, limits):  #
         )  # fmt: skip
         key = keys[n_waiting]
         parent = describe(growth, node, start, end)
-        for k in range(start, end):
+        for k in range(start, start if limits.random_cuts else end):
             i = row_of(words[0, k])
             items.facts[i].product = items.facts[i].weight * sum_of(items.target, i, parent.totals)
         gain = _find_split(space, items, columns, parent, search, key, limits)
@@ -253,7 +286,7 @@ def _find_split(space, items, columns, parent, search, key, limits):  # type: ig
         if space.keeps:
             run = run_of(space.words, f, parent.start, parent.end, columns.n_codes[f])
         else:
-            run = _sort_anew(space, columns, parent, f)
+            run = _read_column(space, columns, parent, f, limits)
         try_feature(columns, items, parent, search, space.words, run, feature, limits)
     return gain_of(parent, search)
 
