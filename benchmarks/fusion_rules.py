@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 from sklearn.metrics import accuracy_score, f1_score
-from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.model_selection import StratifiedKFold
 
+from fuselearn.combine.answers import Classes
 from fuselearn.combine.candidates import ConfusionCandidates, f1_macro
 from fuselearn.combine.measuring import (
     best_exponent,
@@ -24,9 +25,11 @@ from fuselearn.combine.measuring import (
     default_sensors,
     sharpen,
     squared_error,
-    suits,
+    suitable,
     weigh_sensors,
 )
+from fuselearn.combine.members import Member
+from fuselearn.combine.out_of_fold import answer_out_of_fold
 from fuselearn.combine.selection import select_greedily
 from fuselearn.combine.weight_solvers import least_squares_weights, log_loss_weights
 from fuselearn.datasets import corrupt_labels, load
@@ -136,23 +139,12 @@ def ask_sensors(name: str, level: float, n_components: int) -> list[Case]:
             X, noisy = data.X.iloc[train], corrupt_labels(y[train], level, random_state=fold)
             folds = deal_folds(noisy, 4, np.random.default_rng(fold))
             inner = [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(4)]
-            held_out, answers = [], []
-            for _, sensor in default_sensors(n_components, fold):
-                if not suits(sensor, X):
-                    continue
-                held_out.append(
-                    _spread(cross_val_predict(sensor, X, noisy, cv=inner, method="predict_proba"), noisy, classes)
-                )
-                answers.append(_spread(sensor.fit(X, noisy).predict_proba(data.X.iloc[test]), noisy, classes))
-            cases.append(Case(np.stack(held_out), noisy, np.stack(answers), y[test]))
+            answer = Classes(np.arange(len(classes))).probabilities
+            sensors = [Member(*one) for one in suitable(default_sensors(n_components, fold), X)]
+            held_out = answer_out_of_fold(sensors, X, noisy, answer, inner).answers
+            answers = [answer(sensor.estimator.fit(X, noisy), data.X.iloc[test]) for sensor in sensors]
+            cases.append(Case(held_out, noisy, np.stack(answers), y[test]))
     return cases
-
-
-def _spread(scores: Array, labels: npt.NDArray[np.intp], classes: npt.NDArray[np.str_]) -> Array:
-    """Give classes without training samples a probability of 0."""
-    spread = np.zeros((len(scores), len(classes)))
-    spread[:, np.unique(labels)] = scores
-    return spread
 
 
 def compare(cases: list[Case]) -> tuple[Array, Array]:

@@ -27,11 +27,11 @@ from fuselearn.combine.measuring import (
     separate_noise,
     sharpen,
     squared_error,
-    suits,
+    suitable,
     weigh_sensors,
 )
 from fuselearn.combine.members import Member
-from fuselearn.combine.out_of_fold import OutOfFold, answer_out_of_fold, make_splits
+from fuselearn.combine.out_of_fold import OutOfFold, Splits, answer_out_of_fold, make_splits
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 N_FOLDS = 4
 # A sensor with less than this share of the weight is not worth its time in every prediction.
 LEAST_WEIGHT = 0.01
-
-Splits = list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]
 
 
 class FusedClassifier(ClassifierMixin, MemberEnsemble):
@@ -229,7 +227,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         splits = self._make_splits(data, numbers)
         sensors = data.members
         if self.estimators is None:
-            sensors = [sensor for sensor in sensors if suits(sensor.estimator, data.X)]
+            sensors = suitable(sensors, data.X)
         measured = Parallel(n_jobs=self.n_jobs, prefer=self._prefer)(
             delayed(_measure)(sensor, data, self._classes_, splits) for sensor in sensors
         )

@@ -27,6 +27,8 @@ from fuselearn.combine.members import (
 )
 from fuselearn.combine.routing import take_passed
 
+Splits = list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]
+
 
 class OutOfFold(NamedTuple):
     """Answers about samples that were held out.
@@ -50,9 +52,7 @@ class OutOfFold(NamedTuple):
         return np.ones(len(self.rows)) if weights is None else weights[self.rows]
 
 
-def make_splits(
-    cv: Any, X: Any, y: npt.NDArray[Any], groups: Any, *, classifier: bool
-) -> list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]:
+def make_splits(cv: Any, X: Any, y: npt.NDArray[Any], groups: Any, *, classifier: bool) -> Splits:
     """List the splits of a splitter, of a number of folds, or of an iterable, as pairs of sample numbers."""
     splits = list(check_cv(cv, y, classifier=classifier).split(np.empty((X.shape[0], 0)), y, groups))
     pairs = [(_row_numbers(inside, X.shape[0]), _row_numbers(outside, X.shape[0])) for inside, outside in splits]
@@ -71,7 +71,7 @@ def answer_out_of_fold(
     X: Any,
     y: npt.NDArray[Any],
     answer: Answer,
-    splits: Sequence[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]],
+    splits: Splits,
     n_jobs: int | None = None,
 ) -> OutOfFold:
     """Fit clones of the members on the inside of each split and ask them about its outside.
@@ -99,20 +99,24 @@ def answer_out_of_fold(
         for inside, outside in splits
     )
     rows, folds = covered_rows(splits, X.shape[0])
-    place = np.full(X.shape[0], -1)
-    place[rows] = np.arange(len(rows))
-    sums = np.zeros((len(members), len(rows), *parts[0].shape[1:]))
-    times = np.zeros(len(rows))
-    for number, (_, outside) in enumerate(splits):
-        times[place[outside]] += 1
-        for k in range(len(members)):
-            sums[k, place[outside]] += parts[k * len(splits) + number]
-    return OutOfFold(sums / times.reshape(-1, *[1] * (sums.ndim - 2)), rows, folds)
+    n_splits = len(splits)
+    answers = [
+        average_answers(parts[k * n_splits : (k + 1) * n_splits], splits, X.shape[0])[rows] for k in range(len(members))
+    ]
+    return OutOfFold(np.stack(answers), rows, folds)
 
 
-def covered_rows(
-    splits: Sequence[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]], n_rows: int
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+def average_answers(parts: Sequence[npt.NDArray[np.float64]], splits: Splits, n_rows: int) -> npt.NDArray[np.float64]:
+    """Average what was answered about the outside of each split; 0 for samples that no split holds out."""
+    sums, times = np.zeros((n_rows, *parts[0].shape[1:])), np.zeros(n_rows)
+    for part, (_, outside) in zip(parts, splits, strict=True):
+        sums[outside] += part
+        times[outside] += 1
+    means: npt.NDArray[np.float64] = sums / np.maximum(times, 1).reshape(-1, *[1] * (sums.ndim - 1))
+    return means
+
+
+def covered_rows(splits: Splits, n_rows: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
     """Return the samples that any split holds out, and the first split that does.
 
     Examples

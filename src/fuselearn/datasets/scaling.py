@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from sklearn.preprocessing import StandardScaler
 
 from fuselearn._validation import read_table
 from fuselearn.sensors.table import TableCoder, as_frame
@@ -48,23 +49,14 @@ def scale_features(X: Any) -> Floats:
             raise ValueError("X has infinite values; expected numbers, or NaN for missing ones.")
     else:
         coded = coder.fit_transform(table)
-    parts = [
-        _standardise(coded[:, [f]]) if n == 0 else (coded[:, [f]] == np.arange(n)) / np.sqrt(2)
-        for f, n in enumerate(coder.n_categories_)
-    ]
-    return np.hstack(parts, dtype=np.float64)
+    parts = coder.one_hot(coded)
+    return np.hstack([part / np.sqrt(2) if part.dtype == bool else _standardise(part) for part in parts])
 
 
 def _standardise(column: npt.NDArray[np.floating]) -> Floats:
     """Scale a feature; a constant one, or one without any value, becomes 0."""
-    is_known = ~np.isnan(column)
-    if not is_known.any():
+    if np.isnan(column).all():
         return np.zeros_like(column)
     # Divided by the largest value first, numbers near the end of the range have a finite variance.
-    largest = np.abs(column[is_known]).max()
-    values = np.where(is_known, column, 0.0) / (largest or 1.0)
-    centred = np.where(is_known, values - values[is_known].mean(), 0.0)
-    spread = np.sqrt(np.mean(centred[is_known] ** 2))
-    # Rounding leaves a trace of a spread in a constant feature.
-    scaled: Floats = centred / spread if spread > 1e-12 else np.zeros_like(column)
-    return scaled
+    scaled = StandardScaler().fit_transform(column / (np.nanmax(np.abs(column)) or 1.0))
+    return np.nan_to_num(scaled)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,18 +13,19 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import StratifiedKFold, check_cv
 
-from fuselearn._compat import take_rows
 from fuselearn._parameters import check_whole_number
 from fuselearn._random import seed_estimator
 from fuselearn.combine import FusedClassifier
-from fuselearn.combine.measuring import default_sensors, suits
+from fuselearn.combine.answers import Classes
+from fuselearn.combine.measuring import default_sensors, suitable
+from fuselearn.combine.members import Member
+from fuselearn.combine.out_of_fold import Splits, answer_out_of_fold, average_answers, covered_rows
 from fuselearn.multilabel import IterativeStratifiedKFold
 from fuselearn.multilabel.learning.label_learner import MultilabelLearner
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]
-Splits = list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]
 
 # The sensors that stay close to the true classes when labels are wrong; boosting follows the wrong ones.
 SENSORS = ("forest_leaf3", "extra_trees_leaf3", "svm")
@@ -99,17 +101,16 @@ def hold_out_classes(
     if estimator is None and sparse.issparse(X):
         estimator = _linear_model()
     if estimator is not None:
-        splits = _split_classes(folding, X, given, rng)
-        seeds = rng.integers(2**31, size=(len(splits),)).tolist()
-        parts = Parallel(n_jobs=folding.n_jobs)(
-            delayed(_predict_fold)(estimator, X, classes[given], classes, train, test, seed)
-            for (train, test), seed in zip(splits, seeds, strict=True)
+        splits = _split(folding, X, given, _stratified, rng)
+        seeded = seed_estimator(clone(estimator), int(rng.integers(2**31)), unset_only=True)
+        found = answer_out_of_fold(
+            [Member("estimator", seeded)], X, classes[given], Classes(classes).probabilities, splits, folding.n_jobs
         )
-        return HeldOut(_average(parts, splits, len(given), len(classes)), _find_known(splits, given))
+        return HeldOut(found.answers[0], _find_known(splits, given))
     if folding.has_number:
         is_judged = np.bincount(given)[given] > 1
     else:
-        splits = _split_classes(folding, X, given, rng)
+        splits = _split(folding, X, given, _stratified, rng)
         is_judged = _find_known(splits, given)
         folding = folding._replace(cv=splits)
     repeats = [_fuse(X, given, folding, seed) for seed in folding.seeds(rng)]
@@ -129,14 +130,14 @@ def hold_out_labels(
     has_both = (positives > 1) & (positives < len(Y) - 1)
     is_judged = np.tile(has_both, (len(Y), 1))
     if estimator is not None:
-        splits = _split_labels(folding, X, Y, rng)
+        splits = _split(folding, X, Y, IterativeStratifiedKFold, rng)
         learner = MultilabelLearner(X, estimator, keep_seeds=True)
         seeds = rng.integers(2**31, size=(len(splits),)).tolist()
         parts = Parallel(n_jobs=folding.n_jobs)(
             delayed(_score_fold)(learner, Y, train, test, seed)
             for (train, test), seed in zip(splits, seeds, strict=True)
         )
-        return HeldOut(_average(parts, splits, len(Y), Y.shape[1]), is_judged)
+        return HeldOut(average_answers(parts, splits, len(Y)), is_judged)
     probabilities = np.full(Y.shape, np.nan)
     for label in np.flatnonzero(has_both):
         found = hold_out_classes(X, np.arange(2), Y[:, label].astype(np.int32), None, folding, rng)
@@ -161,10 +162,8 @@ def warn_of_unjudged(is_judged: Flags, labels: npt.NDArray[Any]) -> None:
 
 
 def _fuse(X: Any, given: Codes, folding: Folding, seed: int) -> Floats:
-    sensors = [
-        (name, sensor) for name, sensor in default_sensors(N_COMPONENTS, seed) if name in SENSORS and suits(sensor, X)
-    ]
-    fused = FusedClassifier(sensors, cv=folding.cv, random_state=seed, n_jobs=folding.n_jobs)
+    sensors = [one for one in default_sensors(N_COMPONENTS, seed) if one[0] in SENSORS]
+    fused = FusedClassifier(suitable(sensors, X), cv=folding.cv, random_state=seed, n_jobs=folding.n_jobs)
     return fused.hold_out(X, given, groups=folding.groups)
 
 
@@ -177,37 +176,24 @@ def _linear_model() -> BaseEstimator:
     return make_pipeline(MaxAbsScaler(), LogisticRegression(max_iter=1000))
 
 
-def _split_classes(folding: Folding, X: Any, given: Codes, rng: np.random.Generator) -> Splits:
-    """Return the training and test samples of all folds."""
-    if not folding.has_number:
-        return _check_splits(folding.cv.split(X, given, folding.groups), len(given))
-    with warnings.catch_warnings():  # classes with fewer samples than folds
-        warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-        return [
-            split
-            for seed in folding.seeds(rng)
-            for split in StratifiedKFold(folding.cv or N_FOLDS, shuffle=True, random_state=seed).split(X, given)
-        ]
+_stratified = partial(StratifiedKFold, shuffle=True)
 
 
-def _split_labels(folding: Folding, X: Any, Y: npt.NDArray[np.uint8], rng: np.random.Generator) -> Splits:
-    if not folding.has_number:
-        return _check_splits(folding.cv.split(X, Y, folding.groups), len(Y))
-    return [
-        split
-        for seed in folding.seeds(rng)
-        for split in IterativeStratifiedKFold(folding.cv or N_FOLDS, random_state=seed).split(X, Y)
-    ]
-
-
-def _check_splits(splits: Any, n_samples: int) -> Splits:
-    listed = list(splits)
-    is_tested = np.zeros(n_samples, dtype=bool)
-    for _, test in listed:
-        is_tested[test] = True
-    if not is_tested.all():
-        raise ValueError(f"cv must put every sample into a test set; {np.count_nonzero(~is_tested)} are in none.")
-    return listed
+def _split(folding: Folding, X: Any, target: npt.NDArray[Any], deal: Any, rng: np.random.Generator) -> Splits:
+    """Return the training and test samples of all folds; ``deal(n_folds, random_state=seed)`` makes a splitter."""
+    if folding.has_number:
+        with warnings.catch_warnings():  # classes with fewer samples than folds
+            warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+            return [
+                split
+                for seed in folding.seeds(rng)
+                for split in deal(folding.cv or N_FOLDS, random_state=seed).split(X, target)
+            ]
+    splits = list(folding.cv.split(X, target, folding.groups))
+    n_missed = len(target) - len(covered_rows(splits, len(target))[0])
+    if n_missed:
+        raise ValueError(f"cv must put every sample into a test set; {n_missed} are in none.")
+    return splits
 
 
 def _find_known(splits: Splits, given: Codes) -> Flags:
@@ -216,23 +202,6 @@ def _find_known(splits: Splits, given: Codes) -> Flags:
     for train, test in splits:
         is_known[test] &= np.isin(given[test], given[train])
     return is_known
-
-
-def _predict_fold(
-    base: Any,
-    X: Any,
-    labels: npt.NDArray[Any],
-    classes: npt.NDArray[Any],
-    train: npt.NDArray[np.intp],
-    test: npt.NDArray[np.intp],
-    seed: int,
-) -> Floats:
-    """Train without a fold and predict it; classes that the model has not seen get probability 0."""
-    model = seed_estimator(clone(base), seed, unset_only=True)
-    model.fit(take_rows(X, train), labels[train])
-    scores = np.zeros((len(test), len(classes)))
-    scores[:, np.searchsorted(classes, model.classes_)] = model.predict_proba(take_rows(X, test))
-    return scores
 
 
 def _score_fold(
@@ -245,12 +214,3 @@ def _score_fold(
     counts = np.zeros(len(Y), dtype=np.int32)
     counts[train] = 1
     return learner.train(Y, counts, seed).scores(only=test)
-
-
-def _average(parts: list[Floats], splits: Splits, n_samples: int, n_columns: int) -> Floats:
-    total, number = np.zeros((n_samples, n_columns)), np.zeros((n_samples, 1))
-    for scores, (_, test) in zip(parts, splits, strict=True):
-        np.add.at(total, test, scores)
-        np.add.at(number, test, 1)
-    mean: Floats = total / number
-    return mean

@@ -63,10 +63,7 @@ class NumberEncoder:
             )
         if not is_category.any():
             return coded
-        parts = [
-            coded[:, [f]] if self.coder.n_categories_[f] == 0 else coded[:, [f]] == np.arange(self.widths[f])
-            for f in range(len(self.widths))
-        ]
+        parts = self.coder.one_hot(coded)
         if self.widths[is_category].sum() <= DENSE_CATEGORIES:
             return np.hstack(parts, dtype=np.float64)
         return sparse.hstack([sparse.csr_array(part, dtype=np.float64) for part in parts], format="csr")

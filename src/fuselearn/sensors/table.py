@@ -79,6 +79,10 @@ class TableCoder:
             matrix[:, f] = _numbers(column) if levels is None else _category_numbers(column, levels)
         return matrix
 
+    def one_hot(self, coded: npt.NDArray[np.floating]) -> list[npt.NDArray[Any]]:
+        """Return a matrix for each column of a coded table: its numbers, or whether it is in each of its categories."""
+        return [coded[:, [f]] if n == 0 else coded[:, [f]] == np.arange(n) for f, n in enumerate(self.n_categories_)]
+
 
 def has_numbers_only(frame: Any) -> bool:
     """Return whether the columns of a pandas frame are NumPy numbers: a thousand of them are then read in one go."""

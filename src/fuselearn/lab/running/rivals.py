@@ -26,7 +26,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 
 from fuselearn._random import make_generator
 from fuselearn.combine import EnsembleSelection
-from fuselearn.combine.measuring import default_sensors, suits
+from fuselearn.combine.measuring import default_sensors, suitable
 
 __all__ = [
     "CleanLearningClassifier",
@@ -222,7 +222,7 @@ class GreedySelectionClassifier(WrappedClassifier):
 
     def _fitted(self, X: pd.DataFrame, codes: Codes) -> Any:
         seed = int(make_generator(self.random_state).integers(2**31))
-        members = [(name, sensor) for name, sensor in default_sensors(self.n_components, seed) if suits(sensor, X)]
+        members = suitable(default_sensors(self.n_components, seed), X)
         return EnsembleSelection(members, n_rounds=self.n_rounds, random_state=seed).fit(X, codes)
 
 
