@@ -1,4 +1,4 @@
-"""The templates of HTML pages, and how they write names and numbers."""
+"""The templates of pages, and how they write names and numbers."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from fuselearn.lab.reporting import text
 __all__ = ["make_environment"]
 
 
-def make_environment() -> Environment:
-    """Return the environment of the templates, which escapes what it is given."""
+def make_environment(*, html: bool = True) -> Environment:
+    """Return the environment of the templates; in HTML it escapes what it is given."""
     environment = Environment(
-        loader=PackageLoader("fuselearn.lab"), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
+        loader=PackageLoader("fuselearn.lab"), autoescape=html, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=not html,
     )  # fmt: skip
     environment.filters |= {
         "breakable": _breakable,

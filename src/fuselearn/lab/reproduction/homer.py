@@ -7,7 +7,6 @@ folds; ``fuselearn reproduce kfhe-homer`` writes all three. The rank plot is wri
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -15,13 +14,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import pandas as pd
 
 from fuselearn.lab.published import load_published
 from fuselearn.lab.reporting.figures import critical_difference
 from fuselearn.lab.reporting.text import join, signed
-from fuselearn.lab.reproduction.kfhe import cost_lines, read_costs, render_page
+from fuselearn.lab.reproduction import pages
 from fuselearn.lab.statistics.paired_tests import wilcoxon_test
 from fuselearn.lab.statistics.rank_tests import PostHoc, friedman_posthoc
 from fuselearn.lab.statistics.ranks import average_ranks, win_tie_loss
@@ -141,7 +139,7 @@ def make_page(
     page : str
     """
     run = HomerReproduction(summary, folds)
-    return render_page(
+    return pages.render_page(
         "reproduction_homer.md",
         run=run,
         eight=PAPER_EIGHT,
@@ -188,22 +186,17 @@ def write_page(
     pairs = HomerReproduction(means, folds).pairs
     figure = page.with_name(f"{page.stem}-ranks.svg")
     if pairs is not None:
-        with mpl.rc_context({"svg.hashsalt": "fuselearn"}):  # deterministic output
-            critical_difference(pairs).savefig(figure, metadata={"Date": None})
+        pages.save(critical_difference(pairs), figure)
     text = make_page(
         means,
         folds,
-        read_costs(summary),
+        pages.read_costs(summary),
         authors=None if authors is None else read_summary(authors),
-        source=" --authors ".join(_short_name(path) for path in (summary, authors) if path is not None),
+        source=" --authors ".join(pages.source_name(path) for path in (summary, authors) if path is not None),
         figure="" if pairs is None else figure.name,
     )
     page.write_text(text, encoding="utf-8")
     return page
-
-
-def _short_name(path: str | os.PathLike[str]) -> str:
-    return Path(path).name if Path(path).is_absolute() else Path(path).as_posix()
 
 
 def _as_printed(results: pd.DataFrame) -> pd.DataFrame:
@@ -302,7 +295,7 @@ def _author_lines(run: HomerReproduction, authors: pd.DataFrame | None) -> list[
 
 
 def _cost_lines(costs: Mapping[str, Any] | None) -> list[tuple[str, str]]:
-    lines = cost_lines(costs, "components")
+    lines = pages.cost_lines(costs, "components")
     if costs is not None:
         counts = costs["totals"].get("components_by_method", {})
         machines = sum(counts.get(method, 0) for method in OF_MACHINES)
@@ -311,26 +304,15 @@ def _cost_lines(costs: Mapping[str, Any] | None) -> list[tuple[str, str]]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Parse the command line, write the page and return the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="python -m fuselearn.lab.reproduction.homer",
-        description="Write the page that compares a run of the suite kfhe-homer with the paper.",
-        epilog="example: python -m fuselearn.lab.reproduction.homer docs/reproduction/kfhe-homer.csv "
-        "-o docs/reproduction-homer.md",
+    """Write the page as the command line says, and return the exit code."""
+    parser = pages.make_parser(
+        "homer",
+        "Write the page that compares a run of the suite kfhe-homer with the paper.",
+        "docs/reproduction/kfhe-homer.csv -o docs/reproduction-homer.md",
     )
     parser.add_argument("summary", type=Path, help="summary.csv of the run, with its other files in the same folder")
-    parser.add_argument(
-        "-o", "--output", type=Path, default=Path("reproduction-homer.md"), help="Markdown file to write"
-    )
     parser.add_argument("--authors", type=Path, help="summary of the suite kfhe-homer-authors")
-    chosen = parser.parse_args(arguments)
-    try:
-        page = write_page(chosen.summary, chosen.output, chosen.authors)
-    except (OSError, ValueError, KeyError) as error:
-        print(f"Cannot use {chosen.summary}: {error}", file=sys.stderr)
-        return 2
-    print(f"Page written to {page}")
-    return 0
+    return pages.run(parser, arguments, lambda chosen: write_page(chosen.summary, chosen.output, chosen.authors))
 
 
 if __name__ == "__main__":

@@ -7,10 +7,7 @@ computed from the two files and the published tables.
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,17 +16,16 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from fuselearn.datasets import registry
 from fuselearn.lab.published import load_published
-from fuselearn.lab.reporting.text import count, join, percent, signed
-from fuselearn.lab.running.progress import format_seconds
+from fuselearn.lab.reporting.text import join, percent, signed
+from fuselearn.lab.reproduction import pages
 from fuselearn.lab.statistics.rank_tests import aligned_posthoc
 from fuselearn.lab.statistics.ranks import average_ranks
 from fuselearn.lab.statistics.summary import KEYS, read_summary
 
-__all__ = ["SETTINGS", "Claim", "Reproduction", "cost_lines", "make_page", "read_costs", "render_page", "write_page"]
+__all__ = ["SETTINGS", "Claim", "Reproduction", "make_page", "write_page"]
 
 SETTINGS = {"KFHE": "unpruned trees", "KFHE (pruned)": "pruned trees"}
 """The two settings of KFHE; the paper has one column for both."""
@@ -170,8 +166,8 @@ class Reproduction:
         ours = {}
         for setting in SETTINGS:
             test = self.against_rivals(noise, setting).loc["CART"]
-            ours[setting] = (bool(test["p_corrected"] < ALPHA and test["ahead"]), _p(test["p_corrected"]))
-        paper = _p(self.against_rivals(noise, None).loc["CART", "p_corrected"])
+            ours[setting] = (bool(test["p_corrected"] < ALPHA and test["ahead"]), pages.format_p(test["p_corrected"]))
+        paper = pages.format_p(self.against_rivals(noise, None).loc["CART", "p_corrected"])
         return Claim(f"KFHE is significantly better than CART at {percent(noise)} noise", paper, ours)
 
     def fit_of_settings(self) -> pd.DataFrame:
@@ -207,7 +203,7 @@ def make_page(summary: pd.DataFrame, costs: Mapping[str, Any] | None = None, *, 
     page : str
     """
     run = Reproduction(summary)
-    return render_page(
+    return pages.render_page(
         "reproduction.md",
         run=run,
         methods=METHODS,
@@ -223,21 +219,9 @@ def make_page(summary: pd.DataFrame, costs: Mapping[str, Any] | None = None, *, 
         far=_far_lines(run, summary),
         tables=[(noise, _score_lines(run, noise)) for noise in run.levels],
         costs=costs,
-        cost_lines=cost_lines(costs),
+        cost_lines=pages.cost_lines(costs),
         source=source,
     )
-
-
-def render_page(template: str, **values: Any) -> str:
-    """Fill a Markdown template, and remove superfluous blank lines."""
-    environment = Environment(
-        loader=PackageLoader("fuselearn.lab"), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )  # fmt: skip
-    environment.filters |= {"percent": percent, "signed": signed, "count": count, "join_words": join}
-    page = environment.get_template(template).render(**values)
-    page = re.sub(r"[ \t]+$", "", page, flags=re.MULTILINE)
-    return re.sub(r"\n{3,}", "\n\n", page)
 
 
 def write_page(summary: str | os.PathLike[str], page: str | os.PathLike[str]) -> Path:
@@ -255,18 +239,10 @@ def write_page(summary: str | os.PathLike[str], page: str | os.PathLike[str]) ->
     page : Path
     """
     summary, page = Path(summary), Path(page)
-    text = make_page(
-        read_summary(summary), read_costs(summary), source=summary.name if summary.is_absolute() else summary.as_posix()
-    )
+    text = make_page(read_summary(summary), pages.read_costs(summary), source=pages.source_name(summary))
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text(text, encoding="utf-8")
     return page
-
-
-def read_costs(summary: Path) -> dict[str, Any] | None:
-    """Read the JSON file of a summary, if there is one."""
-    beside = summary.with_suffix(".json")
-    return json.loads(beside.read_text(encoding="utf-8")) if beside.is_file() else None
 
 
 def _column(method: str) -> str:
@@ -281,10 +257,6 @@ def _place(ranks: pd.Series) -> int:
 
 def _rank_text(ranks: pd.Series) -> str:
     return f"{ranks['KFHE']:.2f}, {('first', 'second', 'third', 'fourth')[_place(ranks) - 1]}"
-
-
-def _p(value: float) -> str:
-    return "<0.0001" if value < 0.0001 else f"{value:.4f}"
 
 
 def _in_short(run: Reproduction) -> list[str]:
@@ -351,7 +323,7 @@ def _p_lines(run: Reproduction) -> list[dict[str, Any]]:
 
 def _test_text(test: pd.Series) -> str:
     behind = "" if test["ahead"] else ", behind"
-    return f"{_p(test['p_value'])} ({_p(test['p_corrected'])}){behind}"
+    return f"{pages.format_p(test['p_value'])} ({pages.format_p(test['p_corrected'])}){behind}"
 
 
 def _far_lines(run: Reproduction, summary: pd.DataFrame) -> list[dict[str, Any]]:
@@ -392,45 +364,15 @@ def _ours(run: Reproduction, dataset: str, noise: float, method: str) -> str:
     return f"**{text}**" if abs(difference) > FAR_OFF else text
 
 
-def cost_lines(costs: Mapping[str, Any] | None, parts: str = "trees") -> list[tuple[str, str]]:
-    """List the costs of a run; `parts` is what its ensembles consist of."""
-    if costs is None:
-        return []
-    totals = costs["totals"]
-    elapsed, fitting, trees = totals["elapsed_seconds"], totals["fit_seconds"], totals["components"]
-    lines = [
-        ("elapsed time", format_seconds(elapsed)),
-        ("models trained (fits)", f"{totals.get('fits', totals['results']):,}"),
-        ("failed fits", f"{totals['failures']:,}"),
-        (f"{parts} in these models", f"{trees:,}"),
-        ("time spent in fit, all processes", format_seconds(fitting)),
-        ("time spent in predict, all processes", format_seconds(totals["predict_seconds"])),
-    ]
-    if elapsed > 0 and fitting > 0:
-        lines.append(
-            (f"{parts} per second of elapsed time, including scoring and everything else", f"{trees / elapsed:,.0f}")
-        )
-        lines.append((f"{parts} per second of fitting, per process", f"{trees / fitting:,.0f}"))
-    return lines
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Parse the command line, write the page and return the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="python -m fuselearn.lab.reproduction.kfhe",
-        description="Write the page that compares a run of the suite kfhe with the paper.",
-        epilog="example: python -m fuselearn.lab.reproduction.kfhe docs/reproduction.csv -o docs/reproduction.md",
+    """Write the page as the command line says, and return the exit code."""
+    parser = pages.make_parser(
+        "kfhe",
+        "Write the page that compares a run of the suite kfhe with the paper.",
+        "docs/reproduction.csv -o docs/reproduction.md",
     )
     parser.add_argument("summary", type=Path, help="summary.csv of the run, with its summary.json in the same folder")
-    parser.add_argument("-o", "--output", type=Path, default=Path("reproduction.md"), help="Markdown file to write")
-    chosen = parser.parse_args(arguments)
-    try:
-        page = write_page(chosen.summary, chosen.output)
-    except (OSError, ValueError, KeyError) as error:
-        print(f"Cannot use {chosen.summary}: {error}", file=sys.stderr)
-        return 2
-    print(f"Page written to {page}")
-    return 0
+    return pages.run(parser, arguments, lambda chosen: write_page(chosen.summary, chosen.output))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ kind of noise. The JSON file beside each, which ``fuselearn reproduce robust`` w
 
 from __future__ import annotations
 
-import argparse
 import os
 import shlex
 import sys
@@ -16,13 +15,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 
 from fuselearn.lab.reporting.figures import fit_time_against_score, rank_against_noise
 from fuselearn.lab.reporting.text import join, percent
-from fuselearn.lab.reproduction.kfhe import read_costs, render_page
+from fuselearn.lab.reproduction import pages
 from fuselearn.lab.running.methods import METHODS
 from fuselearn.lab.running.scoring import LOSSES
 from fuselearn.lab.running.suites import get_suite
@@ -163,7 +161,7 @@ def make_page(
     run = RobustRun(summaries)
     tables = [("Average rank by macro F1 (1 is best)", _lines(run.ranks, 2, lower_is_better=True))]
     tables += [(title, _lines(run.means(name), 3, lower_is_better=name in LOSSES)) for name, title in TABLES.items()]
-    return render_page(
+    return pages.render_page(
         "robust.md",
         run=run,
         suite=next(iter(costs.values()))["suite"],
@@ -174,7 +172,7 @@ def make_page(
         places=_places(run),
         omnibus=aligned_test(run.over_all, digits=DIGITS),
         tests=[
-            (other, _p(row["p_corrected"]), _verdict(row), "{} / {} / {}".format(*row["record"]))
+            (other, pages.format_p(row["p_corrected"]), _verdict(row), "{} / {} / {}".format(*row["record"]))
             for other, row in run.tests.iterrows()
         ],
         seconds=[(method, f"{seconds:.2f}") for method, seconds in run.fit_seconds().items()],
@@ -202,7 +200,7 @@ def write_page(summaries: Sequence[str | os.PathLike[str]], page: str | os.PathL
     tables: dict[str, pd.DataFrame] = {}
     costs: dict[str, dict[str, Any]] = {}
     for path in map(Path, summaries):
-        cost = read_costs(path)
+        cost = pages.read_costs(path)
         if cost is None:
             raise ValueError(f"{path.with_suffix('.json')} is missing, which says what was run.")
         kind = cost["suite"]["noise_kind"]
@@ -211,8 +209,8 @@ def write_page(summaries: Sequence[str | os.PathLike[str]], page: str | os.PathL
         tables[kind], costs[kind] = read_summary(path), cost
     page.parent.mkdir(parents=True, exist_ok=True)
     figures = _draw(RobustRun(tables), page)
-    named = [path.name if path.is_absolute() else path.as_posix() for path in map(Path, summaries)]
-    page.write_text(make_page(tables, costs, sources=named, figures=figures), encoding="utf-8")
+    sources = [pages.source_name(path) for path in summaries]
+    page.write_text(make_page(tables, costs, sources=sources, figures=figures), encoding="utf-8")
     return page
 
 
@@ -225,9 +223,8 @@ def _draw(run: RobustRun, page: Path) -> dict[str, str]:
         "ranks": rank_against_noise(levels.assign(score=levels["macro_f1"])),
         "cost": fit_time_against_score(timed),
     }
-    with mpl.rc_context({"svg.hashsalt": "fuselearn"}):  # deterministic output
-        for name, figure in figures.items():
-            figure.savefig(page.with_name(f"{page.stem}-{name}.svg"), metadata={"Date": None})
+    for name, figure in figures.items():
+        pages.save(figure, page.with_name(f"{page.stem}-{name}.svg"))
     return {name: f"{page.stem}-{name}.svg" for name in figures}
 
 
@@ -278,30 +275,15 @@ def _verdict(test: pd.Series) -> str:
     return f"{CONTROL} is better" if test["ahead"] else f"{CONTROL} is worse"
 
 
-def _p(value: float) -> str:
-    return "<0.0001" if value < 0.0001 else f"{value:.4f}"
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Parse the command line, write the page and return the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="python -m fuselearn.lab.reproduction.robust",
-        description="Write the page with the tables of the suite robust.",
-        epilog="example: python -m fuselearn.lab.reproduction.robust docs/reproduction/robust*.csv "
-        "-o docs/reproduction-robust.md",
+    """Write the page as the command line says, and return the exit code."""
+    parser = pages.make_parser(
+        "robust",
+        "Write the page with the tables of the suite robust.",
+        "docs/reproduction/robust*.csv -o docs/reproduction-robust.md",
     )
     parser.add_argument("summaries", type=Path, nargs="+", help="summary.csv of each kind of noise, with its JSON file")
-    parser.add_argument(
-        "-o", "--output", type=Path, default=Path("reproduction-robust.md"), help="Markdown file to write"
-    )
-    chosen = parser.parse_args(arguments)
-    try:
-        page = write_page(chosen.summaries, chosen.output)
-    except (OSError, ValueError, KeyError) as error:
-        print(f"Cannot use {', '.join(map(str, chosen.summaries))}: {error}", file=sys.stderr)
-        return 2
-    print(f"Page written to {page}")
-    return 0
+    return pages.run(parser, arguments, lambda chosen: write_page(chosen.summaries, chosen.output))
 
 
 if __name__ == "__main__":
