@@ -47,7 +47,7 @@ def test_quick_suites_need_no_download(name):
 
 
 def test_an_unknown_suite_is_refused_with_the_known_ones():
-    with pytest.raises(ValueError, match=r"name must be one of 'kfhe', .* got 'khfe'"):
+    with pytest.raises(ValueError, match=r"name must be 'kfhe' or .* not 'khfe'"):
         get_suite("khfe")
 
 
@@ -63,19 +63,19 @@ def test_an_unknown_suite_is_refused_with_the_known_ones():
         ({"noise": []}, "noise must hold fractions"),
         ({"noise": ["a"]}, "noise must be a list of fractions"),
         ({"noise": [0, 0.0]}, "noise must name every level once"),
-        ({"noise_kind": "loud"}, "noise_kind must be one of 'uniform'"),
+        ({"noise_kind": "loud"}, "noise_kind must be 'uniform' or"),
         ({"noise_kind": "pair", "task": "multilabel"}, "noise_kind must be 'uniform' in a multi-label suite"),
-        ({"folds": 1}, "folds must be an integer of at least 2; got 1"),
-        ({"repeats": 0}, "repeats must be an integer of at least 1; got 0"),
-        ({"seed": -1}, "seed must be an integer of at least 0; got -1"),
+        ({"folds": 1}, "folds must be at least 2, not 1"),
+        ({"repeats": 0}, "repeats must be at least 1, not 0"),
+        ({"seed": -1}, "seed must be at least 0, not -1"),
         ({"seed": True}, "seed must be an integer"),
-        ({"max_samples": 1}, "max_samples must be an integer of at least 2; got 1"),
-        ({"test_folds": 0}, "test_folds must be an integer of at least 1; got 0"),
+        ({"max_samples": 1}, "max_samples must be at least 2, not 1"),
+        ({"test_folds": 0}, "test_folds must be at least 1, not 0"),
         ({"folds": 3, "test_folds": 4}, "test_folds must be at most folds, 3; got 4"),
     ],
 )
 def test_what_cannot_be_run_is_refused(changes, sentence):
-    with pytest.raises(ValueError, match=sentence):
+    with pytest.raises((TypeError, ValueError), match=sentence):
         make(**changes)
 
 

@@ -14,11 +14,7 @@ from functools import partial
 from typing import Any
 
 from sklearn.base import BaseEstimator, clone
-from sklearn.ensemble import (
-    ExtraTreesClassifier,
-    HistGradientBoostingClassifier,
-    RandomForestClassifier,
-)
+from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import Pipeline
 
@@ -248,11 +244,10 @@ def _decided_forests(name: str, make: Callable[[Any], BaseEstimator], descriptio
         (" (label thresholds)", multilabel.PerLabelThresholds(0), "decided by thresholds from out-of-bag scores"),
     ):
         own = name + suffix
-        yield Method(
+        yield _of_labels(
             own,
             partial(make, decision),
             f"{description}, {how}",
-            task="multilabel",
             fits_like="" if own == lead else lead,
             adapt=None if own == lead else partial(_decide, decision),
         )
@@ -269,14 +264,13 @@ def _by_majority(fitted: Any, _X: Any, _Y: Any) -> Any:
 # HOMER as in the R package utiml, which the paper used.
 _AS_PUBLISHED: Mapping[str, Any] = {"any_label": False, "decision": "path"}
 
+_of_labels = partial(Method, task="multilabel")
+
 _MULTILABEL_METHODS = (
-    Method(
-        "KFHE-HOMER",
-        partial(multilabel.KFHEHOMERClassifier, **_AS_PUBLISHED),
-        "100 HOMERs fused by a Kalman filter",
-        task="multilabel",
+    _of_labels(
+        "KFHE-HOMER", partial(multilabel.KFHEHOMERClassifier, **_AS_PUBLISHED), "100 HOMERs fused by a Kalman filter"
     ),
-    Method(
+    _of_labels(
         "KFHE-HOMER (authors)",
         lambda: multilabel.KFHEHOMERClassifier(
             SVMClassifier(C=1e8, scaling=None),
@@ -285,23 +279,18 @@ _MULTILABEL_METHODS = (
             **_AS_PUBLISHED,
         ),
         "20 HOMERs with the constants of its authors' program: cost 1e8, radial gamma 1e-6, unscaled features",
-        task="multilabel",
     ),
-    Method(
+    _of_labels(
         "E-HOMER",
-        lambda: multilabel.EnsembleHOMERClassifier(vote="class", **_AS_PUBLISHED),
+        partial(multilabel.EnsembleHOMERClassifier, vote="class", **_AS_PUBLISHED),
         "the majority vote of 100 HOMERs on samples of twice the size",
-        task="multilabel",
         fits_like="E-HOMER (mean)",
         adapt=_by_majority,
     ),
-    Method(
-        "E-HOMER (mean)",
-        partial(multilabel.EnsembleHOMERClassifier, **_AS_PUBLISHED),
-        "the mean of 100 HOMERs' scores",
-        task="multilabel",
+    _of_labels(
+        "E-HOMER (mean)", partial(multilabel.EnsembleHOMERClassifier, **_AS_PUBLISHED), "the mean of 100 HOMERs' scores"
     ),
-    Method(
+    _of_labels(
         "ECC",
         lambda: multilabel.EnsembleOfChainsClassifier(
             SVMClassifier(probability="logistic"),
@@ -311,28 +300,20 @@ _MULTILABEL_METHODS = (
             decision="cardinality",
         ),
         "the vote of 100 classifier chains on samples of twice the size and half the features",
-        task="multilabel",
     ),
-    Method("CC", multilabel.ChainClassifier, "one chain of SVMs in the order of the labels", task="multilabel"),
-    Method(
-        "HOMER-B",
-        partial(multilabel.HOMERClassifier, **_AS_PUBLISHED),
-        "one HOMER with balanced clusters",
-        task="multilabel",
-    ),
-    Method(
+    _of_labels("CC", multilabel.ChainClassifier, "one chain of SVMs in the order of the labels"),
+    _of_labels("HOMER-B", partial(multilabel.HOMERClassifier, **_AS_PUBLISHED), "one HOMER with balanced clusters"),
+    _of_labels(
         "HOMER-K",
-        lambda: multilabel.HOMERClassifier(clustering="kmeans", **_AS_PUBLISHED),
+        partial(multilabel.HOMERClassifier, clustering="kmeans", **_AS_PUBLISHED),
         "one HOMER with clusters by k-means",
-        task="multilabel",
     ),
-    Method(
+    _of_labels(
         "RF-PCT",
         partial(multilabel.PCTForestClassifier, category_rule="rpart"),
         "100 trees that split for all labels at once",
-        task="multilabel",
     ),
-    Method("AdaBoost.MH", multilabel.AdaBoostMHClassifier, "100 boosted stumps", task="multilabel"),
+    _of_labels("AdaBoost.MH", multilabel.AdaBoostMHClassifier, "100 boosted stumps"),
     *_decided_forests("RF", _forest, "scikit-learn's random forest of all labels"),
     *_decided_forests("BR-RF", _forest_per_label, "scikit-learn's random forest per label"),
 )
@@ -350,17 +331,9 @@ _RIVALS = (
         "scikit-learn's gradient boosting, stopped on a validation part",
     ),
     Method(
-        "LightGBM (stopped)",
-        rivals.stopped_lightgbm,
-        "LightGBM, stopped on a validation part",
-        requires=("lightgbm",),
+        "LightGBM (stopped)", rivals.stopped_lightgbm, "LightGBM, stopped on a validation part", requires=("lightgbm",)
     ),
-    Method(
-        "XGBoost (stopped)",
-        rivals.stopped_xgboost,
-        "XGBoost, stopped on a validation part",
-        requires=("xgboost",),
-    ),
+    Method("XGBoost (stopped)", rivals.stopped_xgboost, "XGBoost, stopped on a validation part", requires=("xgboost",)),
     Method("CatBoost (stopped)", rivals.catboost, "CatBoost, stopped on a validation part", requires=("catboost",)),
     Method(
         "CleanLearning (RandomForest)",
@@ -406,9 +379,7 @@ METHODS: Mapping[str, Method] = {
             "scikit-learn's random forest, at least three samples in a leaf",
         ),
         Method(
-            "ExtraTrees",
-            lambda: rivals.one_hot(ExtraTreesClassifier()),
-            "scikit-learn's extremely randomised trees",
+            "ExtraTrees", lambda: rivals.one_hot(ExtraTreesClassifier()), "scikit-learn's extremely randomised trees"
         ),
         Method(
             "HistGradientBoosting",

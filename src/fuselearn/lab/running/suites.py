@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from fuselearn._messages import show
+from fuselearn._parameters import check_choice, check_whole_number
 from fuselearn.datasets import Dataset, DatasetError, TableCleaner, load, read_table, registry
 from fuselearn.datasets.noise import KINDS
 from fuselearn.ensembles.cart import CATEGORY_RULES
@@ -31,49 +32,17 @@ TASKS = ("multiclass", "multilabel")
 FUSED = "Fused"
 PAPER_METHODS = ("KFHE", "KFHE (pruned)", "AdaBoost", "Bagging", "CART")
 PAPER_NOISE = (0.0, 0.05, 0.10, 0.15, 0.20)
-RIVALS = (
-    "RandomForest",
-    "RandomForest (leaf 3)",
-    "ExtraTrees",
-    "HistGradientBoosting",
-    "LightGBM",
-)
+RIVALS = ("RandomForest", "RandomForest (leaf 3)", "ExtraTrees", "HistGradientBoosting", "LightGBM")
 ALL_METHODS = (FUSED, *PAPER_METHODS, *RIVALS)
 ROBUST_METHODS = (
-    FUSED,
-    "Greedy selection",
-    "KFHE",
-    "Bagging",
-    "RandomForest",
-    "RandomForest (leaf 3)",
-    "ExtraTrees",
-    "ExtraTrees (leaf 3)",
-    "HistGradientBoosting (stopped)",
-    "LightGBM (stopped)",
-    "XGBoost (stopped)",
-    "CatBoost (stopped)",
-    "LogisticRegression",
-    "CleanLearning (RandomForest)",
-    "CleanLearning (LightGBM)",
-)
-
+    FUSED, "Greedy selection", "KFHE", "Bagging", "RandomForest", "RandomForest (leaf 3)", "ExtraTrees",
+    "ExtraTrees (leaf 3)", "HistGradientBoosting (stopped)", "LightGBM (stopped)", "XGBoost (stopped)",
+    "CatBoost (stopped)", "LogisticRegression", "CleanLearning (RandomForest)", "CleanLearning (LightGBM)",
+)  # fmt: skip
 HOMER_METHODS = (
-    "KFHE-HOMER",
-    "E-HOMER",
-    "E-HOMER (mean)",
-    "ECC",
-    "CC",
-    "HOMER-B",
-    "HOMER-K",
-    "RF-PCT",
-    "AdaBoost.MH",
-    "RF",
-    "RF (cardinality)",
-    "RF (label thresholds)",
-    "BR-RF",
-    "BR-RF (cardinality)",
-    "BR-RF (label thresholds)",
-)
+    "KFHE-HOMER", "E-HOMER", "E-HOMER (mean)", "ECC", "CC", "HOMER-B", "HOMER-K", "RF-PCT", "AdaBoost.MH",
+    "RF", "RF (cardinality)", "RF (label thresholds)", "BR-RF", "BR-RF (cardinality)", "BR-RF (label thresholds)",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -193,17 +162,13 @@ class Suite:
         self._freeze("noise", _noise_levels(self.noise))
         self._freeze("tables", tuple(self.tables))
         for field, choices in (("noise_kind", KINDS), ("task", TASKS), ("category_rule", CATEGORY_RULES)):
-            value = getattr(self, field)
-            if value not in choices:
-                raise ValueError(f"{field} must be one of {', '.join(map(repr, choices))}; got {show(value)}.")
+            check_choice(field, getattr(self, field), choices)
         if self.task == "multilabel" and self.noise_kind != "uniform":
             raise ValueError(f"noise_kind must be 'uniform' in a multi-label suite; got {show(self.noise_kind)}.")
         for field, least in (("repeats", 1), ("folds", 2), ("seed", 0), ("max_samples", 2), ("test_folds", 1)):
             value = getattr(self, field)
-            if value is None and field in ("max_samples", "test_folds"):
-                continue
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise ValueError(f"{field} must be an integer of at least {least}; got {show(value)}.")
+            if value is not None or field not in ("max_samples", "test_folds"):
+                check_whole_number(field, value, least)
         if self.n_test_folds > self.folds:
             raise ValueError(f"test_folds must be at most folds, {self.folds}; got {self.test_folds}.")
 
@@ -228,15 +193,9 @@ class Suite:
         """
         plain: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(self)))
         del plain["description"]
-        # Older stores lack the field.
-        for field, only in (
-            ("task", "multiclass"),
-            ("category_rule", "rpart"),
-            ("max_samples", None),
-            ("test_folds", None),
-        ):
-            if plain[field] == only:
-                del plain[field]
+        # Older stores lack these fields.
+        implied = {"task": "multiclass", "category_rule": "rpart", "max_samples": None, "test_folds": None}
+        plain = {field: value for field, value in plain.items() if field not in implied or value != implied[field]}
         for table in plain["tables"]:
             del table["path"]
         return plain
@@ -274,12 +233,10 @@ class Suite:
         if data.task != self.task:
             needs = "one class per sample" if self.task == "multiclass" else "label columns"
             raise DatasetError(f"{dataset!r} is a {data.task} dataset; the suite {self.name!r} needs {needs}.")
-        if self.task == "multiclass":
-            self._refuse_few_classes(dataset, data)
-        elif len(data.X) < self.folds:
-            raise DatasetError(f"{dataset!r} has {len(data.X)} samples, too few for {self.folds} folds.")
-
-    def _refuse_few_classes(self, dataset: str, data: Dataset) -> None:
+        if self.task == "multilabel":
+            if len(data.X) < self.folds:
+                raise DatasetError(f"{dataset!r} has {len(data.X)} samples, too few for {self.folds} folds.")
+            return
         sizes = data.y.value_counts()
         if len(sizes) < 2 or sizes.max() < self.folds:
             raise DatasetError(
@@ -407,9 +364,7 @@ def get_suite(name: str) -> Suite:
     >>> len(suite.datasets), suite.repeats, suite.folds
     (19, 10, 10)
     """
-    if name not in SUITES:
-        raise ValueError(f"name must be one of {', '.join(map(repr, SUITES))}; got {name!r}.")
-    return SUITES[name]
+    return SUITES[check_choice("name", name, tuple(SUITES))]
 
 
 def _names(field: str, what: str, values: Sequence[str]) -> tuple[str, ...]:
@@ -445,76 +400,69 @@ def _digest(path: str | os.PathLike[str]) -> str:
 
 _KFHE_DATASETS = tuple(info.name for info in registry().values() if info.paper == "kfhe" and not info.unavailable)
 _HOMER_DATASETS = tuple(info.name for info in registry().values() if info.paper == "kfhe-homer")
-_ROBUST_DATASETS = (
-    *_KFHE_DATASETS,
-    "breast_cancer",
-    "digits",
-    *(info.name for info in registry().values() if info.packaged),
+_SMALL_DATASETS = ("iris", "wine", "breast_cancer", "digits")
+_PACKAGED_DATASETS = tuple(info.name for info in registry().values() if info.packaged)
+_KFHE = Suite(
+    "kfhe",
+    _KFHE_DATASETS,
+    PAPER_METHODS,
+    PAPER_NOISE,
+    category_rule="rpart",
+    description="The experiments of the KFHE paper, on the 19 of its 20 datasets that are "
+    "available, with unpruned and with pruned trees.",
+)
+_HOMER = Suite(
+    "kfhe-homer",
+    _HOMER_DATASETS,
+    HOMER_METHODS,
+    repeats=2,
+    folds=5,
+    task="multilabel",
+    description="The experiments of the KFHE-HOMER paper, with the forests that a practitioner would use.",
 )
 
 SUITES: Mapping[str, Suite] = {
     suite.name: suite
     for suite in (
-        Suite(
-            name="kfhe",
-            datasets=_KFHE_DATASETS,
-            methods=PAPER_METHODS,
-            noise=PAPER_NOISE,
-            category_rule="rpart",
-            description="The experiments of the KFHE paper, on the 19 of its 20 datasets that are "
-            "available, with unpruned and with pruned trees.",
-        ),
-        Suite(
+        _KFHE,
+        dataclasses.replace(
+            _KFHE,
             name="kfhe-quick",
-            datasets=("iris", "wine", "breast_cancer", "digits"),
-            methods=PAPER_METHODS,
-            noise=PAPER_NOISE,
+            datasets=_SMALL_DATASETS,
             repeats=2,
             folds=5,
-            category_rule="rpart",
             description="The KFHE paper's protocol on data that need no download; takes minutes.",
         ),
         Suite(
-            name="demo",
-            datasets=("iris", "wine", "breast_cancer", "digits"),
-            methods=(FUSED, "KFHE", "AdaBoost", "Bagging", "CART"),
-            noise=(0.0, 0.10, 0.20),
+            "demo",
+            _SMALL_DATASETS,
+            (FUSED, "KFHE", "AdaBoost", "Bagging", "CART"),
+            (0.0, 0.10, 0.20),
             repeats=1,
             folds=5,
             description="A first look: five methods, four small datasets, three levels of noise.",
         ),
-        Suite(
-            name="kfhe-homer",
-            datasets=_HOMER_DATASETS,
-            methods=HOMER_METHODS,
-            repeats=2,
-            folds=5,
-            task="multilabel",
-            description="The experiments of the KFHE-HOMER paper, with the forests that a practitioner would use.",
-        ),
-        Suite(
+        _HOMER,
+        dataclasses.replace(
+            _HOMER,
             name="kfhe-homer-quick",
             datasets=("digit_pairs",),
-            methods=HOMER_METHODS,
             repeats=1,
             folds=3,
-            task="multilabel",
             description="The KFHE-HOMER paper's methods on data that need no download; takes minutes.",
         ),
-        Suite(
+        dataclasses.replace(
+            _HOMER,
             name="kfhe-homer-authors",
             datasets=("flags_ml", "birds", "emotions"),
             methods=("KFHE-HOMER (authors)",),
-            repeats=2,
-            folds=5,
-            task="multilabel",
             description="KFHE-HOMER with the constants of its authors' program.",
         ),
         Suite(
-            name="robust",
-            datasets=_ROBUST_DATASETS,
-            methods=ROBUST_METHODS,
-            noise=(0.0, 0.05, 0.10, 0.20, 0.30, 0.40),
+            "robust",
+            (*_KFHE_DATASETS, "breast_cancer", "digits", *_PACKAGED_DATASETS),
+            ROBUST_METHODS,
+            (0.0, 0.05, 0.10, 0.20, 0.30, 0.40),
             repeats=3,
             folds=5,
             max_samples=1000,
