@@ -13,18 +13,17 @@ from fuselearn.cli.errors import WRONG_USE, leave, sentences, wrong_use
 from fuselearn.cli.outputs import SUSPECT_COLUMNS, Force, Kind, Output, check_output
 from fuselearn.cli.progress import spinner
 from fuselearn.cli.reading import (
-    Decimal,
-    Drop,
-    Encoding,
-    Index,
-    Keep,
-    Only,
+    Json,
     Reading,
-    Sep,
+    Seed,
+    TableFile,
+    Target,
+    Threads,
     TrustClasses,
     explain,
+    reads_table,
     refuse_measurements,
-)
+)  # fmt: skip
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,11 +34,12 @@ if TYPE_CHECKING:
 __all__ = ["audit"]
 
 
+@reads_table
 def audit(
-    file: Annotated[Path, typer.Argument(help="CSV, TSV, Parquet or ARFF file; all but Parquet also gzipped (.gz).")],
-    target: Annotated[
-        str | None, typer.Option("--target", "-t", help="Column with the classes; 'class' by default.")
-    ] = None,
+    *,
+    context: typer.Context,
+    file: TableFile,
+    target: Target = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="CSV file to write; by default the suspects are printed.")
     ] = None,
@@ -48,18 +48,12 @@ def audit(
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="List all samples, the most doubtful first.")] = False,
     repeats: Annotated[int, typer.Option("--repeats", min=1, help="Audits to average, each on other folds.")] = 1,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed for all random choices.")] = 0,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", help="Number of threads; -1 uses all processors.")] = -1,
-    drop: Drop = None,
-    only: Only = None,
-    keep: Keep = None,
-    index: Index = None,
-    sep: Sep = None,
-    encoding: Encoding = "utf-8",
-    decimal: Decimal = ".",
+    seed: Seed = 0,
+    jobs: Threads = -1,
+    reading: Reading,
     classes: TrustClasses = False,
     force: Force = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    as_json: Json = False,
 ) -> None:
     """List the samples of your own table whose label is likely to be wrong.
 
@@ -76,9 +70,9 @@ def audit(
     - `fuselearn audit customers.csv --target churned --all -o ranked.csv`
     """
     from fuselearn.datasets import TableCleaner, read_table
+    from fuselearn.datasets.tables import read_whole
     from fuselearn.diagnosis import audit_labels
 
-    reading = Reading(sep, encoding, decimal, drop, only, keep, index)
     with sentences(), wrong_use((ValueError, TypeError)):
         for path, kind in ((output, Kind.SUSPECTS), (html, Kind.AUDIT)):
             if path is not None:
@@ -97,22 +91,13 @@ def audit(
             explain(cleaner)
         with spinner(f"Auditing {len(data.X):,} labels"):
             found = audit_labels(data.X, data.y, n_repeats=repeats, random_state=seed, n_jobs=jobs)
-        names = _read_index(file, reading) if index is not None else None
+        index = reading.index
+        names = None if index is None else read_whole(file, reading.form()).frame([index]).iloc[:, 0]
         listed = _list(found, index, names, every=every)
         if output is not None:
             _write(output, listed.to_csv(index=False, float_format="%.6g"))
         if html is not None:
-            words = {
-                "target": target,
-                "output": output,
-                "html": html,
-                "all": every,
-                "repeats": repeats if repeats != 1 else None,
-                "seed": seed or None,
-                "classes": classes,
-                **reading.words(),
-            }
-            _write(html, _page(found, data, file, index, names, spell("audit", file, **words)))
+            _write(html, _page(found, data, file, index, names, spell(context)))
     _say(found, listed, output, html, as_json)
 
 
@@ -124,12 +109,6 @@ def _list(found: LabelAudit, index: str | None, names: pd.Series | None, *, ever
     if names is not None:
         listed.insert(1, index, names.iloc[rows.index].to_numpy())
     return listed
-
-
-def _read_index(file: Path, reading: Reading) -> pd.Series:
-    from fuselearn.datasets.tables import read_whole
-
-    return read_whole(file, reading.form()).frame([str(reading.index)]).iloc[:, 0]
 
 
 def _page(

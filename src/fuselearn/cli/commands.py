@@ -8,89 +8,43 @@ import shlex
 import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 from fuselearn.cli.errors import WRONG_USE, leave, sentences, wrong_use
 from fuselearn.cli.outputs import Force, Kind, Output, check_output, page_outputs
 from fuselearn.cli.reading import (
-    Decimal,
-    Drop,
-    Encoding,
-    Index,
-    Keep,
-    Only,
     Reading,
-    Sep,
+    Seed,
+    TableFile,
+    Target,
     TrustClasses,
     explain,
+    reads_table,
     refuse_measurements,
-)
+)  # fmt: skip
 from fuselearn.cli.running import Place, is_finished, run, wide_console
 
 __all__ = ["compare", "datasets", "demo", "report", "reproduce", "spell", "warmup"]
 
 
-class Experiment(StrEnum):
-    """The suites that `reproduce` knows."""
-
-    KFHE = "kfhe"
-    KFHE_HOMER = "kfhe-homer"
-    KFHE_HOMER_AUTHORS = "kfhe-homer-authors"
-    ROBUST = "robust"
-
-
-class Backend(StrEnum):
-    """The backends of joblib."""
-
-    LOKY = "loky"
-    THREADING = "threading"
-    SEQUENTIAL = "sequential"
-    DASK = "dask"
-
-
-class NoiseKind(StrEnum):
-    """The kinds of label noise."""
-
-    UNIFORM = "uniform"
-    PAIR = "pair"
-    CLASS_CONDITIONAL = "class-conditional"
-    BOUNDARY = "boundary"
-    NEIGHBOUR = "neighbour"
-    FEATURE_DEPENDENT = "feature-dependent"
-
-
-class Metric(StrEnum):
-    """The scores that `compare` prints."""
-
-    MACRO_F1 = "macro-f1"
-    ACCURACY = "accuracy"
-    BALANCED_ACCURACY = "balanced-accuracy"
-    AUC = "auc"
-    LOG_LOSS = "log-loss"
-    BRIER = "brier"
-    CALIBRATION_ERROR = "calibration-error"
-
-
-class Task(StrEnum):
-    """The two kinds of tables."""
-
-    MULTICLASS = "multiclass"
-    MULTILABEL = "multilabel"
-
+Experiment = Literal["kfhe", "kfhe-homer", "kfhe-homer-authors", "robust"]
+Backend = Literal["loky", "threading", "sequential", "dask"]
+NoiseKind = Literal["uniform", "pair", "class-conditional", "boundary", "neighbour", "feature-dependent"]
+Metric = Literal["macro-f1", "accuracy", "balanced-accuracy", "auc", "log-loss", "brier", "calibration-error"]
+Task = Literal["multiclass", "multilabel"]
 
 Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Number of processes; -1 uses all processors.")]
 Resume = Annotated[bool, typer.Option("--resume/--fresh", help="Continue an earlier run, or discard its results.")]
 DataDir = Annotated[
-    Path | None,
-    typer.Option("--data-dir", help="Folder with data files; searched before those in FUSELEARN_DATA."),
+    Path | None, typer.Option("--data-dir", help="Folder with data files; searched before those in FUSELEARN_DATA.")
 ]
 
 
 def demo(
+    context: typer.Context,
     out: Annotated[Path, typer.Option("--out", help="Folder for the report and the results.")] = Path("fuselearn-demo"),
     jobs: Jobs = -1,
     resume: Resume = True,
@@ -111,14 +65,14 @@ def demo(
     from fuselearn.lab.running.suites import get_suite
 
     place = Place(out, out / "results.db")
-    command = spell("demo", out=None if out == Path("fuselearn-demo") else out)
     with sentences():
         fresh = not resume or is_finished(place.store, "demo")
     _compile_kernels()  # once, before several processes each do it
-    run(get_suite("demo"), place, command=command, jobs=_checked(jobs), fresh=fresh, force=force)
+    run(get_suite("demo"), place, command=spell(context), jobs=_checked(jobs), fresh=fresh, force=force)
 
 
 def reproduce(
+    context: typer.Context,
     experiment: Annotated[
         Experiment,
         typer.Argument(
@@ -153,7 +107,7 @@ def reproduce(
     ] = None,
     noise_kind: Annotated[
         NoiseKind, typer.Option("--noise-kind", help="robust: which training labels become wrong.")
-    ] = NoiseKind.UNIFORM,
+    ] = "uniform",
     folds: Annotated[int | None, typer.Option("--folds", min=2, help="robust: number of folds.")] = None,
     test_folds: Annotated[
         int | None,
@@ -193,53 +147,51 @@ def reproduce(
 
     - `fuselearn reproduce kfhe --scheduler tcp://10.0.0.1:8786`
     """
-    from fuselearn.lab.running.methods import METHODS
     from fuselearn.lab.running.suites import get_suite
 
-    papers = (Experiment.KFHE, Experiment.KFHE_HOMER)
+    papers = ("kfhe", "kfhe-homer")
     if quick and experiment not in papers:
         leave(f"--quick is available for {' and '.join(papers)}; got {experiment}.", WRONG_USE)
-    if page is not None and (quick or experiment is Experiment.KFHE_HOMER_AUTHORS):
+    if page is not None and (quick or experiment == "kfhe-homer-authors"):
         leave("--page is for the full experiments kfhe, kfhe-homer and robust; remove --quick.", WRONG_USE)
     sizes: dict[str, Any] = {"folds": folds, "test_folds": test_folds, "max_samples": max_samples}
-    varied = {"methods": methods, "noise": noise, **sizes}
-    if experiment is not Experiment.ROBUST:
-        given = [name for name, value in varied.items() if value is not None]
-        given += ["noise_kind"] if noise_kind is not NoiseKind.UNIFORM else []
+    if experiment != "robust":
+        fixed = {
+            "methods": methods,
+            "noise": noise,
+            **sizes,
+            "noise_kind": None if noise_kind == "uniform" else noise_kind,
+        }
+        given = [name for name, value in fixed.items() if value is not None]
         if given:
             leave(f"--{given[0].replace('_', '-')} is for robust; the papers fix it.", WRONG_USE)
-    if scheduler is not None and backend not in (None, Backend.DASK):
+    if scheduler is not None and backend not in (None, "dask"):
         leave(f"--scheduler needs --backend dask; got {backend}.", WRONG_USE)
     suite = get_suite(f"{experiment}-quick" if quick else experiment)
+    if noise_kind != "uniform":
+        suite = dataclasses.replace(suite, name=f"{suite.name}-{noise_kind}", noise_kind=noise_kind)
     # A store refuses a suite with other repeats or datasets, so each has a folder of its own.
+    changes: dict[str, Any] = {}
     ending = ""
     if repeats is not None:
-        suite = dataclasses.replace(suite, repeats=repeats)
+        changes["repeats"] = repeats
         ending += f"-{repeats}-repeats"
     if datasets is not None:
-        chosen = _chosen("--datasets", datasets, suite.datasets)
-        suite = dataclasses.replace(suite, datasets=chosen)
-        ending += f"-{'-'.join(chosen)}"
-    if noise_kind is not NoiseKind.UNIFORM:
-        suite = dataclasses.replace(suite, name=f"{suite.name}-{noise_kind.value}", noise_kind=noise_kind.value)
-    with sentences(), wrong_use():
-        if noise is not None:
-            suite = dataclasses.replace(suite, noise=_fractions(noise))
-            ending += f"-noise-{noise.replace(',', '-')}"
-        for name, size in sizes.items():
-            if size is not None:
-                suite = dataclasses.replace(suite, **{name: size})
-                ending += f"-{size}-{name.replace('_', '-')}"
+        changes["datasets"] = _chosen("--datasets", datasets, suite.datasets)
+        ending += f"-{'-'.join(changes['datasets'])}"
+    if noise is not None:
+        changes["noise"] = _fractions(noise)
+        ending += f"-noise-{noise.replace(',', '-')}"
+    for name, size in sizes.items():
+        if size is not None:
+            changes[name] = size
+            ending += f"-{size}-{name.replace('_', '-')}"
     if methods is not None:
-        known = [name for name, method in METHODS.items() if method.task == suite.task]
-        suite = dataclasses.replace(suite, methods=_chosen("--methods", methods, known))
-        ending += f"-{len(suite.methods)}-methods"
+        changes["methods"] = _chosen("--methods", methods, _methods_for(suite.task))
+        ending += f"-{len(changes['methods'])}-methods"
+    with sentences(), wrong_use():
+        suite = dataclasses.replace(suite, **changes)
     folder = out or Path(f"fuselearn-{suite.name}{ending}")
-    words = {
-        "quick": quick, "data_dir": data_dir, "store": store, "out": out, "repeats": repeats,
-        "datasets": datasets, **varied, "noise_kind": None if noise_kind is NoiseKind.UNIFORM else noise_kind.value,
-        "backend": backend, "scheduler": scheduler, "page": page,
-    }  # fmt: skip
     with sentences():
         for output in page_outputs(page, experiment) if page is not None else ():
             check_output(output, force=force)
@@ -248,7 +200,7 @@ def reproduce(
         run(
             suite,
             place,
-            command=spell("reproduce", experiment, **words),
+            command=spell(context),
             jobs=_checked(jobs),
             backend="dask" if scheduler else backend,
             scheduler=scheduler,
@@ -258,48 +210,43 @@ def reproduce(
     if page is not None:
         from fuselearn.lab.reproduction import homer, kfhe, robust
 
-        if experiment is Experiment.ROBUST:
+        if experiment == "robust":
             typer.echo(f"Tables written to {robust.write_page([place.summary], page)}")
         else:
-            write = kfhe if experiment is Experiment.KFHE else homer
+            write = kfhe if experiment == "kfhe" else homer
             typer.echo(f"Comparison with the paper written to {write.write_page(place.summary, page)}")
 
 
+@reads_table
 def compare(
-    file: Annotated[Path, typer.Argument(help="CSV, TSV, Parquet or ARFF file; all but Parquet also gzipped (.gz).")],
-    target: Annotated[
-        str | None, typer.Option("--target", "-t", help="Column with the classes; 'class' by default.")
-    ] = None,
+    *,
+    context: typer.Context,
+    file: TableFile,
+    target: Target = None,
     noise: Annotated[
         str, typer.Option("--noise", help="Fractions of training labels to make wrong, separated by commas.")
     ] = "0",
     noise_kind: Annotated[
         NoiseKind,
         typer.Option("--noise-kind", help="Which labels become wrong: any, or those near the border of a class, ..."),
-    ] = NoiseKind.UNIFORM,
+    ] = "uniform",
     methods: Annotated[
         str | None,
         typer.Option("--methods", help="Methods to compare, separated by commas; the usual ones by default."),
     ] = None,
     repeats: Annotated[int, typer.Option("--repeats", min=1, help="Repeats of cross-validation.")] = 3,
     folds: Annotated[int, typer.Option("--folds", min=2, help="Number of folds.")] = 5,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed for all random choices.")] = 0,
+    seed: Seed = 0,
     metric: Annotated[
         Metric, typer.Option("--metric", help="Score to print besides macro F1; the report ranks by macro F1.")
-    ] = Metric.MACRO_F1,
+    ] = "macro-f1",
     jobs: Jobs = -1,
     resume: Resume = True,
     out: Annotated[
         Path | None, typer.Option("--out", help="Folder for the report and the results; fuselearn-FILE by default.")
     ] = None,
     force: Force = False,
-    drop: Drop = None,
-    only: Only = None,
-    keep: Keep = None,
-    index: Index = None,
-    sep: Sep = None,
-    encoding: Encoding = "utf-8",
-    decimal: Decimal = ".",
+    reading: Reading,
     classes: TrustClasses = False,
 ) -> None:
     """Compare methods on your own table and write a report.
@@ -319,41 +266,24 @@ def compare(
     - `fuselearn compare patients.csv --target diagnosis --drop ward,bed --sep ';' --decimal ,`
     """
     from fuselearn.datasets.targets import MANY_CLASSES
-    from fuselearn.lab.running.methods import METHODS
     from fuselearn.lab.running.suites import ALL_METHODS, Table, table_suite
 
-    known = [name for name, method in METHODS.items() if method.task == "multiclass"]
-    names = list(ALL_METHODS) if methods is None else _chosen("--methods", methods, known)
+    names = list(ALL_METHODS) if methods is None else _chosen("--methods", methods, _methods_for("multiclass"))
     levels = _fractions(noise)
-    reading = Reading(sep, encoding, decimal, drop, only, keep, index)
     with sentences(), wrong_use():
         table = Table.of(file, target, reading=reading.text_options, cleaning=reading.cleaner_options(file))
         refuse_measurements(table.data, file, trusted=classes)
         suite = table_suite(
-            table, methods=names, noise=levels, noise_kind=noise_kind.value, repeats=repeats, folds=folds, seed=seed
+            table, methods=names, noise=levels, noise_kind=noise_kind, repeats=repeats, folds=folds, seed=seed
         )
     explain(table.cleaner)
     if table.data.n_classes > MANY_CLASSES:
         advice = "make most methods slow; reduce the work with --methods, --repeats or --folds."
         typer.echo(f"{table.data.n_classes} classes {advice}", err=True)
     folder = out or Path(f"fuselearn-{suite.datasets[0]}")
-    words = {
-        "target": target,
-        "noise": noise,
-        "noise_kind": None if noise_kind is NoiseKind.UNIFORM else noise_kind,
-        "methods": methods,
-        "repeats": repeats if repeats != 3 else None,
-        "folds": folds if folds != 5 else None,
-        "seed": seed or None,
-        "metric": None if metric is Metric.MACRO_F1 else metric,
-        "out": out,
-        "classes": classes,
-        **reading.words(),
-    }
-    command = spell("compare", file, **words)
     place = Place(folder, folder / "results.db")
     run(
-        suite, place, command=command, jobs=_checked(jobs), fresh=not resume, inputs=[file], force=force,
+        suite, place, command=spell(context), jobs=_checked(jobs), fresh=not resume, inputs=[file], force=force,
         metric=metric.replace("-", "_"),
     )  # fmt: skip
 
@@ -437,17 +367,25 @@ def warmup(jobs: Jobs = -1) -> None:
     typer.echo(f"Compiled all kernels in {time.perf_counter() - start:.0f} s.")
 
 
-def spell(*words: object, **options: object) -> str:
-    """Return the command line that repeats this run."""
-    parts = ["fuselearn", *(str(word) for word in words)]
-    for name, value in options.items():
-        if value is None or value is False:
+def spell(context: typer.Context) -> str:
+    """Return the command line of a run, without the options that do not change its results."""
+    words = ["fuselearn", str(context.info_name)]
+    for parameter in context.command.params:
+        name = str(parameter.name)
+        source = context.get_parameter_source(name)
+        if name in ("jobs", "resume", "force") or source is None or source.name == "DEFAULT":
             continue
-        for each in value if isinstance(value, list) else [value]:
-            parts.append(f"--{name.replace('_', '-')}")
-            if each is not True:
-                parts.append(str(each))
-    return shlex.join(parts)
+        value = context.params[name]
+        for each in value if isinstance(value, list | tuple) else [value]:
+            words += [option for option in parameter.opts if option.startswith("--")][:1]
+            words += [] if each is True else [str(each)]
+    return shlex.join(words)
+
+
+def _methods_for(task: str) -> list[str]:
+    from fuselearn.lab.running.methods import METHODS
+
+    return [name for name, method in METHODS.items() if method.task == task]
 
 
 def _checked(jobs: int) -> int:

@@ -9,24 +9,19 @@ from typing import Annotated, Any
 import typer
 
 from fuselearn.cli.errors import sentences, wrong_use
-from fuselearn.cli.models import Json
-from fuselearn.cli.reading import Decimal, Drop, Encoding, Index, Keep, Only, Reading, Sep, describe, listed
+from fuselearn.cli.reading import Json, Reading, describe, listed, reads_table
 
 __all__ = ["info"]
 
 TABLE_ENDINGS = {".csv", ".tsv", ".parquet", ".pq", ".arff"}
 
 
+@reads_table
 def info(
+    *,
     file: Annotated[Path, typer.Argument(help="Model file, or a table in any format that `train` reads.")],
     target: Annotated[str | None, typer.Option("--target", "-t", help="Column with the classes of a table.")] = None,
-    drop: Drop = None,
-    only: Only = None,
-    keep: Keep = None,
-    index: Index = None,
-    sep: Sep = None,
-    encoding: Encoding = "utf-8",
-    decimal: Decimal = ".",
+    reading: Reading,
     as_json: Json = False,
 ) -> None:
     """Describe a model file without loading the model, or how `train` would read the columns of a table.
@@ -41,7 +36,7 @@ def info(
     """
     with sentences(), wrong_use((ValueError, TypeError)):
         if file.suffixes and set(file.suffixes[-2:]) & TABLE_ENDINGS:
-            said = _table_info(file, target, Reading(sep, encoding, decimal, drop, only, keep, index))
+            said = _table_info(file, target, reading)
         else:
             from fuselearn.io import read_header
 

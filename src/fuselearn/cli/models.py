@@ -8,10 +8,9 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
@@ -20,19 +19,21 @@ from fuselearn.cli.outputs import Force, Kind, Output, check_output, prediction_
 from fuselearn.cli.progress import spinner
 from fuselearn.cli.reading import (
     Decimal,
-    Drop,
     Encoding,
-    Index,
-    Keep,
-    Only,
+    Json,
     Reading,
+    Seed,
     Sep,
+    TableFile,
+    Target,
+    Threads,
     TrustClasses,
     explain,
     listed,
+    reads_table,
     refuse_measurements,
     split_names,
-)
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,38 +43,21 @@ if TYPE_CHECKING:
     from fuselearn.cli.scoring import ClassTally, LabelTally
     from fuselearn.datasets import Dataset, TableCleaner
 
-__all__ = ["Json", "export", "predict", "train"]
+__all__ = ["export", "predict", "train"]
 
 
-class MethodName(StrEnum):
-    """The methods that `train` offers."""
-
-    KFHE = "kfhe"
-    FUSED = "fused"
-    KFHE_LINEAR = "kfhe-l"
-    ADABOOST = "adaboost"
-    BAGGING = "bagging"
-    FOREST = "forest"
-    CART = "cart"
-    KFHE_HOMER = "kfhe-homer"
-    E_HOMER = "e-homer"
-    ECC = "ecc"
-    RF_PCT = "rf-pct"
-    ADABOOST_MH = "adaboost-mh"
-
-
-FOR_LABELS = (MethodName.KFHE_HOMER, MethodName.E_HOMER, MethodName.ECC, MethodName.RF_PCT, MethodName.ADABOOST_MH)
+ForClasses = Literal["kfhe", "fused", "kfhe-l", "adaboost", "bagging", "forest", "cart"]
+ForLabels = Literal["kfhe-homer", "e-homer", "ecc", "rf-pct", "adaboost-mh"]
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file written by `fuselearn train` or save().")]
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
+@reads_table
 def train(
-    file: Annotated[Path, typer.Argument(help="CSV, TSV, Parquet or ARFF file; all but Parquet also gzipped (.gz).")],
+    *,
+    file: TableFile,
     output: Annotated[Path, typer.Option("--output", "-o", help="Model file to write, usually *.fuse.")],
-    target: Annotated[
-        str | None, typer.Option("--target", "-t", help="Column with the classes; 'class' by default.")
-    ] = None,
+    target: Target = None,
     labels: Annotated[
         str | None,
         typer.Option(
@@ -83,7 +67,7 @@ def train(
         ),
     ] = None,
     method: Annotated[
-        MethodName | None,
+        Literal[ForClasses, ForLabels] | None,
         typer.Option(
             "--method",
             "-m",
@@ -94,15 +78,9 @@ def train(
         list[str] | None,
         typer.Option("--set", help="Parameter of the method, such as n_estimators=200 or estimator__C=10; repeatable."),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed for all random choices.")] = 0,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", help="Number of threads; -1 uses all processors.")] = -1,
-    drop: Drop = None,
-    only: Only = None,
-    keep: Keep = None,
-    index: Index = None,
-    sep: Sep = None,
-    encoding: Encoding = "utf-8",
-    decimal: Decimal = ".",
+    seed: Seed = 0,
+    jobs: Threads = -1,
+    reading: Reading,
     classes: TrustClasses = False,
     holdout: Annotated[
         float,
@@ -136,7 +114,6 @@ def train(
     from fuselearn.datasets import TableCleaner, read_table
     from fuselearn.io.files import import_skops, save
 
-    reading = Reading(sep, encoding, decimal, drop, only, keep, index)
     with sentences(), wrong_use((ValueError, TypeError)):
         import_skops()  # fail before the model is trained
         check_output(Output(output, Kind.MODEL), _inputs(file, labels), force=force)
@@ -144,10 +121,10 @@ def train(
         data = read_table(file, target, _read_labels(labels), cleaner=cleaner, **reading.text_options)
         refuse_measurements(data, file, trusted=classes)
         for_labels = data.task == "multilabel"
-        method = method or (MethodName.KFHE_HOMER if for_labels else MethodName.KFHE)
-        if for_labels != (method in FOR_LABELS):
+        fitting = get_args(ForLabels if for_labels else ForClasses)
+        method = method or fitting[0]
+        if method not in fitting:
             kind = "several labels per sample" if for_labels else "one class per sample"
-            fitting = [str(name) for name in MethodName if (name in FOR_LABELS) == for_labels]
             leave(f"{file} has {kind}; --method must be one of {', '.join(fitting)}, not {method}.", WRONG_USE)
         model = _make(method, setting or [], seed, jobs)
         if not as_json:
@@ -224,7 +201,7 @@ def predict(
 
     with sentences(), wrong_use((ValueError, TypeError)):
         header = read_header(model)
-        form = Reading(sep, encoding, decimal).form()
+        form = Reading(sep=sep, encoding=encoding, decimal=decimal).form()
         columns = read_columns(file, form)
         kept = split_names(keep or [], set(columns))
         if output is not None:
@@ -402,25 +379,25 @@ def _inputs(file: Path, labels: str | None) -> list[Path]:
     return [file, named]
 
 
-def _make(method: MethodName, settings: list[str], seed: int, jobs: int) -> Any:
+def _make(method: str, settings: list[str], seed: int, jobs: int) -> Any:
     """Return an unfitted estimator."""
     from fuselearn import combine, ensembles, multilabel
     from fuselearn.multilabel.methods.homer_ensemble import DEFAULT_VARIED
 
     machine = ensembles.SVMClassifier()  # the default, passed explicitly so that --set reaches estimator__C
-    makers: dict[MethodName, Callable[[], Any]] = {
-        MethodName.KFHE: ensembles.KFHEClassifier,
-        MethodName.FUSED: combine.FusedClassifier,
-        MethodName.KFHE_LINEAR: lambda: ensembles.KFHEClassifier(weighting="linear"),
-        MethodName.ADABOOST: ensembles.SAMMEClassifier,
-        MethodName.BAGGING: ensembles.BaggedClassifier,
-        MethodName.FOREST: ensembles.ForestClassifier,
-        MethodName.CART: ensembles.CARTClassifier,
-        MethodName.KFHE_HOMER: partial(multilabel.KFHEHOMERClassifier, machine, varied=DEFAULT_VARIED),
-        MethodName.E_HOMER: partial(multilabel.EnsembleHOMERClassifier, machine, varied=DEFAULT_VARIED),
-        MethodName.ECC: partial(multilabel.EnsembleOfChainsClassifier, machine),
-        MethodName.RF_PCT: multilabel.PCTForestClassifier,
-        MethodName.ADABOOST_MH: multilabel.AdaBoostMHClassifier,
+    makers: dict[str, Callable[[], Any]] = {
+        "kfhe": ensembles.KFHEClassifier,
+        "fused": combine.FusedClassifier,
+        "kfhe-l": lambda: ensembles.KFHEClassifier(weighting="linear"),
+        "adaboost": ensembles.SAMMEClassifier,
+        "bagging": ensembles.BaggedClassifier,
+        "forest": ensembles.ForestClassifier,
+        "cart": ensembles.CARTClassifier,
+        "kfhe-homer": partial(multilabel.KFHEHOMERClassifier, machine, varied=DEFAULT_VARIED),
+        "e-homer": partial(multilabel.EnsembleHOMERClassifier, machine, varied=DEFAULT_VARIED),
+        "ecc": partial(multilabel.EnsembleOfChainsClassifier, machine),
+        "rf-pct": multilabel.PCTForestClassifier,
+        "adaboost-mh": multilabel.AdaBoostMHClassifier,
     }
     model = makers[method]()
     known = model.get_params()

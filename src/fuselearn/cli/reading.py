@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
@@ -17,39 +19,23 @@ if TYPE_CHECKING:
     from fuselearn.datasets.recognition import Column
 
 __all__ = [
-    "Decimal",
-    "Drop",
-    "Encoding",
-    "Index",
-    "Keep",
-    "Only",
-    "Reading",
-    "Sep",
-    "TrustClasses",
-    "describe",
-    "explain",
-    "listed",
-    "refuse_measurements",
-    "split_names",
-]
+    "Decimal", "Encoding", "Json", "Reading", "Seed", "Sep", "TableFile", "Target", "Threads", "TrustClasses",
+    "describe", "explain", "listed", "reads_table", "refuse_measurements", "split_names",
+]  # fmt: skip
 
+TableFile = Annotated[Path, typer.Argument(help="CSV, TSV, Parquet or ARFF file; all but Parquet also gzipped (.gz).")]
+Target = Annotated[str | None, typer.Option("--target", "-t", help="Column with the classes; 'class' by default.")]
 Sep = Annotated[
-    str | None,
-    typer.Option("--sep", help="Separator of CSV files, such as ';' or tab; detected by default."),
+    str | None, typer.Option("--sep", help="Separator of CSV files, such as ';' or tab; detected by default.")
 ]
 Encoding = Annotated[str, typer.Option("--encoding", help="Encoding of CSV and ARFF files, such as latin-1 or utf-16.")]
 Decimal = Annotated[str, typer.Option("--decimal", help="Decimal mark in CSV files, such as ','.")]
-Drop = Annotated[
-    list[str] | None,
-    typer.Option("--drop", help="Columns to drop, separated by commas; repeatable."),
-]
+Drop = Annotated[list[str] | None, typer.Option("--drop", help="Columns to drop, separated by commas; repeatable.")]
 Only = Annotated[
-    list[str] | None,
-    typer.Option("--only", help="The only columns to use as features, separated by commas."),
+    list[str] | None, typer.Option("--only", help="The only columns to use as features, separated by commas.")
 ]
 Keep = Annotated[
-    list[str] | None,
-    typer.Option("--keep", help="Columns to use even if they look like identifiers or free text."),
+    list[str] | None, typer.Option("--keep", help="Columns to use even if they look like identifiers or free text.")
 ]
 Index = Annotated[
     str | None, typer.Option("--index", help="Column that identifies the samples; not used as a feature.")
@@ -58,25 +44,22 @@ TrustClasses = Annotated[
     bool,
     typer.Option("--classes", help="Treat each value of the target as a class, even if they look like measurements."),
 ]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed for all random choices.")]
+Threads = Annotated[int, typer.Option("--jobs", "-j", help="Number of threads; -1 uses all processors.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
 @dataclass(frozen=True)
 class Reading:
-    """The options for reading a table.
+    """The options for reading a table; see `reads_table`."""
 
-    Parameters
-    ----------
-    sep, encoding, decimal, drop, only, keep, index
-        As the options of the same names.
-    """
-
-    sep: str | None = None
-    encoding: str = "utf-8"
-    decimal: str = "."
-    drop: Sequence[str] | None = None
-    only: Sequence[str] | None = None
-    keep: Sequence[str] | None = None
-    index: str | None = None
+    drop: Drop = None
+    only: Only = None
+    keep: Keep = None
+    index: Index = None
+    sep: Sep = None
+    encoding: Encoding = "utf-8"
+    decimal: Decimal = "."
 
     @property
     def text_options(self) -> dict[str, str]:
@@ -101,10 +84,24 @@ class Reading:
         names = {"drop": [*(self.drop or []), *index], "only": self.only or [], "keep": self.keep or []}
         return {option: split_names(given, columns) for option, given in names.items() if given}
 
-    def words(self) -> dict[str, object]:
-        """Return the options as on the command line."""
-        columns = {"drop": self.drop, "only": self.only, "keep": self.keep, "index": self.index}
-        return {**self.text_options, **columns}
+
+def reads_table(command: Callable[..., None]) -> Callable[..., None]:
+    """Replace the parameter ``reading`` of a command by the options of `Reading`."""
+    options = signature(Reading).parameters
+    hints = get_type_hints(command, include_extras=True) | get_type_hints(Reading, include_extras=True)
+
+    @wraps(command)
+    def read(**given: Any) -> None:
+        command(reading=Reading(**{name: given.pop(name) for name in options}), **given)
+
+    parameters = [
+        parameter.replace(annotation=hints[parameter.name], kind=Parameter.KEYWORD_ONLY)
+        for own in signature(command).parameters.values()
+        for parameter in (options.values() if own.name == "reading" else [own])
+    ]
+    read.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    read.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return read
 
 
 def split_names(names: Sequence[str], columns: set[str]) -> list[str]:
