@@ -23,7 +23,7 @@ from fuselearn.cli.reading import (
     explain,
     reads_table,
     refuse_measurements,
-)  # fmt: skip
+)
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -24,7 +24,7 @@ from fuselearn.cli.reading import (
     explain,
     reads_table,
     refuse_measurements,
-)  # fmt: skip
+)
 from fuselearn.cli.running import Place, is_finished, run, wide_console
 
 __all__ = ["compare", "datasets", "demo", "report", "reproduce", "spell", "warmup"]

@@ -33,7 +33,7 @@ from fuselearn.cli.reading import (
     reads_table,
     refuse_measurements,
     split_names,
-)  # fmt: skip
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
