@@ -158,4 +158,5 @@ def _read_entry(
         more["openml"] = OpenMLCopy(*openml)
     if packaged is not None:
         more["packaged"] = PackagedFile(**packaged | {"identifiers": tuple(packaged.get("identifiers", ()))})
-    return DatasetInfo(name, task, *size, **more)
+    rows, features, classes = size
+    return DatasetInfo(name, task, rows, features, classes, **more)

@@ -87,7 +87,7 @@ class IterativeStratifiedKFold(BaseCrossValidator):
         self.random_state = random_state
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Split]:
-        """Yield the indices of the training and test samples of each fold.
+        """Yield the indices of the training and test samples of each fold, repetition by repetition.
 
         Parameters
         ----------
@@ -104,15 +104,29 @@ class IterativeStratifiedKFold(BaseCrossValidator):
         train, test : ndarray of int
             In ascending order.
         """
-        labels = _read(X, y, groups, self)
-        return _split(labels, self.n_splits, [make_generator(self.random_state) if self.shuffle else None])
+        if groups is not None:
+            warnings.warn(
+                f"groups is ignored by {type(self).__name__}: a group may be in both the training and the test set. "
+                "scikit-learn's GroupKFold keeps groups together.",
+                UserWarning,
+                stacklevel=2,
+            )
+        labels = read_sparse_labels(y)
+        check_consistent_length(X, labels)
+        if self.n_splits > labels.shape[0]:
+            raise ValueError(f"n_splits must be at most the number of samples, {labels.shape[0]}, not {self.n_splits}.")
+        return _split(labels, self.n_splits, self._repeats())
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Return the number of folds; the arguments are ignored."""
+        """Return the total number of folds; the arguments are ignored."""
         return self.n_splits
 
+    def _repeats(self) -> Sequence[np.random.Generator | None]:
+        """Return what decides about order and ties, for each repetition."""
+        return [make_generator(self.random_state) if self.shuffle else None]
 
-class RepeatedIterativeStratifiedKFold(BaseCrossValidator):
+
+class RepeatedIterativeStratifiedKFold(IterativeStratifiedKFold):
     """Repeated `IterativeStratifiedKFold` cross-validator, with a different randomisation in each repetition.
 
     Parameters
@@ -138,34 +152,15 @@ class RepeatedIterativeStratifiedKFold(BaseCrossValidator):
     """
 
     def __init__(self, n_splits: int = 5, n_repeats: int = 10, *, random_state: Any = None) -> None:
-        self.n_splits = check_whole_number("n_splits", n_splits, 2)
+        super().__init__(n_splits, random_state=random_state)
         self.n_repeats = check_whole_number("n_repeats", n_repeats, 1)
-        self.random_state = random_state
-
-    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Split]:
-        """Yield the indices of the training and test samples of each fold of each repetition.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Only its number of samples is used.
-        y : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_labels)
-            Zeros and ones.
-        groups : object
-            Ignored, with a warning, as by scikit-learn's ``StratifiedKFold``: samples of one group may be in both the
-            training and the test set.
-
-        Yields
-        ------
-        train, test : ndarray of int
-            In ascending order.
-        """
-        labels = _read(X, y, groups, self)
-        return _split(labels, self.n_splits, [make_generator(self.random_state)] * self.n_repeats)
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the total number of folds; the arguments are ignored."""
         return self.n_splits * self.n_repeats
+
+    def _repeats(self) -> Sequence[np.random.Generator | None]:
+        return [make_generator(self.random_state)] * self.n_repeats
 
 
 def iterative_train_test_split(
@@ -267,21 +262,6 @@ def deal_rows(
         draws,
     )
     return folds
-
-
-def _read(X: Any, y: Any, groups: Any, splitter: Any) -> sparse.csr_array:
-    if groups is not None:
-        warnings.warn(
-            f"groups is ignored by {type(splitter).__name__}: a group may be in both the training and the test set. "
-            "scikit-learn's GroupKFold keeps groups together.",
-            UserWarning,
-            stacklevel=3,
-        )
-    labels = read_sparse_labels(y)
-    check_consistent_length(X, labels)
-    if splitter.n_splits > labels.shape[0]:
-        raise ValueError(f"n_splits must be at most the number of samples, {labels.shape[0]}, not {splitter.n_splits}.")
-    return labels
 
 
 def _split(labels: sparse.csr_array, n_splits: int, repeats: Sequence[np.random.Generator | None]) -> Iterator[Split]:
