@@ -1,7 +1,7 @@
 """Kernels that combine the answers of many members, for blocks of samples at once.
 
-``np.median`` gives the same medians in 2.5 times the time, ``scipy.stats.rankdata`` the same ranks in 14 times the time:
-``python -m benchmarks combining`` compares them.
+``np.median`` gives the same medians in 2.5 times the time, ``scipy.stats.rankdata`` the same ranks in 14 times the
+time: ``python -m benchmarks combining`` compares them.
 """
 
 from __future__ import annotations

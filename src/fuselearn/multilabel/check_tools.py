@@ -44,11 +44,6 @@ def seeded(estimator: Any, seed: int | None = 0) -> Any:
     return seed_estimator(clone(estimator), seed, same=True)
 
 
-def fit(estimator: Any, X: Any, Y: Any, *, seed: int | None = 0) -> Any:
-    """Fit a seeded clone."""
-    return seeded(estimator, seed).fit(X, Y)
-
-
 def predict(model: Any, X: Any) -> npt.NDArray[Any]:
     """Predict labels, as a dense array."""
     labels = model.predict(X)
@@ -77,42 +72,59 @@ def describe(output: Any) -> str:
     return f"{type(output).__name__}" + ("" if shape is None else f" of shape {shape}")
 
 
-def require(fact: bool, estimator: Any, complaint: str) -> None:
-    """Raise an AssertionError about the estimator unless the fact holds."""
-    if not fact:
-        raise AssertionError(f"{type(estimator).__name__} {complaint}.")
+class Subject:
+    """An estimator that is checked: clones of it, and complaints about it.
 
+    Parameters
+    ----------
+    estimator : classifier
+    """
 
-def require_equal(
-    actual: npt.NDArray[Any], expected: npt.NDArray[Any], estimator: Any, complaint: str, tolerance: float = TOLERANCE
-) -> None:
-    """Raise an AssertionError about the estimator unless two outputs are equal."""
-    require(actual.shape == expected.shape, estimator, f"{complaint} (shape {actual.shape}, not {expected.shape})")
-    largest = float(np.abs(actual - expected).max(initial=0.0))
-    require(largest <= tolerance, estimator, f"{complaint} (differences up to {largest:.2g})")
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
 
+    def seeded(self, seed: int | None = 0) -> Any:
+        """Return a clone, with a seed if it takes one."""
+        return seeded(self.estimator, seed)
 
-@contextmanager
-def expecting(estimator: Any, what: str) -> Iterator[None]:
-    """Turn any error into an AssertionError about what the estimator must support."""
-    try:
-        yield
-    except Exception as error:
-        raise AssertionError(
-            f"{type(estimator).__name__} must {what}, but it raised {type(error).__name__}: {error}"
-        ) from error
+    def fit(self, X: Any, Y: Any, *, seed: int | None = 0) -> Any:
+        """Fit a seeded clone."""
+        return self.seeded(seed).fit(X, Y)
 
+    def require(self, fact: bool, complaint: str) -> None:
+        """Raise an AssertionError about the estimator unless the fact holds."""
+        if not fact:
+            raise AssertionError(f"{type(self.estimator).__name__} {complaint}.")
 
-@contextmanager
-def refusing(estimator: Any, what: str, errors: type[Exception] | tuple[type[Exception], ...]) -> Iterator[None]:
-    """Require an error with a meaningful message."""
-    try:
-        yield
-    except errors as error:
-        require(len(str(error).split()) >= 3, estimator, f"refuses to {what} without a message that says why")
-    except Exception as error:
-        raise AssertionError(
-            f"{type(estimator).__name__} must refuse to {what} with another error than {type(error).__name__}: {error}"
-        ) from error
-    else:
-        raise AssertionError(f"{type(estimator).__name__} must refuse to {what}.")
+    def require_equal(
+        self, actual: npt.NDArray[Any], expected: npt.NDArray[Any], complaint: str, tolerance: float = TOLERANCE
+    ) -> None:
+        """Raise an AssertionError about the estimator unless two outputs are equal."""
+        self.require(actual.shape == expected.shape, f"{complaint} (shape {actual.shape}, not {expected.shape})")
+        largest = float(np.abs(actual - expected).max(initial=0.0))
+        self.require(largest <= tolerance, f"{complaint} (differences up to {largest:.2g})")
+
+    @contextmanager
+    def expecting(self, what: str) -> Iterator[None]:
+        """Turn any error into an AssertionError about what the estimator must support."""
+        try:
+            yield
+        except Exception as error:
+            raise AssertionError(
+                f"{type(self.estimator).__name__} must {what}, but it raised {type(error).__name__}: {error}"
+            ) from error
+
+    @contextmanager
+    def refusing(self, what: str, errors: type[Exception] | tuple[type[Exception], ...]) -> Iterator[None]:
+        """Require an error with a meaningful message."""
+        try:
+            yield
+        except errors as error:
+            self.require(len(str(error).split()) >= 3, f"refuses to {what} without a message that says why")
+        except Exception as error:
+            raise AssertionError(
+                f"{type(self.estimator).__name__} must refuse to {what} with another error than "
+                f"{type(error).__name__}: {error}"
+            ) from error
+        else:
+            self.require(False, f"must refuse to {what}")
