@@ -18,7 +18,7 @@ from fuselearn._messages import show
 from fuselearn._parameters import check_choice, check_whole_number
 from fuselearn._random import make_generator, seed_estimator
 from fuselearn._validation import read_table
-from fuselearn.diagnosis.decomposition import decompose_squared, decompose_zero_one, standard_errors
+from fuselearn.diagnosis.decomposition import PARTS, decompose_squared, decompose_zero_one, standard_errors
 from fuselearn.engines.sampling import MOST_TRIES
 from fuselearn.sensors import draw_counts
 from fuselearn.sensors.estimator import train_clone
@@ -373,21 +373,17 @@ def _summarise(
         means[["variance", "variance_effect"]] += means["bias"]
         means["bias"] = 0.0
     biased_variance = float(-rows["variance_effect"].dropna().clip(upper=0.0).mean())
+    parts: dict[str, Any] = means[list(PARTS)].to_dict()
     return BiasVariance(
         loss=loss,
         n_rounds=n_rounds,
         knows_truth=knows_truth,
-        noise=float(means["noise"]),
-        noise_effect=float(means["noise_effect"]),
-        bias=float(means["bias"]),
-        variance=float(means["variance"]),
-        variance_effect=float(means["variance_effect"]),
-        unbiased_variance=float(means["variance_effect"]) + biased_variance,
+        unbiased_variance=parts["variance_effect"] + biased_variance,
         biased_variance=biased_variance,
-        expected_error=float(means["error"]),
-        observed_error=float(means["observed_error"]),
         standard_errors=errors,
         rows=rows,
+        expected_error=parts.pop("error"),
+        **parts,
     )
 
 

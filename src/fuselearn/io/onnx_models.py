@@ -94,10 +94,7 @@ def to_onnx(model: Any, X: Any = None, *, target_opset: int | None = None) -> on
         from fuselearn.io.onnx_pipelines import convert_pipeline
 
         return convert_pipeline(model, X, target_opset)
-    opset = _check_opset(target_opset)
-    if isinstance(model, MultilabelClassifier):
-        return _convert_labels(model, X, opset)
-    return _convert_classifier(model, X, opset)
+    return _convert(model, X, _check_opset(target_opset))
 
 
 def take_best(model: Any) -> Any:
@@ -118,8 +115,11 @@ def take_best(model: Any) -> Any:
 def read_categories(model: Any) -> Categories:
     """Return the categories of a classifier's features, None for numbers, or refuse one that cannot be exported."""
     from fuselearn.io.onnx_fused import fused_categories
+    from fuselearn.io.onnx_labels import label_categories
     from fuselearn.io.onnx_svm import refuse_large
 
+    if isinstance(model, MultilabelClassifier):
+        return label_categories(model)
     if isinstance(model, FusedClassifier):
         return fused_categories(model)
     if isinstance(model, SVMClassifier):
@@ -180,8 +180,12 @@ def add_classifier(graph: Graph, model: Any, matrix: str, label: str, probabilit
     """Add the nodes that turn a matrix of doubles into labels and probabilities."""
     from onnx import TensorProto
 
+    from fuselearn.io.onnx_labels import add_label_model
     from fuselearn.io.onnx_sums import add_sums
 
+    if isinstance(model, MultilabelClassifier):
+        add_label_model(graph, model, matrix, label, probabilities)
+        return
     order, labels = class_order(model), label_values(model)
     if _is_sum(model):
         scores = add_sums(graph, model, _sum_trees(model, order), matrix)
@@ -214,7 +218,7 @@ def _is_sum(model: Any) -> bool:
     return not isinstance(model, FusedClassifier | SVMClassifier | ErrorCorrectingCodeClassifier)
 
 
-def _convert_classifier(model: Any, X: Any, opset: int) -> onnx.ModelProto:
+def _convert(model: Any, X: Any, opset: int) -> onnx.ModelProto:
     from onnx import TensorProto, helper
 
     from fuselearn.io.onnx_graph import Graph, finish_model
@@ -224,29 +228,13 @@ def _convert_classifier(model: Any, X: Any, opset: int) -> onnx.ModelProto:
     graph = Graph({"label", "probabilities"})
     inputs, matrix = add_inputs(graph, model, categories, X)
     add_classifier(graph, model, matrix, "label", "probabilities")
-    label_type = helper.np_dtype_to_tensor_dtype(label_values(model).dtype)
-    outputs = [
-        helper.make_tensor_value_info("label", label_type, ["n_rows"]),
-        helper.make_tensor_value_info("probabilities", TensorProto.FLOAT, ["n_rows", len(model.classes_)]),
-    ]
-    return finish_model(graph, type(model).__name__, inputs, outputs, opset, __version__)
-
-
-def _convert_labels(model: MultilabelClassifier, X: Any, opset: int) -> onnx.ModelProto:
-    from onnx import TensorProto, helper
-
-    from fuselearn.io.onnx_graph import Graph, finish_model
-    from fuselearn.io.onnx_inputs import add_inputs
-    from fuselearn.io.onnx_labels import add_label_model, label_categories
-
-    graph = Graph({"label", "probabilities"})
-    inputs, matrix = add_inputs(graph, model, label_categories(model), X)
-    add_label_model(graph, model, matrix, "label", "probabilities")
-    shape = ["n_rows", model.n_labels_]
-    outputs = [
-        helper.make_tensor_value_info("label", TensorProto.INT64, shape),
-        helper.make_tensor_value_info("probabilities", TensorProto.FLOAT, shape),
-    ]
+    table = ["n_rows", len(model.classes_)]
+    if isinstance(model, MultilabelClassifier):
+        label = helper.make_tensor_value_info("label", TensorProto.INT64, table)
+    else:
+        kind = helper.np_dtype_to_tensor_dtype(label_values(model).dtype)
+        label = helper.make_tensor_value_info("label", kind, table[:1])
+    outputs = [label, helper.make_tensor_value_info("probabilities", TensorProto.FLOAT, table)]
     return finish_model(graph, type(model).__name__, inputs, outputs, opset, __version__)
 
 

@@ -65,9 +65,7 @@ def register_converters() -> None:
             kind, f"Fuselearn{kind.__name__}", _declare_outputs, _convert, options={"zipmap": [True, False, "columns"]}
         )
     for kind in LABEL_CLASSIFIERS:
-        update_registered_converter(
-            kind, f"Fuselearn{kind.__name__}", _declare_tables, _convert_labels, parser=_parse_labels
-        )
+        update_registered_converter(kind, f"Fuselearn{kind.__name__}", _declare_tables, _convert, parser=_parse_labels)
 
 
 def convert_pipeline(pipeline: Pipeline, X: Any, target_opset: int | None) -> onnx.ModelProto:
@@ -167,16 +165,6 @@ def _declare_tables(operator: Any) -> None:
     n_rows = operator.inputs[0].get_first_dimension()
     for output in operator.outputs:
         output.type.shape = [n_rows, operator.raw_operator.n_labels_]
-
-
-def _convert_labels(scope: Any, operator: Any, container: Any) -> None:
-    from fuselearn.io.onnx_labels import add_label_model, label_categories
-
-    model = operator.raw_operator
-    graph = _Container(scope, container)
-    doubles = _add_matrix(graph, operator, label_categories(model))
-    label, probabilities = (variable.full_name for variable in operator.outputs)
-    add_label_model(graph, model, doubles, label, probabilities)  # type: ignore[arg-type]
 
 
 def _add_matrix(graph: _Container, operator: Any, categories: Categories) -> str:

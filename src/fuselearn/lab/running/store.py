@@ -304,9 +304,9 @@ class ResultStore:
             raise StoreError(f"The results store {self.path} holds {held}.")
         return names[0]
 
-    def suite(self, name: str) -> Suite:
+    def suite(self, name: str | None = None) -> Suite:
         """Return the suite as it was registered, without its description."""
-        return Suite.from_definition(self._definition(name))
+        return Suite.from_definition(self._definition(self.only_suite() if name is None else name))
 
     def _definition(self, name: str) -> dict[str, Any]:
         row = self._connection.execute("SELECT definition FROM suites WHERE name = ?", (name,)).fetchone()
@@ -372,7 +372,7 @@ class ResultStore:
         suite : str, optional
             Needed only if the store holds several suites.
         """
-        suite = self.only_suite() if suite is None else self.suite(suite).name
+        suite = self.suite(suite).name
         query = f"SELECT * FROM results WHERE suite = ? ORDER BY {', '.join(KEY)}"
         frame = pd.read_sql_query(query, self._connection, params=(suite,))
         numbers = [*SCORES, "fit_seconds", "predict_seconds"]
@@ -380,7 +380,7 @@ class ResultStore:
 
     def runs(self, suite: str | None = None) -> pd.DataFrame:
         """Return one row per run: its start, its last result, and the number of results added."""
-        suite = self.only_suite() if suite is None else self.suite(suite).name
+        suite = self.suite(suite).name
         query = "SELECT * FROM runs WHERE suite = ? ORDER BY run"
         frame = pd.read_sql_query(query, self._connection, params=(suite,))
         for column in ("started", "last_result"):
@@ -389,7 +389,7 @@ class ResultStore:
 
     def predictions(self, suite: str | None = None) -> pd.DataFrame:
         """Return one row per kept prediction: the cell, the index of the sample, the class."""
-        suite = self.only_suite() if suite is None else self.suite(suite).name
+        suite = self.suite(suite).name
         columns = [*KEY, "test_rows", "predicted"]
         query = f"SELECT {', '.join(columns)} FROM predictions WHERE suite = ?"
         frame = pd.read_sql_query(query, self._connection, params=(suite,))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from fuselearn._messages import show
+from fuselearn._parameters import check_choice
 from fuselearn.lab.running.methods import METHODS
 from fuselearn.lab.running.scoring import SCORES
 from fuselearn.lab.running.store import ResultStore
@@ -95,7 +96,7 @@ def summarise(store: ResultStore, suite: str | None = None, *, score: str = "mac
       dataset  noise method  n  failed
     0    iris    0.0  Bayes  5       0
     """
-    plan = store.suite(store.only_suite() if suite is None else suite)
+    plan = store.suite(suite)
     return summarise_results(store.results(suite), plan, score=score)
 
 
@@ -119,8 +120,7 @@ def summarise_results(results: pd.DataFrame, suite: Suite, *, score: str = "macr
         the method raised an error), the means of all scores, and the medians of fit_seconds and
         predict_seconds, which are robust to slow first fits. They are NaN if every fold failed.
     """
-    if score not in SCORES:
-        raise ValueError(f"score must be one of {', '.join(SCORES)}; got {show(score)}.")
+    check_choice("score", score, tuple(SCORES))
     groups = results.groupby(KEYS, sort=False)
     summary = pd.DataFrame(
         {
@@ -162,14 +162,10 @@ def fold_scores(
         One row per (repeat, fold) that every method finished, one column per method; a method
         that failed on all of them is omitted.
     """
-    if score not in SCORES:
-        raise ValueError(f"score must be one of {', '.join(SCORES)}; got {show(score)}.")
+    check_choice("score", score, tuple(SCORES))
     results = store.results(suite)
-    plan = store.suite(store.only_suite() if suite is None else suite)
-    for name, value, known in (
-        ("dataset", dataset, plan.datasets),
-        ("noise", noise, plan.noise),
-    ):
+    plan = store.suite(suite)
+    for name, value, known in (("dataset", dataset, plan.datasets), ("noise", noise, plan.noise)):
         if value not in known:
             raise ValueError(f"{name} must be one of {', '.join(map(str, known))}; got {show(value)}.")
     chosen = results[(results["dataset"] == dataset) & (results["noise"] == noise)]
@@ -187,7 +183,7 @@ def totals(store: ResultStore, suite: str | None = None) -> Totals:
         As for `summarise`.
     """
     results, runs = store.results(suite), store.runs(suite)
-    plan = store.suite(store.only_suite() if suite is None else suite)
+    plan = store.suite(suite)
     fits = _one_per_fit(results)
     components = fits.groupby("method")["components"].sum()
     return Totals(
