@@ -60,6 +60,27 @@ def test_another_dataset_under_the_number_is_refused(openml):
         load("sonar")
 
 
+def test_any_number_can_be_loaded(openml):
+    X = numbers(20, 3)
+    openml.tables[61] = ("whatever", X, pd.Series(["a", "b"] * 10, name="kind"))
+    fetched, cached = load("openml-61"), load("openml-61")
+    assert openml.asked == [61]
+    assert fetched.source == "OpenML dataset (number 61)"
+    np.testing.assert_allclose(cached.X, X)
+    assert cached.y.tolist() == ["a", "b"] * 10
+
+
+def test_a_number_must_be_one(openml):
+    for name in ("openml-", "openml-6a", "openml--6", "openml-²"):
+        with pytest.raises(DatasetError, match="Unknown dataset"):
+            load(name)
+
+
+def test_a_number_without_a_network_says_what_to_do():
+    with pytest.raises(DatasetError, match=r"Put openml-61.csv.gz \('class' last\) into the subfolder multiclass/"):
+        load("openml-61", download=False)
+
+
 def test_a_cache_that_cannot_be_written_only_warns(openml, tmp_path):
     (tmp_path / "cache").write_text("a file, not a folder")
     openml.tables[40] = ("sonar", numbers(208, 60), pd.Series(["R", "M"] * 104))

@@ -97,7 +97,10 @@ def reproduce(
     ] = None,
     datasets: Annotated[
         str | None,
-        typer.Option("--datasets", help="Datasets to use, separated by commas; all by default."),
+        typer.Option(
+            "--datasets",
+            help="Datasets to use, separated by commas; all by default. robust: also numbers on OpenML, as openml-61.",
+        ),
     ] = None,
     methods: Annotated[
         str | None, typer.Option("--methods", help="robust: methods to compare, separated by commas; all by default.")
@@ -177,7 +180,8 @@ def reproduce(
         changes["repeats"] = repeats
         ending += f"-{repeats}-repeats"
     if datasets is not None:
-        changes["datasets"] = _chosen("--datasets", datasets, suite.datasets)
+        numbered = experiment == "robust"
+        changes["datasets"] = _chosen("--datasets", datasets, suite.datasets, with_numbers=numbered)
         ending += f"-{'-'.join(changes['datasets'])}"
     if noise is not None:
         changes["noise"] = _fractions(noise)
@@ -394,11 +398,14 @@ def _checked(jobs: int) -> int:
     return jobs
 
 
-def _chosen(option: str, text: str, known: Collection[str]) -> list[str]:
+def _chosen(option: str, text: str, known: Collection[str], *, with_numbers: bool = False) -> list[str]:
+    from fuselearn.datasets.registry import find_by_number
+
     names = [name.strip() for name in text.split(",")]
-    unknown = [name for name in names if name not in known]
+    unknown = [name for name in names if name not in known and not (with_numbers and find_by_number(name))]
     if unknown:
-        leave(f"{option} must be among {', '.join(known)}; got {unknown[0]!r}.", WRONG_USE)
+        others = ", or a number on OpenML such as openml-61" if with_numbers else ""
+        leave(f"{option} must be among {', '.join(known)}{others}; got {unknown[0]!r}.", WRONG_USE)
     return names
 
 

@@ -52,7 +52,7 @@ def fetch(info: DatasetInfo) -> tuple[pd.DataFrame, pd.Series | pd.DataFrame]:
         reason = str(error) or type(error).__name__
         raise FetchError(f"{info.openml} could not be downloaded: {reason}") from error
     found = bunch.details["name"]
-    if found.lower() != info.openml.name.lower():
+    if info.openml.name and found.lower() != info.openml.name.lower():
         raise FetchError(f"{info.openml} is a dataset called {show(found)}.")
     return adapt(info, bunch.data, bunch.target)
 

@@ -24,18 +24,18 @@ from typing import Any
 class OpenMLCopy:
     """A copy of a dataset on OpenML.
 
-    The number identifies it permanently; OpenML's pages show its name and version. A version of
-    None means that only the number is known.
+    The number identifies it permanently; OpenML's pages show its name and version. An empty name and a version of
+    None are not known.
     """
 
     data_id: int
-    name: str
+    name: str = ""
     version: int | None = None
 
     def __str__(self) -> str:
         """Return name, version and number."""
         version = "" if self.version is None else f" version {self.version}"
-        return f"OpenML {self.name}{version} (number {self.data_id})"
+        return f"OpenML {self.name or 'dataset'}{version} (number {self.data_id})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class DatasetInfo:
     task : {"multiclass", "multilabel"}
         Whether a sample has one class or a set of labels.
     rows, features, classes : int
-        Number of samples, of features, and of classes or labels.
+        Number of samples, of features, and of classes or labels; 0 if they are not known.
     description : str
         Its topic and origin.
     paper : {"kfhe", "kfhe-homer"} or None
@@ -143,6 +143,14 @@ def registry() -> Mapping[str, DatasetInfo]:
     """
     entries = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
     return MappingProxyType({name: _read_entry(name, **entry) for name, entry in entries.items()})
+
+
+def find_by_number(name: str) -> DatasetInfo | None:
+    """Describe the OpenML dataset with the number in a name such as ``"openml-61"``; None for any other name."""
+    number = name.removeprefix("openml-")
+    if number == name or not (number.isascii() and number.isdecimal()):
+        return None
+    return DatasetInfo(name, "multiclass", 0, 0, 0, "a dataset on OpenML", openml=OpenMLCopy(int(number)))
 
 
 def _read_entry(
