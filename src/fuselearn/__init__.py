@@ -64,36 +64,21 @@ __all__ = [
 _PACKAGES: dict[str, set[str]] = {
     "codes": set(),
     "combine": {
-        "AveragingRegressor",
-        "EnsembleSelection",
-        "FixedCombiner",
-        "FusedClassifier",
-        "LinearStackingClassifier",
-        "LinearStackingRegressor",
-        "combine_scores",
+        "AveragingRegressor", "EnsembleSelection", "FixedCombiner", "FusedClassifier", "LinearStackingClassifier",
+        "LinearStackingRegressor", "combine_scores",
     },
     "datasets": set(),
     "diagnosis": {"CleanedClassifier"},
     "ensembles": {
-        "BaggedClassifier",
-        "BaggedRegressor",
-        "CARTClassifier",
-        "ForestClassifier",
-        "KFHEClassifier",
-        "SAMMEClassifier",
-        "SVMClassifier",
+        "BaggedClassifier", "BaggedRegressor", "CARTClassifier", "ForestClassifier", "KFHEClassifier",
+        "SAMMEClassifier", "SVMClassifier",
     },
     "filters": set(),
     "io": {"load", "save", "to_onnx"},
     "lab": set(),
-    "multilabel": {
-        "EnsembleHOMERClassifier",
-        "HOMERClassifier",
-        "KFHEHOMERClassifier",
-        "KFHEMultilabelClassifier",
-    },
+    "multilabel": {"EnsembleHOMERClassifier", "HOMERClassifier", "KFHEHOMERClassifier", "KFHEMultilabelClassifier"},
     "warming": {"warm_up"},
-}
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -17,19 +17,11 @@ import numpy.typing as npt
 from joblib import Parallel, delayed
 from sklearn.naive_bayes import GaussianNB
 
+from fuselearn import multilabel
 from fuselearn.codes import search_code
 from fuselearn.combine import EnsembleSelection, combine_scores
 from fuselearn.engines.tree.coding import ORDERED_ROWS
 from fuselearn.ensembles import BaggedClassifier, CARTClassifier, KFHEClassifier, SVMClassifier
-from fuselearn.multilabel import (
-    AdaBoostMHClassifier,
-    ChainClassifier,
-    ExpectedF1,
-    IterativeStratifiedKFold,
-    KFHEHOMERClassifier,
-    KFHEMultilabelClassifier,
-    PCTForestClassifier,
-)
 
 __all__ = ["warm_up"]
 
@@ -117,17 +109,22 @@ def _grow_large(kind: str, n_digits: int) -> None:
 
 def _grow_labels(n_samples: int, kind: str, n_digits: int) -> None:
     X, Y = _make_table(n_samples, kind).round(n_digits), _make_labels(n_samples)
-    _use(KFHEMultilabelClassifier(n_estimators=2, random_state=0), X, Y)
-    _use(KFHEMultilabelClassifier(n_estimators=2, random_state=0), X, Y, sample_weight=_make_weights(n_samples))
-    _use(PCTForestClassifier(n_estimators=2, random_state=0), X, Y)
-    _use(AdaBoostMHClassifier(n_estimators=2), X, Y)
+    _use(multilabel.KFHEMultilabelClassifier(n_estimators=2, random_state=0), X, Y)
+    _use(
+        multilabel.KFHEMultilabelClassifier(n_estimators=2, random_state=0),
+        X,
+        Y,
+        sample_weight=_make_weights(n_samples),
+    )
+    _use(multilabel.PCTForestClassifier(n_estimators=2, random_state=0), X, Y)
+    _use(multilabel.AdaBoostMHClassifier(n_estimators=2), X, Y)
 
 
 def _train_machines() -> None:
     X, Y = _make_table(SMALL, "numbers"), _make_labels(SMALL)
     for kernel in ("rbf", "linear"):
-        _use(KFHEHOMERClassifier(SVMClassifier(kernel=kernel), n_estimators=2, random_state=0), X, Y)
-    _use(ChainClassifier(random_state=0), X, Y)
+        _use(multilabel.KFHEHOMERClassifier(SVMClassifier(kernel=kernel), n_estimators=2, random_state=0), X, Y)
+    _use(multilabel.ChainClassifier(random_state=0), X, Y)
 
 
 def _combine() -> None:
@@ -142,8 +139,8 @@ def _combine() -> None:
 
 def _decide() -> None:
     scores, Y = np.random.default_rng(3).random((SMALL, 4)), _make_labels(SMALL)
-    ExpectedF1().fit(scores, Y).apply(scores)
-    next(IterativeStratifiedKFold(3, shuffle=True, random_state=0).split(np.zeros((SMALL, 1)), Y))
+    multilabel.ExpectedF1().fit(scores, Y).apply(scores)
+    next(multilabel.IterativeStratifiedKFold(3, shuffle=True, random_state=0).split(np.zeros((SMALL, 1)), Y))
 
 
 STEPS: list[tuple[Any, ...]] = [

@@ -11,20 +11,11 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from fuselearn._messages import show
+from fuselearn.combine import rules
 from fuselearn.combine.answers import Classes, require_method
 from fuselearn.combine.ensemble import MemberEnsemble, TrainingData, Weights
 from fuselearn.combine.member_weights import accuracy_weights, check_member_weights
 from fuselearn.combine.members import Member
-from fuselearn.combine.rules import (
-    CLASS_RULES,
-    PROBABILITY_RULES,
-    TWO_CLASS_RULES,
-    as_probabilities,
-    check_rule,
-    combine_scores,
-    refuse_weights,
-    votes_needed,
-)
 
 
 def _has_counts(self: FixedCombiner) -> bool:
@@ -160,7 +151,7 @@ class FixedCombiner(ClassifierMixin, MemberEnsemble):
         """Return the tags: some rules are for two classes only."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = tags.target_tags.multi_output
-        tags.classifier_tags.multi_class = self.rule not in TWO_CLASS_RULES
+        tags.classifier_tags.multi_class = self.rule not in rules.TWO_CLASS_RULES
         return tags
 
     @available_if(_has_counts)
@@ -181,7 +172,7 @@ class FixedCombiner(ClassifierMixin, MemberEnsemble):
         return counts[..., 1] - counts[..., 0] if counts.shape[-1] == 2 else counts
 
     def _has_probabilities(self) -> bool:
-        if self.rule in PROBABILITY_RULES or self.rule == "majority":
+        if self.rule in rules.PROBABILITY_RULES or self.rule == "majority":
             return True
         raise AttributeError(
             f"rule={show(self.rule)} gives decisions, not probabilities; 'majority', 'mean', 'median', 'product', "
@@ -189,16 +180,16 @@ class FixedCombiner(ClassifierMixin, MemberEnsemble):
         )
 
     def _as_probabilities(self, combined: Weights) -> Weights:
-        return as_probabilities(combined)
+        return rules.as_probabilities(combined)
 
     def _check_settings(self, members: list[Member]) -> None:
-        check_rule(self.rule)
+        rules.check_rule(self.rule)
         weights = check_member_weights(self.weights, self._kept())
         if weights is not None:
-            refuse_weights(self.rule)
-        if self.rule in TWO_CLASS_RULES:
-            votes_needed(self.rule, self.k, len(members), weights)
-        if self.rule in PROBABILITY_RULES:
+            rules.refuse_weights(self.rule)
+        if self.rule in rules.TWO_CLASS_RULES:
+            rules.votes_needed(self.rule, self.k, len(members), weights)
+        if self.rule in rules.PROBABILITY_RULES:
             require_method(members, ("predict_proba",), f"rule={show(self.rule)}")
         elif self.rule == "borda":
             require_method(members, ("predict_proba", "decision_function"), "rule='borda'")
@@ -206,7 +197,7 @@ class FixedCombiner(ClassifierMixin, MemberEnsemble):
     def _find_positive(self) -> int:
         """Return the number of the positive class, and refuse more than two classes where a rule needs one."""
         values = self._classes_.values
-        if self.rule not in TWO_CLASS_RULES:
+        if self.rule not in rules.TWO_CLASS_RULES:
             return 1
         if len(values) > 2:
             raise ValueError(
@@ -232,7 +223,7 @@ class FixedCombiner(ClassifierMixin, MemberEnsemble):
         return accuracy_weights(right @ counts / counts.sum(), n_counted, len(self._classes_.values))
 
     def _answer(self, model: Any, X: Any) -> npt.NDArray[np.float64]:
-        if self.rule in CLASS_RULES:
+        if self.rule in rules.CLASS_RULES:
             return self._classes_.votes(model, X)
         if self.rule == "borda":
             return self._classes_.rankings(model, X)
@@ -243,5 +234,5 @@ class FixedCombiner(ClassifierMixin, MemberEnsemble):
         answers = np.stack(self._ask(X))
         cells = answers.reshape(len(answers), -1, answers.shape[-1])
         weights = None if self.weights is None else self.weights_
-        combined = combine_scores(cells, self.rule, weights=weights, k=self.k, positive_class=self._positive_)
+        combined = rules.combine_scores(cells, self.rule, weights=weights, k=self.k, positive_class=self._positive_)
         return combined.reshape(answers.shape[1:])

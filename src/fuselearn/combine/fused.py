@@ -17,19 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 from fuselearn._extras import require
 from fuselearn._parameters import check_number, check_whole_number
 from fuselearn._random import make_generator
+from fuselearn.combine import measuring
 from fuselearn.combine.answers import Classes
 from fuselearn.combine.ensemble import MemberEnsemble, TrainingData, Weights
-from fuselearn.combine.measuring import (
-    SensorReport,
-    best_exponent,
-    deal_folds,
-    default_sensors,
-    separate_noise,
-    sharpen,
-    squared_error,
-    suitable,
-    weigh_sensors,
-)
 from fuselearn.combine.members import Member
 from fuselearn.combine.out_of_fold import OutOfFold, Splits, answer_out_of_fold, make_splits
 
@@ -213,7 +203,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
             return super()._read_members()
         n_components = check_whole_number("n_components", self.n_components, 1)
         seed = int(make_generator(self.random_state).integers(2**31))
-        return [Member(*one) for one in default_sensors(n_components, seed)]
+        return [Member(*one) for one in measuring.default_sensors(n_components, seed)]
 
     def _check_settings(self, members: list[Member]) -> None:
         if check_number("tolerance", self.tolerance, 0) == 0:
@@ -227,20 +217,22 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         splits = self._make_splits(data, numbers)
         sensors = data.members
         if self.estimators is None:
-            sensors = suitable(sensors, data.X)
+            sensors = measuring.suitable(sensors, data.X)
         measured = Parallel(n_jobs=self.n_jobs, prefer=self._prefer)(
             delayed(_measure)(sensor, data, self._classes_, splits) for sensor in sensors
         )
         working = _leave_out_failures(sensors, measured)
         rows = working[0].held_out.rows
         truth, weights = numbers[rows], None if data.weights is None else data.weights[rows]
-        exponents = [best_exponent(one.held_out.answers[0], truth, weights) for one in working]
-        scores = np.stack([sharpen(one.held_out.answers[0], a) for one, a in zip(working, exponents, strict=True)])
-        errors = np.array([squared_error(score, truth, weights) for score in scores])
-        shares = weigh_sensors(errors, self.tolerance, LEAST_WEIGHT)
+        exponents = [measuring.best_exponent(one.held_out.answers[0], truth, weights) for one in working]
+        scores = np.stack(
+            [measuring.sharpen(one.held_out.answers[0], a) for one, a in zip(working, exponents, strict=True)]
+        )
+        errors = np.array([measuring.squared_error(score, truth, weights) for score in scores])
+        shares = measuring.weigh_sensors(errors, self.tolerance, LEAST_WEIGHT)
         accuracies = [accuracy_score(truth, score.argmax(axis=1), sample_weight=weights) for score in scores]
         reports = [
-            SensorReport(one.sensor.name, share, error, accuracy, exponent, one.seconds)
+            measuring.SensorReport(one.sensor.name, share, error, accuracy, exponent, one.seconds)
             for one, share, error, accuracy, exponent in zip(
                 working, shares.tolist(), errors.tolist(), accuracies, exponents, strict=True
             )
@@ -248,7 +240,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         self.sensors_ = sorted(reports, key=lambda report: report.error)
         self.held_out_proba_ = np.full((len(numbers), len(self._classes_.values)), np.nan)
         self.held_out_proba_[rows] = fused = np.tensordot(shares, scores, axes=1)
-        self._sharpness_, self.noise_rate_ = separate_noise(fused, truth, weights)
+        self._sharpness_, self.noise_rate_ = measuring.separate_noise(fused, truth, weights)
         self._exponents_ = np.array([report.exponent for report in reports if report.weight > 0])
         weight_of = {report.name: report.weight for report in reports}
         return np.array([weight_of.get(member.name, 0.0) for member in data.members])
@@ -257,7 +249,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         if self.cv is not None and not isinstance(self.cv, int | np.integer):
             return make_splits(self.cv, data.X, numbers, data.groups, classifier=True)
         n_folds = N_FOLDS if self.cv is None else check_whole_number("cv", self.cv, 2)
-        folds = deal_folds(numbers, n_folds, make_generator(self.random_state))
+        folds = measuring.deal_folds(numbers, n_folds, make_generator(self.random_state))
         splits = [(np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in np.unique(folds)]
         # Without its only samples of a class, a table may have too few classes to learn from.
         splits = [(inside, outside) for inside, outside in splits if len(np.unique(numbers[inside])) > 1]
@@ -270,8 +262,8 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
 
     def _combine(self, X: Any) -> Weights:
         """Sum the sensors' calibrated probabilities times their weights, and correct the sum for wrong labels."""
-        calibrated = [sharpen(answer, a) for answer, a in zip(self._ask(X), self._exponents_, strict=True)]
-        return sharpen(np.tensordot(self.weights_, np.stack(calibrated), axes=1), self._sharpness_)
+        calibrated = [measuring.sharpen(answer, a) for answer, a in zip(self._ask(X), self._exponents_, strict=True)]
+        return measuring.sharpen(np.tensordot(self.weights_, np.stack(calibrated), axes=1), self._sharpness_)
 
 
 class Measured(NamedTuple):

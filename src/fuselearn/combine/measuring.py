@@ -12,14 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn.ensembles import (
-    BaggedClassifier,
-    CARTClassifier,
-    ForestClassifier,
-    KFHEClassifier,
-    SAMMEClassifier,
-    SVMClassifier,
-)
+from fuselearn import ensembles
 from fuselearn.sensors.table import has_missing
 
 # Support vector machines take time and memory in proportion to the square of the samples.
@@ -66,18 +59,20 @@ class SensorReport(NamedTuple):
 def default_sensors(n_components: int, seed: int) -> list[tuple[str, Any]]:
     """List the sensors of a `FusedClassifier` that was given none; the ensembles have ``n_components`` trees."""
     size: dict[str, Any] = {"n_estimators": n_components, "random_state": seed}
-    deep = CARTClassifier(min_samples_split=6, min_samples_leaf=3, max_depth=None, complexity=-1.0, max_features="sqrt")
+    deep = ensembles.CARTClassifier(
+        min_samples_split=6, min_samples_leaf=3, max_depth=None, complexity=-1.0, max_features="sqrt"
+    )
     return [
-        ("kfhe", KFHEClassifier(**size)),
-        ("kfhe_sqrt", KFHEClassifier(deep, **size)),
-        ("samme", SAMMEClassifier(**size)),
-        ("bagging", BaggedClassifier(**size)),
-        ("forest", ForestClassifier(**size)),
-        ("forest_leaf3", ForestClassifier(min_samples_leaf=3, **size)),
-        ("extra_trees", ForestClassifier(splitter="random", **size)),
-        ("extra_trees_leaf3", ForestClassifier(splitter="random", min_samples_leaf=3, **size)),
-        ("svm", SVMClassifier(random_state=seed)),
-        ("svm_linear", SVMClassifier(kernel="linear", random_state=seed)),
+        ("kfhe", ensembles.KFHEClassifier(**size)),
+        ("kfhe_sqrt", ensembles.KFHEClassifier(deep, **size)),
+        ("samme", ensembles.SAMMEClassifier(**size)),
+        ("bagging", ensembles.BaggedClassifier(**size)),
+        ("forest", ensembles.ForestClassifier(**size)),
+        ("forest_leaf3", ensembles.ForestClassifier(min_samples_leaf=3, **size)),
+        ("extra_trees", ensembles.ForestClassifier(splitter="random", **size)),
+        ("extra_trees_leaf3", ensembles.ForestClassifier(splitter="random", min_samples_leaf=3, **size)),
+        ("svm", ensembles.SVMClassifier(random_state=seed)),
+        ("svm_linear", ensembles.SVMClassifier(kernel="linear", random_state=seed)),
     ]
 
 
@@ -85,7 +80,7 @@ def suitable(sensors: list[Named], X: Any) -> list[Named]:
     """Return the default sensors that can learn from a table: support vector machines need a small and complete one."""
     if X.shape[0] <= MOST_SVM_SAMPLES and not has_missing(X):
         return sensors
-    return [sensor for sensor in sensors if not isinstance(sensor[1], SVMClassifier)]
+    return [sensor for sensor in sensors if not isinstance(sensor[1], ensembles.SVMClassifier)]
 
 
 def deal_folds(target: ClassNumbers, n_folds: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:

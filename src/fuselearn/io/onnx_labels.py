@@ -7,34 +7,21 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto
 
+from fuselearn import multilabel
 from fuselearn.io.onnx_graph import Graph, add_is_largest, add_logistic
 from fuselearn.io.onnx_hierarchies import add_hierarchies, refuse_unless_linear
 from fuselearn.io.onnx_inputs import Categories
 from fuselearn.io.onnx_sums import add_exact_sums
 from fuselearn.io.onnx_trees import TreeSum
-from fuselearn.multilabel import (
-    AdaBoostMHClassifier,
-    EnsembleHOMERClassifier,
-    HOMERClassifier,
-    KFHEHOMERClassifier,
-    PCTForestClassifier,
-)
-from fuselearn.multilabel.decisions.rules import (
-    AtLeastOne,
-    CardinalityThreshold,
-    DecisionRule,
-    FixedThreshold,
-    PerLabelThresholds,
-    make_decision_rule,
-)
+from fuselearn.multilabel.decisions import rules
 from fuselearn.multilabel.learning.base import MultilabelClassifier
 
-HOMERS = (HOMERClassifier, EnsembleHOMERClassifier, KFHEHOMERClassifier)
+HOMERS = (multilabel.HOMERClassifier, multilabel.EnsembleHOMERClassifier, multilabel.KFHEHOMERClassifier)
 
 
 def label_categories(model: MultilabelClassifier) -> Categories:
     """Return the categories of a model's features, or refuse a model that cannot be exported."""
-    if isinstance(model, PCTForestClassifier | AdaBoostMHClassifier) and model._trees_:
+    if isinstance(model, multilabel.PCTForestClassifier | multilabel.AdaBoostMHClassifier) and model._trees_:
         return model._coder_.categories_
     if isinstance(model, HOMERS):
         refuse_unless_linear(model)
@@ -73,17 +60,17 @@ def _add_trees(graph: Graph, model: Any, matrix: str) -> str:
     """
     values = [model._node_values(tree) for tree in model._trees_]
     total = add_exact_sums(graph, model, TreeSum(model._trees_, values, model._coder_.n_categories_), matrix)
-    if isinstance(model, AdaBoostMHClassifier):
+    if isinstance(model, multilabel.AdaBoostMHClassifier):
         return add_logistic(graph, graph.add("Add", [total, total], graph.name("twice")))
     n_trees = graph.constant("n_trees", np.array(float(len(model._trees_))))
     means = graph.add("Div", [total, n_trees], graph.name("means"))
     return graph.add("Min", [means, graph.constant("one", np.array(1.0))], graph.name("means"))
 
 
-def _add_rule(graph: Graph, model: MultilabelClassifier, rule: DecisionRule, scores: str) -> str:
+def _add_rule(graph: Graph, model: MultilabelClassifier, rule: rules.DecisionRule, scores: str) -> str:
     """Add a decision rule; its output is true for the labels of a sample."""
-    if isinstance(rule, AtLeastOne):
-        other = rule.rule_ if rule.needs_scores else make_decision_rule(rule.rule)
+    if isinstance(rule, rules.AtLeastOne):
+        other = rule.rule_ if rule.needs_scores else rules.make_decision_rule(rule.rule)
         decided = _add_rule(graph, model, other, scores)
         counts = graph.add("Cast", [decided], graph.name("counts"), to=TensorProto.INT64)
         axis = graph.constant("axis", np.array([1]))
@@ -92,11 +79,11 @@ def _add_rule(graph: Graph, model: MultilabelClassifier, rule: DecisionRule, sco
         best = add_is_largest(graph, scores, model.n_labels_)
         return graph.add("Or", [decided, graph.add("And", [none, best], graph.name("best"))], graph.name("decided"))
     threshold: Any
-    if isinstance(rule, FixedThreshold):
+    if isinstance(rule, rules.FixedThreshold):
         threshold = rule.threshold
-    elif isinstance(rule, CardinalityThreshold):
+    elif isinstance(rule, rules.CardinalityThreshold):
         threshold = rule.threshold_
-    elif isinstance(rule, PerLabelThresholds):
+    elif isinstance(rule, rules.PerLabelThresholds):
         threshold = rule.thresholds_
     else:
         raise TypeError(

@@ -8,24 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.pipeline import Pipeline
 
+from fuselearn import ensembles, multilabel
 from fuselearn.codes import ErrorCorrectingCodeClassifier
 from fuselearn.combine import FusedClassifier
-from fuselearn.ensembles import (
-    BaggedClassifier,
-    CARTClassifier,
-    ForestClassifier,
-    KFHEClassifier,
-    SAMMEClassifier,
-    SVMClassifier,
-)
 from fuselearn.io.onnx_models import add_classifier, label_values, read_categories
-from fuselearn.multilabel import (
-    AdaBoostMHClassifier,
-    EnsembleHOMERClassifier,
-    HOMERClassifier,
-    KFHEHOMERClassifier,
-    PCTForestClassifier,
-)
 
 if TYPE_CHECKING:
     import onnx
@@ -33,21 +19,21 @@ if TYPE_CHECKING:
     from fuselearn.io.onnx_inputs import Categories
 
 CLASSIFIERS: tuple[type, ...] = (
-    BaggedClassifier,
-    CARTClassifier,
+    ensembles.BaggedClassifier,
+    ensembles.CARTClassifier,
     ErrorCorrectingCodeClassifier,
-    ForestClassifier,
+    ensembles.ForestClassifier,
     FusedClassifier,
-    KFHEClassifier,
-    SAMMEClassifier,
-    SVMClassifier,
+    ensembles.KFHEClassifier,
+    ensembles.SAMMEClassifier,
+    ensembles.SVMClassifier,
 )
 LABEL_CLASSIFIERS: tuple[type, ...] = (
-    AdaBoostMHClassifier,
-    EnsembleHOMERClassifier,
-    HOMERClassifier,
-    KFHEHOMERClassifier,
-    PCTForestClassifier,
+    multilabel.AdaBoostMHClassifier,
+    multilabel.EnsembleHOMERClassifier,
+    multilabel.HOMERClassifier,
+    multilabel.KFHEHOMERClassifier,
+    multilabel.PCTForestClassifier,
 )
 
 

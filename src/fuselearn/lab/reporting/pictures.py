@@ -13,14 +13,7 @@ import pandas as pd
 
 from fuselearn.datasets import DatasetError, load
 from fuselearn.ensembles import KFHEClassifier
-from fuselearn.lab.reporting.figures import (
-    FilterTrace,
-    critical_difference,
-    filter_traces,
-    fit_time_against_score,
-    rank_against_noise,
-    score_against_noise,
-)
+from fuselearn.lab.reporting import figures
 from fuselearn.lab.reporting.findings import DIGITS, Findings
 from fuselearn.lab.reporting.text import join, percent
 from fuselearn.lab.running.protocol import corrupted
@@ -32,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Picture", "draw", "inline_svg", "train_traces"]
 
-Traces = Mapping[float, Mapping[str, FilterTrace]]
+Traces = Mapping[float, Mapping[str, figures.FilterTrace]]
 
 
 @dataclass(frozen=True)
@@ -76,14 +69,14 @@ def _figures(summary: pd.DataFrame, findings: Findings, traces: Traces) -> Itera
             yield (
                 "rank",
                 "Average rank of each method against the fraction of wrong training labels; higher is better.",
-                rank_against_noise(whole, digits=DIGITS),
+                figures.rank_against_noise(whole, digits=DIGITS),
             )
         if several_levels:
             yield (
                 "score",
                 "Mean macro F1 against the fraction of wrong training labels, per dataset. Each panel has its own "
                 "vertical scale.",
-                _roomy(score_against_noise(scored, columns=_columns(scored["dataset"].nunique()))),
+                _roomy(figures.score_against_noise(scored, columns=_columns(scored["dataset"].nunique()))),
             )
     for noise, comparison in findings.levels.items():
         if comparison.omnibus is not None:
@@ -92,14 +85,14 @@ def _figures(summary: pd.DataFrame, findings: Findings, traces: Traces) -> Itera
                 f"difference{round(1000 * noise)}",
                 f"Critical-difference diagram{where}: average ranks, best on the left. A bar joins methods that "
                 "do not differ significantly by Friedman's post-hoc test with Finner's correction.",
-                critical_difference(friedman_posthoc(comparison.scores, digits=DIGITS)),
+                figures.critical_difference(friedman_posthoc(comparison.scores, digits=DIGITS)),
             )
     timed = scored[scored["fit_seconds"] > 0]
     if timed["method"].nunique() > 1:
         yield (
             "time",
             _time_caption(scored),
-            fit_time_against_score(timed),
+            figures.fit_time_against_score(timed),
         )
     for noise, fitted in traces.items():
         if fitted:
@@ -108,7 +101,7 @@ def _figures(summary: pd.DataFrame, findings: Findings, traces: Traces) -> Itera
                 f"trace{round(1000 * noise)}",
                 f"Convergence of KFHE's Kalman filter, fitted once to all samples{where}: as it fuses measurements, "
                 "the variance P of its estimate falls, and with it the gain K, the weight of the next measurement.",
-                _roomy(filter_traces(fitted, columns=_columns(len(fitted)))),
+                _roomy(figures.filter_traces(fitted, columns=_columns(len(fitted)))),
             )
 
 
