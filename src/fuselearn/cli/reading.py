@@ -120,13 +120,15 @@ def explain(cleaner: TableCleaner) -> None:
 
 def describe(column: Column) -> str | None:
     """Return how a column is converted, or None if it is used unchanged."""
+    from fuselearn.datasets.targets import name_columns
+
     if column.kind in ("identifier", "text"):
         looks = "an identifier" if column.kind == "identifier" else "free text"
         return (
             f"left out; it looks like {looks}, with {column.n_values} different values in {column.n_cells} samples "
             f"(--keep {shlex.quote(column.name)} uses it)"
         )
-    missing = f", with {_quoted(column.words)} read as missing" if column.words else ""
+    missing = f", with {name_columns(column.words, 3)} read as missing" if column.words else ""
     if column.format.startswith("%H"):
         return f"times such as {column.example!r}, used as parts of a day{missing}"
     if column.kind == "date":
@@ -153,11 +155,6 @@ def refuse_measurements(data: Dataset, file: Path, trusted: bool) -> None:
             "class, pass --classes; otherwise group the values or choose another target.",
             WRONG_USE,
         )
-
-
-def _quoted(words: Sequence[str], most: int = 3) -> str:
-    shown = ", ".join(repr(word) for word in words[:most])
-    return shown if len(words) <= most else f"{shown} and {len(words) - most} more"
 
 
 def _spell_out(form: str) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import difflib
 import os
 import warnings
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -35,6 +37,13 @@ class Listing(NamedTuple):
     paper: str | None
     source: str
     offline: bool
+
+
+class Source(NamedTuple):
+    """Where a dataset is found, and how it is read."""
+
+    name: str
+    read: Callable[[], tuple[pd.DataFrame, pd.Series | pd.DataFrame]]
 
 
 def load(name: str, *, download: bool = True) -> Dataset:
@@ -76,27 +85,17 @@ def load(name: str, *, download: bool = True) -> Dataset:
     """
     info = _lookup(name)
     require("Loading a dataset", "pandas")
-    path = _find_in_folders(info)
-    if path is not None:
-        return _dataset(info, *read_stored(path), source=str(path))
-    if info.bundled:
-        return _dataset(info, *_bundled(info.name), source="scikit-learn")
-    if info.packaged is not None:
-        inside = locate(info.packaged)
-        if inside is None:
-            raise DatasetError(_nowhere(info))
-        return _dataset(info, *read_packaged(inside, info.packaged), source=str(info.packaged))
-    cached = _cache_file(info)
-    if cached.is_file():
-        return _dataset(info, *read_stored(cached), source=str(cached))
-    if info.openml is None or not download:
+    local = _find_local(info)
+    if local is not None:
+        return _dataset(info, *local.read(), source=local.name)
+    if info.packaged is not None or info.openml is None or not download:
         raise DatasetError(_nowhere(info))
     try:
         X, y = fetch(info)
     except FetchError as error:
         raise DatasetError(_nowhere(info, str(error))) from error
     dataset = _dataset(info, X, y, source=str(info.openml))
-    _keep(cached, dataset)
+    _keep(_cache_file(info), dataset)
     return dataset
 
 
@@ -128,21 +127,27 @@ def available(task: str | None = None) -> list[Listing]:
 
 
 def _listing(info: DatasetInfo) -> Listing:
-    path = _find_in_folders(info)
-    offline = True
-    if path is not None:
-        source = str(path)
-    elif info.bundled:
-        source = "scikit-learn"
+    local = _find_local(info)
+    if local is not None:
+        source = local.name
     elif info.packaged is not None:
-        offline = locate(info.packaged) is not None
-        source = str(info.packaged) if offline else f"nowhere: {_not_installed(info.packaged)}"
-    elif _cache_file(info).is_file():
-        source = str(_cache_file(info))
+        source = f"nowhere: {_not_installed(info.packaged)}"
     else:
-        offline = False
         source = str(info.openml) if info.openml else f"nowhere: {_why_not_openml(info)}"
+    offline = local is not None
     return Listing(info.name, info.task, info.rows, info.features, info.classes, info.paper, source, offline)
+
+
+def _find_local(info: DatasetInfo) -> Source | None:
+    """Return the first source that needs no network."""
+    path = _find_in_folders(info)
+    if path is None and info.bundled:
+        return Source("scikit-learn", partial(_bundled, info.name))
+    if path is None and info.packaged is not None:
+        inside = locate(info.packaged)
+        return None if inside is None else Source(str(info.packaged), partial(read_packaged, inside, info.packaged))
+    path = path or _cache_file(info)
+    return Source(str(path), partial(read_stored, path)) if path.is_file() else None
 
 
 def _lookup(name: str) -> DatasetInfo:

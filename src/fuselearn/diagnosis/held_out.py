@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from joblib import Parallel, delayed
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import StratifiedKFold, check_cv
@@ -19,9 +18,9 @@ from fuselearn.combine import FusedClassifier
 from fuselearn.combine.answers import Classes
 from fuselearn.combine.measuring import default_sensors, suitable
 from fuselearn.combine.members import Member
-from fuselearn.combine.out_of_fold import Splits, answer_out_of_fold, average_answers, covered_rows
+from fuselearn.combine.out_of_fold import Splits, answer_out_of_fold, covered_rows
 from fuselearn.multilabel import IterativeStratifiedKFold
-from fuselearn.multilabel.learning.label_learner import MultilabelLearner
+from fuselearn.multilabel.learning.label_learner import MultilabelLearner, score_folds
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int32]
@@ -132,12 +131,8 @@ def hold_out_labels(
     if estimator is not None:
         splits = _split(folding, X, Y, IterativeStratifiedKFold, rng)
         learner = MultilabelLearner(X, estimator, keep_seeds=True)
-        seeds = rng.integers(2**31, size=(len(splits),)).tolist()
-        parts = Parallel(n_jobs=folding.n_jobs)(
-            delayed(_score_fold)(learner, Y, train, test, seed)
-            for (train, test), seed in zip(splits, seeds, strict=True)
-        )
-        return HeldOut(average_answers(parts, splits, len(Y)), is_judged)
+        scores = score_folds(learner, Y, splits, int(rng.integers(2**31)), n_jobs=folding.n_jobs)
+        return HeldOut(scores, is_judged)
     probabilities = np.full(Y.shape, np.nan)
     for label in np.flatnonzero(has_both):
         found = hold_out_classes(X, np.arange(2), Y[:, label].astype(np.int32), None, folding, rng)
@@ -202,15 +197,3 @@ def _find_known(splits: Splits, given: Codes) -> Flags:
     for train, test in splits:
         is_known[test] &= np.isin(given[test], given[train])
     return is_known
-
-
-def _score_fold(
-    learner: MultilabelLearner,
-    Y: npt.NDArray[np.uint8],
-    train: npt.NDArray[np.intp],
-    test: npt.NDArray[np.intp],
-    seed: int,
-) -> Floats:
-    counts = np.zeros(len(Y), dtype=np.int32)
-    counts[train] = 1
-    return learner.train(Y, counts, seed).scores(only=test)

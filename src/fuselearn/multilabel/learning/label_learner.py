@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, clone
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.utils.validation import has_fit_parameter
@@ -138,3 +140,60 @@ class MultilabelComponent:
     def unbind(self) -> None:
         """Release the training data."""
         self.bound = None
+
+
+def score_folds(
+    learner: MultilabelLearner,
+    Y: npt.NDArray[Any],
+    splits: Sequence[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]],
+    seed: int,
+    *,
+    counts: Counts | None = None,
+    weights: Weights | None = None,
+    n_jobs: int | None = None,
+) -> Scores:
+    """Score the samples outside of each split by a model that is trained on those inside.
+
+    Parameters
+    ----------
+    learner : MultilabelLearner
+    Y : array of shape (n_samples, n_labels)
+    splits : sequence of pairs of sample numbers
+        Those inside and those outside of each split.
+    seed, weights
+        As in ``Learner.train``.
+    counts : int32 array of shape (n_samples,), optional
+        How often each sample counts; once by default.
+    n_jobs : int or None
+        Models trained at the same time.
+
+    Returns
+    -------
+    array of shape (n_samples, n_labels)
+        The mean for samples that are outside of several splits, NaN for those that are outside of none.
+    """
+    counts = np.ones(len(Y), dtype=np.int32) if counts is None else counts
+    answers = Parallel(n_jobs=n_jobs)(
+        delayed(_score_fold)(learner, Y, counts, weights, inside, outside, seed) for inside, outside in splits
+    )
+    total, n_answers = np.zeros(Y.shape), np.zeros((len(Y), 1))
+    for (_, outside), answer in zip(splits, answers, strict=True):
+        total[outside] += answer
+        n_answers[outside] += 1
+    return np.divide(total, n_answers, out=np.full(Y.shape, np.nan), where=n_answers > 0)
+
+
+def _score_fold(
+    learner: MultilabelLearner,
+    Y: npt.NDArray[Any],
+    counts: Counts,
+    weights: Weights | None,
+    inside: npt.NDArray[np.intp],
+    outside: npt.NDArray[np.intp],
+    seed: int,
+) -> Scores:
+    drawn = np.zeros_like(counts)
+    drawn[inside] = counts[inside]
+    if not drawn.any():  # all samples with a weight are outside
+        return np.full((len(outside), Y.shape[1]), np.nan)
+    return learner.train(Y, drawn, seed, weights=weights).scores(only=outside)

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import check_cv
 from sklearn.multiclass import OneVsRestClassifier
@@ -18,7 +17,7 @@ from fuselearn._messages import show
 from fuselearn._parameters import check_whole_number
 from fuselearn.multilabel.data.stratification import IterativeStratifiedKFold
 from fuselearn.multilabel.learning.base import N_FOLDS, Labels, MultilabelClassifier, Scores, Weights
-from fuselearn.multilabel.learning.label_learner import MultilabelLearner
+from fuselearn.multilabel.learning.label_learner import MultilabelLearner, score_folds
 from fuselearn.sensors import count_all_samples
 
 __all__ = ["ThresholdedClassifier"]
@@ -151,14 +150,7 @@ class ThresholdedClassifier(MultilabelClassifier):
         learner = MultilabelLearner(X, self.estimator, keep_seeds=True)
         counts, weights = count_all_samples(weights, len(Y))
         folds = list(self._folds(len(Y), seed).split(X, Y))
-        answers = Parallel(n_jobs=self.n_jobs)(
-            delayed(_score_fold)(learner, Y, counts, weights, train, test, seed) for train, test in folds
-        )
-        total, n_answers = np.zeros(Y.shape), np.zeros((len(Y), 1))
-        for (_, test), answer in zip(folds, answers, strict=True):
-            total[test] += answer
-            n_answers[test] += 1
-        return np.divide(total, n_answers, out=np.full(Y.shape, np.nan), where=n_answers > 0)
+        return score_folds(learner, Y, folds, seed, counts=counts, weights=weights, n_jobs=self.n_jobs)
 
     def _out_of_bag_scores(self, n_samples: int, counts: npt.NDArray[np.int32]) -> Scores:
         scores = np.tile(self._component_.constants, (n_samples, 1))
@@ -179,22 +171,6 @@ class ThresholdedClassifier(MultilabelClassifier):
         if n_samples < self.cv:
             raise ValueError(f"cv={self.cv} needs at least {self.cv} samples, but n_samples = {n_samples}.")
         return IterativeStratifiedKFold(self.cv, random_state=seed)
-
-
-def _score_fold(
-    learner: MultilabelLearner,
-    Y: Labels,
-    counts: npt.NDArray[np.int32],
-    weights: Weights | None,
-    train: npt.NDArray[np.intp],
-    test: npt.NDArray[np.intp],
-    seed: int,
-) -> Scores:
-    inside = np.zeros_like(counts)
-    inside[train] = counts[train]
-    if not inside.any():  # all samples with a weight are in the other fold
-        return np.full((len(test), Y.shape[1]), np.nan)
-    return learner.train(Y, inside, seed, weights=weights).scores(only=test)
 
 
 def _with_out_of_bag(estimator: Any) -> Any:
