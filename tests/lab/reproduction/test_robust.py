@@ -67,6 +67,14 @@ def test_what_is_incomplete_is_left_out_and_named():
     assert run.table(Condition("uniform", 0.2)).shape == (11, 3)
 
 
+def test_only_datasets_with_every_kind_of_noise_are_compared():
+    pair = summary_of((0.2,))
+    few = pair[pair["dataset"].isin(["table1", "table2", "table3"])]
+    run = RobustRun({"uniform": summary_of(), "pair": few})
+    assert run.datasets == ["table1", "table2", "table3"]
+    assert run.methods == ["Fused", "KFHE", "CART"]
+
+
 def test_without_the_fused_classifier_there_is_no_page():
     summary = summary_of()
     with pytest.raises(ValueError, match="must have scores of Fused"):

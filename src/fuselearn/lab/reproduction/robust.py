@@ -56,8 +56,8 @@ class Condition:
 class RobustRun:
     """The summaries of one run per kind of noise.
 
-    Methods without scores on most datasets are left out, and so are datasets on which a method of the others has no
-    score in a condition: ranks need every method.
+    Datasets that were not run with every kind are left out, and so are methods without scores on most of the others, and
+    datasets on which one of the remaining methods has no score in a condition: ranks need every method.
 
     Parameters
     ----------
@@ -72,6 +72,8 @@ class RobustRun:
 
     def __init__(self, summaries: Mapping[str, pd.DataFrame]) -> None:
         everything = pd.concat([summary.assign(kind=kind) for kind, summary in summaries.items()], ignore_index=True)
+        n_kinds = everything.groupby("dataset")["kind"].nunique()
+        everything = everything[everything["dataset"].map(n_kinds) == len(summaries)].copy()
         everything["condition"] = [
             Condition(kind, noise) for kind, noise in zip(everything["kind"], everything["noise"], strict=True)
         ]
