@@ -20,8 +20,12 @@ from sklearn.naive_bayes import GaussianNB
 from fuselearn import multilabel
 from fuselearn.codes import search_code
 from fuselearn.combine import EnsembleSelection, combine_scores
-from fuselearn.engines.tree.coding import ORDERED_ROWS
+from fuselearn.engines.tree import TreeSettings
+from fuselearn.engines.tree.coding import ORDERED_ROWS, code_columns, encode_rows
+from fuselearn.engines.tree.levels import GrowingTree, count_level
+from fuselearn.engines.tree.random import draw_uniforms
 from fuselearn.ensembles import BaggedClassifier, CARTClassifier, KFHEClassifier, SVMClassifier
+from fuselearn.sensors.tree import fit_coder
 
 __all__ = ["warm_up"]
 
@@ -97,6 +101,7 @@ def _grow_small(kind: str) -> None:
     pickle.loads(pickle.dumps(model)).predict(X)
     _use(KFHEClassifier(GaussianNB(), n_estimators=2, random_state=0), _make_table(SMALL, "numbers"), y)
     _use(BaggedClassifier(n_estimators=2, max_features=0.5, random_state=0), X, y)
+    _use(BaggedClassifier(n_estimators=2, sampling="poisson", random_state=0), X, y)
     _use(CARTClassifier(), X, y, sample_weight=_make_weights(SMALL)).apply(X)
 
 
@@ -105,6 +110,17 @@ def _grow_large(kind: str, n_digits: int) -> None:
     X, y = _make_table(LARGE, kind).round(n_digits), _make_classes(LARGE)
     _use(KFHEClassifier(n_estimators=1, random_state=0), X, y)
     _use(CARTClassifier(), X, y, sample_weight=_make_weights(LARGE))
+
+
+def _grow_in_places(kind: str, n_digits: int) -> None:
+    """Grow a tree level by level, as on a cluster, from codes of one byte if features are rounded to one digit."""
+    coder, matrix = fit_coder(_make_table(400, kind).round(n_digits))
+    columns, y = code_columns(matrix, coder.n_categories_), _make_classes(400).astype(np.int32)
+    drawn = (draw_uniforms(0, 0, len(y)) < 0.5).astype(np.int32)
+    codes, tree = encode_rows(matrix, columns), GrowingTree(columns, 3, TreeSettings(), seed=0)
+    while len(tree.level.leaves):
+        tree.split(count_level(tree.level, codes, columns.n_codes, y, drawn))
+    tree.finish()
 
 
 def _grow_labels(n_samples: int, kind: str, n_digits: int) -> None:
@@ -146,6 +162,7 @@ def _decide() -> None:
 STEPS: list[tuple[Any, ...]] = [
     *((_grow_small, kind) for kind in ("numbers", "missing", "categories")),
     *((_grow_large, kind, n_digits) for kind in ("numbers", "categories") for n_digits in (6, 1)),
+    *((_grow_in_places, kind, n_digits) for kind in ("numbers", "categories") for n_digits in (6, 1)),
     *((_grow_labels, SMALL, kind, 6) for kind in ("numbers", "categories")),
     *((_grow_labels, LARGE, kind, 1) for kind in ("numbers", "categories")),
     (_train_machines,),

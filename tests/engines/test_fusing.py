@@ -50,8 +50,8 @@ def test_measured_weights_are_those_of_the_formulas(seed, n_samples, linear, rig
     loss = rng.random(n_samples)
     loss = loss < 0.5 if right_or_wrong else loss
     expected = shares + weights * loss if linear else weights * np.exp(loss + 1 / n_samples)
-    expected = expected / expected.sum() if linear else expected
-    np.testing.assert_allclose(measure_weights(weights, loss, shares, linear), expected, rtol=1e-12)
+    measured = measure_weights(weights, loss, shares, n_samples, linear)
+    np.testing.assert_allclose(measured, expected, rtol=1e-12)
 
 
 def test_normalised_weights_sum_to_one():

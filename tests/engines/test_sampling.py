@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
+from fuselearn.engines.sampling import MOST_TRIES, draw_covering_poisson_counts, draw_poisson_counts
 from fuselearn.engines.tree.random import mix, uniform
 from fuselearn.sensors import draw_counts, draw_covering_counts
 
@@ -93,3 +95,40 @@ def test_a_covering_sample_is_drawn_by_the_weights():
     weights = np.array([0.1, 0.4, 0.4, 0.1])
     mean = np.mean([draw_covering_counts(seed, weights, 40, classes, 2) for seed in range(500)], axis=0)
     np.testing.assert_allclose(mean, 40 * weights, atol=0.6)
+
+
+@settings(max_examples=60)
+@given(seeds, st.lists(st.sampled_from([0.0, 1e-9, 0.5, 1.0, 7.0]), max_size=30), st.integers(0, 2**40), st.data())
+def test_poisson_counts_depend_on_the_numbers_of_rows_and_not_on_their_parts(seed, rates, first, data):
+    rates = np.array(rates)
+    middle = data.draw(st.integers(0, len(rates)))
+    parts = draw_poisson_counts(seed, rates[:middle], first), draw_poisson_counts(seed, rates[middle:], first + middle)
+    counts = draw_poisson_counts(seed, rates, first)
+    assert counts.dtype == np.int32
+    assert counts.tolist() == [*parts[0], *parts[1]]
+    assert (counts[rates == 0] == 0).all()
+
+
+@pytest.mark.parametrize("rate", [0.3, 1.0, 4.0])
+def test_poisson_counts_have_a_poisson_distribution(rate):
+    n_rows = 50_000
+    found = np.bincount(draw_poisson_counts(11, np.full(n_rows, rate)), minlength=20)[:20]
+    expected = n_rows * stats.poisson(rate).pmf(np.arange(20))
+    common = expected >= 5
+    assert stats.chisquare(found[common], expected[common] * found[common].sum() / expected[common].sum()).pvalue > 0.01
+
+
+def test_other_tries_are_other_draws():
+    rates = np.ones(50)
+    assert not np.array_equal(draw_poisson_counts(3, rates), draw_poisson_counts(3, rates, n_tries=1))
+    assert not np.array_equal(draw_poisson_counts(3, rates), draw_poisson_counts(4, rates))
+
+
+def test_poisson_draws_are_repeated_until_all_classes_are_covered():
+    classes = np.array([0, 0, 1], dtype=np.int32)
+    for seed in range(20):
+        counts = draw_covering_poisson_counts(seed, np.array([0.5, 0.5, 0.5]), classes, 2)
+        assert counts[2] > 0
+        assert counts[:2].any()
+    last = draw_poisson_counts(5, np.array([1.0, 1.0, 0.0]), n_tries=MOST_TRIES - 1)
+    np.testing.assert_array_equal(draw_covering_poisson_counts(5, np.array([1.0, 1.0, 0.0]), classes, 2), last)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from fuselearn.ensembles.filtering import Measurement, Truth, closed_form_coefficients, train_kfhe
+from fuselearn.ensembles.filtering import Errors, Measurement, Truth, closed_form_coefficients, train_kfhe
 from fuselearn.ensembles.kfhe import ClassTruth
 from fuselearn.filters import KalmanFilter
 
@@ -37,7 +37,7 @@ class Script(Truth):
     def measure(self, y, h):
         self.estimates.append(y.copy())
         scores, loss, error, model_error = self.steps[len(self.estimates) - 1]
-        return Measurement((y + scores) / 2, np.asarray(loss), error, model_error, 0.25)
+        return Measurement((y + scores) / 2, np.asarray(loss), Errors(error, model_error, 0.25))
 
     def losses(self, scores):
         return scores[:, 0]
@@ -130,7 +130,7 @@ def test_scores_are_measured_by_plain_steps():
     measured = truth.measure(y, h)
     np.testing.assert_allclose(measured.z, [[0.45, 0.55], [0.3, 0.7]])
     assert measured.loss.tolist() == [False, True]
-    assert measured[2:] == (0.75, 0.75, 0.25)
+    assert measured.errors == (0.75, 0.75, 0.25)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -142,7 +142,7 @@ def test_votes_measure_what_scores_of_zero_and_one_do(seed):
     for vote in ("class", "probability"):
         measured = ClassTruth(np.full(20, 0.05), classes, vote).measure(y, h)
         filters.append(KalmanFilter(y, 0.7))
-        filters[-1].update(measured.z, measured.error)
+        filters[-1].update(measured.z, measured.errors.error)
     np.testing.assert_allclose(filters[0].state, filters[1].state, atol=1e-12)
     assert filters[0].gain == pytest.approx(filters[1].gain)
 

@@ -1,5 +1,7 @@
 """KFHE against a plain rendering of the authors' program, and its filter's identities."""
 
+import math
+
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
@@ -340,3 +342,32 @@ def test_the_trace_is_drawn_with_its_resets(scripted):
     np.testing.assert_array_equal(lines["measurement error R"], model.measurement_errors_)
     np.testing.assert_array_equal(lines["training error"], model.train_errors_)
     assert len(lines) == 4 + 1
+
+
+class TestPoisson:
+    """Samples drawn independently of each other, and sums that do not depend on the order."""
+
+    def test_errors_are_exact_shares(self, noisy_wine):
+        X, y = noisy_wine
+        model = KFHEClassifier(n_estimators=5, sampling="poisson", random_state=0).fit(X, y)
+        n_wrong = model.train_errors_ * len(y)
+        np.testing.assert_allclose(n_wrong, n_wrong.round(), atol=1e-9)
+        assert model.train_errors_[-1] == pytest.approx(1 - model.score(X, y))
+        assert math.fsum(model.weights_) == pytest.approx(1, abs=1e-15)
+
+    def test_the_first_classifier_sees_all_samples_if_weights_are_whole(self, noisy_wine):
+        X, y = noisy_wine
+        weights = np.arange(len(y)) % 3
+        for given in (None, weights):
+            first = KFHEClassifier(n_estimators=1, sampling="poisson", random_state=0).fit(X, y, given)[0]
+            assert first.tree_.nodes["count"][0] == (len(y) if given is None else weights.sum())
+        drawn = KFHEClassifier(n_estimators=1, sampling="poisson", random_state=0).fit(X, y, weights / 3)[0]
+        assert drawn.tree_.nodes["count"][0] != weights.sum()
+
+    def test_it_learns_as_well(self, noisy_wine):
+        X, y = noisy_wine
+        scores = [
+            KFHEClassifier(n_estimators=20, sampling=sampling, oob_score=True, random_state=0).fit(X, y).oob_score_
+            for sampling in ("multinomial", "poisson")
+        ]
+        assert scores[0] == pytest.approx(scores[1], abs=0.05)

@@ -69,18 +69,18 @@ def compare_votes(estimate, votes, truth, shares):  # type: ignore[no-untyped-de
 
 
 @kernel
-def measure_weights(weights, loss, shares, linear):  # type: ignore[no-untyped-def]
+def measure_weights(weights, loss, shares, n_samples, linear):  # type: ignore[no-untyped-def]
     """Compute the measurement of the sample weights, in which wrong samples count more.
 
-    Exponential: w_i exp(loss_i + 1/n). Linear: 1/n + w_i loss_i, scaled to sum to one; 1/n is the initial weight.
+    Exponential: w_i exp(loss_i + 1/n), for n samples in all. Linear: 1/n + w_i loss_i, which the caller scales to sum
+    to one; 1/n is the initial weight.
     """
     measured = np.empty(len(weights))
     if linear:
         for i in range(len(weights)):
             measured[i] = shares[i] + weights[i] * loss[i]
-        normalise(measured)
     else:
-        right_factor = math.exp(1.0 / len(weights))
+        right_factor = math.exp(1.0 / n_samples)
         for i in range(len(weights)):
             factor = 1.0 if loss[i] == 0 else math.e if loss[i] == 1 else math.exp(loss[i])
             measured[i] = weights[i] * (factor * right_factor)

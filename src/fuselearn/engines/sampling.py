@@ -50,6 +50,64 @@ def draw_covering_counts(
     return draw_covering(seed, weights, n_draws, classes, n_classes, max_tries)
 
 
+def draw_poisson_counts(
+    seed: int, rates: npt.NDArray[np.float64], first: int = 0, n_tries: int = 0
+) -> npt.NDArray[np.int32]:
+    """Draw how often each row is there, independently of all other rows.
+
+    The count of a row has a Poisson distribution. It depends on the seed, the row's number and its rate alone, so rows
+    can be drawn for in parts.
+
+    Parameters
+    ----------
+    seed : int
+        From 0 to 2**63 - 1.
+    rates : array of shape (n_rows,)
+        The expected counts.
+    first : int
+        Number of the first of the rows.
+    n_tries : int
+        How many draws with this seed have been rejected before.
+
+    Returns
+    -------
+    int32 array of shape (n_rows,)
+
+    Examples
+    --------
+    >>> draw_poisson_counts(7, np.array([0.0, 1.0, 3.0]))
+    array([0, 4, 8], dtype=int32)
+    >>> draw_poisson_counts(7, np.array([1.0, 3.0]), first=1)
+    array([4, 8], dtype=int32)
+    """
+    return _draw_poisson(np.uint64(seed), n_tries, rates, first)
+
+
+def draw_covering_poisson_counts(
+    seed: int, rates: npt.NDArray[np.float64], classes: npt.NDArray[np.int32], n_classes: int
+) -> npt.NDArray[np.int32]:
+    """Draw Poisson counts until every class is among the rows drawn, or ``MOST_TRIES`` draws have been made."""
+    for n_tries in range(MOST_TRIES):
+        counts = draw_poisson_counts(seed, rates, n_tries=n_tries)
+        if len(np.unique(classes[counts > 0])) == n_classes:
+            break
+    return counts
+
+
+@kernel
+def _draw_poisson(seed, n_tries, rates, first):  # type: ignore[no-untyped-def]
+    """Count the arrivals within a time of ``rates[i]`` if the times between arrivals are exponential with mean 1."""
+    key = mix(seed, n_tries)
+    counts = np.zeros(len(rates), dtype=np.int32)
+    for i in range(len(rates)):
+        row_key = mix(key, first + i)
+        time = exponential(mix(row_key, 0))
+        while time < rates[i]:
+            counts[i] += 1
+            time += exponential(mix(row_key, counts[i]))
+    return counts
+
+
 @kernel
 def draw(key, weights, n_draws):  # type: ignore[no-untyped-def]
     """Do the work of ``draw_counts``, for callers that are kernels themselves."""

@@ -39,6 +39,10 @@ class BaggedClassifier(BagTraining, ComponentEnsemble, TableClassifier):
     bootstrap : bool, default=True
         Whether samples are drawn with replacement. If not, and ``max_samples`` is 1.0, all classifiers learn from all
         samples, by their weights.
+    sampling : {"multinomial", "poisson"}, default="multinomial"
+        How samples are drawn with replacement: a fixed number of them, or an independent Poisson number of copies of
+        each, with that number as the expected sum. The second way does not depend on where samples are kept, see
+        :class:`fuselearn.dask.DaskBaggedClassifier`.
     vote : {"class", "probability"}, default="class"
         Whether classifiers vote with the class that they choose or with their class probabilities.
     oob_score : bool, str or callable, default=False
@@ -109,6 +113,7 @@ class BaggedClassifier(BagTraining, ComponentEnsemble, TableClassifier):
         max_samples: int | float = 1.0,
         max_features: int | float | str | None = None,
         bootstrap: bool = True,
+        sampling: str = "multinomial",
         vote: str = "class",
         oob_score: bool | str | Callable[..., float] = False,
         class_weight: Any = None,
@@ -123,6 +128,7 @@ class BaggedClassifier(BagTraining, ComponentEnsemble, TableClassifier):
         self.max_samples = max_samples
         self.max_features = max_features
         self.bootstrap = bootstrap
+        self.sampling = sampling
         self.vote = vote
         self.oob_score = oob_score
         self.class_weight = class_weight
@@ -150,4 +156,5 @@ class BaggedClassifier(BagTraining, ComponentEnsemble, TableClassifier):
             bootstrap=self.bootstrap,
             max_features=self.max_features,
             leave_out=leave_out,
+            sampling=self.sampling,
         )

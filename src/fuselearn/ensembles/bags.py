@@ -7,21 +7,27 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn._parameters import count_draws, count_features
-from fuselearn.sensors import draw_counts
+from fuselearn._parameters import check_choice, count_draws, count_features
+from fuselearn.engines.exact import exact_sum
+from fuselearn.engines.sampling import draw_counts, draw_covering_poisson_counts
+
+SAMPLINGS = ("multinomial", "poisson")
 
 
 class BagPlan(NamedTuple):
     """How the samples and features of a bag are drawn."""
 
-    chances: npt.NDArray[np.float64]
-    """Of each sample, in proportion, to be drawn."""
+    n_samples: int
+    chances: npt.NDArray[np.float64] | None
+    """Of each sample, in proportion, to be drawn; None means that all are equal."""
     n_draws: int
     bootstrap: bool
     """Whether samples are drawn with replacement."""
     n_columns: int
     n_features: int
     """How many of the features are drawn."""
+    poisson: bool = False
+    """Whether the number of copies of a sample is drawn independently of all other samples."""
 
     def draw_features(self, rng: np.random.Generator) -> npt.NDArray[np.intp]:
         """Draw features, without replacement."""
@@ -29,19 +35,28 @@ class BagPlan(NamedTuple):
 
     def draw_counts(self, rng: np.random.Generator) -> npt.NDArray[np.int32]:
         """Draw samples; return how often each was drawn."""
+        chances = np.ones(self.n_samples) if self.chances is None else self.chances
+        if self.bootstrap and self.poisson:
+            rates = poisson_rate(self.n_draws, exact_sum(chances)) * chances
+            any_sample = np.zeros(self.n_samples, dtype=np.int32)
+            return draw_covering_poisson_counts(int(rng.integers(2**62)), rates, any_sample, 1)
         if self.bootstrap:
-            return draw_counts(int(rng.integers(2**62)), self.chances, self.n_draws)
+            return draw_counts(int(rng.integers(2**62)), chances, self.n_draws)
         if not self.leaves_rows_out:
-            return (self.chances > 0).astype(np.int32)
-        counts = np.zeros(len(self.chances), dtype=np.int32)
-        share = self.chances / self.chances.sum()
-        counts[rng.choice(len(self.chances), self.n_draws, replace=False, p=share)] = 1
+            return (chances > 0).astype(np.int32)
+        counts = np.zeros(self.n_samples, dtype=np.int32)
+        counts[rng.choice(self.n_samples, self.n_draws, replace=False, p=chances / chances.sum())] = 1
         return counts
 
     @property
     def leaves_rows_out(self) -> bool:
         """Whether samples can stay out of a bag."""
-        return self.bootstrap or self.n_draws < len(self.chances)
+        return self.bootstrap or self.n_draws < self.n_samples
+
+
+def poisson_rate(n_draws: int, total_chance: float) -> float:
+    """Return the expected number of draws per unit of chance."""
+    return n_draws / total_chance
 
 
 def plan_bags(
@@ -52,6 +67,7 @@ def plan_bags(
     bootstrap: bool,
     max_features: int | float | str | None = None,
     leave_out: bool = False,
+    sampling: str = "multinomial",
 ) -> BagPlan:
     """Check the parameters of an ensemble that say how bags are drawn.
 
@@ -65,19 +81,23 @@ def plan_bags(
         As those of :class:`~fuselearn.BaggedClassifier`.
     leave_out : bool, default=False
         Whether to refuse bags that leave no samples out.
+    sampling : {"multinomial", "poisson"}, default="multinomial"
+        As that of :class:`~fuselearn.BaggedClassifier`.
     """
+    check_choice("sampling", sampling, SAMPLINGS)
     n_samples, n_columns = shape
     n_draws = count_draws(max_samples, n_samples, largest_share=1)
     n_features = count_features(max_features, n_columns)
-    chances = np.ones(n_samples) if weights is None else weights
     if not bootstrap and n_draws > n_samples:
         raise ValueError(f"max_samples must be at most the {n_samples} samples without bootstrap, not {n_draws}.")
-    if not bootstrap and np.count_nonzero(chances) < n_draws < n_samples:
+    n_positive = n_samples if weights is None else np.count_nonzero(weights)
+    if not bootstrap and n_positive < n_draws < n_samples:
         raise ValueError(
-            f"sample_weight is positive for {np.count_nonzero(chances)} samples only; {n_draws} cannot be drawn "
-            "without replacement."
+            f"sample_weight is positive for {n_positive} samples only; {n_draws} cannot be drawn without replacement."
         )
-    plan = BagPlan(chances, n_draws, bootstrap, n_columns, n_features)
+    if not bootstrap and n_draws < n_samples and sampling == "poisson":
+        raise ValueError("sampling='poisson' draws with replacement: set bootstrap=True, or max_samples=1.0.")
+    plan = BagPlan(n_samples, weights, n_draws, bootstrap, n_columns, n_features, sampling == "poisson")
     if leave_out and not plan.leaves_rows_out:
         raise ValueError("oob_score needs samples to be left out: set bootstrap=True or max_samples below 1.")
     return plan

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,17 @@ Scores = npt.NDArray[np.float64]
 Weights = npt.NDArray[np.float64]
 
 
+class Errors(NamedTuple):
+    """How wrong a measurement is."""
+
+    error: float
+    """R, the weighted mean of the loss."""
+    model_error: float
+    """The same for the model alone."""
+    estimate_error: float
+    """The same for the estimate before the measurement."""
+
+
 class Measurement(NamedTuple):
     """What a trained model says about the training samples."""
 
@@ -33,12 +44,31 @@ class Measurement(NamedTuple):
     """The mean of the estimate y and the model's scores."""
     loss: npt.NDArray[Any]
     """How wrong z is for each sample, from 0 to 1; bool where it is either right or wrong."""
-    error: float
-    """R, the weighted mean of the loss."""
-    model_error: float
-    """The same for the model alone."""
-    estimate_error: float
-    """The same for the estimate before the measurement."""
+    errors: Errors
+
+
+class Filters(Protocol):
+    """kf-m and kf-w, as the loop sees them."""
+
+    def predict(self) -> None:
+        """Perform the time update of both."""
+        ...
+
+    def train(self, seed: int) -> Any:
+        """Train a model on a sample drawn by the weights."""
+        ...
+
+    def measure(self, h: Any) -> Errors:
+        """Compute the errors of the measurement z = (y + h) / 2."""
+        ...
+
+    def reset(self) -> None:
+        """Let kf-w begin again, with the initial weights."""
+        ...
+
+    def update(self, h: Any, error: float) -> tuple[float, float]:
+        """Perform the measurement update of both, with the model measured last; return gain and variance of kf-m."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -66,7 +96,11 @@ class Truth:
         scores = h.scores()
         z = 0.5 * (y + scores)
         loss = self.losses(z)
-        return Measurement(z, loss, float(self.shares @ loss), self.error(scores), self.error(y))
+        return Measurement(z, loss, Errors(float(self.shares @ loss), self.error(scores), self.error(y)))
+
+    def normalise(self, weights: Weights) -> None:
+        """Divide weights by their sum, in place."""
+        normalise(weights)
 
 
 @dataclass
@@ -121,31 +155,80 @@ def train_kfhe(
     if not isinstance(start, FilterRun):
         h_0 = start
         run = FilterRun(KalmanFilter(h_0.scores(), 1.0), KalmanFilter(truth.shares, 1.0), [h_0])
-    kf_m, kf_w = run.kf_m, run.kf_w
-    for t, seed in enumerate([] if run.is_certain else seeds, start=len(run.models)):
-        kf_m.predict()
-        kf_w.predict()
+    filters = ArrayFilters(run.kf_m, run.kf_w, train, truth, linear=linear)
+    return run_filters(filters, run, seeds, guessing_error=guessing_error, announce=announce)
 
-        h = train(kf_w.state, seed)
-        measured = truth.measure(kf_m.state, h)
-        run.train_errors.append(measured.estimate_error)
-        if measured.model_error >= guessing_error:
-            kf_w.state[:], kf_w.variance = truth.shares, 1.0
-            h = train(kf_w.state, seed + 1)
-            measured = truth.measure(kf_m.state, h)
+
+def run_filters(
+    filters: Filters, run: FilterRun, seeds: list[int], *, guessing_error: float, announce: Callable[[int, Any], bool]
+) -> FilterRun:
+    """Do the work of :func:`train_kfhe`, wherever the states of the filters are kept."""
+    for t, seed in enumerate([] if run.is_certain else seeds, start=len(run.models)):
+        filters.predict()
+
+        h = filters.train(seed)
+        errors = filters.measure(h)
+        run.train_errors.append(errors.estimate_error)
+        if errors.model_error >= guessing_error:
+            filters.reset()
+            h = filters.train(seed + 1)
+            errors = filters.measure(h)
             run.resets.append(t)
 
-        kf_m.update(measured.z, measured.error)
-        kf_w.update(measure_weights(kf_w.state, measured.loss, truth.shares, linear), measured.error)
-        normalise(kf_w.state)
+        gain, variance = filters.update(h, errors.error)
 
         run.models.append(h)
-        run.gains.append(kf_m.gain)
-        run.variances.append(kf_m.variance)
-        run.errors.append(measured.error)
+        run.gains.append(gain)
+        run.variances.append(variance)
+        run.errors.append(errors.error)
         if announce(t, h) or run.is_certain:
             break
     return run
+
+
+class ArrayFilters:
+    """The filters with their states in memory."""
+
+    def __init__(
+        self,
+        kf_m: KalmanFilter,
+        kf_w: KalmanFilter,
+        train: Callable[[Weights, int], Any],
+        truth: Truth,
+        *,
+        linear: bool,
+    ) -> None:
+        self.kf_m, self.kf_w, self.truth, self.linear = kf_m, kf_w, truth, linear
+        self.train_on = train
+
+    def predict(self) -> None:
+        """Perform the time update of both."""
+        self.kf_m.predict()
+        self.kf_w.predict()
+
+    def train(self, seed: int) -> Any:
+        """Train a model on a sample drawn by the weights."""
+        return self.train_on(self.kf_w.state, seed)
+
+    def measure(self, h: Any) -> Errors:
+        """Compute the errors of the measurement."""
+        self.measured = self.truth.measure(self.kf_m.state, h)
+        return self.measured.errors
+
+    def reset(self) -> None:
+        """Let kf-w begin again, with the initial weights."""
+        self.kf_w.state[:], self.kf_w.variance = self.truth.shares, 1.0
+
+    def update(self, h: Any, error: float) -> tuple[float, float]:
+        """Perform the measurement update of both."""
+        truth, kf_w = self.truth, self.kf_w
+        self.kf_m.update(self.measured.z, error)
+        measured = measure_weights(kf_w.state, self.measured.loss, truth.shares, len(truth.shares), self.linear)
+        if self.linear:
+            truth.normalise(measured)
+        kf_w.update(measured, error)
+        truth.normalise(kf_w.state)
+        return self.kf_m.gain, self.kf_m.variance
 
 
 def closed_form_coefficients(gains: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -175,12 +258,13 @@ class FilterTrace:
     resets_: npt.NDArray[np.int64]
     weights_: Weights
 
-    def _keep_trace(self, run: FilterRun, truth: Truth) -> None:
+    def _keep_trace(self, run: FilterRun, last_error: float) -> None:
+        """Keep the trace of a run, after which the estimate has this error."""
         self.n_iter_ = len(run.gains)
         self.gains_ = np.array(run.gains)
         self.variances_ = np.array(run.variances)
         self.measurement_errors_ = np.array(run.errors)
-        self.train_errors_ = np.array([*run.train_errors, truth.error(run.kf_m.state)])
+        self.train_errors_ = np.array([*run.train_errors, last_error])
         self.resets_ = np.array(run.resets, dtype=np.int64)
         self.weights_ = run.kf_w.state
 

@@ -45,6 +45,10 @@ class ForestClassifier(BagTraining, ComponentEnsemble, TableClassifier):
     bootstrap : bool or None, default=None
         Whether samples are drawn with replacement. None means that they are for ``splitter="best"`` only; all trees
         then learn from all samples, by their weights, unless ``max_samples`` is below 1.
+    sampling : {"multinomial", "poisson"}, default="multinomial"
+        How samples are drawn with replacement: a fixed number of them, or an independent Poisson number of copies of
+        each, with that number as the expected sum. The second way does not depend on where samples are kept, see
+        :class:`fuselearn.dask.DaskForestClassifier`.
     oob_score : bool, str or callable, default=False
         Whether to score out-of-bag votes by accuracy; or the name of a scorer, a scorer or ``metric(y_true, y_pred)``.
     class_weight : dict, "balanced" or None, default=None
@@ -113,6 +117,7 @@ class ForestClassifier(BagTraining, ComponentEnsemble, TableClassifier):
         max_depth: int | None = None,
         max_samples: int | float = 1.0,
         bootstrap: bool | None = None,
+        sampling: str = "multinomial",
         oob_score: bool | str | Callable[..., float] = False,
         class_weight: Any = None,
         warm_start: bool = False,
@@ -129,6 +134,7 @@ class ForestClassifier(BagTraining, ComponentEnsemble, TableClassifier):
         self.max_depth = max_depth
         self.max_samples = max_samples
         self.bootstrap = bootstrap
+        self.sampling = sampling
         self.oob_score = oob_score
         self.class_weight = class_weight
         self.warm_start = warm_start
@@ -163,4 +169,5 @@ class ForestClassifier(BagTraining, ComponentEnsemble, TableClassifier):
             max_samples=self.max_samples,
             bootstrap=bootstrap,
             leave_out=leave_out,
+            sampling=self.sampling,
         )

@@ -13,7 +13,10 @@ from sklearn.base import BaseEstimator
 
 from fuselearn._parameters import check_choice, check_whole_number
 from fuselearn._validation import clip_probabilities
+from fuselearn.engines.exact import exact_sum, from_units, sum_units
 from fuselearn.engines.fusing import compare_votes
+from fuselearn.engines.sampling import draw_covering_poisson_counts
+from fuselearn.ensembles.bags import SAMPLINGS
 from fuselearn.ensembles.cart import CARTClassifier
 from fuselearn.ensembles.components import (
     ComponentEnsemble,
@@ -21,6 +24,7 @@ from fuselearn.ensembles.components import (
     refuse_other_size,
 )
 from fuselearn.ensembles.filtering import (
+    Errors,
     FilterRun,
     FilterTrace,
     Measurement,
@@ -32,7 +36,7 @@ from fuselearn.ensembles.filtering import (
 from fuselearn.ensembles.out_of_bag import read_scoring
 from fuselearn.ensembles.table_classifier import TableClassifier
 from fuselearn.filters import Halfway
-from fuselearn.sensors import Component, Sensor, draw_covering_counts
+from fuselearn.sensors import Component, Sensor, are_counts, draw_covering_counts
 from fuselearn.sensors.fusion import component_scores
 
 
@@ -53,7 +57,34 @@ class ClassTruth(Truth):
             return super().measure(y, h)
         votes = h.votes()
         wrong, errors = compare_votes(y, votes, self.classes, self.shares)
-        return Measurement(Halfway(votes), wrong, *errors)
+        return Measurement(Halfway(votes), wrong, Errors(*errors))
+
+
+@dataclass(frozen=True)
+class ExactClassTruth(ClassTruth):
+    """The same with exact sums, which do not depend on the order or on where samples are kept."""
+
+    def error(self, scores: Scores) -> float:
+        """Return the share of wrong samples."""
+        return from_units(self.units(self.losses(scores)))
+
+    def measure(self, y: Scores, h: Component) -> Measurement:
+        """Compute the measurement z of a model."""
+        measured = super().measure(y, h)
+        return measured._replace(errors=Errors(*(from_units(u) for u in self.error_units(y, h, measured.loss))))
+
+    def error_units(self, y: Scores, h: Component, wrong: npt.NDArray[np.bool_]) -> tuple[int, int, int]:
+        """Sum up the shares of the samples where z, the model and the estimate are wrong, see `engines.exact`."""
+        model_wrong = self.losses(h.scores()) if self.vote == "probability" else h.votes() != self.classes
+        return self.units(wrong), self.units(model_wrong), self.units(self.losses(y))
+
+    def units(self, wrong: npt.NDArray[np.bool_]) -> int:
+        """Sum up the shares of some samples."""
+        return sum_units(self.shares[wrong])
+
+    def normalise(self, weights: Scores) -> None:
+        """Divide weights by their sum, in place."""
+        weights /= exact_sum(weights)
 
 
 class KFHEClassifier(FilterTrace, ComponentEnsemble, TableClassifier):
@@ -82,6 +113,11 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble, TableClassifier):
     vote : {"class", "probability"}, default="class"
         Whether a classifier's measurement is the class that it chooses or its class probabilities. The first
         classifier always gives probabilities.
+    sampling : {"multinomial", "poisson"}, default="multinomial"
+        How samples are drawn with replacement: as many as there are, or an independent Poisson number of copies of
+        each, with that number as the expected sum. The second way does not depend on where samples are kept, see
+        :class:`fuselearn.dask.DaskKFHEClassifier`; unless sample weights are whole numbers, the first classifier is
+        then trained on such a sample, too.
     reset : bool, default=True
         Whether a classifier no better than guessing (error of at least 1 - 1/n_classes) is thrown away, once, and
         replaced by one drawn with the initial weights.
@@ -154,6 +190,7 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble, TableClassifier):
         *,
         weighting: str = "exponential",
         vote: str = "class",
+        sampling: str = "multinomial",
         reset: bool = True,
         oob_score: bool | str | Callable[..., float] = False,
         class_weight: Any = None,
@@ -167,6 +204,7 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble, TableClassifier):
         self.n_estimators = n_estimators
         self.weighting = weighting
         self.vote = vote
+        self.sampling = sampling
         self.reset = reset
         self.oob_score = oob_score
         self.class_weight = class_weight
@@ -183,25 +221,40 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble, TableClassifier):
         n_estimators = check_whole_number("n_estimators", self.n_estimators, 1)
         check_choice("weighting", self.weighting, ("exponential", "linear"))
         check_choice("vote", self.vote, ("class", "probability"))
+        check_choice("sampling", self.sampling, SAMPLINGS)
         self._check_ensemble(n_estimators + 1, "_run_")
 
     def _fit_sensor(self, sensor: Sensor, X: Any, weights: Scores | None, rng: np.random.Generator) -> None:
         scorer, n_before = read_scoring(self.oob_score, "accuracy"), self._n_before
         shares = np.ones(sensor.n_rows) if weights is None else weights
         classes = sensor.target.numbers
-        truth = ClassTruth(shares / shares.sum(), classes, self.vote)
+        poisson = self.sampling == "poisson"
+        if poisson:
+            truth: ClassTruth = ExactClassTruth(shares / exact_sum(shares), classes, self.vote)
+        else:
+            truth = ClassTruth(shares / shares.sum(), classes, self.vote)
         seeds = rng.integers(2**62, size=self.n_estimators + 1).tolist()
         left_out: dict[int, npt.NDArray[np.intp]] = {}
 
+        def draw(weights: Scores, seed: int) -> npt.NDArray[np.int32]:
+            if poisson:
+                return draw_covering_poisson_counts(seed, sensor.n_rows * weights, classes, sensor.n_classes)
+            return draw_covering_counts(seed, weights, sensor.n_rows, classes, sensor.n_classes)
+
         def train(weights: Scores, seed: int) -> Component:
-            h = sensor.measure_sample(weights, seed, cover=True)
+            counts = draw(weights, seed)
+            h = sensor.measure(counts, seed)
             if scorer is not None:
-                counts = draw_covering_counts(seed, weights, sensor.n_rows, classes, sensor.n_classes)
                 left_out[id(h)] = np.flatnonzero(counts == 0)
             return h
 
+        def train_first() -> Component:
+            if poisson and weights is not None and not are_counts(weights):
+                return sensor.measure(draw(truth.shares, seeds[0]), seeds[0])
+            return sensor.measure_all(weights, seeds[0])
+
         run = train_kfhe(
-            self._earlier_run(sensor.n_rows) if n_before else sensor.measure_all(weights, seeds[0]),
+            self._earlier_run(sensor.n_rows) if n_before else train_first(),
             train,
             truth,
             seeds[max(1, n_before) :],
@@ -209,7 +262,7 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble, TableClassifier):
             guessing_error=error_of_guessing(sensor.n_classes) if self.reset else math.inf,
             announce=lambda t, h: self._announce(t, self.n_estimators, h),
         )
-        self._keep_trace(run, truth)
+        self._keep_trace(run, truth.error(run.kf_m.state))
         by_class = np.full(len(run.models), self.vote == "class")
         by_class[0] = False
         self._adopt(sensor, run.models, closed_form_coefficients(self.gains_), by_class)

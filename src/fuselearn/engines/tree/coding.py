@@ -116,6 +116,21 @@ def code_columns(
     )
 
 
+def encode_rows(X: npt.NDArray[np.floating], columns: CodedColumns) -> npt.NDArray[np.unsignedinteger]:
+    """Code other rows by the codes of a table.
+
+    Examples
+    --------
+    >>> columns = code_columns(np.array([[0.5], [2.0], [np.nan], [0.5]]))
+    >>> encode_rows(np.array([[np.nan], [2.5], [1.9]]), columns).ravel()
+    array([2, 1, 0], dtype=uint8)
+    """
+    codes = np.empty(X.shape, dtype=np.uint8 if columns.n_codes.max(initial=0) <= 255 else np.uint16)
+    values = np.array(X.T, dtype=np.float64, order="C")
+    _encode_columns(values, columns.lower, columns.offsets, codes)
+    return codes
+
+
 def order_rows(codes: npt.NDArray[np.unsignedinteger]) -> npt.NDArray[np.uint32]:
     """Sort the rows of a small table by each column's codes."""
     if len(codes) > ORDERED_ROWS:
@@ -153,6 +168,12 @@ def _code_block(values, sorted_values, n_categories, most_codes, n_bins, codes):
         _encode(values[f], lower[used : used + n_codes[f]], codes[:, f])
         used += n_codes[f]
     return n_codes, lower[:used].copy(), upper[:used].copy()
+
+
+@kernel
+def _encode_columns(values, lower, offsets, codes):  # type: ignore[no-untyped-def]
+    for f in range(len(values)):
+        _encode(values[f], lower[offsets[f] : offsets[f + 1]], codes[:, f])
 
 
 @kernel

@@ -155,7 +155,7 @@ def _grow_in_branches(
         grown = [grow_branch(k) for k in range(len(branches))]
     for k, branch in enumerate(grown):
         _graft(growth, branch, branches[k, 0])
-    return Tree(*_finish(growth, columns.n_codes, settings.complexity, limits))
+    return Tree(*finish(growth, columns.n_codes, settings.complexity, limits))
 
 
 def _cut_out(growth: Growth, node: int, n_rows: int) -> Growth:
@@ -196,7 +196,7 @@ def grow_whole(columns, by_column, target, weights, counts, n_classes, settings,
     search = make_search(columns, n_classes)
     first = np.int64(0)  # a literal would let everything that takes a node be compiled twice
     grow_sorted(growth, columns, items, space, search, Root(first, first, np.uint64(seed)), len(rows), limits)
-    return _finish(growth, columns.n_codes, settings.complexity, limits)
+    return finish(growth, columns.n_codes, settings.complexity, limits)
 
 
 @kernel
@@ -236,23 +236,29 @@ def _plant(columns, target, weights, counts, n_classes, settings):  # type: igno
             add_row(target, i, float(weights[i]), sums)
             weight += weights[i]
     make_leaf(growth.nodes, np.int64(0), weight, np.int64(count))
-    multilabel = is_multilabel(target)
-    limits = Limits(
+    return growth, rows, make_limits(settings, len(columns.n_codes), sums, weight, is_multilabel(target))
+
+
+@kernel
+def make_limits(settings, n_features, sums, weight, multilabel):  # type: ignore[no-untyped-def]
+    """Turn the settings into limits for a tree whose root has these class weights."""
+    min_leaf = max(1, settings.min_leaf)
+    return Limits(
         max(settings.min_split, 2 * min_leaf),
         min_leaf,
         settings.max_depth,
-        min(settings.max_features, len(columns.n_codes)),
+        min(settings.max_features, n_features),
         settings.random_cuts,
         max(0.0, settings.complexity) * risk(sums, weight, multilabel),
         1e-10 * weight,
         settings.less_chance,
         multilabel,
     )
-    return growth, rows, limits
 
 
 @kernel
-def _finish(growth, n_codes, complexity, limits):  # type: ignore[no-untyped-def]
+def finish(growth, n_codes, complexity, limits):  # type: ignore[no-untyped-def]
+    """Prune a grown tree and return its arrays."""
     if complexity >= 0:
         collapse(growth, limits.min_risk, limits.multilabel)
     return compact(growth, n_codes)

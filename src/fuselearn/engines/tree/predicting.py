@@ -64,7 +64,7 @@ def apply_forest(forest: PackedForest, X: npt.NDArray[np.floating], n_threads: i
 
 def apply_codes(tree: Tree, columns: CodedColumns) -> npt.NDArray[np.int32]:
     """Return the leaf of each row of the coded table that a tree grew on."""
-    return _apply_codes(tree.nodes, tree.subsets, columns.codes, columns.n_codes)
+    return find_leaves(tree.nodes, tree.subsets, columns.codes, columns.n_codes)
 
 
 def vote_codes(tree: Tree, columns: CodedColumns) -> npt.NDArray[np.int32]:
@@ -257,7 +257,8 @@ def _special_goes_left(nodes, flags, subsets, node, code):  # type: ignore[no-un
 
 
 @kernel
-def _apply_codes(nodes, subsets, codes, n_codes):  # type: ignore[no-untyped-def]
+def find_leaves(nodes, subsets, codes, n_codes):  # type: ignore[no-untyped-def]
+    """Do the work of ``apply_codes``, for a tree that need not have grown yet."""
     leaves = np.empty(len(codes), dtype=np.int32)
     for i in range(len(codes)):
         leaves[i] = _leaf_of_codes(nodes, subsets, codes, n_codes, i)

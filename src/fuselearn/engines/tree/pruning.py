@@ -56,18 +56,19 @@ def collapse(growth, min_worth, multilabel):  # type: ignore[no-untyped-def]
 
 @inner
 def compact(growth, n_codes):  # type: ignore[no-untyped-def]
-    """Copy the nodes that can be reached from the root, in the order in which they were made."""
+    """Copy the nodes that can be reached from the root, level by level, so that a tree is the same however it grew."""
     nodes = growth.nodes
-    n_nodes = growth.used[0]
-    place = np.empty(n_nodes, dtype=np.int64)
-    place[:] = -1
-    place[0] = 0
+    order = np.empty(growth.used[0], dtype=np.int64)
+    order[0] = 0
     n_kept = 1
     n_words = 0
-    for node in range(n_nodes):
-        if place[node] >= 0 and nodes[node].feature >= 0:
-            place[nodes[node].left] = n_kept
-            place[nodes[node].left + 1] = n_kept + 1
+    for new in range(len(order)):
+        if new == n_kept:
+            break
+        node = order[new]
+        if nodes[node].feature >= 0:
+            order[n_kept] = nodes[node].left
+            order[n_kept + 1] = nodes[node].left + 1
             n_kept += 2
             if nodes[node].is_category:
                 n_words += (n_codes[nodes[node].feature] + 31) // 32
@@ -75,18 +76,18 @@ def compact(growth, n_codes):  # type: ignore[no-untyped-def]
     kept = np.empty(n_kept, dtype=nodes.dtype)
     values = np.empty((n_kept, growth.values.shape[1]))
     subsets = np.empty(n_words, dtype=np.uint32)
+    next_child = 1
     n_words = 0
-    for node in range(n_nodes):
-        new = place[node]
-        if new < 0:
-            continue
+    for new in range(n_kept):
+        node = order[new]
         kept[new] = nodes[node]
         for j in range(values.shape[1]):  # an assignment of whole rows would take seconds to compile
             values[new, j] = growth.values[node, j]
         if nodes[node].feature < 0:
             _clear_split(kept, new)
             continue
-        kept[new].left = place[nodes[node].left]
+        kept[new].left = next_child
+        next_child += 2
         if nodes[node].is_category:
             size = (n_codes[nodes[node].feature] + 31) // 32
             for word in range(size):

@@ -7,6 +7,7 @@ the node's place in the tree alone, whatever the order, or the thread, in which 
 import math
 
 import numpy as np
+import numpy.typing as npt
 
 from fuselearn._kernels import bits_of, float_of, inlined, kernel
 
@@ -32,6 +33,19 @@ def mix(key, salt):  # type: ignore[no-untyped-def]
 def uniform(key):  # type: ignore[no-untyped-def]
     """Turn a key into a number in [0, 1)."""
     return (key >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+
+
+def draw_uniforms(seed: int, first: int, n_numbers: int) -> npt.NDArray[np.float64]:
+    """Return the random numbers of things with consecutive numbers, each of which depends on its number alone."""
+    return _draw_uniforms(np.uint64(seed), first, n_numbers)
+
+
+@kernel
+def _draw_uniforms(key, first, n_numbers):  # type: ignore[no-untyped-def]
+    drawn = np.empty(n_numbers)
+    for i in range(n_numbers):
+        drawn[i] = uniform(mix(key, first + i))
+    return drawn
 
 
 @inlined

@@ -72,6 +72,8 @@ def _add_row(target, row, weight, sums):  # type: ignore[no-untyped-def]
 
     def add_counts(target, row, weight, sums):  # type: ignore[no-untyped-def]
         squares = 0.0
+        if weight == 0:  # no bin that holds samples weighs nothing, but the caller may leave one out
+            return squares
         for j in range(len(sums)):
             squares += target[row, j] * (2 * sums[j] + target[row, j])
             sums[j] += target[row, j]

@@ -118,7 +118,7 @@ def fit_filtered(
         linear=estimator.weighting == "linear",
         guessing_error=GUESSING_LOSS if estimator.reset else math.inf,
     )
-    estimator._keep_trace(run, truth)
+    estimator._keep_trace(run, truth.error(run.kf_m.state))
     estimator.coefficients_ = closed_form_coefficients(estimator.gains_)
     fused = LabelSum(run.models, estimator.coefficients_, learner)
     if estimator._wants_honest_scores():
