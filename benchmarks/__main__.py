@@ -30,6 +30,7 @@ ALL = (
     "fused",
     "label_audit",
     "cleaned",
+    "scale",
 )
 
 

@@ -8,7 +8,9 @@ import pytest
 WITHOUT_EXTRAS = """
 import importlib.abc, sys
 
-EXTRAS = {"jinja2", "matplotlib", "onnx", "pandas", "polars", "pyarrow", "rich", "skops", "typer"}
+EXTRAS = {
+    "dask", "distributed", "jinja2", "matplotlib", "onnx", "pandas", "polars", "pyarrow", "rich", "skops", "typer"
+}
 
 class Blocker(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path=None, target=None):
@@ -42,6 +44,7 @@ assert datasets.corrupt_labels(y, 0.1, random_state=0).shape == (20,)
     ("program", "sentence"),
     [
         ("import fuselearn.lab", "fuselearn.lab needs pandas, which is not installed: pip install 'fuselearn[lab]'."),
+        ("import fuselearn.dask", "fuselearn.dask needs dask, which is not installed: pip install 'fuselearn[dask]'."),
         ("from fuselearn.diagnosis import audit_labels", "fuselearn.diagnosis.audit_labels needs pandas, which is not"),
         ("from fuselearn.datasets import load; load('iris')", "Loading a dataset needs pandas"),
         ("from fuselearn.datasets import read_table; read_table('a.csv')", "Reading a table needs pandas"),

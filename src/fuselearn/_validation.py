@@ -49,6 +49,19 @@ def read_table(name: str, X: Any) -> Any:
 
 def read_classes(y: Any, n_rows: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32]]:
     """Validate the labels of the samples; return the sorted classes and the class index of each sample."""
+    classes, class_numbers = number_labels(y, n_rows)
+    require_two_classes(classes)
+    return classes, class_numbers
+
+
+def require_two_classes(classes: npt.NDArray[Any]) -> None:
+    """Refuse a target of one class."""
+    if len(classes) < 2:
+        raise ValueError(f"y has one class only ({classes.tolist()[0]!r}); a classifier needs at least two classes.")
+
+
+def number_labels(y: Any, n_rows: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32]]:
+    """Validate labels of which there may be a single one; return them sorted, and the index of each sample's."""
     if not (isinstance(y, np.ndarray) and y.ndim == 1):
         y = column_or_1d(y, warn=True)
     if len(y) != n_rows:
@@ -61,8 +74,6 @@ def read_classes(y: Any, n_rows: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.
         classes, class_numbers = np.unique(y, return_inverse=True)
     except TypeError as error:
         raise TypeError("y mixes labels of types that have no common order, such as numbers and text.") from error
-    if len(classes) < 2:
-        raise ValueError(f"y has one class only ({classes.tolist()[0]!r}); a classifier needs at least two classes.")
     return classes, class_numbers.astype(np.int32)
 
 
@@ -81,6 +92,16 @@ def read_weights(sample_weight: Any, X: Any, n_rows: int) -> npt.NDArray[np.floa
     """Validate sample weights; None means equal weights."""
     if sample_weight is None:
         return None
+    weights = check_weights(sample_weight, X, n_rows)
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every sample; at least one sample must count.")
+    if not np.isfinite(weights.sum()):
+        raise ValueError("sample_weight is too large: its sum is not a finite number.")
+    return weights
+
+
+def check_weights(sample_weight: Any, X: Any, n_rows: int) -> npt.NDArray[np.float64]:
+    """Validate sample weights one by one."""
     rows = np.empty((n_rows, 1)) if not hasattr(X, "shape") else X
     try:
         sample_weight = np.asarray(sample_weight, dtype=np.float64)
@@ -89,10 +110,6 @@ def read_weights(sample_weight: Any, X: Any, n_rows: int) -> npt.NDArray[np.floa
     weights = check_sample_weight(sample_weight, rows, dtype=np.float64)
     if (weights < 0).any():
         raise ValueError("sample_weight has negative entries; expected weights of at least 0.")
-    if not weights.any():
-        raise ValueError("sample_weight is zero for every sample; at least one sample must count.")
-    if not np.isfinite(weights.sum()):
-        raise ValueError("sample_weight is too large: its sum is not a finite number.")
     return weights
 
 

@@ -1,0 +1,90 @@
+"""Dask collections as lists of parts, and predictions for all parts of one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import dask
+import dask.array as da
+import numpy as np
+from dask.delayed import Delayed
+
+Part = tuple[Any, Any, Any]
+"""X, y and sample_weight of some samples, as delayed values; the last may be None."""
+
+
+def list_parts(X: Any, y: Any, sample_weight: Any) -> list[Part]:
+    """Divide X, y and the weights into parts of the same samples.
+
+    Parameters
+    ----------
+    X : dask.array.Array, dask.dataframe.DataFrame or list of delayed tables
+    y, sample_weight : dask.array.Array, dask.dataframe.Series or list of delayed arrays
+        With the partitions of X. Arrays of known chunks are divided again if theirs are other ones.
+    """
+    if y is None:
+        raise ValueError("y is None; a classifier needs the class of each sample.")
+    tables = _divide("X", X, None)
+    if not tables:
+        raise ValueError("X has no parts.")
+    columns = []
+    for name, values in (("y", y), ("sample_weight", sample_weight)):
+        divided = [None] * len(tables) if values is None else _divide(name, values, X)
+        if len(divided) != len(tables):
+            raise ValueError(f"X has {len(tables)} parts and {name} {len(divided)}; both must be divided alike.")
+        columns.append(divided)
+    return list(zip(tables, *columns, strict=True))
+
+
+def predict_parts(predict: Callable[[Any, Any], Any], model: Any, X: Any, meta: Any) -> Any:
+    """Let a model predict for each part of a collection, lazily.
+
+    Parameters
+    ----------
+    predict : callable
+        ``predict(model, part)``.
+    model : estimator
+    X : collection
+    meta : empty array
+        Of the type and the number of dimensions of a prediction.
+
+    Returns
+    -------
+    dask.array.Array, or list of delayed arrays for a list of delayed parts
+    """
+    model, predict = dask.delayed(model), dask.delayed(predict, pure=False)
+    predicted = [predict(model, part) for part in _divide("X", X, None)]
+    if isinstance(X, list | tuple):
+        return predicted
+    lengths = X.chunks[0] if isinstance(X, da.Array) else [np.nan] * len(predicted)
+    blocks = [
+        da.from_delayed(part, (length, *meta.shape[1:]), meta=meta)
+        for part, length in zip(predicted, lengths, strict=True)
+    ]
+    return da.concatenate(blocks, allow_unknown_chunksizes=True)
+
+
+def is_collection(X: Any) -> bool:
+    """Return whether a table is one of Dask's or a list of delayed parts."""
+    return dask.is_dask_collection(X) or (isinstance(X, list | tuple) and any(isinstance(part, Delayed) for part in X))
+
+
+def _divide(name: str, values: Any, X: Any) -> list[Any]:
+    if isinstance(values, da.Array):
+        if values.ndim > 1:
+            values = values.rechunk({1: -1})
+        known = isinstance(X, da.Array) and not np.isnan([*X.chunks[0], *values.chunks[0]]).any()
+        if known and X.shape[0] != values.shape[0]:
+            raise ValueError(f"X has {X.shape[0]} samples and {name} {values.shape[0]}.")
+        if known and X.chunks[0] != values.chunks[0]:
+            values = values.rechunk({0: X.chunks[0]})
+        return list(values.to_delayed().ravel())
+    if dask.is_dask_collection(values) and hasattr(values, "npartitions"):
+        return list(values.to_delayed())
+    if isinstance(values, list | tuple) and all(isinstance(part, Delayed) for part in values):
+        return list(values)
+    raise TypeError(
+        f"{name} must be a Dask array, a Dask DataFrame or Series, or a list of delayed parts, not "
+        f"{type(values).__name__}; the class without Dask in its name takes ordinary ones."
+    )

@@ -1,0 +1,228 @@
+"""What is done with one part of the samples, as tasks: check it, sample its values, code it, and count drawn samples.
+
+Nothing here knows of a cluster. Samples have global numbers, in the order of the parts, and everything random about a
+sample depends on its number alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import check_array
+
+from fuselearn._validation import check_weights, number_labels
+from fuselearn.engines.exact import sum_units
+from fuselearn.engines.sampling import draw_poisson_counts
+from fuselearn.engines.tree import CodedColumns, code_columns
+from fuselearn.engines.tree.coding import encode_rows
+from fuselearn.engines.tree.levels import Bins, Level, count_level, merge_bins
+from fuselearn.engines.tree.random import draw_uniforms
+from fuselearn.sensors.table import TableCoder, as_frame
+
+# Seed of the choice of samples that bin edges are computed from. Other draws have seeds from 0 on, too, but for other
+# purposes, so that a coincidence does not matter.
+EDGE_SEED = 0
+
+
+class Categories(NamedTuple):
+    """The categories of a feature in a part."""
+
+    levels: npt.NDArray[Any] | None
+    """None for a feature of numbers."""
+    is_declared: bool
+    """Whether they are those that the type of the column declares, rather than those that were found."""
+    is_known: bool
+    """Whether the part has a value at all."""
+
+
+class Facts(NamedTuple):
+    """What is known of a part before it is coded."""
+
+    n_samples: int
+    n_features: int
+    names: list[str] | None
+    """Names of the features, if they are text."""
+    categories: list[Categories]
+    """What is known of the categories of each feature."""
+    labels: npt.NDArray[Any]
+    label_counts: npt.NDArray[np.int64]
+
+
+class Recipe(NamedTuple):
+    """How parts are coded."""
+
+    coder: TableCoder
+    columns: CodedColumns
+    """The meaning of the codes; it has no rows."""
+    classes: npt.NDArray[Any]
+    class_factors: npt.NDArray[np.float64] | None
+    """By which the weights of samples of each class are multiplied."""
+
+
+class Part(NamedTuple):
+    """Coded samples, which a worker keeps during a fit."""
+
+    codes: npt.NDArray[np.unsignedinteger]
+    n_codes: npt.NDArray[np.int32]
+    target: npt.NDArray[np.int32]
+    weights: npt.NDArray[np.float64]
+    first: int
+    """Number of its first sample among the samples of all parts."""
+
+
+class Draw(NamedTuple):
+    """How often samples are drawn: Poisson numbers, or whole weights as they are if the seed is None."""
+
+    seed: int | None
+    rate: float = 1.0
+    """Expected number of draws for a sample of weight 1."""
+    n_tries: int = 0
+
+
+class Order(NamedTuple):
+    """What to count for a tree: samples drawn by ``draw`` in the leaves of a level, in some of the features."""
+
+    level: Level
+    features: npt.NDArray[np.intp]
+    draw: Draw
+
+
+def describe_part(number: int, X: Any, y: Any, sample_weight: Any) -> Facts:
+    """Check a part and say what is in it."""
+    with naming(number):
+        X = _check_table(X)
+        n_samples, n_features = X.shape
+        frame = as_frame(X)
+        labels, class_numbers = _read_labels(y, n_samples)
+        _read_weights(sample_weight, n_samples)
+        names = None if frame is None else list(frame.columns)
+        if names is not None and not all(isinstance(name, str) for name in getattr(X, "columns", names)):
+            names = None
+        if frame is None:
+            categories = [Categories(None, False, n_samples > 0)] * n_features
+        else:
+            levels = TableCoder().fit(X).categories_
+            categories = [_describe(*given) for given in zip(frame.iter_columns(), levels, strict=True)]
+        return Facts(n_samples, n_features, names, categories, labels, np.bincount(class_numbers))
+
+
+def sample_values(number: int, X: Any, coder: TableCoder, first: int, share: float) -> npt.NDArray[np.float64]:
+    """Return the values of a share of the samples, which their numbers choose."""
+    matrix = _read_matrix(number, X, coder)
+    if share >= 1:
+        return matrix
+    return matrix[draw_uniforms(EDGE_SEED, first, len(matrix)) < share]
+
+
+def find_edges(samples: Sequence[npt.NDArray[np.float64]], coder: TableCoder, max_bins: int | None) -> CodedColumns:
+    """Make codes of the values of all parts."""
+    return without_rows(code_columns(np.concatenate(samples), coder.n_categories_, max_bins))
+
+
+def find_upper(number: int, X: Any, coder: TableCoder, columns: CodedColumns) -> npt.NDArray[np.float64]:
+    """Return the largest value of each code, which the samples that the codes were made of may have missed."""
+    matrix = _read_matrix(number, X, coder)
+    upper = columns.upper.copy()
+    codes = encode_rows(matrix, columns)
+    for f in range(matrix.shape[1]):
+        present = ~np.isnan(matrix[:, f])
+        np.maximum.at(upper, columns.offsets[f] + codes[present, f], matrix[present, f])
+    return upper
+
+
+def code_part(number: int, X: Any, y: Any, sample_weight: Any, recipe: Recipe, first: int) -> Part:
+    """Code a part."""
+    matrix = _read_matrix(number, X, recipe.coder)
+    labels, class_numbers = _read_labels(y, len(matrix))
+    places = np.searchsorted(recipe.classes, labels if len(labels) else recipe.classes[:0])
+    target = places.astype(np.int32)[class_numbers]
+    weights = _read_weights(sample_weight, len(matrix))
+    if recipe.class_factors is not None:
+        weights = weights * recipe.class_factors[target]
+    return Part(encode_rows(matrix, recipe.columns), recipe.columns.n_codes, target, weights, first)
+
+
+def sum_weights(part: Part) -> tuple[int, bool]:
+    """Return the exact sum of a part's weights, and whether all of them are whole numbers."""
+    return sum_units(part.weights), bool((part.weights == np.rint(part.weights)).all())
+
+
+def count_orders(part: Part, orders: list[Order], weights: npt.NDArray[np.float64] | None) -> list[Bins]:
+    """Count the samples of a part, drawn by weights of their own or by these, for each of several trees."""
+    drawn_by = part.weights if weights is None else weights
+    return [
+        count_level(
+            order.level,
+            np.ascontiguousarray(part.codes[:, order.features]),
+            part.n_codes[order.features],
+            part.target,
+            draw_counts(order.draw, drawn_by, part.first),
+        )
+        for order in orders
+    ]
+
+
+def merge_orders(parts: list[list[Bins]]) -> list[Bins]:
+    """Add the counts of several parts, tree by tree."""
+    return [merge_bins(bins) for bins in zip(*parts, strict=True)]
+
+
+def draw_counts(draw: Draw, weights: npt.NDArray[np.float64], first: int) -> npt.NDArray[np.int32]:
+    """Return how often each sample of a part is drawn."""
+    if draw.seed is None:
+        return weights.astype(np.int32)
+    return draw_poisson_counts(draw.seed, draw.rate * weights, first, draw.n_tries)
+
+
+def without_rows(columns: CodedColumns) -> CodedColumns:
+    """Keep what the codes mean only."""
+    n_columns = len(columns.n_codes)
+    return columns._replace(
+        codes=np.empty((0, n_columns), dtype=np.uint16), order=np.empty((n_columns, 0), dtype=np.uint32)
+    )
+
+
+@contextmanager
+def naming(number: int) -> Iterator[None]:
+    """Let errors say in which part the samples are."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"Part {number}: {error}") from error
+
+
+def _check_table(X: Any) -> Any:
+    if as_frame(X) is not None:
+        return X
+    return check_array(
+        X, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan", ensure_min_samples=0, input_name="X"
+    )
+
+
+def _read_labels(y: Any, n_samples: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32]]:
+    if n_samples == 0 and len(y) == 0:  # the type of nothing says nothing
+        return np.empty(0), np.empty(0, dtype=np.int32)
+    return number_labels(y, n_samples)
+
+
+def _read_weights(sample_weight: Any, n_samples: int) -> npt.NDArray[np.float64]:
+    if sample_weight is None or (n_samples == 0 and len(sample_weight) == 0):
+        return np.ones(n_samples)
+    if len(sample_weight) == n_samples and not np.any(sample_weight):  # those of other parts may count
+        return np.zeros(n_samples)
+    return check_weights(sample_weight, None, n_samples)
+
+
+def _read_matrix(number: int, X: Any, coder: TableCoder) -> npt.NDArray[np.float64]:
+    with naming(number):
+        return np.asarray(coder.transform(_check_table(X)), dtype=np.float64)
+
+
+def _describe(column: Any, levels: npt.NDArray[Any] | None) -> Categories:
+    native = column.to_native()
+    is_declared = hasattr(native, "cat") and hasattr(native.cat, "categories")
+    return Categories(levels, is_declared, is_declared or not column.is_null().all())

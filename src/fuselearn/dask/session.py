@@ -1,0 +1,106 @@
+"""The tasks of one fit on a Dask cluster.
+
+All tasks are pure functions of their arguments, so Dask computes again what a lost worker held. Nothing is scattered:
+scattered data cannot be computed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
+from types import TracebackType
+from typing import Any, Self
+from weakref import WeakSet
+
+from dask import delayed
+from distributed import Client, Future, default_client
+from distributed.scheduler import KilledWorker
+
+# So many results are merged in one task.
+MERGED_AT_ONCE = 8
+
+
+class Session:
+    """Submit tasks to a cluster; all that are still there when a fit fails or is interrupted are cancelled.
+
+    Parameters
+    ----------
+    client : distributed.Client or None
+        None means the client that was made last.
+    """
+
+    def __init__(self, client: Client | None) -> None:
+        if client is None:
+            try:
+                client = default_client()
+            except ValueError as error:
+                raise ValueError(
+                    "There is no Dask client: make one, dask.distributed.Client(), or pass client=."
+                ) from error
+        if not isinstance(client, Client):
+            raise TypeError(f"client must be a dask.distributed.Client or None, not {type(client).__name__}.")
+        if client.asynchronous:
+            raise TypeError("client is asynchronous; fit needs an ordinary one, dask.distributed.Client(address).")
+        self.client = client
+        self._futures: WeakSet[Future] = WeakSet()
+
+    def __enter__(self) -> Self:
+        """Return the session itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Cancel what is left after an error."""
+        if kind is not None and self.client.status == "running":
+            self.client.cancel(list(self._futures))
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future:
+        """Submit one task."""
+        return self._keep([self.client.submit(function, *arguments, pure=False)])[0]
+
+    def map(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Future]:
+        """Submit a task for each of the parts."""
+        return self._keep(self.client.map(function, *arguments, pure=False))
+
+    def hold(self, value: Any) -> Future:
+        """Put a value into a task of its own, so that it is sent once and not with each of the tasks that need it."""
+        return self.submit(_hold, value)
+
+    def map_delayed(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Future]:
+        """Submit a task for each of the parts, some arguments of which are delayed values."""
+        call = delayed(function, pure=False)
+        return self._keep(self.client.compute([call(*given) for given in zip(*arguments, strict=True)]))
+
+    def merge(self, function: Callable[[list[Any]], Any], futures: Sequence[Future]) -> Any:
+        """Merge results, a few at a time, on the cluster, and fetch what comes out.
+
+        The function takes a list of results and returns one; how they are grouped must make no difference.
+        """
+        while True:
+            groups = [list(futures[k : k + MERGED_AT_ONCE]) for k in range(0, len(futures), MERGED_AT_ONCE)]
+            futures = [self.submit(function, group) for group in groups]
+            if len(futures) == 1:
+                return self.fetch(futures[0])
+
+    def fetch(self, futures: Any) -> Any:
+        """Wait for results and return them."""
+        try:
+            return self.client.gather(futures)
+        except KilledWorker as error:
+            raise RuntimeError(
+                f"Workers died again and again in the task {error.task!r}. Perhaps its part does not fit into the "
+                "memory of a worker: use smaller parts."
+            ) from error
+        except (CancelledError, OSError) as error:
+            if self.client.status == "running":
+                raise
+            raise ConnectionError("The Dask scheduler is gone; the fit cannot go on without it.") from error
+
+    def _keep(self, futures: list[Future]) -> list[Future]:
+        self._futures.update(futures)
+        return futures
+
+
+def _hold(value: Any) -> Any:
+    return value

@@ -1,0 +1,199 @@
+"""Wrong input and lost clusters end in a sentence, within seconds."""
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import dask.array as da
+import numpy as np
+import pandas as pd
+import pytest
+from dask import delayed
+from dask.distributed import Client
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.naive_bayes import GaussianNB
+
+from fuselearn import BaggedClassifier, CARTClassifier
+from fuselearn.dask import DaskBaggedClassifier, DaskForestClassifier
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 3))
+Y = (X[:, 0] > 0).astype(int)
+
+
+def divide(values, n_parts=3):
+    return [delayed(part) for part in np.array_split(values, n_parts)]
+
+
+def replaced(values, part, by):
+    parts = divide(values)
+    parts[part] = delayed(by)
+    return parts
+
+
+def test_without_a_client():  # first: the client of the other tests does not exist yet
+    with pytest.raises(ValueError, match="There is no Dask client"):
+        DaskBaggedClassifier().fit(divide(X), divide(Y))
+
+
+@pytest.mark.parametrize(
+    ("tables", "targets", "kind", "message"),
+    [
+        (replaced(X, 2, X[:20, :2]), divide(Y), ValueError, "Part 2 of X has 2 features; part 0 has 3"),
+        (
+            replaced(X, 1, X[:5]),
+            divide(Y),
+            ValueError,
+            "Part 1: X and y have inconsistent numbers",
+        ),
+        (replaced(X, 1, np.full((20, 3), "a")), divide(Y), ValueError, "Part 1: .*could not convert string to float"),
+        (replaced(X, 2, np.full((20, 3), np.inf)), divide(Y), ValueError, "Part 2: Input X contains infinity"),
+        (divide(X), replaced(Y, 1, np.full(20, "a")), TypeError, "Part 1 of y holds <U1, part 0 int64"),
+        (divide(X), replaced(Y, 1, np.full(20, np.nan)), ValueError, "Part 1: Input y contains NaN"),
+        (divide(X), divide(np.zeros(60)), ValueError, "y has one class only"),
+        (divide(X), divide(Y, 2), ValueError, "X has 3 parts and y 2"),
+        (divide(X[:0]), divide(Y[:0]), ValueError, "X has no samples"),
+        ([], [], ValueError, "X has no parts"),
+        (X, Y, TypeError, "X must be a Dask array, .*not ndarray; the class without Dask in its name"),
+        (divide(X), Y, TypeError, "y must be a Dask array"),
+        (divide(X), None, ValueError, "y is None"),
+        (da.from_array(X, chunks=20), da.from_array(Y[:50], chunks=20), ValueError, "X has 60 samples and y 50"),
+    ],
+)
+def test_parts_that_do_not_fit(client, tables, targets, kind, message):
+    model = DaskBaggedClassifier(n_estimators=2, client=client)
+    with pytest.raises(kind, match=message):
+        model.fit(tables, targets)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ([{"a": [1.0, 2.0]}, {"b": [1.0, 2.0]}], r"Part 1 of X has features of other names .*\['b'\], not \['a'\]"),
+        ([{"a": [1.0, 2.0]}, {"a": ["x", "y"]}], "Feature 'a' has numbers in one part .*see parts 0 and 1"),
+        (
+            [{"a": pd.Categorical(["x", "y"])}, {"a": pd.Categorical(["x", "z"])}],
+            "Feature 'a' has other categories in part 1 than in part 0.*categorize",
+        ),
+    ],
+)
+def test_frames_that_do_not_fit(client, parts, message):
+    tables = [delayed(pd.DataFrame(part)) for part in parts]
+    with pytest.raises((TypeError, ValueError), match=message):
+        DaskBaggedClassifier(n_estimators=2).fit(tables, [delayed(np.array([0, 1]))] * 2)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (replaced(np.ones(60), 2, -np.ones(20)), "Part 2: sample_weight has negative entries"),
+        (divide(np.zeros(60)), "sample_weight is zero for every sample"),
+        (divide(np.ones(60), 2), "X has 3 parts and sample_weight 2"),
+    ],
+)
+def test_weights_that_do_not_fit(client, weights, message):
+    with pytest.raises(ValueError, match=message):
+        DaskBaggedClassifier(n_estimators=2).fit(divide(X), divide(Y), weights)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"estimator": GaussianNB()}, "trains trees only"),
+        ({"estimator": CARTClassifier(class_weight="balanced")}, "takes class_weight itself"),
+        ({"sampling": "multinomial"}, "sampling='poisson' only"),
+        ({"oob_score": True}, "does not support oob_score"),
+        ({"warm_start": True}, "does not support warm_start"),
+        ({"bootstrap": False, "max_samples": 0.5}, "sampling='poisson' draws with replacement"),
+        ({"client": "tcp://127.0.0.1:1"}, "client must be a dask.distributed.Client or None, not str"),
+    ],
+)
+def test_what_a_cluster_does_not_do(client, given, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        DaskBaggedClassifier(n_estimators=2).set_params(**given).fit(divide(X), divide(Y))
+
+
+def test_all_samples_need_whole_weights(client):
+    weights = divide(np.full(60, 0.5))
+    with pytest.raises(ValueError, match="weights on a cluster must be whole numbers"):
+        DaskForestClassifier(2, splitter="random").fit(divide(X), divide(Y), weights)
+
+
+def test_other_numbers_are_numbers(client):
+    whole = (10 * X).round()
+    parts = replaced(whole, 1, np.array_split(whole, 3)[1].astype(np.int16))
+    model = DaskForestClassifier(3, random_state=0).fit(parts, divide(Y))
+    expected = DaskForestClassifier(3, random_state=0).fit(divide(whole), divide(Y))
+    np.testing.assert_array_equal(model.predict_proba(whole), expected.predict_proba(whole))
+
+
+def test_copies_and_files_have_no_client(client):
+    model = DaskBaggedClassifier(n_estimators=3, random_state=0, client=client).fit(divide(X), divide(Y))
+    assert clone(model).client is client
+    assert not hasattr(clone(model), "classes_")
+    restored = pickle.loads(pickle.dumps(model))
+    assert restored.client is None
+    assert not hasattr(restored, "client_")
+    np.testing.assert_array_equal(restored.predict(X), model.predict(X))
+    assert type(model.to_local()) is BaggedClassifier
+    assert "client" not in vars(model.to_local())
+
+
+def test_a_fit_leaves_no_tasks(client):
+    model = DaskBaggedClassifier(n_estimators=3, random_state=0, client=client).fit(divide(X), divide(Y))
+    assert len(model) == 3
+    wait_until_idle(client)
+
+
+def test_an_interrupted_fit_leaves_no_tasks(client):
+    def slow(part):
+        time.sleep(0.2)
+        return part
+
+    def interrupt():
+        time.sleep(1.0)
+        signal.raise_signal(signal.SIGINT)
+
+    tables = [delayed(slow)(part) for part in divide(X, 20)]
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    started = time.monotonic()
+    with pytest.raises(KeyboardInterrupt) as caught:
+        DaskBaggedClassifier(client=client).fit(tables, divide(Y, 20))
+    thread.join()
+    assert caught.tb is not None  # it is kept, as in a notebook, and with it all that fit had in its hands
+    assert time.monotonic() - started < 5
+    wait_until_idle(client)
+
+
+def test_a_dead_scheduler_is_an_error_within_seconds():
+    scheduler = subprocess.Popen(
+        [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard"],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        address = next(line.split()[-1] for line in scheduler.stderr if "Scheduler at:" in line)
+        with Client(address, timeout=10) as client:
+            threading.Timer(1.0, lambda: os.kill(scheduler.pid, signal.SIGKILL)).start()
+            started = time.monotonic()
+            with pytest.raises(ConnectionError, match="The Dask scheduler is gone"):
+                DaskBaggedClassifier(client=client).fit(divide(X), divide(Y))  # waits for workers, which never come
+            assert time.monotonic() - started < 10
+    finally:
+        scheduler.kill()
+        scheduler.wait()
+
+
+def wait_until_idle(client):
+    deadline = time.monotonic() + 5
+    while tasks := client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.tasks)):
+        assert time.monotonic() < deadline, tasks
+        time.sleep(0.05)
