@@ -124,11 +124,7 @@ class ConfusionCandidates:
     """
 
     def __init__(
-        self,
-        answers: Array,
-        truth: npt.NDArray[np.intp],
-        shares: Array,
-        score: Callable[[Array], Array],
+        self, answers: Array, truth: npt.NDArray[np.intp], shares: Array, score: Callable[[Array], Array]
     ) -> None:
         self.values = np.ascontiguousarray(answers)
         self.truth = truth

@@ -17,14 +17,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from fuselearn._compat import take_rows
 from fuselearn._messages import show
-from fuselearn.combine.members import (
-    Answer,
-    FittedMember,
-    Member,
-    ask_members,
-    resolve_columns,
-    take_columns,
-)
+from fuselearn.combine.members import Answer, FittedMember, Member, ask_members, resolve_columns, take_columns
 from fuselearn.combine.routing import take_passed
 
 Splits = list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]
@@ -67,12 +60,7 @@ def _row_numbers(rows: Any, n_rows: int) -> npt.NDArray[np.intp]:
 
 
 def answer_out_of_fold(
-    members: Sequence[Member],
-    X: Any,
-    y: npt.NDArray[Any],
-    answer: Answer,
-    splits: Splits,
-    n_jobs: int | None = None,
+    members: Sequence[Member], X: Any, y: npt.NDArray[Any], answer: Answer, splits: Splits, n_jobs: int | None = None
 ) -> OutOfFold:
     """Fit clones of the members on the inside of each split and ask them about its outside.
 

@@ -27,11 +27,7 @@ def make_router(ensemble: Any, members: list[tuple[str, Any]]) -> MetadataRouter
 
 
 def pass_on(
-    ensemble: Any,
-    members: list[Member],
-    weights: npt.NDArray[np.float64] | None,
-    groups: Any,
-    params: dict[str, Any],
+    ensemble: Any, members: list[Member], weights: npt.NDArray[np.float64] | None, groups: Any, params: dict[str, Any]
 ) -> list[Member]:
     """Return the members with what their ``fit`` is to be passed.
 

@@ -12,13 +12,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from fuselearn._parameters import check_choice
 from fuselearn.combine.answers import Classes, require_method
 from fuselearn.combine.ensemble import MemberEnsemble, TrainingData, Weights
-from fuselearn.combine.losses import (
-    LogLoss,
-    SquaredError,
-    best_shrinkage,
-    check_shrinkage,
-    cross_validate_shrinkage,
-)
+from fuselearn.combine.losses import LogLoss, SquaredError, best_shrinkage, check_shrinkage, cross_validate_shrinkage
 from fuselearn.combine.members import Member
 from fuselearn.combine.out_of_fold import OutOfFold
 from fuselearn.combine.rules import as_probabilities

@@ -21,10 +21,7 @@ if TYPE_CHECKING:
     Pair = tuple[pd.DataFrame, Any]
 
 # Codes that look like numbers but have no order.
-_CATEGORICAL = {
-    "cmc": ("Husbands_occupation",),
-    "flags": ("landmass", "zone", "language"),
-}
+_CATEGORICAL = {"cmc": ("Husbands_occupation",), "flags": ("landmass", "zone", "language")}
 _ROW_NAMES = {"flags": "name", "genbase": "protein"}
 
 
@@ -41,13 +38,7 @@ def fetch(info: DatasetInfo) -> tuple[pd.DataFrame, pd.Series | pd.DataFrame]:
     assert info.openml is not None
     try:
         # The pandas parser of scikit-learn 1.9 fails on labels that are written TRUE and FALSE.
-        bunch = fetch_openml(
-            data_id=info.openml.data_id,
-            as_frame=True,
-            cache=False,
-            n_retries=2,
-            parser="liac-arff",
-        )
+        bunch = fetch_openml(data_id=info.openml.data_id, as_frame=True, cache=False, n_retries=2, parser="liac-arff")
     except (OSError, ValueError, HTTPException) as error:
         reason = str(error) or type(error).__name__
         raise FetchError(f"{info.openml} could not be downloaded: {reason}") from error

@@ -43,12 +43,7 @@ def read_stored(path: Path) -> tuple[pd.DataFrame, pd.Series | pd.DataFrame]:
 
     try:
         frame = pd.read_csv(
-            path,
-            dtype={CLASS_COLUMN: str},
-            keep_default_na=False,
-            na_values=[""],
-            low_memory=False,
-            **exact_floats(),
+            path, dtype={CLASS_COLUMN: str}, keep_default_na=False, na_values=[""], low_memory=False, **exact_floats()
         )
     except (OSError, EOFError, zlib.error, ValueError) as error:
         raise DatasetError(f"{path} cannot be read as a table: {error}") from error

@@ -74,11 +74,7 @@ class KalmanFilter:
     """
 
     def __init__(
-        self,
-        state: npt.ArrayLike,
-        variance: float = 1.0,
-        process_noise: float = 0.0,
-        transition: float = 1.0,
+        self, state: npt.ArrayLike, variance: float = 1.0, process_noise: float = 0.0, transition: float = 1.0
     ) -> None:
         for name, number in (("variance", variance), ("process_noise", process_noise)):
             if not 0 <= number < math.inf:

@@ -19,16 +19,7 @@ if TYPE_CHECKING:
     from fuselearn.lab.running.suites import Suite, get_suite, table_suite
     from fuselearn.lab.statistics.summary import fold_scores, summarise
 
-__all__ = [
-    "ResultStore",
-    "Suite",
-    "fold_scores",
-    "get_suite",
-    "run_suite",
-    "summarise",
-    "table_suite",
-    "write_report",
-]
+__all__ = ["ResultStore", "Suite", "fold_scores", "get_suite", "run_suite", "summarise", "table_suite", "write_report"]
 
 require("fuselearn.lab", "pandas", "matplotlib", "jinja2", "rich")
 

@@ -73,12 +73,7 @@ class Sensor:
         self.n_classes = target.n_classes
 
     def measure(
-        self,
-        counts: Counts,
-        seed: int,
-        *,
-        weights: Weights | None = None,
-        features: npt.NDArray[np.intp] | None = None,
+        self, counts: Counts, seed: int, *, weights: Weights | None = None, features: npt.NDArray[np.intp] | None = None
     ) -> Component:
         """Train a component on the samples drawn, as :meth:`Learner.train` does, and on some of the features."""
         learner = self.learner if features is None else self.learner.restrict(features)

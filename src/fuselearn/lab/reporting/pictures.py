@@ -89,11 +89,7 @@ def _figures(summary: pd.DataFrame, findings: Findings, traces: Traces) -> Itera
             )
     timed = scored[scored["fit_seconds"] > 0]
     if timed["method"].nunique() > 1:
-        yield (
-            "time",
-            _time_caption(scored),
-            figures.fit_time_against_score(timed),
-        )
+        yield ("time", _time_caption(scored), figures.fit_time_against_score(timed))
     for noise, fitted in traces.items():
         if fitted:
             where = f" with {_labels(noise)}" if noise or len(traces) > 1 else ""

@@ -84,12 +84,7 @@ def progress_bar(title: str, console: Console | None = None) -> Iterator[Progres
     if not console.is_terminal:
         yield lambda _: None
         return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TextColumn("{task.fields[state]}"),
-    )
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[state]}"))
     with Bar(*columns, console=console, transient=True) as bar:
         task = bar.add_task(title, total=1.0, state="")
 

@@ -11,16 +11,7 @@ from sklearn.metrics import accuracy_score, f1_score, hamming_loss, recall_score
 
 from fuselearn.multilabel.metrics import macro_f1, micro_f1
 
-__all__ = [
-    "LOSSES",
-    "SCORES",
-    "Scores",
-    "brier_score",
-    "calibration_error",
-    "log_loss",
-    "score_fold",
-    "score_labels",
-]
+__all__ = ["LOSSES", "SCORES", "Scores", "brier_score", "calibration_error", "log_loss", "score_fold", "score_labels"]
 
 SCORES = {
     "macro_f1": "macro-averaged F1",
@@ -60,10 +51,7 @@ class Scores:
 
 
 def score_fold(
-    truth: npt.ArrayLike,
-    predicted: npt.ArrayLike,
-    n_classes: int,
-    probabilities: npt.NDArray[np.float64] | None = None,
+    truth: npt.ArrayLike, predicted: npt.ArrayLike, n_classes: int, probabilities: npt.NDArray[np.float64] | None = None
 ) -> Scores:
     """Score the predictions on one fold.
 

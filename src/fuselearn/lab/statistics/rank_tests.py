@@ -219,11 +219,7 @@ def friedman_posthoc(
 
 
 def aligned_test(
-    scores: Any,
-    *,
-    higher_is_better: bool = True,
-    digits: int | None = None,
-    tie_tolerance: float = 1e-13,
+    scores: Any, *, higher_is_better: bool = True, digits: int | None = None, tie_tolerance: float = 1e-13
 ) -> OmnibusTest:
     """Test with aligned ranks whether any method differs from the others.
 

@@ -261,11 +261,7 @@ def mid_ranks(scores: Any, *, higher_is_better: bool = True, digits: int | None 
 
 
 def aligned_ranks(
-    scores: Any,
-    *,
-    higher_is_better: bool = True,
-    digits: int | None = None,
-    tie_tolerance: float = 1e-13,
+    scores: Any, *, higher_is_better: bool = True, digits: int | None = None, tie_tolerance: float = 1e-13
 ) -> pd.DataFrame:
     """Rank all scores of the table together, each minus the mean score of its dataset.
 
@@ -429,10 +425,7 @@ def win_tie_loss(scores: Any, *, higher_is_better: bool = True, digits: int | No
     ties = (row == column).sum(axis=0)
     np.fill_diagonal(ties, 0)
     labels = {"index": table.columns, "columns": table.columns}
-    return WinTieLoss(
-        wins=pd.DataFrame((row > column).sum(axis=0), **labels),
-        ties=pd.DataFrame(ties, **labels),
-    )
+    return WinTieLoss(wins=pd.DataFrame((row > column).sum(axis=0), **labels), ties=pd.DataFrame(ties, **labels))
 
 
 def merge_rounding_errors(values: npt.NDArray[np.float64], tolerance: float) -> npt.NDArray[np.float64]:

@@ -17,15 +17,7 @@ from fuselearn.lab.running.scoring import SCORES
 from fuselearn.lab.running.store import ResultStore
 from fuselearn.lab.running.suites import Suite
 
-__all__ = [
-    "Totals",
-    "fold_scores",
-    "read_summary",
-    "summarise",
-    "summarise_results",
-    "totals",
-    "write_summary",
-]
+__all__ = ["Totals", "fold_scores", "read_summary", "summarise", "summarise_results", "totals", "write_summary"]
 
 KEYS = ["dataset", "noise", "method"]
 DECIMALS = {"score": 6, "sd": 6, **dict.fromkeys(SCORES, 6), "fit_seconds": 6, "predict_seconds": 6}
@@ -138,12 +130,7 @@ def summarise_results(results: pd.DataFrame, suite: Suite, *, score: str = "macr
 
 
 def fold_scores(
-    store: ResultStore,
-    dataset: str,
-    noise: float = 0.0,
-    suite: str | None = None,
-    *,
-    score: str = "macro_f1",
+    store: ResultStore, dataset: str, noise: float = 0.0, suite: str | None = None, *, score: str = "macro_f1"
 ) -> pd.DataFrame:
     """Return the score of every fold, for paired tests.
 
