@@ -56,8 +56,8 @@ class Condition:
 class RobustRun:
     """The summaries of one run per kind of noise.
 
-    Datasets that were not run with every kind are left out, and so are methods without scores on most of the others, and
-    datasets on which one of the remaining methods has no score in a condition: ranks need every method.
+    Datasets that were not run with every kind are left out, and so are methods without scores on most of the others,
+    and datasets on which one of the remaining methods has no score in a condition: ranks need every method.
 
     Parameters
     ----------
