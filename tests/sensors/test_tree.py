@@ -100,11 +100,10 @@ def test_a_component_without_its_training_data_answers_for_passed_rows_only(sens
 
 def test_measuring_a_sample_is_drawing_and_measuring(sensor):
     weights = np.random.default_rng(1).random(len(X))
-    for cover, tries in ((True, 100), (False, 1)):
-        counts = draw_covering_counts(5, weights, len(X), sensor.target.numbers, 3, tries)
-        drawn, given = sensor.measure_sample(weights, 5, cover=cover), sensor.measure(counts, 5)
-        np.testing.assert_array_equal(drawn.tree.nodes, given.tree.nodes)
-        np.testing.assert_array_equal(drawn.votes(), given.votes())
+    counts = draw_covering_counts(5, weights, len(X), sensor.target.numbers, 3, 1)
+    drawn, given = sensor.measure_sample(weights, 5), sensor.measure(counts, 5)
+    np.testing.assert_array_equal(drawn.tree.nodes, given.tree.nodes)
+    np.testing.assert_array_equal(drawn.votes(), given.votes())
 
 
 def test_large_tables_are_sampled_in_the_same_way():
@@ -112,8 +111,8 @@ def test_large_tables_are_sampled_in_the_same_way():
     table, target = rng.normal(size=(2_100, 3)), rng.integers(0, 3, 2_100).astype(np.int32)
     sensor = bind(table, NUMERIC[:3], target, 3)
     weights = rng.random(2_100)
-    drawn = sensor.measure_sample(weights, 5, cover=True)
-    counts = draw_covering_counts(5, weights, 2_100, target, 3)
+    drawn = sensor.measure_sample(weights, 5)
+    counts = draw_covering_counts(5, weights, 2_100, target, 3, 1)
     np.testing.assert_array_equal(drawn.votes(), sensor.measure(counts, 5).votes())
 
 

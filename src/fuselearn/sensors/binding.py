@@ -12,7 +12,7 @@ from sklearn.utils import get_tags
 
 from fuselearn._compat import take_rows
 from fuselearn._messages import show
-from fuselearn.engines.sampling import MOST_TRIES
+from fuselearn.engines.sampling import draw_covering_counts
 from fuselearn.sensors.estimator import EstimatorLearner
 from fuselearn.sensors.protocols import Classes, Component, Counts, Learner, Weights
 
@@ -80,7 +80,7 @@ class Sensor:
         component: Component = learner.train(self.target, counts, seed, weights=weights)
         return component
 
-    def measure_sample(self, weights: Weights, seed: int, *, cover: bool = False) -> Component:
+    def measure_sample(self, weights: Weights, seed: int) -> Component:
         """Draw as many samples as there are, with replacement and by their weights, and train a component on them.
 
         Parameters
@@ -89,11 +89,9 @@ class Sensor:
             Chances of the samples; they need not sum to one.
         seed : int
             Seed of the draw and of the component's own random choices, from 0 to 2**63 - 1.
-        cover : bool
-            Whether to draw again, up to 100 times, while a class is missing from the sample.
         """
-        component: Component = self.learner.train_drawn(self.target, weights, seed, MOST_TRIES if cover else 1)
-        return component
+        counts = draw_covering_counts(seed, weights, self.n_rows, self.target.numbers, self.n_classes, max_tries=1)
+        return self.measure(counts, seed)
 
     def measure_all(self, sample_weight: Weights | None, seed: int) -> Component:
         """Train a component on all samples as they are, or as their weights say."""

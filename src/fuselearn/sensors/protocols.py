@@ -10,8 +10,6 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.class_weight import compute_sample_weight
 
-from fuselearn.engines.sampling import draw_covering_counts
-
 Counts = npt.NDArray[np.int32]
 Indices = npt.NDArray[np.integer]
 Labels = npt.NDArray[np.integer]
@@ -116,22 +114,6 @@ class Learner:
         Component
         """
         raise NotImplementedError
-
-    def train_drawn(self, target: Classes, chances: Weights, seed: int, max_tries: int) -> Any:
-        """Draw as many samples as there are, with replacement, until all classes are among them, and train on them.
-
-        Parameters
-        ----------
-        target : Classes
-        chances : array of shape (n_samples,)
-            Chances of the samples to be drawn; they need not sum to one.
-        seed : int
-            Seed of the draw and of the component's own random choices, from 0 to 2**63 - 1.
-        max_tries : int
-            Most draws to make.
-        """
-        counts = draw_covering_counts(seed, chances, self.n_samples, target.numbers, target.n_classes, max_tries)
-        return self.train(target, counts, seed)
 
     def with_params(self, **params: Any) -> Self:
         """Return a learner on the same bound table whose estimator has other parameters."""
