@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -110,19 +110,26 @@ class LabelSum:
 
         The coefficients of these members are normalised to a sum of one.
         """
-        total, weights = np.zeros(shape), np.zeros(shape[0])
-        for member, coefficient in zip(self.members, self.coefficients, strict=True):
-            rows = member.left_out
-            total[rows] += coefficient * ask(member, self.vote, None, rows)
-            weights[rows] += coefficient
-        # The quotient may be outside of [0, 1] by a rounding error.
-        return np.clip(total / np.where(weights > 0.0, weights, np.nan)[:, None], 0.0, 1.0)
+        parts = (
+            (member.left_out, ask(member, self.vote, None, member.left_out), coefficient)
+            for member, coefficient in zip(self.members, self.coefficients, strict=True)
+        )
+        return np.clip(average_parts(parts, shape), 0.0, 1.0)  # a quotient may be outside by a rounding error
 
     def unbind(self) -> None:
         """Release the training data."""
         for member in self.members:
             member.unbind()
         self.learner.unbind()
+
+
+def average_parts(parts: Iterable[tuple[Indices, Scores, float]], shape: tuple[int, ...]) -> Scores:
+    """Average the scores of some samples each, given with their weights; NaN for samples that are in no part."""
+    total, weights = np.zeros(shape), np.zeros(shape[0])
+    for samples, scores, weight in parts:
+        total[samples] += weight * scores
+        weights[samples] += weight
+    return total / np.where(weights > 0.0, weights, np.nan)[:, None]
 
 
 def ask(model: LabelModel, vote: str, rows: Any = None, only: Indices | None = None) -> Scores:

@@ -16,6 +16,7 @@ from fuselearn._compat import take_rows
 from fuselearn._random import seed_estimator
 from fuselearn.engines.sampling import draw_counts
 from fuselearn.multilabel.data.labels import read_probabilities
+from fuselearn.multilabel.learning.fusion import average_parts
 from fuselearn.sensors import Learner
 
 Counts = npt.NDArray[np.int32]
@@ -176,11 +177,8 @@ def score_folds(
     answers = Parallel(n_jobs=n_jobs)(
         delayed(_score_fold)(learner, Y, counts, weights, inside, outside, seed) for inside, outside in splits
     )
-    total, n_answers = np.zeros(Y.shape), np.zeros((len(Y), 1))
-    for (_, outside), answer in zip(splits, answers, strict=True):
-        total[outside] += answer
-        n_answers[outside] += 1
-    return np.divide(total, n_answers, out=np.full(Y.shape, np.nan), where=n_answers > 0)
+    parts = ((outside, answer, 1.0) for (_, outside), answer in zip(splits, answers, strict=True))
+    return average_parts(parts, Y.shape)
 
 
 def _score_fold(

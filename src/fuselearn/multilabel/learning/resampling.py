@@ -10,7 +10,7 @@ import numpy.typing as npt
 from joblib import Parallel, delayed
 
 from fuselearn._parameters import check_choice, check_whole_number, count_draws, count_features
-from fuselearn.multilabel.learning.fusion import LabelModel, LabelSum, OnSomeFeatures, ask
+from fuselearn.multilabel.learning.fusion import LabelModel, LabelSum, OnSomeFeatures, ask, average_parts
 from fuselearn.sensors import Learner, draw_counts
 
 Counts = npt.NDArray[np.int32]
@@ -93,7 +93,7 @@ class ResampledEnsemble:
             for seed in rng.integers(2**62, size=self.n_estimators)
         )
         if wants_votes:
-            self.oob_decision_function_ = _average_votes(trained, Y.shape)
+            self.oob_decision_function_ = average_parts(((p.left_out, p.votes, 1.0) for p in trained), Y.shape)
         members = [part.model for part in trained]
         self._adopt(LabelSum(members, np.ones(len(members)), learner, self.vote, len(members)))
 
@@ -116,12 +116,3 @@ def _train_member(
         return Trained(model, left_out, votes)
     own.unbind()
     return Trained(OnSomeFeatures(model, own), left_out, votes)
-
-
-def _average_votes(trained: list[Trained], shape: tuple[int, ...]) -> Scores:
-    """Average the votes for each sample over the models that have not seen it; NaN if all have."""
-    total, n_votes = np.zeros(shape), np.zeros(shape[0])
-    for part in trained:
-        total[part.left_out] += part.votes
-        n_votes[part.left_out] += 1
-    return np.divide(total, n_votes[:, None], out=np.full(shape, np.nan), where=n_votes[:, None] > 0)
