@@ -184,12 +184,27 @@ def test_a_dead_scheduler_is_an_error_within_seconds():
         with Client(address, timeout=10) as client:
             threading.Timer(1.0, lambda: os.kill(scheduler.pid, signal.SIGKILL)).start()
             started = time.monotonic()
-            with pytest.raises(ConnectionError, match="The Dask scheduler is gone"):
+            with pytest.raises(ConnectionError, match="connection to the Dask scheduler was lost"):
                 DaskBaggedClassifier(client=client).fit(divide(X), divide(Y))  # waits for workers, which never come
             assert time.monotonic() - started < 10
     finally:
         scheduler.kill()
         scheduler.wait()
+
+
+def test_a_closed_client_is_an_error_within_seconds(client):
+    def slow(part):
+        time.sleep(0.5)
+        return part
+
+    own = Client(client.scheduler.address, set_as_default=False)
+    threading.Timer(1.0, own.close).start()
+    started = time.monotonic()
+    with pytest.raises(ConnectionError, match="connection to the Dask scheduler was lost"):
+        DaskBaggedClassifier(client=own).fit([delayed(slow)(part) for part in divide(X, 20)], divide(Y, 20))
+    assert time.monotonic() - started < 10
+    with pytest.raises(ConnectionError, match="connection to the Dask scheduler was lost"):
+        DaskBaggedClassifier(client=own).fit(divide(X), divide(Y))
 
 
 def wait_until_idle(client):

@@ -6,14 +6,16 @@ scattered data cannot be computed again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self
 from weakref import WeakSet
 
 from dask import delayed
 from distributed import Client, Future, default_client
+from distributed.client import ClosedClientError
 from distributed.scheduler import KilledWorker
 
 # So many results are merged in one task.
@@ -57,11 +59,13 @@ class Session:
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future:
         """Submit one task."""
-        return self._keep([self.client.submit(function, *arguments, pure=False)])[0]
+        with self._connected():
+            return self._keep([self.client.submit(function, *arguments, pure=False)])[0]
 
     def map(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Future]:
         """Submit a task for each of the parts."""
-        return self._keep(self.client.map(function, *arguments, pure=False))
+        with self._connected():
+            return self._keep(self.client.map(function, *arguments, pure=False))
 
     def hold(self, value: Any) -> Future:
         """Put a value into a task of its own, so that it is sent once and not with each of the tasks that need it."""
@@ -70,7 +74,8 @@ class Session:
     def map_delayed(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Future]:
         """Submit a task for each of the parts, some arguments of which are delayed values."""
         call = delayed(function, pure=False)
-        return self._keep(self.client.compute([call(*given) for given in zip(*arguments, strict=True)]))
+        with self._connected():
+            return self._keep(self.client.compute([call(*given) for given in zip(*arguments, strict=True)]))
 
     def merge(self, function: Callable[[list[Any]], Any], futures: Sequence[Future]) -> Any:
         """Merge results, a few at a time, on the cluster, and fetch what comes out.
@@ -86,16 +91,23 @@ class Session:
     def fetch(self, futures: Any) -> Any:
         """Wait for results and return them."""
         try:
-            return self.client.gather(futures)
+            with self._connected():
+                return self.client.gather(futures)
         except KilledWorker as error:
             raise RuntimeError(
                 f"Workers died again and again in the task {error.task!r}. Perhaps its part does not fit into the "
                 "memory of a worker: use smaller parts."
             ) from error
-        except (CancelledError, OSError) as error:
+
+    @contextmanager
+    def _connected(self) -> Iterator[None]:
+        """Say so if the connection is lost; Dask only says that tasks were cancelled."""
+        try:
+            yield
+        except (CancelledError, ClosedClientError, OSError) as error:
             if self.client.status == "running":
                 raise
-            raise ConnectionError("The Dask scheduler is gone; the fit cannot go on without it.") from error
+            raise ConnectionError("The connection to the Dask scheduler was lost during the fit.") from error
 
     def _keep(self, futures: list[Future]) -> list[Future]:
         self._futures.update(futures)
