@@ -102,6 +102,16 @@ def test_frames_with_categories_texts_and_missing_values(client, samples, n_part
     np.testing.assert_array_equal(model.predict_proba(collection).compute(), local.predict_proba(frame))
 
 
+def test_files_of_which_y_is_a_column(client, samples, tmp_path):
+    X, y, _ = samples
+    frame = pd.DataFrame(X, columns=list("vwxyz")).assign(label=y)
+    dd.from_pandas(frame, npartitions=6).to_parquet(tmp_path)
+    table = dd.read_parquet(tmp_path)
+    model = DaskForestClassifier(3, random_state=3).fit(table.drop(columns="label"), table["label"])
+    local = fit_local(DaskForestClassifier, frame.drop(columns="label"), frame["label"])
+    assert joblib.hash(model.to_local()) == joblib.hash(local)
+
+
 def test_a_part_without_any_text_says_nothing_about_the_texts(client):
     text = pd.Series(["x", "y"] * 10 + [None] * 10 + ["z", "x"] * 10, dtype=object)
     frame, y = pd.DataFrame({"text": text, "number": np.arange(50)}), np.arange(50) % 2
