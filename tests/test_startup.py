@@ -32,7 +32,7 @@ def test_imports_stay_small(statement, absent):
 
 
 @pytest.mark.parametrize(
-    "room", ["codes", "combine", "datasets", "diagnosis", "ensembles", "filters", "io", "lab", "multilabel"]
+    "room", ["codes", "combine", "dask", "datasets", "diagnosis", "ensembles", "filters", "io", "lab", "multilabel"]
 )
 def test_sub_packages_need_no_import_of_their_own(room):
     loaded = loaded_by(f"import fuselearn\nassert '{room}' in dir(fuselearn)\nfuselearn.{room}.__doc__")

@@ -67,6 +67,7 @@ _PACKAGES: dict[str, set[str]] = {
         "AveragingRegressor", "EnsembleSelection", "FixedCombiner", "FusedClassifier", "LinearStackingClassifier",
         "LinearStackingRegressor", "combine_scores",
     },
+    "dask": set(),
     "datasets": set(),
     "diagnosis": {"CleanedClassifier"},
     "ensembles": {

@@ -28,7 +28,7 @@ def test_blending_worked_out_by_hand():
     estimate = np.array([[0.8, 0.2], [0.3, 0.9]])
     scores = np.array([[0.6, 0.7], [0.9, 0.3]])
     truth = LabelTruth(np.array([0.25, 0.75]), np.array([[True, True], [True, False]]))
-    measurement, losses, error, own, before = truth.measure(estimate, SimpleNamespace(scores=lambda: scores))
+    measurement, losses, (error, own, before) = truth.measure(estimate, SimpleNamespace(scores=lambda: scores))
     np.testing.assert_allclose(measurement, [[0.7, 0.45], [0.6, 0.6]])
     np.testing.assert_allclose(losses, [0.5, 0.5])
     assert error == pytest.approx(0.5)
