@@ -26,8 +26,8 @@ class BagPlan(NamedTuple):
     n_columns: int
     n_features: int
     """How many of the features are drawn."""
-    poisson: bool = False
-    """Whether the number of copies of a sample is drawn independently of all other samples."""
+    rate: float | None = None
+    """Expected number of copies per unit of chance, if copies are drawn independently of all other samples."""
 
     def draw_features(self, rng: np.random.Generator) -> npt.NDArray[np.intp]:
         """Draw features, without replacement."""
@@ -36,10 +36,9 @@ class BagPlan(NamedTuple):
     def draw_counts(self, rng: np.random.Generator) -> npt.NDArray[np.int32]:
         """Draw samples; return how often each was drawn."""
         chances = np.ones(self.n_samples) if self.chances is None else self.chances
-        if self.bootstrap and self.poisson:
-            rates = poisson_rate(self.n_draws, exact_sum(chances)) * chances
+        if self.bootstrap and self.rate is not None:
             any_sample = np.zeros(self.n_samples, dtype=np.int32)
-            return draw_covering_poisson_counts(int(rng.integers(2**62)), rates, any_sample, 1)
+            return draw_covering_poisson_counts(int(rng.integers(2**62)), self.rate * chances, any_sample, 1)
         if self.bootstrap:
             return draw_counts(int(rng.integers(2**62)), chances, self.n_draws)
         if not self.leaves_rows_out:
@@ -97,7 +96,10 @@ def plan_bags(
         )
     if not bootstrap and n_draws < n_samples and sampling == "poisson":
         raise ValueError("sampling='poisson' draws with replacement: set bootstrap=True, or max_samples=1.0.")
-    plan = BagPlan(n_samples, weights, n_draws, bootstrap, n_columns, n_features, sampling == "poisson")
+    rate = None
+    if sampling == "poisson":
+        rate = poisson_rate(n_draws, n_samples if weights is None else exact_sum(weights))
+    plan = BagPlan(n_samples, weights, n_draws, bootstrap, n_columns, n_features, rate)
     if leave_out and not plan.leaves_rows_out:
         raise ValueError("oob_score needs samples to be left out: set bootstrap=True or max_samples below 1.")
     return plan
