@@ -7,13 +7,31 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
-from sklearn.metrics import accuracy_score, f1_score, hamming_loss, label_ranking_loss, make_scorer
+from sklearn.metrics import (
+    accuracy_score,
+    f1_score,
+    hamming_loss,
+    jaccard_score,
+    label_ranking_loss,
+    make_scorer,
+    precision_score,
+    recall_score,
+)
 from sklearn.model_selection import cross_val_score
 from sklearn.tree import DecisionTreeClassifier
 
-from fuselearn.multilabel import example_f1, macro_f1, micro_f1, multilabel_scores
+from fuselearn.multilabel import (
+    example_f1,
+    label_jaccard,
+    label_precision,
+    label_recall,
+    macro_f1,
+    micro_f1,
+    multilabel_scores,
+)
 
 AVERAGES = {macro_f1: "macro", micro_f1: "micro", example_f1: "samples"}
+RATIOS = {label_precision: precision_score, label_recall: recall_score, label_jaccard: jaccard_score}
 
 pairs = st.tuples(st.integers(1, 8), st.integers(2, 5)).flatmap(
     lambda shape: st.tuples(*[arrays(np.int64, shape, elements=st.integers(0, 1))] * 2)
@@ -51,6 +69,33 @@ def test_nothing_to_find_and_nothing_found(score):
 def test_as_scikit_learn(score, empty, pair):
     expected = f1_score(*pair, average=AVERAGES[score], zero_division=empty)
     assert score(*pair, empty=empty) == pytest.approx(expected)
+
+
+def test_precision_recall_and_jaccard_by_hand():
+    assert label_precision(TRUTH, PREDICTED) == pytest.approx((1 / 2 + 0 + 1 + 1) / 4)
+    assert label_recall(TRUTH, PREDICTED) == pytest.approx((1 + 0 + 1 + 1) / 4)
+    assert label_jaccard(TRUTH, PREDICTED, average="macro") == pytest.approx((1 / 2 + 0 + 1 + 1) / 4)
+    assert label_jaccard(TRUTH, PREDICTED, average="micro") == pytest.approx(4 / 7)
+    assert label_jaccard(TRUTH, PREDICTED) == pytest.approx((2 / 3 + 1 / 3 + 1) / 3)  # MEKA's accuracy
+
+
+def test_only_what_is_neither_true_nor_predicted_is_empty():
+    """As in Mulan: nothing predicted where something is true has a precision of 0, not of 1."""
+    truth, predicted = [[1, 0, 0]], [[0, 1, 0]]
+    for score in RATIOS:
+        assert score(truth, predicted, average="macro") == pytest.approx(1 / 3)
+        assert score(truth, predicted, average="macro", empty=0.0) == 0
+
+
+@pytest.mark.parametrize("score", RATIOS)
+@pytest.mark.parametrize("average", ["macro", "micro", "samples"])
+@settings(max_examples=20)
+@given(pair=pairs)
+def test_ratios_as_scikit_learn(score, average, pair):
+    expected = RATIOS[score](*pair, average=average, zero_division=0.0)
+    assert score(*pair, average=average, empty=0.0) == pytest.approx(expected)
+    name = f"{average.replace('samples', 'example')}_{score.__name__.removeprefix('label_')}"
+    assert multilabel_scores(*pair, empty=0.0)[name] == pytest.approx(expected)
 
 
 def test_one_label_is_a_label_and_not_two_classes():
@@ -99,6 +144,8 @@ def test_bad_input_gets_a_sentence():
         macro_f1(TRUTH, PREDICTED[:, :2])
     with pytest.raises(ValueError, match="Y_pred must hold 0 and 1 only"):
         macro_f1(TRUTH, PREDICTED * 0.5)
+    with pytest.raises(ValueError, match="average must be 'macro' or 'micro' or 'samples', not 'weighted'"):
+        label_recall(TRUTH, PREDICTED, average="weighted")
     with pytest.raises(ValueError, match="empty must be a number from 0 to 1"):
         macro_f1(TRUTH, PREDICTED, empty=2)
     with pytest.raises(ValueError, match="Expected probabilities of 4 labels"):

@@ -29,7 +29,27 @@ from fuselearn.multilabel.methods.pruned_sets import PrunedSetsClassifier
 from fuselearn.multilabel.methods.pruned_sets_ensemble import EnsembleOfPrunedSetsClassifier
 from fuselearn.multilabel.methods.rakel import RAkELClassifier
 from fuselearn.multilabel.methods.thresholding import ThresholdedClassifier
-from fuselearn.multilabel.metrics import example_f1, macro_f1, micro_f1, multilabel_scores
+from fuselearn.multilabel.metrics import (
+    example_f1,
+    label_jaccard,
+    label_precision,
+    label_recall,
+    label_scores,
+    macro_f1,
+    micro_f1,
+    multilabel_scores,
+)
+from fuselearn.multilabel.ranking_metrics import (
+    coverage,
+    label_calibration_error,
+    label_ranking_average_precision,
+    macro_auc,
+    macro_average_precision,
+    micro_auc,
+    micro_average_precision,
+    one_error,
+    ranking_loss,
+)
 
 __all__ = [
     "AdaBoostMHClassifier",
@@ -55,10 +75,23 @@ __all__ = [
     "RAkELClassifier",
     "RepeatedIterativeStratifiedKFold",
     "ThresholdedClassifier",
+    "coverage",
     "example_f1",
     "iterative_train_test_split",
+    "label_calibration_error",
+    "label_jaccard",
+    "label_precision",
+    "label_ranking_average_precision",
+    "label_recall",
+    "label_scores",
+    "macro_auc",
+    "macro_average_precision",
     "macro_f1",
     "make_decision_rule",
+    "micro_auc",
+    "micro_average_precision",
     "micro_f1",
     "multilabel_scores",
+    "one_error",
+    "ranking_loss",
 ]

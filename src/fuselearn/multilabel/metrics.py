@@ -2,25 +2,52 @@
 
 ::
 
-    F1 = 2 TP / (2 TP + FP + FN),  and `empty` where TP = FP = FN = 0
+    precision = TP / (TP + FP)    F1 = 2 TP / (2 TP + FP + FN)
+    recall    = TP / (TP + FN)    Jaccard = TP / (TP + FP + FN)
 
-A label that is neither in the test samples nor predicted is predicted perfectly, so its F1 is 1, as in Mulan and mldr
-and in published scores. scikit-learn's default is 0. Small folds lack many rare labels, so the two conventions differ
-widely there.
+each `empty` where TP = FP = FN = 0, and 0 where only its own denominator is 0.
+
+A label that is neither in the test samples nor predicted is predicted perfectly, so its scores are 1, as in Mulan and
+mldr and in published scores. scikit-learn's default is 0. Small folds lack many rare labels, so the two conventions
+differ widely there. Metrics of probabilities are in `fuselearn.multilabel.ranking_metrics`.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.metrics import accuracy_score, hamming_loss, label_ranking_loss
+from sklearn.metrics import accuracy_score, hamming_loss
 
+from fuselearn._extras import require
 from fuselearn._messages import show
-from fuselearn.multilabel.data.labels import LabelTable, check_same_labels, label_names, read_labels, read_probabilities
+from fuselearn._parameters import check_choice
+from fuselearn.multilabel.data.labels import LabelTable, check_same_labels, label_names, read_labels
+from fuselearn.multilabel.ranking_metrics import (
+    auc_by_label,
+    calibration_by_label,
+    check_scores,
+    precision_by_label,
+    probability_scores,
+)
 
-__all__ = ["example_f1", "macro_f1", "micro_f1", "multilabel_scores"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "example_f1",
+    "label_jaccard",
+    "label_precision",
+    "label_recall",
+    "label_scores",
+    "macro_f1",
+    "micro_f1",
+    "multilabel_scores",
+]
+
+AVERAGES: dict[str, int | None] = {"macro": 0, "micro": None, "samples": 1}
+"""The axis over which each kind of average counts."""
 
 
 def macro_f1(Y_true: Any, Y_pred: Any, *, empty: float = 1.0) -> float:
@@ -47,7 +74,7 @@ def macro_f1(Y_true: Any, Y_pred: Any, *, empty: float = 1.0) -> float:
     >>> round(macro_f1(Y_true, Y_pred), 3), round(macro_f1(Y_true, Y_pred, empty=0.0), 3)
     (0.833, 0.333)
     """
-    return float(_f1(*_read_pair(Y_true, Y_pred), empty, axis=0).mean())
+    return _average(_f1, Y_true, Y_pred, "macro", empty)
 
 
 def micro_f1(Y_true: Any, Y_pred: Any, *, empty: float = 1.0) -> float:
@@ -71,7 +98,7 @@ def micro_f1(Y_true: Any, Y_pred: Any, *, empty: float = 1.0) -> float:
     >>> micro_f1([[1, 0], [1, 1]], [[1, 0], [0, 0]])
     0.5
     """
-    return float(_f1(*_read_pair(Y_true, Y_pred), empty, axis=None))
+    return _average(_f1, Y_true, Y_pred, "micro", empty)
 
 
 def example_f1(Y_true: Any, Y_pred: Any, *, empty: float = 1.0) -> float:
@@ -95,7 +122,87 @@ def example_f1(Y_true: Any, Y_pred: Any, *, empty: float = 1.0) -> float:
     >>> example_f1([[1, 1, 0], [0, 0, 0]], [[1, 0, 1], [0, 0, 0]])
     0.75
     """
-    return float(_f1(*_read_pair(Y_true, Y_pred), empty, axis=1).mean())
+    return _average(_f1, Y_true, Y_pred, "samples", empty)
+
+
+def label_precision(Y_true: Any, Y_pred: Any, *, average: str = "macro", empty: float = 1.0) -> float:
+    """Compute the precision, the fraction of predicted labels that are right.
+
+    Parameters
+    ----------
+    Y_true, Y_pred : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_labels)
+        Zeros and ones.
+    average : {"macro", "micro", "samples"}, default="macro"
+        The mean over the labels, the value over all entries together, or the mean over the samples.
+    empty : float, default=1.0
+        Value of a label or sample that is neither true nor predicted. It is 0 if something is true and nothing
+        predicted.
+
+    Returns
+    -------
+    float
+        From 0 to 1.
+
+    Examples
+    --------
+    >>> from fuselearn.multilabel import label_precision
+    >>> label_precision([[1, 0], [1, 1]], [[1, 1], [1, 1]])
+    0.75
+    """
+    return _average(_precision, Y_true, Y_pred, average, empty)
+
+
+def label_recall(Y_true: Any, Y_pred: Any, *, average: str = "macro", empty: float = 1.0) -> float:
+    """Compute the recall, the fraction of true labels that are predicted.
+
+    Parameters
+    ----------
+    Y_true, Y_pred, average
+        As for `label_precision`.
+    empty : float, default=1.0
+        Value of a label or sample that is neither true nor predicted. It is 0 if something is predicted and nothing
+        true.
+
+    Returns
+    -------
+    float
+        From 0 to 1.
+
+    Examples
+    --------
+    >>> from fuselearn.multilabel import label_recall
+    >>> label_recall([[1, 0], [1, 1]], [[1, 1], [0, 1]])
+    0.75
+    """
+    return _average(_recall, Y_true, Y_pred, average, empty)
+
+
+def label_jaccard(Y_true: Any, Y_pred: Any, *, average: str = "samples", empty: float = 1.0) -> float:
+    """Compute the Jaccard index, the number of labels in both sets divided by the number in either.
+
+    Averaged over the samples, it is what MEKA and Mulan call the accuracy.
+
+    Parameters
+    ----------
+    Y_true, Y_pred
+        As for `label_precision`.
+    average : {"macro", "micro", "samples"}, default="samples"
+        As for `label_precision`.
+    empty : float, default=1.0
+        Value of a label or sample that is neither true nor predicted.
+
+    Returns
+    -------
+    float
+        From 0 to 1.
+
+    Examples
+    --------
+    >>> from fuselearn.multilabel import label_jaccard
+    >>> label_jaccard([[1, 0], [1, 1]], [[1, 1], [1, 1]])
+    0.75
+    """
+    return _average(_jaccard, Y_true, Y_pred, average, empty)
 
 
 def multilabel_scores(Y_true: Any, Y_pred: Any, probabilities: Any = None, *, empty: float = 1.0) -> dict[str, float]:
@@ -106,36 +213,108 @@ def multilabel_scores(Y_true: Any, Y_pred: Any, probabilities: Any = None, *, em
     Y_true, Y_pred : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_labels)
         Zeros and ones.
     probabilities : array of shape (n_samples, n_labels), or scikit-learn's list of arrays, optional
-        Used for the ranking loss.
+        Adds the metrics of `fuselearn.multilabel.ranking_metrics`.
     empty : float, default=1.0
-        F1 of empty labels or samples, as for `macro_f1` and `example_f1`.
+        Value of empty labels or samples, as for `macro_f1` and `example_f1`.
 
     Returns
     -------
     dict of str to float
-        Higher is better for ``macro_f1``, ``micro_f1``, ``example_f1`` and ``subset_accuracy`` (the fraction of samples
-        with all labels correct); lower is better for ``hamming_loss`` (the fraction of wrong entries) and, with
-        probabilities, ``ranking_loss`` (the mean fraction of wrongly ordered pairs of a true and a false label).
+        Higher is better, except for ``hamming_loss`` (the fraction of wrong entries), ``one_error``, ``coverage``,
+        ``ranking_loss`` and ``calibration_error``. ``macro_`` is the mean over the labels, ``micro_`` the value over
+        all entries, ``example_`` the mean over the samples. ``subset_accuracy`` is the fraction of samples with all
+        labels right.
+
+    See Also
+    --------
+    label_scores : The scores of each label.
 
     Examples
     --------
     >>> from fuselearn.multilabel import multilabel_scores
-    >>> multilabel_scores([[1, 0], [1, 1]], [[1, 0], [1, 0]])
-    {'macro_f1': 0.5, 'micro_f1': 0.8, 'example_f1': 0.833..., 'subset_accuracy': 0.5, 'hamming_loss': 0.25}
+    >>> scores = multilabel_scores([[1, 0], [1, 1]], [[1, 0], [1, 0]])
+    >>> scores["macro_f1"], scores["micro_f1"], scores["subset_accuracy"], scores["hamming_loss"]
+    (0.5, 0.8, 0.5, 0.25)
+    >>> list(multilabel_scores([[1, 0], [1, 1]], [[1, 0], [1, 0]], [[0.9, 0.2], [0.8, 0.3]]))[-9:]
+    ['one_error', 'coverage', 'ranking_loss', 'label_ranking_average_precision', 'macro_auc', 'micro_auc',
+    'macro_average_precision', 'micro_average_precision', 'calibration_error']
     """
     truth, predicted = _read_pair(Y_true, Y_pred)
+    counts = {average: _count(truth, predicted, axis) for average, axis in AVERAGES.items()}
+    names = {"macro": "macro", "micro": "micro", "samples": "example"}
+    ratios = {"f1": _f1, "jaccard": _jaccard, "precision": _precision, "recall": _recall}
     scores = {
-        "macro_f1": _f1(truth, predicted, empty, axis=0).mean(),
-        "micro_f1": _f1(truth, predicted, empty, axis=None),
-        "example_f1": _f1(truth, predicted, empty, axis=1).mean(),
-        "subset_accuracy": accuracy_score(truth, predicted),
-        "hamming_loss": hamming_loss(truth, predicted),
+        f"{names[average]}_{name}": float(ratio(counted, empty).mean())
+        for name, ratio in ratios.items()
+        for average, counted in counts.items()
+    }
+    scores["subset_accuracy"] = float(accuracy_score(truth, predicted))
+    scores["hamming_loss"] = float(hamming_loss(truth, predicted))
+    if probabilities is not None:
+        scores |= probability_scores(truth, check_scores(probabilities, truth))
+    return scores
+
+
+def label_scores(Y_true: Any, Y_pred: Any, probabilities: Any = None, *, empty: float = 1.0) -> pd.DataFrame:
+    """Compute the scores of each label.
+
+    Parameters
+    ----------
+    Y_true, Y_pred, probabilities, empty
+        As for `multilabel_scores`.
+
+    Returns
+    -------
+    DataFrame
+        A line per label, named as in the DataFrame of labels, or numbered, with the columns ``positives`` (samples that
+        have the label), ``predicted``, ``correct`` (both), ``precision``, ``recall``, ``f1`` and ``jaccard``. With
+        probabilities also ``auc`` and ``average_precision``, NaN for a label that no sample has or all samples have,
+        and ``calibration_error``.
+
+    Examples
+    --------
+    >>> from fuselearn.multilabel import label_scores
+    >>> print(label_scores([[1, 0], [1, 1]], [[1, 1], [1, 1]])[["positives", "predicted", "correct", "precision"]])
+           positives  predicted  correct  precision
+    label
+    0              2          2        2        1.0
+    1              1          2        1        0.5
+    """
+    require("A table of labels", "pandas")
+    import pandas as pd
+
+    truth, predicted = _read_pair(Y_true, Y_pred)
+    names = next((names for names in map(label_names, (Y_true, Y_pred)) if names is not None), None)
+    counts = _count(truth, predicted, axis=0)
+    columns = {
+        "positives": counts.actual,
+        "predicted": counts.predicted,
+        "correct": counts.both,
+        "precision": _precision(counts, empty),
+        "recall": _recall(counts, empty),
+        "f1": _f1(counts, empty),
+        "jaccard": _jaccard(counts, empty),
     }
     if probabilities is not None:
-        table = read_probabilities(probabilities, truth.shape[1])
-        # scikit-learn treats a single column as classes; a single label is always in order.
-        scores["ranking_loss"] = label_ranking_loss(truth, table) if truth.shape[1] > 1 else 0.0
-    return {name: float(score) for name, score in scores.items()}
+        scores = check_scores(probabilities, truth)
+        columns["auc"] = auc_by_label(truth, scores)
+        columns["average_precision"] = precision_by_label(truth, scores)
+        columns["calibration_error"] = calibration_by_label(truth, scores)
+    index = pd.RangeIndex(truth.shape[1], name="label") if names is None else pd.Index(names, name="label")
+    return pd.DataFrame(columns, index=index)
+
+
+class _Counts(NamedTuple):
+    """Numbers of entries that are true and predicted, true, and predicted: per label, per sample, or of all."""
+
+    both: npt.NDArray[np.int64]
+    actual: npt.NDArray[np.int64]
+    predicted: npt.NDArray[np.int64]
+
+
+def _average(ratio: Any, Y_true: Any, Y_pred: Any, average: str, empty: float) -> float:
+    axis = AVERAGES[check_choice("average", average, tuple(AVERAGES))]
+    return float(ratio(_count(*_read_pair(Y_true, Y_pred), axis), empty).mean())
 
 
 def _read_pair(Y_true: Any, Y_pred: Any) -> tuple[LabelTable, LabelTable]:
@@ -148,9 +327,30 @@ def _read_pair(Y_true: Any, Y_pred: Any) -> tuple[LabelTable, LabelTable]:
     return truth, predicted
 
 
-def _f1(truth: LabelTable, predicted: LabelTable, empty: float, axis: int | None) -> npt.NDArray[np.float64]:
+def _count(truth: LabelTable, predicted: LabelTable, axis: int | None) -> _Counts:
+    return _Counts(*(table.sum(axis=axis, dtype=np.int64) for table in (truth & predicted, truth, predicted)))
+
+
+def _f1(counts: _Counts, empty: float) -> npt.NDArray[np.float64]:
+    return _divide(2 * counts.both, counts.actual + counts.predicted, counts, empty)
+
+
+def _precision(counts: _Counts, empty: float) -> npt.NDArray[np.float64]:
+    return _divide(counts.both, counts.predicted, counts, empty)
+
+
+def _recall(counts: _Counts, empty: float) -> npt.NDArray[np.float64]:
+    return _divide(counts.both, counts.actual, counts, empty)
+
+
+def _jaccard(counts: _Counts, empty: float) -> npt.NDArray[np.float64]:
+    return _divide(counts.both, counts.actual + counts.predicted - counts.both, counts, empty)
+
+
+def _divide(
+    part: npt.NDArray[np.int64], whole: npt.NDArray[np.int64], counts: _Counts, empty: float
+) -> npt.NDArray[np.float64]:
+    """Divide, with 0 for a whole of 0, and `empty` where nothing is true or predicted."""
     if not 0 <= empty <= 1:
         raise ValueError(f"empty must be a number from 0 to 1, not {show(empty)}.")
-    both = (truth & predicted).sum(axis=axis)
-    marked = truth.sum(axis=axis) + predicted.sum(axis=axis)
-    return np.where(marked > 0, 2 * both / np.maximum(marked, 1), empty)
+    return np.where(counts.actual + counts.predicted > 0, part / np.maximum(whole, 1), empty)

@@ -13,9 +13,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fuselearn.lab.reporting.commands import suggest_command
 from fuselearn.lab.reporting.findings import find
 from fuselearn.lab.reporting.pictures import inline_svg, train_traces
-from fuselearn.lab.reporting.report import collect, render, suggest_command, write_report
+from fuselearn.lab.reporting.report import collect, render, write_report
 from fuselearn.lab.reporting.styles import COLOURS
 from fuselearn.lab.reporting.text import answer, count, describe_pairs, join, noise_levels, signed
 from fuselearn.lab.running.scoring import Scores

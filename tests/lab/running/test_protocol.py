@@ -285,6 +285,10 @@ class TestLabels:
         assert matched.error is None
         assert 0 < plain.scores.hamming_loss < 0.3
         assert plain.scores.macro_f1 != matched.scores.macro_f1
+        assert 0.5 < plain.scores.auc == matched.scores.auc
+        assert plain.label_scores.index.tolist() == task.classes.tolist()
+        assert plain.label_scores["f1"].mean() == pytest.approx(plain.scores.macro_f1)
+        assert plain.label_scores["auc"].mean() == pytest.approx(plain.scores.auc)
         assert plain.predictions.rows == task.test.tolist()
         assert all(set(labels) <= set(task.classes) for labels in plain.predictions.predicted)
 

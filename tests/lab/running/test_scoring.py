@@ -74,6 +74,18 @@ def test_scores_of_labels_by_hand():
     assert scores.hamming_loss == pytest.approx(2 / 12)
     assert scores.log_loss == pytest.approx(np.log(2))
     assert scores.balanced_accuracy is None
+    assert scores.micro_precision == scores.micro_recall == pytest.approx(3 / 4)
+    assert scores.auc == scores.micro_auc == 0.5
+    # Of three equally probable labels, none to two are right; the ranks of all are 3.
+    assert scores.one_error == pytest.approx((2 / 3 + 1 / 3 + 2 / 3 + 1) / 4)
+    assert scores.coverage == pytest.approx(2 * 3 / 4)
+
+
+def test_a_score_that_a_fold_does_not_define_is_missing():
+    scores = score_labels([[0, 1]], [[0, 1]], np.array([[0.2, 0.9]]))
+    assert (scores.auc, scores.micro_auc) == (None, 1)
+    assert scores.macro_average_precision is None
+    assert score_labels([[0, 1]], [[0, 1]]).ranking_loss is None
 
 
 @pytest.mark.parametrize("wrong", [[[1, 0]], [[1, 0, 2]], [1, 0, 0]])

@@ -1,20 +1,27 @@
 """A store keeps whole results once, knows its suite, and refuses what is no store."""
 
+import dataclasses
 import math
 import sqlite3
 import subprocess
 import sys
 from contextlib import closing
 
+import numpy as np
+import pandas as pd
 import pytest
 
-from fuselearn.lab.running.scoring import Scores
+from fuselearn.lab.running.scoring import LABEL_SCORES, Scores
+from fuselearn.lab.running.scoring import SCORES as SCORE_NAMES
 from fuselearn.lab.running.store import Cell, Predictions, Result, ResultStore, StoreError
 from fuselearn.lab.running.suites import Suite
 
 SUITE = Suite("mine", ["iris", "wine"], ["CART", "KFHE"], noise=[0, 0.1], repeats=2, folds=3)
 SETTINGS = {"CART": "CARTClassifier()", "KFHE": "KFHEClassifier()"}
 SCORES = Scores(0.9, 0.91, 0.92, 0.3)
+LABEL_TABLE = pd.DataFrame(
+    {"positives": [3, 0], "f1": [0.5, 1.0], "auc": [0.75, np.nan]}, index=pd.Index(["sad", "calm"], name="label")
+)
 
 
 @pytest.fixture
@@ -34,7 +41,7 @@ def test_a_result_comes_back_as_it_went_in(store):
                               versions=versions, seed=2**32 - 1)])  # fmt: skip
     row = store.results("mine").iloc[0].to_dict()
     del row["finished"]
-    for unknown in ("micro_f1", "hamming_loss", "auc", "brier", "calibration_error"):
+    for unknown in ("micro_f1", "hamming_loss", "auc", "brier", "calibration_error", *LABEL_SCORES):
         assert math.isnan(row.pop(unknown))
     assert row == {
         "suite": "mine", "dataset": "iris", "noise": 0.1, "repeat": 0, "fold": 0, "method": "CART",
@@ -172,19 +179,37 @@ def test_a_database_of_another_program_is_refused_and_left_alone(tmp_path):
 
 def test_a_store_of_another_format_is_refused(store):
     store._pragma("user_version = 99")
-    with pytest.raises(StoreError, match="has format 99; this version of fuselearn reads format 4"):
+    with pytest.raises(StoreError, match="has format 99; this version of fuselearn reads format 5"):
         ResultStore(store.path)
 
 
 def test_a_store_of_the_first_format_is_brought_up_to_date(store):
     store.add("mine", [result(fold=1)])
-    for column in ("micro_f1", "hamming_loss", "auc", "brier", "calibration_error"):
+    for column in ("micro_f1", "hamming_loss", "auc", "brier", "calibration_error", *LABEL_SCORES):
         store._connection.execute(f"ALTER TABLE results DROP COLUMN {column}")
+    store._connection.execute("DROP TABLE label_scores")
     store._pragma("user_version = 1")
     with ResultStore(store.path) as again:
         assert again.finished("mine") == store.finished("mine")
         assert again.results("mine")["hamming_loss"].isna().all()
-        assert again.add("mine", [result(fold=2, scores=Scores(0.5, 0.4, hamming_loss=0.1))]) == 1
+        assert again.label_scores("mine").empty
+        scored = result(fold=2, scores=Scores(0.5, 0.4, hamming_loss=0.1, coverage=2.5), label_scores=LABEL_TABLE)
+        assert again.add("mine", [scored]) == 1
+        assert again.results("mine")["coverage"].tolist()[1:] == [2.5]
+        assert again.label_scores("mine")["label"].tolist() == ["sad", "calm"]
+
+
+def test_the_columns_of_a_store_are_the_scores(store):
+    columns = {row[1] for row in store._connection.execute("PRAGMA table_info(results)")}
+    assert set(SCORE_NAMES) == {field.name for field in dataclasses.fields(Scores)} <= columns
+
+
+def test_scores_of_labels_are_kept_as_they_are(store):
+    store.add("mine", [result(fold=1, label_scores=LABEL_TABLE), result(fold=2)])
+    table = store.label_scores()
+    assert table[["dataset", "fold", "label"]].to_numpy().tolist() == [["iris", 1, "sad"], ["iris", 1, "calm"]]
+    kept = table.set_index("label")[["positives", "f1", "auc"]]
+    pd.testing.assert_frame_equal(kept, LABEL_TABLE[["positives", "f1", "auc"]])
 
 
 def test_a_folder_is_refused(tmp_path):

@@ -6,10 +6,9 @@ It combines `findings`, `text` and `pictures` in the template ``templates/report
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,12 +17,14 @@ import pandas as pd
 
 from fuselearn.lab.published import load_published
 from fuselearn.lab.reporting import text
+from fuselearn.lab.reporting.commands import suggest_command
 from fuselearn.lab.reporting.findings import DIGITS, Comparison, Findings, find
+from fuselearn.lab.reporting.label_tables import tabulate_labels, tabulate_measures
 from fuselearn.lab.reporting.pages import make_environment
 from fuselearn.lab.reporting.pictures import Picture, draw, train_traces
 from fuselearn.lab.running.progress import format_seconds
 from fuselearn.lab.running.store import PACKAGES, ResultStore
-from fuselearn.lab.running.suites import ALL_METHODS, PAPER_METHODS, SUITES, Suite
+from fuselearn.lab.running.suites import PAPER_METHODS, Suite
 from fuselearn.lab.statistics.summary import KEYS, Totals, summarise_results, totals
 
 __all__ = ["Material", "collect", "render", "write_report"]
@@ -49,6 +50,8 @@ class Material:
         The cost of the run, if known.
     command : str
         The command that repeats the run; empty if unknown.
+    label_scores : DataFrame or None
+        The scores of each label, as `ResultStore.label_scores` returns them; None if unknown.
     """
 
     suite: Suite
@@ -56,6 +59,7 @@ class Material:
     settings: Mapping[str, str]
     totals: Totals | None
     command: str
+    label_scores: pd.DataFrame | None = None
 
     @cached_property
     def summary(self) -> pd.DataFrame:
@@ -135,7 +139,7 @@ def collect(
 ) -> Material:
     """Collect the content of a report; the parameters are those of `write_report`."""
     settings: Mapping[str, str] = {}
-    cost = None
+    cost = label_scores = None
     if isinstance(source, pd.DataFrame):
         results = source
         if not isinstance(suite, Suite):
@@ -147,12 +151,14 @@ def collect(
                 store = stack.enter_context(ResultStore(store, create=False))
             name = suite.name if isinstance(suite, Suite) else suite or store.only_suite()
             results, settings, cost = store.results(name), store.settings(name), totals(store, name)
+            label_scores = store.label_scores(name)
             if not isinstance(suite, Suite):
                 suite = store.suite(name)
     if results.empty:
         raise ValueError(f"The suite {suite.name!r} has no results yet.")
     results = _in_order(results, suite)
-    return Material(suite, results, settings, cost, suggest_command(suite) if command is None else command)
+    command = suggest_command(suite) if command is None else command
+    return Material(suite, results, settings, cost, command, label_scores)
 
 
 def _in_order(results: pd.DataFrame, suite: Suite) -> pd.DataFrame:
@@ -162,43 +168,6 @@ def _in_order(results: pd.DataFrame, suite: Suite) -> pd.DataFrame:
     keyed = results.assign(_dataset=datasets, _method=methods)
     keyed = keyed.sort_values(["_dataset", "noise", "repeat", "fold", "_method"], kind="stable")
     return keyed.drop(columns=["_dataset", "_method"]).reset_index(drop=True)
-
-
-def suggest_command(suite: Suite) -> str:
-    """Return the command that runs a suite, or an empty string if there is none."""
-    if suite.tables:
-        return _compare_command(suite)
-    known = SUITES.get(suite.name)
-    if known is None:
-        return ""
-    if suite.name == "demo":
-        return "fuselearn demo" if suite.definition() == known.definition() else ""
-    if replace(suite, datasets=known.datasets, repeats=known.repeats).definition() != known.definition():
-        return ""
-    words = ["fuselearn", "reproduce", suite.name.removesuffix("-quick")]
-    if suite.name.endswith("-quick"):
-        words.append("--quick")
-    if suite.repeats != known.repeats:
-        words += ["--repeats", str(suite.repeats)]
-    if suite.datasets != known.datasets:
-        words += ["--datasets", ",".join(suite.datasets)]
-    return " ".join(words)
-
-
-def _compare_command(suite: Suite) -> str:
-    table = suite.tables[0]
-    words = ["fuselearn", "compare", Path(table.path).name or table.name]
-    if table.target:
-        words += ["--target", table.target]
-    for option, given in {**table.reading, **table.cleaning}.items():
-        words += [f"--{option}", given if isinstance(given, str) else ",".join(given)]
-    words += ["--noise", ",".join(f"{level:g}" for level in suite.noise)]
-    if suite.methods != ALL_METHODS:
-        words += ["--methods", ",".join(suite.methods)]
-    for option, usual in (("repeats", 3), ("folds", 5), ("seed", 0)):
-        if getattr(suite, option) != usual:
-            words += [f"--{option}", str(getattr(suite, option))]
-    return shlex.join(words)
 
 
 def render(material: Material, *, traces: bool = True) -> str:
@@ -232,6 +201,8 @@ def render(material: Material, *, traces: bool = True) -> str:
             levels=[
                 _level(findings.levels.get(noise), noise, summary, suite) for noise in sorted(summary["noise"].unique())
             ],
+            measures=tabulate_measures(results, summary, suite.methods) if suite.task == "multilabel" else None,
+            labels=[] if material.label_scores is None else tabulate_labels(material.label_scores, suite.methods),
             statistics=_statistics(findings),
             pictures=pictures,
             published=_published(suite, summary),

@@ -37,7 +37,7 @@ from fuselearn.lab.running.methods import Contender, compiles, count_components
 from fuselearn.lab.running.scoring import Scores, score_fold, score_labels
 from fuselearn.lab.running.store import Cell, Predictions, Result
 from fuselearn.lab.running.suites import Suite, derive_seed
-from fuselearn.multilabel import IterativeStratifiedKFold
+from fuselearn.multilabel import IterativeStratifiedKFold, label_scores
 from fuselearn.multilabel.data.labels import read_probabilities
 
 __all__ = ["FitTask", "corrupted", "deal_folds", "fit_cost", "fit_tasks", "quietly", "run_fit"]
@@ -245,7 +245,8 @@ def _run_method(task: FitTask, method: str, shared: Fit, X: pd.DataFrame, labels
         start = time.perf_counter()
         predicted = np.asarray(fit.estimator.predict(X_test))
         predict_seconds = time.perf_counter() - start
-        scores = _score(task, fit.estimator, X_test, labels, predicted)
+        probabilities = _probabilities(task, fit.estimator, X_test, labels)
+        scores = _score(task, predicted, probabilities)
         components = count_components(fit.estimator)
     except Exception as error:
         return _failure(task, method, error)
@@ -258,6 +259,7 @@ def _run_method(task: FitTask, method: str, shared: Fit, X: pd.DataFrame, labels
         components=components,
         versions=_versions(),
         predictions=_keep(task, predicted) if task.keep_predictions else None,
+        label_scores=_score_each_label(task, predicted, probabilities) if task.truth.ndim == 2 else None,
     )
 
 
@@ -274,17 +276,18 @@ def _failure(task: FitTask, method: str, error: Exception) -> Result:
     return Result(task.cell(method), task.seed, error=text, versions=_versions())
 
 
-def _score(task: FitTask, estimator: Any, X: pd.DataFrame, labels: Codes, predicted: npt.NDArray[Any]) -> Scores:
+def _score(task: FitTask, predicted: npt.NDArray[Any], probabilities: npt.NDArray[np.float64] | None) -> Scores:
     truth = task.truth[task.test]
     if truth.ndim == 2:
-        scores = read_probabilities(estimator.predict_proba(X), truth.shape[1]) if _has_scores(estimator) else None
-        return score_labels(truth, predicted, scores)
-    probabilities = _probabilities(estimator, X, labels, len(task.classes))
+        return score_labels(truth, predicted, probabilities)
     return score_fold(truth, predicted, len(task.classes), probabilities)
 
 
-def _has_scores(estimator: Any) -> bool:
-    return hasattr(estimator, "predict_proba")
+def _score_each_label(
+    task: FitTask, predicted: npt.NDArray[Any], probabilities: npt.NDArray[np.float64] | None
+) -> pd.DataFrame:
+    truth = pd.DataFrame(task.truth[task.test], columns=task.classes)
+    return label_scores(truth, predicted, probabilities)
 
 
 def _keep(task: FitTask, predicted: npt.NDArray[Any]) -> Predictions:
@@ -303,13 +306,13 @@ def _warm_up(estimator: BaseEstimator, X: pd.DataFrame, labels: Codes, kind: tup
         small.fit(X, labels).predict_proba(X)
 
 
-def _probabilities(
-    estimator: BaseEstimator, X: pd.DataFrame, labels: Codes, n_classes: int
-) -> npt.NDArray[np.float64] | None:
-    """Return a column for every class of the dataset, including those missing from the training samples."""
-    if not _has_scores(estimator):
+def _probabilities(task: FitTask, estimator: Any, X: pd.DataFrame, labels: Codes) -> npt.NDArray[np.float64] | None:
+    """Return a column for every class or label of the dataset, including classes missing from the training samples."""
+    if not hasattr(estimator, "predict_proba"):
         return None
-    table = np.zeros((len(X), n_classes))
+    if labels.ndim == 2:
+        return read_probabilities(estimator.predict_proba(X), labels.shape[1])
+    table = np.zeros((len(X), len(task.classes)))
     table[:, getattr(estimator, "classes_", np.unique(labels))] = estimator.predict_proba(X)
     return table
 

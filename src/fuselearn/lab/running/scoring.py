@@ -7,12 +7,43 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from sklearn import metrics
-from sklearn.metrics import accuracy_score, f1_score, hamming_loss, recall_score, roc_auc_score
+from sklearn.metrics import accuracy_score, f1_score, recall_score, roc_auc_score
 
-from fuselearn.multilabel.metrics import macro_f1, micro_f1
+from fuselearn.multilabel.metrics import multilabel_scores
 
-__all__ = ["LOSSES", "SCORES", "Scores", "brier_score", "calibration_error", "log_loss", "score_fold", "score_labels"]
+__all__ = [
+    "LABEL_SCORES",
+    "LOSSES",
+    "SCORES",
+    "Scores",
+    "brier_score",
+    "calibration_error",
+    "log_loss",
+    "score_fold",
+    "score_labels",
+    "score_names",
+]
 
+LABEL_SCORES = {
+    "example_f1": "F1 of samples",
+    "macro_precision": "macro-averaged precision",
+    "micro_precision": "micro-averaged precision",
+    "example_precision": "precision of samples",
+    "macro_recall": "macro-averaged recall",
+    "micro_recall": "micro-averaged recall",
+    "example_recall": "recall of samples",
+    "macro_jaccard": "macro-averaged Jaccard index",
+    "micro_jaccard": "micro-averaged Jaccard index",
+    "example_jaccard": "Jaccard index of samples",
+    "one_error": "one-error",
+    "coverage": "coverage",
+    "ranking_loss": "ranking loss",
+    "label_ranking_average_precision": "label ranking average precision",
+    "micro_auc": "micro-averaged AUC",
+    "macro_average_precision": "macro-averaged average precision",
+    "micro_average_precision": "micro-averaged average precision",
+}
+"""The scores that only multi-label data have, and their names."""
 SCORES = {
     "macro_f1": "macro-averaged F1",
     "accuracy": "accuracy",
@@ -23,9 +54,10 @@ SCORES = {
     "auc": "area under the ROC curve",
     "brier": "Brier score",
     "calibration_error": "expected calibration error",
+    **LABEL_SCORES,
 }
 """The columns of scores in a store, and their names."""
-LOSSES = ("log_loss", "hamming_loss", "brier", "calibration_error")
+LOSSES = ("log_loss", "hamming_loss", "brier", "calibration_error", "one_error", "coverage", "ranking_loss")
 """Those of which lower is better."""
 N_BINS = 10
 
@@ -35,8 +67,9 @@ class Scores:
     """The scores of one method on one fold.
 
     `log_loss`, `auc`, `brier` and `calibration_error` are None without probabilities. For multi-class data, micro F1
-    and Hamming loss are None: they would repeat the accuracy. For multi-label data, the accuracy is the fraction of
-    samples with every label right, and the balanced accuracy, the AUC, `brier` and `calibration_error` are None.
+    and Hamming loss are None: they would repeat the accuracy, and so are the `LABEL_SCORES`. For multi-label data, the
+    accuracy is the fraction of samples with every label right, `auc` and `calibration_error` are means over the labels,
+    and the balanced accuracy and `brier` are None.
     """
 
     macro_f1: float
@@ -48,6 +81,28 @@ class Scores:
     auc: float | None = None
     brier: float | None = None
     calibration_error: float | None = None
+    example_f1: float | None = None
+    macro_precision: float | None = None
+    micro_precision: float | None = None
+    example_precision: float | None = None
+    macro_recall: float | None = None
+    micro_recall: float | None = None
+    example_recall: float | None = None
+    macro_jaccard: float | None = None
+    micro_jaccard: float | None = None
+    example_jaccard: float | None = None
+    one_error: float | None = None
+    coverage: float | None = None
+    ranking_loss: float | None = None
+    label_ranking_average_precision: float | None = None
+    micro_auc: float | None = None
+    macro_average_precision: float | None = None
+    micro_average_precision: float | None = None
+
+
+def score_names(task: str) -> list[str]:
+    """Return the columns of scores for a task; those of labels are for ``"multilabel"`` only."""
+    return [name for name in SCORES if task == "multilabel" or name not in LABEL_SCORES]
 
 
 def score_fold(
@@ -114,14 +169,15 @@ def score_labels(
 ) -> Scores:
     """Score the predicted labels of one fold.
 
-    The F1 of a label that neither occurs in the fold nor is predicted counts as 1, as in the KFHE-HOMER paper:
-    otherwise a rare label would lower the score of every method. The log loss is the mean over all samples and labels.
+    The scores of a label that neither occurs in the fold nor is predicted count as 1, as in the KFHE-HOMER paper:
+    otherwise a rare label would lower the score of every method. AUC and average precision leave out labels that no
+    sample of the fold has, or every sample. The log loss is the mean over all samples and labels.
 
     Parameters
     ----------
     truth, predicted : array-like of 0 and 1, shape (n_samples, n_labels)
     probabilities : array of shape (n_samples, n_labels), optional
-        Used for the log loss.
+        Used for the log loss and for the scores of probabilities.
 
     Returns
     -------
@@ -137,13 +193,16 @@ def score_labels(
     truth, predicted = np.asarray(truth), np.asarray(predicted)
     if predicted.shape != truth.shape or not np.isin(predicted, (0, 1)).all():
         raise ValueError(f"predicted must hold 0 and 1 in the shape {truth.shape}; it has the shape {predicted.shape}.")
-    return Scores(
-        macro_f1=macro_f1(truth, predicted),
-        accuracy=float(accuracy_score(truth, predicted)),
-        micro_f1=micro_f1(truth, predicted),
-        hamming_loss=float(hamming_loss(truth, predicted)),
-        log_loss=None if probabilities is None else float(metrics.log_loss(truth.ravel(), probabilities.ravel())),
-    )
+    # Shared columns have the names of classes; a score that is not defined on the fold is missing.
+    columns = {"subset_accuracy": "accuracy", "macro_auc": "auc"}
+    scores = {
+        columns.get(name, name): value
+        for name, value in multilabel_scores(truth, predicted, probabilities).items()
+        if not np.isnan(value)
+    }
+    if probabilities is not None:
+        scores["log_loss"] = float(metrics.log_loss(truth.ravel(), probabilities.ravel()))
+    return Scores(**scores)
 
 
 def log_loss(truth: npt.ArrayLike, probabilities: npt.ArrayLike) -> float:

@@ -27,7 +27,7 @@ from fuselearn.lab.running.suites import Suite
 __all__ = ["Cell", "Predictions", "Result", "ResultStore", "StoreError"]
 
 APPLICATION_ID = int.from_bytes(b"FUSE", "big")
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 MAGIC = b"SQLite format 3\0"
 BUSY_SECONDS = 60.0
 KEY = ("dataset", "noise", "repeat", "fold", "method")
@@ -38,6 +38,12 @@ _KEY_COLUMNS = """
     fold INTEGER NOT NULL, method TEXT NOT NULL
 """
 _PRIMARY_KEY = "PRIMARY KEY (suite, dataset, noise, repeat, fold, method)"
+_LABEL_COLUMNS = (
+    "example_f1", "macro_precision", "micro_precision", "example_precision", "macro_recall", "micro_recall",
+    "example_recall", "macro_jaccard", "micro_jaccard", "example_jaccard", "one_error", "coverage", "ranking_loss",
+    "label_ranking_average_precision", "micro_auc", "macro_average_precision", "micro_average_precision",
+)  # fmt: skip
+_LABEL_TABLE = f"CREATE TABLE label_scores ({_KEY_COLUMNS}, scores TEXT NOT NULL, {_PRIMARY_KEY}) WITHOUT ROWID;"
 _SCHEMA = f"""
 CREATE TABLE suites (name TEXT PRIMARY KEY, definition TEXT NOT NULL, created TEXT NOT NULL);
 CREATE TABLE methods (
@@ -53,11 +59,13 @@ CREATE TABLE results (
     fit_seconds REAL, predict_seconds REAL, components INTEGER, seed INTEGER NOT NULL, error TEXT,
     fuselearn TEXT, numpy TEXT, scikit_learn TEXT, python TEXT, finished TEXT NOT NULL,
     micro_f1 REAL, hamming_loss REAL, auc REAL, brier REAL, calibration_error REAL,
+    {", ".join(f"{column} REAL" for column in _LABEL_COLUMNS)},
     {_PRIMARY_KEY}
 ) WITHOUT ROWID;
 CREATE TABLE predictions (
     {_KEY_COLUMNS}, test_rows TEXT NOT NULL, predicted TEXT NOT NULL, {_PRIMARY_KEY}
 ) WITHOUT ROWID;
+{_LABEL_TABLE}
 PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {SCHEMA_VERSION};
 """
@@ -76,6 +84,11 @@ PRAGMA user_version = 3;
 ALTER TABLE results ADD COLUMN brier REAL;
 ALTER TABLE results ADD COLUMN calibration_error REAL;
 PRAGMA user_version = 4;
+""",
+    4: f"""
+{";".join(f"ALTER TABLE results ADD COLUMN {column} REAL" for column in _LABEL_COLUMNS)};
+{_LABEL_TABLE}
+PRAGMA user_version = 5;
 """,
 }
 """The migration from each older format to the next one."""
@@ -125,6 +138,8 @@ class Result:
         Versions of fuselearn, numpy, scikit_learn and python.
     predictions : Predictions or None
         The predictions, if kept.
+    label_scores : DataFrame or None
+        The scores of each label, as `fuselearn.multilabel.label_scores` returns them; None for classes.
     """
 
     cell: Cell
@@ -136,6 +151,7 @@ class Result:
     error: str | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
     predictions: Predictions | None = None
+    label_scores: pd.DataFrame | None = None
 
 
 class ResultStore:
@@ -352,6 +368,9 @@ class ResultStore:
                 if new and result.predictions is not None:
                     row = _predictions_row(suite, result.cell, result.predictions)
                     connection.execute(_insert("predictions", row), row)
+                if new and result.label_scores is not None:
+                    row = _label_row(suite, result.cell, result.label_scores)
+                    connection.execute(_insert("label_scores", row), row)
                 added += new
             connection.execute(
                 "UPDATE runs SET last_result = ?, results = results + ? WHERE run = ?",
@@ -398,6 +417,19 @@ class ResultStore:
         frame = frame.explode(["test_rows", "predicted"], ignore_index=True)
         return frame.rename(columns={"test_rows": "row"}).astype({"row": int})
 
+    def label_scores(self, suite: str | None = None) -> pd.DataFrame:
+        """Return one row per result and label: the cell, the name of the label, its scores; empty for classes."""
+        suite = self.suite(suite).name
+        query = f"SELECT {', '.join(KEY)}, scores FROM label_scores WHERE suite = ? ORDER BY {', '.join(KEY)}"
+        tables = [
+            pd.DataFrame(json.loads(text)).assign(**dict(zip(KEY, cell, strict=True)))
+            for *cell, text in self._connection.execute(query, (suite,))
+        ]
+        if not tables:
+            return pd.DataFrame(columns=[*KEY, "label"])
+        table = pd.concat(tables, ignore_index=True)
+        return table[[*KEY, *table.columns.drop(list(KEY))]]
+
 
 def _refuse_other_files(path: Path) -> None:
     """Check the first bytes, because SQLite overwrites a very short file of another kind."""
@@ -435,6 +467,11 @@ def _predictions_row(suite: str, cell: Cell, predictions: Predictions) -> dict[s
         "test_rows": json.dumps(predictions.rows),
         "predicted": json.dumps(predictions.predicted),
     }
+
+
+def _label_row(suite: str, cell: Cell, scores: pd.DataFrame) -> dict[str, Any]:
+    columns = scores.astype(object).where(scores.notna(), None).reset_index().to_dict("list")
+    return {"suite": suite, **cell._asdict(), "scores": json.dumps(columns)}
 
 
 def _insert(table: str, row: Mapping[str, Any]) -> str:

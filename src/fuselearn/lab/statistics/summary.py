@@ -13,7 +13,7 @@ import pandas as pd
 from fuselearn._messages import show
 from fuselearn._parameters import check_choice
 from fuselearn.lab.running.methods import METHODS
-from fuselearn.lab.running.scoring import SCORES
+from fuselearn.lab.running.scoring import SCORES, score_names
 from fuselearn.lab.running.store import ResultStore
 from fuselearn.lab.running.suites import Suite
 
@@ -65,8 +65,8 @@ def summarise(store: ResultStore, suite: str | None = None, *, score: str = "mac
         The results.
     suite : str, optional
         Needed only if the store holds several suites.
-    score : {"macro_f1", "accuracy", "balanced_accuracy", "log_loss"}, default="macro_f1"
-        The score to average in `score` and `sd`.
+    score : str, default="macro_f1"
+        The score to average in `score` and `sd`, one of `fuselearn.lab.running.scoring.SCORES`.
 
     Returns
     -------
@@ -109,7 +109,7 @@ def summarise_results(results: pd.DataFrame, suite: Suite, *, score: str = "macr
     summary : DataFrame
         One row per dataset, noise and method with the columns score (the mean), sd (the standard
         deviation over the folds, divisor n - 1), n (folds that were scored), failed (folds where
-        the method raised an error), the means of all scores, and the medians of fit_seconds and
+        the method raised an error), the means of all scores of the task, and the medians of fit_seconds and
         predict_seconds, which are robust to slow first fits. They are NaN if every fold failed.
     """
     check_choice("score", score, tuple(SCORES))
@@ -120,7 +120,7 @@ def summarise_results(results: pd.DataFrame, suite: Suite, *, score: str = "macr
             "sd": groups[score].std(),
             "n": groups[score].count(),
             "failed": groups["error"].count(),
-            **{name: groups[name].mean() for name in SCORES},
+            **{name: groups[name].mean() for name in score_names(suite.task) if name in results},
             "fit_seconds": groups["fit_seconds"].median(),
             "predict_seconds": groups["predict_seconds"].median(),
         }
