@@ -1,5 +1,7 @@
 """Decision rules: thresholds counted by hand and found again by trying every one."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -82,20 +84,21 @@ class TestCardinality:
 class TestPerLabel:
     scores = np.array([[0.9], [0.7], [0.6], [0.4], [0.2]])
     Y = np.array([[1], [0], [1], [0], [0]])
+    unguarded = staticmethod(partial(PerLabelThresholds, min_positives=1))
 
     def test_by_hand(self):
         """F1 after 1 to 5 rows: 2/3, 2/4, 4/5, 4/6, 4/7. Best between 0.6 and 0.4; two positives: 0.5 stays 0.5."""
-        assert PerLabelThresholds(0).fit(self.scores, self.Y).thresholds_ == pytest.approx([0.5])
-        lowered = PerLabelThresholds(0).fit(self.scores / 2, self.Y)
+        assert self.unguarded(0).fit(self.scores, self.Y).thresholds_ == pytest.approx([0.5])
+        lowered = self.unguarded(0).fit(self.scores / 2, self.Y)
         assert lowered.thresholds_ == pytest.approx([0.25])
-        shrunk = PerLabelThresholds(6).fit(self.scores / 2, self.Y)
+        shrunk = self.unguarded(6, towards="half").fit(self.scores / 2, self.Y)
         assert shrunk.thresholds_ == pytest.approx([0.5 - 0.25 * 2 / (2 + 6)])
 
     @settings(max_examples=60)
     @given(tables)
     def test_no_threshold_has_a_better_f1(self, table):
         scores, Y = table
-        rule = PerLabelThresholds(0).fit(scores, Y)
+        rule = self.unguarded(0).fit(scores, Y)
         decisions = rule(scores)
         for j in range(Y.shape[1]):
             others = [label_f1(Y[:, j], scores[:, j] > t) for t in np.append(scores[:, j], 0.0)]
@@ -103,7 +106,7 @@ class TestPerLabel:
 
     def test_equal_scores_are_not_parted(self):
         """A threshold between the first and the second 0.6 would have F1 = 1."""
-        rule = PerLabelThresholds(0).fit([[0.6], [0.6], [0.1]], [[1], [0], [0]])
+        rule = self.unguarded(0).fit([[0.6], [0.6], [0.1]], [[1], [0], [0]])
         assert rule.thresholds_ == pytest.approx([0.35])
 
     def test_neighbouring_floats_are_parted(self):
@@ -111,27 +114,52 @@ class TestPerLabel:
         low = np.nextafter(high, 0)
         for above, under in ((high, low), (np.nextafter(high, 1), high)):
             scores = np.array([[above], [under]])
-            assert PerLabelThresholds(0).fit(scores, [[1], [0]])(scores).tolist() == [[1], [0]]
+            assert self.unguarded(0).fit(scores, [[1], [0]])(scores).tolist() == [[1], [0]]
 
     @pytest.mark.parametrize("shrinkage", [0, 10])
     def test_labels_without_positives_or_without_scores_keep_a_half(self, shrinkage):
         scores = np.array([[0.9, 0.0], [0.7, 0.0]])
-        rule = PerLabelThresholds(shrinkage).fit(scores, [[0, 1], [0, 1]])
+        rule = self.unguarded(shrinkage, towards="half").fit(scores, [[0, 1], [0, 1]])
         assert rule.thresholds_.tolist() == [0.5, 0.5]
 
     def test_towards_another_threshold(self):
         """Two positives and a shrinkage of 6 go a quarter of the way from 0.1 to the best threshold, 0.25."""
-        assert PerLabelThresholds(6, towards=0.1).fit(self.scores / 2, self.Y).thresholds_ == pytest.approx(
+        assert self.unguarded(6, towards=0.1).fit(self.scores / 2, self.Y).thresholds_ == pytest.approx(
             [0.1 + 0.15 * 2 / (2 + 6)]
         )
 
     def test_towards_the_threshold_of_the_cardinality(self):
         scores, Y = simulate(300)
         common = CardinalityThreshold().fit(scores, Y).threshold_
-        alone = PerLabelThresholds(0).fit(scores, Y).thresholds_
+        alone = self.unguarded(0).fit(scores, Y).thresholds_
         rule = PerLabelThresholds(20, towards="cardinality").fit(scores, Y)
         positives = Y.sum(axis=0)
         np.testing.assert_allclose(rule.thresholds_, common + (alone - common) * positives / (positives + 20))
+
+    def test_by_default_towards_the_cardinality(self):
+        scores, Y = simulate(300)
+        named = PerLabelThresholds(10, towards="cardinality").fit(scores, Y).thresholds_
+        np.testing.assert_array_equal(PerLabelThresholds().fit(scores, Y).thresholds_, named)
+        half = PerLabelThresholds(towards="half").fit(scores, Y).thresholds_
+        np.testing.assert_array_equal(half, PerLabelThresholds(towards=0.5).fit(scores, Y).thresholds_)
+        assert (half[1:] > named[1:]).all()
+
+    def test_labels_with_few_positives_have_the_common_threshold(self):
+        """One label has four positive samples, the other five."""
+        scores, Y = simulate(100)
+        Y[:, 1:3] = 0
+        Y[:4, 1] = Y[:5, 2] = 1
+        common = CardinalityThreshold().fit(scores, Y).threshold_
+        guarded, free = PerLabelThresholds(0).fit(scores, Y).thresholds_, self.unguarded(0).fit(scores, Y).thresholds_
+        assert guarded[1] == common != free[1]
+        np.testing.assert_array_equal(guarded[[0, 2]], free[[0, 2]])
+
+    def test_many_labels_of_one_sample_are_not_predicted_everywhere(self):
+        rng = np.random.default_rng(0)
+        scores = rng.beta(1, 30, size=(200, 100))
+        Y = np.eye(200, 100, dtype=int)
+        assert PerLabelThresholds(0).fit(scores, Y)(scores).mean() < 0.02
+        assert self.unguarded(0).fit(scores, Y)(scores).mean() > 0.2
 
     def test_labels_without_positives_have_the_common_threshold(self):
         scores, Y = simulate(50)
@@ -141,7 +169,7 @@ class TestPerLabel:
         assert rule.thresholds_[1] == CardinalityThreshold().fit(scores, Y).threshold_
 
     def test_a_label_of_all_rows_gets_a_low_threshold(self):
-        rule = PerLabelThresholds(0).fit([[0.4], [0.2]], [[1], [1]])
+        rule = self.unguarded(0).fit([[0.4], [0.2]], [[1], [1]])
         assert rule.thresholds_ == pytest.approx([0.1])
 
     def test_helps_rare_labels(self):
@@ -154,8 +182,8 @@ class TestPerLabel:
     def test_a_weight_of_nine_is_a_row_drawn_nine_times(self, seed):
         scores, Y = simulate(50, seed)
         weights = np.random.default_rng(seed).choice([0, 1, 9], size=50)
-        rule = PerLabelThresholds(0).fit(scores, Y, weights)
-        drawn = PerLabelThresholds(0).fit(np.repeat(scores, weights, axis=0), np.repeat(Y, weights, axis=0))
+        rule = self.unguarded(0).fit(scores, Y, weights)
+        drawn = self.unguarded(0).fit(np.repeat(scores, weights, axis=0), np.repeat(Y, weights, axis=0))
         np.testing.assert_allclose(rule.thresholds_, drawn.thresholds_)
 
     def test_the_scale_of_the_weights_does_not_matter(self):
@@ -296,10 +324,12 @@ class TestBadInput:
     def test_parameters_get_a_sentence(self):
         with pytest.raises(ValueError, match="shrinkage must be a finite number of at least 0"):
             PerLabelThresholds(-1).fit(*simulate(20))
-        with pytest.raises(ValueError, match="towards must be 'cardinality', not 'half'"):
-            PerLabelThresholds(towards="half").fit(*simulate(20))
+        with pytest.raises(ValueError, match="towards must be 'cardinality' or 'half', not 'best'"):
+            PerLabelThresholds(towards="best").fit(*simulate(20))
         with pytest.raises(ValueError, match="towards must be a number from 0 to 1"):
             PerLabelThresholds(towards=2).fit(*simulate(20))
+        with pytest.raises(ValueError, match="min_positives must be at least 1, not 0"):
+            PerLabelThresholds(min_positives=0).fit(*simulate(20))
         with pytest.raises(ValueError, match="sample_weight has negative"):
             PerLabelThresholds().fit(*simulate(20), sample_weight=np.full(20, -1.0))
 

@@ -5,10 +5,12 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.feature_selection import SelectFromModel
+from sklearn.metrics import label_ranking_average_precision_score
 from sklearn.tree import DecisionTreeClassifier
 
+from fuselearn.datasets import make_digit_pairs
 from fuselearn.multilabel import CardinalityThreshold, PCTForestClassifier, PerLabelThresholds
 from fuselearn.multilabel.learning.label_trees import sum_impurity_decreases
 from fuselearn.sensors import draw_counts
@@ -111,6 +113,24 @@ def test_features_of_a_node_are_drawn_uniformly():
     assert np.abs(numbers - 100).max() < 4 * np.sqrt(300 * 1 / 3 * 2 / 3)
 
 
+def test_random_cuts_are_drawn_from_the_whole_range():
+    """Nine cuts in ten part 10 from 0 and 1, where half of the samples have the labels; the best one parts 0 from 1."""
+    X, Y = np.repeat([0.0, 1.0, 10.0], 20)[:, None], np.repeat([[1, 1], [0, 0], [0, 0]], 20, axis=0)
+    for splitter, share in (("best", 0.0), ("random", 0.45)):
+        forest = PCTForestClassifier(200, splitter=splitter, max_depth=1, random_state=0).fit(X, Y)
+        np.testing.assert_allclose(forest.predict_proba([[1.0]]), [[share, share]], atol=0.05)
+
+
+def test_random_cuts_are_as_good_as_scikit_learns():
+    X, Y = make_digit_pairs(500, random_state=0)
+    X, Y = X.to_numpy(), Y.to_numpy()
+    ours = PCTForestClassifier(50, splitter="random", random_state=0).fit(X[:300], Y[:300]).predict_proba(X[300:])
+    theirs = ExtraTreesClassifier(50, bootstrap=True, random_state=0).fit(X[:300], Y[:300]).predict_proba(X[300:])
+    theirs = np.column_stack([p[:, 1] for p in theirs])
+    precision = label_ranking_average_precision_score
+    assert precision(Y[300:], ours) > precision(Y[300:], theirs) - 0.02
+
+
 @pytest.mark.parametrize("rule", [CardinalityThreshold(), PerLabelThresholds(0)])
 def test_rules_use_out_of_bag_scores(rule):
     X, Y, new = make_table(5, with_ties=False)
@@ -195,6 +215,7 @@ class TestImportances:
     ("parameters", "sentence"),
     [
         ({"n_estimators": 0}, "n_estimators must be at least 1"),
+        ({"splitter": "worst"}, "splitter must be 'best' or 'random', not 'worst'"),
         ({"max_features": 0.0}, "max_features as a fraction must be above 0"),
         ({"max_depth": 0}, "max_depth must be at least 1"),
         ({"bootstrap": "no"}, "bootstrap must be True or False, not 'no'"),

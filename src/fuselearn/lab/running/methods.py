@@ -235,13 +235,17 @@ def _forest_per_label(decision: Any) -> BaseEstimator:
     return multilabel.ThresholdedClassifier(rivals.one_hot(forests), decision, cv="oob")
 
 
+# Thresholds with the best F1, whatever the number of samples that have the label.
+BEST_F1_THRESHOLDS = multilabel.PerLabelThresholds(0, towards="half", min_positives=1)
+
+
 def _decided_forests(name: str, make: Callable[[Any], BaseEstimator], description: str) -> Iterator[Method]:
     """Return a method for each decision rule; all share the fit of the last one."""
     lead = f"{name} (label thresholds)"
     for suffix, decision, how in (
         ("", 0.5, "decided at 0.5"),
         (" (cardinality)", "cardinality", "decided so that samples have as many labels as in training"),
-        (" (label thresholds)", multilabel.PerLabelThresholds(0), "decided by thresholds from out-of-bag scores"),
+        (" (label thresholds)", BEST_F1_THRESHOLDS, "decided by thresholds from out-of-bag scores"),
     ):
         own = name + suffix
         yield _of_labels(

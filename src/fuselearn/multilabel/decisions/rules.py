@@ -6,7 +6,7 @@ They are passed to multi-label estimators as one parameter, which `make_decision
 ``"half"``          labels with a probability above 0.5
 a number            labels with a probability above it
 ``"cardinality"``   one threshold for all labels, with which samples have as many labels as in training
-``"per_label"``     for each label the threshold with the best F1, shrunk towards 0.5 if the label is rare
+``"per_label"``     for each label the threshold with the best F1, for rare labels near that of ``"cardinality"``
 ``"at_least_one"``  like ``"half"``, but at least the most probable label of each sample
 ``"expected_f1"``   the set of labels with the largest expected F1
 ==================  ======================================================================================
@@ -27,7 +27,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._messages import show
-from fuselearn._parameters import check_choice, check_number
+from fuselearn._parameters import check_choice, check_number, check_whole_number
 from fuselearn._validation import read_weights
 from fuselearn.multilabel.data.labels import LabelTable, read_labels
 from fuselearn.multilabel.decisions.expected_f1 import maximise_expected_f1
@@ -196,28 +196,34 @@ class PerLabelThresholds(DecisionRule):
     ----------
     shrinkage : float, default=10.0
         Number of positive samples at which a threshold is halfway between t₀ and t*; 0 means no shrinkage.
-    towards : float or "cardinality", default=0.5
-        The common threshold, or that of `CardinalityThreshold`. The latter is better for classifiers such as forests,
-        whose probabilities of rare labels hardly ever reach 0.5.
+    towards : {"cardinality", "half"} or float, default="cardinality"
+        The common threshold t₀: that of `CardinalityThreshold`, 0.5, or any other. The probability of a rare label
+        hardly ever reaches 0.5, so that shrinking towards 0.5 amounts to not predicting it.
+    min_positives : int, default=5
+        Labels with fewer positive samples have the threshold t₀. Without shrinkage, the threshold with the best F1 for
+        a label of one sample is just below the score of that sample, which may be the lowest one: of many rare labels,
+        some are then predicted for all samples.
 
     Attributes
     ----------
     thresholds_ : array of shape (n_labels,)
-        A label without positive samples has the common one.
 
     Examples
     --------
     >>> from fuselearn.multilabel import PerLabelThresholds
     >>> scores, Y = [[0.4, 0.9], [0.2, 0.6], [0.1, 0.7]], [[1, 1], [1, 0], [0, 0]]
-    >>> PerLabelThresholds(shrinkage=0).fit(scores, Y).thresholds_
+    >>> PerLabelThresholds(shrinkage=0, min_positives=1).fit(scores, Y).thresholds_
     array([0.15, 0.8 ])
+    >>> PerLabelThresholds(shrinkage=0, min_positives=2).fit(scores, Y).thresholds_
+    array([0.15, 0.5 ])
     """
 
     thresholds_: Scores
 
-    def __init__(self, shrinkage: float = 10.0, *, towards: Any = 0.5) -> None:
+    def __init__(self, shrinkage: float = 10.0, *, towards: Any = "cardinality", min_positives: int = 5) -> None:
         self.shrinkage = shrinkage
         self.towards = towards
+        self.min_positives = min_positives
 
     @property
     def needs_scores(self) -> bool:
@@ -226,15 +232,20 @@ class PerLabelThresholds(DecisionRule):
 
     def _learn(self, scores: Scores, truth: LabelTable, weights: Scores) -> None:
         shrinkage = check_number("shrinkage", self.shrinkage, 0)
-        if isinstance(self.towards, str):
-            check_choice("towards", self.towards, ("cardinality",))
-            common = match_cardinality(scores, _cardinality(truth, weights), weights)
-        else:
-            common = _check_share("towards", self.towards)
-        positives = weights @ truth
-        way = np.divide(positives, positives + shrinkage, out=np.zeros_like(positives), where=positives > 0)
+        least = check_whole_number("min_positives", self.min_positives, 1)
+        common = self._common_threshold(scores, truth, weights)
         best = _best_f1_thresholds(scores, truth, weights)
-        self.thresholds_ = common + way * (np.where(np.isnan(best), common, best) - common)
+        positives = weights @ truth
+        learned = (truth.sum(axis=0) >= least) & ~np.isnan(best)
+        way = np.divide(positives, positives + shrinkage, out=np.zeros_like(positives), where=learned)
+        self.thresholds_ = common + way * (np.where(learned, best, common) - common)
+
+    def _common_threshold(self, scores: Scores, truth: LabelTable, weights: Scores) -> float:
+        if not isinstance(self.towards, str):
+            return _check_share("towards", self.towards)
+        if check_choice("towards", self.towards, ("cardinality", "half")) == "half":
+            return 0.5
+        return match_cardinality(scores, _cardinality(truth, weights), weights)
 
     def _decide(self, scores: Scores) -> npt.NDArray[Any]:
         if scores.shape[1] != len(self.thresholds_):

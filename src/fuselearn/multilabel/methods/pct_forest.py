@@ -47,6 +47,9 @@ class PCTForestClassifier(SummedTrees, MultilabelClassifier):
     ----------
     n_estimators : int, default=100
         Number of trees.
+    splitter : {"best", "random"}, default="best"
+        Whether a feature's best cut is taken, as in a random forest, or one at random, as in extremely randomised
+        trees.
     max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
         Features to look at in each node: a number, a share, or None for all.
     min_samples_split : int, default=2
@@ -115,6 +118,7 @@ class PCTForestClassifier(SummedTrees, MultilabelClassifier):
         self,
         n_estimators: int = 100,
         *,
+        splitter: str = "best",
         max_features: int | float | str | None = "sqrt",
         min_samples_split: int = 2,
         min_samples_leaf: int = 1,
@@ -127,6 +131,7 @@ class PCTForestClassifier(SummedTrees, MultilabelClassifier):
         n_jobs: int | None = None,
     ) -> None:
         self.n_estimators = n_estimators
+        self.splitter = splitter
         self.max_features = max_features
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
@@ -140,6 +145,7 @@ class PCTForestClassifier(SummedTrees, MultilabelClassifier):
 
     def _check_parameters(self) -> None:
         check_whole_number("n_estimators", self.n_estimators, 1)
+        check_choice("splitter", self.splitter, ("best", "random"))
         check_whole_number("min_samples_split", self.min_samples_split, 2)
         check_whole_number("min_samples_leaf", self.min_samples_leaf, 1)
         if self.max_depth is not None:
@@ -151,8 +157,8 @@ class PCTForestClassifier(SummedTrees, MultilabelClassifier):
             raise ValueError(f"max_samples={self.max_samples!r} has no effect with bootstrap=False; leave it at 1.0.")
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore the forest of a copy or a file; one without ``category_rule`` has rpart's."""
-        super().__setstate__({"category_rule": "rpart", **state})
+        """Restore the forest of a copy or a file; one without ``category_rule`` has rpart's, and the best cuts."""
+        super().__setstate__({"category_rule": "rpart", "splitter": "best", **state})
 
     def _settings(self) -> TreeSettings:
         return TreeSettings(
@@ -161,6 +167,7 @@ class PCTForestClassifier(SummedTrees, MultilabelClassifier):
             max_depth=2**31 - 1 if self.max_depth is None else self.max_depth,
             complexity=-1.0,
             max_features=count_features(self.max_features, self.n_features_in_),
+            random_cuts=self.splitter == "random",
             less_chance=self.category_rule == "corrected",
         )
 
