@@ -1,5 +1,6 @@
 """Multi-label classification: ensembles, decision rules, stratified folds and metrics."""
 
+from fuselearn.multilabel.data.statistics import LabelStatistics, describe_labels
 from fuselearn.multilabel.data.stratification import (
     IterativeStratifiedKFold,
     RepeatedIterativeStratifiedKFold,
@@ -69,6 +70,7 @@ __all__ = [
     "KFHEHOMERClassifier",
     "KFHEMultilabelClassifier",
     "LabelPowersetClassifier",
+    "LabelStatistics",
     "PCTForestClassifier",
     "PerLabelThresholds",
     "PrunedSetsClassifier",
@@ -76,6 +78,7 @@ __all__ = [
     "RepeatedIterativeStratifiedKFold",
     "ThresholdedClassifier",
     "coverage",
+    "describe_labels",
     "example_f1",
     "iterative_train_test_split",
     "label_calibration_error",

@@ -1,11 +1,20 @@
 """The tables of a multi-label report show every measure and every label, and nothing that only some folds have."""
 
+from dataclasses import replace
+from unittest.mock import patch
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from fuselearn.datasets import Dataset, make_digit_pairs
-from fuselearn.lab.reporting.label_tables import MOST_LABELS, tabulate_labels, tabulate_measures
+from fuselearn.lab.reporting.label_tables import (
+    MOST_LABELS,
+    MOST_PAIRED,
+    tabulate_labels,
+    tabulate_measures,
+    tabulate_statistics,
+)
 from fuselearn.lab.reporting.report import collect, render
 from fuselearn.lab.running.methods import make_contenders
 from fuselearn.lab.running.protocol import fit_tasks, run_fit
@@ -99,3 +108,23 @@ def test_a_report_of_an_old_store_names_what_is_missing(path):
     page = render(collect(results, suite=SUITE), traces=False)
     assert "Not shown, because some folds were scored by a version without it: coverage." in page
     assert "Coverage ↓" not in page
+
+
+def test_statistics_of_the_labels_of_the_data_that_are_here():
+    suite = Suite("labels", ["digit_pairs", "missing"], ["RF"], task="multilabel")
+    [found] = tabulate_statistics(suite)
+    assert found["name"] == "digit_pairs"
+    assert found["cells"][1] == "10"
+    assert found["lines"][3]["cells"][3] == "1.00"
+    assert len(found["names"]) == 10 <= MOST_PAIRED
+    with patch("fuselearn.lab.reporting.label_tables.MOST_PAIRED", 4):
+        [found] = tabulate_statistics(suite)
+    assert (len(found["lines"]), len(found["lines"][0]["cells"]), found["n_hidden"]) == (4, 4, 6)
+
+
+def test_a_report_shows_them(path):
+    suite = replace(SUITE, datasets=("digit_pairs",))
+    results = collect(path).results.assign(dataset="digit_pairs")
+    page = render(collect(results, suite=suite), traces=False)
+    assert "Which labels of digit_pairs occur together" in page
+    assert "MeanIR" in page

@@ -1,19 +1,25 @@
-"""The tables of a multi-label report: every measure by method, and the scores of each label."""
+"""The tables of a multi-label report: measures by method, scores by label, statistics of the labels."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from fuselearn.lab.reporting.data import available_data
 from fuselearn.lab.reporting.findings import DIGITS
 from fuselearn.lab.running.scoring import LOSSES, SCORES, score_names
+from fuselearn.lab.running.suites import Suite
+from fuselearn.multilabel import LabelStatistics, describe_labels
 
-__all__ = ["tabulate_labels", "tabulate_measures"]
+__all__ = ["tabulate_labels", "tabulate_measures", "tabulate_statistics"]
 
 MOST_LABELS = 40
 """Largest number of labels shown for a dataset."""
+MOST_PAIRED = 20
+"""Largest number of labels whose pairs are shown for a dataset."""
 
 
 def tabulate_measures(results: pd.DataFrame, summary: pd.DataFrame, methods: Sequence[str]) -> dict[str, Any]:
@@ -112,5 +118,52 @@ def _label_table(name: str, rows: pd.DataFrame, methods: Sequence[str]) -> dict[
                 ],
             }
             for label in order[:MOST_LABELS]
+        ],
+    }
+
+
+def tabulate_statistics(suite: Suite) -> list[dict[str, Any]]:
+    """Return the statistics of the labels of each dataset that is available locally.
+
+    Parameters
+    ----------
+    suite : Suite
+        A multi-label suite.
+
+    Returns
+    -------
+    list of dict
+        The name of the dataset, its statistics as text, and the conditional probabilities of its most frequent labels.
+    """
+    return [_statistics(name, describe_labels(data.y)) for name, data in available_data(suite)]
+
+
+def _statistics(name: str, found: LabelStatistics) -> dict[str, Any]:
+    shown = np.sort(np.argsort(-found.positives, kind="stable")[:MOST_PAIRED])
+    names = [str(found.names[label]) for label in shown]
+    shares = found.conditional[np.ix_(shown, shown)]
+    return {
+        "name": name,
+        "cells": [
+            f"{found.n_samples:,}",
+            f"{found.n_labels:,}",
+            f"{found.cardinality:.3f}",
+            f"{found.density:.3f}",
+            f"{found.n_label_sets:,}",
+            f"{found.label_set_share:.3f}",
+            f"{found.n_single_sets:,}",
+            f"{found.n_unlabelled:,}",
+            f"{found.mean_imbalance_ratio:.3f}",
+            f"{found.scumble:.3f}",
+        ],
+        "names": names,
+        "n_hidden": found.n_labels - len(shown),
+        "lines": [
+            {
+                "label": label,
+                "positives": int(found.positives[place]),
+                "cells": [None if np.isnan(share) else f"{share:.2f}" for share in row],
+            }
+            for label, place, row in zip(names, shown, shares, strict=True)
         ],
     }

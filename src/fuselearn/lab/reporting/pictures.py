@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from fuselearn.datasets import DatasetError, load
 from fuselearn.ensembles import KFHEClassifier
 from fuselearn.lab.reporting import figures
+from fuselearn.lab.reporting.data import available_data
 from fuselearn.lab.reporting.findings import DIGITS, Findings
 from fuselearn.lab.reporting.text import join, percent
 from fuselearn.lab.running.protocol import corrupted
@@ -144,12 +144,7 @@ def train_traces(suite: Suite) -> dict[float, dict[str, KFHEClassifier]]:
     traces: dict[float, dict[str, KFHEClassifier]] = {
         noise: {} for noise in sorted({min(suite.noise), max(suite.noise)})
     }
-    own = {table.name: table for table in suite.tables}
-    for name in suite.datasets:
-        try:
-            data = suite.load(name) if name in own else load(name, download=False)
-        except (DatasetError, FileNotFoundError):
-            continue
+    for name, data in available_data(suite):
         codes = np.unique(np.asarray(data.y, dtype=str), return_inverse=True)[1]
         for noise, fitted in traces.items():
             model = KFHEClassifier(random_state=derive_seed("trace", suite.seed, name, noise))

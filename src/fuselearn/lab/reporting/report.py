@@ -19,7 +19,7 @@ from fuselearn.lab.published import load_published
 from fuselearn.lab.reporting import text
 from fuselearn.lab.reporting.commands import suggest_command
 from fuselearn.lab.reporting.findings import DIGITS, Comparison, Findings, find
-from fuselearn.lab.reporting.label_tables import tabulate_labels, tabulate_measures
+from fuselearn.lab.reporting.label_tables import tabulate_labels, tabulate_measures, tabulate_statistics
 from fuselearn.lab.reporting.pages import make_environment
 from fuselearn.lab.reporting.pictures import Picture, draw, train_traces
 from fuselearn.lab.running.progress import format_seconds
@@ -203,6 +203,7 @@ def render(material: Material, *, traces: bool = True) -> str:
             ],
             measures=tabulate_measures(results, summary, suite.methods) if suite.task == "multilabel" else None,
             labels=[] if material.label_scores is None else tabulate_labels(material.label_scores, suite.methods),
+            label_statistics=tabulate_statistics(suite) if suite.task == "multilabel" else [],
             statistics=_statistics(findings),
             pictures=pictures,
             published=_published(suite, summary),
