@@ -68,6 +68,7 @@ _PACKAGES: dict[str, set[str]] = {
         "LinearStackingRegressor", "combine_scores",
     },
     "dask": set(),
+    "disk": set(),
     "datasets": set(),
     "diagnosis": {"CleanedClassifier"},
     "ensembles": {

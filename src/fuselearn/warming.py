@@ -21,9 +21,10 @@ from fuselearn import multilabel
 from fuselearn.codes import search_code
 from fuselearn.combine import EnsembleSelection, combine_scores
 from fuselearn.engines.tree import TreeSettings
-from fuselearn.engines.tree.coding import ORDERED_ROWS, code_columns, encode_rows
-from fuselearn.engines.tree.levels import GrowingTree, count_level
+from fuselearn.engines.tree.coding import ORDERED_ROWS, code_columns, encode_rows, raise_upper
+from fuselearn.engines.tree.levels import GrowingTree
 from fuselearn.engines.tree.random import draw_uniforms
+from fuselearn.engines.tree.tallying import count_bins, count_classes, descend, list_drawn, merge_bins
 from fuselearn.ensembles import BaggedClassifier, CARTClassifier, KFHEClassifier, SVMClassifier
 from fuselearn.sensors.tree import fit_coder
 
@@ -116,10 +117,16 @@ def _grow_in_places(kind: str, n_digits: int) -> None:
     """Grow a tree level by level, as on a cluster, from codes of one byte if features are rounded to one digit."""
     coder, matrix = fit_coder(_make_table(400, kind).round(n_digits))
     columns, y = code_columns(matrix, coder.n_categories_), _make_classes(400).astype(np.int32)
-    drawn = (draw_uniforms(0, 0, len(y)) < 0.5).astype(np.int32)
-    codes, tree = encode_rows(matrix, columns), GrowingTree(columns, 3, TreeSettings(), seed=0)
-    while len(tree.level.leaves):
-        tree.split(count_level(tree.level, codes, columns.n_codes, y, drawn))
+    codes, features, n_codes = encode_rows(matrix, columns), np.arange(matrix.shape[1]), columns.n_codes
+    raise_upper(matrix, codes, columns)
+    drawn = list_drawn((draw_uniforms(0, 0, len(y)) < 0.5).astype(np.int32))
+    tree = GrowingTree(columns, count_classes(drawn, y, 3), TreeSettings(), seed=0)
+    while not tree.has_grown:
+        for nodes in tree.rounds(10_000):
+            bins = count_bins(drawn, codes, features, n_codes, y, 3, nodes, columns.is_category is not None)
+            merge_bins([bins, bins])
+            tree.split(nodes, bins)
+        drawn = descend(drawn, codes, features, n_codes, tree.end_level())
     tree.finish()
 
 

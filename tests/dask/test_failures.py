@@ -122,7 +122,7 @@ def test_what_a_cluster_does_not_do(client, given, message):
 
 def test_all_samples_need_whole_weights(client):
     weights = divide(np.full(60, 0.5))
-    with pytest.raises(ValueError, match="weights on a cluster must be whole numbers"):
+    with pytest.raises(ValueError, match="weights must be whole numbers here"):
         DaskForestClassifier(2, splitter="random").fit(divide(X), divide(Y), weights)
 
 

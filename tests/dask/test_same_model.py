@@ -15,8 +15,9 @@ from dask import delayed
 
 import fuselearn
 from fuselearn import CARTClassifier
-from fuselearn.dask import DaskBaggedClassifier, DaskForestClassifier, DaskKFHEClassifier, bagging, table
-from fuselearn.dask.session import Session
+from fuselearn.dask import DaskBaggedClassifier, DaskForestClassifier, DaskKFHEClassifier
+from fuselearn.dask.session import DaskSession
+from fuselearn.parts import bagging, table
 
 N_SAMPLES = 250
 SETTINGS = [
@@ -199,9 +200,9 @@ def test_what_travels_in_an_iteration_does_not_grow_with_the_samples(client, mon
 
         return call
 
-    hold, fetch = Session.hold, Session.fetch
-    monkeypatch.setattr(Session, "hold", counted(hold))
-    monkeypatch.setattr(Session, "fetch", counted(fetch))
+    hold, fetch = DaskSession.hold, DaskSession.fetch
+    monkeypatch.setattr(DaskSession, "hold", counted(hold))
+    monkeypatch.setattr(DaskSession, "fetch", counted(fetch))
     monkeypatch.setattr(table, "EDGE_VALUES", 1_000)
     per_iteration = []
     for n_samples in (1_000, 10_000):

@@ -7,7 +7,6 @@ from fuselearn._extras import require
 
 require("fuselearn.dask", "dask", "distributed")
 
-from fuselearn.dask.bagging import DaskBaggedClassifier, DaskForestClassifier  # noqa: E402
-from fuselearn.dask.kfhe import DaskKFHEClassifier  # noqa: E402
+from fuselearn.dask.estimators import DaskBaggedClassifier, DaskForestClassifier, DaskKFHEClassifier  # noqa: E402
 
 __all__ = ["DaskBaggedClassifier", "DaskForestClassifier", "DaskKFHEClassifier"]

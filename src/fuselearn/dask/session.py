@@ -22,8 +22,8 @@ from distributed.scheduler import KilledWorker
 MERGED_AT_ONCE = 8
 
 
-class Session:
-    """Submit tasks to a cluster; all that are still there when a fit fails or is interrupted are cancelled.
+class DaskSession:
+    """Submit tasks to a cluster; all that are still there when a fit fails or is interrupted are released.
 
     Parameters
     ----------
@@ -53,9 +53,14 @@ class Session:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Cancel what is left after an error."""
+        """Release what is left after an error, whose traceback may still refer to it.
+
+        Tasks that nobody wants are forgotten. To cancel them would be no more than that, and Dask's scheduler loses the
+        client when a task is cancelled on which one depends that is released already.
+        """
         if kind is not None and self.client.status == "running":
-            self.client.cancel(list(self._futures))
+            for future in list(self._futures):
+                future.release()
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future:
         """Submit one task."""
@@ -71,8 +76,8 @@ class Session:
         """Put a value into a task of its own, so that it is sent once and not with each of the tasks that need it."""
         return self.submit(_hold, value)
 
-    def map_delayed(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Future]:
-        """Submit a task for each of the parts, some arguments of which are delayed values."""
+    def map_parts(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Future]:
+        """Submit a task for each of the parts, some arguments of which may be delayed values."""
         call = delayed(function, pure=False)
         with self._connected():
             return self._keep(self.client.compute([call(*given) for given in zip(*arguments, strict=True)]))

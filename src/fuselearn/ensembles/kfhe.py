@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -60,6 +60,15 @@ class ClassTruth(Truth):
         return Measurement(Halfway(votes), wrong, Errors(*errors))
 
 
+class Compared(NamedTuple):
+    """A measurement, with sums that are exact, see `engines.exact`."""
+
+    z: Scores | Halfway
+    loss: npt.NDArray[np.bool_]
+    units: tuple[int, int, int]
+    """Sums of the shares of the samples where z, the model and the estimate are wrong."""
+
+
 @dataclass(frozen=True)
 class ExactClassTruth(ClassTruth):
     """The same with exact sums, which do not depend on the order or on where samples are kept."""
@@ -70,13 +79,21 @@ class ExactClassTruth(ClassTruth):
 
     def measure(self, y: Scores, h: Component) -> Measurement:
         """Compute the measurement z of a model."""
-        measured = super().measure(y, h)
-        return measured._replace(errors=Errors(*(from_units(u) for u in self.error_units(y, h, measured.loss))))
+        z, loss, units = self.compare(y, h)
+        return Measurement(z, loss, Errors(*(from_units(sum_of_shares) for sum_of_shares in units)))
 
-    def error_units(self, y: Scores, h: Component, wrong: npt.NDArray[np.bool_]) -> tuple[int, int, int]:
-        """Sum up the shares of the samples where z, the model and the estimate are wrong, see `engines.exact`."""
-        model_wrong = self.losses(h.scores()) if self.vote == "probability" else h.votes() != self.classes
-        return self.units(wrong), self.units(model_wrong), self.units(self.losses(y))
+    def compare(self, y: Scores, h: Component) -> Compared:
+        """Compute the measurement z of a model, and the sums of the shares of what is wrong."""
+        if self.vote == "probability":
+            scores = h.scores()
+            mean = 0.5 * (y + scores)
+            z: Scores | Halfway = mean
+            wrong, model_wrong = self.losses(mean), self.losses(scores)
+        else:
+            votes = h.votes()
+            wrong, _ = compare_votes(y, votes, self.classes, self.shares)
+            z, model_wrong = Halfway(votes), votes != self.classes
+        return Compared(z, wrong, (self.units(wrong), self.units(model_wrong), self.units(self.losses(y))))
 
     def units(self, wrong: npt.NDArray[np.bool_]) -> int:
         """Sum up the shares of some samples."""

@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fuselearn.engines.tree import Tree, TreeSettings, apply_codes, code_columns, grow_tree, growing, labels_target
-from fuselearn.engines.tree.levels import GrowingTree, count_level, merge_bins
+from fuselearn.engines.tree.levels import GrowingTree
 from fuselearn.engines.tree.nodes import NODE
 from fuselearn.engines.tree.sorted_columns import lay_out_columns, lay_out_nothing
+from fuselearn.engines.tree.tallying import count_bins, count_classes, descend, list_drawn, merge_bins
 
 ALL = 2**31 - 1
 
@@ -108,20 +109,22 @@ def grow_otherwise(problem):
 
 def grow_in_places(problem, columns):
     """Grow a tree level by level from the counts of three places, one of which may be empty."""
-    growing_tree = GrowingTree(columns, problem.n_classes, problem.settings, problem.seed)
     places = np.array_split(np.arange(len(problem.y)), sorted([problem.seed % 7, problem.seed % 11]))
-    while len(growing_tree.level.leaves):
-        counted = [
-            count_level(
-                growing_tree.level,
-                columns.codes[samples],
-                columns.n_codes,
-                problem.y[samples],
-                problem.counts[samples],
-            )
-            for samples in places
-        ]
-        growing_tree.split(merge_bins(counted[::-1]))
+    coded = [(columns.codes[samples], np.arange(len(columns.n_codes)), columns.n_codes) for samples in places]
+    targets = [problem.y[samples] for samples in places]
+    drawn = [list_drawn(problem.counts[samples]) for samples in places]
+    totals = sum(count_classes(own, y, problem.n_classes) for own, y in zip(drawn, targets, strict=True))
+    growing_tree = GrowingTree(columns, totals, problem.settings, problem.seed)
+    squared = columns.is_category is not None
+    while not growing_tree.has_grown:
+        for nodes in growing_tree.rounds(1 + problem.seed % 100):
+            counted = [
+                count_bins(own, *codes, y, problem.n_classes, nodes, squared)
+                for own, codes, y in zip(drawn, coded, targets, strict=True)
+            ]
+            growing_tree.split(nodes, merge_bins(counted[::-1]))
+        splits = growing_tree.end_level()
+        drawn = [descend(own, *codes, splits) for own, codes in zip(drawn, coded, strict=True)]
     return growing_tree.finish()
 
 

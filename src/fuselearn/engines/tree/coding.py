@@ -131,6 +131,22 @@ def encode_rows(X: npt.NDArray[np.floating], columns: CodedColumns) -> npt.NDArr
     return codes
 
 
+def raise_upper(
+    X: npt.NDArray[np.floating], codes: npt.NDArray[np.unsignedinteger], columns: CodedColumns
+) -> npt.NDArray[np.float64]:
+    """Return the largest value of each code, in the table and in other rows that have been coded by it.
+
+    Examples
+    --------
+    >>> columns, X = code_columns(np.array([[0.5], [2.0]])), np.array([[np.nan], [2.5], [1.9]])
+    >>> raise_upper(X, encode_rows(X, columns), columns)
+    array([1.9, 2.5])
+    """
+    upper = columns.upper.copy()
+    _raise_upper(np.ascontiguousarray(X, dtype=np.float64), codes, columns.offsets, upper)
+    return upper
+
+
 def order_rows(codes: npt.NDArray[np.unsignedinteger]) -> npt.NDArray[np.uint32]:
     """Sort the rows of a small table by each column's codes."""
     if len(codes) > ORDERED_ROWS:
@@ -174,6 +190,15 @@ def _code_block(values, sorted_values, n_categories, most_codes, n_bins, codes):
 def _encode_columns(values, lower, offsets, codes):  # type: ignore[no-untyped-def]
     for f in range(len(values)):
         _encode(values[f], lower[offsets[f] : offsets[f + 1]], codes[:, f])
+
+
+@kernel
+def _raise_upper(X, codes, offsets, upper):  # type: ignore[no-untyped-def]
+    for i in range(X.shape[0]):
+        for f in range(X.shape[1]):
+            if not np.isnan(X[i, f]):
+                place = offsets[f] + codes[i, f]
+                upper[place] = max(upper[place], X[i, f])
 
 
 @kernel

@@ -1,16 +1,12 @@
-"""Grow a tree level by level, from counts of samples that may be kept in several places.
+"""Grow a tree level by level, from counts of samples that are kept elsewhere, see `tallying`.
 
-Every place counts its samples in the nodes of a level, per feature, code and class (`count_level`). The counts of all
-places are added (`merge_bins`), and every node of the level is split (`GrowingTree.split`). Counts are whole numbers,
-so their sum depends neither on the places nor on the order. Only bins that hold samples are listed. These are the items
-for the one search for a split (`searching`), and keys of nodes are derived as everywhere, so the tree is the one that
-`grow_tree` grows from the same samples.
+The bins that hold samples are the items for the one search for a split (`searching`), and keys of nodes are derived as
+everywhere, so the tree is the one that `grow_tree` grows from the same samples.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +14,7 @@ import numpy.typing as npt
 from fuselearn._kernels import kernel
 from fuselearn.engines.tree.coding import CodedColumns
 from fuselearn.engines.tree.growing import TreeSettings, finish, make_limits
-from fuselearn.engines.tree.nodes import NODE, Limits, Tree
-from fuselearn.engines.tree.predicting import find_leaves
+from fuselearn.engines.tree.nodes import NODE, Tree
 from fuselearn.engines.tree.random import mix
 from fuselearn.engines.tree.searching import (
     FACTS,
@@ -35,227 +30,126 @@ from fuselearn.engines.tree.searching import (
 from fuselearn.engines.tree.sorting import code_of, word_of
 from fuselearn.engines.tree.splitting import FEATURE, Growth, goes_left, is_terminal, write_split
 from fuselearn.engines.tree.subsets import category_flag
+from fuselearn.engines.tree.tallying import Bins, Splits
 
 MOST_COPIES = 2**31 - 1
 
 
-class Bins(NamedTuple):
-    """Samples counted per node, feature and code, for the bins that hold any.
-
-    Bin ``b`` of the ``p``-th node of a level has the key ``p * n_bins + b``; the codes of the first feature come first,
-    each feature's code for missing values last. ``counted`` has a column for each class; ``squares`` is the sum of the
-    samples' squared counts.
-    """
-
-    keys: npt.NDArray[np.int64]
-    counted: npt.NDArray[np.int32]
-    squares: npt.NDArray[np.int64]
-
-
-class Level(NamedTuple):
-    """A tree as far as it has grown, without class weights, and those of its leaves that are to be split next."""
-
-    nodes: npt.NDArray[np.void]
-    subsets: npt.NDArray[np.uint32]
-    leaves: npt.NDArray[np.int64]
-    n_classes: int
-
-
-def count_level(
-    level: Level,
-    codes: npt.NDArray[np.unsignedinteger],
-    n_codes: npt.NDArray[np.int32],
-    target: npt.NDArray[np.int32],
-    counts: npt.NDArray[np.int32],
-) -> Bins:
-    """Count samples that have reached the leaves of a level.
-
-    Parameters
-    ----------
-    level : Level
-    codes : array of shape (n_samples, n_features)
-        Some of the samples, coded as all others are.
-    n_codes : int32 array of shape (n_features,)
-    target : int32 array of shape (n_samples,)
-        Class numbers.
-    counts : int32 array of shape (n_samples,)
-        How often each sample was drawn.
-    """
-    places = np.full(len(level.nodes), -1)
-    places[level.leaves] = np.arange(len(level.leaves))
-    reached = np.where(counts > 0, places[find_leaves(level.nodes, level.subsets, codes, n_codes)], -1)
-    return Bins(*_count_bins(codes, n_codes, target, level.n_classes, counts, reached, len(level.leaves)))
-
-
-def merge_bins(parts: Sequence[Bins]) -> Bins:
-    """Add the counts of several places."""
-    keys = np.concatenate([part.keys for part in parts])
-    if len(keys) == 0:
-        return parts[0]
-    order = np.argsort(keys, kind="stable")
-    keys = keys[order]
-    firsts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
-    return Bins(
-        keys[firsts],
-        np.add.reduceat(np.concatenate([part.counted for part in parts])[order], firsts, axis=0),
-        np.add.reduceat(np.concatenate([part.squares for part in parts])[order], firsts),
-    )
-
-
 class GrowingTree:
-    """A tree that grows by one level at a time.
+    """A tree that grows by one level at a time, each in several rounds if it has many bins.
 
     Parameters
     ----------
     columns : CodedColumns
         What the codes mean; the codes themselves are not looked at.
-    n_classes : int
+    totals : array of shape (n_classes,)
+        How many copies of samples of each class were drawn.
     settings : TreeSettings
     seed : int
         Seed of the random choices.
     """
 
-    def __init__(self, columns: CodedColumns, n_classes: int, settings: TreeSettings, seed: int) -> None:
-        self.columns = columns._replace(
-            codes=np.empty((0, len(columns.n_codes)), dtype=np.uint16),
-            order=np.empty((len(columns.n_codes), 0), dtype=np.uint32),
-        )
+    def __init__(self, columns: CodedColumns, totals: npt.NDArray[np.int64], settings: TreeSettings, seed: int) -> None:
+        n_copies = int(totals.sum())
+        if n_copies > MOST_COPIES:
+            raise ValueError(f"{n_copies:,} samples were drawn for a tree; at most {MOST_COPIES:,} are possible.")
+        self.columns = columns
         self.settings = settings
-        self.limits: Limits | None = None
         nodes = np.zeros(1, dtype=NODE)
-        nodes["feature"] = -1
-        self.growth = Growth(nodes, np.zeros((1, n_classes)), np.empty(0, dtype=np.uint32), np.array([1, 0]))
-        self.leaves = np.zeros(1, dtype=np.int64)
-        self.keys = np.array([seed], dtype=np.uint64)
-        self.depth = 0
+        nodes["feature"] = nodes["left"] = nodes["cut"] = -1
+        nodes["weight"] = nodes["count"] = n_copies
+        nodes["missing_left"] = nodes["heavier_left"] = True
+        values = totals[np.newaxis].astype(np.float64)
+        self.growth = Growth(nodes, values, np.empty(0, dtype=np.uint32), np.array([1, 0]))
+        self.limits = make_limits(settings, len(columns.n_codes), values[0], float(n_copies), False)
+        self.depth = -1
+        self._begin_level(np.zeros(1, dtype=np.int64), np.array([seed], dtype=np.uint64))
 
     @property
-    def level(self) -> Level:
-        """What is to be counted next; it has no leaves if the tree has grown."""
-        (n_nodes, n_words), growth = self.growth.used, self.growth
-        return Level(growth.nodes[:n_nodes], growth.subsets[:n_words], self.leaves, growth.values.shape[1])
+    def has_grown(self) -> bool:
+        """Whether no node is left that may be split."""
+        return len(self.leaves) == 0
 
-    def class_counts(self, bins: Bins) -> npt.NDArray[np.int64]:
-        """Sum the counts of each class in the root, from its bins of the first feature."""
-        return bins.counted[bins.keys <= self.columns.n_codes[0]].sum(axis=0, dtype=np.int64)
+    def rounds(self, n_bins: int) -> Iterator[npt.NDArray[np.int64]]:
+        """Divide the nodes of the level into groups of about so many bins that hold samples, at most."""
+        n_features, n_all = len(self.columns.n_codes), int(self.columns.n_codes.sum()) + len(self.columns.n_codes)
+        most = np.minimum(self.growth.nodes["count"][self.leaves] * n_features, n_all)
+        rounds = most.cumsum() // n_bins
+        firsts = np.flatnonzero(np.diff(rounds, prepend=-1))
+        for start, end in zip(firsts, [*firsts[1:], len(rounds)], strict=True):
+            yield np.arange(start, end)
 
-    def split(self, bins: Bins) -> None:
-        """Split the leaves of the level, whose samples have been counted in all places."""
-        if self.limits is None:
-            self._plant(self.class_counts(bins))
-        self._reserve(len(self.leaves))
-        self.leaves, self.keys = _split_level(
-            self.growth, self.columns, self.leaves, self.keys, self.depth, bins, self.limits
-        )
-        self.depth += 1
+    def split(self, nodes: npt.NDArray[np.int64], bins: Bins) -> None:
+        """Split the nodes of a round, whose samples have been counted in all places."""
+        self._reserve(len(nodes))
+        part = slice(nodes[0], nodes[-1] + 1)
+        n_before = sum(len(leaves) for leaves, _ in self._next)
+        self._next.append(
+            _split_nodes(
+                self.growth, self.columns, self.leaves[part], self.keys[part], self.depth, bins, self.limits,
+                self._children[part], n_before,
+            )
+        )  # fmt: skip
+
+    def end_level(self) -> Splits:
+        """Go on to the next level; return what has become of this one."""
+        (n_nodes, n_words), growth, children = self.growth.used, self.growth, self._children
+        nodes = growth.nodes[:n_nodes][self.leaves]
+        self._begin_level(*(np.concatenate(parts) for parts in zip(*self._next, strict=True)))
+        return Splits(nodes, growth.subsets[:n_words], children, len(self.leaves))
 
     def finish(self) -> Tree:
         """Prune the tree and return it."""
         return Tree(*finish(self.growth, self.columns.n_codes, self.settings.complexity, self.limits))
 
-    def _plant(self, totals: npt.NDArray[np.int64]) -> None:
-        n_copies = int(totals.sum())
-        if n_copies > MOST_COPIES:
-            raise ValueError(f"{n_copies:,} samples were drawn for a tree; at most {MOST_COPIES:,} are possible.")
-        root = self.growth.nodes[:1]
-        root["weight"] = root["count"] = n_copies
-        root["left"] = root["cut"] = -1
-        root["missing_left"] = root["heavier_left"] = True
-        self.growth.values[0] = totals
-        n_features = len(self.columns.n_codes)
-        self.limits = make_limits(self.settings, n_features, self.growth.values[0], float(n_copies), False)
+    def _begin_level(self, leaves: npt.NDArray[np.int64], keys: npt.NDArray[np.uint64]) -> None:
+        self.leaves, self.keys = leaves, keys
+        self.depth += 1
+        self._children = np.full((len(leaves), 2), -1)
+        self._next: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]] = []
 
     def _reserve(self, n_splits: int) -> None:
-        """Make room for so many more splits."""
+        """Make room for so many more splits, or for twice as many nodes as there are."""
         nodes, values, subsets, (n_nodes, n_words) = self.growth
         is_category = self.columns.is_category
         most_words = 0 if is_category is None else (int(self.columns.n_codes[is_category].max()) + 31) // 32
-        self.growth = Growth(
-            np.concatenate([nodes[:n_nodes], np.empty(2 * n_splits, dtype=NODE)]),
-            np.concatenate([values[:n_nodes], np.empty((2 * n_splits, values.shape[1]))]),
-            np.concatenate([subsets[:n_words], np.empty(n_splits * most_words, dtype=np.uint32)]),
-            self.growth.used,
-        )
+        n_more = max(2 * n_splits, n_nodes)
+        if n_nodes + 2 * n_splits > len(nodes):
+            nodes = np.concatenate([nodes[:n_nodes], np.empty(n_more, dtype=NODE)])
+            values = np.concatenate([values[:n_nodes], np.empty((n_more, values.shape[1]))])
+        if n_words + n_splits * most_words > len(subsets):
+            more = np.empty(max(n_splits * most_words, n_words), dtype=np.uint32)
+            subsets = np.concatenate([subsets[:n_words], more])
+        self.growth = Growth(nodes, values, subsets, self.growth.used)
 
 
 @kernel
-def _count_bins(codes, n_codes, target, n_classes, counts, reached, n_places):  # type: ignore[no-untyped-def]
-    """Count the samples that have reached each of a level's nodes, given as places in the level or -1."""
-    n_features = len(n_codes)
-    starts = np.zeros(n_features + 1, dtype=np.int64)
-    for f in range(n_features):
-        starts[f + 1] = starts[f] + n_codes[f] + 1
-    n_bins = starts[n_features]
-    ends = np.zeros(n_places + 1, dtype=np.int64)
-    for i in range(len(reached)):
-        if reached[i] >= 0:
-            ends[reached[i] + 1] += 1
-    most = 0
-    for place in range(n_places):
-        most += min(ends[place + 1] * n_features, n_bins)
-        ends[place + 1] += ends[place]
-    samples = np.empty(ends[n_places], dtype=np.int64)
-    n_listed = ends[:n_places].copy()
-    for i in range(len(reached)):
-        if reached[i] >= 0:
-            samples[n_listed[reached[i]]] = i
-            n_listed[reached[i]] += 1
+def _split_nodes(growth, columns, leaves, keys, depth, bins, limits, places, n_before):  # type: ignore[no-untyped-def]
+    """Split leaves at a depth; return those of their children that may be split in turn, and their keys.
 
-    keys = np.empty(most, dtype=np.int64)
-    counted = np.empty((most, n_classes), dtype=np.int32)
-    squares = np.empty(most, dtype=np.int64)
-    here = np.zeros((n_bins, n_classes), dtype=np.int32)
-    squares_here = np.zeros(n_bins, dtype=np.int64)
-    filled = np.empty(n_bins, dtype=np.int64)
-    n_found = 0
-    for place in range(n_places):
-        n_filled = 0
-        for k in range(ends[place], ends[place + 1]):
-            i = samples[k]
-            count = np.int64(counts[i])
-            for f in range(n_features):
-                b = starts[f] + codes[i, f]
-                if squares_here[b] == 0:
-                    filled[n_filled] = b
-                    n_filled += 1
-                here[b, target[i]] += counts[i]
-                squares_here[b] += count * count
-        filled[:n_filled].sort()
-        for k in range(n_filled):
-            b = filled[k]
-            keys[n_found] = place * n_bins + b
-            squares[n_found] = squares_here[b]
-            squares_here[b] = 0
-            for j in range(n_classes):
-                counted[n_found, j] = here[b, j]
-                here[b, j] = 0
-            n_found += 1
-    return keys[:n_found].copy(), counted[:n_found].copy(), squares[:n_found].copy()
-
-
-@kernel
-def _split_level(growth, columns, leaves, keys, depth, bins, limits):  # type: ignore[no-untyped-def]
-    """Split leaves at a depth; return those of their children that may be split in turn, and their keys."""
+    Their places in the next level, in which there are ``n_before`` nodes yet, are written to ``places``.
+    """
     n_features, n_classes = len(columns.n_codes), growth.values.shape[1]
     search = make_search(columns, n_classes)
-    facts = np.empty(len(bins.keys), dtype=FACTS)
+    facts = np.empty(len(bins.numbers), dtype=FACTS)
     items = Items(bins.counted, facts)
-    words = np.empty((1, len(bins.keys) + 1), dtype=np.uint64)
+    words = np.empty((1, len(bins.numbers) + 1), dtype=np.uint64)
     starts = np.empty(n_features + 1, dtype=np.int64)
     children = np.empty(2 * len(leaves), dtype=np.int64)
     child_keys = np.empty(2 * len(leaves), dtype=np.uint64)
     n_children, line = 0, np.int64(0)
-    k, first_key = 0, 0
+    k = 0
     for place in range(len(leaves)):
         node, key = leaves[place], keys[place]
         parent = describe(growth, node, line, line)
+        first = np.int64(0)
         for f in range(n_features):
             starts[f] = k
-            while k < len(bins.keys) and bins.keys[k] - first_key <= columns.n_codes[f]:
+            while k < bins.ends[place] and bins.numbers[k] - first <= columns.n_codes[f]:
                 _describe_bin(bins, k, parent.totals, facts)
-                words[0, k] = word_of(bins.keys[k] - first_key, k)
+                words[0, k] = word_of(bins.numbers[k] - first, k)
                 k += 1
-            first_key += columns.n_codes[f] + 1
+            first += columns.n_codes[f] + 1
         starts[n_features] = k
         if is_terminal(growth, node, depth, limits):  # as a root may be
             continue
@@ -275,6 +169,7 @@ def _split_level(growth, columns, leaves, keys, depth, bins, limits):  # type: i
         write_split(growth, columns, node, search, gain_of(parent, search), float(left_count), left_count)
         for side in range(2):
             if not is_terminal(growth, child + side, depth + 1, limits):
+                places[place, side] = n_before + n_children
                 children[n_children] = child + side
                 child_keys[n_children] = mix(key, side)
                 n_children += 1
@@ -290,7 +185,7 @@ def _describe_bin(bins, b, totals, facts):  # type: ignore[no-untyped-def]
     facts[b].weight = weight
     facts[b].count = weight
     facts[b].product = product
-    facts[b].squares = bins.squares[b]
+    facts[b].squares = bins.squares[b] if len(bins.squares) else 0
 
 
 @kernel

@@ -64,7 +64,7 @@ def apply_forest(forest: PackedForest, X: npt.NDArray[np.floating], n_threads: i
 
 def apply_codes(tree: Tree, columns: CodedColumns) -> npt.NDArray[np.int32]:
     """Return the leaf of each row of the coded table that a tree grew on."""
-    return find_leaves(tree.nodes, tree.subsets, columns.codes, columns.n_codes)
+    return _find_leaves(tree.nodes, tree.subsets, columns.codes, columns.n_codes)
 
 
 def vote_codes(tree: Tree, columns: CodedColumns) -> npt.NDArray[np.int32]:
@@ -257,8 +257,7 @@ def _special_goes_left(nodes, flags, subsets, node, code):  # type: ignore[no-un
 
 
 @kernel
-def find_leaves(nodes, subsets, codes, n_codes):  # type: ignore[no-untyped-def]
-    """Do the work of ``apply_codes``, for a tree that need not have grown yet."""
+def _find_leaves(nodes, subsets, codes, n_codes):  # type: ignore[no-untyped-def]
     leaves = np.empty(len(codes), dtype=np.int32)
     for i in range(len(codes)):
         leaves[i] = _leaf_of_codes(nodes, subsets, codes, n_codes, i)
@@ -290,13 +289,17 @@ def _leaf_of_codes(nodes, subsets, codes, n_codes, i):  # type: ignore[no-untype
     node = 0
     while nodes[node].feature >= 0:
         f = nodes[node].feature
-        code = np.int64(codes[i, f])
-        if code == n_codes[f]:
-            left = nodes[node].missing_left
-        elif nodes[node].is_category:
-            word = subsets[nodes[node].cut + code // 32]
-            left = (word >> np.uint32(code % 32)) & np.uint32(1) == 1
-        else:
-            left = code <= nodes[node].cut
-        node = nodes[node].left + (0 if left else 1)
+        node = nodes[node].left + (0 if code_goes_left(nodes[node], subsets, np.int64(codes[i, f]), n_codes[f]) else 1)
     return node
+
+
+@inlined
+def code_goes_left(node, subsets, code, missing_code):  # type: ignore[no-untyped-def]
+    """Send a code left or right at a node that is split."""
+    if code == missing_code:
+        left = node.missing_left
+    elif node.is_category:
+        left = (subsets[node.cut + code // 32] >> np.uint32(code % 32)) & np.uint32(1) == 1
+    else:
+        left = code <= node.cut
+    return left

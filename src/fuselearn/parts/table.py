@@ -1,43 +1,52 @@
-"""A table whose parts are coded and kept on the workers of a cluster, and on which trees are grown."""
+"""A table whose parts are coded and kept where a session keeps them, and on which trees are grown."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from distributed import Future
 from sklearn.utils.class_weight import compute_sample_weight
 
 from fuselearn._validation import require_two_classes
-from fuselearn.dask.collections import list_parts
-from fuselearn.dask.parts import (
-    Draw,
-    Facts,
-    Order,
-    Recipe,
-    code_part,
-    count_orders,
-    describe_part,
-    find_edges,
-    find_upper,
-    merge_orders,
-    sample_values,
-    sum_weights,
-)
-from fuselearn.dask.session import Session
 from fuselearn.engines.exact import from_units
 from fuselearn.engines.sampling import MOST_TRIES
 from fuselearn.engines.tree import CodedColumns, Tree, TreeSettings
 from fuselearn.engines.tree.levels import GrowingTree
+from fuselearn.parts.checkpoint import Checkpoint
+from fuselearn.parts.part import (
+    Count,
+    Descent,
+    Draw,
+    Facts,
+    Recipe,
+    add_arrays,
+    code_part,
+    count_part,
+    descend_part,
+    describe_part,
+    draw_part,
+    find_edges,
+    get_upper,
+    merge_tallies,
+    sample_values,
+    sum_weights,
+    tally_part,
+)
+from fuselearn.parts.session import Session
 from fuselearn.sensors import TableCoder, TreeComponent
 from fuselearn.sensors.table import MOST_CATEGORIES
 from fuselearn.sensors.tree import select_columns
 
 # Bin edges are computed from all values if there are at most so many, and else from about as many.
 EDGE_VALUES = 2**23
+# So many bins that hold samples are counted in one round, at most: a bound on memory and on what travels at a time.
+BINS_AT_ONCE = 2**22
 NUMBERS = "biuf"
+
+Counts = npt.NDArray[np.int64]
 
 
 class TreeOrder(NamedTuple):
@@ -51,14 +60,15 @@ class TreeOrder(NamedTuple):
     """Whether to draw again while a class is missing, rather than while all are."""
 
 
-class DaskTable:
-    """Coded parts on a cluster.
+class PartedTable:
+    """Coded parts, and trees that are grown on them.
 
     Parameters
     ----------
     session : Session
-    X, y, sample_weight : collections
-        See :func:`~fuselearn.dask.collections.list_parts`.
+        What performs the tasks and keeps their results.
+    parts : sequence of tuples
+        X, y and sample_weight, or None, of each part, as values that the session's ``map_parts`` understands.
     max_bins : int or None
         As that of :class:`~fuselearn.CARTClassifier`.
     class_weight : dict, "balanced" or None
@@ -71,33 +81,45 @@ class DaskTable:
     classes : array of shape (n_classes,)
     class_counts : array of shape (n_classes,)
     coder : TableCoder
+    columns : CodedColumns
+        What the codes mean.
     total_weight : float
         Sum of the sample weights, each times the weight of its class.
     has_whole_weights : bool
         Whether all weights are whole numbers.
-    parts : list of Future
+    parts : list
+        The coded parts, as the session keeps them.
+    checkpoint : Checkpoint or None
+        Where trees are saved, and from where they are taken if an earlier fit has saved them.
     """
 
+    checkpoint: Checkpoint | None = None
+
     def __init__(
-        self, session: Session, X: Any, y: Any, sample_weight: Any, max_bins: int | None, class_weight: Any
+        self, session: Session, parts: Sequence[tuple[Any, Any, Any]], max_bins: int | None, class_weight: Any
     ) -> None:
         self.session = session
-        tables, targets, weights = zip(*list_parts(X, y, sample_weight), strict=True)
+        tables, targets, weights = zip(*parts, strict=True)
         numbers = range(len(tables))
-        facts = session.fetch(session.map_delayed(describe_part, numbers, tables, targets, weights))
+        facts = session.fetch(session.map_parts(describe_part, numbers, tables, targets, weights))
         self.n_samples = sum(part.n_samples for part in facts)
         if self.n_samples == 0:
             raise ValueError("X has no samples; at least one is needed.")
         self.n_features, self.names, self.coder = agree_on_features(facts)
         self.classes, self.class_counts = agree_on_classes(facts)
         firsts = np.cumsum([0, *(part.n_samples for part in facts[:-1])]).tolist()
-        columns = self._find_edges(tables, firsts, max_bins)
+        share = EDGE_VALUES / (self.n_samples * self.n_features)
+        coders = [session.hold(self.coder)] * len(tables)
+        samples = session.map_parts(sample_values, numbers, tables, coders, firsts, [share] * len(tables))
+        columns = session.submit(find_edges, samples, self.coder, max_bins)
         factors = self._class_factors(class_weight)
-        recipe = session.submit(Recipe, self.coder, columns, self.classes, factors)
-        self.parts: list[Future] = session.map_delayed(
-            code_part, numbers, tables, targets, weights, [recipe] * len(tables), firsts
-        )
+        recipe = session.submit(Recipe, self.coder, columns, self.classes, share < 1, factors)
+        del samples
+        self.parts = session.map_parts(code_part, numbers, tables, targets, weights, [recipe] * len(tables), firsts)
         self.columns: CodedColumns = session.fetch(columns)
+        if share < 1:
+            upper = session.merge(take_largest, session.map(get_upper, self.parts))
+            self.columns = self.columns._replace(upper=upper)
         units, are_whole = zip(*session.fetch(session.map(sum_weights, self.parts)), strict=True)
         self.total_weight = from_units(sum(units))
         self.has_whole_weights = all(are_whole) and self.total_weight < 2**31
@@ -109,48 +131,84 @@ class DaskTable:
         """Number of classes."""
         return len(self.classes)
 
-    def grow(self, orders: Sequence[TreeOrder], weights: list[Future] | None = None) -> list[TreeComponent]:
-        """Grow several trees at the same time, level by level.
+    def grow(self, orders: Sequence[TreeOrder], weights: list[Any] | None = None) -> list[TreeComponent]:
+        """Grow several trees at the same time, or take them from the checkpoint.
 
         Parameters
         ----------
         orders : sequence of TreeOrder
-        weights : list of Future, optional
+        weights : list, optional
             For each part, the weights by which its samples are drawn, if these are not those of the table.
         """
-        orders = list(orders)
-        drawn_by = [None] * len(self.parts) if weights is None else weights
+        saved = [None if self.checkpoint is None else self.checkpoint.find(order) for order in orders]
+        asked = [order for order, tree in zip(orders, saved, strict=True) if tree is None]
+        grown = iter(self._grow(asked, weights) if asked else [])
+        trees = []
+        for order, tree in zip(orders, saved, strict=True):
+            if tree is None:
+                tree = next(grown)
+                if self.checkpoint is not None:
+                    self.checkpoint.save(order, tree)
+            trees.append(TreeComponent(tree, self.coder.n_categories_))
+        return trees
+
+    def _grow(self, orders: Sequence[TreeOrder], weights: list[Any] | None) -> list[Tree]:
+        """Grow trees level by level."""
+        session = self.session
+        drawn, totals = self._draw(orders, weights)
         columns = [select_columns(self.columns, order.features) for order in orders]
-        trees = [self._plant(order, own) for order, own in zip(orders, columns, strict=True)]
-        while waiting := [t for t, tree in enumerate(trees) if len(tree.leaves)]:
-            asked = self.session.hold([Order(trees[t].level, orders[t].features, orders[t].draw) for t in waiting])
-            counted = self.session.map(count_orders, self.parts, [asked] * len(self.parts), drawn_by)
-            for t, bins in zip(waiting, self.session.merge(merge_orders, counted), strict=True):
-                drawn = trees[t].class_counts(bins) > 0 if trees[t].depth == 0 else np.ones(1, dtype=bool)
-                if (drawn.all() if orders[t].cover else drawn.any()) or orders[t].draw.n_tries == MOST_TRIES - 1:
-                    trees[t].split(bins)
-                else:
-                    draw = orders[t].draw
-                    orders[t] = orders[t]._replace(draw=draw._replace(n_tries=draw.n_tries + 1))
-        return [
-            TreeComponent(_place(tree.finish(), order.features), self.coder.n_categories_)
-            for order, tree in zip(orders, trees, strict=True)
+        trees = [
+            GrowingTree(own, total, order.settings, order.seed)
+            for own, total, order in zip(columns, totals, orders, strict=True)
         ]
+        growing = list(range(len(trees)))
+        while growing:
+            rounds = [trees[t].rounds(BINS_AT_ONCE // len(growing)) for t in growing]
+            for nodes in zip_longest(*rounds):
+                self._split(drawn, orders, trees, growing, nodes)
+            splits = [trees[t].end_level() for t in growing]
+            descents = [
+                Descent(k, orders[t].features, splits[k]) for k, t in enumerate(growing) if not trees[t].has_grown
+            ]
+            growing = [t for t in growing if not trees[t].has_grown]
+            if growing:
+                drawn = session.map(descend_part, self.parts, drawn, [session.hold(descents)] * len(self.parts))
+        return [_place(tree.finish(), order.features) for order, tree in zip(orders, trees, strict=True)]
 
-    def _plant(self, order: TreeOrder, columns: CodedColumns) -> GrowingTree:
-        return GrowingTree(columns, self.n_classes, order.settings, order.seed)
+    def _draw(self, orders: Sequence[TreeOrder], weights: list[Any] | None) -> tuple[list[Any], Counts]:
+        """Draw samples for trees, again where a class is missing, or all are; also return how many of each class."""
+        session, n_parts = self.session, len(self.parts)
+        draws = [order.draw for order in orders]
+        drawn_by = [None] * n_parts if weights is None else weights
+        while True:
+            drawn = session.map(draw_part, self.parts, [session.hold(draws)] * n_parts, drawn_by)
+            counted = session.map(count_part, self.parts, drawn, [self.n_classes] * n_parts)
+            totals: Counts = session.merge(add_arrays, counted)
+            found = [
+                (total > 0).all() if order.cover else (total > 0).any()
+                for total, order in zip(totals, orders, strict=True)
+            ]
+            again = [not ok and draw.n_tries < MOST_TRIES - 1 for ok, draw in zip(found, draws, strict=True)]
+            if not any(again):
+                return drawn, totals
+            draws = [
+                draw._replace(n_tries=draw.n_tries + 1) if rejected else draw
+                for draw, rejected in zip(draws, again, strict=True)
+            ]
 
-    def _find_edges(self, tables: Sequence[Any], firsts: list[int], max_bins: int | None) -> Future:
-        """Make codes for the values, of all samples or of as many as are enough for bins."""
-        session, numbers = self.session, range(len(tables))
-        share = EDGE_VALUES / (self.n_samples * self.n_features)
-        coders, shares = [session.hold(self.coder)] * len(tables), [share] * len(tables)
-        samples = session.map_delayed(sample_values, numbers, tables, coders, firsts, shares)
-        columns = session.submit(find_edges, samples, self.coder, max_bins)
-        if share >= 1:
-            return columns
-        uppers = session.map_delayed(find_upper, numbers, tables, coders, [columns] * len(tables))
-        return session.submit(raise_upper, columns, uppers)
+    def _split(
+        self, drawn: list[Any], orders: Sequence[TreeOrder], trees: list[GrowingTree], growing: list[int], nodes: Any
+    ) -> None:
+        """Split some nodes of each of the growing trees, or none where these are None."""
+        session, n_parts, squared = self.session, len(self.parts), self.columns.is_category is not None
+        asked = [
+            Count(k, orders[t].features, nodes[k], self.n_classes, squared)
+            for k, t in enumerate(growing)
+            if nodes[k] is not None
+        ]
+        tallies = session.map(tally_part, self.parts, drawn, [session.hold(asked)] * n_parts)
+        for count, bins in zip(asked, session.merge(merge_tallies, tallies), strict=True):
+            trees[growing[count.tree]].split(count.nodes, bins)
 
     def _class_factors(self, class_weight: Any) -> npt.NDArray[np.float64] | None:
         if class_weight is None:
@@ -193,9 +251,10 @@ def agree_on_classes(facts: Sequence[Facts]) -> tuple[npt.NDArray[Any], npt.NDAr
     return classes, counts
 
 
-def raise_upper(columns: CodedColumns, uppers: Sequence[npt.NDArray[np.float64]]) -> CodedColumns:
-    """Let the codes of a sample reach as far as the values of all parts."""
-    return columns._replace(upper=np.maximum.reduce([columns.upper, *uppers]))
+def take_largest(uppers: Sequence[npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
+    """Return the largest value of each code in any part."""
+    largest: npt.NDArray[np.float64] = np.maximum.reduce(uppers)
+    return largest
 
 
 def _agree_on_categories(f: int, facts: Sequence[Facts]) -> npt.NDArray[Any] | None:

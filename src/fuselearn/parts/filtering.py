@@ -1,4 +1,4 @@
-"""The two filters of KFHE on a Dask cluster: every part has its piece of their states, the driver their scalars."""
+"""The two filters of KFHE on a table in parts: every part has its piece of their states, the driver their scalars."""
 
 from __future__ import annotations
 
@@ -8,21 +8,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from distributed import Future
 
-from fuselearn.dask.parts import Draw, Part
-from fuselearn.dask.table import DaskTable, TreeOrder
 from fuselearn.engines.exact import from_units, sum_units
 from fuselearn.engines.fusing import measure_weights
 from fuselearn.engines.tree import CodedColumns, TreeSettings
 from fuselearn.ensembles.filtering import Errors
-from fuselearn.ensembles.kfhe import ExactClassTruth
+from fuselearn.ensembles.kfhe import Compared, ExactClassTruth
 from fuselearn.filters import KalmanFilter
+from fuselearn.parts.part import Draw, Part
+from fuselearn.parts.table import PartedTable, TreeOrder
 from fuselearn.sensors import TreeComponent
 
 
 class PartFilters(NamedTuple):
-    """The filters of the samples of one part, which its worker keeps. Tasks copy what they change."""
+    """The filters of the samples of one part. Tasks copy what they change."""
 
     kf_m: KalmanFilter
     kf_w: KalmanFilter
@@ -32,25 +31,24 @@ class PartFilters(NamedTuple):
 class Step(NamedTuple):
     """What parts need to know for a measurement update."""
 
-    h: TreeComponent
     error: float
     n_samples: int
     linear: bool
 
 
-class DaskFilters:
-    """kf-m and kf-w of the samples of a table on a cluster.
+class PartedFilters:
+    """kf-m and kf-w of the samples of a table in parts.
 
     Parameters
     ----------
-    table : DaskTable
+    table : PartedTable
     settings : TreeSettings
     vote : {"class", "probability"}
     linear : bool
         Whether weights are measured as in KFHE-l instead of KFHE-e.
     """
 
-    def __init__(self, table: DaskTable, settings: TreeSettings, vote: str, *, linear: bool) -> None:
+    def __init__(self, table: PartedTable, settings: TreeSettings, vote: str, *, linear: bool) -> None:
         self.table, self.session, self.settings = table, table.session, settings
         self.vote, self.linear = vote, linear
         nothing = np.empty(0)
@@ -77,7 +75,9 @@ class DaskFilters:
 
     def measure(self, h: TreeComponent) -> Errors:
         """Compute the errors of the measurement z = (y + h) / 2."""
-        return Errors(*self._sum(self._map_filters(measure_part, self.session.hold(h))))
+        held = [self.session.hold(h)] * len(self.filters)
+        self.compared = self.session.map(compare_part, self.table.parts, self.filters, held)
+        return Errors(*self._sum(self.session.map(get_units, self.compared)))
 
     def reset(self) -> None:
         """Let kf-w begin again, with the initial weights."""
@@ -89,9 +89,12 @@ class DaskFilters:
         nothing = np.empty(0)
         self.kf_m.update(nothing, error)
         self.kf_w.update(nothing, error)
-        step = self.session.hold(Step(h, error, self.table.n_samples, self.linear))
-        (total,) = self._sum(self._map_filters(sum_measured, step)) if self.linear else (None,)
-        self.filters = self._map_filters(update_part, step, total)
+        steps = [Step(error, self.table.n_samples, self.linear)] * len(self.filters)
+        total: float | None = None
+        if self.linear:
+            (total,) = self._sum(self.session.map(sum_measured, self.filters, self.compared, steps))
+        totals = [total] * len(self.filters)
+        self.filters = self.session.map(update_part, self.filters, self.compared, steps, totals)
         (total,) = self._sum(self.session.map(sum_state, self.filters))
         self.filters = self.session.map(normalise_part, self.filters, [total] * len(self.filters))
         return self.kf_m.gain, self.kf_m.variance
@@ -108,21 +111,17 @@ class DaskFilters:
     def _draw(self, seed: int) -> Draw:
         return Draw(seed, float(self.table.n_samples))
 
-    def _grow(self, draw: Draw, seed: int, weights: list[Future] | None) -> TreeComponent:
+    def _grow(self, draw: Draw, seed: int, weights: list[Any] | None) -> TreeComponent:
         cover = draw.seed is not None
         order = TreeOrder(np.arange(self.table.n_features), draw, self.settings, seed, cover)
         (component,) = self.table.grow([order], weights)
         return component
 
-    def _map_parts(self, function: Callable[..., Any], *given: Any) -> list[Future]:
+    def _map_parts(self, function: Callable[..., Any], *given: Any) -> list[Any]:
         parts = self.table.parts
         return self.session.map(function, parts, *([value] * len(parts) for value in given))
 
-    def _map_filters(self, function: Callable[..., Any], *given: Any) -> list[Future]:
-        parts = self.table.parts
-        return self.session.map(function, parts, self.filters, *([value] * len(parts) for value in given))
-
-    def _sum(self, futures: list[Future]) -> tuple[float, ...]:
+    def _sum(self, futures: list[Any]) -> tuple[float, ...]:
         """Add up exact sums of parts."""
         return tuple(from_units(total) for total in self.session.merge(add_units, futures))
 
@@ -144,26 +143,28 @@ def get_weights(filters: PartFilters) -> npt.NDArray[np.float64]:
     return filters.kf_w.state
 
 
-def measure_part(part: Part, filters: PartFilters, h: TreeComponent) -> tuple[int, int, int]:
-    """Sum up the shares of the samples that are wrong."""
-    h, y, truth = bind_tree(h, part), filters.kf_m.state, filters.truth
-    return truth.error_units(y, h, truth.measure(y, h).loss)
+def compare_part(part: Part, filters: PartFilters, h: TreeComponent) -> Compared:
+    """Compute what a model measures."""
+    return filters.truth.compare(filters.kf_m.state, bind_tree(h, part))
 
 
-def sum_measured(part: Part, filters: PartFilters, step: Step) -> tuple[int]:
+def get_units(compared: Compared) -> tuple[int, int, int]:
+    """Return the shares of the samples that are wrong."""
+    return compared.units
+
+
+def sum_measured(filters: PartFilters, compared: Compared, step: Step) -> tuple[int]:
     """Sum up the measured weights."""
-    loss = filters.truth.measure(filters.kf_m.state, bind_tree(step.h, part)).loss
-    return (sum_units(_measure_weights(filters, loss, step)),)
+    return (sum_units(_measure_weights(filters, compared.loss, step)),)
 
 
-def update_part(part: Part, filters: PartFilters, step: Step, total: float | None) -> PartFilters:
+def update_part(filters: PartFilters, compared: Compared, step: Step, total: float | None) -> PartFilters:
     """Perform the measurement update; the weights do not sum to one yet."""
     kf_m, kf_w = copy.deepcopy(filters.kf_m), copy.deepcopy(filters.kf_w)
-    measured = filters.truth.measure(kf_m.state, bind_tree(step.h, part))
-    weights = _measure_weights(filters, measured.loss, step)
+    weights = _measure_weights(filters, compared.loss, step)
     if total is not None:
         weights /= total
-    kf_m.update(measured.z, step.error)
+    kf_m.update(compared.z, step.error)
     kf_w.update(weights, step.error)
     return PartFilters(kf_m, kf_w, filters.truth)
 

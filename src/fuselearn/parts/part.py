@@ -1,7 +1,7 @@
 """What is done with one part of the samples, as tasks: check it, sample its values, code it, and count drawn samples.
 
-Nothing here knows of a cluster. Samples have global numbers, in the order of the parts, and everything random about a
-sample depends on its number alone.
+Nothing here knows where parts are kept. Samples have global numbers, in the order of the parts, and everything random
+about a sample depends on its number alone.
 """
 
 from __future__ import annotations
@@ -18,9 +18,18 @@ from fuselearn._validation import check_weights, number_labels
 from fuselearn.engines.exact import sum_units
 from fuselearn.engines.sampling import draw_poisson_counts
 from fuselearn.engines.tree import CodedColumns, code_columns
-from fuselearn.engines.tree.coding import encode_rows
-from fuselearn.engines.tree.levels import Bins, Level, count_level, merge_bins
+from fuselearn.engines.tree.coding import encode_rows, raise_upper
 from fuselearn.engines.tree.random import draw_uniforms
+from fuselearn.engines.tree.tallying import (
+    Bins,
+    Drawn,
+    Splits,
+    count_bins,
+    count_classes,
+    descend,
+    list_drawn,
+    merge_bins,
+)
 from fuselearn.sensors.table import TableCoder, as_frame
 
 # Seed of the choice of samples that bin edges are computed from. Other draws have seeds from 0 on, too, but for other
@@ -59,12 +68,14 @@ class Recipe(NamedTuple):
     columns: CodedColumns
     """The meaning of the codes; it has no rows."""
     classes: npt.NDArray[Any]
+    is_sampled: bool
+    """Whether the codes were made of some of the samples only."""
     class_factors: npt.NDArray[np.float64] | None
     """By which the weights of samples of each class are multiplied."""
 
 
 class Part(NamedTuple):
-    """Coded samples, which a worker keeps during a fit."""
+    """Coded samples, which are kept during a fit."""
 
     codes: npt.NDArray[np.unsignedinteger]
     n_codes: npt.NDArray[np.int32]
@@ -72,6 +83,8 @@ class Part(NamedTuple):
     weights: npt.NDArray[np.float64]
     first: int
     """Number of its first sample among the samples of all parts."""
+    upper: npt.NDArray[np.float64]
+    """The largest value of each code, here and in the samples that the codes were made of."""
 
 
 class Draw(NamedTuple):
@@ -83,12 +96,23 @@ class Draw(NamedTuple):
     n_tries: int = 0
 
 
-class Order(NamedTuple):
-    """What to count for a tree: samples drawn by ``draw`` in the leaves of a level, in some of the features."""
+class Count(NamedTuple):
+    """What to count for a tree: the samples in some nodes of a level, in some of the features."""
 
-    level: Level
+    tree: int
+    """Place of the tree among those that are grown."""
     features: npt.NDArray[np.intp]
-    draw: Draw
+    nodes: npt.NDArray[np.int64]
+    n_classes: int
+    squared: bool
+
+
+class Descent(NamedTuple):
+    """How samples of a tree go on to the next level."""
+
+    tree: int
+    features: npt.NDArray[np.intp]
+    splits: Splits
 
 
 def describe_part(number: int, X: Any, y: Any, sample_weight: Any) -> Facts:
@@ -100,7 +124,7 @@ def describe_part(number: int, X: Any, y: Any, sample_weight: Any) -> Facts:
         labels, class_numbers = _read_labels(y, n_samples)
         _read_weights(sample_weight, n_samples)
         names = None if frame is None else list(frame.columns)
-        if names is not None and not all(isinstance(name, str) for name in getattr(X, "columns", names)):
+        if names is not None and not all(isinstance(name, str) for name in names):
             names = None
         if frame is None:
             categories = [Categories(None, False, n_samples > 0)] * n_features
@@ -123,17 +147,6 @@ def find_edges(samples: Sequence[npt.NDArray[np.float64]], coder: TableCoder, ma
     return without_rows(code_columns(np.concatenate(samples), coder.n_categories_, max_bins))
 
 
-def find_upper(number: int, X: Any, coder: TableCoder, columns: CodedColumns) -> npt.NDArray[np.float64]:
-    """Return the largest value of each code, which the samples that the codes were made of may have missed."""
-    matrix = _read_matrix(number, X, coder)
-    upper = columns.upper.copy()
-    codes = encode_rows(matrix, columns)
-    for f in range(matrix.shape[1]):
-        present = ~np.isnan(matrix[:, f])
-        np.maximum.at(upper, columns.offsets[f] + codes[present, f], matrix[present, f])
-    return upper
-
-
 def code_part(number: int, X: Any, y: Any, sample_weight: Any, recipe: Recipe, first: int) -> Part:
     """Code a part."""
     matrix = _read_matrix(number, X, recipe.coder)
@@ -143,7 +156,14 @@ def code_part(number: int, X: Any, y: Any, sample_weight: Any, recipe: Recipe, f
     weights = _read_weights(sample_weight, len(matrix))
     if recipe.class_factors is not None:
         weights = weights * recipe.class_factors[target]
-    return Part(encode_rows(matrix, recipe.columns), recipe.columns.n_codes, target, weights, first)
+    codes = encode_rows(matrix, recipe.columns)
+    upper = raise_upper(matrix, codes, recipe.columns) if recipe.is_sampled else recipe.columns.upper
+    return Part(codes, recipe.columns.n_codes, target, weights, first, upper)
+
+
+def get_upper(part: Part) -> npt.NDArray[np.float64]:
+    """Return the largest value of each code."""
+    return part.upper
 
 
 def sum_weights(part: Part) -> tuple[int, bool]:
@@ -151,24 +171,51 @@ def sum_weights(part: Part) -> tuple[int, bool]:
     return sum_units(part.weights), bool((part.weights == np.rint(part.weights)).all())
 
 
-def count_orders(part: Part, orders: list[Order], weights: npt.NDArray[np.float64] | None) -> list[Bins]:
-    """Count the samples of a part, drawn by weights of their own or by these, for each of several trees."""
+def draw_part(part: Part, draws: list[Draw], weights: npt.NDArray[np.float64] | None) -> list[Drawn]:
+    """Draw samples of a part, by weights of their own or by these, for each of several trees."""
     drawn_by = part.weights if weights is None else weights
+    return [list_drawn(draw_counts(draw, drawn_by, part.first)) for draw in draws]
+
+
+def count_part(part: Part, drawn: list[Drawn], n_classes: int) -> npt.NDArray[np.int64]:
+    """Count the samples drawn of each class, for each of several trees."""
+    return np.array([count_classes(own, part.target, n_classes) for own in drawn])
+
+
+def tally_part(part: Part, drawn: list[Drawn], counts: list[Count]) -> list[Bins]:
+    """Count the samples in nodes of several trees."""
     return [
-        count_level(
-            order.level,
-            np.ascontiguousarray(part.codes[:, order.features]),
-            part.n_codes[order.features],
+        count_bins(
+            drawn[asked.tree],
+            part.codes,
+            asked.features,
+            part.n_codes[asked.features],
             part.target,
-            draw_counts(order.draw, drawn_by, part.first),
+            asked.n_classes,
+            asked.nodes,
+            asked.squared,
         )
-        for order in orders
+        for asked in counts
     ]
 
 
-def merge_orders(parts: list[list[Bins]]) -> list[Bins]:
+def descend_part(part: Part, drawn: list[Drawn], descents: list[Descent]) -> list[Drawn]:
+    """Let the samples of several trees go on to the next level; those of trees that have grown are left out."""
+    return [
+        descend(drawn[tree], part.codes, features, part.n_codes[features], splits)
+        for tree, features, splits in descents
+    ]
+
+
+def merge_tallies(parts: list[list[Bins]]) -> list[Bins]:
     """Add the counts of several parts, tree by tree."""
     return [merge_bins(bins) for bins in zip(*parts, strict=True)]
+
+
+def add_arrays(parts: list[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
+    """Add the counts of several parts."""
+    total: npt.NDArray[np.int64] = np.sum(parts, axis=0)
+    return total
 
 
 def draw_counts(draw: Draw, weights: npt.NDArray[np.float64], first: int) -> npt.NDArray[np.int32]:

@@ -1,0 +1,8 @@
+"""Training on tables that are larger than memory: coded once to bytes on disk, and trained from the codes.
+
+See docs/scale.md.
+"""
+
+from fuselearn.disk.estimators import DiskBaggedClassifier, DiskForestClassifier, DiskKFHEClassifier
+
+__all__ = ["DiskBaggedClassifier", "DiskForestClassifier", "DiskKFHEClassifier"]

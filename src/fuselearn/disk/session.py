@@ -1,0 +1,126 @@
+"""The tasks of one fit on one machine, with results on disk.
+
+Large results are files in a temporary folder. A task maps those that it needs into memory while it runs, so that a fit
+holds as many parts in memory as it has threads.
+"""
+
+from __future__ import annotations
+
+import itertools
+import mmap
+import pickle
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import TracebackType
+from typing import Any, Self
+from weakref import finalize
+
+from fuselearn.disk.sources import Source
+
+# Arrays of at least so many bytes are written to disk.
+LARGE = 2**16
+MERGED_AT_ONCE = 8
+
+
+class Stored:
+    """A result in a file, which is deleted with the last reference to this object."""
+
+    def __init__(self, path: Path, value: Any) -> None:
+        self.path = path
+        buffers: list[pickle.PickleBuffer] = []
+        self._pickled = pickle.dumps(value, protocol=5, buffer_callback=lambda b: _take_if_large(b, buffers))
+        self._sizes = [buffer.raw().nbytes for buffer in buffers]
+        if buffers:
+            with path.open("wb") as file:
+                for buffer in buffers:
+                    file.write(buffer.raw())
+            finalize(self, path.unlink, missing_ok=True)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether there is no file."""
+        return not self._sizes
+
+    def load(self) -> Any:
+        """Return the result, whose large arrays are mapped into memory. Changes of them are not written."""
+        if self.is_small:
+            return pickle.loads(self._pickled)
+        with self.path.open("rb") as file:
+            content = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY))
+        ends = list(itertools.accumulate(self._sizes))
+        buffers = [content[end - size : end] for end, size in zip(ends, self._sizes, strict=True)]
+        return pickle.loads(self._pickled, buffers=buffers)
+
+
+class DiskSession:
+    """Perform tasks in threads, and keep their results in a folder that is deleted at the end.
+
+    Parameters
+    ----------
+    directory : path or None
+        Where to make the folder; None means the system's folder for temporary files.
+    n_threads : int
+    """
+
+    def __init__(self, directory: Any, n_threads: int) -> None:
+        self.directory, self.n_threads = directory, n_threads
+        self._numbers = itertools.count()
+
+    def __enter__(self) -> Self:
+        """Make the folder."""
+        self._folder = TemporaryDirectory(prefix="fuselearn-", dir=self.directory, ignore_cleanup_errors=True)
+        self._pool = ThreadPoolExecutor(self.n_threads)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Wait for running tasks, forget those that have not begun, and delete the folder."""
+        self._pool.shutdown(cancel_futures=True)
+        self._folder.cleanup()
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Perform one task."""
+        return self._keep(function(*(self.fetch(argument) for argument in arguments)))
+
+    def map(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
+        """Perform a task for each of the parts."""
+        return list(self._pool.map(lambda *given: self._keep(function(*(_read(one) for one in given))), *arguments))
+
+    map_parts = map
+
+    def hold(self, value: Any) -> Any:
+        """Return a value that many tasks need."""
+        return value
+
+    def merge(self, function: Callable[[list[Any]], Any], results: Sequence[Any]) -> Any:
+        """Merge results into one value, a few at a time."""
+        merged = None
+        for start in range(0, len(results), MERGED_AT_ONCE):
+            group = [_read(result) for result in results[start : start + MERGED_AT_ONCE]]
+            merged = function(group if merged is None else [merged, *group])
+        return merged
+
+    def fetch(self, results: Any) -> Any:
+        """Return results."""
+        return [_read(result) for result in results] if isinstance(results, list) else _read(results)
+
+    def _keep(self, value: Any) -> Any:
+        stored = Stored(Path(self._folder.name) / str(next(self._numbers)), value)
+        return value if stored.is_small else stored
+
+
+def _read(value: Any) -> Any:
+    if isinstance(value, Stored):
+        return value.load()
+    return value.read() if isinstance(value, Source) else value
+
+
+def _take_if_large(buffer: pickle.PickleBuffer, buffers: list[pickle.PickleBuffer]) -> bool:
+    """Take a buffer out of a pickle; return whether it stays in there."""
+    is_small = buffer.raw().nbytes < LARGE
+    if not is_small:
+        buffers.append(buffer)
+    return is_small

@@ -1,0 +1,184 @@
+"""Tables on disk as lists of parts, which are read when they are needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fuselearn._extras import require
+
+# A part has about so many values: 64 MB as they are read. Row groups of Parquet files are not divided.
+PART_VALUES = 2**23
+
+
+class Source:
+    """Some samples of a table, of a target or of weights."""
+
+    def read(self) -> Any:
+        """Return them."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class ArrayRows(Source):
+    """Some rows of an array, which may be mapped into memory."""
+
+    array: npt.NDArray[Any]
+    rows: slice
+
+    def read(self) -> npt.NDArray[Any]:
+        """Return them as an ordinary array."""
+        return np.array(self.array[self.rows])
+
+
+@dataclass(frozen=True)
+class ParquetRows(Source):
+    """Some columns of some row groups of a Parquet file: a table, or an array if it is one column by its name."""
+
+    path: Path
+    groups: tuple[int, ...]
+    columns: tuple[str, ...] | str
+
+    def read(self) -> Any:
+        """Return them."""
+        from pyarrow.parquet import ParquetFile
+
+        columns = [self.columns] if isinstance(self.columns, str) else list(self.columns)
+        with ParquetFile(self.path) as file:
+            table = file.read_row_groups(list(self.groups), columns=columns, use_threads=False)
+        if not isinstance(self.columns, str):
+            return table
+        column = table.column(0).combine_chunks()
+        if hasattr(column, "dictionary_decode"):
+            column = column.dictionary_decode()
+        return column.to_numpy(zero_copy_only=False)
+
+
+Part = tuple[Source, Source, Source | None]
+
+
+def list_parts(X: Any, y: Any, sample_weight: Any) -> list[Part]:
+    """Divide X, y and the weights into parts of the same samples.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features), path, or list of paths
+        A path is that of a ``.npy`` file, of a Parquet file or of a folder of Parquet files.
+    y, sample_weight : array of shape (n_samples,), path of a ``.npy`` file, or name of a column of Parquet files
+    """
+    if y is None:
+        raise ValueError("y is None; a classifier needs the class of each sample.")
+    files = _list_files(X)
+    if files is None:
+        return _divide_array(_open_array("X", X), y, sample_weight)
+    for name, column in (("y", y), ("sample_weight", sample_weight)):
+        if not isinstance(column, str) and not (column is None and name == "sample_weight"):
+            raise TypeError(f"X is in Parquet files, so {name} must be the name of one of their columns.")
+    return list(_divide_files(files, y, sample_weight))
+
+
+def list_tables(X: Any, names: Sequence[str] | None) -> list[Source]:
+    """Divide the samples of X into parts; of Parquet files only the columns that are features are read."""
+    files = _list_files(X)
+    if files is None:
+        return [ArrayRows(X, rows) for X in [_open_array("X", X)] for rows in _row_blocks(X)]
+    if names is None:
+        raise ValueError("X is in Parquet files, but the model was trained on samples without names of features.")
+    return [ParquetRows(path, groups, tuple(names)) for path, groups, _ in _groups(files, names)]
+
+
+def _divide_array(X: npt.NDArray[Any], y: Any, sample_weight: Any) -> list[Part]:
+    columns: list[npt.NDArray[Any] | None] = []
+    for name, given in (("y", y), ("sample_weight", sample_weight)):
+        values = None if given is None else _open_array(name, given)
+        if values is not None and len(values) != len(X):
+            raise ValueError(f"X has {len(X)} samples and {name} {len(values)}.")
+        columns.append(values)
+    target, weights = columns
+    assert target is not None
+    return [
+        (ArrayRows(X, rows), ArrayRows(target, rows), None if weights is None else ArrayRows(weights, rows))
+        for rows in _row_blocks(X)
+    ]
+
+
+def _row_blocks(X: npt.NDArray[Any]) -> Iterator[slice]:
+    if X.ndim != 2:
+        raise ValueError(f"X must have two dimensions, samples and features, not {X.ndim}.")
+    if len(X) == 0:
+        raise ValueError("X has no samples; at least one is needed.")
+    size = max(1, PART_VALUES // max(1, X.shape[1]))
+    for start in range(0, len(X), size):
+        yield slice(start, min(start + size, len(X)))
+
+
+def _divide_files(files: list[Path], y: str, sample_weight: str | None) -> Iterator[Part]:
+    for path, groups, names in _groups(files, [y] if sample_weight is None else [y, sample_weight]):
+        features = tuple(name for name in names if name not in (y, sample_weight))
+        weights = None if sample_weight is None else ParquetRows(path, groups, sample_weight)
+        yield ParquetRows(path, groups, features), ParquetRows(path, groups, y), weights
+
+
+def _groups(files: list[Path], needed: Sequence[str]) -> Iterator[tuple[Path, tuple[int, ...], list[str]]]:
+    """Yield the row groups of each file, several at a time if they are small, and the names of its columns."""
+    require("Reading Parquet files", "pyarrow")
+    from pyarrow import ArrowInvalid
+    from pyarrow.parquet import ParquetFile
+
+    for path in files:
+        try:
+            with ParquetFile(path) as file:
+                names = file.schema_arrow.names
+                sizes = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
+        except ArrowInvalid as error:
+            raise ValueError(f"{path} is no Parquet file: {error}") from error
+        for name in needed:
+            if name not in names:
+                raise ValueError(f"{path} has no column {name!r}; its columns are {', '.join(names)}.")
+        groups: list[int] = []
+        n_values = 0
+        for group, size in enumerate(sizes):
+            if groups and n_values + size * len(names) > PART_VALUES:
+                yield path, tuple(groups), names
+                groups, n_values = [], 0
+            groups.append(group)
+            n_values += size * len(names)
+        if groups:
+            yield path, tuple(groups), names
+
+
+def _list_files(X: Any) -> list[Path] | None:
+    """Return the Parquet files that X names, or None if it is an array or the file of one."""
+    if isinstance(X, str | Path):
+        path = Path(X)
+        if not path.exists():
+            raise FileNotFoundError(f"There is no file or folder {path}.")
+        if path.suffix == ".npy":
+            return None
+        files = sorted(path.glob("**/*.parquet")) if path.is_dir() else [path]
+        if not files:
+            raise ValueError(f"The folder {path} has no .parquet files.")
+        return files
+    if isinstance(X, list | tuple) and X and all(isinstance(path, str | Path) for path in X):
+        return [file for path in X for file in _list_files(path) or []]
+    return None
+
+
+def _open_array(name: str, values: Any) -> npt.NDArray[Any]:
+    if isinstance(values, str | Path):
+        if Path(values).suffix != ".npy":
+            raise TypeError(f"{name} must be an array or the path of a .npy file, not {str(values)!r}.")
+        return np.load(values, mmap_mode="r")
+    if isinstance(values, np.ndarray):
+        return values
+    if name == "X":
+        raise TypeError(
+            f"X must be an array, a path or a list of paths, not {type(values).__name__}; the class without Disk in "
+            "its name takes DataFrames."
+        )
+    return np.asarray(values)

@@ -1,0 +1,120 @@
+"""The trees that a fit has grown so far, in a folder, so that a fit that was lost can be resumed.
+
+A tree is a function of the samples, the trees before it and its order, which says how to draw and to grow. So a resumed
+fit is the same fit, which finds some of its trees in the folder. Every tree is a file of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fuselearn.engines.tree import Tree
+from fuselearn.engines.tree.storing import stack_trees, unstack_trees
+
+if TYPE_CHECKING:
+    from fuselearn.parts.table import TreeOrder
+
+FORMAT = 1
+SEED = "seed"
+
+
+class Checkpoint:
+    """A folder of trees.
+
+    Parameters
+    ----------
+    folder : path
+        Created if it does not exist.
+    facts : mapping of str to JSON values
+        What the fit is about. A folder with other facts is refused.
+    n_categories : array of shape (n_features,)
+        Number of categories of each feature, 0 for numbers.
+
+    Attributes
+    ----------
+    seed : int
+        A seed that stays the same when a fit is resumed.
+    """
+
+    def __init__(self, folder: Any, facts: Mapping[str, Any], n_categories: npt.NDArray[np.int32]) -> None:
+        self.folder, self.n_categories = Path(folder), n_categories
+        if self.folder.exists() and not self.folder.is_dir():
+            raise ValueError(f"checkpoint must be a folder; {self.folder} is a file.")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        head = {"format": FORMAT, **json.loads(json.dumps(facts))}
+        path = self.folder / "fit.json"
+        if path.exists():
+            self.seed = self._read_head(path, head)
+            return
+        if any(self.folder.iterdir()):
+            raise ValueError(f"The folder {self.folder} has files, but no checkpoint; choose an empty or a new one.")
+        self.seed = secrets.randbits(62)
+        self._write(path, json.dumps(head | {SEED: self.seed}, indent=1).encode())
+
+    def find(self, order: TreeOrder) -> Tree | None:
+        """Return the tree of an order if it has been saved."""
+        path = self._path(order)
+        if not path.exists():
+            return None
+        try:
+            with np.load(path, allow_pickle=False) as stored:
+                (tree,) = unstack_trees(dict(stored), self.n_categories[order.features])
+        except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
+            raise ValueError(f"{path} of the checkpoint is damaged; delete it, and the tree is grown again.") from error
+        return tree
+
+    def save(self, order: TreeOrder, tree: Tree) -> None:
+        """Save the tree of an order."""
+        path = self._path(order)
+        partial = path.with_suffix(".partial")
+        stored: dict[str, Any] = {**stack_trees([tree])}
+        with partial.open("wb") as file:
+            np.savez_compressed(file, **stored)
+        os.replace(partial, path)
+
+    def _path(self, order: TreeOrder) -> Path:
+        text = repr((order.features.tolist(), order.draw, order.settings, order.seed, order.cover))
+        return self.folder / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.npz"
+
+    def _read_head(self, path: Path, head: Mapping[str, Any]) -> int:
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))
+            seed = int(found.pop(SEED))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"{path} is no checkpoint's; choose another folder.") from error
+        for name in sorted(found.keys() | head.keys()):
+            if found.get(name) != head.get(name):
+                before, now = _shorten(found.get(name)), _shorten(head.get(name))
+                raise ValueError(
+                    f"The checkpoint {self.folder} is of another fit: {name} was {before} and is now {now}. Choose "
+                    "another folder, or delete this one."
+                )
+        return seed
+
+    def _write(self, path: Path, content: bytes) -> None:
+        partial = path.with_suffix(".partial")
+        partial.write_bytes(content)
+        os.replace(partial, path)
+
+
+def digest(arrays: list[npt.NDArray[Any]]) -> str:
+    """Return a short text that other arrays would hardly have."""
+    total = hashlib.sha256()
+    for array in arrays:
+        total.update(np.ascontiguousarray(array).tobytes())
+    return total.hexdigest()[:16]
+
+
+def _shorten(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
