@@ -17,3 +17,20 @@ def show(value: Any) -> str:
     """
     with np.printoptions(legacy="1.25"):
         return repr(value)
+
+
+def format_seconds(seconds: float) -> str:
+    """Format a duration for reading.
+
+    Examples
+    --------
+    >>> format_seconds(42.4), format_seconds(95), format_seconds(3 * 3600 + 59)
+    ('42 s', '1 min 35 s', '3 h 1 min')
+    """
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    minutes = round(whole / 60)
+    return f"{minutes // 60} h {minutes % 60} min"

@@ -243,7 +243,10 @@ class TestProgress:
         lines = capsys.readouterr().out.splitlines()
         assert len(lines) == n_lines
         if lines:
-            assert lines[-1] == f"[{make.__name__}] 20 of 20 members are trained."
+            assert lines[-1].startswith(f"[{make.__name__}] 20 of 20 members")
+            assert lines[-1].endswith(" s.")
+            assert lines[0].endswith("left.")
+            assert ("error" in lines[0]) == (make in (KFHEClassifier, SAMMEClassifier))
 
 
 @every_ensemble

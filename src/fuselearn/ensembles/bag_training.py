@@ -42,7 +42,7 @@ class BagTraining:
     _components_: Sequence[Component]
     _features_: npt.NDArray[np.intp]
     _oob_votes_: npt.NDArray[np.float64]
-    _announce: Callable[[int, int, Component], bool]
+    _announcer: Callable[..., Callable[..., bool]]
     _adopt: Callable[..., None]
     _keep_out_of_bag: Callable[..., None]
 
@@ -66,11 +66,12 @@ class BagTraining:
         trained = Parallel(n_jobs=self.n_jobs, prefer=sensor.learner.prefer, return_as="generator")(
             delayed(_train_one)(sensor, plan, out_of_bag, seed) for seed in seeds
         )
+        announce = self._announcer(self.n_estimators, n_before)
         for part in trained:
             components.append(part.component)
             features.append(part.features)
             votes[part.left_out] += part.scores
-            if self._announce(len(components), self.n_estimators, part.component):
+            if announce(len(components), part.component):
                 with warnings.catch_warnings():  # joblib counts the tasks that are given up
                     warnings.simplefilter("ignore", UserWarning)
                     trained.close()

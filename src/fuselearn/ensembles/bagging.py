@@ -54,7 +54,7 @@ class BaggedClassifier(BagTraining, ComponentEnsemble, TableClassifier):
     callback : callable or None, default=None
         ``callback(number, classifier)`` is called after each classifier, counted from 1; True ends training.
     verbose : int, default=0
-        1 prints ten lines of progress, 2 a line per classifier.
+        1 prints ten lines of progress with the time left, more if the fit is long; 2 a line per classifier.
     random_state : int, RandomState or None, default=None
         Seed of the samples and of the base learners.
     n_jobs : int or None, default=None

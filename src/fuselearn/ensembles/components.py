@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._messages import show
 from fuselearn._parameters import check_class_weight, check_flag, check_whole_number
+from fuselearn._progress import ProgressLines
 from fuselearn._validation import clip_probabilities, read_weights
 from fuselearn.ensembles.cart import CARTClassifier, tree_importances
 from fuselearn.ensembles.out_of_bag import KnownClasses, Scorer, read_scoring, score_known
@@ -125,14 +126,18 @@ class ComponentEnsemble:
             importances[features] = component.model.feature_importances_
         return importances
 
-    def _announce(self, number: int, total: int, component: Component) -> bool:
-        """Print progress and call back after a member is trained; return whether training shall end."""
-        if self.verbose and (self.verbose > 1 or number == total or number % max(1, total // 10) == 0):
-            print(f"[{type(self).__name__}] {number} of {total} members are trained.", flush=True)
-        if self.callback is None:
-            return False
-        answer = self.callback(number, self._as_estimator(component, self._base()))
-        return isinstance(answer, bool | np.bool_) and bool(answer)
+    def _announcer(self, total: int, n_before: int = 0) -> Callable[..., bool]:
+        """Return what prints progress and calls back after a member is trained, and says whether training shall end."""
+        progress = ProgressLines(type(self).__name__, self.verbose, total, n_before)
+
+        def announce(number: int, component: Component, **facts: float) -> bool:
+            progress.report(number, facts)
+            if self.callback is None:
+                return False
+            answer = self.callback(number, self._as_estimator(component, self._base()))
+            return isinstance(answer, bool | np.bool_) and bool(answer)
+
+        return announce
 
     @property
     def _n_before(self) -> int:

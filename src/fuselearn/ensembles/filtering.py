@@ -130,7 +130,7 @@ def train_kfhe(
     *,
     linear: bool = False,
     guessing_error: float = math.inf,
-    announce: Callable[[int, Any], bool] = lambda t, h: False,
+    announce: Callable[..., bool] = lambda t, h, **facts: False,
 ) -> FilterRun:
     """Train one model per seed, each on a sample drawn by the weights of kf-w, and fuse them by kf-m.
 
@@ -149,7 +149,7 @@ def train_kfhe(
     guessing_error : float
         A model with at least this error is discarded, once, and replaced by one drawn with the initial weights.
     announce : callable
-        ``announce(t, h)`` is called after each measurement; training ends if it returns True.
+        ``announce(t, h, error=..., gain=...)`` is called after each measurement; training ends if it returns True.
     """
     run = start
     if not isinstance(start, FilterRun):
@@ -160,7 +160,7 @@ def train_kfhe(
 
 
 def run_filters(
-    filters: Filters, run: FilterRun, seeds: list[int], *, guessing_error: float, announce: Callable[[int, Any], bool]
+    filters: Filters, run: FilterRun, seeds: list[int], *, guessing_error: float, announce: Callable[..., bool]
 ) -> FilterRun:
     """Do the work of :func:`train_kfhe`, wherever the states of the filters are kept."""
     for t, seed in enumerate([] if run.is_certain else seeds, start=len(run.models)):
@@ -181,7 +181,7 @@ def run_filters(
         run.gains.append(gain)
         run.variances.append(variance)
         run.errors.append(errors.error)
-        if announce(t, h) or run.is_certain:
+        if announce(t, h, error=errors.error, gain=gain) or run.is_certain:
             break
     return run
 

@@ -58,7 +58,7 @@ class ForestClassifier(BagTraining, ComponentEnsemble, TableClassifier):
     callback : callable or None, default=None
         ``callback(number, tree)`` is called after each tree, counted from 1; True ends training.
     verbose : int, default=0
-        1 prints ten lines of progress, 2 a line per tree.
+        1 prints ten lines of progress with the time left, more if the fit is long; 2 a line per tree.
     random_state : int, RandomState or None, default=None
         Seed of the samples and of the trees.
     n_jobs : int or None, default=None

@@ -147,7 +147,8 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble, TableClassifier):
     callback : callable or None, default=None
         ``callback(number, classifier)`` is called after each classifier, counted from 1; True ends training.
     verbose : int, default=0
-        1 prints ten lines of progress, 2 a line per classifier.
+        1 prints ten lines of progress with the error, the gain and the time left, more if the fit is long; 2 a line per
+        classifier.
     random_state : int, RandomState or None, default=None
         Seed of the samples and of the base learners.
     n_jobs : int or None, default=None
@@ -277,7 +278,7 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble, TableClassifier):
             seeds[max(1, n_before) :],
             linear=self.weighting == "linear",
             guessing_error=error_of_guessing(sensor.n_classes) if self.reset else math.inf,
-            announce=lambda t, h: self._announce(t, self.n_estimators, h),
+            announce=self._announcer(self.n_estimators, max(0, n_before - 1)),
         )
         self._keep_trace(run, truth.error(run.kf_m.state))
         by_class = np.full(len(run.models), self.vote == "class")

@@ -51,7 +51,7 @@ class SAMMEClassifier(ComponentEnsemble, TableClassifier):
     callback : callable or None, default=None
         ``callback(number, classifier)`` is called after each classifier, counted from 1; True ends training.
     verbose : int, default=0
-        1 prints ten lines of progress, 2 a line per classifier.
+        1 prints ten lines of progress with the time left, more if the fit is long; 2 a line per classifier.
     random_state : int, RandomState or None, default=None
         Seed of the samples and of the base learners.
     n_jobs : int or None, default=None
@@ -151,6 +151,7 @@ class SAMMEClassifier(ComponentEnsemble, TableClassifier):
             refuse_other_size(len(self.weights_), sensor.n_rows)
             rng, weights, components = self._generator_, self.weights_, list(self._components_)
             alphas, errors, resets = self.coefficients_.tolist(), self.estimator_errors_.tolist(), self.resets_.tolist()
+        announce = self._announcer(self.n_estimators, n_before)
         for t in range(n_before + 1, self.n_estimators + 1):
             component, seed = _measure_with_split(sensor, weights, rng)
             components.append(component)
@@ -168,7 +169,7 @@ class SAMMEClassifier(ComponentEnsemble, TableClassifier):
                 alphas.append(_alpha(0.001 if error == 0.0 else guessing_error - 0.001, sensor.n_classes))
                 weights = initial.copy()
                 resets.append(t)
-            if self._announce(t, self.n_estimators, component):
+            if announce(t, component, error=error, weight=alphas[-1]):
                 break
 
         self.estimator_errors_ = np.array(errors)

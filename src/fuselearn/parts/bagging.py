@@ -24,7 +24,7 @@ class PartedBagging(PartedEnsemble):
     n_estimators: int
     vote: str
     _plan_bags: Any
-    _announce: Any
+    _announcer: Any
 
     def _fit_table(self, table: PartedTable, rng: np.random.Generator) -> None:
         plan = self._plan_bags(table.n_samples, None, leave_out=False)
@@ -32,10 +32,11 @@ class PartedBagging(PartedEnsemble):
             raise ValueError("Without bootstrap, weights must be whole numbers here; set bootstrap=True.")
         components: list[TreeComponent] = []
         features = []
+        announce = self._announcer(self.n_estimators)
         for order, component in self._train(table, plan, rng.integers(2**63, size=self.n_estimators)):
             components.append(component)
             features.append(order.features)
-            if self._announce(len(components), self.n_estimators, component):
+            if announce(len(components), component):
                 break
         self._features_ = np.array(features)
         self.class_order_ = np.argsort(-table.class_counts, kind="stable")

@@ -22,7 +22,7 @@ class PartedKFHE(PartedEnsemble):
     vote: str
     reset: bool
     gains_: Any
-    _announce: Any
+    _announcer: Any
     _keep_trace: Any
 
     def _fit_table(self, table: PartedTable, rng: np.random.Generator) -> None:
@@ -35,7 +35,7 @@ class PartedKFHE(PartedEnsemble):
             run,
             seeds[1:],
             guessing_error=error_of_guessing(table.n_classes) if self.reset else math.inf,
-            announce=lambda t, h: self._announce(t, self.n_estimators, h),
+            announce=self._announcer(self.n_estimators),
         )
         run.kf_w.state = filters.weights()
         self._keep_trace(run, filters.estimate_error())

@@ -5,7 +5,8 @@ import io
 import pytest
 from rich.console import Console
 
-from fuselearn.lab.running.progress import Progress, format_seconds, progress_bar
+from fuselearn._messages import format_seconds
+from fuselearn.lab.running.progress import Progress, progress_bar
 
 
 def test_the_time_left_follows_from_the_share_of_the_work():

@@ -15,6 +15,7 @@ from typing import Any
 
 import pandas as pd
 
+from fuselearn._messages import format_seconds
 from fuselearn.lab.published import load_published
 from fuselearn.lab.reporting import text
 from fuselearn.lab.reporting.commands import suggest_command
@@ -22,7 +23,6 @@ from fuselearn.lab.reporting.findings import DIGITS, Comparison, Findings, find
 from fuselearn.lab.reporting.label_tables import tabulate_labels, tabulate_measures, tabulate_statistics
 from fuselearn.lab.reporting.pages import make_environment
 from fuselearn.lab.reporting.pictures import Picture, draw, train_traces
-from fuselearn.lab.running.progress import format_seconds
 from fuselearn.lab.running.store import PACKAGES, ResultStore
 from fuselearn.lab.running.suites import PAPER_METHODS, Suite
 from fuselearn.lab.statistics.summary import KEYS, Totals, summarise_results, totals

@@ -14,8 +14,8 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
+from fuselearn._messages import format_seconds
 from fuselearn.lab.reporting.pages import make_environment
-from fuselearn.lab.running.progress import format_seconds
 
 
 def render_page(template: str, **values: Any) -> str:

@@ -10,7 +10,9 @@ from rich.console import Console
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn
 from rich.progress import Progress as Bar
 
-__all__ = ["Progress", "ProgressCallback", "format_seconds", "progress_bar"]
+from fuselearn._messages import format_seconds
+
+__all__ = ["Progress", "ProgressCallback", "progress_bar"]
 
 
 @dataclass(frozen=True)
@@ -47,24 +49,6 @@ class Progress:
 
 
 ProgressCallback = Callable[[Progress], None]
-
-
-def format_seconds(seconds: float) -> str:
-    """Format a duration for reading.
-
-    Examples
-    --------
-    >>> from fuselearn.lab.running.progress import format_seconds
-    >>> format_seconds(42.4), format_seconds(95), format_seconds(3 * 3600 + 59)
-    ('42 s', '1 min 35 s', '3 h 1 min')
-    """
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    minutes = round(whole / 60)
-    return f"{minutes // 60} h {minutes % 60} min"
 
 
 @contextmanager
