@@ -91,6 +91,14 @@ def train(
             help="Fraction of samples to score a first model on; the saved model is trained on all. 0 for no score.",
         ),
     ] = 0.2,
+    out_of_core: Annotated[
+        bool | None,
+        typer.Option(
+            "--out-of-core/--in-memory",
+            help="Whether to train from a Parquet file part by part, with codes on disk; by default if it would not "
+            "fit into memory.",
+        ),
+    ] = None,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
@@ -108,8 +116,11 @@ def train(
 
     - `fuselearn train customers.csv -t churned -m bagging --set n_estimators=500 -o churn.fuse`
 
+    - `fuselearn train big.parquet -t churned --set n_estimators=20 -o churn.fuse`
+
     - `fuselearn train kunden.csv -t storno --drop name,ort --sep ';' --decimal , --encoding latin-1 -o storno.fuse`
     """
+    from fuselearn.cli import large
     from fuselearn.cli.scoring import say_scores
     from fuselearn.datasets import TableCleaner, read_table
     from fuselearn.io.files import import_skops, save
@@ -118,6 +129,16 @@ def train(
         import_skops()  # fail before the model is trained
         check_output(Output(output, Kind.MODEL), _inputs(file, labels), force=force)
         cleaner = TableCleaner(**reading.cleaner_options(file))
+        if _is_out_of_core(file, out_of_core):
+            asked = method or "kfhe"
+            if labels is not None or target is None or asked not in large.METHODS:
+                leave(
+                    f"{file} is trained on part by part, which needs --target and a --method among "
+                    f"{', '.join(large.METHODS)}; --in-memory reads it as a whole.",
+                    WRONG_USE,
+                )
+            _train_large(_make(asked, setting or [], seed, jobs), file, target, cleaner, output, classes, as_json)
+            return
         data = read_table(file, target, _read_labels(labels), cleaner=cleaner, **reading.text_options)
         refuse_measurements(data, file, trusted=classes)
         for_labels = data.task == "multilabel"
@@ -157,6 +178,62 @@ def train(
         say_scores(tally, f"On {tally.n_samples} held-out samples, by a model trained on the others")
     elif holdout:
         typer.echo("Too few samples for a held-out score.")
+
+
+def _is_out_of_core(file: Path, wanted: bool | None) -> bool:
+    from fuselearn.cli import large
+
+    is_parquet = file.suffix in (".parquet", ".pq") and file.is_file()
+    if wanted and not is_parquet:
+        leave(f"--out-of-core needs a Parquet file, not {file}.", WRONG_USE)
+    return wanted if wanted is not None else is_parquet and large.would_not_fit(file)
+
+
+def _train_large(
+    model: Any, file: Path, target: str, cleaner: TableCleaner, output: Path, trusted: bool, as_json: bool
+) -> None:
+    """Train from a Parquet file part by part, and save the model."""
+    from pyarrow.parquet import read_metadata
+    from sklearn.pipeline import Pipeline
+
+    from fuselearn.cli import large
+    from fuselearn.datasets import Dataset
+    from fuselearn.datasets.targets import class_names, require_columns
+    from fuselearn.io.files import save
+
+    n_samples = read_metadata(file).num_rows
+    require_columns(read_metadata(file).schema.to_arrow_schema().names, [target], str(file), "use as the target")
+    X, y = large.look_at(file, target)
+    refuse_measurements(Dataset(X, class_names(y, str(file)), file.stem, "", str(file)), file, trusted=trusted)
+    cleaner.fit(X)
+    leaf_size = large.enlarge_leaves(model, n_samples)
+    if not as_json:
+        explain(cleaner)
+        typer.echo(f"{file} is read part by part; how, {len(X):,} of its {n_samples:,} samples have decided.", err=True)
+        if leaf_size is not None:
+            typer.echo(f"Leaves have at least {leaf_size:,} samples; --set changes min_samples_leaf.", err=True)
+    start = time.perf_counter()
+    with _counting(model, f"Training {type(model).__name__}"):
+        fitted = large.fit_from_disk(model, file, target, cleaner, output.parent)
+    seconds = time.perf_counter() - start
+    save(fitted if cleaner.is_idle else Pipeline([("columns", cleaner), ("model", fitted)]), output, target=target)
+    said = {
+        "model": type(fitted).__name__,
+        "file": str(output),
+        "rows": n_samples,
+        "columns": fitted.n_features_in_,
+        "classes": len(fitted.classes_),
+        "seconds": round(seconds, 3),
+        "left_out": [column.name for column in cleaner.columns_ if not column.is_feature],
+        "held_out": None,
+    }
+    if as_json:
+        typer.echo(json.dumps(said))
+        return
+    typer.echo(
+        f"Trained {said['model']} on {n_samples} samples, {said['columns']} features and {said['classes']} classes in "
+        f"{seconds:.1f} s. Model written to {output}\nNo samples were held out; `fuselearn predict` scores a file."
+    )
 
 
 def predict(
@@ -384,13 +461,14 @@ def _make(method: str, settings: list[str], seed: int, jobs: int) -> Any:
     from fuselearn import combine, ensembles, multilabel
     from fuselearn.multilabel.methods.homer_ensemble import DEFAULT_VARIED
 
-    machine = ensembles.SVMClassifier()  # the default, passed explicitly so that --set reaches estimator__C
+    # The defaults, passed explicitly so that --set reaches estimator__C and estimator__max_depth.
+    machine, whole_tree = ensembles.SVMClassifier(), ensembles.CARTClassifier(complexity=-1.0)
     makers: dict[str, Callable[[], Any]] = {
-        "kfhe": ensembles.KFHEClassifier,
+        "kfhe": partial(ensembles.KFHEClassifier, whole_tree),
         "fused": combine.FusedClassifier,
-        "kfhe-l": lambda: ensembles.KFHEClassifier(weighting="linear"),
-        "adaboost": ensembles.SAMMEClassifier,
-        "bagging": ensembles.BaggedClassifier,
+        "kfhe-l": partial(ensembles.KFHEClassifier, whole_tree, weighting="linear"),
+        "adaboost": partial(ensembles.SAMMEClassifier, ensembles.CARTClassifier()),
+        "bagging": partial(ensembles.BaggedClassifier, ensembles.CARTClassifier()),
         "forest": ensembles.ForestClassifier,
         "cart": ensembles.CARTClassifier,
         "kfhe-homer": partial(multilabel.KFHEHOMERClassifier, machine, varied=DEFAULT_VARIED),

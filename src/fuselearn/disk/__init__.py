@@ -4,5 +4,6 @@ See docs/scale.md.
 """
 
 from fuselearn.disk.estimators import DiskBaggedClassifier, DiskForestClassifier, DiskKFHEClassifier
+from fuselearn.disk.sources import Source
 
-__all__ = ["DiskBaggedClassifier", "DiskForestClassifier", "DiskKFHEClassifier"]
+__all__ = ["DiskBaggedClassifier", "DiskForestClassifier", "DiskKFHEClassifier", "Source"]

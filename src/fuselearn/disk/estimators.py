@@ -31,10 +31,11 @@ class DiskEnsemble(PartedEnsemble):
 
         Parameters
         ----------
-        X : array of shape (n_samples, n_features), path, or list of paths
+        X : array of shape (n_samples, n_features), path, list of paths, or list of Source
             An array, which may be mapped into memory (``numpy.memmap``), or the path of a ``.npy`` file, of a Parquet
-            file or of a folder of Parquet files. Parquet files may have columns of text or categories.
-        y : array of shape (n_samples,), path of a .npy file, or str
+            file or of a folder of Parquet files. Parquet files may have columns of text or categories. Other files can
+            be read by a :class:`~fuselearn.disk.Source` of your own per part.
+        y : array of shape (n_samples,), path of a .npy file, str, or list of Source
             Classes of any type; for Parquet files, the name of their column.
         sample_weight : as y, optional
 

@@ -17,7 +17,11 @@ PART_VALUES = 2**23
 
 
 class Source:
-    """Some samples of a table, of a target or of weights."""
+    """Some samples of a table, of a target or of weights, which are read when they are needed.
+
+    Subclass it for other forms of files: ``fit`` takes lists of sources. ``read`` is called several times, in threads,
+    and must return the same each time.
+    """
 
     def read(self) -> Any:
         """Return them."""
@@ -67,12 +71,18 @@ def list_parts(X: Any, y: Any, sample_weight: Any) -> list[Part]:
 
     Parameters
     ----------
-    X : array of shape (n_samples, n_features), path, or list of paths
+    X : array of shape (n_samples, n_features), path, list of paths, or list of Source
         A path is that of a ``.npy`` file, of a Parquet file or of a folder of Parquet files.
-    y, sample_weight : array of shape (n_samples,), path of a ``.npy`` file, or name of a column of Parquet files
+    y, sample_weight : array of shape (n_samples,), path of a ``.npy`` file, name of a column of Parquet files, or list
+        of Source
     """
     if y is None:
         raise ValueError("y is None; a classifier needs the class of each sample.")
+    if is_listed(X):
+        given = [X, y, [None] * len(X) if sample_weight is None else sample_weight]
+        if not (is_listed(y) and len(X) == len(y) == len(given[2])):
+            raise ValueError("X is a list of sources; y and sample_weight must be lists of as many.")
+        return list(zip(*given, strict=True))
     files = _list_files(X)
     if files is None:
         return _divide_array(_open_array("X", X), y, sample_weight)
@@ -84,12 +94,19 @@ def list_parts(X: Any, y: Any, sample_weight: Any) -> list[Part]:
 
 def list_tables(X: Any, names: Sequence[str] | None) -> list[Source]:
     """Divide the samples of X into parts; of Parquet files only the columns that are features are read."""
+    if is_listed(X):
+        return list(X)
     files = _list_files(X)
     if files is None:
         return [ArrayRows(X, rows) for X in [_open_array("X", X)] for rows in _row_blocks(X)]
     if names is None:
         raise ValueError("X is in Parquet files, but the model was trained on samples without names of features.")
-    return [ParquetRows(path, groups, tuple(names)) for path, groups, _ in _groups(files, names)]
+    return [ParquetRows(path, groups, tuple(names)) for path, groups, _ in row_groups(files, names)]
+
+
+def is_listed(X: Any) -> bool:
+    """Return whether X is a list of parts."""
+    return isinstance(X, list | tuple) and len(X) > 0 and all(isinstance(part, Source) for part in X)
 
 
 def _divide_array(X: npt.NDArray[Any], y: Any, sample_weight: Any) -> list[Part]:
@@ -118,13 +135,13 @@ def _row_blocks(X: npt.NDArray[Any]) -> Iterator[slice]:
 
 
 def _divide_files(files: list[Path], y: str, sample_weight: str | None) -> Iterator[Part]:
-    for path, groups, names in _groups(files, [y] if sample_weight is None else [y, sample_weight]):
+    for path, groups, names in row_groups(files, [y] if sample_weight is None else [y, sample_weight]):
         features = tuple(name for name in names if name not in (y, sample_weight))
         weights = None if sample_weight is None else ParquetRows(path, groups, sample_weight)
         yield ParquetRows(path, groups, features), ParquetRows(path, groups, y), weights
 
 
-def _groups(files: list[Path], needed: Sequence[str]) -> Iterator[tuple[Path, tuple[int, ...], list[str]]]:
+def row_groups(files: list[Path], needed: Sequence[str]) -> Iterator[tuple[Path, tuple[int, ...], list[str]]]:
     """Yield the row groups of each file, several at a time if they are small, and the names of its columns."""
     require("Reading Parquet files", "pyarrow")
     from pyarrow import ArrowInvalid
