@@ -80,13 +80,13 @@ def test_all_samples_and_json():
         (["iris.csv", "-t", "sort", "-o", "a.csv"], "no column 'sort'"),
         (["iris.csv", "-t", "sepal length", "-o", "a.csv"], "measurements"),
         (["absent.csv", "-t", "kind", "-o", "a.csv"], "There is no file absent.csv"),
-        (["labels.csv", "-o", "a.csv"], "several labels per sample; fuselearn.diagnosis.audit_labels"),
+        (["labels.csv", "-o", "a.csv"], "No label of y can be judged"),
         (["one.csv", "-t", "kind", "-o", "a.csv"], "one class only"),
     ],
 )
 def test_wrong_use_gets_a_sentence_and_no_file(arguments, sentence, tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
-    (tmp_path / "labels.csv").write_text("x,label:a,label:b\n" + "1,0,1\n2,1,0\n" * 5)
+    (tmp_path / "labels.csv").write_text("x,label:a,label:b\n" + "1,0,1\n2,0,1\n" * 5)
     (tmp_path / "one.csv").write_text("x,kind\n" + "1,a\n2,a\n" * 5)
     assert sentence in run(*arguments, code=2).stderr
     assert not (tmp_path / "a.csv").exists()

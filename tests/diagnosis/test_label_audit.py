@@ -199,6 +199,19 @@ class TestSeveralLabels:
         assert audit.n_wrong == 2
         assert audit.suspects["label"].tolist() == ["sad", "calm"]
 
+    def test_labels_that_are_hard_to_predict_are_not_suspected_for_that(self):
+        """Nobody can tell who has the first label, so that its ones are unlikely; the second has one wrong zero."""
+        hard = np.tile([0.15, 0.1, 0.1, 0.1, 0.2], 4)
+        easy = np.tile([0.9, 0.1, 0.1, 0.1, 0.1], 4)
+        given = np.column_stack([np.arange(20) % 5 == 0, np.arange(20) % 5 == 0]).astype(int)
+        given[0, 1] = 0
+        splits = [(np.arange(10), np.arange(10, 20)), (np.arange(10, 20), np.arange(10))]
+        audit = audit_labels(np.column_stack([hard, easy]), given, SeveralOracle(), cv=splits)
+        assert audit.suspects[["label", "given"]].to_numpy().tolist() == [[1, 0]]
+        assert audit.suspects.index.tolist() == [0]
+        assert audit.rows["suspect"].tolist() == [True, *[False] * 39]
+        assert audit.rows["probability"].iloc[1:].is_monotonic_increasing
+
     def test_labels_that_nobody_can_judge(self):
         X, y = IRIS
         Y = np.column_stack([y == 0, np.zeros(150), np.arange(150) == 7, y == 1])

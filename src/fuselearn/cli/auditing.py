@@ -14,6 +14,7 @@ from fuselearn.cli.outputs import SUSPECT_COLUMNS, Force, Kind, Output, check_ou
 from fuselearn.cli.progress import spinner
 from fuselearn.cli.reading import (
     Json,
+    Labels,
     Reading,
     Seed,
     TableFile,
@@ -21,6 +22,7 @@ from fuselearn.cli.reading import (
     Threads,
     TrustClasses,
     explain,
+    input_files,
     reads_table,
     refuse_measurements,
 )
@@ -33,6 +35,9 @@ if TYPE_CHECKING:
 
 __all__ = ["audit"]
 
+LABEL_COLUMN = "label"
+"""Which of several labels of a sample is listed."""
+
 
 @reads_table
 def audit(
@@ -40,6 +45,7 @@ def audit(
     context: typer.Context,
     file: TableFile,
     target: Target = None,
+    labels: Labels = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="CSV file to write; by default the suspects are printed.")
     ] = None,
@@ -59,7 +65,8 @@ def audit(
 
     Each label is judged by models that have not seen its sample. Columns are prepared as by `fuselearn train`.
     The list has the number of the sample in the file, from 1, its label, the most likely other one, and the
-    probability of both.
+    probability of both. If samples have several labels, each label of a sample is judged on its own, and may be there
+    without cause (1 is given) or missing (0 is given).
 
     **Examples**
 
@@ -68,6 +75,8 @@ def audit(
     - `fuselearn audit customers.csv --target churned --index customer -o suspects.csv --html suspects.html`
 
     - `fuselearn audit customers.csv --target churned --all -o ranked.csv`
+
+    - `fuselearn audit songs.arff --labels 6 -o suspects.csv --html suspects.html`
     """
     from fuselearn.datasets import TableCleaner, read_table
     from fuselearn.datasets.tables import read_whole
@@ -76,20 +85,15 @@ def audit(
     with sentences(), wrong_use((ValueError, TypeError)):
         for path, kind in ((output, Kind.SUSPECTS), (html, Kind.AUDIT)):
             if path is not None:
-                check_output(Output(path, kind), [file], force=force)
+                check_output(Output(path, kind), input_files(file, labels), force=force)
         if output is not None and html is not None and output.resolve() == html.resolve():
             leave(f"{output} is named twice: the list and the page need different files.", WRONG_USE)
         cleaner = TableCleaner(**reading.cleaner_options(file))
-        data = read_table(file, target, cleaner=cleaner, **reading.text_options).dense()
-        if data.task == "multilabel":
-            leave(
-                f"{file} has several labels per sample; fuselearn.diagnosis.audit_labels audits them in Python.",
-                WRONG_USE,
-            )
+        data = read_table(file, target, labels, cleaner=cleaner, **reading.text_options).dense()
         refuse_measurements(data, file, trusted=classes)
         if not as_json:
             explain(cleaner)
-        with spinner(f"Auditing {len(data.X):,} labels"):
+        with spinner(f"Auditing {data.y.size:,} labels"):
             found = audit_labels(data.X, data.y, n_repeats=repeats, random_state=seed, n_jobs=jobs)
         index = reading.index
         names = None if index is None else read_whole(file, reading.form()).frame([index]).iloc[:, 0]
@@ -104,7 +108,8 @@ def audit(
 def _list(found: LabelAudit, index: str | None, names: pd.Series | None, *, every: bool) -> pd.DataFrame:
     """Return the lines of the output."""
     rows = found.rows if every else found.suspects
-    listed = rows[list(SUSPECT_COLUMNS[1:])].copy()
+    of_labels = [LABEL_COLUMN] if LABEL_COLUMN in rows else []
+    listed = rows[[*of_labels, *SUSPECT_COLUMNS[1:]]].copy()
     listed.insert(0, SUSPECT_COLUMNS[0], rows.index + 1)
     if names is not None:
         listed.insert(1, index, names.iloc[rows.index].to_numpy())
@@ -130,7 +135,7 @@ def _write(path: Path, text: str) -> None:
 def _say(found: LabelAudit, listed: pd.DataFrame, output: Path | None, html: Path | None, as_json: bool) -> None:
     if as_json:
         said = {
-            "samples": len(found.rows),
+            "samples": len(found.probabilities),
             "suspects": found.n_wrong,
             "noise_rate": found.noise_rate,
             "file": None if output is None else str(output),

@@ -9,19 +9,22 @@ import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import typer
 
 from fuselearn.cli.errors import WRONG_USE, leave, sentences, wrong_use
 from fuselearn.cli.outputs import Force, Kind, Output, check_output, page_outputs
 from fuselearn.cli.reading import (
+    Labels,
     Reading,
     Seed,
     TableFile,
     Target,
     TrustClasses,
     explain,
+    input_files,
+    listed,
     reads_table,
     refuse_measurements,
 )
@@ -33,7 +36,13 @@ __all__ = ["compare", "datasets", "demo", "report", "reproduce", "spell", "warmu
 Experiment = Literal["kfhe", "kfhe-homer", "kfhe-homer-authors", "robust"]
 Backend = Literal["loky", "threading", "sequential", "dask"]
 NoiseKind = Literal["uniform", "pair", "class-conditional", "boundary", "neighbour", "feature-dependent"]
-Metric = Literal["macro-f1", "accuracy", "balanced-accuracy", "auc", "log-loss", "brier", "calibration-error"]
+ClassMetric = Literal["macro-f1", "accuracy", "balanced-accuracy", "auc", "log-loss", "brier", "calibration-error"]
+LabelMetric = Literal[
+    "macro-f1", "micro-f1", "example-f1", "accuracy", "hamming-loss", "macro-precision", "micro-precision",
+    "example-precision", "macro-recall", "micro-recall", "example-recall", "macro-jaccard", "micro-jaccard",
+    "example-jaccard", "one-error", "coverage", "ranking-loss", "label-ranking-average-precision", "auc", "micro-auc",
+    "macro-average-precision", "micro-average-precision", "log-loss", "calibration-error",
+]  # fmt: skip
 Task = Literal["multiclass", "multilabel"]
 
 Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Number of processes; -1 uses all processors.")]
@@ -227,6 +236,7 @@ def compare(
     context: typer.Context,
     file: TableFile,
     target: Target = None,
+    labels: Labels = None,
     noise: Annotated[
         str, typer.Option("--noise", help="Fractions of training labels to make wrong, separated by commas.")
     ] = "0",
@@ -242,7 +252,8 @@ def compare(
     folds: Annotated[int, typer.Option("--folds", min=2, help="Number of folds.")] = 5,
     seed: Seed = 0,
     metric: Annotated[
-        Metric, typer.Option("--metric", help="Score to print besides macro F1; the report ranks by macro F1.")
+        Literal[ClassMetric, LabelMetric],
+        typer.Option("--metric", help="Score to print besides macro F1; the report ranks by macro F1."),
     ] = "macro-f1",
     jobs: Jobs = -1,
     resume: Resume = True,
@@ -268,27 +279,38 @@ def compare(
     - `fuselearn compare churn.arff --methods KFHE,RandomForest --repeats 10 --folds 10`
 
     - `fuselearn compare patients.csv --target diagnosis --drop ward,bed --sep ';' --decimal ,`
+
+    - `fuselearn compare songs.arff --labels 6 --metric hamming-loss`
     """
     from fuselearn.datasets.targets import MANY_CLASSES
-    from fuselearn.lab.running.suites import ALL_METHODS, Table, table_suite
+    from fuselearn.lab.running.suites import Table, table_suite
 
-    names = list(ALL_METHODS) if methods is None else _chosen("--methods", methods, _methods_for("multiclass"))
     levels = _fractions(noise)
     with sentences(), wrong_use():
-        table = Table.of(file, target, reading=reading.text_options, cleaning=reading.cleaner_options(file))
+        cleaning = reading.cleaner_options(file)
+        table = Table.of(file, target, reading=reading.text_options, cleaning=cleaning, labels=labels)
         refuse_measurements(table.data, file, trusted=classes)
+        task = table.data.task
+        for_labels = task == "multilabel"
+        names = None if methods is None else _chosen("--methods", methods, _methods_for(task))
+        metrics = get_args(LabelMetric if for_labels else ClassMetric)
+        if metric not in metrics:
+            kind = "several labels per sample" if for_labels else "one class per sample"
+            leave(f"{file} has {kind}; --metric must be one of {', '.join(metrics)}, not {metric}.", WRONG_USE)
         suite = table_suite(
             table, methods=names, noise=levels, noise_kind=noise_kind, repeats=repeats, folds=folds, seed=seed
         )
     explain(table.cleaner)
+    if for_labels:
+        typer.echo(f"{table.data.n_classes} labels: {listed(table.data.y.columns)}.", err=True)
     if table.data.n_classes > MANY_CLASSES:
         advice = "make most methods slow; reduce the work with --methods, --repeats or --folds."
-        typer.echo(f"{table.data.n_classes} classes {advice}", err=True)
+        typer.echo(f"{table.data.n_classes} {'labels' if for_labels else 'classes'} {advice}", err=True)
     folder = out or Path(f"fuselearn-{suite.datasets[0]}")
     place = Place(folder, folder / "results.db")
     run(
-        suite, place, command=spell(context), jobs=_checked(jobs), fresh=not resume, inputs=[file], force=force,
-        metric=metric.replace("-", "_"),
+        suite, place, command=spell(context), jobs=_checked(jobs), fresh=not resume, force=force,
+        inputs=input_files(file, labels), metric=metric.replace("-", "_"),
     )  # fmt: skip
 
 

@@ -1,18 +1,23 @@
-"""The command `info`: the content of a model file, and how `train` would read a table."""
+"""The command `info`: the content of a model file, how `train` would read a table, and statistics of its labels."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fuselearn.cli.errors import sentences, wrong_use
-from fuselearn.cli.reading import Json, Reading, describe, listed, reads_table
+from fuselearn.cli.errors import WRONG_USE, leave, sentences, wrong_use
+from fuselearn.cli.reading import Json, Labels, Reading, describe, listed, reads_table
+
+if TYPE_CHECKING:
+    from fuselearn.multilabel import LabelStatistics
 
 __all__ = ["info"]
 
+MOST_COLUMNS = 100
+"""Largest number of columns that are all listed."""
 TABLE_ENDINGS = {".csv", ".tsv", ".parquet", ".pq", ".arff"}
 
 
@@ -21,10 +26,13 @@ def info(
     *,
     file: Annotated[Path, typer.Argument(help="Model file, or a table in any format that `train` reads.")],
     target: Annotated[str | None, typer.Option("--target", "-t", help="Column with the classes of a table.")] = None,
+    labels: Labels = None,
     reading: Reading,
     as_json: Json = False,
 ) -> None:
     """Describe a model file without loading the model, or how `train` would read the columns of a table.
+
+    Of a table with several labels per sample, it also prints statistics of the labels.
 
     **Examples**
 
@@ -33,10 +41,13 @@ def info(
     - `fuselearn info churn.fuse --json`
 
     - `fuselearn info customers.csv --target churned --drop name`
+
+    - `fuselearn info songs.arff --labels 6`
     """
+    statistics = None
     with sentences(), wrong_use((ValueError, TypeError)):
         if file.suffixes and set(file.suffixes[-2:]) & TABLE_ENDINGS:
-            said = _table_info(file, target, reading)
+            said, statistics = _table_info(file, target, labels, reading)
         else:
             from fuselearn.io import read_header
 
@@ -47,6 +58,8 @@ def info(
     for name, text in (_model_lines(said) if "model" in said else _table_lines(said)).items():
         if text is not None:
             typer.echo(f"{name:12} {text}")
+    if statistics is not None:
+        typer.echo(f"\n{statistics}")
 
 
 def _model_lines(header: dict[str, Any]) -> dict[str, str | None]:
@@ -65,20 +78,57 @@ def _model_lines(header: dict[str, Any]) -> dict[str, str | None]:
     }
 
 
-def _table_info(file: Path, target: str | None, reading: Reading) -> dict[str, Any]:
-    """Describe how `train` would read the columns of a table."""
-    from fuselearn.datasets import TableCleaner
+def _table_info(
+    file: Path, target: str | None, labels: str | None, reading: Reading
+) -> tuple[dict[str, Any], LabelStatistics | None]:
+    """Describe how `train` would read the columns of a table, and its labels, if samples have several."""
+    from fuselearn.datasets.label_columns import find_label_columns
     from fuselearn.datasets.tables import read_whole
-    from fuselearn.datasets.targets import class_names, require_columns
+    from fuselearn.datasets.targets import class_names, code_labels, require_columns
+    from fuselearn.multilabel import describe_labels
 
+    if target is not None and labels is not None:
+        leave("Pass either --target (one class per sample) or --labels, not both.", WRONG_USE)
     table = read_whole(file, reading.form())
     if target is not None:
         require_columns(table.columns, [target], str(file), "use as the target")
-    features = [name for name in table.columns if name != target]
-    frame = table.frame(features)
-    cleaner = TableCleaner(**reading.cleaner_options(file)).fit(frame)
+    found = find_label_columns(table, labels, file) if target is None else None
+    taken = {target} if found is None else set(found.columns)
+    features = [name for name in table.columns if name not in taken]
+    said: dict[str, Any] = {
+        "file": str(file),
+        "rows": table.n_rows,
+        "columns": _describe_features(table, features, reading.cleaner_options(file)),
+    }
+    if target is not None:
+        counts = class_names(table.frame([target])[target], str(file)).value_counts()
+        said["target"] = {"name": target, "classes": {str(name): int(count) for name, count in counts.items()}}
+    if found is None:
+        return said, None
+    coded = code_labels(table.frame(found.columns), str(file)).set_axis(found.names, axis=1)
+    statistics = describe_labels(coded)
+    said["labels"] = {**_finite(statistics.summary()), "by_label": _finite(statistics.to_frame().T.to_dict())}
+    return said, statistics
+
+
+def _finite(values: dict[str, Any]) -> dict[str, Any]:
+    """Replace NaN, which JSON does not know, by None."""
+    return {
+        name: _finite(value) if isinstance(value, dict) else None if value != value else value
+        for name, value in values.items()
+    }
+
+
+def _describe_features(table: Any, names: list[str], options: dict[str, list[str]]) -> list[dict[str, Any]]:
+    from fuselearn.datasets import TableCleaner
+    from fuselearn.datasets.tables import fits_matrix
+
+    cleaner = TableCleaner(**options)
+    if fits_matrix(table, cleaner.choose(names, "the table")):
+        return [{"name": name, "type": "number", "used": True, "missing": 0, "note": None} for name in names]
+    frame = table.frame(names)
     missing = frame.isna().sum()
-    columns = [
+    return [
         {
             "name": column.name,
             "type": column.kind,
@@ -86,22 +136,24 @@ def _table_info(file: Path, target: str | None, reading: Reading) -> dict[str, A
             "missing": int(missing[column.name]),
             "note": describe(column),
         }
-        for column in cleaner.columns_
+        for column in cleaner.fit(frame).columns_
     ]
-    said = {"file": str(file), "rows": table.n_rows, "columns": columns}
-    if target is not None:
-        counts = class_names(table.frame([target])[target], str(file)).value_counts()
-        said["target"] = {"name": target, "classes": {str(name): int(count) for name, count in counts.items()}}
-    return said
 
 
 def _table_lines(said: dict[str, Any]) -> dict[str, str]:
-    lines = {"table": f"{said['file']}: {said['rows']} rows, {len(said['columns'])} columns"}
+    n_columns = len(said["columns"]) + len(said["labels"]["by_label"] if "labels" in said else ())
+    lines = {"table": f"{said['file']}: {said['rows']} rows, {n_columns} columns"}
     if "target" in said:
         classes = said["target"]["classes"]
         sizes = listed(f"{name} ({count})" for name, count in classes.items())
         lines["target"] = f"{said['target']['name']}: {len(classes)} classes, {sizes}"
-    for column in said["columns"]:
+    if "labels" in said:
+        lines["labels"] = listed(said["labels"]["by_label"])
+    columns = said["columns"]
+    if len(columns) > MOST_COLUMNS:
+        columns = [column for column in columns if column["note"] or column["missing"] or column["type"] != "number"]
+        lines["numbers"] = f"{len(said['columns']) - len(columns)} columns without missing values"
+    for column in columns:
         missing = f"; {column['missing']} missing" if column["missing"] else ""
         lines[column["name"]] = f"{column['note'] or column['type']}{missing}"
     return lines

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
 from fuselearn.cli.errors import WRONG_USE, leave, sentences, wrong_use
+from fuselearn.cli.methods import ForClasses, ForLabels, make_model
 from fuselearn.cli.outputs import Force, Kind, Output, check_output, prediction_columns
 from fuselearn.cli.progress import spinner
 from fuselearn.cli.reading import (
     Decimal,
     Encoding,
     Json,
+    Labels,
     Reading,
     Seed,
     Sep,
@@ -29,6 +29,7 @@ from fuselearn.cli.reading import (
     Threads,
     TrustClasses,
     explain,
+    input_files,
     listed,
     reads_table,
     refuse_measurements,
@@ -46,9 +47,6 @@ if TYPE_CHECKING:
 __all__ = ["export", "predict", "train"]
 
 
-ForClasses = Literal["kfhe", "fused", "kfhe-l", "adaboost", "bagging", "forest", "cart"]
-ForLabels = Literal["kfhe-homer", "e-homer", "ecc", "rf-pct", "adaboost-mh"]
-
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file written by `fuselearn train` or save().")]
 
 
@@ -58,14 +56,7 @@ def train(
     file: TableFile,
     output: Annotated[Path, typer.Option("--output", "-o", help="Model file to write, usually *.fuse.")],
     target: Target = None,
-    labels: Annotated[
-        str | None,
-        typer.Option(
-            "--labels",
-            help="For several labels per sample: column names separated by commas, a common prefix, a number "
-            "of leading (or, if negative, trailing) columns, or Mulan's .xml file.",
-        ),
-    ] = None,
+    labels: Labels = None,
     method: Annotated[
         Literal[ForClasses, ForLabels] | None,
         typer.Option(
@@ -114,6 +105,8 @@ def train(
 
     - `fuselearn train songs.arff --labels songs.xml --method kfhe-homer -o songs.fuse`
 
+    - `fuselearn train songs.csv --labels 'mood_*' --method rf-pct --set decision=per_label -o songs.fuse`
+
     - `fuselearn train customers.csv -t churned -m bagging --set n_estimators=500 -o churn.fuse`
 
     - `fuselearn train big.parquet -t churned --set n_estimators=20 -o churn.fuse`
@@ -127,7 +120,7 @@ def train(
 
     with sentences(), wrong_use((ValueError, TypeError)):
         import_skops()  # fail before the model is trained
-        check_output(Output(output, Kind.MODEL), _inputs(file, labels), force=force)
+        check_output(Output(output, Kind.MODEL), input_files(file, labels), force=force)
         cleaner = TableCleaner(**reading.cleaner_options(file))
         if _is_out_of_core(file, out_of_core):
             asked = method or "kfhe"
@@ -137,9 +130,9 @@ def train(
                     f"{', '.join(large.METHODS)}; --in-memory reads it as a whole.",
                     WRONG_USE,
                 )
-            _train_large(_make(asked, setting or [], seed, jobs), file, target, cleaner, output, classes, as_json)
+            _train_large(make_model(asked, setting or [], seed, jobs), file, target, cleaner, output, classes, as_json)
             return
-        data = read_table(file, target, _read_labels(labels), cleaner=cleaner, **reading.text_options)
+        data = read_table(file, target, labels, cleaner=cleaner, **reading.text_options)
         refuse_measurements(data, file, trusted=classes)
         for_labels = data.task == "multilabel"
         fitting = get_args(ForLabels if for_labels else ForClasses)
@@ -147,7 +140,7 @@ def train(
         if method not in fitting:
             kind = "several labels per sample" if for_labels else "one class per sample"
             leave(f"{file} has {kind}; --method must be one of {', '.join(fitting)}, not {method}.", WRONG_USE)
-        model = _make(method, setting or [], seed, jobs)
+        model = make_model(method, setting or [], seed, jobs)
         if not as_json:
             explain(cleaner)
         tally = None if holdout == 0 else _hold_out(model, data, holdout, seed)
@@ -251,6 +244,7 @@ def predict(
             help="Columns to write before the predictions, such as an identifier; separated by commas.",
         ),
     ] = None,
+    labels: Labels = None,
     sep: Sep = None,
     encoding: Encoding = "utf-8",
     decimal: Decimal = ".",
@@ -260,7 +254,7 @@ def predict(
     """Predict for the samples of a file, block by block, so that it may be larger than memory.
 
     Features are found by name and read as in training; columns that the model does not know are ignored with a
-    note. If the file has the target, the predictions are scored.
+    note. If the file has the target, or the label columns that --labels names, the predictions are scored.
 
     **Examples**
 
@@ -269,6 +263,8 @@ def predict(
     - `fuselearn predict churn.fuse new.csv --proba -o predicted.csv`
 
     - `fuselearn predict churn.fuse new.csv --keep customer -o predicted.csv`
+
+    - `fuselearn predict songs.fuse more.csv --labels 'mood_*' -o predicted.csv`
     """
     from fuselearn.cli.scoring import make_tally, say_scores
     from fuselearn.datasets import SparseColumns
@@ -286,14 +282,17 @@ def predict(
             check_output(predictions, [model, file], force=force)
         fitted = load(model)
         # Reading the target with sparse samples would make them dense.
-        target = [] if isinstance(first_step(fitted), SparseColumns) else _find_target(header, columns)
+        target = [] if isinstance(first_step(fitted), SparseColumns) else _find_target(header, columns, labels, file)
         rows = open_rows(fitted, file, form=form, index=list(dict.fromkeys([*kept, *target])))
         tally = make_tally(fitted) if target else None
         unknown = [name for name in rows.ignored if name not in header.get("left_out", ())]
         if unknown and not as_json:
             typer.echo(f"Ignored: {listed(unknown)}, which the model does not know.", err=True)
-        with closing(predict_blocks(fitted, rows, proba=proba)) as answers:
-            n_rows = _write(_scored(answers, tally, target, kept), output, as_json)
+        # True labels are often named like the predictions.
+        predicted = set(prediction_columns(header)) - set(kept)
+        truth = {name: f"true:{name}" if name in predicted else name for name in target}
+        with closing(predict_blocks(fitted, rows, proba=proba, renamed=truth)) as answers:
+            n_rows = _write(_scored(answers, tally, list(truth.values()), kept), output, as_json)
     if tally is not None and not tally.n_samples:
         tally = None
     if output is not None:
@@ -349,13 +348,24 @@ def export(
         typer.echo(f"ONNX model written to {output}: {listed(said['inputs'])} in, {listed(said['outputs'])} out.")
 
 
-def _find_target(header: dict[str, Any], columns: Sequence[str]) -> list[str]:
-    """Return the target columns of a file; none if one is missing."""
+def _find_target(header: dict[str, Any], columns: Sequence[str], chosen: str | None, file: Path) -> list[str]:
+    """Return the target columns of a file in the order of the model; none if one is missing."""
+    from fuselearn.datasets.label_columns import choose_label_columns
     from fuselearn.datasets.targets import LABEL_PREFIX
 
     if "labels" not in header:
+        if chosen is not None:
+            leave("--labels is for models of several labels per sample; this one predicts classes.", WRONG_USE)
         return [header["target"]] if header.get("target") in columns else []
     labels = [str(name) for name in header["labels"]]
+    if chosen is not None:
+        found = choose_label_columns(
+            columns, chosen, file, lambda found: set(found.names) == set(labels), "are the labels of the model"
+        )
+        if set(found.names) != set(labels):
+            leave(f"--labels names {listed(found.names)}; the labels of the model are {listed(labels)}.", WRONG_USE)
+        by_name = dict(zip(found.names, found.columns, strict=True))
+        return [by_name[name] for name in labels]
     for names in ([LABEL_PREFIX + name for name in labels], labels):
         if set(names) <= set(columns):
             return names
@@ -446,63 +456,6 @@ def _fit(model: Any, data: Dataset, cleaner: TableCleaner) -> Any:
         return Pipeline([("columns", SparseColumns(list(data.feature_names))), ("model", model.fit(data.X, data.y))])
     model.fit(data.X, data.y)
     return model if cleaner.is_idle else Pipeline([("columns", cleaner), ("model", model)])
-
-
-def _inputs(file: Path, labels: str | None) -> list[Path]:
-    """List the files that training reads: the table and, for Mulan's format, the labels."""
-    from fuselearn.datasets.tables import mulan_file
-
-    named = Path(labels) if labels is not None and labels.lower().endswith(".xml") else mulan_file(file)
-    return [file, named]
-
-
-def _make(method: str, settings: list[str], seed: int, jobs: int) -> Any:
-    """Return an unfitted estimator."""
-    from fuselearn import combine, ensembles, multilabel
-    from fuselearn.multilabel.methods.homer_ensemble import DEFAULT_VARIED
-
-    # The defaults, passed explicitly so that --set reaches estimator__C and estimator__max_depth.
-    machine, whole_tree = ensembles.SVMClassifier(), ensembles.CARTClassifier(complexity=-1.0)
-    makers: dict[str, Callable[[], Any]] = {
-        "kfhe": partial(ensembles.KFHEClassifier, whole_tree),
-        "fused": combine.FusedClassifier,
-        "kfhe-l": partial(ensembles.KFHEClassifier, whole_tree, weighting="linear"),
-        "adaboost": partial(ensembles.SAMMEClassifier, ensembles.CARTClassifier()),
-        "bagging": partial(ensembles.BaggedClassifier, ensembles.CARTClassifier()),
-        "forest": ensembles.ForestClassifier,
-        "cart": ensembles.CARTClassifier,
-        "kfhe-homer": partial(multilabel.KFHEHOMERClassifier, machine, varied=DEFAULT_VARIED),
-        "e-homer": partial(multilabel.EnsembleHOMERClassifier, machine, varied=DEFAULT_VARIED),
-        "ecc": partial(multilabel.EnsembleOfChainsClassifier, machine),
-        "rf-pct": multilabel.PCTForestClassifier,
-        "adaboost-mh": multilabel.AdaBoostMHClassifier,
-    }
-    model = makers[method]()
-    known = model.get_params()
-    chosen = {"random_state": seed, "n_jobs": jobs}
-    for text in settings:
-        name, mark, value = text.partition("=")
-        if not mark or name not in known:
-            names = ", ".join(sorted(set(known) - set(chosen)))
-            leave(f"--set takes NAME=VALUE with a parameter of {method}: {names}. Got {text!r}.", WRONG_USE)
-        chosen[name] = _read_value(value)
-    return model.set_params(**{name: value for name, value in chosen.items() if name in known})
-
-
-def _read_value(text: str) -> Any:
-    """Parse a number, None, True or False; anything else is text."""
-    try:
-        return ast.literal_eval(text)
-    except (SyntaxError, ValueError):
-        return text
-
-
-def _read_labels(text: str | None) -> Any:
-    if text is None:
-        return None
-    if text.lstrip("-").isdigit():
-        return int(text)
-    return text.split(",") if "," in text else text
 
 
 def _write(answers: Iterator[pd.DataFrame], output: Path | None, as_json: bool) -> int:

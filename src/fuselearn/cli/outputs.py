@@ -31,7 +31,7 @@ Force = Annotated[bool, typer.Option("--force", help="Replace an existing output
 
 HEAD_BYTES = 4096
 SUSPECT_COLUMNS = ("row", "given", "suggested", "probability", "suggested_probability", "suspect")
-"""Of a list of suspects; a column that identifies the samples may follow the first."""
+"""Of a list of suspects; a column that identifies the samples and one of their labels may follow the first."""
 
 
 class Kind(Enum):

@@ -19,12 +19,21 @@ if TYPE_CHECKING:
     from fuselearn.datasets.recognition import Column
 
 __all__ = [
-    "Decimal", "Encoding", "Json", "Reading", "Seed", "Sep", "TableFile", "Target", "Threads", "TrustClasses",
-    "describe", "explain", "listed", "reads_table", "refuse_measurements", "split_names",
+    "Decimal", "Encoding", "Json", "Labels", "Reading", "Seed", "Sep", "TableFile", "Target", "Threads", "TrustClasses",
+    "describe", "explain", "input_files", "listed", "reads_table", "refuse_measurements", "split_names",
 ]  # fmt: skip
 
 TableFile = Annotated[Path, typer.Argument(help="CSV, TSV, Parquet or ARFF file; all but Parquet also gzipped (.gz).")]
 Target = Annotated[str | None, typer.Option("--target", "-t", help="Column with the classes; 'class' by default.")]
+Labels = Annotated[
+    str | None,
+    typer.Option(
+        "--labels",
+        help="For several labels per sample: a number of columns, +6 for the first 6 (as in MEKA), -6 for the last 6, "
+        "6 for the end that holds 0 and 1 only; or names separated by commas, a prefix such as 'label_*', or Mulan's "
+        ".xml file. Not needed if the file says so: MEKA's -C, an .xml file of the same name, columns label:NAME.",
+    ),
+]
 Sep = Annotated[
     str | None, typer.Option("--sep", help="Separator of CSV files, such as ';' or tab; detected by default.")
 ]
@@ -102,6 +111,13 @@ def reads_table(command: Callable[..., None]) -> Callable[..., None]:
     read.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     read.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return read
+
+
+def input_files(file: Path, labels: str | None) -> list[Path]:
+    """List the files that are read: the table and, for Mulan's format, the labels."""
+    from fuselearn.datasets.label_columns import is_label_file, mulan_file
+
+    return [file, Path(labels) if labels is not None and is_label_file(labels) else mulan_file(file)]
 
 
 def split_names(names: Sequence[str], columns: set[str]) -> list[str]:

@@ -92,8 +92,13 @@ class LabelTally:
         self._right, self._actual, self._given, self._wrong = np.zeros((4, len(self.names)), dtype=np.int64)
 
     def add(self, truth: Any, predicted: Any) -> None:
-        """Count the samples of a block."""
-        Y, P = np.asarray(truth).astype(int), np.asarray(predicted).astype(int)
+        """Count the samples of a block; those with an unknown label are counted separately."""
+        from fuselearn.datasets.targets import code_labels
+
+        known = ~truth.isin(["", "?"]).any(axis=1) & truth.notna().all(axis=1)
+        self.n_unknown += int((~known).sum())
+        Y = code_labels(truth[known], "the file to predict for").to_numpy()
+        P = np.asarray(predicted)[known.to_numpy()].astype(int)
         self.n_samples += len(Y)
         for total, part in ((self._right, Y & P), (self._actual, Y), (self._given, P), (self._wrong, Y ^ P)):
             total += part.sum(axis=0)

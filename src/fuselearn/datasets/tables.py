@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fuselearn._extras import require
-from fuselearn.datasets.arff import ArffTable, meka_label_count, read_arff, read_attribute_names, read_mulan_labels
+from fuselearn.datasets.arff import ArffTable, read_arff, read_attribute_names
 from fuselearn.datasets.dataset import Dataset, DatasetError
 from fuselearn.datasets.delimited import MISSING, TextFormat, malformed, read_delimited, read_names
+from fuselearn.datasets.label_columns import LabelColumns, Labels, find_label_columns
 from fuselearn.datasets.targets import (
     CLASS_COLUMN,
-    LABEL_PREFIX,
     class_names,
     code_labels,
     name_columns,
@@ -34,15 +34,10 @@ FRAME_FEATURES = 100
 """A sparse ARFF file with more numeric features than this becomes a sparse array."""
 
 
-class _Labels(NamedTuple):
-    columns: list[str]
-    prefix: str = ""
-
-
 def read_table(
     path: str | os.PathLike[str],
     target: str | None = None,
-    labels: Sequence[str] | str | int | os.PathLike[str] | None = None,
+    labels: Labels | None = None,
     *,
     sep: str | None = None,
     missing: Sequence[str] = MISSING,
@@ -60,9 +55,10 @@ def read_table(
     target : str, optional
         The column with the classes.
     labels : optional
-        The label columns of a multi-label table, in one of four forms: a list of names; a
-        common prefix, which is removed; a number n for the first n columns,
-        negative for the last n; or Mulan's XML file (a path that ends with ``.xml``).
+        The label columns of a multi-label table, in one of these forms: a list of names, or text with names separated
+        by commas; a common prefix, which is removed, such as ``"label_*"`` (the star may be left out); Mulan's XML file
+        (a path that ends with ``.xml``); a number n for the first n columns, negative for the last n, as in MEKA, which
+        as text is ``"+6"`` or ``"-6"``, while ``"6"`` means the end of the table whose columns hold 0 and 1 only.
     sep : str, optional
         Separator of a CSV file. By default the comma, semicolon, tab or bar that splits the first lines into the most
         cells, and a tab for TSV.
@@ -107,21 +103,20 @@ def read_table(
     if table.n_rows == 0:
         raise DatasetError(f"{path} has column names but no samples.")
     where, name = str(path), path.name.split(".")[0]
-    found = None if target is not None else _find_labels(table, labels, path)
+    found = None if target is not None else find_label_columns(table, labels, path)
     if found is not None:
-        require_columns(table.columns, found.columns, where, "use as a label")
-        y = code_labels(table.frame(found.columns), where)
-        y = y.rename(columns=lambda column: str(column).removeprefix(found.prefix))
+        y = code_labels(table.frame(found.columns), where).set_axis(found.names, axis=1)
     elif target is None and CLASS_COLUMN not in table.columns:
         raise DatasetError(
             f"{path} does not define a target: name the target, a column with one class per sample, or the label "
             f"columns. The columns are {name_columns(table.columns)}."
         )
     else:
-        found = _Labels([CLASS_COLUMN if target is None else target])
+        found = LabelColumns([CLASS_COLUMN if target is None else target])
         require_columns(table.columns, found.columns, where, "use as the target")
         y = class_names(table.frame(found.columns)[found.columns[0]], where)
-    features = [column for column in table.columns if column not in set(found.columns)]
+    taken = set(found.columns)
+    features = [column for column in table.columns if column not in taken]
     X, names = _read_features(table, features, cleaner, where)
     return Dataset(X, y, name, f"The table {path.name}.", where, names)
 
@@ -133,11 +128,16 @@ def _read_features(
     if not names:
         raise DatasetError(f"{where} has no feature columns besides the target.")
     chosen = names if cleaner is None else cleaner.choose(names, where)
-    if isinstance(table, ArffTable) and len(chosen) > FRAME_FEATURES and table.fits_matrix(chosen):
+    if isinstance(table, ArffTable) and fits_matrix(table, chosen):
         return table.matrix(chosen), chosen
     frame = table.frame(names)
     X = tidy_features(frame, where) if cleaner is None else cleaner.fit_transform(frame)
     return X, list(X.columns)
+
+
+def fits_matrix(table: FrameTable | ArffTable, names: Sequence[str]) -> bool:
+    """Return whether features are read as a sparse array."""
+    return isinstance(table, ArffTable) and len(names) > FRAME_FEATURES and table.fits_matrix(names)
 
 
 class FrameTable(NamedTuple):
@@ -243,47 +243,3 @@ def _parquet_errors(path: Path) -> Iterator[None]:
         yield
     except ValueError as error:
         raise DatasetError(f"{path} is not a readable Parquet file: {error}") from error
-
-
-def _find_labels(
-    table: FrameTable | ArffTable, labels: Sequence[str] | str | int | os.PathLike[str] | None, path: Path
-) -> _Labels | None:
-    """Return the label columns, from the argument or from the file itself."""
-    columns = table.columns
-    if labels is None:
-        count, xml = meka_label_count(table.relation) if isinstance(table, ArffTable) else None, mulan_file(path)
-        if count is not None:
-            return _Labels(_label_end(columns, count, path))
-        if xml.is_file():
-            return _Labels(read_mulan_labels(xml))
-        labels = LABEL_PREFIX
-        if not any(column.startswith(labels) for column in columns):
-            return None
-    if isinstance(labels, int):
-        return _Labels(_label_end(columns, labels, path))
-    if isinstance(labels, os.PathLike) or (isinstance(labels, str) and labels.lower().endswith(".xml")):
-        xml = Path(labels)
-        if not xml.is_file():
-            raise FileNotFoundError(f"There is no label file {xml}.")
-        return _Labels(read_mulan_labels(xml))
-    if isinstance(labels, str):
-        found = [column for column in columns if column.startswith(labels)]
-        if not found:
-            raise DatasetError(f"No column of {path} starts with {labels!r}. The columns are {name_columns(columns)}.")
-        return _Labels(found, prefix=labels)
-    if not labels:
-        raise DatasetError(f"labels is empty; {path} needs at least one label column.")
-    return _Labels(list(labels))
-
-
-def mulan_file(path: Path) -> Path:
-    """Return the path of the label file of an ARFF file."""
-    stem = path.with_suffix("") if path.suffix == ".gz" else path
-    # Only an ARFF file has a label file; any other XML file is unrelated.
-    return stem.with_suffix(".xml") if stem.suffix.lower() == ".arff" else Path(os.devnull)
-
-
-def _label_end(columns: list[str], count: int, path: Path) -> list[str]:
-    if not 0 < abs(count) < len(columns):
-        raise DatasetError(f"{path} has {len(columns)} columns, of which {abs(count)} cannot be labels.")
-    return columns[:count] if count > 0 else columns[count:]

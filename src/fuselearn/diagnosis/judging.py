@@ -24,12 +24,15 @@ class Verdict(NamedTuple):
         Its probability.
     counts : array of shape (n_classes, n_classes)
         Estimated number of judged samples by given and true class.
+    is_doubted : bool array of shape (n_samples,)
+        Whether another class is predicted confidently, and is more likely than the given one.
     """
 
     own: Floats
     suggested: Codes
     largest: Floats
     counts: Floats
+    is_doubted: npt.NDArray[np.bool_]
 
     @property
     def n_wrong(self) -> float:
@@ -62,11 +65,16 @@ def judge(probabilities: Floats, given: Codes, is_judged: npt.NDArray[np.bool_])
     places = np.arange(len(given))
     others = probabilities.copy()
     others[places, given] = -1.0
+    own, largest = probabilities[places, given], others.max(axis=1)
+    reached = _reach(probabilities[is_judged], given[is_judged])
+    is_doubted = np.zeros(len(given), dtype=bool)
+    is_doubted[is_judged] = (reached.max(axis=1) >= 0) & (reached.argmax(axis=1) != given[is_judged])
     return Verdict(
-        own=np.where(is_judged, probabilities[places, given], np.nan),
+        own=np.where(is_judged, own, np.nan),
         suggested=others.argmax(axis=1),
-        largest=others.max(axis=1),
+        largest=largest,
         counts=count_confident(probabilities[is_judged], given[is_judged]),
+        is_doubted=is_doubted & (largest > own),
     )
 
 
@@ -98,14 +106,21 @@ def count_confident(probabilities: Floats, given: Codes) -> Floats:
            [1., 2.]])
     """
     n_classes = probabilities.shape[1]
-    own = probabilities[np.arange(len(given)), given]
     sizes = np.bincount(given, minlength=n_classes)
-    thresholds = np.full(n_classes, np.inf)  # there is no threshold for a class without samples
-    np.divide(np.bincount(given, weights=own, minlength=n_classes), sizes, out=thresholds, where=sizes > 0)
-    reached = np.where(probabilities >= thresholds, probabilities, -1.0)
+    reached = _reach(probabilities, given)
     is_confident = reached.max(axis=1) >= 0
     counts = np.zeros((n_classes, n_classes))
     np.add.at(counts, (given[is_confident], reached.argmax(axis=1)[is_confident]), 1.0)
     # Without any confident sample there is no evidence against the labels of a class.
     counts[counts.sum(axis=1) == 0] = np.eye(n_classes)[counts.sum(axis=1) == 0]
     return counts / counts.sum(axis=1, keepdims=True) * sizes[:, None]
+
+
+def _reach(probabilities: Floats, given: Codes) -> Floats:
+    """Return the probabilities that are at least the mean of the samples labelled with that class; -1 for others."""
+    n_classes = probabilities.shape[1]
+    own = probabilities[np.arange(len(given)), given]
+    sizes = np.bincount(given, minlength=n_classes)
+    thresholds = np.full(n_classes, np.inf)  # there is no threshold for a class without samples
+    np.divide(np.bincount(given, weights=own, minlength=n_classes), sizes, out=thresholds, where=sizes > 0)
+    return np.where(probabilities >= thresholds, probabilities, -1.0)

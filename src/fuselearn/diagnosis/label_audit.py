@@ -30,9 +30,10 @@ class LabelAudit:
         sorted, and ``suggested_probability`` of the other one, both by models that have not seen the sample, their
         difference ``margin``, and whether the sample is a ``suspect``, one of the first ``n_wrong``. A sample that
         could not be judged, because no other sample has its label, comes last, with NaN for ``probability`` and
-        ``margin``. For several labels per sample there is a line for each sample and label, and a column ``label``.
+        ``margin``. For several labels per sample there is a line for each sample and label, and a column ``label``;
+        suspects come first.
     n_wrong : int
-        Estimated number of wrong labels, rounded.
+        Estimated number of wrong labels, rounded; for several labels per sample, the number of suspects.
     noise_matrix : DataFrame
         Estimated probability that a class (row) is labelled as each class (column), as for the ``transition`` of
         :func:`~fuselearn.datasets.corrupt_labels`. For several labels per sample there are two lines for each label, 0
@@ -84,6 +85,10 @@ def audit_labels(
     truly j if p(j) is at least the mean p(j) of the samples labelled j; if there are several such classes, the one with
     the largest p(j). These counts, scaled to the number of samples of each given label, estimate how often j is
     labelled i.
+
+    Each of several labels per sample is judged as a question with the classes 0 and 1. A label is a suspect if the
+    other answer is predicted as confidently as that, and is the more likely one: labels differ so much in how well they
+    can be predicted that the least likely answers would mostly be those of labels that are hard to predict.
 
     Parameters
     ----------
@@ -170,18 +175,19 @@ def _audit_several(
     held_out = hold_out_labels(X, Y, estimator, folding, rng)
     if not held_out.is_judged.any():
         raise ValueError("No label of y can be judged: fewer than two samples have it, or lack it.")
-    parts, matrices, n_wrong = [], {}, 0.0
+    parts, matrices = [], {}
     for column, label in enumerate(labels):
         positive, given = held_out.probabilities[:, column], Y[:, column].astype(np.int32)
         verdict = judge(np.column_stack([1 - positive, positive]), given, held_out.is_judged[:, column])
         rows = _tabulate(verdict, given, np.arange(2), index)
         rows.insert(0, "label", label)
-        parts.append(rows)
+        parts.append(rows.assign(suspect=verdict.is_doubted))
         matrices[label] = _noise_matrix(verdict, np.arange(2))
-        n_wrong += verdict.n_wrong
+    rows = pd.concat(parts)
+    rows = rows.iloc[rank(rows["probability"], rows["suggested_probability"])]
     return LabelAudit(
-        rows=_sort(pd.concat(parts), round(n_wrong)),
-        n_wrong=round(n_wrong),
+        rows=pd.concat([rows[rows["suspect"]], rows[~rows["suspect"]]]),
+        n_wrong=int(rows["suspect"].sum()),
         noise_matrix=pd.concat(matrices, names=["label"]),
         probabilities=pd.DataFrame(held_out.probabilities, index=index, columns=labels),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, nullcontext
 from functools import lru_cache
@@ -89,7 +89,9 @@ def _reading(column: dict[str, Any]) -> str:
     return "numbers" if column["type"] == "number" and not column.get("words") else "texts"
 
 
-def predict_blocks(model: Any, rows: TableStream, *, proba: bool = False) -> Generator[pd.DataFrame]:
+def predict_blocks(
+    model: Any, rows: TableStream, *, proba: bool = False, renamed: Mapping[str, str] | None = None
+) -> Generator[pd.DataFrame]:
     """Predict for one block of samples after the other, while the next ones are being read.
 
     Parameters
@@ -100,6 +102,8 @@ def predict_blocks(model: Any, rows: TableStream, *, proba: bool = False) -> Gen
         From `open_rows`.
     proba : bool, default=False
         Whether to return probabilities with the predictions.
+    renamed : mapping of str to str, optional
+        Names under which columns of the index are returned, such as true labels, which are named like the predictions.
 
     Yields
     ------
@@ -116,7 +120,7 @@ def predict_blocks(model: Any, rows: TableStream, *, proba: bool = False) -> Gen
     try:
         with closing(iter(rows)) as blocks:
             for block in blocks:
-                waiting.append(pool.submit(_predict, model, block, proba, each_alone))
+                waiting.append(pool.submit(_predict, model, block, proba, each_alone, renamed or {}))
                 if len(waiting) > n_blocks:
                     yield waiting.popleft().result()
             while waiting:
@@ -172,7 +176,7 @@ def _format_line(cell: Any) -> bytes:
     return line.encode()
 
 
-def _predict(model: Any, block: pd.DataFrame, proba: bool, alone: bool) -> pd.DataFrame:
+def _predict(model: Any, block: pd.DataFrame, proba: bool, alone: bool, renamed: Mapping[str, str]) -> pd.DataFrame:
     """Predict for a block, with a single thread if the other threads have their own blocks."""
     if block.shape[0] == 0:
         answer = _tabulate(model, *_no_predictions(model, proba))
@@ -183,7 +187,8 @@ def _predict(model: Any, block: pd.DataFrame, proba: bool, alone: bool) -> pd.Da
             chances = model.predict_proba(rows) if proba else None
         answer = _tabulate(model, predicted, chances)
     if getattr(block, "index", None) is not None and block.index.names[0] is not None:
-        for place, name in enumerate(block.index.names):
+        for place, column in enumerate(block.index.names):
+            name = renamed.get(column, column)
             if name in answer.columns:
                 raise DatasetError(
                     f"The column {name!r} cannot be kept: a column of the predictions has the same name."

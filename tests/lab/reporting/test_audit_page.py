@@ -91,3 +91,28 @@ def test_a_large_noise_matrix_is_left_out(n_classes):
     noise = pd.DataFrame(np.eye(n_classes))
     page = render(LabelAudit(audit.rows, audit.n_wrong, noise, audit.probabilities))
     assert ("Which class is taken for which" in page) == (n_classes == 20)
+
+
+def test_each_of_several_labels_is_trusted_on_its_own():
+    labels = pd.DataFrame({"red": [1, 1, 0, 0, 0, 0], "big": [0, 0, 0, 1, 1, 0]})
+    rows = pd.DataFrame(
+        [
+            (5, "big", 0, 1, 0.1, 0.9, True),
+            (4, "red", 0, 1, 0.2, 0.8, True),
+            *((k, "red", labels["red"][k], 1 - labels["red"][k], 0.9, 0.1, False) for k in (0, 1, 2, 3, 5)),
+            *((k, "big", labels["big"][k], 1 - labels["big"][k], 0.9, 0.1, False) for k in range(5)),
+        ],
+        columns=["place", "label", "given", "suggested", "probability", "suggested_probability", "suspect"],
+    ).set_index("place")
+    audit = LabelAudit(rows, 2, pd.DataFrame(), pd.DataFrame(np.zeros((6, 2))))
+    names = [f"row {k + 1}" for k in range(6)]
+    page = render_audit(audit, X, labels, title="songs", names=names, command="c")
+    first, second = page.split('<article class="card">')[1:]
+    assert "1. row 6" in first
+    assert "<p>label <b>big</b></p>" in first
+    assert '<th scope="col">row 5</th>' in first, "trusted for this label"
+    assert '<tr><th scope="row">big</th><td class="given">0</td><td class="suggested">1</td>' in first
+    assert "2. row 5" in second
+    assert '<th scope="col">row 6</th>' in second
+    assert '<tr><th scope="row">big</th><td>2</td><td>0</td><td>4</td><td>1</td></tr>' in page
+    assert "<dt>labels</dt><dd>2</dd>" in page

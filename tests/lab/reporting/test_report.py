@@ -474,6 +474,17 @@ def test_a_multilabel_run_speaks_of_labels(tmp_path):
     assert WORDS_OF_NOISE.findall(text) == []
 
 
+@pytest.mark.parametrize(
+    ("labels", "option"),
+    [(None, ""), ("2", " --labels 2"), (-2, " --labels -2"), (["calm", "loud"], " --labels calm,loud")],
+)
+def test_the_command_of_a_multilabel_run_names_its_labels(tmp_path, labels, option):
+    columns = "label:calm,label:loud" if labels is None else "calm,loud"
+    (tmp_path / "songs.csv").write_text(f"tempo,{columns}\n" + "90,1,0\n120,0,1\n" * 5)
+    command = suggest_command(table_suite(tmp_path / "songs.csv", labels=labels))
+    assert command == f"fuselearn compare songs.csv{option} --noise 0"
+
+
 def test_the_kind_of_a_bare_table_shows_in_its_scores(tmp_path):
     with ResultStore(make_store(tmp_path / "results.db", suite_of(1, noise=[0]))) as store:
         results = store.results()

@@ -152,11 +152,30 @@ def test_a_table_that_cannot_be_dealt_into_folds_is_refused(tmp_path, sizes):
         table_suite(path, "kind", folds=5)
 
 
-def test_a_multi_label_dataset_is_refused(tmp_path):
+SONGS = "tempo,label:calm,label:loud\n" + "90,1,0\n120,0,1\n" * 5
+
+
+def test_a_table_of_labels_is_a_multi_label_suite(tmp_path):
     path = tmp_path / "songs.csv"
-    path.write_text("tempo,label:calm,label:loud\n" + "90,1,0\n120,0,1\n" * 5)
+    path.write_text(SONGS)
+    suite = table_suite(path)
+    assert suite.task == "multilabel"
+    assert set(suite.methods) < {name for name, method in METHODS.items() if method.task == "multilabel"}
+    assert list(suite.load("songs").y) == ["calm", "loud"]
+    chosen = table_suite(path, labels="label:loud", methods=["CC"])
+    assert list(chosen.load("songs").y) == ["label:loud"]
+    assert "labels" not in suite.definition()["tables"][0], "stores of older versions lack it"
+    assert chosen.definition()["tables"][0]["labels"] == "label:loud"
+    assert Suite.from_definition(chosen.definition()).definition() == chosen.definition()
     with pytest.raises(DatasetError, match="multilabel dataset; the suite 'compare-songs' needs one"):
-        table_suite(path)
+        dataclasses.replace(suite, task="multiclass").load("songs")
+
+
+def test_a_label_file_is_read_when_the_suite_is_made(tmp_path):
+    (tmp_path / "songs.csv").write_text(SONGS)
+    (tmp_path / "a.xml").write_text('<labels><label name="label:loud"/></labels>')
+    suite = table_suite(tmp_path / "songs.csv", labels=tmp_path / "a.xml", methods=["CC"])
+    assert suite.tables[0].labels == ["label:loud"]
 
 
 def test_a_large_dataset_is_cut_to_a_stratified_part():

@@ -19,6 +19,7 @@ __all__ = ["render_audit"]
 MOST_SUSPECTS = 100
 MOST_FEATURES = 30
 MOST_CLASSES = 20
+MOST_LABELS = 50
 
 
 class Card(NamedTuple):
@@ -28,6 +29,8 @@ class Card(NamedTuple):
     ----------
     name, given, suggested : str
         The sample, its label, and the most likely other one.
+    label : str
+        Which of several labels of a sample it is; empty if there is one.
     probability, suggested_probability : str
     neighbours : list of (str, str)
         Names and labels of the nearest trusted samples.
@@ -38,6 +41,7 @@ class Card(NamedTuple):
     name: str
     given: str
     suggested: str
+    label: str
     probability: str
     suggested_probability: str
     neighbours: list[tuple[str, str]]
@@ -45,9 +49,15 @@ class Card(NamedTuple):
 
 
 def render_audit(
-    audit: LabelAudit, X: pd.DataFrame, labels: pd.Series, *, title: str, names: Sequence[str], command: str
+    audit: LabelAudit,
+    X: pd.DataFrame,
+    labels: pd.Series | pd.DataFrame,
+    *,
+    title: str,
+    names: Sequence[str],
+    command: str,
 ) -> str:
-    """Return the page of an audit of one label per sample.
+    """Return the page of an audit.
 
     Parameters
     ----------
@@ -55,7 +65,7 @@ def render_audit(
         Whose samples are numbered from 0.
     X : DataFrame of shape (n_samples, n_features)
         The audited samples.
-    labels : Series of shape (n_samples,)
+    labels : Series of shape (n_samples,), or DataFrame of shape (n_samples, n_labels)
         Their given labels.
     title : str
         What was audited, such as the name of the file.
@@ -70,15 +80,22 @@ def render_audit(
         A complete HTML document.
     """
     rows = audit.rows.reset_index(names="place")
-    is_suspect = np.zeros(len(rows), dtype=bool)
-    is_suspect[rows.loc[rows["suspect"], "place"]] = True
-    shown = rows[rows["suspect"]].head(MOST_SUSPECTS)
-    places = shown["place"].to_numpy()
-    found = find_trusted_neighbours(X, is_suspect, places) if len(places) else np.empty((0, 0), dtype=np.intp)
-    cards = [
-        _make_card(line, near, X, labels, names)
-        for line, near in zip(shown.itertuples(index=False), found, strict=True)
-    ]
+    several = isinstance(labels, pd.DataFrame)
+    suspects = rows[rows["suspect"]]
+    shown = suspects.head(MOST_SUSPECTS)
+    # Of several labels, each has suspects of its own: a sample is trusted if the label in question is.
+    groups = suspects.groupby("label", sort=False) if several else [("", suspects)]
+    near: dict[tuple[Any, int], npt.NDArray[np.intp]] = {}
+    for label, group in groups:
+        asked = group.loc[group.index.isin(shown.index), "place"].to_numpy()
+        found = _find_neighbours(X, group["place"].to_numpy(), asked)
+        near |= {(label, place): places for place, places in zip(asked.tolist(), found, strict=True)}
+    cards = []
+    for line in shown.itertuples(index=False):
+        label = line.label if several else ""
+        cards.append(
+            _make_card(line, str(label), near[label, line.place], X, labels[label] if several else labels, names)
+        )
     n_features = X.shape[1]
     return (
         make_environment()
@@ -86,15 +103,16 @@ def render_audit(
         .render(
             title=title,
             audit=audit,
-            n_suspects=int(is_suspect.sum()),
+            n_suspects=len(suspects),
             facts=[
-                ("samples", f"{len(rows):,}"),
+                ("samples", f"{len(X):,}"),
                 ("features", f"{n_features:,}"),
-                ("classes", f"{len(audit.noise_matrix):,}"),
-                ("suspects", f"{is_suspect.sum():,}"),
+                ("labels", f"{labels.shape[1]:,}") if several else ("classes", f"{len(audit.noise_matrix):,}"),
+                ("suspects", f"{len(suspects):,}"),
                 ("estimated share of wrong labels", f"{audit.noise_rate:.1%}".replace("%", f"{NBSP}%")),
             ],
-            matrix=_matrix(audit.noise_matrix),
+            matrix=[] if several else _matrix(audit.noise_matrix),
+            doubts=_doubts(rows) if several else [],
             cards=cards,
             n_hidden_features=max(0, n_features - MOST_FEATURES),
             command=command,
@@ -102,13 +120,36 @@ def render_audit(
     )
 
 
-def _make_card(line: Any, near: npt.NDArray[np.intp], X: pd.DataFrame, labels: pd.Series, names: Sequence[str]) -> Card:
+def _find_neighbours(
+    X: pd.DataFrame, suspects: npt.NDArray[np.intp], asked: npt.NDArray[np.intp]
+) -> npt.NDArray[np.intp]:
+    """Find the nearest samples that are not suspects; none if all samples are."""
+    is_suspect = np.zeros(len(X), dtype=bool)
+    is_suspect[suspects] = True
+    if len(asked) == 0 or is_suspect.all():
+        return np.empty((len(asked), 0), dtype=np.intp)
+    return find_trusted_neighbours(X, is_suspect, asked)
+
+
+def _doubts(rows: pd.DataFrame) -> list[tuple[str, list[int]]]:
+    """Return for each label how many samples have it, how many of those are suspects, and the same for the others."""
+    counts = rows.groupby(["label", "given"], sort=False)["suspect"].agg(["size", "sum"]).unstack(fill_value=0)
+    columns = [(what, given) for given in (1, 0) for what in ("size", "sum")]
+    table = counts.reindex(columns=columns, fill_value=0)
+    order = table["sum"].sum(axis=1).sort_values(ascending=False, kind="stable").index[:MOST_LABELS]
+    return [(str(label), [int(number) for number in table.loc[label]]) for label in order]
+
+
+def _make_card(
+    line: Any, label: str, near: npt.NDArray[np.intp], X: pd.DataFrame, labels: pd.Series, names: Sequence[str]
+) -> Card:
     places = [line.place, *near.tolist()]
     part = X.iloc[places, :MOST_FEATURES]
     return Card(
         name=names[line.place],
         given=str(line.given),
         suggested=str(line.suggested),
+        label=label,
         probability=_percent(line.probability),
         suggested_probability=_percent(line.suggested_probability),
         neighbours=[(names[place], str(labels.iloc[place])) for place in near],

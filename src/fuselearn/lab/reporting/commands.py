@@ -6,7 +6,7 @@ import shlex
 from dataclasses import replace
 from pathlib import Path
 
-from fuselearn.lab.running.suites import ALL_METHODS, SUITES, Suite
+from fuselearn.lab.running.suites import SUITES, USUAL_METHODS, Suite
 
 __all__ = ["suggest_command"]
 
@@ -37,12 +37,20 @@ def _compare_command(suite: Suite) -> str:
     words = ["fuselearn", "compare", Path(table.path).name or table.name]
     if table.target:
         words += ["--target", table.target]
+    if table.labels is not None:
+        words += ["--labels", _spell_labels(table.labels)]
     for option, given in {**table.reading, **table.cleaning}.items():
         words += [f"--{option}", given if isinstance(given, str) else ",".join(given)]
     words += ["--noise", ",".join(f"{level:g}" for level in suite.noise)]
-    if suite.methods != ALL_METHODS:
+    if suite.methods != USUAL_METHODS[suite.task]:
         words += ["--methods", ",".join(suite.methods)]
     for option, usual in (("repeats", 3), ("folds", 5), ("seed", 0)):
         if getattr(suite, option) != usual:
             words += [f"--{option}", str(getattr(suite, option))]
     return shlex.join(words)
+
+
+def _spell_labels(labels: str | int | list[str]) -> str:
+    if isinstance(labels, int):
+        return f"{labels:+d}"
+    return labels if isinstance(labels, str) else ",".join(labels)

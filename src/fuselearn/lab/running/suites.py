@@ -23,6 +23,7 @@ import numpy as np
 from fuselearn._messages import show
 from fuselearn._parameters import check_choice, check_whole_number
 from fuselearn.datasets import Dataset, DatasetError, TableCleaner, load, read_table, registry
+from fuselearn.datasets.label_columns import Labels, is_label_file, read_label_file
 from fuselearn.datasets.noise import KINDS
 from fuselearn.ensembles.cart import CATEGORY_RULES
 
@@ -34,6 +35,14 @@ PAPER_METHODS = ("KFHE", "KFHE (pruned)", "AdaBoost", "Bagging", "CART")
 PAPER_NOISE = (0.0, 0.05, 0.10, 0.15, 0.20)
 RIVALS = ("RandomForest", "RandomForest (leaf 3)", "ExtraTrees", "HistGradientBoosting", "LightGBM")
 ALL_METHODS = (FUSED, *PAPER_METHODS, *RIVALS)
+USUAL_METHODS: Mapping[str, tuple[str, ...]] = {
+    "multiclass": ALL_METHODS,
+    "multilabel": (
+        "KFHE-HOMER", "E-HOMER (mean)", "ECC", "CC", "HOMER-B", "RF-PCT", "AdaBoost.MH", "RF", "RF (cardinality)",
+        "RF (label thresholds)",
+    ),
+}  # fmt: skip
+"""The methods that are compared on a table of the user, for each task."""
 ROBUST_METHODS = (
     FUSED, "Greedy selection", "KFHE", "Bagging", "RandomForest", "RandomForest (leaf 3)", "ExtraTrees",
     "ExtraTrees (leaf 3)", "HistGradientBoosting (stopped)", "LightGBM (stopped)", "XGBoost (stopped)",
@@ -64,6 +73,8 @@ class Table:
         Options of `fuselearn.datasets.read_table`: separator, encoding, decimal mark.
     cleaning : mapping, default={}
         Options of `fuselearn.datasets.TableCleaner`, which converts the columns.
+    labels : str, int, list of str or None, default=None
+        The label columns of a multi-label table, as for `fuselearn.datasets.read_table`.
     """
 
     name: str
@@ -72,6 +83,7 @@ class Table:
     sha256: str
     reading: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     cleaning: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    labels: str | int | list[str] | None = None
 
     @classmethod
     def of(
@@ -81,10 +93,19 @@ class Table:
         *,
         reading: Mapping[str, Any] | None = None,
         cleaning: Mapping[str, Any] | None = None,
+        labels: Labels | None = None,
     ) -> Table:
-        """Return the table of a file in its current state; the parameters are those of the class."""
+        """Return the table of a file in its current state; the parameters are those of the class.
+
+        The labels of Mulan's XML file are read, since the file may change.
+        """
         name, path = Path(path).name.split(".")[0], str(Path(path).resolve())
-        return cls(name, path, target, _digest(path), reading or {}, cleaning or {})
+        digest = _digest(path)
+        if isinstance(labels, os.PathLike) or (isinstance(labels, str) and is_label_file(labels)):
+            labels = read_label_file(Path(labels))
+        elif labels is not None and not isinstance(labels, str | int):
+            labels = list(labels)
+        return cls(name, path, target, digest, reading or {}, cleaning or {}, labels)
 
     @cached_property
     def cleaner(self) -> TableCleaner:
@@ -93,8 +114,8 @@ class Table:
 
     @cached_property
     def data(self) -> Dataset:
-        """The features, as a DataFrame, and the classes; the file is read once."""
-        return read_table(self.path, self.target, cleaner=self.cleaner, **self.reading).dense()
+        """The features, as a DataFrame, and the classes or labels; the file is read once."""
+        return read_table(self.path, self.target, self.labels, cleaner=self.cleaner, **self.reading).dense()
 
 
 @dataclass(frozen=True)
@@ -198,6 +219,8 @@ class Suite:
         plain = {field: value for field, value in plain.items() if field not in implied or value != implied[field]}
         for table in plain["tables"]:
             del table["path"]
+            if table["labels"] is None:  # not in older stores
+                del table["labels"]
         return plain
 
     @classmethod
@@ -287,7 +310,8 @@ def table_suite(
     table: Table | str | os.PathLike[str],
     target: str | None = None,
     *,
-    methods: Sequence[str] = ALL_METHODS,
+    labels: Labels | None = None,
+    methods: Sequence[str] | None = None,
     noise: Sequence[float] = (0.0,),
     noise_kind: str = "uniform",
     repeats: int = 3,
@@ -305,7 +329,11 @@ def table_suite(
         A file for `fuselearn.datasets.read_table`, or a `Table`, which defines its target and how it is read.
     target : str, optional
         The column with the classes; ``class`` by default.
-    methods, noise, noise_kind, repeats, folds, seed
+    labels : optional
+        The label columns of a multi-label table, as for `fuselearn.datasets.read_table`.
+    methods : sequence of str, optional
+        As for `Suite`; the usual methods for the task by default.
+    noise, noise_kind, repeats, folds, seed
         As for `Suite`.
     name : str, optional
         Name of the suite; by default ``compare-`` and the name of the file without its extension.
@@ -332,17 +360,19 @@ def table_suite(
     ('compare-fruit', ('fruit',), 60)
     """
     if not isinstance(table, Table):
-        table = Table.of(table, target, reading=reading, cleaning=cleaning)
+        table = Table.of(table, target, reading=reading, cleaning=cleaning, labels=labels)
+    task = table.data.task
     suite = Suite(
         name=name or f"compare-{table.name}",
         datasets=(table.name,),
-        methods=methods,
+        methods=USUAL_METHODS[task] if methods is None else methods,
         noise=noise,
         noise_kind=noise_kind,
         repeats=repeats,
         folds=folds,
         seed=seed,
         tables=(table,),
+        task=task,
         description=f"The table {Path(table.path).name}, {len(table.data.X)} samples.",
     )
     suite._refuse_unfit(table.name, table.data)

@@ -1,0 +1,78 @@
+"""The methods that `fuselearn train` offers, by name, and their settings."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Literal
+
+from fuselearn.cli.errors import WRONG_USE, leave
+
+__all__ = ["ForClasses", "ForLabels", "make_model"]
+
+ForClasses = Literal["kfhe", "fused", "kfhe-l", "adaboost", "bagging", "forest", "cart"]
+ForLabels = Literal[
+    "kfhe-homer", "e-homer", "homer", "kfhe-ml", "ecc", "cc", "ebr", "br", "powerset", "pruned-sets", "eps", "rakel",
+    "rf-pct", "adaboost-mh",
+]  # fmt: skip
+
+
+def make_model(method: str, settings: list[str], seed: int, jobs: int) -> Any:
+    """Return an unfitted estimator.
+
+    Parameters
+    ----------
+    method : str
+        One of `ForClasses` or `ForLabels`.
+    settings : list of str
+        Parameters as ``NAME=VALUE``.
+    seed, jobs : int
+        For estimators that take them.
+    """
+    from fuselearn import combine, ensembles, multilabel
+    from fuselearn.multilabel.methods.homer_ensemble import DEFAULT_VARIED
+
+    # The defaults, passed explicitly so that --set reaches estimator__C and estimator__max_depth.
+    machine, whole_tree = ensembles.SVMClassifier(), ensembles.CARTClassifier(complexity=-1.0)
+    makers: dict[str, Callable[[], Any]] = {
+        "kfhe": partial(ensembles.KFHEClassifier, whole_tree),
+        "fused": combine.FusedClassifier,
+        "kfhe-l": partial(ensembles.KFHEClassifier, whole_tree, weighting="linear"),
+        "adaboost": partial(ensembles.SAMMEClassifier, ensembles.CARTClassifier()),
+        "bagging": partial(ensembles.BaggedClassifier, ensembles.CARTClassifier()),
+        "forest": ensembles.ForestClassifier,
+        "cart": ensembles.CARTClassifier,
+        "kfhe-homer": partial(multilabel.KFHEHOMERClassifier, machine, varied=DEFAULT_VARIED),
+        "e-homer": partial(multilabel.EnsembleHOMERClassifier, machine, varied=DEFAULT_VARIED),
+        "homer": partial(multilabel.HOMERClassifier, machine),
+        "kfhe-ml": multilabel.KFHEMultilabelClassifier,
+        "ecc": partial(multilabel.EnsembleOfChainsClassifier, machine),
+        "cc": partial(multilabel.ChainClassifier, machine),
+        "ebr": partial(multilabel.EnsembleOfBinaryRelevanceClassifier, machine),
+        "br": partial(multilabel.BinaryRelevanceClassifier, machine),
+        "powerset": partial(multilabel.LabelPowersetClassifier, machine),
+        "pruned-sets": partial(multilabel.PrunedSetsClassifier, machine),
+        "eps": partial(multilabel.EnsembleOfPrunedSetsClassifier, machine),
+        "rakel": partial(multilabel.RAkELClassifier, machine),
+        "rf-pct": multilabel.PCTForestClassifier,
+        "adaboost-mh": multilabel.AdaBoostMHClassifier,
+    }
+    model = makers[method]()
+    known = model.get_params()
+    chosen = {"random_state": seed, "n_jobs": jobs}
+    for text in settings:
+        name, mark, value = text.partition("=")
+        if not mark or name not in known:
+            names = ", ".join(sorted(set(known) - set(chosen)))
+            leave(f"--set takes NAME=VALUE with a parameter of {method}: {names}. Got {text!r}.", WRONG_USE)
+        chosen[name] = _read_value(value)
+    return model.set_params(**{name: value for name, value in chosen.items() if name in known})
+
+
+def _read_value(text: str) -> Any:
+    """Parse a number, None, True or False; anything else is text."""
+    try:
+        return ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        return text
