@@ -2,7 +2,9 @@
 
 from fuselearn.multilabel.data.statistics import LabelStatistics, describe_labels
 from fuselearn.multilabel.data.stratification import (
+    IterativeStratifiedGroupKFold,
     IterativeStratifiedKFold,
+    RepeatedIterativeStratifiedGroupKFold,
     RepeatedIterativeStratifiedKFold,
     iterative_train_test_split,
 )
@@ -66,6 +68,7 @@ __all__ = [
     "ExpectedF1",
     "FixedThreshold",
     "HOMERClassifier",
+    "IterativeStratifiedGroupKFold",
     "IterativeStratifiedKFold",
     "KFHEHOMERClassifier",
     "KFHEMultilabelClassifier",
@@ -75,6 +78,7 @@ __all__ = [
     "PerLabelThresholds",
     "PrunedSetsClassifier",
     "RAkELClassifier",
+    "RepeatedIterativeStratifiedGroupKFold",
     "RepeatedIterativeStratifiedKFold",
     "ThresholdedClassifier",
     "coverage",

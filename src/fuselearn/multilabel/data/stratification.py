@@ -1,13 +1,14 @@
 """Iterative stratification: folds that preserve the frequency of every label, also of rare ones.
 
-`deal_rows` is the algorithm; the two splitters and `iterative_train_test_split` choose the sizes of the folds.
+`deal_rows` is the algorithm, and `fuselearn.multilabel.data.groups.deal_groups` its relative for groups of samples that
+must stay together; the splitters and `iterative_train_test_split` choose the sizes of the folds.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +20,17 @@ from fuselearn._compat import take_rows
 from fuselearn._parameters import check_flag, check_whole_number
 from fuselearn._random import make_generator
 from fuselearn.engines.labels.stratification import deal_samples
+from fuselearn.multilabel.data.groups import deal_groups, read_groups
 from fuselearn.multilabel.data.labels import read_sparse_labels
 
-__all__ = ["IterativeStratifiedKFold", "RepeatedIterativeStratifiedKFold", "deal_rows", "iterative_train_test_split"]
+__all__ = [
+    "IterativeStratifiedGroupKFold",
+    "IterativeStratifiedKFold",
+    "RepeatedIterativeStratifiedGroupKFold",
+    "RepeatedIterativeStratifiedKFold",
+    "deal_rows",
+    "iterative_train_test_split",
+]
 
 Split = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
 
@@ -57,6 +66,10 @@ class IterativeStratifiedKFold(BaseCrossValidator):
 
     A label with fewer positive samples than folds is missing from some folds; there is no warning, as such labels are
     common.
+
+    See Also
+    --------
+    IterativeStratifiedGroupKFold : Folds that keep groups of samples together.
 
     References
     ----------
@@ -107,7 +120,7 @@ class IterativeStratifiedKFold(BaseCrossValidator):
         if groups is not None:
             warnings.warn(
                 f"groups is ignored by {type(self).__name__}: a group may be in both the training and the test set. "
-                "scikit-learn's GroupKFold keeps groups together.",
+                f"{type(self).__name__.replace('KFold', 'GroupKFold')} keeps groups together.",
                 UserWarning,
                 stacklevel=2,
             )
@@ -163,9 +176,119 @@ class RepeatedIterativeStratifiedKFold(IterativeStratifiedKFold):
         return [make_generator(self.random_state)] * self.n_repeats
 
 
+class IterativeStratifiedGroupKFold(IterativeStratifiedKFold):
+    """K-fold cross-validator for multi-label data that keeps groups of samples together.
+
+    All samples of a group, such as a patient or an album, are in the same fold. Folds have nearly the same number of
+    samples and of positive samples of every label: the groups with the largest part of any label are assigned first,
+    each to the fold for which the squared deviations of the folds from their shares grow least.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        Number of folds, at least 2 and at most the number of groups.
+    shuffle : bool, default=True
+        Whether groups of the same size are visited in random order and ties are broken at random.
+    random_state : int, Generator, RandomState or None, default=None
+        Controls the order and the ties. Pass an int for the same folds at every call of ``split``.
+
+    Notes
+    -----
+    A label whose positive samples are all in one group is in one fold only, and a group with more than its share of
+    the samples makes its fold larger than the others.
+
+    See Also
+    --------
+    RepeatedIterativeStratifiedGroupKFold : Several repetitions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fuselearn.multilabel import IterativeStratifiedGroupKFold
+    >>> Y = np.zeros((1000, 2), dtype=int)
+    >>> Y[:500, 0] = Y[::20, 1] = 1
+    >>> patients = np.arange(1000) // 10
+    >>> folds = IterativeStratifiedGroupKFold(n_splits=5, random_state=0)
+    >>> for train, test in folds.split(Y, Y, groups=patients):
+    ...     print(len(test), Y[test].sum(axis=0), set(patients[train]) & set(patients[test]))
+    200 [100  10] set()
+    200 [100  10] set()
+    200 [100  10] set()
+    200 [100  10] set()
+    200 [100  10] set()
+    """
+
+    # Under scikit-learn's metadata routing, as for its own group splitters.
+    __metadata_request__split: ClassVar[dict[str, bool]] = {"groups": True}
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Split]:
+        """Yield the indices of the training and test samples of each fold, repetition by repetition.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Only its number of samples is used.
+        y : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_labels)
+            Zeros and ones.
+        groups : array-like of shape (n_samples,)
+            The group of each sample.
+
+        Yields
+        ------
+        train, test : ndarray of int
+            In ascending order.
+        """
+        labels = read_sparse_labels(y)
+        check_consistent_length(X, labels)
+        numbers = read_groups(groups, labels.shape[0])
+        n_groups = int(numbers.max()) + 1
+        if n_groups < self.n_splits:
+            raise ValueError(
+                f"groups has {n_groups} different group(s), which cannot be split into {self.n_splits} folds: "
+                "n_splits must be at most the number of groups."
+            )
+        shares = np.full(self.n_splits, 1 / self.n_splits)
+        return _yield_folds((deal_groups(labels, numbers, shares, rng) for rng in self._repeats()), self.n_splits)
+
+
+class RepeatedIterativeStratifiedGroupKFold(IterativeStratifiedGroupKFold):
+    """Repeated `IterativeStratifiedGroupKFold` cross-validator, with a different randomisation in each repetition.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        Number of folds, at least 2 and at most the number of groups.
+    n_repeats : int, default=10
+        Number of repetitions.
+    random_state : int, Generator, RandomState or None, default=None
+        Controls the randomisation of all repetitions. Pass an int for the same folds at every call of ``split``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fuselearn.multilabel import RepeatedIterativeStratifiedGroupKFold
+    >>> Y, albums = np.eye(4, dtype=int)[np.arange(40) % 4], np.arange(40) // 2
+    >>> folds = RepeatedIterativeStratifiedGroupKFold(n_splits=2, n_repeats=3, random_state=0)
+    >>> len(list(folds.split(Y, Y, groups=albums)))
+    6
+    """
+
+    def __init__(self, n_splits: int = 5, n_repeats: int = 10, *, random_state: Any = None) -> None:
+        super().__init__(n_splits, random_state=random_state)
+        self.n_repeats = check_whole_number("n_repeats", n_repeats, 1)
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the total number of folds; the arguments are ignored."""
+        return self.n_splits * self.n_repeats
+
+    def _repeats(self) -> Sequence[np.random.Generator | None]:
+        return [make_generator(self.random_state)] * self.n_repeats
+
+
 def iterative_train_test_split(
     *arrays: Any,
     stratify: Any = None,
+    groups: Any = None,
     test_size: float | int | None = None,
     train_size: float | int | None = None,
     random_state: Any = None,
@@ -181,6 +304,9 @@ def iterative_train_test_split(
         Inputs with the same number of samples.
     stratify : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_labels), optional
         The labels, zeros and ones. The last of ``arrays`` by default.
+    groups : array-like of shape (n_samples,), optional
+        Groups of samples, such as patients, each of which is in one of the sets, as in `IterativeStratifiedGroupKFold`.
+        The sizes of the sets are then those that groups allow.
     test_size, train_size : float, int or None, default=None
         Size of each set, as a fraction or as a number of samples. By default, ``test_size`` is the complement of
         ``train_size``, or 0.25. If the sizes do not add up to all samples, some are left out.
@@ -209,8 +335,20 @@ def iterative_train_test_split(
     n_rows = labels.shape[0]
     # scikit-learn validates both sizes.
     train, test = train_test_split(np.empty(n_rows), test_size=test_size, train_size=train_size)
-    folds = deal_rows(labels, [len(train), len(test), n_rows - len(train) - len(test)], make_generator(random_state))
+    sizes = [len(train), len(test), n_rows - len(train) - len(test)]
+    rng = make_generator(random_state)
+    if groups is None:
+        folds = deal_rows(labels, sizes, rng)
+    else:
+        numbers = read_groups(groups, n_rows)
+        folds = deal_groups(labels, numbers, np.array([size for size in sizes if size]) / n_rows, rng)
     parts = np.flatnonzero(folds == 0), np.flatnonzero(folds == 1)
+    if not all(map(len, parts)):
+        n_groups = int(numbers.max()) + 1
+        raise ValueError(
+            f"groups cannot be split into training and test samples of these sizes: there are {n_groups} group(s), the "
+            f"largest with {np.bincount(numbers).max()} of {n_rows} samples."
+        )
     return [take_rows(table, part) for table in tables for part in parts]
 
 
@@ -268,8 +406,12 @@ def _split(labels: sparse.csr_array, n_splits: int, repeats: Sequence[np.random.
     """Assign the samples once per repetition, and yield the folds of each."""
     sizes = np.full(n_splits, labels.shape[0] // n_splits)
     sizes[: labels.shape[0] % n_splits] += 1
-    for rng in repeats:
-        # Folds that are larger by one sample must not demand more of each label: they would get all the rare ones.
-        folds = deal_rows(labels, sizes, rng, shares=np.ones(n_splits))
+    # Folds that are larger by one sample must not demand more of each label: they would get all the rare ones.
+    shares = np.ones(n_splits)
+    return _yield_folds((deal_rows(labels, sizes, rng, shares=shares) for rng in repeats), n_splits)
+
+
+def _yield_folds(repeats: Iterable[npt.NDArray[np.int32]], n_splits: int) -> Iterator[Split]:
+    for folds in repeats:
         for fold in range(n_splits):
             yield np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
