@@ -1,69 +1,182 @@
-"""KFHE on a Dask cluster of two processes: what travels per iteration as samples grow, and times beside a local fit."""
+"""KFHE on a Dask cluster of processes: workers, traffic, cost per component, and LightGBM's Dask classifier.
+
+``python -m benchmarks.scale workers traffic local cost lightgbm`` runs some of the measurements; sizes follow from the
+constants below. Times per component are differences between fits of different lengths, without reading and coding.
+"""
 
 from __future__ import annotations
 
+import importlib.util
 import sys
+from collections.abc import Callable
+from contextlib import contextmanager
 from typing import Any
 
 import dask.array as da
 import numpy as np
-from dask.distributed import Client, LocalCluster
+from dask.distributed import Client, LocalCluster, wait
 
 from benchmarks.timing import seconds
 from fuselearn import CARTClassifier, KFHEClassifier
 from fuselearn.dask import DaskKFHEClassifier
+from fuselearn.disk import DiskKFHEClassifier
 
-N_FEATURES, N_PARTS = 20, 8
+N_FEATURES, DEPTH, N_PARTS = 20, 6, 8
 FEW, MANY = 2, 6
-BEFORE_TREES = ("describe_part", "sample_values", "find_edges", "find_upper", "raise_upper", "Recipe")
-TREE = CARTClassifier(complexity=-1.0, max_depth=6, max_bins=255)
+BEFORE_TREES = ("describe_part", "sample_values", "find_edges", "get_upper", "take_largest", "Recipe", "sum_weights")
 
 
-def make_data(n_samples: int) -> tuple[Any, Any]:
-    X = da.random.default_rng(0).normal(size=(n_samples, N_FEATURES), chunks=(n_samples // N_PARTS, N_FEATURES))
-    return X, (X[:, :4].sum(axis=1) + da.sin(3 * X[:, 4]) > 0).astype(np.int64)
+@contextmanager
+def cluster(n_workers: int) -> Any:
+    """Start a cluster of processes with one thread each."""
+    with (
+        LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=None) as workers,
+        Client(workers) as client,
+    ):
+        yield client
 
 
-def bytes_received(client: Client, parts: bool) -> int:
-    """Sum up what workers have received from each other: parts that Dask gave to an idle worker, or all else.
+def make_data(n_samples: int, n_features: int = N_FEATURES, n_classes: int = 2, n_parts: int = N_PARTS) -> Any:
+    """Make normal features, and classes that depend on five of them and on noise; workers keep them."""
+    chunks = (-(-n_samples // n_parts), n_features)
+    X = da.random.default_rng(0).normal(size=(n_samples, n_features), chunks=chunks)
+    score = (
+        X[:, :4].sum(axis=1) + da.sin(3 * X[:, 4]) + da.random.default_rng(1).normal(size=n_samples, chunks=chunks[0])
+    )
+    edges = np.quantile(
+        np.random.default_rng(0).normal(scale=2.3, size=100_000), np.linspace(0, 1, n_classes + 1)[1:-1]
+    )
+    X, y = X.persist(), da.digitize(score, edges).persist()
+    wait([X, y])
+    return X, y
 
-    What is read or sampled before the first tree is left out.
+
+def make_model(kind: Any, n_estimators: int, max_bins: int = 255, **given: Any) -> Any:
+    tree = CARTClassifier(complexity=-1.0, max_depth=DEPTH, max_bins=max_bins)
+    return kind(tree, n_estimators, random_state=0, **given)
+
+
+def per_component(fit: Callable[[int], Any]) -> float:
+    """Time a component by fits of few and of many; the first of all fits compiles kernels."""
+    fit(1)
+    short, long = seconds(lambda: fit(FEW)), seconds(lambda: fit(MANY))
+    return (long - short) / (MANY - FEW)
+
+
+def bytes_received(client: Client, fit: Callable[[], Any]) -> tuple[float, float]:
+    """Sum what workers receive from each other during a fit, without what is read or sampled before the first tree.
+
+    Coded parts are counted apart: Dask gives some of them to an idle worker.
     """
 
-    def count(dask_worker: Any) -> int:
-        total = 0
+    def forget(dask_worker: Any) -> None:
+        dask_worker.transfer_incoming_log.clear()
+
+    def count(dask_worker: Any) -> list[int]:
+        totals = [0, 0]
         for entry in dask_worker.transfer_incoming_log:
             for key, n_bytes in entry["keys"].items():
                 name = str(key).split("-")[0]
-                if name not in BEFORE_TREES and "(" not in name and (name == "code_part") == parts:
-                    total += n_bytes
-        return total
+                if name not in BEFORE_TREES and "(" not in name:
+                    totals[name == "code_part"] += n_bytes
+        return totals
 
-    return sum(client.run(count).values())
+    client.run(forget)
+    fit()
+    counted = list(client.run(count).values())
+    return sum(total[0] for total in counted), sum(total[1] for total in counted)
 
 
-def main(sizes: tuple[int, ...] = (100_000, 1_000_000)) -> None:
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
-        Client(cluster) as client,
-    ):
+def compare_workers(n_samples: int = 2_000_000) -> None:
+    times = {}
+    for n_workers in (1, 2):
+        with cluster(n_workers) as client:
+            X, y = make_data(n_samples)
+            times[n_workers] = per_component(lambda n, X=X, y=y: make_model(DaskKFHEClassifier, n).fit(X, y))
+            del X, y, client
+    print(
+        f"workers, {n_samples:,} samples: {times[1]:.2f} s per component with 1, {times[2]:.2f} s with 2, "
+        f"{times[1] / times[2]:.2f}x",
+        flush=True,
+    )
+
+
+def measure_traffic(sizes: tuple[int, ...] = (100_000, 1_000_000, 10_000_000)) -> None:
+    with cluster(2) as client:
         for n_samples in sizes:
-            X, y = (values.persist() for values in make_data(n_samples))
-            moved, times = [], []
-            for n_estimators in (FEW, FEW, MANY):  # the first compiles kernels
-                before = bytes_received(client, parts=False)
-                model = DaskKFHEClassifier(TREE, n_estimators, random_state=0, client=client)
-                times.append(seconds(lambda model=model, X=X, y=y: model.fit(X, y)))
-                moved.append(bytes_received(client, parts=False) - before)
-            kilobytes = (moved[2] - moved[1]) / (MANY - FEW) / 1e3
-            iteration = (times[2] - times[1]) / (MANY - FEW)
-            local = KFHEClassifier(TREE, MANY, sampling="poisson", random_state=0, n_jobs=-1)
-            alone = seconds(lambda local=local, X=X, y=y: local.fit(X.compute(), y.compute()))
-            copies = bytes_received(client, parts=True) / 1e3
-            print(f"{n_samples:,} samples: {kilobytes:.0f} kB between workers and {iteration:.2f} s per iteration")
-            print(f"  copies of parts since the start: {copies:.0f} kB")
-            print(f"  {MANY} iterations: {times[2]:.1f} s, on one machine: {alone:.1f} s", flush=True)
+            X, y = make_data(n_samples)
+            moved = [
+                bytes_received(client, lambda n=n, X=X, y=y: make_model(DaskKFHEClassifier, n).fit(X, y))
+                for n in (1, FEW, MANY)
+            ]
+            kilobytes, copies = ((moved[2][k] - moved[1][k]) / (MANY - FEW) / 1e3 for k in range(2))
+            print(
+                f"traffic, {n_samples:,} samples: {kilobytes:,.0f} kB between workers per component, and {copies:,.0f} "
+                "kB of parts for idle workers",
+                flush=True,
+            )
+            del X, y
+
+
+def compare_local(n_samples: int = 5_000_000) -> None:
+    with cluster(2):
+        X, y = make_data(n_samples)
+        spread = per_component(lambda n: make_model(DaskKFHEClassifier, n).fit(X, y))
+        X, y = X.compute(), y.compute()
+    local = per_component(lambda n: make_model(KFHEClassifier, n, sampling="poisson", n_jobs=2).fit(X, y))
+    disk = per_component(lambda n: make_model(DiskKFHEClassifier, n, n_jobs=2).fit(X, y))
+    print(
+        f"local, {n_samples:,} samples: {spread:.2f} s per component with 2 workers, {local:.2f} s in memory with 2 "
+        f"threads ({spread / local:.1f}x), {disk:.2f} s from disk with 2 threads ({disk / local:.1f}x)",
+        flush=True,
+    )
+
+
+def measure_cost() -> None:
+    settings = [
+        *((n_samples, N_FEATURES, 2) for n_samples in (100_000, 1_000_000, 10_000_000)),
+        *((500_000, N_FEATURES, n_classes) for n_classes in (2, 10, 50)),
+        *((100_000, n_features, 2) for n_features in (10, 100, 1_000)),
+    ]
+    with cluster(2):
+        for n_samples, n_features, n_classes in settings:
+            X, y = make_data(n_samples, n_features, n_classes)
+            time = per_component(lambda n, X=X, y=y: make_model(DaskKFHEClassifier, n).fit(X, y))
+            print(f"cost, {n_samples:,} x {n_features}, {n_classes} classes: {time:.2f} s per component", flush=True)
+            del X, y
+
+
+def compare_lightgbm(n_samples: int = 2_000_000) -> None:
+    if not importlib.util.find_spec("lightgbm"):
+        print("LightGBM is not installed.")
+        return
+    from lightgbm import DaskLGBMClassifier
+
+    with cluster(2) as client:
+        X, y = make_data(n_samples)
+        ours = per_component(lambda n: make_model(DaskKFHEClassifier, n).fit(X, y))
+        settings = {"num_leaves": 2**DEPTH, "max_depth": DEPTH, "max_bin": 255, "verbosity": -1, "n_jobs": 1}
+        other = per_component(lambda n: DaskLGBMClassifier(n_estimators=n, client=client, **settings).fit(X, y))
+        print(
+            f"lightgbm, {n_samples:,} samples: {ours:.2f} s per component, {other:.2f} s per tree of LightGBM's Dask "
+            f"classifier, {ours / other:.1f}x",
+            flush=True,
+        )
+
+
+MEASUREMENTS = {
+    "workers": compare_workers,
+    "traffic": measure_traffic,
+    "local": compare_local,
+    "cost": measure_cost,
+    "lightgbm": compare_lightgbm,
+}
+
+
+def main(*chosen: str) -> None:
+    for name in chosen or MEASUREMENTS:
+        MEASUREMENTS[name]()
 
 
 if __name__ == "__main__":
-    main(tuple(int(size) for size in sys.argv[1:]) or (100_000, 1_000_000))
+    main(*sys.argv[1:])

@@ -45,6 +45,7 @@ class DaskSession:
             raise TypeError("client is asynchronous; fit needs an ordinary one, dask.distributed.Client(address).")
         self.client = client
         self._futures: WeakSet[Future] = WeakSet()
+        self._homes: dict[str, list[int]] | None = None
 
     def __enter__(self) -> Self:
         """Return the session itself."""
@@ -68,9 +69,30 @@ class DaskSession:
             return self._keep([self.client.submit(function, *arguments, pure=False)])[0]
 
     def map(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Future]:
-        """Submit a task for each of the parts."""
+        """Submit a task for each of the parts, to the worker that keeps the part; any other may perform it, too."""
+        if self._homes is None:
+            with self._connected():
+                return self._keep(self.client.map(function, *arguments, pure=False))
+        futures: dict[int, Future] = {}
+        for home, places in self._homes.items():
+            given = [[values[place] for place in places] for values in arguments]
+            with self._connected():
+                mapped = self.client.map(function, *given, pure=False, workers=[home], allow_other_workers=True)
+            futures.update(zip(places, self._keep(mapped), strict=True))
+        return [futures[place] for place in range(len(futures))]
+
+    def settle(self, parts: Sequence[Future]) -> None:
+        """Remember which worker keeps each of the parts.
+
+        By default, Dask would perform a task on any worker that has one of its arguments, however small that is, and
+        send the part there.
+        """
         with self._connected():
-            return self._keep(self.client.map(function, *arguments, pure=False))
+            where = self.client.who_has(parts)
+        homes: dict[str, list[int]] = {}
+        for place, part in enumerate(parts):
+            homes.setdefault(next(iter(where.get(part.key) or ("",))), []).append(place)
+        self._homes = homes
 
     def hold(self, value: Any) -> Future:
         """Put a value into a task of its own, so that it is sent once and not with each of the tasks that need it."""
@@ -87,11 +109,14 @@ class DaskSession:
 
         The function takes a list of results and returns one; how they are grouped must make no difference.
         """
+        places = [range(len(futures))] if self._homes is None else self._homes.values()
+        own = [[futures[place] for place in group] for group in places]  # first those of the same worker
         while True:
-            groups = [list(futures[k : k + MERGED_AT_ONCE]) for k in range(0, len(futures), MERGED_AT_ONCE)]
-            futures = [self.submit(function, group) for group in groups]
-            if len(futures) == 1:
-                return self.fetch(futures[0])
+            groups = [some[k : k + MERGED_AT_ONCE] for some in own for k in range(0, len(some), MERGED_AT_ONCE)]
+            merged = [self.submit(function, group) for group in groups]
+            if len(merged) == 1:
+                return self.fetch(merged[0])
+            own = [merged]
 
     def fetch(self, futures: Any) -> Any:
         """Wait for results and return them."""

@@ -95,6 +95,9 @@ class DiskSession:
         """Return a value that many tasks need."""
         return value
 
+    def settle(self, parts: Sequence[Any]) -> None:
+        """Do nothing: all parts are on this machine."""
+
     def merge(self, function: Callable[[list[Any]], Any], results: Sequence[Any]) -> Any:
         """Merge results into one value, a few at a time."""
         merged = None

@@ -29,6 +29,10 @@ class Session(Protocol):
         """Perform a task for each of the parts, some arguments of which are to be read where the task is performed."""
         ...
 
+    def settle(self, parts: Sequence[Any]) -> None:
+        """Remember where the results for each of the parts are kept; tasks on them are best performed there."""
+        ...
+
     def merge(self, function: Callable[[list[Any]], Any], results: Sequence[Any]) -> Any:
         """Merge kept results into one value, a few at a time; how they are grouped must make no difference."""
         ...

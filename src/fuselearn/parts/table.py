@@ -123,6 +123,7 @@ class PartedTable:
         units, are_whole = zip(*session.fetch(session.map(sum_weights, self.parts)), strict=True)
         self.total_weight = from_units(sum(units))
         self.has_whole_weights = all(are_whole) and self.total_weight < 2**31
+        session.settle(self.parts)
         if self.total_weight == 0:
             raise ValueError("sample_weight is zero for every sample; at least one sample must count.")
 
