@@ -5,6 +5,7 @@ import pickle
 import signal
 import threading
 
+import dask
 import dask.array as da
 import dask.dataframe as dd
 import joblib
@@ -12,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from dask import delayed
+from dask.distributed import Client, LocalCluster
 
 import fuselearn
 from fuselearn import CARTClassifier
@@ -164,13 +166,47 @@ def test_edges_of_a_sample_do_not_depend_on_the_partitioning(client, samples, mo
 
 
 def test_a_skew_of_100_to_1_and_a_part_of_one_class(client, samples):
-    X, y, _ = samples
+    X, y, _ = (np.tile(values, (5, 1)) if values.ndim > 1 else np.tile(values, 5) for values in samples)
     order = np.argsort(y, kind="stable")
     X, y = X[order], y[order]
-    divided = [[delayed(values[:4]), delayed(values[4:])] for values in (X, y)]
-    assert len(set(y[:4])) == 1
-    model = DaskForestClassifier(3, random_state=3).fit(*divided)
-    assert joblib.hash(model.to_local()) == joblib.hash(fit_local(DaskForestClassifier, X, y))
+    divided = [[delayed(values[:12]), delayed(values[12:])] for values in (X, y)]
+    assert len(X) - 12 > 100 * 12
+    assert len(set(y[:12])) == 1
+    for kind in (DaskForestClassifier, DaskKFHEClassifier):
+        model = kind(n_estimators=3, random_state=3).fit(*divided)
+        assert joblib.hash(model.to_local()) == joblib.hash(fit_local(kind, X, y))
+
+
+@pytest.mark.parametrize("n_workers", [1, 3])
+def test_any_number_of_workers(samples, n_workers):
+    X, y, weights = samples
+    with (
+        LocalCluster(n_workers=n_workers, threads_per_worker=2, processes=False, dashboard_address=":0") as cluster,
+        Client(cluster) as own,
+    ):
+        model = DaskKFHEClassifier(n_estimators=3, random_state=3, client=own)
+        model.fit(*(as_array(values, 7) for values in (X, y, weights)))
+    assert joblib.hash(model.to_local()) == joblib.hash(fit_local(DaskKFHEClassifier, X, y, weights))
+
+
+def test_a_fit_is_resumed_on_another_cluster(client, samples, tmp_path):
+    X, y, weights = samples
+    given = {"n_estimators": 3, "random_state": 3, "checkpoint": tmp_path / "trees"}
+    lost = Client(client.scheduler.address, set_as_default=False)
+
+    def lose(number, tree):
+        if number == 2:
+            lost.close()
+
+    model = DaskKFHEClassifier(**given, client=lost, callback=lose)
+    with pytest.raises(ConnectionError, match="connection to the Dask scheduler was lost"):
+        model.fit(*(as_array(values, 7) for values in (X, y, weights)))
+    n_saved = len(list((tmp_path / "trees").glob("*.npz")))
+    assert n_saved >= 3
+    resumed = DaskKFHEClassifier(**given, client=client)
+    resumed.fit(*(as_array(values, 2) for values in (X, y, weights)))
+    assert joblib.hash(resumed.to_local()) == joblib.hash(fit_local(DaskKFHEClassifier, X, y, weights))
+    assert len(list((tmp_path / "trees").glob("*.npz"))) == 4
 
 
 def test_two_fits_at_once_on_one_client(client, samples):
@@ -214,6 +250,31 @@ def test_what_travels_in_an_iteration_does_not_grow_with_the_samples(client, mon
             model.fit(da.from_array(X, chunks=(n_samples // 4, 3)), da.from_array(y, chunks=n_samples // 4))
         per_iteration.append((n_bytes[-1] - n_bytes[-2]) / 2)
     assert per_iteration[1] < 1.2 * per_iteration[0] < 100_000
+
+
+def test_parts_stay_where_they_are():
+    """What travels between workers are counts, as many for ten times as many samples, but neither parts nor states."""
+
+    def received(dask_worker):
+        entries = [entry["keys"] for entry in dask_worker.transfer_incoming_log]
+        dask_worker.transfer_incoming_log.clear()
+        return [(str(key).split("-")[0], n_bytes) for keys in entries for key, n_bytes in keys.items()]
+
+    tree, totals = CARTClassifier(max_depth=3, complexity=-1), []
+    with (
+        dask.config.set({"distributed.scheduler.work-stealing": False}),
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster,
+        Client(cluster) as client,
+    ):
+        for n_samples in (2_000, 20_000):
+            X = np.random.default_rng(0).integers(0, 20, (n_samples, 3)).astype(float)
+            y = (X[:, 0] + X[:, 1] > 20) ^ (X[:, 2] > 15)
+            X, y = da.from_array(X, chunks=(n_samples // 8, 3)), da.from_array(y, chunks=n_samples // 8)
+            DaskKFHEClassifier(tree, 4, random_state=0, client=client).fit(X.persist(), y.persist())
+            moved = [entry for worker in client.run(received).values() for entry in worker]
+            assert {"code_part", "draw_part", "descend_part", "begin_filters", "update_part"}.isdisjoint(dict(moved))
+            totals.append(sum(n_bytes for name, n_bytes in moved if name in ("tally_part", "merge_tallies", "_hold")))
+    assert 0 < totals[1] < 1.3 * totals[0]
 
 
 @pytest.mark.parametrize("kind", [DaskKFHEClassifier, pytest.param(DaskBaggedClassifier, marks=pytest.mark.slow)])
