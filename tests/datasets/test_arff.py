@@ -114,7 +114,7 @@ def test_what_is_wrong_is_named_with_its_line(arff, text, sentence):
     [
         ("Music: -C 6", 6),
         ("'x -C 3 -split-percentage 50'", 3),
-        ("enron:-C -53", None),
+        ("enron:-C -53", -53),
         ("a: -C -53", -53),
         ("vitamin-C 5", None),
         ("r: -c 4", None),

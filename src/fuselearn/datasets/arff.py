@@ -31,7 +31,7 @@ _SPARSE_CELL = re.compile(rf"\s*(\d+)\s+({_QUOTED}|[^\s,'\"][^,]*)\s*(?:,|$)")
 _TOKEN = re.compile(rf"{_QUOTED}|%|[^%'\"]+|['\"]")
 _WEIGHT = re.compile(r",\s*\{\s*[-+.\deE]+\s*\}$")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
-_MEKA_LABELS = re.compile(r"(?:^|\s)-C\s+(-?\d+)")
+_MEKA_LABELS = re.compile(r"(?:^|[\s:])-C\s+(-?\d+)")
 
 Cell = str | None
 Row = list[Cell] | dict[int, Cell]

@@ -28,6 +28,8 @@ __all__ = [
 Labels = Sequence[str] | str | int | os.PathLike[str]
 
 _NUMBER = re.compile(r"([+-]?)(\d+)")
+_PART = re.compile(r"[-_. ].*?(train|test|tra|tst|fold).*", re.IGNORECASE)
+"""What follows the name of a dataset in the name of one of its parts."""
 
 
 class LabelColumns(NamedTuple):
@@ -128,10 +130,23 @@ def choose_label_columns(
 
 
 def mulan_file(path: Path) -> Path:
-    """Return the path of the label file of an ARFF file."""
+    """Return the path of the label file of an ARFF file, which may be shared by its parts.
+
+    The file of ``emotions.arff`` is ``emotions.xml``; so is that of ``emotions-train.arff`` and of
+    ``emotions-5-1tst.arff``, unless they have one of their own.
+    """
     stem = path.with_suffix("") if path.suffix == ".gz" else path
-    # Only an ARFF file has a label file; any other XML file is unrelated.
-    return stem.with_suffix(".xml") if stem.suffix.lower() == ".arff" else Path(os.devnull)
+    if stem.suffix.lower() != ".arff":
+        return Path(os.devnull)  # only an ARFF file has a label file; any other XML file is unrelated
+    own = stem.with_suffix(".xml")
+    if own.is_file() or not own.parent.is_dir():
+        return own
+    shared = [
+        xml
+        for xml in own.parent.glob("*.xml")
+        if own.stem.startswith(xml.stem) and _PART.fullmatch(own.stem.removeprefix(xml.stem))
+    ]
+    return max(shared, key=lambda xml: len(xml.stem), default=own)
 
 
 def is_label_file(labels: str) -> bool:
