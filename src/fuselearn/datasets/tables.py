@@ -81,8 +81,8 @@ def read_table(
 
     Notes
     -----
-    Without `target` and `labels`, the file itself must define the target. The first of these is used: MEKA's ``-C n`` in
-    the relation of an ARFF file; Mulan's XML file next to the ARFF file, with the same stem, or with that of the
+    Without `target` and `labels`, the file itself must define the target. The first of these is used: MEKA's ``-C n``
+    in the relation of an ARFF file; Mulan's XML file next to the ARFF file, with the same stem, or with that of the
     dataset whose part it is (``emotions.xml`` for ``emotions-train.arff``); columns whose names start with ``label:``;
     a column ``class``.
 
