@@ -47,7 +47,7 @@ def make_small():
 
     def make(kind, n_estimators=4, **chosen):
         parameters = inspect.signature(kind).parameters
-        given = {"n_estimators": n_estimators, "random_state": 0, **chosen}
+        given = {"n_estimators": n_estimators, "n_components": 10, "random_state": 0, **chosen}
         given = {name: value for name, value in given.items() if name in parameters}
         if "estimators" in parameters and "estimators" not in given:
             pair = [DecisionTreeRegressor(max_depth=2), LinearRegression()]

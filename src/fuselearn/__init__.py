@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from fuselearn.io import load, save, to_onnx
     from fuselearn.multilabel import (
         EnsembleHOMERClassifier,
+        FusedMultilabelClassifier,
         HOMERClassifier,
         KFHEHOMERClassifier,
         KFHEMultilabelClassifier,
@@ -45,6 +46,7 @@ __all__ = [
     "FixedCombiner",
     "ForestClassifier",
     "FusedClassifier",
+    "FusedMultilabelClassifier",
     "HOMERClassifier",
     "KFHEClassifier",
     "KFHEHOMERClassifier",
@@ -78,7 +80,10 @@ _PACKAGES: dict[str, set[str]] = {
     "filters": set(),
     "io": {"load", "save", "to_onnx"},
     "lab": set(),
-    "multilabel": {"EnsembleHOMERClassifier", "HOMERClassifier", "KFHEHOMERClassifier", "KFHEMultilabelClassifier"},
+    "multilabel": {
+        "EnsembleHOMERClassifier", "FusedMultilabelClassifier", "HOMERClassifier", "KFHEHOMERClassifier",
+        "KFHEMultilabelClassifier",
+    },
     "warming": {"warm_up"},
 }  # fmt: skip
 

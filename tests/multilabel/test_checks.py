@@ -19,6 +19,7 @@ from fuselearn.multilabel import (
     EnsembleOfBinaryRelevanceClassifier,
     EnsembleOfChainsClassifier,
     EnsembleOfPrunedSetsClassifier,
+    FusedMultilabelClassifier,
     HOMERClassifier,
     KFHEHOMERClassifier,
     KFHEMultilabelClassifier,
@@ -46,6 +47,8 @@ ESTIMATORS = [
     EnsembleOfChainsClassifier(GaussianNB(), 3, max_samples=2.0),
     EnsembleOfPrunedSetsClassifier(TREE, 3, decision="cardinality"),
     EnsembleHOMERClassifier(TREE, n_estimators=3),
+    FusedMultilabelClassifier(n_components=10),
+    FusedMultilabelClassifier([("forest", PCTForestClassifier(4)), ("relevance", BinaryRelevanceClassifier(TREE))]),
     HOMERClassifier(TREE),
     HOMERClassifier(SVMClassifier(probability="logistic"), n_clusters=2),
     KFHEHOMERClassifier(TREE, n_estimators=3),
@@ -164,7 +167,8 @@ def expected_failures_of_scikit_learn(estimator):
 
 def draws_samples(estimator):
     ensemble = getattr(estimator, "estimator", None) if isinstance(estimator, ThresholdedClassifier) else estimator
-    return hasattr(ensemble, "n_estimators") and not isinstance(ensemble, AdaBoostMHClassifier)
+    is_ensemble = hasattr(ensemble, "n_estimators") or isinstance(ensemble, FusedMultilabelClassifier)
+    return is_ensemble and not isinstance(ensemble, AdaBoostMHClassifier)
 
 
 def list_checks_of_scikit_learn():

@@ -81,7 +81,7 @@ def _add_rule(graph: Graph, model: MultilabelClassifier, rule: rules.DecisionRul
     threshold: Any
     if isinstance(rule, rules.FixedThreshold):
         threshold = rule.threshold
-    elif isinstance(rule, rules.CardinalityThreshold):
+    elif isinstance(rule, rules.LearnedThreshold):
         threshold = rule.threshold_
     elif isinstance(rule, rules.PerLabelThresholds):
         threshold = rule.thresholds_

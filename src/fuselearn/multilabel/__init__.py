@@ -14,6 +14,8 @@ from fuselearn.multilabel.decisions.rules import (
     DecisionRule,
     ExpectedF1,
     FixedThreshold,
+    KnownSets,
+    MicroF1Threshold,
     PerLabelThresholds,
     make_decision_rule,
 )
@@ -23,6 +25,7 @@ from fuselearn.multilabel.methods.binary_relevance_ensemble import EnsembleOfBin
 from fuselearn.multilabel.methods.chain import ChainClassifier
 from fuselearn.multilabel.methods.chain_ensemble import EnsembleOfChainsClassifier
 from fuselearn.multilabel.methods.ensemble_homer import EnsembleHOMERClassifier
+from fuselearn.multilabel.methods.fused import FusedMultilabelClassifier
 from fuselearn.multilabel.methods.homer import HOMERClassifier
 from fuselearn.multilabel.methods.kfhe_homer import KFHEHOMERClassifier
 from fuselearn.multilabel.methods.kfhe_multilabel import KFHEMultilabelClassifier
@@ -67,13 +70,16 @@ __all__ = [
     "EnsembleOfPrunedSetsClassifier",
     "ExpectedF1",
     "FixedThreshold",
+    "FusedMultilabelClassifier",
     "HOMERClassifier",
     "IterativeStratifiedGroupKFold",
     "IterativeStratifiedKFold",
     "KFHEHOMERClassifier",
     "KFHEMultilabelClassifier",
+    "KnownSets",
     "LabelPowersetClassifier",
     "LabelStatistics",
+    "MicroF1Threshold",
     "PCTForestClassifier",
     "PerLabelThresholds",
     "PrunedSetsClassifier",

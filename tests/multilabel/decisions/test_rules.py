@@ -19,10 +19,13 @@ from fuselearn.multilabel.decisions.rules import (
     DecisionRule,
     ExpectedF1,
     FixedThreshold,
+    MicroF1Threshold,
     PerLabelThresholds,
     make_decision_rule,
     match_cardinality,
 )
+
+LEARNED = ("cardinality", "per_label", "micro_f1", "known_sets")
 
 coarse = st.sampled_from(np.linspace(0, 1, 11)) | st.floats(0, 1)
 tables = st.tuples(st.integers(1, 12), st.integers(1, 4)).flatmap(
@@ -79,6 +82,30 @@ class TestCardinality:
         weights = np.random.default_rng(0).integers(0, 3, size=30)
         twice = CardinalityThreshold().fit(np.repeat(scores, weights, axis=0), np.repeat(Y, weights, axis=0))
         assert CardinalityThreshold().fit(scores, Y, weights).threshold_ == pytest.approx(twice.threshold_)
+
+
+class TestMicroF1:
+    @settings(max_examples=60)
+    @given(tables)
+    def test_no_threshold_has_a_better_micro_f1(self, table):
+        scores, Y = table
+        rule = MicroF1Threshold().fit(scores, Y)
+        others = [label_f1(Y, scores > t) for t in np.append(scores.ravel(), 0.0)]
+        assert label_f1(Y, rule(scores)) == pytest.approx(max(others))
+
+    def test_without_labels_it_is_a_half(self):
+        assert MicroF1Threshold().fit([[0.2, 0.9]], [[0, 0]]).threshold_ == 0.5
+
+    def test_with_true_probabilities_it_is_half_of_the_f1(self):
+        scores, Y = simulate(20000)
+        threshold = MicroF1Threshold().fit(scores, Y).threshold_
+        assert threshold == pytest.approx(label_f1(Y, scores > threshold) / 2, abs=0.02)
+
+    def test_a_weight_of_nine_is_a_row_drawn_nine_times(self):
+        scores, Y = simulate(50)
+        weights = np.random.default_rng(0).choice([0, 1, 9], size=50)
+        drawn = MicroF1Threshold().fit(np.repeat(scores, weights, axis=0), np.repeat(Y, weights, axis=0))
+        assert MicroF1Threshold().fit(scores, Y, weights).threshold_ == pytest.approx(drawn.threshold_)
 
 
 class TestPerLabel:
@@ -261,14 +288,14 @@ class TestEveryRule:
     @pytest.mark.parametrize("name", RULES)
     def test_says_whether_it_needs_scores(self, name):
         rule = make_decision_rule(name)
-        assert rule.needs_scores == (name in ("cardinality", "per_label"))
+        assert rule.needs_scores == (name in LEARNED)
         if rule.needs_scores:
             with pytest.raises(NotFittedError):
                 rule([[0.1, 0.9]])
         else:
             assert rule([[0.1, 0.9]]).tolist() == [[0, 1]]
 
-    @pytest.mark.parametrize("name", ["cardinality", "per_label"])
+    @pytest.mark.parametrize("name", LEARNED)
     def test_rows_without_honest_scores_do_not_count(self, name):
         scores, Y = simulate(60)
         some = scores.copy()

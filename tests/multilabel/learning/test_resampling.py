@@ -7,7 +7,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from fuselearn import CARTClassifier, SVMClassifier
 from fuselearn._parameters import count_draws
-from fuselearn.multilabel import EnsembleOfBinaryRelevanceClassifier, EnsembleOfChainsClassifier
+from fuselearn.multilabel import CardinalityThreshold, EnsembleOfBinaryRelevanceClassifier, EnsembleOfChainsClassifier
 from fuselearn.multilabel.methods.binary_relevance import Relevance
 from fuselearn.multilabel.methods.chain import train_chain
 from fuselearn.sensors import bind, draw_counts
@@ -79,10 +79,12 @@ def test_a_rule_that_learns_does_not_change_the_votes(labelled, make):
 
 
 @both
-def test_rows_in_every_sample_leave_nothing_to_learn_from(labelled, make):
+def test_if_every_member_has_seen_all_samples_folds_are_left_out(labelled, make):
     X, Y = labelled
-    with pytest.raises(ValueError, match="every member has seen all samples"):
-        small(make, n_estimators=1, max_samples=100.0, decision="cardinality").fit(X[:5], Y[:5])
+    model = small(make, n_estimators=1, max_samples=100.0, decision="cardinality").fit(X[:20], Y[:20])
+    assert np.isnan(model.oob_decision_function_).all()
+    scores = model._out_of_fold_scores(X[:20], Y[:20].astype(np.int8), None, model._fold_seed_)
+    assert model.rule_.threshold_ == CardinalityThreshold().fit(scores, Y[:20]).threshold_
 
 
 @both

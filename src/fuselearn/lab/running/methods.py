@@ -216,6 +216,8 @@ def _count_models(model: MultilabelClassifier) -> int:
         return int(model.n_models_)
     if isinstance(model, multilabel.PCTForestClassifier):
         return int(model.n_estimators)
+    if isinstance(model, multilabel.FusedMultilabelClassifier):
+        return sum(_count_models(member) for member in model.estimators_)
     if isinstance(model, multilabel.AdaBoostMHClassifier):
         return int(model.n_iter_)
     return int(getattr(model, "n_estimators", 1) * model.n_labels_)
@@ -271,6 +273,11 @@ _AS_PUBLISHED: Mapping[str, Any] = {"any_label": False, "decision": "path"}
 _of_labels = partial(Method, task="multilabel")
 
 _MULTILABEL_METHODS = (
+    _of_labels(
+        "Fused (labels)",
+        multilabel.FusedMultilabelClassifier,
+        "HOMERs and forests, fused label by label by their errors on out-of-bag samples",
+    ),
     _of_labels(
         "KFHE-HOMER", partial(multilabel.KFHEHOMERClassifier, **_AS_PUBLISHED), "100 HOMERs fused by a Kalman filter"
     ),

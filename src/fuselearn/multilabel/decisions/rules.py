@@ -7,11 +7,13 @@ They are passed to multi-label estimators as one parameter, which `make_decision
 a number            labels with a probability above it
 ``"cardinality"``   one threshold for all labels, with which samples have as many labels as in training
 ``"per_label"``     for each label the threshold with the best F1, for rare labels near that of ``"cardinality"``
+``"micro_f1"``      one threshold for all labels, with the best micro F1
+``"known_sets"``    the most probable of the label sets of training
 ``"at_least_one"``  like ``"half"``, but at least the most probable label of each sample
 ``"expected_f1"``   the set of labels with the largest expected F1
 ==================  ======================================================================================
 
-or an object, such as ``AtLeastOne("cardinality")``. Two of the rules learn their thresholds. They need scores of models
+or an object, such as ``AtLeastOne("cardinality")``. Four of the rules are learned. They need scores of models
 that have not seen the sample, out-of-bag or out-of-fold: on its training samples, a flexible model looks perfect at any
 threshold.
 """
@@ -19,18 +21,18 @@ threshold.
 from __future__ import annotations
 
 import numbers
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, clone
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import clone
 
 from fuselearn._messages import show
 from fuselearn._parameters import check_choice, check_number, check_whole_number
-from fuselearn._validation import read_weights
-from fuselearn.multilabel.data.labels import LabelTable, read_labels
+from fuselearn.multilabel.data.labels import LabelTable
+from fuselearn.multilabel.decisions.base import DecisionRule, Scores, check_labels, check_share
 from fuselearn.multilabel.decisions.expected_f1 import maximise_expected_f1
+from fuselearn.multilabel.decisions.known_sets import KnownSets
 
 __all__ = [
     "AtLeastOne",
@@ -38,86 +40,12 @@ __all__ = [
     "DecisionRule",
     "ExpectedF1",
     "FixedThreshold",
+    "KnownSets",
+    "MicroF1Threshold",
     "PerLabelThresholds",
     "make_decision_rule",
     "match_cardinality",
 ]
-
-Scores = npt.NDArray[np.float64]
-Decisions = npt.NDArray[np.int64]
-
-
-class DecisionRule(BaseEstimator):
-    """Base class of decision rules: ``rule.fit(scores, Y)``, if ``rule.needs_scores``, and then ``rule(scores)``."""
-
-    @property
-    def needs_scores(self) -> bool:
-        """Whether the rule must be fitted on out-of-sample scores."""
-        return False
-
-    def fit(self, scores: Any, Y: Any, sample_weight: Any = None) -> Self:
-        """Fit the rule; rules that learn nothing are unchanged.
-
-        Parameters
-        ----------
-        scores : array of shape (n_samples, n_labels)
-            Probabilities by models that have not seen the sample. Samples with NaN, which all models have seen, do not
-            count.
-        Y : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_labels)
-            The true labels, zeros and ones.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights of the samples.
-
-        Returns
-        -------
-        DecisionRule
-            Fitted rule.
-        """
-        if self.needs_scores:
-            table, truth = _read_scores(scores), read_labels(Y, "Y")
-            if table.shape != truth.shape:
-                raise ValueError(f"scores and Y must have the same shape, not {table.shape} and {truth.shape}.")
-            weights = read_weights(sample_weight, table, len(table))
-            known = ~np.isnan(table).any(axis=1)
-            if weights is not None:
-                known &= weights > 0
-            if not known.any():
-                raise ValueError(
-                    "scores has NaN for every sample; out-of-bag or out-of-fold scores are needed to learn thresholds."
-                )
-            weights = np.ones(len(table)) if weights is None else weights
-            self._learn(table[known], truth[known], weights[known] / weights[known].mean())
-        return self
-
-    def apply(self, scores: Any) -> Decisions:
-        """Predict the labels of samples.
-
-        Parameters
-        ----------
-        scores : array of shape (n_samples, n_labels)
-            Probabilities.
-
-        Returns
-        -------
-        int64 array of shape (n_samples, n_labels)
-            Zeros and ones.
-        """
-        if self.needs_scores:
-            check_is_fitted(self)
-        table = _read_scores(scores)
-        if np.isnan(table).any():
-            raise ValueError("scores has NaN; expected a probability for every label of every sample.")
-        return self._decide(table).astype(np.int64, copy=False)
-
-    def __call__(self, scores: Any) -> Decisions:
-        """Apply the rule."""
-        return self.apply(scores)
-
-    def _learn(self, scores: Scores, truth: LabelTable, weights: Scores) -> None:
-        """Fit to validated arrays; the mean weight is 1."""
-
-    def _decide(self, scores: Scores) -> npt.NDArray[Any]:
-        raise NotImplementedError
 
 
 class FixedThreshold(DecisionRule):
@@ -139,14 +67,28 @@ class FixedThreshold(DecisionRule):
         self.threshold = threshold
 
     def _decide(self, scores: Scores) -> npt.NDArray[Any]:
-        return scores > _check_share("threshold", self.threshold)
+        return scores > check_share("threshold", self.threshold)
 
 
 class OwnDecision(FixedThreshold):
     """Predict the labels that a model chooses by itself; applied to probabilities alone, those above 0.5."""
 
 
-class CardinalityThreshold(DecisionRule):
+class LearnedThreshold(DecisionRule):
+    """Base class of rules with one learned threshold for all labels, ``threshold_``."""
+
+    threshold_: float
+
+    @property
+    def needs_scores(self) -> bool:
+        """True, since the threshold is learned."""
+        return True
+
+    def _decide(self, scores: Scores) -> npt.NDArray[Any]:
+        return scores > self.threshold_
+
+
+class CardinalityThreshold(LearnedThreshold):
     """Predict with one threshold for all labels, such that samples have on average as many labels as in training.
 
     Attributes
@@ -168,18 +110,38 @@ class CardinalityThreshold(DecisionRule):
     0.25
     """
 
-    threshold_: float
-
-    @property
-    def needs_scores(self) -> bool:
-        """True, since the threshold is learned."""
-        return True
-
     def _learn(self, scores: Scores, truth: LabelTable, weights: Scores) -> None:
         self.threshold_ = match_cardinality(scores, _cardinality(truth, weights), weights)
 
-    def _decide(self, scores: Scores) -> npt.NDArray[Any]:
-        return scores > self.threshold_
+
+class MicroF1Threshold(LearnedThreshold):
+    """Predict with one threshold for all labels: that with the best micro F1.
+
+    With probabilities that are right, no other rule has a larger expected micro F1. The threshold is then half of that
+    F1, so mostly below 0.5.
+
+    Attributes
+    ----------
+    threshold_ : float
+        0.5 if no sample has a label.
+
+    References
+    ----------
+    Lipton, Z. C., Elkan, C., Narayanaswamy, B. (2014). Optimal thresholding of classifiers to maximize F1 measure.
+    ECML PKDD, 225-239.
+
+    Examples
+    --------
+    >>> from fuselearn.multilabel import MicroF1Threshold
+    >>> scores, Y = [[0.4, 0.1], [0.2, 0.3]], [[1, 0], [1, 0]]
+    >>> round(MicroF1Threshold().fit(scores, Y).threshold_, 2)
+    0.15
+    """
+
+    def _learn(self, scores: Scores, truth: LabelTable, weights: Scores) -> None:
+        together = (scores.reshape(-1, 1), truth.reshape(-1, 1), np.repeat(weights, scores.shape[1]))
+        [best] = _best_f1_thresholds(*together)
+        self.threshold_ = 0.5 if np.isnan(best) else float(best)
 
 
 class PerLabelThresholds(DecisionRule):
@@ -242,14 +204,13 @@ class PerLabelThresholds(DecisionRule):
 
     def _common_threshold(self, scores: Scores, truth: LabelTable, weights: Scores) -> float:
         if not isinstance(self.towards, str):
-            return _check_share("towards", self.towards)
+            return check_share("towards", self.towards)
         if check_choice("towards", self.towards, ("cardinality", "half")) == "half":
             return 0.5
         return match_cardinality(scores, _cardinality(truth, weights), weights)
 
     def _decide(self, scores: Scores) -> npt.NDArray[Any]:
-        if scores.shape[1] != len(self.thresholds_):
-            raise ValueError(f"scores must have {len(self.thresholds_)} labels, as in fit, not {scores.shape[1]}.")
+        check_labels(scores, len(self.thresholds_))
         return scores > self.thresholds_
 
 
@@ -319,7 +280,7 @@ class ExpectedF1(DecisionRule):
         self.empty = empty
 
     def _decide(self, scores: Scores) -> npt.NDArray[Any]:
-        empty = _check_share("empty", self.empty)
+        empty = check_share("empty", self.empty)
         if scores.size and not (scores.min() >= -1e-9 and scores.max() <= 1 + 1e-9):
             raise ValueError(
                 f"Expected F1 needs probabilities from 0 to 1, not scores from {scores.min():g} to {scores.max():g}."
@@ -331,6 +292,8 @@ RULES: dict[str, type[DecisionRule]] = {
     "half": FixedThreshold,
     "cardinality": CardinalityThreshold,
     "per_label": PerLabelThresholds,
+    "micro_f1": MicroF1Threshold,
+    "known_sets": KnownSets,
     "at_least_one": AtLeastOne,
     "expected_f1": ExpectedF1,
 }
@@ -342,8 +305,8 @@ def make_decision_rule(rule: Any, name: str = "rule") -> DecisionRule:
     Parameters
     ----------
     rule : str, float or DecisionRule
-        One of ``"half"``, ``"cardinality"``, ``"per_label"``, ``"at_least_one"`` and ``"expected_f1"``, a threshold, or
-        a rule, which is copied.
+        One of ``"half"``, ``"cardinality"``, ``"per_label"``, ``"micro_f1"``, ``"known_sets"``, ``"at_least_one"`` and
+        ``"expected_f1"``, a threshold, or a rule, which is copied.
     name : str, default="rule"
         Name of the parameter in error messages.
 
@@ -363,7 +326,7 @@ def make_decision_rule(rule: Any, name: str = "rule") -> DecisionRule:
     if isinstance(rule, str) and rule in RULES:
         return RULES[rule]()
     if isinstance(rule, numbers.Real) and not isinstance(rule, bool):
-        return FixedThreshold(_check_share(name, rule))
+        return FixedThreshold(check_share(name, rule))
     listed = ", ".join(repr(known) for known in RULES)
     raise ValueError(f"{name} must be one of {listed}, a threshold from 0 to 1, or a DecisionRule, not {show(rule)}.")
 
@@ -423,19 +386,3 @@ def _halfway(above: Any, below: Any) -> Any:
     """Return a number that ``above`` exceeds and ``below`` does not, even if they are neighbouring floats."""
     middle = (above + below) / 2
     return np.where(middle < above, middle, below)
-
-
-def _check_share(name: str, value: Any) -> float:
-    share = check_number(name, value, 0)
-    if share > 1:
-        raise ValueError(f"{name} must be a number from 0 to 1, not {show(value)}.")
-    return share
-
-
-def _read_scores(scores: Any) -> Scores:
-    table = np.asarray(scores, dtype=np.float64)
-    if table.ndim != 2:
-        raise ValueError(f"scores must have shape (n_samples, n_labels), not {table.ndim} dimension(s).")
-    if np.isinf(table).any():
-        raise ValueError("scores has infinite values; expected probabilities.")
-    return table

@@ -245,21 +245,17 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
     def _honest_scores(self, X: Any, Y: Labels, weights: Weights | None) -> Scores:
         """Score the training samples by models that have not seen them; samples of NaN have no such score.
 
-        Ensembles that leave samples out anyway keep ``oob_decision_function_``; for others, folds are left out in turn.
+        Ensembles that leave samples out anyway keep ``oob_decision_function_``; for others, folds are left out in turn,
+        and for ensembles of which every member has seen all samples: a filter that is certain stops after the first.
         """
-        if not hasattr(self, "oob_decision_function_"):
-            return self._out_of_fold_scores(X, Y, weights, self._fold_seed_)
-        kept = self.oob_decision_function_
-        if len(kept) != len(Y):
+        kept = getattr(self, "oob_decision_function_", None)
+        if kept is not None and len(kept) != len(Y):
             raise ValueError(
                 f"X has {len(Y)} samples, but the model was fitted on {len(kept)}; decision={show(self.decision)} "
                 "learns from the training data."
             )
-        if np.isnan(kept).all():
-            raise ValueError(
-                f"decision={show(self.decision)} learns from out-of-bag scores, but every member has seen all samples "
-                f"(n_samples = {len(Y)}); draw fewer samples or train more members."
-            )
+        if kept is None or np.isnan(kept).all():
+            return self._out_of_fold_scores(X, Y, weights, self._fold_seed_)
         return kept
 
     def _out_of_fold_scores(self, X: Any, Y: Labels, weights: Weights | None, seed: int) -> Scores:

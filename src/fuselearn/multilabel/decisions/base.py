@@ -1,0 +1,115 @@
+"""The base class of decision rules."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from fuselearn._messages import show
+from fuselearn._parameters import check_number
+from fuselearn._validation import read_weights
+from fuselearn.multilabel.data.labels import LabelTable, read_labels
+
+Scores = npt.NDArray[np.float64]
+Decisions = npt.NDArray[np.int64]
+
+
+class DecisionRule(BaseEstimator):
+    """Base class of decision rules: ``rule.fit(scores, Y)``, if ``rule.needs_scores``, and then ``rule(scores)``."""
+
+    @property
+    def needs_scores(self) -> bool:
+        """Whether the rule must be fitted on out-of-sample scores."""
+        return False
+
+    def fit(self, scores: Any, Y: Any, sample_weight: Any = None) -> Self:
+        """Fit the rule; rules that learn nothing are unchanged.
+
+        Parameters
+        ----------
+        scores : array of shape (n_samples, n_labels)
+            Probabilities by models that have not seen the sample. Samples with NaN, which all models have seen, do not
+            count.
+        Y : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_labels)
+            The true labels, zeros and ones.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the samples.
+
+        Returns
+        -------
+        DecisionRule
+            Fitted rule.
+        """
+        if self.needs_scores:
+            table, truth = read_scores(scores), read_labels(Y, "Y")
+            if table.shape != truth.shape:
+                raise ValueError(f"scores and Y must have the same shape, not {table.shape} and {truth.shape}.")
+            weights = read_weights(sample_weight, table, len(table))
+            known = ~np.isnan(table).any(axis=1)
+            if weights is not None:
+                known &= weights > 0
+            if not known.any():
+                raise ValueError(
+                    "scores has NaN for every sample; out-of-bag or out-of-fold scores are needed to learn thresholds."
+                )
+            weights = np.ones(len(table)) if weights is None else weights
+            self._learn(table[known], truth[known], weights[known] / weights[known].mean())
+        return self
+
+    def apply(self, scores: Any) -> Decisions:
+        """Predict the labels of samples.
+
+        Parameters
+        ----------
+        scores : array of shape (n_samples, n_labels)
+            Probabilities.
+
+        Returns
+        -------
+        int64 array of shape (n_samples, n_labels)
+            Zeros and ones.
+        """
+        if self.needs_scores:
+            check_is_fitted(self)
+        table = read_scores(scores)
+        if np.isnan(table).any():
+            raise ValueError("scores has NaN; expected a probability for every label of every sample.")
+        return self._decide(table).astype(np.int64, copy=False)
+
+    def __call__(self, scores: Any) -> Decisions:
+        """Apply the rule."""
+        return self.apply(scores)
+
+    def _learn(self, scores: Scores, truth: LabelTable, weights: Scores) -> None:
+        """Fit to validated arrays; the mean weight is 1."""
+
+    def _decide(self, scores: Scores) -> npt.NDArray[Any]:
+        raise NotImplementedError
+
+
+def check_share(name: str, value: Any) -> float:
+    """Validate a parameter from 0 to 1."""
+    share = check_number(name, value, 0)
+    if share > 1:
+        raise ValueError(f"{name} must be a number from 0 to 1, not {show(value)}.")
+    return share
+
+
+def check_labels(scores: Scores, n_labels: int) -> None:
+    """Refuse scores of another number of labels than in fit."""
+    if scores.shape[1] != n_labels:
+        raise ValueError(f"scores must have {n_labels} labels, as in fit, not {scores.shape[1]}.")
+
+
+def read_scores(scores: Any) -> Scores:
+    """Validate a table of scores, in which there may be NaN."""
+    table = np.asarray(scores, dtype=np.float64)
+    if table.ndim != 2:
+        raise ValueError(f"scores must have shape (n_samples, n_labels), not {table.ndim} dimension(s).")
+    if np.isinf(table).any():
+        raise ValueError("scores has infinite values; expected probabilities.")
+    return table

@@ -1,0 +1,96 @@
+"""Fuse the probabilities of several multi-label models, label by label, by a sum of their log-odds."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import minimize
+from scipy.special import expit, logit
+
+Labels = npt.NDArray[np.int8]
+Scores = npt.NDArray[np.float64]
+Weights = npt.NDArray[np.float64]
+
+# Probabilities nearer to 0 or 1 than this are moved, so that no model can overrule all others.
+LEAST_PROBABILITY = 1e-3
+# How far the weights of a label are drawn to those of all labels together: as by this many samples of a log-odds of 1.
+COMMON_PENALTY = 1.0
+LABEL_PENALTY = 20.0
+
+
+class LogOddsFusion(NamedTuple):
+    """Weights and intercepts of a fusion.
+
+    With the probabilities p_kj of K models for label j, the fused one is
+
+        expit(b_j + sum over k of w_kj logit p_kj),         w_kj >= 0.
+    """
+
+    weights: Weights
+    """Array of shape (n_models, n_labels)."""
+    intercepts: Weights
+    """Array of shape (n_labels,)."""
+
+    def fuse(self, probabilities: Scores) -> Scores:
+        """Return the fused probabilities, from an array of shape (n_models, n_samples, n_labels)."""
+        fused: Scores = expit(np.einsum("kij,kj->ij", log_odds(probabilities), self.weights) + self.intercepts)
+        return fused
+
+
+def log_odds(probabilities: Scores) -> Scores:
+    """Return the log-odds of probabilities, none of which is surer than the least probability.
+
+    Examples
+    --------
+    >>> log_odds(np.array([0.0, 0.5, 0.999])).round(1)
+    array([-6.9,  0. ,  6.9])
+    """
+    odds: Scores = logit(np.clip(probabilities, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY))
+    return odds
+
+
+def fit_log_odds(probabilities: Scores, Y: Labels, weights: Weights) -> LogOddsFusion:
+    """Fit the fusion with the least log loss on samples that the models have not seen.
+
+    The weights of all labels together are fitted first, drawn to the mean of the models. Those of a label are drawn to
+    these, so that a rare label has hardly any of its own.
+
+    Parameters
+    ----------
+    probabilities : array of shape (n_models, n_samples, n_labels)
+    Y : array of shape (n_samples, n_labels)
+        Zeros and ones.
+    weights : array of shape (n_samples,)
+        Weights of the samples, with a mean of 1.
+
+    Returns
+    -------
+    LogOddsFusion
+    """
+    n_models, _, n_labels = probabilities.shape
+    tables = [np.column_stack([*log_odds(probabilities[:, :, j]), np.ones(len(Y))]) for j in range(n_labels)]
+    targets = Y.T.astype(np.float64)
+    mean = np.append(np.full(n_models, 1 / n_models), 0.0)
+    common = _minimise(tables, targets, weights, mean, COMMON_PENALTY)
+    own = np.array([_minimise([tables[j]], targets[[j]], weights, common, LABEL_PENALTY) for j in range(n_labels)])
+    return LogOddsFusion(own[:, :-1].T, own[:, -1])
+
+
+def _minimise(tables: list[Scores], targets: Scores, weights: Weights, centre: Weights, penalty: float) -> Weights:
+    """Minimise the log loss of one or several labels plus the penalty times the squared distance to the centre."""
+
+    def loss(coefficients: Weights) -> tuple[float, Weights]:
+        away = coefficients - centre
+        total, gradient = penalty * away @ away, 2 * penalty * away
+        for table, target in zip(tables, targets, strict=True):
+            odds = table @ coefficients
+            total += weights @ (np.logaddexp(0.0, odds) - target * odds)
+            gradient = gradient + table.T @ (weights * (expit(odds) - target))
+        return float(total), gradient
+
+    bounds = [(0.0, None)] * (len(centre) - 1) + [(None, None)]
+    options: dict[str, Any] = {"ftol": 1e-14, "gtol": 1e-9, "maxiter": 1000}
+    found: Weights = minimize(loss, centre, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
+    return found

@@ -1,0 +1,246 @@
+"""The fused multi-label classifier: what its members score out of bag, how they are fused, and which rule follows."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.naive_bayes import GaussianNB
+
+from fuselearn import SVMClassifier
+from fuselearn.datasets import make_digit_pairs
+from fuselearn.multilabel import (
+    BinaryRelevanceClassifier,
+    CardinalityThreshold,
+    EnsembleHOMERClassifier,
+    FixedThreshold,
+    FusedMultilabelClassifier,
+    KFHEHOMERClassifier,
+    KnownSets,
+    MicroF1Threshold,
+    PCTForestClassifier,
+    PerLabelThresholds,
+    ThresholdedClassifier,
+)
+from fuselearn.multilabel.learning.log_odds import fit_log_odds
+from fuselearn.multilabel.methods import fused
+
+DEFAULT = ["e-homer", "kfhe-homer", "forest", "extra-trees"]
+RULES = {
+    "macro_f1": PerLabelThresholds,
+    "micro_f1": MicroF1Threshold,
+    "hamming": FixedThreshold,
+    "subset": KnownSets,
+    "ranking": CardinalityThreshold,
+}
+
+
+def forests(n_trees=20):
+    return [("a", PCTForestClassifier(n_trees, random_state=1)), ("b", PCTForestClassifier(n_trees, max_depth=2))]
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    X, Y = make_digit_pairs(300, "overlaid", random_state=0)
+    return X.to_numpy(), Y.to_numpy()
+
+
+@pytest.fixture(scope="module")
+def model(pairs):
+    X, Y = pairs
+    return FusedMultilabelClassifier(n_components=6, random_state=0).fit(X[:200], Y[:200])
+
+
+class TestFusion:
+    def test_the_out_of_bag_scores_of_the_members_are_fused(self, labelled):
+        X, Y = labelled
+        model = FusedMultilabelClassifier(forests(), random_state=0).fit(X, Y)
+        held_out = np.stack([member.oob_decision_function_ for member in model.estimators_])
+        fusion = fit_log_odds(held_out, Y.astype(np.int8), np.ones(80))
+        np.testing.assert_allclose(model.weights_, fusion.weights)
+        np.testing.assert_allclose(model.oob_decision_function_, fusion.fuse(held_out))
+        answers = np.stack([member.predict_proba(X) for member in model.estimators_])
+        np.testing.assert_allclose(model.predict_proba(X), fusion.fuse(answers))
+        np.testing.assert_allclose(model.errors_, ((held_out - Y) ** 2).mean(axis=1))
+
+    def test_members_without_out_of_bag_scores_are_scored_on_folds(self, labelled):
+        X, Y = labelled
+        relevance = BinaryRelevanceClassifier(GaussianNB(), random_state=3)
+        model = FusedMultilabelClassifier([("bayes", relevance)]).fit(X, Y)
+        [member] = model.estimators_
+        scores = member._out_of_fold_scores(X, Y.astype(np.int8), None, member._fold_seed_)
+        np.testing.assert_allclose(model.errors_[0], ((scores - Y) ** 2).mean(axis=0))
+
+    @pytest.mark.parametrize(
+        "member",
+        [
+            MultiOutputClassifier(LogisticRegression()),
+            RandomForestClassifier(10, random_state=0),
+            ThresholdedClassifier(RandomForestClassifier(30, random_state=0), cv="oob"),
+        ],
+        ids=["one per label", "forest", "out of bag"],
+    )
+    def test_classifiers_of_scikit_learn_are_members(self, labelled, member):
+        X, Y = labelled
+        model = FusedMultilabelClassifier([("theirs", member), ("ours", PCTForestClassifier(5))], random_state=0)
+        assert model.fit(X, Y).predict_proba(X).shape == Y.shape
+        assert np.isfinite(model.errors_).all()
+
+    def test_a_useless_member_has_no_weight(self, labelled):
+        class Noise(PCTForestClassifier):
+            def _label_scores(self, X):
+                return np.random.default_rng(0).random((len(X), self.n_labels_))
+
+            def _honest_scores(self, X, Y, weights):
+                return np.random.default_rng(0).random(Y.shape)
+
+        model = FusedMultilabelClassifier([*forests(), ("noise", Noise())], random_state=0).fit(*labelled)
+        assert model.weights_[2].mean() < 0.1 < model.weights_[:2].sum(axis=0).min()
+
+    def test_samples_that_one_member_has_always_seen_count(self, labelled):
+        """Of three HOMERs on twice as many draws as samples, a third of the samples is left out by none."""
+        X, Y = labelled
+        members = [("homer", EnsembleHOMERClassifier("tree", 3)), ("forest", PCTForestClassifier(30))]
+        model = FusedMultilabelClassifier(members, random_state=0)
+        model.fit(X, Y)
+        homer = model.estimators_[0]
+        gaps = np.isnan(homer.with_decision("cardinality", X, Y)._honest_scores(X, Y, None)).any(axis=1)
+        assert gaps.any()
+        assert not np.isnan(model.oob_decision_function_).any()
+
+    def test_members_keep_their_own_decision(self, model):
+        assert [member.decision for member in model.estimators_] == ["path", "path", 0.5, 0.5]
+
+    def test_members_learn_the_thresholds_that_they_would_learn_alone(self, labelled):
+        X, Y = labelled
+        forest = PCTForestClassifier(20, decision="cardinality", random_state=0)
+        model = FusedMultilabelClassifier([("forest", forest)]).fit(X, Y)
+        assert model.estimators_[0].rule_.threshold_ == forest.fit(X, Y).rule_.threshold_
+
+    def test_it_is_better_than_its_members_where_they_differ(self, pairs, model):
+        X, Y = pairs
+        errors = [((member.predict_proba(X[200:]) - Y[200:]) ** 2).mean() for member in model.estimators_]
+        assert ((model.predict_proba(X[200:]) - Y[200:]) ** 2).mean() < min(errors)
+
+
+class TestRules:
+    @pytest.mark.parametrize("optimize", RULES)
+    def test_what_matters_decides_on_the_rule(self, pairs, optimize, labelled):
+        X, Y = labelled
+        model = FusedMultilabelClassifier(forests(), optimize=optimize, random_state=0).fit(X, Y)
+        assert type(model.rule_) is RULES[optimize]
+        expected = RULES[optimize](5) if optimize == "macro_f1" else RULES[optimize]()
+        expected.fit(model.oob_decision_function_, Y)
+        np.testing.assert_array_equal(model.predict(X), expected(model.predict_proba(X)))
+
+    @pytest.mark.parametrize("optimize", RULES)
+    def test_a_fitted_model_can_change_its_mind(self, labelled, optimize):
+        X, Y = labelled
+        first = FusedMultilabelClassifier(forests(), random_state=0).fit(X, Y)
+        changed = first.with_optimize(optimize, X, Y)
+        afresh = FusedMultilabelClassifier(forests(), optimize=optimize, random_state=0).fit(X, Y)
+        assert changed.optimize == optimize
+        assert first.optimize == "macro_f1"
+        np.testing.assert_array_equal(changed.predict(X), afresh.predict(X))
+
+    def test_a_rule_of_ones_own(self, labelled):
+        X, Y = labelled
+        model = FusedMultilabelClassifier(forests(), decision=0.3, random_state=0).fit(X, Y)
+        np.testing.assert_array_equal(model.predict(X), model.predict_proba(X) > 0.3)
+        assert type(model.with_decision(None, X, Y).rule_) is PerLabelThresholds
+
+
+class TestMembers:
+    def test_by_default(self, model):
+        assert model.names_ == DEFAULT
+        assert model.left_out_ == {}
+        assert [type(member) for member in model.estimators_] == [
+            EnsembleHOMERClassifier,
+            KFHEHOMERClassifier,
+            PCTForestClassifier,
+            PCTForestClassifier,
+        ]
+        assert [member.n_estimators for member in model.estimators_] == [6, 6, 24, 24]
+        assert model.weights_.shape == model.errors_.shape == (4, 10)
+
+    def test_machines_are_left_out_where_values_are_missing(self, labelled):
+        X, Y = labelled
+        frame = pd.DataFrame(X, columns=list("abcde"))
+        frame["colour"] = pd.Categorical(np.where(X[:, 0] > 0, "red", "blue"))
+        frame.loc[::7, "b"] = np.nan
+        model = FusedMultilabelClassifier(n_components=5, random_state=0).fit(frame, Y)
+        assert model.names_ == ["forest", "extra-trees"]
+        assert list(model.left_out_) == ["e-homer", "kfhe-homer"]
+        assert "missing" in model.left_out_["e-homer"]
+        assert model.feature_names_in_.tolist() == frame.columns.tolist()
+        assert model.predict(frame).shape == Y.shape
+
+    def test_machines_are_left_out_of_many_samples(self, labelled, monkeypatch):
+        X, Y = labelled
+        monkeypatch.setattr(fused, "MOST_SVM_SAMPLES", 80)
+        assert FusedMultilabelClassifier(n_components=3, random_state=0).fit(X, Y).names_ == DEFAULT
+        model = FusedMultilabelClassifier(n_components=3, random_state=0).fit(np.vstack([X, X]), np.vstack([Y, Y]))
+        assert model.names_ == ["forest", "extra-trees"]
+        assert model.left_out_["kfhe-homer"] == "support vector machines are slow on more than 80 samples"
+
+    def test_a_filter_that_stops_before_any_sample_was_left_out(self):
+        X = np.repeat([[-3.0], [3.0]], 5, axis=0) + np.linspace(0, 0.1, 10)[:, None]
+        Y = np.repeat([[1, 0], [0, 1]], 5, axis=0)
+        members = [("homers", KFHEHOMERClassifier(max_samples=10.0))]
+        model = FusedMultilabelClassifier(members, random_state=0).fit(X, Y)
+        assert model.estimators_[0].n_iter_ < 3
+        assert np.isnan(model.estimators_[0].oob_decision_function_).all()
+        np.testing.assert_array_equal(model.predict(X), Y)
+
+    def test_labels_that_nobody_or_everybody_has(self, labelled):
+        X, Y = labelled
+        Y = np.column_stack([Y, np.zeros(80), np.ones(80)]).astype(int)
+        model = FusedMultilabelClassifier(n_components=5, random_state=0).fit(X, Y)
+        np.testing.assert_array_equal(model.predict_proba(X)[:, 4:], np.tile([0.0, 1.0], (80, 1)))
+        for optimize in RULES:
+            labels = model.with_optimize(optimize, X, Y).predict(X)
+            assert not labels[:, 4].any()
+            assert labels[:, 5].all()
+
+    def test_given_seeds_are_kept_and_others_follow_from_the_seed(self, labelled):
+        one, two = (FusedMultilabelClassifier(forests(), random_state=s).fit(*labelled).estimators_ for s in (0, 1))
+        assert one[0].random_state == two[0].random_state == 1
+        assert one[1].random_state != two[1].random_state
+
+    def test_members_that_are_passed_are_not_fitted(self, labelled):
+        members = forests()
+        FusedMultilabelClassifier(members, random_state=0).fit(*labelled)
+        assert not hasattr(members[0][1], "labels_")
+        assert members[1][1].random_state is None
+
+    def test_machines_as_members_refuse_missing_values(self, labelled):
+        X, Y = labelled
+        X = X.copy()
+        X[0, 0] = np.nan
+        with pytest.raises(ValueError, match="NaN"):
+            FusedMultilabelClassifier([("machines", BinaryRelevanceClassifier(SVMClassifier()))]).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "sentence"),
+    [
+        ({"optimize": "accuracy"}, "optimize must be 'macro_f1' or 'micro_f1' or .* not 'accuracy'"),
+        ({"n_components": 0}, "n_components must be at least 1"),
+        ({"members": []}, r"members must be a list of \(name, classifier\), not \[\]"),
+        ({"members": {"a": PCTForestClassifier()}}, "members must be a list of"),
+        ({"members": [PCTForestClassifier()]}, "but one is PCTForestClassifier"),
+        ({"members": 2 * [("a", PCTForestClassifier())]}, "different names, but two are 'a'"),
+        ({"members": [("a", "forest")]}, r"members\['a'\] must be a classifier with predict_proba, not 'forest'"),
+        ({"decision": "best"}, "decision must be one of"),
+    ],
+)
+def test_bad_parameters_get_a_sentence(labelled, parameters, sentence):
+    with pytest.raises((ValueError, TypeError), match=sentence):
+        FusedMultilabelClassifier(**parameters).fit(*labelled)
+
+
+def test_one_sample_gets_a_sentence(labelled):
+    X, Y = labelled
+    with pytest.raises(ValueError, match="one sample is not enough"):
+        FusedMultilabelClassifier(forests()).fit(X[:1], Y[:1])
