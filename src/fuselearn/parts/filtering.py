@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -10,30 +9,24 @@ import numpy as np
 import numpy.typing as npt
 
 from fuselearn.engines.exact import from_units, sum_units
-from fuselearn.engines.fusing import measure_weights
+from fuselearn.engines.fusing import measure_weights, pull, pull_halfway
 from fuselearn.engines.tree import CodedColumns, TreeSettings
-from fuselearn.ensembles.filtering import Errors
+from fuselearn.ensembles.filtering import Errors, Scores, Weights
 from fuselearn.ensembles.kfhe import Compared, ExactClassTruth
-from fuselearn.filters import KalmanFilter
+from fuselearn.filters import Halfway, KalmanFilter
 from fuselearn.parts.part import Draw, Part
 from fuselearn.parts.table import PartedTable, TreeOrder
 from fuselearn.sensors import TreeComponent
 
 
-class PartFilters(NamedTuple):
-    """The filters of the samples of one part. Tasks copy what they change."""
-
-    kf_m: KalmanFilter
-    kf_w: KalmanFilter
-    truth: ExactClassTruth
-
-
 class Step(NamedTuple):
-    """What parts need to know for a measurement update."""
+    """What parts need to know for a measurement update of the weights."""
 
-    error: float
+    gain: float
     n_samples: int
     linear: bool
+    total: float | None = None
+    """What the measured weights are divided by, if they are."""
 
 
 class PartedFilters:
@@ -61,7 +54,9 @@ class PartedFilters:
             h = self._grow(Draw(None), seed, None)
         else:
             h = self._grow(self._draw(seed), seed, self._map_parts(share_weights, total))
-        self.filters = self._map_parts(begin_filters, self.session.hold(h), total, self.vote)
+        self.truths = self._map_parts(make_truth, total, self.vote)
+        self.estimates = self._map_parts(begin_estimate, self.session.hold(h))
+        self.weights = self.session.map(get_shares, self.truths)
         return h
 
     def predict(self) -> None:
@@ -71,42 +66,42 @@ class PartedFilters:
 
     def train(self, seed: int) -> TreeComponent:
         """Grow a tree on a sample drawn by the weights."""
-        return self._grow(self._draw(seed), seed, self.session.map(get_weights, self.filters))
+        return self._grow(self._draw(seed), seed, self.weights)
 
     def measure(self, h: TreeComponent) -> Errors:
         """Compute the errors of the measurement z = (y + h) / 2."""
-        held = [self.session.hold(h)] * len(self.filters)
-        self.compared = self.session.map(compare_part, self.table.parts, self.filters, held)
+        held = [self.session.hold(h)] * len(self.truths)
+        self.compared = self.session.map(compare_part, self.table.parts, self.truths, self.estimates, held)
         return Errors(*self._sum(self.session.map(get_units, self.compared)))
 
     def reset(self) -> None:
         """Let kf-w begin again, with the initial weights."""
         self.kf_w.variance = 1.0
-        self.filters = self.session.map(reset_part, self.filters)
+        self.weights = self.session.map(get_shares, self.truths)
 
     def update(self, h: TreeComponent, error: float) -> tuple[float, float]:
         """Perform the measurement update of both."""
-        nothing = np.empty(0)
-        self.kf_m.update(nothing, error)
-        self.kf_w.update(nothing, error)
-        steps = [Step(error, self.table.n_samples, self.linear)] * len(self.filters)
-        total: float | None = None
+        session, n_parts, nothing = self.session, len(self.truths), np.empty(0)
+        gain = self.kf_m.update(nothing, error)
+        self.estimates = session.map(update_estimate, self.estimates, self.compared, [gain] * n_parts)
+        step = Step(self.kf_w.update(nothing, error), self.table.n_samples, self.linear)
+        states = (self.truths, self.weights, self.compared)
         if self.linear:
-            (total,) = self._sum(self.session.map(sum_measured, self.filters, self.compared, steps))
-        totals = [total] * len(self.filters)
-        self.filters = self.session.map(update_part, self.filters, self.compared, steps, totals)
-        (total,) = self._sum(self.session.map(sum_state, self.filters))
-        self.filters = self.session.map(normalise_part, self.filters, [total] * len(self.filters))
-        return self.kf_m.gain, self.kf_m.variance
+            (total,) = self._sum(session.map(sum_measured, *states, [step] * n_parts))
+            step = step._replace(total=total)
+        updated = session.map(update_weights, *states, [step] * n_parts)
+        (total,) = self._sum(session.map(sum_part, updated))
+        self.weights = session.map(divide_part, updated, [total] * n_parts)
+        return gain, self.kf_m.variance
 
     def estimate_error(self) -> float:
         """Return the error of the estimate."""
-        (error,) = self._sum(self.session.map(sum_wrong, self.filters))
+        (error,) = self._sum(self.session.map(sum_wrong, self.truths, self.estimates))
         return error
 
-    def weights(self) -> npt.NDArray[np.float64]:
-        """Fetch the weights of all samples."""
-        return np.concatenate(self.session.fetch(self.session.map(get_weights, self.filters)))
+    def fetch_weights(self) -> npt.NDArray[np.float64]:
+        """Return the weights of all samples."""
+        return np.concatenate(self.session.fetch(self.weights))
 
     def _draw(self, seed: int) -> Draw:
         return Draw(seed, float(self.table.n_samples))
@@ -131,21 +126,24 @@ def share_weights(part: Part, total: float) -> npt.NDArray[np.float64]:
     return part.weights / total
 
 
-def begin_filters(part: Part, h: TreeComponent, total: float, vote: str) -> PartFilters:
-    """Let the scores of the first model be the estimate, and the shares the weights."""
-    shares = share_weights(part, total)
-    truth = ExactClassTruth(shares, part.target, vote)
-    return PartFilters(KalmanFilter(bind_tree(h, part).scores(), 1.0), KalmanFilter(shares, 1.0), truth)
+def make_truth(part: Part, total: float, vote: str) -> ExactClassTruth:
+    """Return the right answers for a part."""
+    return ExactClassTruth(share_weights(part, total), part.target, vote)
 
 
-def get_weights(filters: PartFilters) -> npt.NDArray[np.float64]:
-    """Return the weights by which samples are drawn."""
-    return filters.kf_w.state
+def get_shares(truth: ExactClassTruth) -> npt.NDArray[np.float64]:
+    """Return the initial weights."""
+    return truth.shares
 
 
-def compare_part(part: Part, filters: PartFilters, h: TreeComponent) -> Compared:
+def begin_estimate(part: Part, h: TreeComponent) -> Scores:
+    """Return the scores of the first model."""
+    return np.ascontiguousarray(bind_tree(h, part).scores())
+
+
+def compare_part(part: Part, truth: ExactClassTruth, y: Scores, h: TreeComponent) -> Compared:
     """Compute what a model measures."""
-    return filters.truth.compare(filters.kf_m.state, bind_tree(h, part))
+    return truth.compare(y, bind_tree(h, part))
 
 
 def get_units(compared: Compared) -> tuple[int, int, int]:
@@ -153,42 +151,44 @@ def get_units(compared: Compared) -> tuple[int, int, int]:
     return compared.units
 
 
-def sum_measured(filters: PartFilters, compared: Compared, step: Step) -> tuple[int]:
+def update_estimate(y: Scores, compared: Compared, gain: float) -> Scores:
+    """Pull the estimate towards the measurement."""
+    y, z = y.copy(), compared.z
+    if isinstance(z, Halfway):
+        pull_halfway(y, z.votes, gain)
+    else:
+        pull(y.ravel(), z.ravel(), gain)
+    return y
+
+
+def sum_measured(truth: ExactClassTruth, weights: Weights, compared: Compared, step: Step) -> tuple[int]:
     """Sum up the measured weights."""
-    return (sum_units(_measure_weights(filters, compared.loss, step)),)
+    return sum_part(measure_weights(weights, compared.loss, truth.shares, step.n_samples, step.linear))
 
 
-def update_part(filters: PartFilters, compared: Compared, step: Step, total: float | None) -> PartFilters:
-    """Perform the measurement update; the weights do not sum to one yet."""
-    kf_m, kf_w = copy.deepcopy(filters.kf_m), copy.deepcopy(filters.kf_w)
-    weights = _measure_weights(filters, compared.loss, step)
-    if total is not None:
-        weights /= total
-    kf_m.update(compared.z, step.error)
-    kf_w.update(weights, step.error)
-    return PartFilters(kf_m, kf_w, filters.truth)
+def update_weights(truth: ExactClassTruth, weights: Weights, compared: Compared, step: Step) -> Weights:
+    """Pull the weights towards the measured ones; they do not sum to one yet."""
+    measured = measure_weights(weights, compared.loss, truth.shares, step.n_samples, step.linear)
+    weights = weights.copy()
+    if step.total is not None:
+        measured /= step.total
+    pull(weights, measured, step.gain)
+    return weights
 
 
-def sum_state(filters: PartFilters) -> tuple[int]:
-    """Sum up the weights."""
-    return (sum_units(filters.kf_w.state),)
+def sum_part(weights: Weights) -> tuple[int]:
+    """Sum up the weights of a part."""
+    return (sum_units(weights),)
 
 
-def sum_wrong(filters: PartFilters) -> tuple[int]:
+def divide_part(weights: Weights, total: float) -> Weights:
+    """Divide the weights of a part by the sum of those of all parts."""
+    return weights / total
+
+
+def sum_wrong(truth: ExactClassTruth, y: Scores) -> tuple[int]:
     """Sum up the shares of the samples where the estimate is wrong."""
-    return (filters.truth.units(filters.truth.losses(filters.kf_m.state)),)
-
-
-def normalise_part(filters: PartFilters, total: float) -> PartFilters:
-    """Divide the weights by the sum of those of all parts."""
-    kf_w = copy.deepcopy(filters.kf_w)
-    kf_w.state /= total
-    return filters._replace(kf_w=kf_w)
-
-
-def reset_part(filters: PartFilters) -> PartFilters:
-    """Let kf-w begin again, with the initial weights."""
-    return filters._replace(kf_w=KalmanFilter(filters.truth.shares, 1.0))
+    return (truth.units(truth.losses(y)),)
 
 
 def add_units(parts: list[tuple[int, ...]]) -> tuple[int, ...]:
@@ -210,10 +210,3 @@ def bind_tree(h: TreeComponent, part: Part) -> TreeComponent:
         order=np.empty((n_features, 0), dtype=np.uint32),
     )
     return TreeComponent(h.tree, h.n_categories, columns, np.empty((n_samples, 0), dtype=np.int8))
-
-
-def _measure_weights(filters: PartFilters, loss: npt.NDArray[np.bool_], step: Step) -> npt.NDArray[np.float64]:
-    weights: npt.NDArray[np.float64] = measure_weights(
-        filters.kf_w.state, loss, filters.truth.shares, step.n_samples, step.linear
-    )
-    return weights

@@ -37,7 +37,7 @@ class PartedKFHE(PartedEnsemble):
             guessing_error=error_of_guessing(table.n_classes) if self.reset else math.inf,
             announce=self._announcer(self.n_estimators),
         )
-        run.kf_w.state = filters.weights()
+        run.kf_w.state = filters.fetch_weights()
         self._keep_trace(run, filters.estimate_error())
         by_class = np.full(len(run.models), self.vote == "class")
         by_class[0] = False
