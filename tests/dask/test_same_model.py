@@ -17,7 +17,7 @@ from dask.distributed import Client, LocalCluster
 
 import fuselearn
 from fuselearn import CARTClassifier
-from fuselearn.dask import DaskBaggedClassifier, DaskForestClassifier, DaskKFHEClassifier
+from fuselearn.dask import DaskBaggedClassifier, DaskForestClassifier, DaskKFHEClassifier, DaskSAMMEClassifier
 from fuselearn.dask.session import DaskSession
 from fuselearn.parts import bagging, table
 
@@ -28,6 +28,8 @@ SETTINGS = [
     (DaskBaggedClassifier, {"estimator": CARTClassifier(max_bins=7, max_features=2), "class_weight": "balanced"}),
     (DaskForestClassifier, {}),
     (DaskForestClassifier, {"splitter": "random", "class_weight": {"a": 2, "b": 1, "c": 3}}),
+    (DaskSAMMEClassifier, {}),
+    (DaskSAMMEClassifier, {"estimator": CARTClassifier(max_depth=2), "class_weight": "balanced"}),
     (DaskKFHEClassifier, {}),
     (DaskKFHEClassifier, {"weighting": "linear", "vote": "probability"}),
     (DaskKFHEClassifier, {"estimator": CARTClassifier(max_depth=1), "class_weight": {"a": 3, "b": 1, "c": 1}}),

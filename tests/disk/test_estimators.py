@@ -11,11 +11,18 @@ from sklearn.base import clone
 
 import fuselearn
 from fuselearn import CARTClassifier
-from fuselearn.disk import DiskBaggedClassifier, DiskForestClassifier, DiskKFHEClassifier, session, sources
+from fuselearn.disk import (
+    DiskBaggedClassifier,
+    DiskForestClassifier,
+    DiskKFHEClassifier,
+    DiskSAMMEClassifier,
+    session,
+    sources,
+)
 from fuselearn.parts import table
 
 N_SAMPLES = 300
-KINDS = [DiskBaggedClassifier, DiskForestClassifier, DiskKFHEClassifier]
+KINDS = [DiskBaggedClassifier, DiskForestClassifier, DiskKFHEClassifier, DiskSAMMEClassifier]
 
 
 @pytest.fixture(autouse=True)

@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 
 from fuselearn import CARTClassifier
-from fuselearn.disk import DiskBaggedClassifier, DiskForestClassifier, DiskKFHEClassifier
+from fuselearn.disk import DiskBaggedClassifier, DiskForestClassifier, DiskKFHEClassifier, DiskSAMMEClassifier
 from fuselearn.parts import bagging, table
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 3)).round(1)
 Y = (X[:, 0] + X[:, 1] > RNG.normal(size=120)).astype(int)
-KINDS = [DiskBaggedClassifier, DiskForestClassifier, DiskKFHEClassifier]
+KINDS = [DiskBaggedClassifier, DiskForestClassifier, DiskKFHEClassifier, DiskSAMMEClassifier]
 
 
 class LostError(Exception):

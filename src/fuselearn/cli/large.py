@@ -18,7 +18,7 @@ BYTES_PER_VALUE = 24
 LOOKED_AT = 200_000
 # Trees that are not pruned get no leaves with less than this part of so many samples, unless --set says otherwise.
 SMALLEST_LEAF = 1 / 10_000
-METHODS = ("kfhe", "kfhe-l", "bagging", "forest")
+METHODS = ("kfhe", "kfhe-l", "adaboost", "bagging", "forest")
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def fit_from_disk(model: Any, file: Path, target: str, cleaner: TableCleaner, di
 
     Parameters
     ----------
-    model : KFHEClassifier, BaggedClassifier or ForestClassifier
+    model : KFHEClassifier, SAMMEClassifier, BaggedClassifier or ForestClassifier
         Its parameters are used.
     file : path
     target : str

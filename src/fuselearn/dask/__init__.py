@@ -7,6 +7,11 @@ from fuselearn._extras import require
 
 require("fuselearn.dask", "dask", "distributed")
 
-from fuselearn.dask.estimators import DaskBaggedClassifier, DaskForestClassifier, DaskKFHEClassifier  # noqa: E402
+from fuselearn.dask.estimators import (  # noqa: E402
+    DaskBaggedClassifier,
+    DaskForestClassifier,
+    DaskKFHEClassifier,
+    DaskSAMMEClassifier,
+)
 
-__all__ = ["DaskBaggedClassifier", "DaskForestClassifier", "DaskKFHEClassifier"]
+__all__ = ["DaskBaggedClassifier", "DaskForestClassifier", "DaskKFHEClassifier", "DaskSAMMEClassifier"]

@@ -11,10 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 from fuselearn._fitting import fit_whole_or_not
 from fuselearn.dask.collections import is_collection, list_parts, predict_parts
 from fuselearn.dask.session import DaskSession
-from fuselearn.ensembles import BaggedClassifier, ForestClassifier, KFHEClassifier
+from fuselearn.ensembles import BaggedClassifier, ForestClassifier, KFHEClassifier, SAMMEClassifier
 from fuselearn.parts.bagging import PartedBagging
 from fuselearn.parts.ensemble import PartedEnsemble
 from fuselearn.parts.kfhe import PartedKFHE
+from fuselearn.parts.samme import PartedSAMME
 
 
 class DaskEnsemble(PartedEnsemble):
@@ -193,4 +194,29 @@ class DaskForestClassifier(DaskEnsemble, PartedBagging, ForestClassifier, local=
     ----------
     client_ : distributed.Client
         The client that was used. All other attributes are those of :class:`~fuselearn.ForestClassifier`.
+    """
+
+
+class DaskSAMMEClassifier(DaskEnsemble, PartedSAMME, SAMMEClassifier, local=SAMMEClassifier, added="client"):
+    """:class:`~fuselearn.SAMMEClassifier` on a Dask cluster.
+
+    The model is the same for any division of the samples into parts and for any number of workers, and the same as that
+    of ``SAMMEClassifier(sampling="poisson")`` on samples in the same order.
+
+    Parameters
+    ----------
+    estimator, n_estimators, ..., n_jobs
+        As those of :class:`~fuselearn.SAMMEClassifier`, but for: ``estimator`` must be a ``CARTClassifier`` or None,
+        ``sampling`` is ``"poisson"``, and ``oob_score`` and
+        ``warm_start`` must be False.
+    checkpoint : path or None, default=None
+        Folder in which every tree is saved once it has grown. A fit that was lost goes on with the trees in there if it
+        is started again with the same samples and parameters, and gives the model that it would have given.
+    client : distributed.Client or None, default=None
+        The cluster; None means the client that was made last.
+
+    Attributes
+    ----------
+    client_ : distributed.Client
+        The client that was used. All other attributes are those of :class:`~fuselearn.SAMMEClassifier`.
     """

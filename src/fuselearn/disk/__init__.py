@@ -3,7 +3,12 @@
 See docs/scale.md.
 """
 
-from fuselearn.disk.estimators import DiskBaggedClassifier, DiskForestClassifier, DiskKFHEClassifier
+from fuselearn.disk.estimators import (
+    DiskBaggedClassifier,
+    DiskForestClassifier,
+    DiskKFHEClassifier,
+    DiskSAMMEClassifier,
+)
 from fuselearn.disk.sources import Source
 
-__all__ = ["DiskBaggedClassifier", "DiskForestClassifier", "DiskKFHEClassifier", "Source"]
+__all__ = ["DiskBaggedClassifier", "DiskForestClassifier", "DiskKFHEClassifier", "DiskSAMMEClassifier", "Source"]

@@ -13,10 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 from fuselearn._fitting import fit_whole_or_not
 from fuselearn.disk.session import DiskSession
 from fuselearn.disk.sources import list_parts, list_tables
-from fuselearn.ensembles import BaggedClassifier, ForestClassifier, KFHEClassifier
+from fuselearn.ensembles import BaggedClassifier, ForestClassifier, KFHEClassifier, SAMMEClassifier
 from fuselearn.parts.bagging import PartedBagging
 from fuselearn.parts.ensemble import PartedEnsemble
 from fuselearn.parts.kfhe import PartedKFHE
+from fuselearn.parts.samme import PartedSAMME
 
 
 class DiskEnsemble(PartedEnsemble):
@@ -145,6 +146,23 @@ class DiskForestClassifier(DiskEnsemble, PartedBagging, ForestClassifier, local=
     ----------
     n_estimators, splitter, ..., n_jobs
         As those of :class:`~fuselearn.ForestClassifier`, but for: ``sampling`` is ``"poisson"``, ``oob_score`` and
+        ``warm_start`` must be False, and ``n_jobs`` is the number of parts that are worked on at a time.
+    checkpoint, directory : path or None, default=None
+        As those of :class:`DiskKFHEClassifier`.
+    """
+
+
+class DiskSAMMEClassifier(DiskEnsemble, PartedSAMME, SAMMEClassifier, local=SAMMEClassifier, added="directory"):
+    """:class:`~fuselearn.SAMMEClassifier` on a table that is larger than memory.
+
+    The table is coded to disk as by :class:`DiskKFHEClassifier`; the model is that of
+    ``SAMMEClassifier(sampling="poisson")``.
+
+    Parameters
+    ----------
+    estimator, n_estimators, ..., n_jobs
+        As those of :class:`~fuselearn.SAMMEClassifier`, but for: ``estimator`` must be a ``CARTClassifier`` or None,
+        ``sampling`` is ``"poisson"``, ``oob_score`` and
         ``warm_start`` must be False, and ``n_jobs`` is the number of parts that are worked on at a time.
     checkpoint, directory : path or None, default=None
         As those of :class:`DiskKFHEClassifier`.

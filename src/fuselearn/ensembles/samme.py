@@ -10,16 +10,13 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from fuselearn._parameters import check_whole_number
-from fuselearn.engines.sampling import MOST_TRIES
-from fuselearn.ensembles.components import (
-    ComponentEnsemble,
-    error_of_guessing,
-    refuse_other_size,
-)
+from fuselearn._parameters import check_choice, check_whole_number
+from fuselearn.ensembles.bags import SAMPLINGS
+from fuselearn.ensembles.boosting import ArrayBoosted, BoostRun, boost
+from fuselearn.ensembles.components import ComponentEnsemble, refuse_other_size
 from fuselearn.ensembles.out_of_bag import read_scoring
 from fuselearn.ensembles.table_classifier import TableClassifier
-from fuselearn.sensors import Component, Sensor, TreeComponent, draw_covering_counts
+from fuselearn.sensors import Component, Sensor
 from fuselearn.sensors.fusion import component_scores
 
 
@@ -42,6 +39,9 @@ class SAMMEClassifier(ComponentEnsemble, TableClassifier):
         Base learner: any scikit-learn classifier. None means ``CARTClassifier()``.
     n_estimators : int, default=100
         Number of classifiers.
+    sampling : {"multinomial", "poisson"}, default="multinomial"
+        How samples are drawn with replacement: as many as there are, or an independent Poisson number of copies of each
+        sample, with which :mod:`fuselearn.dask` trains the same model on a cluster, and :mod:`fuselearn.disk` on files.
     oob_score : bool, str or callable, default=False
         Whether to score out-of-bag votes by accuracy; or the name of a scorer, a scorer or ``metric(y_true, y_pred)``.
     class_weight : dict, "balanced" or None, default=None
@@ -111,6 +111,7 @@ class SAMMEClassifier(ComponentEnsemble, TableClassifier):
         estimator: BaseEstimator | None = None,
         n_estimators: int = 100,
         *,
+        sampling: str = "multinomial",
         oob_score: bool | str | Callable[..., float] = False,
         class_weight: Any = None,
         warm_start: bool = False,
@@ -121,6 +122,7 @@ class SAMMEClassifier(ComponentEnsemble, TableClassifier):
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
+        self.sampling = sampling
         self.oob_score = oob_score
         self.class_weight = class_weight
         self.warm_start = warm_start
@@ -130,55 +132,40 @@ class SAMMEClassifier(ComponentEnsemble, TableClassifier):
         self.n_jobs = n_jobs
 
     def _check_parameters(self) -> None:
+        check_choice("sampling", self.sampling, SAMPLINGS)
         self._check_ensemble(check_whole_number("n_estimators", self.n_estimators, 1), "_generator_")
 
     def _fit_sensor(
         self, sensor: Sensor, X: Any, weights: npt.NDArray[np.float64] | None, rng: np.random.Generator
     ) -> None:
         scorer, n_before = read_scoring(self.oob_score, "accuracy"), self._n_before
-        truth = sensor.target.numbers
         initial = np.ones(sensor.n_rows) if weights is None else weights
-        initial = initial / initial.sum()
-        guessing_error = error_of_guessing(sensor.n_classes)
-
-        weights = initial.copy()
-        components: list[Component] = []
-        alphas: list[float] = []
-        errors: list[float] = []
-        resets: list[int] = []
+        boosted, run = ArrayBoosted(sensor, initial, poisson=self.sampling == "poisson"), BoostRun()
         left_out: dict[int, npt.NDArray[np.intp]] = {}
         if n_before:
             refuse_other_size(len(self.weights_), sensor.n_rows)
-            rng, weights, components = self._generator_, self.weights_, list(self._components_)
-            alphas, errors, resets = self.coefficients_.tolist(), self.estimator_errors_.tolist(), self.resets_.tolist()
+            rng, boosted.weights = self._generator_, self.weights_
+            run = BoostRun(
+                list(self._components_),
+                self.coefficients_.tolist(),
+                self.estimator_errors_.tolist(),
+                self.resets_.tolist(),
+            )
         announce = self._announcer(self.n_estimators, n_before)
-        for t in range(n_before + 1, self.n_estimators + 1):
-            component, seed = _measure_with_split(sensor, weights, rng)
-            components.append(component)
-            if scorer is not None:
-                counts = draw_covering_counts(seed, weights, sensor.n_rows, truth, sensor.n_classes, 1)
-                left_out[t - 1] = np.flatnonzero(counts == 0)
-            wrong = component.votes() != truth
-            error = float(weights @ wrong)
-            errors.append(error)
-            if 0.0 < error < guessing_error:
-                alphas.append(_alpha(error, sensor.n_classes))
-                weights = weights * np.where(wrong, np.exp(alphas[-1]), 1.0)
-                weights /= weights.sum()
-            else:
-                alphas.append(_alpha(0.001 if error == 0.0 else guessing_error - 0.001, sensor.n_classes))
-                weights = initial.copy()
-                resets.append(t)
-            if announce(t, component, error=error, weight=alphas[-1]):
-                break
 
-        self.estimator_errors_ = np.array(errors)
-        self.resets_ = np.array(resets, dtype=np.int64)
-        self.weights_ = weights
-        self.class_order_ = frequent_first(truth, sensor.n_classes)
-        self._adopt(sensor, components, np.array(alphas), np.ones(len(components), dtype=bool))
+        def note(t: int, component: Component, **facts: float) -> bool:
+            if scorer is not None:
+                left_out[t - 1] = np.flatnonzero(boosted.counts == 0)
+            return announce(t, component, **facts)
+
+        boost(boosted, run, rng, self.n_estimators, sensor.n_classes, note)
+        self.estimator_errors_ = np.array(run.errors)
+        self.resets_ = np.array(run.resets, dtype=np.int64)
+        self.weights_ = boosted.weights
+        self.class_order_ = frequent_first(boosted.truth, sensor.n_classes)
+        self._adopt(sensor, run.components, np.array(run.alphas), np.ones(len(run.components), dtype=bool))
         if scorer is not None:
-            self._score_left_out(scorer, X, truth, left_out)
+            self._score_left_out(scorer, X, boosted.truth, left_out)
         if self.warm_start:
             self._generator_ = rng
 
@@ -215,19 +202,3 @@ def frequent_first(truth: npt.NDArray[np.int32], n_classes: int) -> npt.NDArray[
 def choose_frequent(scores: npt.NDArray[np.float64], class_order: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
     """Choose the class with the largest score; of equal ones, the one with most training samples."""
     return class_order[scores[:, class_order].argmax(axis=1)]
-
-
-def _alpha(error: float, n_classes: int) -> float:
-    return float(np.log((1.0 - error) / error) + np.log(n_classes - 1.0))
-
-
-def _measure_with_split(
-    sensor: Sensor, weights: npt.NDArray[np.float64], rng: np.random.Generator
-) -> tuple[Component, int]:
-    """Train a classifier on a weighted sample; draw again while it is a tree without a split. Return its seed, too."""
-    for _ in range(MOST_TRIES):
-        seed = int(rng.integers(2**62))
-        component = sensor.measure_sample(weights, seed)
-        if not isinstance(component, TreeComponent) or component.tree.n_leaves > 1:
-            break
-    return component, seed

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn.engines.exact import from_units, sum_units
 from fuselearn.engines.fusing import measure_weights, pull, pull_halfway
-from fuselearn.engines.tree import CodedColumns, TreeSettings
+from fuselearn.engines.tree import TreeSettings
 from fuselearn.ensembles.filtering import Errors, Scores, Weights
 from fuselearn.ensembles.kfhe import Compared, ExactClassTruth
 from fuselearn.filters import Halfway, KalmanFilter
-from fuselearn.parts.part import Draw, Part
+from fuselearn.parts.part import Draw, Part, bind_tree
+from fuselearn.parts.sums import add_exactly, normalise, share_weights, sum_part
 from fuselearn.parts.table import PartedTable, TreeOrder
 from fuselearn.sensors import TreeComponent
 
@@ -72,7 +72,7 @@ class PartedFilters:
         """Compute the errors of the measurement z = (y + h) / 2."""
         held = [self.session.hold(h)] * len(self.truths)
         self.compared = self.session.map(compare_part, self.table.parts, self.truths, self.estimates, held)
-        return Errors(*self._sum(self.session.map(get_units, self.compared)))
+        return Errors(*add_exactly(self.session, self.session.map(get_units, self.compared)))
 
     def reset(self) -> None:
         """Let kf-w begin again, with the initial weights."""
@@ -87,16 +87,15 @@ class PartedFilters:
         step = Step(self.kf_w.update(nothing, error), self.table.n_samples, self.linear)
         states = (self.truths, self.weights, self.compared)
         if self.linear:
-            (total,) = self._sum(session.map(sum_measured, *states, [step] * n_parts))
+            (total,) = add_exactly(session, session.map(sum_measured, *states, [step] * n_parts))
             step = step._replace(total=total)
         updated = session.map(update_weights, *states, [step] * n_parts)
-        (total,) = self._sum(session.map(sum_part, updated))
-        self.weights = session.map(divide_part, updated, [total] * n_parts)
+        self.weights = normalise(session, updated)
         return gain, self.kf_m.variance
 
     def estimate_error(self) -> float:
         """Return the error of the estimate."""
-        (error,) = self._sum(self.session.map(sum_wrong, self.truths, self.estimates))
+        (error,) = add_exactly(self.session, self.session.map(sum_wrong, self.truths, self.estimates))
         return error
 
     def fetch_weights(self) -> npt.NDArray[np.float64]:
@@ -115,15 +114,6 @@ class PartedFilters:
     def _map_parts(self, function: Callable[..., Any], *given: Any) -> list[Any]:
         parts = self.table.parts
         return self.session.map(function, parts, *([value] * len(parts) for value in given))
-
-    def _sum(self, futures: list[Any]) -> tuple[float, ...]:
-        """Add up exact sums of parts."""
-        return tuple(from_units(total) for total in self.session.merge(add_units, futures))
-
-
-def share_weights(part: Part, total: float) -> npt.NDArray[np.float64]:
-    """Return what each sample counts."""
-    return part.weights / total
 
 
 def make_truth(part: Part, total: float, vote: str) -> ExactClassTruth:
@@ -176,37 +166,6 @@ def update_weights(truth: ExactClassTruth, weights: Weights, compared: Compared,
     return weights
 
 
-def sum_part(weights: Weights) -> tuple[int]:
-    """Sum up the weights of a part."""
-    return (sum_units(weights),)
-
-
-def divide_part(weights: Weights, total: float) -> Weights:
-    """Divide the weights of a part by the sum of those of all parts."""
-    return weights / total
-
-
 def sum_wrong(truth: ExactClassTruth, y: Scores) -> tuple[int]:
     """Sum up the shares of the samples where the estimate is wrong."""
     return (truth.units(truth.losses(y)),)
-
-
-def add_units(parts: list[tuple[int, ...]]) -> tuple[int, ...]:
-    """Add up exact sums."""
-    return tuple(sum(units) for units in zip(*parts, strict=True))
-
-
-def bind_tree(h: TreeComponent, part: Part) -> TreeComponent:
-    """Let a tree answer for the samples of a part."""
-    n_samples, n_features = part.codes.shape
-    nothing = np.empty(0)
-    columns = CodedColumns(
-        codes=part.codes,
-        n_codes=part.n_codes,
-        offsets=np.empty(0, dtype=np.int64),
-        lower=nothing,
-        upper=nothing,
-        is_category=None,
-        order=np.empty((n_features, 0), dtype=np.uint32),
-    )
-    return TreeComponent(h.tree, h.n_categories, columns, np.empty((n_samples, 0), dtype=np.int8))

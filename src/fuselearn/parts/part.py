@@ -30,6 +30,7 @@ from fuselearn.engines.tree.tallying import (
     list_drawn,
     merge_bins,
 )
+from fuselearn.sensors import TreeComponent
 from fuselearn.sensors.table import TableCoder, as_frame
 
 # Seed of the choice of samples that bin edges are computed from. Other draws have seeds from 0 on, too, but for other
@@ -223,6 +224,22 @@ def draw_counts(draw: Draw, weights: npt.NDArray[np.float64], first: int) -> npt
     if draw.seed is None:
         return weights.astype(np.int32)
     return draw_poisson_counts(draw.seed, draw.rate * weights, first, draw.n_tries)
+
+
+def bind_tree(h: TreeComponent, part: Part) -> TreeComponent:
+    """Let a tree answer for the samples of a part."""
+    n_samples, n_features = part.codes.shape
+    nothing = np.empty(0)
+    columns = CodedColumns(
+        codes=part.codes,
+        n_codes=part.n_codes,
+        offsets=np.empty(0, dtype=np.int64),
+        lower=nothing,
+        upper=nothing,
+        is_category=None,
+        order=np.empty((n_features, 0), dtype=np.uint32),
+    )
+    return TreeComponent(h.tree, h.n_categories, columns, np.empty((n_samples, 0), dtype=np.int8))
 
 
 def without_rows(columns: CodedColumns) -> CodedColumns:
