@@ -14,6 +14,7 @@ from fuselearn.datasets import make_digit_pairs
 from fuselearn.multilabel import (
     AdaBoostMHClassifier,
     BinaryRelevanceClassifier,
+    BRkNNClassifier,
     ChainClassifier,
     EnsembleHOMERClassifier,
     EnsembleOfBinaryRelevanceClassifier,
@@ -23,6 +24,7 @@ from fuselearn.multilabel import (
     KFHEHOMERClassifier,
     KFHEMultilabelClassifier,
     LabelPowersetClassifier,
+    MLkNNClassifier,
     PCTForestClassifier,
     PrunedSetsClassifier,
     RAkELClassifier,
@@ -44,6 +46,8 @@ MACHINES = [
 ]
 OTHERS = [
     AdaBoostMHClassifier(n_estimators=5),
+    BRkNNClassifier(5),
+    MLkNNClassifier(5),
     KFHEMultilabelClassifier(n_estimators=5),
     PCTForestClassifier(n_estimators=5),
     ThresholdedClassifier(RandomForestClassifier(5)),

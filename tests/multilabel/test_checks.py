@@ -14,6 +14,7 @@ from fuselearn import CARTClassifier, SVMClassifier, multilabel
 from fuselearn.multilabel import (
     AdaBoostMHClassifier,
     BinaryRelevanceClassifier,
+    BRkNNClassifier,
     ChainClassifier,
     EnsembleHOMERClassifier,
     EnsembleOfBinaryRelevanceClassifier,
@@ -24,6 +25,7 @@ from fuselearn.multilabel import (
     KFHEHOMERClassifier,
     KFHEMultilabelClassifier,
     LabelPowersetClassifier,
+    MLkNNClassifier,
     PCTForestClassifier,
     PrunedSetsClassifier,
     RAkELClassifier,
@@ -39,6 +41,8 @@ ESTIMATORS = [
     BinaryRelevanceClassifier(TREE),
     BinaryRelevanceClassifier(),
     BinaryRelevanceClassifier(GaussianNB(), decision="per_label"),
+    BRkNNClassifier(3, decision="per_label"),
+    BRkNNClassifier(5, weights="distance"),
     ChainClassifier(TREE),
     ChainClassifier(SVMClassifier(kernel="linear", probability="logistic"), order="random"),
     EnsembleOfBinaryRelevanceClassifier(TREE, 3, decision="cardinality"),
@@ -56,6 +60,7 @@ ESTIMATORS = [
     KFHEMultilabelClassifier(BinaryRelevanceClassifier(TREE), n_estimators=3),
     LabelPowersetClassifier(TREE),
     LabelPowersetClassifier(SVMClassifier(probability="logistic")),
+    MLkNNClassifier(5),
     PrunedSetsClassifier(GaussianNB(), min_count=3),
     RAkELClassifier(TREE, labelset_size=2),
     RAkELClassifier(SVMClassifier(probability="logistic"), labelset_size=3, overlapping=False, vote="probability"),
@@ -151,6 +156,11 @@ def expected_failures_of_scikit_learn(estimator):
     is_sure = isinstance(base, CARTClassifier | BinaryRelevanceClassifier | RandomForestClassifier)
     if is_sure or isinstance(estimator, PCTForestClassifier | KFHEMultilabelClassifier):
         failures["check_classifiers_multilabel_output_format_predict_proba"] = "leaves may be sure: 0 and 1 are refused"
+    if isinstance(estimator, BRkNNClassifier):
+        failures["check_classifiers_multilabel_output_format_predict_proba"] = "all neighbours may agree"
+    if isinstance(estimator, MLkNNClassifier | BRkNNClassifier):
+        failures["check_sample_weight_equivalence_on_dense_data"] = "two copies are two neighbours"
+        failures["check_sample_weight_equivalence_on_sparse_data"] = "two copies are two neighbours"
     if isinstance(estimator, AdaBoostMHClassifier):
         failures["check_sample_weight_equivalence_on_dense_data"] = "votes are smoothed by the number of samples"
         failures["check_sample_weight_equivalence_on_sparse_data"] = "votes are smoothed by the number of samples"

@@ -14,7 +14,7 @@ __all__ = ["ForClasses", "ForLabels", "make_model"]
 ForClasses = Literal["kfhe", "fused", "kfhe-l", "adaboost", "bagging", "forest", "cart"]
 ForLabels = Literal[
     "kfhe-homer", "e-homer", "homer", "kfhe-ml", "ecc", "cc", "ebr", "br", "powerset", "pruned-sets", "eps", "rakel",
-    "rf-pct", "adaboost-mh",
+    "rf-pct", "adaboost-mh", "mlknn", "brknn",
 ]  # fmt: skip
 
 
@@ -57,6 +57,8 @@ def make_model(method: str, settings: list[str], seed: int, jobs: int) -> Any:
         "rakel": partial(multilabel.RAkELClassifier, machine),
         "rf-pct": multilabel.PCTForestClassifier,
         "adaboost-mh": multilabel.AdaBoostMHClassifier,
+        "mlknn": multilabel.MLkNNClassifier,
+        "brknn": multilabel.BRkNNClassifier,
     }
     model = makers[method]()
     known = model.get_params()

@@ -29,6 +29,7 @@ from fuselearn.multilabel.methods.fused import FusedMultilabelClassifier
 from fuselearn.multilabel.methods.homer import HOMERClassifier
 from fuselearn.multilabel.methods.kfhe_homer import KFHEHOMERClassifier
 from fuselearn.multilabel.methods.kfhe_multilabel import KFHEMultilabelClassifier
+from fuselearn.multilabel.methods.nearest import BRkNNClassifier, MLkNNClassifier
 from fuselearn.multilabel.methods.pct_forest import PCTForestClassifier
 from fuselearn.multilabel.methods.powerset import LabelPowersetClassifier
 from fuselearn.multilabel.methods.pruned_sets import PrunedSetsClassifier
@@ -60,6 +61,7 @@ from fuselearn.multilabel.ranking_metrics import (
 __all__ = [
     "AdaBoostMHClassifier",
     "AtLeastOne",
+    "BRkNNClassifier",
     "BinaryRelevanceClassifier",
     "CardinalityThreshold",
     "ChainClassifier",
@@ -79,6 +81,7 @@ __all__ = [
     "KnownSets",
     "LabelPowersetClassifier",
     "LabelStatistics",
+    "MLkNNClassifier",
     "MicroF1Threshold",
     "PCTForestClassifier",
     "PerLabelThresholds",

@@ -1,4 +1,4 @@
-"""Turn tables of any kind into finite numbers for support vector machines."""
+"""Turn tables of any kind into finite numbers, for support vector machines and nearest neighbours."""
 
 from __future__ import annotations
 
@@ -18,6 +18,11 @@ DENSE_CATEGORIES = 1_000
 class NumberEncoder:
     """Turn tables of any kind into finite numbers: categories become columns of 0 and 1.
 
+    Parameters
+    ----------
+    user : str, default="support vector machines"
+        Who takes the numbers, for messages.
+
     Examples
     --------
     >>> import pandas as pd
@@ -29,7 +34,8 @@ class NumberEncoder:
     array([[0., 0., 3.]])
     """
 
-    def __init__(self) -> None:
+    def __init__(self, user: str = "support vector machines") -> None:
+        self.user = user
         self.coder = TableCoder()
 
     def fit_transform(self, X: Any) -> Any:
@@ -58,7 +64,7 @@ class NumberEncoder:
             return coded
         for f in np.flatnonzero(np.isnan(coded).any(axis=0) & ~is_category):
             raise ValueError(
-                f"Column {frame.columns[f]!r} has missing values, which support vector machines cannot take; fill them "
+                f"Column {frame.columns[f]!r} has missing values, which {self.user} cannot take; fill them "
                 "in, or use trees: CARTClassifier takes them."
             )
         if not is_category.any():

@@ -220,6 +220,8 @@ def _count_models(model: MultilabelClassifier) -> int:
         return sum(_count_models(member) for member in model.estimators_)
     if isinstance(model, multilabel.AdaBoostMHClassifier):
         return int(model.n_iter_)
+    if isinstance(model, multilabel.MLkNNClassifier | multilabel.BRkNNClassifier):
+        return 1
     return int(getattr(model, "n_estimators", 1) * model.n_labels_)
 
 
@@ -325,6 +327,8 @@ _MULTILABEL_METHODS = (
         "100 trees that split for all labels at once",
     ),
     _of_labels("AdaBoost.MH", multilabel.AdaBoostMHClassifier, "100 boosted stumps"),
+    _of_labels("MLkNN", multilabel.MLkNNClassifier, "ML-kNN with 10 neighbours"),
+    _of_labels("BRkNN", multilabel.BRkNNClassifier, "the votes of 10 neighbours"),
     *_decided_forests("RF", _forest, "scikit-learn's random forest of all labels"),
     *_decided_forests("BR-RF", _forest_per_label, "scikit-learn's random forest per label"),
 )

@@ -1,0 +1,295 @@
+"""Labels by nearest neighbours: ML-kNN and BR-kNN."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from fuselearn._compat import take_rows
+from fuselearn._messages import show
+from fuselearn._parameters import check_choice, check_number, check_whole_number, count_threads
+from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Scores, Weights
+from fuselearn.multilabel.learning.neighbours import METRICS, SCALINGS, Neighbours, NeighbourSearch
+
+__all__ = ["BRkNNClassifier", "MLkNNClassifier"]
+
+
+class _NeighbourClassifier(MultilabelClassifier):
+    """What both classifiers share: the training samples, and honest scores by the neighbours of each."""
+
+    random_state = None  # nothing is random
+
+    n_neighbors: int
+    metric: str
+    scaling: str | None
+    _search_: NeighbourSearch
+    _known_: sparse.csr_array  # labels of the training samples
+    _used_: npt.NDArray[np.bool_]  # which samples of fit they are
+    _sample_weights_: Weights
+
+    def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's tags of the estimator."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _check_parameters(self) -> None:
+        check_whole_number("n_neighbors", self.n_neighbors, 1)
+        check_choice("metric", self.metric, METRICS)
+        if self.scaling is not None:
+            check_choice("scaling", self.scaling, SCALINGS)
+        count_threads(self.n_jobs)
+
+    def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
+        self._used_ = np.ones(len(Y), dtype=bool) if weights is None else weights > 0
+        self._sample_weights_ = np.ones(len(Y)) if weights is None else weights[self._used_]
+        self._search_ = NeighbourSearch(take_rows(X, np.flatnonzero(self._used_)), self.metric, self.scaling)
+        self._known_ = sparse.csr_array(Y[self._used_].astype(np.float64))
+
+    def _count(self, neighbours: Neighbours, votes: npt.NDArray[np.float64] | None = None) -> Scores:
+        """Sum the votes of the neighbours that have each label; each has one vote by default."""
+        places = neighbours.places
+        data = np.ones(places.size) if votes is None else votes.ravel()
+        ends = np.arange(places.shape[0] + 1) * places.shape[1]
+        shape = (places.shape[0], self._search_.n_samples)
+        return (sparse.csr_array((data, places.ravel(), ends), shape=shape) @ self._known_).toarray()
+
+    def _honest_scores(self, X: Any, Y: Labels, weights: Weights | None) -> Scores:
+        """Score each training sample by its neighbours among the others."""
+        if len(Y) != len(self._used_):
+            raise ValueError(
+                f"X has {len(Y)} samples, but the model was fitted on {len(self._used_)}; "
+                f"decision={show(self.decision)} learns from the training data."
+            )
+        if self._search_.n_samples < 2:
+            raise ValueError(
+                f"decision={show(self.decision)} is learned on samples left out in turn, so one sample is not enough."
+            )
+        scores = np.full(Y.shape, np.nan)
+        scores[self._used_] = self._bound_scores(self._score_others())
+        return scores
+
+    def _score_others(self) -> Scores:
+        """Return the scores of the training samples, each by its neighbours among the others."""
+        raise NotImplementedError
+
+
+class MLkNNClassifier(_NeighbourClassifier):
+    """Labels by how often they occur among the nearest neighbours, compared with the training samples (ML-kNN).
+
+    With H1 and H0 the events that a sample has label l or not, and E_j that j of its k neighbours have it,
+
+        P(H1)       = (s + positives) / (2 s + n),                       P(H0) = 1 - P(H1)
+        P(E_j | H1) = (s + c[j]) / (s (k + 1) + sum of c),               c[j]: positives with j such neighbours
+        P(E_j | H0) = (s + d[j]) / (s (k + 1) + sum of d),               d[j]: the same for the other samples
+        p(x)        = P(H1) P(E_j | H1) / (P(H1) P(E_j | H1) + P(H0) P(E_j | H0)).
+
+    Parameters
+    ----------
+    n_neighbors : int, default=10
+        Number of neighbours k; at most one less than the training samples. 10 is the value of the paper.
+    smoothing : float, default=1.0
+        The s of the formulas; 1 is Laplace's rule.
+    metric : {"euclidean", "manhattan", "cosine"}, default="euclidean"
+        How distances are measured; "cosine" with ``scaling=None`` is usual for text.
+    scaling : {"standard", "minmax"} or None, default="standard"
+        Whether features are divided by their standard deviation, by their range, or not at all, as in the paper.
+    decision : float, str or rule, default=0.5
+        How probabilities become labels: 0.5 is the paper's, the more probable of both events; or another rule of
+        :mod:`fuselearn.multilabel.decisions`. Rules that learn use scores by the other training samples.
+    n_jobs : int or None, default=None
+        Threads for the search. Results do not depend on it.
+
+    Attributes
+    ----------
+    priors_ : array of shape (n_labels,)
+        P(H1) of each label.
+    likelihoods_ : array of shape (2, n_labels, k + 1)
+        P(E_j | H0) and P(E_j | H1) of each label.
+    labels_, n_labels_, classes_, n_features_in_, feature_names_in_
+        Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
+
+    See Also
+    --------
+    BRkNNClassifier : The fraction of the neighbours that have a label.
+
+    Notes
+    -----
+    The weight of a sample counts in the probabilities; as a neighbour, each sample of a weight above 0 counts once.
+
+    References
+    ----------
+    Zhang, M.-L. and Zhou, Z.-H. (2007). ML-KNN: a lazy learning approach to multi-label learning. Pattern Recognition
+    40(7), 2038-2048.
+
+    Examples
+    --------
+    >>> from fuselearn.datasets import make_digit_pairs
+    >>> from fuselearn.multilabel import MLkNNClassifier, macro_f1
+    >>> X, Y = make_digit_pairs(600, random_state=0)
+    >>> model = MLkNNClassifier().fit(X[:400], Y[:400])
+    >>> round(macro_f1(Y[400:], model.predict(X[400:])), 2)
+    0.76
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int = 10,
+        *,
+        smoothing: float = 1.0,
+        metric: str = "euclidean",
+        scaling: str | None = "standard",
+        decision: Any = 0.5,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.smoothing = smoothing
+        self.metric = metric
+        self.scaling = scaling
+        self.decision = decision
+        self.n_jobs = n_jobs
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if check_number("smoothing", self.smoothing, 0.0) == 0.0:
+            raise ValueError("smoothing must be above 0.")
+
+    def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
+        super()._fit_labels(X, Y, weights, rng)
+        s, k, n_labels = self.smoothing, self._n_neighbours, Y.shape[1]
+        has_label = Y[self._used_] == 1
+        sample_weights = self._sample_weights_[:, None]
+        self.priors_ = (s + (has_label * sample_weights).sum(axis=0)) / (2 * s + sample_weights.sum())
+        # Counts of samples by whether they have a label, the label, and how many of their neighbours have it.
+        counted = self._count(self._search_.find_others(k, self.n_jobs)).astype(np.intp)
+        places = (has_label * n_labels + np.arange(n_labels)) * (k + 1) + counted
+        weighted = np.broadcast_to(sample_weights, places.shape).ravel()
+        counts = np.bincount(places.ravel(), weighted, minlength=2 * n_labels * (k + 1)).reshape(2, n_labels, k + 1)
+        self.likelihoods_ = (s + counts) / (s * (k + 1) + counts.sum(axis=2, keepdims=True))
+
+    @property
+    def _n_neighbours(self) -> int:
+        return min(self.n_neighbors, self._search_.n_samples - 1)
+
+    def _label_scores(self, X: Any) -> Scores:
+        return self._weigh(self._search_.find(X, self._n_neighbours, self.n_jobs))
+
+    def _score_others(self) -> Scores:
+        return self._weigh(self._search_.find_others(self._n_neighbours, self.n_jobs))
+
+    def _weigh(self, neighbours: Neighbours) -> Scores:
+        counted = self._count(neighbours).astype(np.intp)
+        without, with_label = self.likelihoods_[:, np.arange(self.n_labels_), counted]
+        positive = self.priors_ * with_label
+        return positive / (positive + (1 - self.priors_) * without)
+
+
+class BRkNNClassifier(_NeighbourClassifier):
+    """The fraction of the nearest neighbours that have a label (BR-kNN).
+
+    It is binary relevance with nearest neighbours, which are searched once for all labels::
+
+        p_l(x) = sum of the weights of the neighbours of x with label l / sum of the weights of all its neighbours
+
+    Parameters
+    ----------
+    n_neighbors : int, default=10
+        Number of neighbours; at most that of the training samples.
+    weights : {"uniform", "distance"}, default="uniform"
+        Whether neighbours have equal weights, or the inverse of their distance.
+    metric : {"euclidean", "manhattan", "cosine"}, default="euclidean"
+        How distances are measured; "cosine" with ``scaling=None`` is usual for text.
+    scaling : {"standard", "minmax"} or None, default="standard"
+        Whether features are divided by their standard deviation, by their range, or not at all.
+    decision : float, str or rule, default=0.5
+        How fractions become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`.
+        "at_least_one" is the paper's extension a; "set_size" its extension b, the n labels of the largest fractions, n
+        being the mean number of labels of the neighbours, rounded. Rules that learn use scores by the other training
+        samples.
+    n_jobs : int or None, default=None
+        Threads for the search. Results do not depend on it.
+
+    Attributes
+    ----------
+    labels_, n_labels_, classes_, n_features_in_, feature_names_in_
+        Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
+
+    See Also
+    --------
+    MLkNNClassifier : Compares the number of neighbours with that of the training samples.
+
+    Notes
+    -----
+    The weight of a sample multiplies that of its vote; a sample of weight 0 is no neighbour.
+
+    References
+    ----------
+    Spyromitros, E., Tsoumakas, G. and Vlahavas, I. (2008). An empirical study of lazy multilabel classification
+    algorithms. Artificial Intelligence: Theories, Models and Applications, LNCS 5138, 401-406.
+
+    Examples
+    --------
+    >>> from fuselearn.multilabel import BRkNNClassifier
+    >>> X, Y = [[0.0], [1.0], [2.0], [9.0]], [[1, 0], [1, 0], [1, 1], [0, 1]]
+    >>> BRkNNClassifier(3).fit(X, Y).predict_proba([[0.5], [6.0]]).round(2)
+    array([[1.  , 0.33],
+           [0.67, 0.67]])
+    """
+
+    _own_decision = "set_size"
+
+    def __init__(
+        self,
+        n_neighbors: int = 10,
+        *,
+        weights: str = "uniform",
+        metric: str = "euclidean",
+        scaling: str | None = "standard",
+        decision: Any = 0.5,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        self.metric = metric
+        self.scaling = scaling
+        self.decision = decision
+        self.n_jobs = n_jobs
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_choice("weights", self.weights, ("uniform", "distance"))
+
+    def _label_scores(self, X: Any) -> Scores:
+        return self._vote(self._find(X))
+
+    def _score_others(self) -> Scores:
+        n_neighbours = min(self.n_neighbors, self._search_.n_samples - 1)
+        return self._vote(self._search_.find_others(n_neighbours, self.n_jobs))
+
+    def _deciding_scores(self, X: Any) -> Scores:
+        neighbours = self._find(X)
+        fractions = self._vote(neighbours)
+        sizes = np.asarray(self._known_.sum(axis=1)).ravel()[neighbours.places].mean(axis=1)
+        ranks = np.argsort(np.argsort(-fractions, axis=1, kind="stable"), axis=1, kind="stable")
+        return (ranks < np.rint(sizes)[:, None]).astype(np.float64)
+
+    def _find(self, X: Any) -> Neighbours:
+        return self._search_.find(X, min(self.n_neighbors, self._search_.n_samples), self.n_jobs)
+
+    def _vote(self, neighbours: Neighbours) -> Scores:
+        votes = self._sample_weights_[neighbours.places]
+        if self.weights == "distance":
+            votes = votes * _weigh_distances(neighbours.distances)
+        return self._count(neighbours, votes) / votes.sum(axis=1, keepdims=True)
+
+
+def _weigh_distances(distances: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return inverse distances; of samples that are equal to some neighbours, these alone count."""
+    is_equal = distances == 0
+    nearest = np.where(is_equal, np.inf, distances).min(axis=1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        inverse = nearest / distances  # scaled to at most 1, so that tiny distances do not overflow
+    return np.where(is_equal.any(axis=1, keepdims=True), is_equal.astype(np.float64), inverse)
