@@ -239,7 +239,7 @@ class TestWithDecision:
     @pytest.mark.parametrize("make", ENSEMBLES)
     def test_folds_are_used_where_no_out_of_bag_scores_were_kept(self, labelled, make):
         X, Y = labelled
-        model = make("tree", n_estimators=3, random_state=0).fit(X, Y)
+        model = make("tree", n_estimators=3, decision=0.5, random_state=0).fit(X, Y)
         changed = model.with_decision(PerLabelThresholds(0), X, Y)
         scores = np.empty(Y.shape)
         folds = IterativeStratifiedKFold(5, random_state=model._fold_seed_)

@@ -7,6 +7,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.naive_bayes import GaussianNB
+from sklearn.utils import get_tags
 
 from fuselearn import SVMClassifier
 from fuselearn.datasets import make_digit_pairs
@@ -238,6 +239,21 @@ class TestMembers:
 def test_bad_parameters_get_a_sentence(labelled, parameters, sentence):
     with pytest.raises((ValueError, TypeError), match=sentence):
         FusedMultilabelClassifier(**parameters).fit(*labelled)
+
+
+@pytest.mark.parametrize(
+    ("members", "expected"),
+    [
+        (None, (True, True)),
+        (forests(), (True, True)),
+        ([*forests(), ("machines", BinaryRelevanceClassifier(SVMClassifier()))], (False, True)),
+        ([PCTForestClassifier()], (True, True)),
+    ],
+    ids=["default", "forests", "machines", "refused by fit"],
+)
+def test_it_takes_what_all_members_take(members, expected):
+    tags = get_tags(FusedMultilabelClassifier(members)).input_tags
+    assert (tags.allow_nan, tags.sparse) == expected
 
 
 def test_one_sample_gets_a_sentence(labelled):

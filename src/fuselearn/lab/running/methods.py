@@ -310,6 +310,7 @@ _MULTILABEL_METHODS = (
             n_estimators=100,
             max_samples=2.0,
             max_features=0.5,
+            vote="class",
             decision="cardinality",
         ),
         "the vote of 100 classifier chains on samples of twice the size and half the features",

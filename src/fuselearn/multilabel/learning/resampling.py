@@ -53,12 +53,12 @@ class ResampledEnsemble:
     def __init__(
         self,
         estimator: Any = None,
-        n_estimators: int = 10,
+        n_estimators: int = 25,
         *,
         max_samples: int | float = 1.0,
         max_features: int | float | str | None = None,
-        vote: str = "class",
-        decision: Any = 0.5,
+        vote: str = "probability",
+        decision: Any = "cardinality",
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:

@@ -26,16 +26,16 @@ class EnsembleOfBinaryRelevanceClassifier(ResampledEnsemble, MultilabelClassifie
     ----------
     estimator : classifier, "tree" or None, default=None
         Base learner: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
-    n_estimators : int, default=10
+    n_estimators : int, default=25
         Number of members, each with a model per label.
     max_samples : int or float, default=1.0
         Samples drawn for each member, with replacement, as a number or as a share of all samples. It may exceed 1: with
         2.0 a member sees 86 % of the samples instead of 63 %.
     max_features : int, float, "sqrt", "log2" or None, default=None
         Features drawn for each member: a number, a share, or a root or logarithm of their number; None means all.
-    vote : {"class", "probability"}, default="class"
+    vote : {"class", "probability"}, default="probability"
         Whether members vote with the labels that they choose or with their probabilities.
-    decision : float, str or rule, default=0.5
+    decision : float, str or rule, default="cardinality"
         Threshold of the shares of votes, or rule of :mod:`fuselearn.multilabel.decisions`, fitted to out-of-bag votes.
     random_state : int, RandomState or None, default=None
         Seed of the samples and the base learners.
@@ -54,6 +54,10 @@ class EnsembleOfBinaryRelevanceClassifier(ResampledEnsemble, MultilabelClassifie
     BinaryRelevanceClassifier : A single member, on all samples.
     EnsembleOfChainsClassifier : Members in which labels learn from each other.
 
+    Notes
+    -----
+    Number, vote and decision are those that suit :class:`EnsembleOfChainsClassifier`.
+
     References
     ----------
     Read, J., Pfahringer, B., Holmes, G. and Frank, E. (2011), as for :class:`ChainClassifier`.
@@ -64,9 +68,9 @@ class EnsembleOfBinaryRelevanceClassifier(ResampledEnsemble, MultilabelClassifie
     >>> from fuselearn.multilabel import EnsembleOfBinaryRelevanceClassifier
     >>> X, Y = make_multilabel_classification(n_samples=200, n_classes=4, random_state=0)
     >>> model = EnsembleOfBinaryRelevanceClassifier("tree", random_state=0).fit(X[:150], Y[:150])
-    >>> model.predict_proba(X[150:152])
-    array([[0.6, 0.2, 0.5, 0.9],
-           [0.7, 0.6, 0.3, 0.2]])
+    >>> model.predict_proba(X[150:152]).round(2)
+    array([[0.57, 0.19, 0.4 , 0.85],
+           [0.6 , 0.67, 0.41, 0.19]])
     """
 
     def _member_trainer(self) -> TrainMember:

@@ -27,18 +27,18 @@ class EnsembleOfChainsClassifier(ResampledEnsemble, MultilabelClassifier):
     ----------
     estimator : classifier, "tree" or None, default=None
         Base learner: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
-    n_estimators : int, default=10
+    n_estimators : int, default=25
         Number of chains.
     max_samples : int or float, default=1.0
         Samples drawn for each chain, with replacement, as a number or as a share of all samples. It may exceed 1: with
         2.0 a chain sees 86 % of the samples instead of 63 %.
     max_features : int, float, "sqrt", "log2" or None, default=None
         Features drawn for each chain: a number, a share, or a root or logarithm of their number; None means all.
-    vote : {"class", "probability"}, default="class"
+    vote : {"class", "probability"}, default="probability"
         Whether chains vote with the labels that they choose or with their probabilities.
-    decision : float, str or rule, default=0.5
+    decision : float, str or rule, default="cardinality"
         Threshold of the shares of votes, or rule of :mod:`fuselearn.multilabel.decisions`, fitted to out-of-bag votes.
-        The authors' choice is "cardinality".
+        The default is the authors' choice.
     random_state : int, RandomState or None, default=None
         Seed of the samples, the orders and the base learners.
     n_jobs : int or None, default=None
@@ -56,6 +56,13 @@ class EnsembleOfChainsClassifier(ResampledEnsemble, MultilabelClassifier):
     ChainClassifier : A single chain, on all samples.
     EnsembleOfBinaryRelevanceClassifier : Members in which each label is on its own.
 
+    Notes
+    -----
+    Ten chains that vote with labels have so few distinct scores that labels tie. On five datasets, label ranking
+    average precision is .795 for them, and .840 for 25 chains that vote with probabilities; 50 chains add nothing. One
+    threshold by the number of labels then has a macro F1 of .665 and a micro F1 of .742, a threshold of 0.5 has .640
+    and .728 (``python -m benchmarks chain_votes``).
+
     References
     ----------
     Read, J. et al. (2011). Classifier chains for multi-label classification. Machine Learning 85(3), 333-359.
@@ -65,10 +72,10 @@ class EnsembleOfChainsClassifier(ResampledEnsemble, MultilabelClassifier):
     >>> from sklearn.datasets import make_multilabel_classification
     >>> from fuselearn.multilabel import EnsembleOfChainsClassifier
     >>> X, Y = make_multilabel_classification(n_samples=200, n_classes=4, random_state=0)
-    >>> model = EnsembleOfChainsClassifier("tree", decision="cardinality", random_state=0).fit(X[:150], Y[:150])
-    >>> model.predict_proba(X[150:152])
-    array([[0.7, 0.1, 0.5, 0.9],
-           [0.6, 0.6, 0.3, 0.2]])
+    >>> model = EnsembleOfChainsClassifier("tree", random_state=0).fit(X[:150], Y[:150])
+    >>> model.predict_proba(X[150:152]).round(2)
+    array([[0.59, 0.16, 0.42, 0.85],
+           [0.63, 0.66, 0.45, 0.23]])
     """
 
     def _member_trainer(self) -> TrainMember:

@@ -73,7 +73,8 @@ class FusedMultilabelClassifier(MultilabelClassifier):
         (:class:`EnsembleHOMERClassifier`), "kfhe-homer" (:class:`KFHEHOMERClassifier`), "forest" and "extra-trees"
         (:class:`PCTForestClassifier`, with the best and with random cuts). The first two train support vector machines,
         whose time grows faster than the square of the number of samples and which take no missing values: they are left
-        out of more than 5,000 samples and where values are missing.
+        out of more than 5,000 samples and where values are missing in training. Values that are missing in new samples
+        only are refused.
     optimize : {"macro_f1", "micro_f1", "hamming", "subset", "ranking"}, default="macro_f1"
         What matters.
     n_components : int, default=50
@@ -162,10 +163,11 @@ class FusedMultilabelClassifier(MultilabelClassifier):
         """Return scikit-learn's tags: what all members take; the default ones take sparse data and missing values."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = tags.input_tags.sparse = True
-        for _, member in self.members or ():
-            own = get_tags(member).input_tags
-            tags.input_tags.allow_nan &= own.allow_nan
-            tags.input_tags.sparse &= own.sparse
+        for pair in self.members if isinstance(self.members, Sequence) else ():
+            if isinstance(pair, Sequence) and isinstance(pair[-1], BaseEstimator):  # anything else is refused by fit
+                own = get_tags(pair[-1]).input_tags
+                tags.input_tags.allow_nan &= own.allow_nan
+                tags.input_tags.sparse &= own.sparse
         return tags
 
     def with_optimize(self, optimize: str, X: Any, y: Any, sample_weight: Any = None) -> Self:
