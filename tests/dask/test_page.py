@@ -1,4 +1,4 @@
-"""The example of docs/scale.md, as a user runs it: as a program, on a cluster of processes."""
+"""The examples of docs/scale.md, as a user runs them: as programs, on a cluster of processes and from files."""
 
 import re
 import subprocess
@@ -10,11 +10,18 @@ import pytest
 PAGE = Path(__file__).parents[2] / "docs" / "scale.md"
 
 
+def run(example, folder):
+    program = folder / "example.py"
+    program.write_text(example)
+    command = [sys.executable, program]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=300, cwd=folder).stdout
+
+
 @pytest.mark.slow
-def test_the_example_runs_as_a_program(tmp_path):
-    (example,) = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
-    program = tmp_path / "example.py"
-    program.write_text(example + "    print(type(local).__name__, local.n_iter_)\n")
-    done = subprocess.run([sys.executable, program], capture_output=True, text=True, check=True, timeout=300)
-    assert "dask.array<" in done.stdout
-    assert done.stdout.endswith("KFHEClassifier 5\n")
+def test_the_examples_run_as_programs(tmp_path):
+    on_a_cluster, from_files = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+    said = run(on_a_cluster + "    print(type(local).__name__, local.n_iter_)\n", tmp_path)
+    assert "dask.array<" in said
+    assert said.endswith("KFHEClassifier 5\n")
+    assert len(list((tmp_path / "trees").glob("*.npz"))) == 6
+    assert run(from_files, tmp_path).startswith("[")
