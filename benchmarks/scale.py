@@ -87,7 +87,7 @@ def bytes_received(client: Client, fit: Callable[[], Any]) -> tuple[float, float
     return sum(total[0] for total in counted), sum(total[1] for total in counted)
 
 
-def compare_workers(n_samples: int = 2_000_000) -> None:
+def compare_workers(n_samples: int = 5_000_000) -> None:
     times = {}
     for n_workers in (1, 2):
         with cluster(n_workers) as client:
