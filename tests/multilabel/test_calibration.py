@@ -26,6 +26,7 @@ from fuselearn.multilabel import (
     LabelPowersetClassifier,
     MLkNNClassifier,
     PCTForestClassifier,
+    ProbabilisticChainClassifier,
     PrunedSetsClassifier,
     RAkELClassifier,
     ThresholdedClassifier,
@@ -36,6 +37,7 @@ HOMERS = [HOMERClassifier(), EnsembleHOMERClassifier(n_estimators=5), KFHEHOMERC
 MACHINES = [
     BinaryRelevanceClassifier(),
     ChainClassifier(),
+    ProbabilisticChainClassifier(),
     LabelPowersetClassifier(),
     PrunedSetsClassifier(),
     RAkELClassifier(vote="probability"),

@@ -14,6 +14,7 @@ from fuselearn.multilabel import (
     HOMERClassifier,
     KFHEHOMERClassifier,
     LabelPowersetClassifier,
+    ProbabilisticChainClassifier,
     PrunedSetsClassifier,
     RAkELClassifier,
 )
@@ -27,6 +28,7 @@ classifiers = pytest.mark.parametrize(
     [
         BinaryRelevanceClassifier(),
         ChainClassifier(),
+        ProbabilisticChainClassifier(),
         LabelPowersetClassifier(),
         PrunedSetsClassifier(),
         RAkELClassifier(),

@@ -13,8 +13,8 @@ __all__ = ["ForClasses", "ForLabels", "make_model"]
 
 ForClasses = Literal["kfhe", "fused", "kfhe-l", "adaboost", "bagging", "forest", "cart"]
 ForLabels = Literal[
-    "kfhe-homer", "e-homer", "homer", "kfhe-ml", "ecc", "cc", "ebr", "br", "powerset", "pruned-sets", "eps", "rakel",
-    "rf-pct", "adaboost-mh", "mlknn", "brknn",
+    "kfhe-homer", "e-homer", "homer", "kfhe-ml", "ecc", "cc", "pcc", "ebr", "br", "powerset", "pruned-sets", "eps",
+    "rakel", "rf-pct", "adaboost-mh", "mlknn", "brknn",
 ]  # fmt: skip
 
 
@@ -49,6 +49,7 @@ def make_model(method: str, settings: list[str], seed: int, jobs: int) -> Any:
         "kfhe-ml": multilabel.KFHEMultilabelClassifier,
         "ecc": partial(multilabel.EnsembleOfChainsClassifier, machine),
         "cc": partial(multilabel.ChainClassifier, machine),
+        "pcc": partial(multilabel.ProbabilisticChainClassifier, machine),
         "ebr": partial(multilabel.EnsembleOfBinaryRelevanceClassifier, machine),
         "br": partial(multilabel.BinaryRelevanceClassifier, machine),
         "powerset": partial(multilabel.LabelPowersetClassifier, machine),

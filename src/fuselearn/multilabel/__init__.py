@@ -32,6 +32,7 @@ from fuselearn.multilabel.methods.kfhe_multilabel import KFHEMultilabelClassifie
 from fuselearn.multilabel.methods.nearest import BRkNNClassifier, MLkNNClassifier
 from fuselearn.multilabel.methods.pct_forest import PCTForestClassifier
 from fuselearn.multilabel.methods.powerset import LabelPowersetClassifier
+from fuselearn.multilabel.methods.probabilistic_chain import ProbabilisticChainClassifier
 from fuselearn.multilabel.methods.pruned_sets import PrunedSetsClassifier
 from fuselearn.multilabel.methods.pruned_sets_ensemble import EnsembleOfPrunedSetsClassifier
 from fuselearn.multilabel.methods.rakel import RAkELClassifier
@@ -85,6 +86,7 @@ __all__ = [
     "MicroF1Threshold",
     "PCTForestClassifier",
     "PerLabelThresholds",
+    "ProbabilisticChainClassifier",
     "PrunedSetsClassifier",
     "RAkELClassifier",
     "RepeatedIterativeStratifiedGroupKFold",

@@ -57,6 +57,7 @@ class ChainClassifier(MultilabelClassifier):
     See Also
     --------
     EnsembleOfChainsClassifier : Equal votes of chains in random orders.
+    ProbabilisticChainClassifier : The most probable label set of a chain, by beam search or random paths.
     BinaryRelevanceClassifier : Each label on its own.
     sklearn.multioutput.ClassifierChain : Chains of scikit-learn.
 
