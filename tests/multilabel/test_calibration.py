@@ -29,6 +29,7 @@ from fuselearn.multilabel import (
     ProbabilisticChainClassifier,
     PrunedSetsClassifier,
     RAkELClassifier,
+    StackedBinaryRelevanceClassifier,
     ThresholdedClassifier,
 )
 
@@ -41,6 +42,7 @@ MACHINES = [
     LabelPowersetClassifier(),
     PrunedSetsClassifier(),
     RAkELClassifier(vote="probability"),
+    StackedBinaryRelevanceClassifier(),
     EnsembleOfBinaryRelevanceClassifier(n_estimators=5, vote="probability"),
     EnsembleOfChainsClassifier(n_estimators=5, vote="probability"),
     EnsembleOfPrunedSetsClassifier(n_estimators=5, vote="probability"),

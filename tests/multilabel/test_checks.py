@@ -30,6 +30,7 @@ from fuselearn.multilabel import (
     ProbabilisticChainClassifier,
     PrunedSetsClassifier,
     RAkELClassifier,
+    StackedBinaryRelevanceClassifier,
     ThresholdedClassifier,
 )
 from fuselearn.multilabel.checks import CHECKS, check_multilabel_estimator, yield_checks
@@ -68,6 +69,7 @@ ESTIMATORS = [
     RAkELClassifier(TREE, labelset_size=2),
     RAkELClassifier(SVMClassifier(probability="logistic"), labelset_size=3, overlapping=False, vote="probability"),
     PCTForestClassifier(n_estimators=4),
+    StackedBinaryRelevanceClassifier(TREE, cv=3),
     ThresholdedClassifier(BinaryRelevanceClassifier(TREE)),
 ]
 
@@ -157,6 +159,7 @@ def expected_failures_of_scikit_learn(estimator):
         failures["check_estimator_sparse_array"] = "it sends one column of four classes"
         failures["check_estimator_sparse_matrix"] = "it sends one column of four classes"
     is_sure = isinstance(base, CARTClassifier | BinaryRelevanceClassifier | RandomForestClassifier)
+    is_sure = is_sure and not isinstance(estimator, StackedBinaryRelevanceClassifier)
     if is_sure or isinstance(estimator, PCTForestClassifier | KFHEMultilabelClassifier):
         failures["check_classifiers_multilabel_output_format_predict_proba"] = "leaves may be sure: 0 and 1 are refused"
     if isinstance(estimator, BRkNNClassifier):

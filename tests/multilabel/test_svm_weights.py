@@ -17,6 +17,7 @@ from fuselearn.multilabel import (
     ProbabilisticChainClassifier,
     PrunedSetsClassifier,
     RAkELClassifier,
+    StackedBinaryRelevanceClassifier,
 )
 
 X, Y = make_multilabel_classification(200, 20, n_classes=4, random_state=0)
@@ -32,6 +33,7 @@ classifiers = pytest.mark.parametrize(
         LabelPowersetClassifier(),
         PrunedSetsClassifier(),
         RAkELClassifier(),
+        StackedBinaryRelevanceClassifier(),
         HOMERClassifier(),
         EnsembleOfBinaryRelevanceClassifier(n_estimators=3),
         EnsembleOfChainsClassifier(n_estimators=3),

@@ -14,7 +14,7 @@ __all__ = ["ForClasses", "ForLabels", "make_model"]
 ForClasses = Literal["kfhe", "fused", "kfhe-l", "adaboost", "bagging", "forest", "cart"]
 ForLabels = Literal[
     "kfhe-homer", "e-homer", "homer", "kfhe-ml", "ecc", "cc", "pcc", "ebr", "br", "powerset", "pruned-sets", "eps",
-    "rakel", "rf-pct", "adaboost-mh", "mlknn", "brknn",
+    "rakel", "rf-pct", "adaboost-mh", "mlknn", "brknn", "2br",
 ]  # fmt: skip
 
 
@@ -51,6 +51,7 @@ def make_model(method: str, settings: list[str], seed: int, jobs: int) -> Any:
         "cc": partial(multilabel.ChainClassifier, machine),
         "pcc": partial(multilabel.ProbabilisticChainClassifier, machine),
         "ebr": partial(multilabel.EnsembleOfBinaryRelevanceClassifier, machine),
+        "2br": partial(multilabel.StackedBinaryRelevanceClassifier, machine),
         "br": partial(multilabel.BinaryRelevanceClassifier, machine),
         "powerset": partial(multilabel.LabelPowersetClassifier, machine),
         "pruned-sets": partial(multilabel.PrunedSetsClassifier, machine),

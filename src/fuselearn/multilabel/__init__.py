@@ -36,6 +36,7 @@ from fuselearn.multilabel.methods.probabilistic_chain import ProbabilisticChainC
 from fuselearn.multilabel.methods.pruned_sets import PrunedSetsClassifier
 from fuselearn.multilabel.methods.pruned_sets_ensemble import EnsembleOfPrunedSetsClassifier
 from fuselearn.multilabel.methods.rakel import RAkELClassifier
+from fuselearn.multilabel.methods.stacked_relevance import StackedBinaryRelevanceClassifier
 from fuselearn.multilabel.methods.thresholding import ThresholdedClassifier
 from fuselearn.multilabel.metrics import (
     example_f1,
@@ -91,6 +92,7 @@ __all__ = [
     "RAkELClassifier",
     "RepeatedIterativeStratifiedGroupKFold",
     "RepeatedIterativeStratifiedKFold",
+    "StackedBinaryRelevanceClassifier",
     "ThresholdedClassifier",
     "coverage",
     "describe_labels",

@@ -49,6 +49,7 @@ class BinaryRelevanceClassifier(MultilabelClassifier):
     See Also
     --------
     EnsembleOfBinaryRelevanceClassifier : Equal votes of such models on random samples.
+    StackedBinaryRelevanceClassifier : A second model per label learns from the scores of all labels.
     ChainClassifier : Labels learn from the labels before them.
     sklearn.multioutput.MultiOutputClassifier : The same, in scikit-learn.
 
