@@ -41,7 +41,8 @@ def run(*arguments, code=0):
 
 def small(method):
     """Return the options of a small model."""
-    return ["-m", method, *([] if method in ONE_MODEL else ["--set", "n_estimators=2"]), "--holdout", 0, "-j", 1]
+    size = "n_components" if method == "fused" else "n_estimators"
+    return ["-m", method, *([] if method in ONE_MODEL else ["--set", f"{size}=2"]), "--holdout", 0, "-j", 1]
 
 
 @pytest.mark.parametrize("method", get_args(ForLabels))
@@ -81,6 +82,24 @@ def test_samples_with_unknown_labels_are_predicted_but_not_scored():
     table.assign(digit_5=3).to_csv("bad.csv", index=False)
     said = run("predict", "m.fuse", "bad.csv", "-o", "q.csv", code=2).stderr
     assert "'digit_5' of the file to predict for holds '3'" in said.replace("true:", "")
+
+
+def test_sparse_files_are_scored_too():
+    rng = np.random.default_rng(0)
+    rows = [np.flatnonzero(rng.random(150) < 0.1) for _ in range(40)]
+    lines = [f"@attribute w{place} numeric" for place in range(150)] + [f"@attribute l{k} {{0,1}}" for k in range(2)]
+    cells = []
+    for row in rows:
+        labels = [150 + k for k in range(2) if k in row % 3]
+        cells.append("{" + ",".join(f"{place} 1" for place in [*row, *labels]) + "}")
+    Path("words.arff").write_text("\n".join(["@relation 'words: -C -2'", *lines, "@data", *cells]) + "\n")
+    run("train", "words.arff", *small("br"), "-o", "m.fuse")
+    done = run("predict", "m.fuse", "words.arff", "-o", "p.csv", "--json")
+    predicted = pd.read_csv("p.csv")
+    truth = np.array([[k in row % 3 for k in range(2)] for row in rows])
+    assert predicted.columns.tolist() == ["l0", "l1"]
+    assert json.loads(done.stdout)["score"]["hamming_loss"] == pytest.approx((predicted != truth).to_numpy().mean())
+    assert "Ignored" not in run("predict", "m.fuse", "words.arff", "-o", "p.csv").stderr
 
 
 def test_compares_methods_and_prints_a_measure_of_labels():
@@ -151,7 +170,7 @@ def test_info_of_labels_that_nobody_has_is_valid_json():
         (["audit", "digits.csv", "--labels", "3", "-o", "digits.csv"], "digits.csv is the input"),
         (["compare", "digits.csv", "--labels", "3", "-t", "digit_0"], "either target (one class per sample) or labels"),
         (["info", "digits.csv", "--labels", "3", "-t", "digit_0"], "Pass either --target (one class per sample)"),
-        (["compare", "digits.csv", "--labels", "3", "--methods", "KFHE"], "--methods must be among KFHE-HOMER"),
+        (["compare", "digits.csv", "--labels", "3", "--methods", "KFHE"], "--methods must be among Fused (labels)"),
         (["compare", "digits.csv", "--labels", "3", "--metric", "brier"], "--metric must be one of macro-f1, micro-f1"),
         (["compare", "digits.csv", "-t", "digit_0", "--metric", "coverage"], "has one class per sample; --metric must"),
         (["compare", "digits.csv", "--labels", "3", "--noise-kind", "pair"], "noise_kind must be"),

@@ -14,11 +14,11 @@ __all__ = ["ForClasses", "ForLabels", "make_model"]
 ForClasses = Literal["kfhe", "fused", "kfhe-l", "adaboost", "bagging", "forest", "cart"]
 ForLabels = Literal[
     "kfhe-homer", "e-homer", "homer", "kfhe-ml", "ecc", "cc", "pcc", "ebr", "br", "powerset", "pruned-sets", "eps",
-    "rakel", "rf-pct", "adaboost-mh", "mlknn", "brknn", "2br",
+    "rakel", "rf-pct", "adaboost-mh", "mlknn", "brknn", "2br", "fused",
 ]  # fmt: skip
 
 
-def make_model(method: str, settings: list[str], seed: int, jobs: int) -> Any:
+def make_model(method: str, settings: list[str], seed: int, jobs: int, *, for_labels: bool = False) -> Any:
     """Return an unfitted estimator.
 
     Parameters
@@ -29,6 +29,8 @@ def make_model(method: str, settings: list[str], seed: int, jobs: int) -> Any:
         Parameters as ``NAME=VALUE``.
     seed, jobs : int
         For estimators that take them.
+    for_labels : bool, default=False
+        Whether samples have several labels, for methods that exist for classes and for labels.
     """
     from fuselearn import combine, ensembles, multilabel
     from fuselearn.multilabel.methods.homer_ensemble import DEFAULT_VARIED
@@ -37,7 +39,7 @@ def make_model(method: str, settings: list[str], seed: int, jobs: int) -> Any:
     machine, whole_tree = ensembles.SVMClassifier(), ensembles.CARTClassifier(complexity=-1.0)
     makers: dict[str, Callable[[], Any]] = {
         "kfhe": partial(ensembles.KFHEClassifier, whole_tree),
-        "fused": combine.FusedClassifier,
+        "fused": multilabel.FusedMultilabelClassifier if for_labels else combine.FusedClassifier,
         "kfhe-l": partial(ensembles.KFHEClassifier, whole_tree, weighting="linear"),
         "adaboost": partial(ensembles.SAMMEClassifier, ensembles.CARTClassifier()),
         "bagging": partial(ensembles.BaggedClassifier, ensembles.CARTClassifier()),

@@ -140,7 +140,7 @@ def train(
         if method not in fitting:
             kind = "several labels per sample" if for_labels else "one class per sample"
             leave(f"{file} has {kind}; --method must be one of {', '.join(fitting)}, not {method}.", WRONG_USE)
-        model = make_model(method, setting or [], seed, jobs)
+        model = make_model(method, setting or [], seed, jobs, for_labels=for_labels)
         if not as_json:
             explain(cleaner)
         tally = None if holdout == 0 else _hold_out(model, data, holdout, seed)
@@ -269,7 +269,7 @@ def predict(
     from fuselearn.cli.scoring import make_tally, say_scores
     from fuselearn.datasets import SparseColumns
     from fuselearn.datasets.cleaning import first_step
-    from fuselearn.datasets.tables import read_columns
+    from fuselearn.datasets.tables import read_columns, read_whole
     from fuselearn.io import load, open_rows, predict_blocks, read_header
 
     with sentences(), wrong_use((ValueError, TypeError)):
@@ -281,18 +281,22 @@ def predict(
             predictions = Output(output, Kind.PREDICTIONS, prediction_columns(header), max(1, len(kept)))
             check_output(predictions, [model, file], force=force)
         fitted = load(model)
+        target = _find_target(header, columns, labels, file)
         # Reading the target with sparse samples would make them dense.
-        target = [] if isinstance(first_step(fitted), SparseColumns) else _find_target(header, columns, labels, file)
-        rows = open_rows(fitted, file, form=form, index=list(dict.fromkeys([*kept, *target])))
+        apart = target and not kept and isinstance(first_step(fitted), SparseColumns)
+        truth = read_whole(file, form).frame(target) if apart else None
+        rows = open_rows(fitted, file, form=form, index=[] if apart else list(dict.fromkeys([*kept, *target])))
         tally = make_tally(fitted) if target else None
-        unknown = [name for name in rows.ignored if name not in header.get("left_out", ())]
+        known = {*header.get("left_out", ()), *target}
+        unknown = [name for name in rows.ignored if name not in known]
         if unknown and not as_json:
             typer.echo(f"Ignored: {listed(unknown)}, which the model does not know.", err=True)
         # True labels are often named like the predictions.
         predicted = set(prediction_columns(header)) - set(kept)
-        truth = {name: f"true:{name}" if name in predicted else name for name in target}
-        with closing(predict_blocks(fitted, rows, proba=proba, renamed=truth)) as answers:
-            n_rows = _write(_scored(answers, tally, list(truth.values()), kept), output, as_json)
+        renamed = {name: f"true:{name}" if name in predicted else name for name in target}
+        with closing(predict_blocks(fitted, rows, proba=proba, renamed=renamed)) as answers:
+            scored = answers if tally is None else _scored(answers, tally, list(renamed.values()), kept, truth)
+            n_rows = _write(scored, output, as_json)
     if tally is not None and not tally.n_samples:
         tally = None
     if output is not None:
@@ -373,13 +377,23 @@ def _find_target(header: dict[str, Any], columns: Sequence[str], chosen: str | N
 
 
 def _scored(
-    answers: Iterator[pd.DataFrame], tally: ClassTally | LabelTally | None, target: Sequence[str], kept: Sequence[str]
+    answers: Iterator[pd.DataFrame],
+    tally: ClassTally | LabelTally,
+    target: Sequence[str],
+    kept: Sequence[str],
+    truth: pd.DataFrame | None,
 ) -> Iterator[pd.DataFrame]:
-    """Score predictions against the target, and remove it from the output unless it is kept."""
+    """Score predictions against the target, and remove it from the output unless it is kept.
+
+    The target is among the columns of the answers, or a table of its own.
+    """
+    n_rows = 0
     for answer in answers:
-        if tally is not None and len(answer):
-            tally.add(answer[list(target)], answer[tally.columns])
-        yield answer.drop(columns=[name for name in target if name not in kept])
+        if len(answer):
+            known = answer[list(target)] if truth is None else truth.iloc[n_rows : n_rows + len(answer)]
+            tally.add(known, answer[tally.columns])
+        n_rows += len(answer)
+        yield answer if truth is not None else answer.drop(columns=[name for name in target if name not in kept])
 
 
 def _hold_out(model: Any, data: Dataset, share: float, seed: int) -> ClassTally | LabelTally | None:

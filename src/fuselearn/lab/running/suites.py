@@ -38,8 +38,8 @@ ALL_METHODS = (FUSED, *PAPER_METHODS, *RIVALS)
 USUAL_METHODS: Mapping[str, tuple[str, ...]] = {
     "multiclass": ALL_METHODS,
     "multilabel": (
-        "KFHE-HOMER", "E-HOMER (mean)", "ECC", "CC", "HOMER-B", "RF-PCT", "AdaBoost.MH", "RF", "RF (cardinality)",
-        "RF (label thresholds)",
+        "Fused (labels)", "KFHE-HOMER", "E-HOMER (mean)", "ECC", "CC", "HOMER-B", "RF-PCT", "AdaBoost.MH", "RF",
+        "RF (cardinality)", "RF (label thresholds)",
     ),
 }  # fmt: skip
 """The methods that are compared on a table of the user, for each task."""
