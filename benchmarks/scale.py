@@ -7,10 +7,12 @@ constants below. Times per component are differences between fits of different l
 from __future__ import annotations
 
 import importlib.util
+import pickle
 import sys
 from collections.abc import Callable
 from contextlib import contextmanager
 from typing import Any
+from unittest import mock
 
 import dask.array as da
 import numpy as np
@@ -19,6 +21,7 @@ from dask.distributed import Client, LocalCluster, wait
 from benchmarks.timing import seconds
 from fuselearn import CARTClassifier, KFHEClassifier
 from fuselearn.dask import DaskKFHEClassifier
+from fuselearn.dask.session import DaskSession
 from fuselearn.disk import DiskKFHEClassifier
 
 N_FEATURES, DEPTH, N_PARTS = 20, 6, 8
@@ -63,10 +66,10 @@ def per_component(fit: Callable[[int], Any]) -> float:
     return (long - short) / (MANY - FEW)
 
 
-def bytes_received(client: Client, fit: Callable[[], Any]) -> tuple[float, float]:
-    """Sum what workers receive from each other during a fit, without what is read or sampled before the first tree.
+def bytes_received(client: Client, fit: Callable[[], Any]) -> tuple[float, float, float]:
+    """Sum what the driver fetches during a fit, and what workers receive from each other once trees grow.
 
-    Coded parts are counted apart: Dask gives some of them to an idle worker.
+    Coded parts are counted apart: Dask may give some of them to an idle worker.
     """
 
     def forget(dask_worker: Any) -> None:
@@ -81,10 +84,18 @@ def bytes_received(client: Client, fit: Callable[[], Any]) -> tuple[float, float
                     totals[name == "code_part"] += n_bytes
         return totals
 
+    fetch, fetched = DaskSession.fetch, []
+
+    def fetch_and_count(session: DaskSession, futures: Any) -> Any:
+        results = fetch(session, futures)
+        fetched.append(len(pickle.dumps(results)))
+        return results
+
     client.run(forget)
-    fit()
+    with mock.patch.object(DaskSession, "fetch", fetch_and_count):
+        fit()
     counted = list(client.run(count).values())
-    return sum(total[0] for total in counted), sum(total[1] for total in counted)
+    return sum(fetched), sum(total[0] for total in counted), sum(total[1] for total in counted)
 
 
 def compare_workers(n_samples: int = 5_000_000) -> None:
@@ -109,10 +120,10 @@ def measure_traffic(sizes: tuple[int, ...] = (100_000, 1_000_000, 10_000_000)) -
                 bytes_received(client, lambda n=n, X=X, y=y: make_model(DaskKFHEClassifier, n).fit(X, y))
                 for n in (1, FEW, MANY)
             ]
-            kilobytes, copies = ((moved[2][k] - moved[1][k]) / (MANY - FEW) / 1e3 for k in range(2))
+            fetched, sent, copies = ((moved[2][k] - moved[1][k]) / (MANY - FEW) / 1e3 for k in range(3))
             print(
-                f"traffic, {n_samples:,} samples: {kilobytes:,.0f} kB between workers per component, and {copies:,.0f} "
-                "kB of parts for idle workers",
+                f"traffic, {n_samples:,} samples: {fetched:,.0f} kB to the driver per component, {sent:,.0f} kB "
+                f"between workers, and {copies:,.0f} kB of parts for idle workers",
                 flush=True,
             )
             del X, y

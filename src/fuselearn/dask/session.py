@@ -6,6 +6,7 @@ scattered data cannot be computed again.
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
@@ -18,6 +19,8 @@ from distributed import Client, Future, default_client
 from distributed.client import ClosedClientError
 from distributed.scheduler import KilledWorker
 
+# Values of up to so many bytes are sent with every task that needs them.
+SMALL = 2**14
 # So many results are merged in one task.
 MERGED_AT_ONCE = 8
 
@@ -96,7 +99,7 @@ class DaskSession:
 
     def hold(self, value: Any) -> Future:
         """Put a value into a task of its own, so that it is sent once and not with each of the tasks that need it."""
-        return self.submit(_hold, value)
+        return value if len(pickle.dumps(value)) <= SMALL else self.submit(_hold, value)
 
     def map_parts(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Future]:
         """Submit a task for each of the parts, some arguments of which may be delayed values."""
@@ -105,7 +108,7 @@ class DaskSession:
             return self._keep(self.client.compute([call(*given) for given in zip(*arguments, strict=True)]))
 
     def merge(self, function: Callable[[list[Any]], Any], futures: Sequence[Future]) -> Any:
-        """Merge results, a few at a time, on the cluster, and fetch what comes out.
+        """Merge results, a few at a time, on the cluster; fetch what comes out, and merge that.
 
         The function takes a list of results and returns one; how they are grouped must make no difference.
         """
@@ -114,8 +117,8 @@ class DaskSession:
         while True:
             groups = [some[k : k + MERGED_AT_ONCE] for some in own for k in range(0, len(some), MERGED_AT_ONCE)]
             merged = [self.submit(function, group) for group in groups]
-            if len(merged) == 1:
-                return self.fetch(merged[0])
+            if len(merged) <= MERGED_AT_ONCE:
+                return function(self.fetch(merged))
             own = [merged]
 
     def fetch(self, futures: Any) -> Any:
