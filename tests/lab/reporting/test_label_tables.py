@@ -97,7 +97,15 @@ def test_many_labels_are_cut():
 
 def test_a_report_shows_all_measures_and_labels(path):
     page = render(collect(path), traces=False)
-    for text in ("All measures", "One-error ↓", "Label ranking average precision", "digit_<wbr>7", "positive samples"):
+    for text in (
+        "All measures",
+        "Subset accuracy",
+        "Macro-averaged AUC",
+        "One-error ↓",
+        "Label ranking average precision",
+        "digit_<wbr>7",
+        "positive samples",
+    ):
         assert text in page
     assert "Not shown, because some folds" not in page
 

@@ -16,6 +16,8 @@ from fuselearn.multilabel import LabelStatistics, describe_labels
 
 __all__ = ["tabulate_labels", "tabulate_measures", "tabulate_statistics"]
 
+NAMES = {**SCORES, "accuracy": "subset accuracy", "auc": "macro-averaged AUC"}
+"""What the scores of a store are called for labels."""
 MOST_LABELS = 40
 """Largest number of labels shown for a dataset."""
 MOST_PAIRED = 20
@@ -53,7 +55,7 @@ def tabulate_measures(results: pd.DataFrame, summary: pd.DataFrame, methods: Seq
         tables = {name: rows.pivot(index="dataset", columns="method", values=name)[shown] for name in names}
         lines = [_measure_line(name, table) for name, table in tables.items() if name not in missing]
         levels.append({"noise": noise, "methods": shown, "lines": lines})
-    return {"levels": levels, "missing": [SCORES[name] for name in missing]}
+    return {"levels": levels, "missing": [NAMES[name] for name in missing]}
 
 
 def _measure_line(name: str, table: pd.DataFrame) -> dict[str, Any]:
@@ -67,7 +69,7 @@ def _measure_line(name: str, table: pd.DataFrame) -> dict[str, Any]:
         else None
         for method, mean in means.items()
     ]
-    label = SCORES[name][0].upper() + SCORES[name][1:]
+    label = NAMES[name][0].upper() + NAMES[name][1:]
     return {"label": label, "lower": lower, "cells": cells}
 
 
