@@ -48,7 +48,7 @@ class DaskSession:
             raise TypeError("client is asynchronous; fit needs an ordinary one, dask.distributed.Client(address).")
         self.client = client
         self._futures: WeakSet[Future] = WeakSet()
-        self._homes: dict[str, list[int]] | None = None
+        self._homes: dict[str | None, list[int]] | None = None
 
     def __enter__(self) -> Self:
         """Return the session itself."""
@@ -79,22 +79,23 @@ class DaskSession:
         futures: dict[int, Future] = {}
         for home, places in self._homes.items():
             given = [[values[place] for place in places] for values in arguments]
+            at_home = {} if home is None else {"workers": [home], "allow_other_workers": True}
             with self._connected():
-                mapped = self.client.map(function, *given, pure=False, workers=[home], allow_other_workers=True)
+                mapped = self.client.map(function, *given, pure=False, **at_home)
             futures.update(zip(places, self._keep(mapped), strict=True))
         return [futures[place] for place in range(len(futures))]
 
     def settle(self, parts: Sequence[Future]) -> None:
-        """Remember which worker keeps each of the parts.
+        """Remember which worker keeps each of the parts; None if a worker was lost just now.
 
         By default, Dask would perform a task on any worker that has one of its arguments, however small that is, and
         send the part there.
         """
         with self._connected():
             where = self.client.who_has(parts)
-        homes: dict[str, list[int]] = {}
+        homes: dict[str | None, list[int]] = {}
         for place, part in enumerate(parts):
-            homes.setdefault(next(iter(where.get(part.key) or ("",))), []).append(place)
+            homes.setdefault(next(iter(where.get(part.key, ())), None), []).append(place)
         self._homes = homes
 
     def hold(self, value: Any) -> Future:
