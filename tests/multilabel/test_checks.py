@@ -15,6 +15,7 @@ from fuselearn.multilabel import (
     AdaBoostMHClassifier,
     BinaryRelevanceClassifier,
     BRkNNClassifier,
+    CalibratedLabelRankingClassifier,
     ChainClassifier,
     EnsembleHOMERClassifier,
     EnsembleOfBinaryRelevanceClassifier,
@@ -45,6 +46,8 @@ ESTIMATORS = [
     BinaryRelevanceClassifier(GaussianNB(), decision="per_label"),
     BRkNNClassifier(3, decision="per_label"),
     BRkNNClassifier(5, weights="distance"),
+    CalibratedLabelRankingClassifier(TREE, vote="probability"),
+    CalibratedLabelRankingClassifier(SVMClassifier(probability="logistic")),
     ChainClassifier(TREE),
     ChainClassifier(SVMClassifier(kernel="linear", probability="logistic"), order="random"),
     EnsembleOfBinaryRelevanceClassifier(TREE, 3, decision="cardinality"),
@@ -159,7 +162,7 @@ def expected_failures_of_scikit_learn(estimator):
         failures["check_estimator_sparse_array"] = "it sends one column of four classes"
         failures["check_estimator_sparse_matrix"] = "it sends one column of four classes"
     is_sure = isinstance(base, CARTClassifier | BinaryRelevanceClassifier | RandomForestClassifier)
-    is_sure = is_sure and not isinstance(estimator, StackedBinaryRelevanceClassifier)
+    is_sure = is_sure and not isinstance(estimator, StackedBinaryRelevanceClassifier | CalibratedLabelRankingClassifier)
     if is_sure or isinstance(estimator, PCTForestClassifier | KFHEMultilabelClassifier):
         failures["check_classifiers_multilabel_output_format_predict_proba"] = "leaves may be sure: 0 and 1 are refused"
     if isinstance(estimator, BRkNNClassifier):

@@ -6,6 +6,7 @@ from sklearn.datasets import make_multilabel_classification
 
 from fuselearn.multilabel import (
     BinaryRelevanceClassifier,
+    CalibratedLabelRankingClassifier,
     ChainClassifier,
     EnsembleHOMERClassifier,
     EnsembleOfBinaryRelevanceClassifier,
@@ -28,6 +29,7 @@ classifiers = pytest.mark.parametrize(
     "model",
     [
         BinaryRelevanceClassifier(),
+        CalibratedLabelRankingClassifier(),
         ChainClassifier(),
         ProbabilisticChainClassifier(),
         LabelPowersetClassifier(),

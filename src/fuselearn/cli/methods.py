@@ -14,7 +14,7 @@ __all__ = ["ForClasses", "ForLabels", "make_model"]
 ForClasses = Literal["kfhe", "fused", "kfhe-l", "adaboost", "bagging", "forest", "cart"]
 ForLabels = Literal[
     "kfhe-homer", "e-homer", "homer", "kfhe-ml", "ecc", "cc", "pcc", "ebr", "br", "powerset", "pruned-sets", "eps",
-    "rakel", "rf-pct", "adaboost-mh", "mlknn", "brknn", "2br", "fused",
+    "rakel", "rf-pct", "adaboost-mh", "mlknn", "brknn", "2br", "clr", "fused",
 ]  # fmt: skip
 
 
@@ -54,6 +54,7 @@ def make_model(method: str, settings: list[str], seed: int, jobs: int, *, for_la
         "pcc": partial(multilabel.ProbabilisticChainClassifier, machine),
         "ebr": partial(multilabel.EnsembleOfBinaryRelevanceClassifier, machine),
         "2br": partial(multilabel.StackedBinaryRelevanceClassifier, machine),
+        "clr": partial(multilabel.CalibratedLabelRankingClassifier, machine),
         "br": partial(multilabel.BinaryRelevanceClassifier, machine),
         "powerset": partial(multilabel.LabelPowersetClassifier, machine),
         "pruned-sets": partial(multilabel.PrunedSetsClassifier, machine),

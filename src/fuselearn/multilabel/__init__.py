@@ -29,6 +29,7 @@ from fuselearn.multilabel.methods.fused import FusedMultilabelClassifier
 from fuselearn.multilabel.methods.homer import HOMERClassifier
 from fuselearn.multilabel.methods.kfhe_homer import KFHEHOMERClassifier
 from fuselearn.multilabel.methods.kfhe_multilabel import KFHEMultilabelClassifier
+from fuselearn.multilabel.methods.label_ranking import CalibratedLabelRankingClassifier
 from fuselearn.multilabel.methods.nearest import BRkNNClassifier, MLkNNClassifier
 from fuselearn.multilabel.methods.pct_forest import PCTForestClassifier
 from fuselearn.multilabel.methods.powerset import LabelPowersetClassifier
@@ -65,6 +66,7 @@ __all__ = [
     "AtLeastOne",
     "BRkNNClassifier",
     "BinaryRelevanceClassifier",
+    "CalibratedLabelRankingClassifier",
     "CardinalityThreshold",
     "ChainClassifier",
     "DecisionRule",
