@@ -62,6 +62,15 @@ def test_exactly_that_many_cells_flip(rows, columns, fraction, seed):
     assert corrupt_labels(Y.tolist(), fraction, random_state=seed) == noisy.tolist()
 
 
+@given(st.integers(1, 12), st.integers(1, 6), fractions, seeds)
+def test_exactly_that_many_labels_are_forgotten(rows, columns, fraction, seed):
+    Y = np.random.default_rng(seed).integers(0, 2, size=(rows, columns))
+    noisy = corrupt_labels(Y, fraction, "forgotten", random_state=seed)
+    assert (noisy <= Y).all()
+    assert (Y - noisy).sum() == round(Y.sum() * fraction)
+    assert corrupt_labels(Y.tolist(), fraction, "forgotten", random_state=seed) == noisy.tolist()
+
+
 @pytest.mark.parametrize(("n", "count"), [(50, 2), (70, 4), (90, 4), (150, 8)])
 def test_halves_round_to_the_even_number(n, count):
     y = np.arange(n) % 3
@@ -143,6 +152,7 @@ def test_a_bad_transition_is_refused(transition, sentence):
         (([[0, 1], [1, 2]], 0.5), "only 0 and 1"),
         (([["a", "b"]], 0.5), "only 0 and 1"),
         (([[0, 1]], 0.5, "pair"), "needs one class per sample"),
+        ((["a", "b"], 0.5, "forgotten"), "needs a multi-label y"),
         ((np.zeros((2, 2, 2)), 0.5), "one or two dimensions"),
     ],
 )

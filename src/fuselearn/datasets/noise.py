@@ -21,6 +21,7 @@ Labels = TypeVar("Labels")
 
 FEATURE_KINDS = {"boundary": draw_boundary, "neighbour": draw_neighbour, "feature-dependent": draw_dependent}
 KINDS = ("uniform", "pair", "class-conditional", *FEATURE_KINDS)
+LABEL_KINDS = ("uniform", "forgotten")
 
 
 def corrupt_labels(
@@ -44,8 +45,9 @@ def corrupt_labels(
         fraction of the entries is flipped. It is not modified.
     fraction : float
         Between 0 and 1.
-    kind : {"uniform", "pair", "class-conditional", "boundary", "neighbour", "feature-dependent"}, default="uniform"
-        Which samples change, and to which class. A multi-label `y` supports ``"uniform"`` only.
+    kind : str, default="uniform"
+        Which samples change, and to which class. A multi-label `y` supports ``"uniform"``, which flips any entries, and
+        ``"forgotten"`` only.
 
         - ``"uniform"``: any samples, to any other class present, all equally likely.
         - ``"pair"``: any samples, to the next class in sorted order, the first one after the last.
@@ -59,6 +61,8 @@ def corrupt_labels(
           sigmoid(2 x.w_cc), to class j with a probability proportional to exp(2 x.w_cj), where
           the directions w are drawn from a normal distribution, and all x.w are scaled to mean 0
           and variance 1 over the samples: sigmoid noise [4]_ with part-dependent classes [5]_.
+        - ``"forgotten"``: of a multi-label `y`, that fraction of the ones becomes 0, and no 0 changes: people who label
+          samples forget labels more often than they invent them.
     X : {array-like, DataFrame} of shape (n_samples, n_features), optional
         The features, which the last three kinds need and the others ignore. Numbers are scaled to
         mean 0 and variance 1; two categories are as far apart as one standard deviation; missing
@@ -106,14 +110,17 @@ def corrupt_labels(
     ['bee', 'cat', 'ant']
     >>> corrupt_labels([[0, 1], [1, 1]], 1.0)
     [[1, 0], [0, 0]]
+    >>> corrupt_labels([[0, 1], [1, 1]], 1.0, kind="forgotten")
+    [[0, 0], [0, 0]]
 
     The third of five samples on a line is the nearest to the other class:
 
     >>> corrupt_labels(["ant", "ant", "ant", "bee", "bee"], 0.2, kind="boundary", X=[[0], [1], [4], [6], [7]])
     ['ant', 'ant', 'bee', 'bee', 'bee']
     """
-    if kind not in KINDS:
-        raise ValueError(f"kind must be one of {', '.join(map(repr, KINDS))}, not {kind!r}.")
+    known = dict.fromkeys((*KINDS, *LABEL_KINDS))
+    if kind not in known:
+        raise ValueError(f"kind must be one of {', '.join(map(repr, known))}, not {kind!r}.")
     if not 0 <= fraction <= 1:
         raise ValueError(f"fraction must be between 0 and 1, not {show(fraction)}.")
     if transition is not None and kind != "class-conditional":
@@ -124,9 +131,11 @@ def corrupt_labels(
         raise ValueError("y is a sparse matrix; pass y.toarray().")
     rng = make_generator(random_state)
     if _is_two_dimensional(y):
-        if kind != "uniform":
-            raise ValueError(f"kind={kind!r} needs one class per sample; use kind='uniform' for a multi-label y.")
-        return _flip_cells(y, fraction, rng)
+        if kind not in LABEL_KINDS:
+            raise ValueError(f"kind={kind!r} needs one class per sample; use 'uniform' or 'forgotten' for labels.")
+        return _flip_cells(y, fraction, rng, only_ones=kind == "forgotten")
+    if kind == "forgotten":
+        raise ValueError("kind='forgotten' needs a multi-label y: a 2-D table of 0 and 1, one column per label.")
     classes, codes = _encode(y)
     count = round(len(codes) * fraction)
     if count == 0:
@@ -247,12 +256,12 @@ def _replaced(y: Any, rows: np.ndarray, values: np.ndarray) -> Any:
     return copy if isinstance(y, list) else tuple(copy) if isinstance(y, tuple) else np.array(copy)
 
 
-def _flip_cells(y: Any, fraction: float, rng: np.random.Generator) -> Any:
+def _flip_cells(y: Any, fraction: float, rng: np.random.Generator, *, only_ones: bool) -> Any:
     cells = np.array(y.to_numpy() if hasattr(y, "to_numpy") else y)
     if cells.dtype.kind not in "biufO" or not np.isin(cells, (0, 1)).all():
         raise ValueError("A 2-D y must hold only 0 and 1, one column per label.")
-    count = round(cells.size * fraction)
-    picked = rng.choice(cells.size, count, replace=False) if count else np.empty(0, dtype=np.intp)
+    candidates = np.flatnonzero(cells) if only_ones else np.arange(cells.size)
+    picked = rng.choice(candidates, round(len(candidates) * fraction), replace=False)
     rows, columns = np.unravel_index(picked, cells.shape)
     cells[rows, columns] = 1 - cells[rows, columns]
     if _is_pandas(y):
