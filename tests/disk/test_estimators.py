@@ -7,6 +7,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 
 import fuselearn
@@ -97,6 +98,13 @@ def test_parquet_files_with_texts_categories_and_missing_values(frame, tmp_path,
     assert list(model.feature_names_in_) == list(features.columns)
 
 
+def test_frames(frame):
+    features = frame.drop(columns=["label", "weight"])
+    local = fit_local(DiskBaggedClassifier, features, frame["label"], frame["weight"])
+    model = DiskBaggedClassifier(n_estimators=3, random_state=3).fit(features, frame["label"], frame["weight"])
+    assert joblib.hash(model.to_local()) == joblib.hash(local)
+
+
 def test_files_are_deleted_after_a_fit_an_error_and_an_interrupt(samples, tmp_path):
     X, y, _ = samples
     n_files = []
@@ -147,7 +155,8 @@ def test_constructor_is_the_local_one_with_a_folder_and_a_checkpoint():
         ((np.ones((0, 2)), []), ValueError, "X has no samples"),
         ((np.ones((3, 2)), "label"), TypeError, "y must be an array or the path of a .npy file, not 'label'"),
         ((np.ones((3, 2)), None), ValueError, "y is None"),
-        ((pd.DataFrame({"a": [1.0]}), [0]), TypeError, "X must be an array, a path .*not DataFrame"),
+        ((sparse.eye_array(3), [0, 1, 0]), TypeError, "X is sparse; the class without Disk"),
+        (([1.0, 2.0], [0, 1]), ValueError, "X must have two dimensions, samples and features, not 1"),
         ((np.full((600, 2), np.inf), np.arange(600) % 2), ValueError, "Part 0: Input X contains infinity"),
     ],
 )

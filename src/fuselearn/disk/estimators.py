@@ -32,7 +32,7 @@ class DiskEnsemble(PartedEnsemble):
 
         Parameters
         ----------
-        X : array of shape (n_samples, n_features), path, list of paths, or list of Source
+        X : array or DataFrame of shape (n_samples, n_features), path, list of paths, or list of Source
             An array, which may be mapped into memory (``numpy.memmap``), or the path of a ``.npy`` file, of a Parquet
             file or of a folder of Parquet files. Parquet files may have columns of text or categories. Other files can
             be read by a :class:`~fuselearn.disk.Source` of your own per part.

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import narwhals as nw
 import numpy as np
-import numpy.typing as npt
+from scipy import sparse
 
 from fuselearn._extras import require
+from fuselearn.sensors.table import as_frame
 
 # A part has about so many values: 64 MB as they are read. Row groups of Parquet files are not divided.
 PART_VALUES = 2**23
@@ -30,14 +32,16 @@ class Source:
 
 @dataclass(frozen=True)
 class ArrayRows(Source):
-    """Some rows of an array, which may be mapped into memory."""
+    """Some rows of an array, which may be mapped into memory, or of a DataFrame."""
 
-    array: npt.NDArray[Any]
+    array: Any
     rows: slice
 
-    def read(self) -> npt.NDArray[Any]:
-        """Return them as an ordinary array."""
-        return np.array(self.array[self.rows])
+    def read(self) -> Any:
+        """Return them; of an array as an ordinary one."""
+        if isinstance(self.array, np.ndarray):
+            return np.array(self.array[self.rows])
+        return nw.from_native(self.array, eager_only=True)[self.rows].to_native()
 
 
 @dataclass(frozen=True)
@@ -71,7 +75,7 @@ def list_parts(X: Any, y: Any, sample_weight: Any) -> list[Part]:
 
     Parameters
     ----------
-    X : array of shape (n_samples, n_features), path, list of paths, or list of Source
+    X : array or DataFrame of shape (n_samples, n_features), path, list of paths, or list of Source
         A path is that of a ``.npy`` file, of a Parquet file or of a folder of Parquet files.
     y, sample_weight : array of shape (n_samples,), path of a ``.npy`` file, name of a column of Parquet files, or list
         of Source
@@ -109,8 +113,8 @@ def is_listed(X: Any) -> bool:
     return isinstance(X, list | tuple) and len(X) > 0 and all(isinstance(part, Source) for part in X)
 
 
-def _divide_array(X: npt.NDArray[Any], y: Any, sample_weight: Any) -> list[Part]:
-    columns: list[npt.NDArray[Any] | None] = []
+def _divide_array(X: Any, y: Any, sample_weight: Any) -> list[Part]:
+    columns: list[Any] = []
     for name, given in (("y", y), ("sample_weight", sample_weight)):
         values = None if given is None else _open_array(name, given)
         if values is not None and len(values) != len(X):
@@ -124,9 +128,9 @@ def _divide_array(X: npt.NDArray[Any], y: Any, sample_weight: Any) -> list[Part]
     ]
 
 
-def _row_blocks(X: npt.NDArray[Any]) -> Iterator[slice]:
-    if X.ndim != 2:
-        raise ValueError(f"X must have two dimensions, samples and features, not {X.ndim}.")
+def _row_blocks(X: Any) -> Iterator[slice]:
+    if len(X.shape) != 2:
+        raise ValueError(f"X must have two dimensions, samples and features, not {len(X.shape)}.")
     if len(X) == 0:
         raise ValueError("X has no samples; at least one is needed.")
     size = max(1, PART_VALUES // max(1, X.shape[1]))
@@ -186,16 +190,13 @@ def _list_files(X: Any) -> list[Path] | None:
     return None
 
 
-def _open_array(name: str, values: Any) -> npt.NDArray[Any]:
+def _open_array(name: str, values: Any) -> Any:
     if isinstance(values, str | Path):
         if Path(values).suffix != ".npy":
             raise TypeError(f"{name} must be an array or the path of a .npy file, not {str(values)!r}.")
         return np.load(values, mmap_mode="r")
-    if isinstance(values, np.ndarray):
+    if isinstance(values, np.ndarray) or (name == "X" and as_frame(values) is not None):
         return values
-    if name == "X":
-        raise TypeError(
-            f"X must be an array, a path or a list of paths, not {type(values).__name__}; the class without Disk in "
-            "its name takes DataFrames."
-        )
+    if name == "X" and sparse.issparse(values):
+        raise TypeError("X is sparse; the class without Disk in its name takes sparse matrices.")
     return np.asarray(values)
