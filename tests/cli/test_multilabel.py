@@ -15,7 +15,7 @@ from fuselearn.cli.methods import ForLabels, make_model
 from fuselearn.datasets import make_digit_pairs
 from fuselearn.lab.running.scoring import SCORES, score_names
 
-ONE_MODEL = {"homer", "cc", "pcc", "2br", "clr", "br", "powerset", "pruned-sets", "rakel", "mlknn", "brknn"}
+ONE_MODEL = {"homer", "cc", "pcc", "2br", "clr", "plst", "br", "powerset", "pruned-sets", "rakel", "mlknn", "brknn"}
 WRONG = [(3, "digit_1"), (40, "digit_5"), (77, "digit_0")]
 
 

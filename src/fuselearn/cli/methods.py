@@ -14,7 +14,7 @@ __all__ = ["ForClasses", "ForLabels", "make_model"]
 ForClasses = Literal["kfhe", "fused", "kfhe-l", "adaboost", "bagging", "forest", "cart"]
 ForLabels = Literal[
     "kfhe-homer", "e-homer", "homer", "kfhe-ml", "ecc", "cc", "pcc", "ebr", "br", "powerset", "pruned-sets", "eps",
-    "rakel", "rf-pct", "adaboost-mh", "mlknn", "brknn", "2br", "clr", "fused",
+    "rakel", "rf-pct", "adaboost-mh", "mlknn", "brknn", "2br", "clr", "plst", "fused",
 ]  # fmt: skip
 
 
@@ -60,6 +60,7 @@ def make_model(method: str, settings: list[str], seed: int, jobs: int, *, for_la
         "pruned-sets": partial(multilabel.PrunedSetsClassifier, machine),
         "eps": partial(multilabel.EnsembleOfPrunedSetsClassifier, machine),
         "rakel": partial(multilabel.RAkELClassifier, machine),
+        "plst": multilabel.PLSTClassifier,
         "rf-pct": multilabel.PCTForestClassifier,
         "adaboost-mh": multilabel.AdaBoostMHClassifier,
         "mlknn": multilabel.MLkNNClassifier,

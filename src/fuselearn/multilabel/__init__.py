@@ -30,6 +30,7 @@ from fuselearn.multilabel.methods.homer import HOMERClassifier
 from fuselearn.multilabel.methods.kfhe_homer import KFHEHOMERClassifier
 from fuselearn.multilabel.methods.kfhe_multilabel import KFHEMultilabelClassifier
 from fuselearn.multilabel.methods.label_ranking import CalibratedLabelRankingClassifier
+from fuselearn.multilabel.methods.label_space import PLSTClassifier
 from fuselearn.multilabel.methods.nearest import BRkNNClassifier, MLkNNClassifier
 from fuselearn.multilabel.methods.pct_forest import PCTForestClassifier
 from fuselearn.multilabel.methods.powerset import LabelPowersetClassifier
@@ -88,6 +89,7 @@ __all__ = [
     "MLkNNClassifier",
     "MicroF1Threshold",
     "PCTForestClassifier",
+    "PLSTClassifier",
     "PerLabelThresholds",
     "ProbabilisticChainClassifier",
     "PrunedSetsClassifier",

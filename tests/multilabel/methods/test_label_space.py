@@ -1,0 +1,88 @@
+"""PLST: principal components of labels, and what is decoded from them."""
+
+import numpy as np
+import pytest
+from sklearn.decomposition import PCA
+from sklearn.ensemble import GradientBoostingRegressor
+from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.tree import DecisionTreeRegressor
+
+from fuselearn.multilabel import PLSTClassifier
+
+BY_HEART = DecisionTreeRegressor()
+
+
+@pytest.mark.parametrize("n_components", [4, 1.0, 100])
+@pytest.mark.parametrize("base", [BY_HEART, KNeighborsRegressor(1)])
+def test_all_components_and_exact_regressors_reproduce_the_labels(labelled, base, n_components):
+    X, Y = labelled
+    model = PLSTClassifier(base, n_components=n_components).fit(X, Y)
+    np.testing.assert_allclose(model.predict_proba(X), Y, atol=1e-9)
+    np.testing.assert_array_equal(model.predict(X), Y)
+
+
+@pytest.mark.parametrize("n_components", [1, 2, 0.5, 0.8])
+def test_components_are_those_of_scikit_learn(labelled, n_components):
+    X, Y = labelled
+    model = PLSTClassifier(BY_HEART, n_components=n_components).fit(X, Y)
+    theirs = PCA(n_components, svd_solver="full").fit(Y)
+    assert model.n_components_ == theirs.n_components_
+    np.testing.assert_allclose(abs(model.components_), abs(theirs.components_), atol=1e-9)
+    decoded = theirs.inverse_transform(theirs.transform(Y))
+    np.testing.assert_allclose(model.predict_proba(X), np.clip(decoded, 0, 1), atol=1e-9)
+
+
+def test_labels_that_are_always_together_need_one_component(labelled):
+    X, Y = labelled
+    twins = Y[:, [0, 0, 0]]
+    model = PLSTClassifier(BY_HEART, n_components=1.0).fit(X, twins)
+    assert model.n_components_ == 1
+    np.testing.assert_array_equal(model.predict(X), twins)
+
+
+def test_linear_regression_on_all_components_is_that_of_each_label(labelled):
+    X, Y = labelled
+    model = PLSTClassifier(LinearRegression(), n_components=1.0).fit(X[:60], Y[:60])
+    expected = LinearRegression().fit(X[:60], Y[:60]).predict(X[60:])
+    np.testing.assert_allclose(model.predict_proba(X[60:]), np.clip(expected, 0, 1))
+
+
+def test_a_regressor_of_one_target_is_cloned_for_each_component(labelled):
+    X, Y = labelled
+    small = GradientBoostingRegressor(n_estimators=2)
+    model = PLSTClassifier(small, n_components=3, random_state=0).fit(X, Y)
+    assert len(model.estimators_) == 3
+    assert model.predict(X).shape == Y.shape
+    assert len(PLSTClassifier(n_components=3).fit(X, Y).estimators_) == 1
+
+
+@pytest.mark.parametrize("base", [Ridge(), BY_HEART, KNeighborsRegressor(3)])
+def test_whole_weights_are_copies(labelled, base):
+    X, Y = labelled
+    weights = np.arange(80) % 3
+    model = PLSTClassifier(base, random_state=0).fit(X, Y, weights)
+    copied = PLSTClassifier(base, random_state=0).fit(np.repeat(X, weights, axis=0), np.repeat(Y, weights, axis=0))
+    np.testing.assert_allclose(model.predict_proba(X), copied.predict_proba(X), atol=1e-9)
+
+
+def test_constant_labels_need_no_regressor(labelled):
+    X, Y = labelled
+    model = PLSTClassifier().fit(X, np.zeros_like(Y))
+    assert (model.n_components_, model.estimators_) == (0, [])
+    assert not model.predict(X).any()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"estimator": "tree"}, "estimator must be a regressor"),
+        ({"estimator": Ridge}, "estimator must be a regressor"),
+        ({"n_components": 0}, "n_components must be"),
+        ({"n_components": 1.5}, "n_components must be"),
+        ({"n_components": "all"}, "n_components must be"),
+    ],
+)
+def test_what_is_refused(labelled, parameters, words):
+    with pytest.raises((ValueError, TypeError), match=words):
+        PLSTClassifier(**parameters).fit(*labelled)
