@@ -9,7 +9,7 @@ from sklearn.multioutput import MultiOutputClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.utils import get_tags
 
-from fuselearn import SVMClassifier
+from fuselearn import SVMClassifier, load, save
 from fuselearn.datasets import make_digit_pairs
 from fuselearn.multilabel import (
     BinaryRelevanceClassifier,
@@ -254,6 +254,15 @@ def test_bad_parameters_get_a_sentence(labelled, parameters, sentence):
 def test_it_takes_what_all_members_take(members, expected):
     tags = get_tags(FusedMultilabelClassifier(members)).input_tags
     assert (tags.allow_nan, tags.sparse) == expected
+
+
+def test_it_comes_back_from_a_file(pairs, model, tmp_path):
+    X, _ = pairs
+    save(model, tmp_path / "model.fuse")
+    loaded = load(tmp_path / "model.fuse")
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    assert loaded.names_ == model.names_
 
 
 def test_one_sample_gets_a_sentence(labelled):
