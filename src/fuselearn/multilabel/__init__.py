@@ -1,5 +1,6 @@
 """Multi-label classification: ensembles, decision rules, stratified folds and metrics."""
 
+from fuselearn.multilabel.data.resampling import ml_ros, ml_rus, mlsmote
 from fuselearn.multilabel.data.statistics import LabelStatistics, describe_labels
 from fuselearn.multilabel.data.stratification import (
     IterativeStratifiedGroupKFold,
@@ -115,6 +116,9 @@ __all__ = [
     "micro_auc",
     "micro_average_precision",
     "micro_f1",
+    "ml_ros",
+    "ml_rus",
+    "mlsmote",
     "multilabel_scores",
     "one_error",
     "ranking_loss",
