@@ -116,9 +116,10 @@ class FusedMultilabelClassifier(MultilabelClassifier):
 
     Notes
     -----
-    Machines and trees err differently, so that one of each is better than two of a kind. Chains, HOMERs on trees, and
-    forests with more features per node added nothing to the four members. Weights do not depend on ``optimize``: the
-    rule matters far more. See docs/multilabel.md for the figures.
+    Machines and trees err differently, so that one of each is better than two of a kind. In trials on the datasets of
+    the KFHE-HOMER paper, chains, HOMERs on trees, and forests with more features per node added nothing to the four
+    members. Weights do not depend on ``optimize``: the rule matters far more. docs/multilabel.md compares the result
+    with other packages.
 
     Examples
     --------
