@@ -82,13 +82,14 @@ def test_fits_in_threads_do_not_disturb_each_other(kind, n_jobs):
 
 
 INTERRUPTED_FIT = """
-    import warnings
+    import signal, warnings
     import numpy as np, psutil
     from sklearn.datasets import make_classification, make_multilabel_classification
     from sklearn.linear_model import LogisticRegression
     from fuselearn import BaggedClassifier, KFHEClassifier, KFHEHOMERClassifier
     from fuselearn.multilabel import BinaryRelevanceClassifier, EnsembleOfChainsClassifier, PCTForestClassifier
 
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores interrupts
     warnings.simplefilter("ignore")
     many = 10**6
     model = {model}

@@ -184,3 +184,12 @@ def test_unsupported_settings(samples):
         DiskKFHEClassifier(sampling="multinomial").fit(*samples[:2])
     with pytest.raises(ValueError, match="takes class_weight itself"):
         DiskKFHEClassifier(CARTClassifier(class_weight="balanced")).fit(*samples[:2])
+
+
+def test_a_model_with_paths_comes_back_from_a_file(samples, tmp_path):
+    model = DiskKFHEClassifier(n_estimators=3, random_state=3, directory=tmp_path, checkpoint=tmp_path / "trees")
+    model.fit(*samples[:2])
+    fuselearn.save(model, tmp_path / "model.fuse")
+    restored = fuselearn.load(tmp_path / "model.fuse")
+    assert (restored.directory, restored.checkpoint) == (str(tmp_path), str(tmp_path / "trees"))
+    np.testing.assert_array_equal(restored.predict_proba(samples[0]), model.predict_proba(samples[0]))

@@ -116,7 +116,7 @@ def test_an_earlier_run_goes_on():
 
 def test_it_ends_when_told_to():
     steps = [(np.zeros((2, 1)), [1.0, 0.0], 0.2, 0.3)] * 3
-    assert len(run(Script(*steps), [1, 2, 3], announce=lambda t, h: (t, h) == (2, "model 2")).gains) == 2
+    assert len(run(Script(*steps), [1, 2, 3], announce=lambda t, h, **_: (t, h) == (2, "model 2")).gains) == 2
 
 
 def test_closed_form_by_hand():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -76,6 +77,11 @@ class PartedEnsemble:
 
         __init__.__signature__ = signature  # type: ignore[attr-defined]
         cls.__init__ = __init__  # type: ignore[method-assign]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state that a copy or a file keeps: paths as text, which files can hold."""
+        state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
+        return {name: os.fspath(value) if isinstance(value, os.PathLike) else value for name, value in state.items()}
 
     def to_local(self) -> Any:
         """Return the ordinary estimator, which needs neither a cluster nor files.

@@ -18,6 +18,8 @@ SPARE = 8
 # Distances are computed to about 1e-16 of the squared length of samples; closer ones are equal.
 RESOLUTION = 1e-13
 BLOCK_DISTANCES = 10_000_000
+# Features without a larger number are not scaled, since the inverse of the smallest numbers is infinite.
+SMALLEST = 1e-300
 
 METRICS = ("euclidean", "manhattan", "cosine")
 SCALINGS = ("standard", "minmax")
@@ -144,7 +146,7 @@ def _measure(rows: Any, scaling: str | None) -> Floats:
         return np.ones(rows.shape[1])
     # Of numbers near the end of the range, squares would be infinite.
     largest = np.asarray(abs(rows).max(axis=0).todense() if sparse.issparse(rows) else np.abs(rows).max(axis=0)).ravel()
-    units = 1.0 / np.where(largest > 0, largest, 1.0)
+    units = 1.0 / np.where(largest > SMALLEST, largest, 1.0)
     if sparse.issparse(rows):
         scaled = sparse.csr_matrix(rows @ sparse.diags_array(units))
         low, high = (np.asarray(end.todense()).ravel() for end in (scaled.min(axis=0), scaled.max(axis=0)))
