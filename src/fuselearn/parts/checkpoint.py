@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import secrets
 import zipfile
 from collections.abc import Mapping
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from fuselearn._replacing import replacing
 from fuselearn.engines.tree import Tree
 from fuselearn.engines.tree.storing import stack_trees, unstack_trees
 
@@ -59,7 +59,8 @@ class Checkpoint:
         if any(self.folder.iterdir()):
             raise ValueError(f"The folder {self.folder} has files, but no checkpoint; choose an empty or a new one.")
         self.seed = secrets.randbits(62)
-        self._write(path, json.dumps(head | {SEED: self.seed}, indent=1).encode())
+        with replacing(path) as file:
+            file.write(json.dumps(head | {SEED: self.seed}, indent=1).encode())
 
     def find(self, order: TreeOrder) -> Tree | None:
         """Return the tree of an order if it has been saved."""
@@ -75,12 +76,9 @@ class Checkpoint:
 
     def save(self, order: TreeOrder, tree: Tree) -> None:
         """Save the tree of an order."""
-        path = self._path(order)
-        partial = path.with_suffix(".partial")
         stored: dict[str, Any] = {**stack_trees([tree])}
-        with partial.open("wb") as file:
+        with replacing(self._path(order)) as file:
             np.savez_compressed(file, **stored)
-        os.replace(partial, path)
 
     def _path(self, order: TreeOrder) -> Path:
         text = repr((order.features.tolist(), order.draw, order.settings, order.seed, order.cover))
@@ -100,11 +98,6 @@ class Checkpoint:
                     "another folder, or delete this one."
                 )
         return seed
-
-    def _write(self, path: Path, content: bytes) -> None:
-        partial = path.with_suffix(".partial")
-        partial.write_bytes(content)
-        os.replace(partial, path)
 
 
 def digest(arrays: list[npt.NDArray[Any]]) -> str:
