@@ -25,33 +25,23 @@ MERGED_AT_ONCE = 8
 
 
 class Stored:
-    """A result in a file, which is deleted with the last reference to this object."""
+    """A result whose large arrays are in a file, which is deleted with the last reference to this object."""
 
-    def __init__(self, path: Path, value: Any) -> None:
-        self.path = path
-        buffers: list[pickle.PickleBuffer] = []
-        self._pickled = pickle.dumps(value, protocol=5, buffer_callback=lambda b: _take_if_large(b, buffers))
-        self._sizes = [buffer.raw().nbytes for buffer in buffers]
-        if buffers:
-            with path.open("wb") as file:
-                for buffer in buffers:
-                    file.write(buffer.raw())
-            finalize(self, path.unlink, missing_ok=True)
-
-    @property
-    def is_small(self) -> bool:
-        """Whether there is no file."""
-        return not self._sizes
+    def __init__(self, path: Path, pickled: bytes, arrays: list[pickle.PickleBuffer]) -> None:
+        self.path, self._pickled = path, pickled
+        self._sizes = [array.raw().nbytes for array in arrays]
+        with path.open("wb") as file:
+            for array in arrays:
+                file.write(array.raw())
+        finalize(self, path.unlink, missing_ok=True)
 
     def load(self) -> Any:
-        """Return the result, whose large arrays are mapped into memory. Changes of them are not written."""
-        if self.is_small:
-            return pickle.loads(self._pickled)
+        """Return the result, with the arrays mapped into memory. Changes of them are not written."""
         with self.path.open("rb") as file:
             content = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY))
-        ends = list(itertools.accumulate(self._sizes))
-        buffers = [content[end - size : end] for end, size in zip(ends, self._sizes, strict=True)]
-        return pickle.loads(self._pickled, buffers=buffers)
+        ends = itertools.accumulate(self._sizes)
+        arrays = [content[end - size : end] for end, size in zip(ends, self._sizes, strict=True)]
+        return pickle.loads(self._pickled, buffers=arrays)
 
 
 class DiskSession:
@@ -111,8 +101,10 @@ class DiskSession:
         return [_read(result) for result in results] if isinstance(results, list) else _read(results)
 
     def _keep(self, value: Any) -> Any:
-        stored = Stored(Path(self._folder.name) / str(next(self._numbers)), value)
-        return value if stored.is_small else stored
+        """Return a value without large arrays as it is, and others in a file."""
+        arrays: list[pickle.PickleBuffer] = []
+        pickled = pickle.dumps(value, protocol=5, buffer_callback=lambda array: _take_if_large(array, arrays))
+        return Stored(Path(self._folder.name) / str(next(self._numbers)), pickled, arrays) if arrays else value
 
 
 def _read(value: Any) -> Any:
