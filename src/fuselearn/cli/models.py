@@ -160,13 +160,9 @@ def train(
         "left_out": [] if data.is_sparse else [column.name for column in cleaner.columns_ if not column.is_feature],
         "held_out": None if tally is None else tally.describe(),
     }
+    _say_trained(said, as_json)
     if as_json:
-        typer.echo(json.dumps(said))
         return
-    typer.echo(
-        f"Trained {said['model']} on {n_samples} samples, {n_features} features and {data.n_classes} "
-        f"{'labels' if for_labels else 'classes'} in {seconds:.1f} s. Model written to {output}"
-    )
     if tally is not None:
         say_scores(tally, f"On {tally.n_samples} held-out samples, by a model trained on the others")
     elif holdout:
@@ -220,12 +216,20 @@ def _train_large(
         "left_out": [column.name for column in cleaner.columns_ if not column.is_feature],
         "held_out": None,
     }
+    _say_trained(said, as_json)
+    if not as_json:
+        typer.echo("No samples were held out; `fuselearn predict` scores a file.")
+
+
+def _say_trained(said: dict[str, Any], as_json: bool) -> None:
+    """Print what was trained."""
     if as_json:
         typer.echo(json.dumps(said))
         return
+    kind = "labels" if "labels" in said else "classes"
     typer.echo(
-        f"Trained {said['model']} on {n_samples} samples, {said['columns']} features and {said['classes']} classes in "
-        f"{seconds:.1f} s. Model written to {output}\nNo samples were held out; `fuselearn predict` scores a file."
+        f"Trained {said['model']} on {said['rows']} samples, {said['columns']} features and {said[kind]} {kind} in "
+        f"{said['seconds']:.1f} s. Model written to {said['file']}"
     )
 
 
