@@ -207,8 +207,7 @@ class DaskSAMMEClassifier(DaskEnsemble, PartedSAMME, SAMMEClassifier, local=SAMM
     ----------
     estimator, n_estimators, ..., n_jobs
         As those of :class:`~fuselearn.SAMMEClassifier`, but for: ``estimator`` must be a ``CARTClassifier`` or None,
-        ``sampling`` is ``"poisson"``, and ``oob_score`` and
-        ``warm_start`` must be False.
+        ``sampling`` is ``"poisson"``, and ``oob_score`` and ``warm_start`` must be False.
     checkpoint : path or None, default=None
         Folder in which every tree is saved once it has grown. A fit that was lost goes on with the trees in there if it
         is started again with the same samples and parameters, and gives the model that it would have given.

@@ -162,8 +162,8 @@ class DiskSAMMEClassifier(DiskEnsemble, PartedSAMME, SAMMEClassifier, local=SAMM
     ----------
     estimator, n_estimators, ..., n_jobs
         As those of :class:`~fuselearn.SAMMEClassifier`, but for: ``estimator`` must be a ``CARTClassifier`` or None,
-        ``sampling`` is ``"poisson"``, ``oob_score`` and
-        ``warm_start`` must be False, and ``n_jobs`` is the number of parts that are worked on at a time.
+        ``sampling`` is ``"poisson"``, ``oob_score`` and ``warm_start`` must be False, and ``n_jobs`` is the number of
+        parts that are worked on at a time.
     checkpoint, directory : path or None, default=None
         As those of :class:`DiskKFHEClassifier`.
     """

@@ -77,7 +77,7 @@ class BagTraining:
                     trained.close()
                 break
         self._features_ = np.array(features)
-        self.class_order_ = frequent_first(truth, sensor.n_classes)
+        self.class_order_ = frequent_first(np.bincount(truth, minlength=sensor.n_classes))
         coefficients = np.full(len(components), 1.0 / len(components))
         self._adopt(sensor, components, coefficients, np.full(len(components), self.vote == "class"))
         if scorer is not None:

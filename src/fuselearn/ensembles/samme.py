@@ -162,7 +162,7 @@ class SAMMEClassifier(ComponentEnsemble, TableClassifier):
         self.estimator_errors_ = np.array(run.errors)
         self.resets_ = np.array(run.resets, dtype=np.int64)
         self.weights_ = boosted.weights
-        self.class_order_ = frequent_first(boosted.truth, sensor.n_classes)
+        self.class_order_ = frequent_first(np.bincount(boosted.truth, minlength=sensor.n_classes))
         self._adopt(sensor, run.components, np.array(run.alphas), np.ones(len(run.components), dtype=bool))
         if scorer is not None:
             self._score_left_out(scorer, X, boosted.truth, left_out)
@@ -194,9 +194,9 @@ class SAMMEClassifier(ComponentEnsemble, TableClassifier):
             yield self.classes_[self._choose(scores)]
 
 
-def frequent_first(truth: npt.NDArray[np.int32], n_classes: int) -> npt.NDArray[np.intp]:
+def frequent_first(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.intp]:
     """Order the classes by how many training samples they have, most first."""
-    return np.argsort(-np.bincount(truth, minlength=n_classes), kind="stable")
+    return np.argsort(-counts, kind="stable")
 
 
 def choose_frequent(scores: npt.NDArray[np.float64], class_order: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from fuselearn.engines.sampling import MOST_TRIES
 from fuselearn.ensembles.bags import BagPlan, poisson_rate
+from fuselearn.ensembles.samme import frequent_first
 from fuselearn.parts.ensemble import PartedEnsemble
 from fuselearn.parts.part import Draw
 from fuselearn.parts.table import PartedTable, TreeOrder
@@ -39,7 +40,7 @@ class PartedBagging(PartedEnsemble):
             if announce(len(components), component):
                 break
         self._features_ = np.array(features)
-        self.class_order_ = np.argsort(-table.class_counts, kind="stable")
+        self.class_order_ = frequent_first(table.class_counts)
         coefficients = np.full(len(components), 1.0 / len(components))
         self._keep(components, coefficients, np.full(len(components), self.vote == "class"))
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from fuselearn.engines.exact import sum_units
 from fuselearn.engines.tree import TreeSettings
 from fuselearn.ensembles.boosting import BoostRun, boost
+from fuselearn.ensembles.samme import frequent_first
 from fuselearn.parts.ensemble import PartedEnsemble
 from fuselearn.parts.part import Draw, Part, bind_tree
 from fuselearn.parts.sums import Weights, add_exactly, normalise, share_weights
@@ -64,7 +65,7 @@ class PartedSAMME(PartedEnsemble):
         self.estimator_errors_ = np.array(run.errors)
         self.resets_ = np.array(run.resets, dtype=np.int64)
         self.weights_ = np.concatenate(table.session.fetch(boosted.weights))
-        self.class_order_ = np.argsort(-table.class_counts, kind="stable")
+        self.class_order_ = frequent_first(table.class_counts)
         self._keep(run.components, np.array(run.alphas), np.ones(len(run.components), dtype=bool))
 
 
