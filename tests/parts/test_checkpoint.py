@@ -86,6 +86,9 @@ def test_more_trees_than_before(tmp_path, n_grown):
     [
         (DiskForestClassifier(3, random_state=0), (X[:100], Y[:100]), "number of samples was 120 and is now 100"),
         (DiskForestClassifier(3, random_state=0), (X + 1, Y), "values was"),
+        (DiskForestClassifier(3, random_state=0), (X, Y[::-1]), "samples was"),
+        (DiskForestClassifier(3, random_state=0), (X[::-1], Y), "samples was"),
+        (DiskForestClassifier(3, random_state=0), (X, Y, np.arange(120) % 2 * 2), "samples was"),
         (DiskForestClassifier(3, random_state=1), (X, Y), "random_state was 0 and is now 1"),
         (DiskForestClassifier(3, random_state=0, max_depth=2), (X, Y), "parameters was"),
         (DiskBaggedClassifier(n_estimators=3, random_state=0), (X, Y), "class was 'ForestClassifier' and is now"),

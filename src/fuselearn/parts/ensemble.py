@@ -15,6 +15,7 @@ from fuselearn._random import make_generator
 from fuselearn.ensembles import CARTClassifier
 from fuselearn.parts.checkpoint import Checkpoint, digest
 from fuselearn.parts.session import Session
+from fuselearn.parts.sums import add_exactly, sum_fingerprint
 from fuselearn.parts.table import PartedTable
 from fuselearn.sensors import Component, WeightedSum
 
@@ -147,6 +148,7 @@ class PartedEnsemble:
             "samples per class": table.class_counts.tolist(),
             "sum of the weights": table.total_weight,
             "values": digest([columns.n_codes, columns.lower, columns.upper]),
+            "samples": add_exactly(table.session, table.session.map(sum_fingerprint, table.parts)),
         }
 
     def _keep(

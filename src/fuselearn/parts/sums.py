@@ -9,10 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from fuselearn.engines.exact import from_units, sum_units
+from fuselearn.engines.tree.random import draw_uniforms
 from fuselearn.parts.part import Part
 from fuselearn.parts.session import Session
 
 Weights = npt.NDArray[np.float64]
+
+FINGERPRINT_SEED = 1
 
 
 def add_exactly(session: Session, sums: Sequence[Any]) -> tuple[float, ...]:
@@ -29,6 +32,12 @@ def normalise(session: Session, weights: list[Any]) -> list[Any]:
 def share_weights(part: Part, total: float) -> Weights:
     """Return what each sample counts."""
     return part.weights / total
+
+
+def sum_fingerprint(part: Part) -> tuple[int]:
+    """Return a sum that is another one if samples, classes or weights are, or if they stand in another order."""
+    of_sample = part.codes.sum(axis=1) + part.target + part.weights
+    return (sum_units(draw_uniforms(FINGERPRINT_SEED, part.first, len(part.codes)) * of_sample),)
 
 
 def sum_part(weights: Weights) -> tuple[int]:
