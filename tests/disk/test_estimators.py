@@ -2,6 +2,7 @@
 
 import inspect
 import os
+from pathlib import Path
 
 import joblib
 import numpy as np
@@ -124,6 +125,14 @@ def test_files_are_deleted_after_a_fit_an_error_and_an_interrupt(samples, tmp_pa
         with pytest.raises(error):
             DiskKFHEClassifier(directory=tmp_path, callback=fail).fit(X, y)
         assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("directory", ["missing", Path("missing"), 3])
+def test_a_folder_that_does_not_exist_gets_a_sentence(samples, tmp_path, monkeypatch, directory):
+    monkeypatch.chdir(tmp_path)
+    X, y, _ = samples
+    with pytest.raises(ValueError, match=r"directory must be an existing folder or None, not ('missing'|3)\."):
+        DiskKFHEClassifier(directory=directory).fit(X, y)
 
 
 def test_levels_of_many_bins_are_counted_in_rounds(samples, monkeypatch):

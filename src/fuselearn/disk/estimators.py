@@ -95,6 +95,8 @@ class DiskKFHEClassifier(DiskEnsemble, PartedKFHE, KFHEClassifier, local=KFHECla
     ``KFHEClassifier(sampling="poisson")`` on the same samples; bins of a table of more than 8,388,608 values are
     computed from about so many of them.
 
+    .. versionadded:: 0.2
+
     Parameters
     ----------
     estimator, n_estimators, ..., n_jobs
@@ -125,6 +127,8 @@ class DiskBaggedClassifier(DiskEnsemble, PartedBagging, BaggedClassifier, local=
     The table is coded to disk as by :class:`DiskKFHEClassifier`; the model is that of
     ``BaggedClassifier(sampling="poisson")``.
 
+    .. versionadded:: 0.2
+
     Parameters
     ----------
     estimator, n_estimators, ..., n_jobs
@@ -133,6 +137,15 @@ class DiskBaggedClassifier(DiskEnsemble, PartedBagging, BaggedClassifier, local=
         parts that are worked on at a time.
     checkpoint, directory : path or None, default=None
         As those of :class:`DiskKFHEClassifier`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fuselearn.disk import DiskBaggedClassifier
+    >>> X = np.random.default_rng(0).normal(size=(1000, 4))  # or np.load("X.npy", mmap_mode="r")
+    >>> model = DiskBaggedClassifier(n_estimators=5, random_state=0).fit(X, X[:, 0] > 0)
+    >>> len(model), type(model.to_local()).__name__
+    (5, 'BaggedClassifier')
     """
 
 
@@ -142,6 +155,8 @@ class DiskForestClassifier(DiskEnsemble, PartedBagging, ForestClassifier, local=
     The table is coded to disk as by :class:`DiskKFHEClassifier`; the model is that of
     ``ForestClassifier(sampling="poisson")``.
 
+    .. versionadded:: 0.2
+
     Parameters
     ----------
     n_estimators, splitter, ..., n_jobs
@@ -149,6 +164,15 @@ class DiskForestClassifier(DiskEnsemble, PartedBagging, ForestClassifier, local=
         ``warm_start`` must be False, and ``n_jobs`` is the number of parts that are worked on at a time.
     checkpoint, directory : path or None, default=None
         As those of :class:`DiskKFHEClassifier`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fuselearn.disk import DiskForestClassifier
+    >>> X = np.random.default_rng(0).normal(size=(1000, 4))  # or np.load("X.npy", mmap_mode="r")
+    >>> model = DiskForestClassifier(n_estimators=5, random_state=0).fit(X, X[:, 0] > 0)
+    >>> len(model), type(model.to_local()).__name__
+    (5, 'ForestClassifier')
     """
 
 
@@ -158,6 +182,8 @@ class DiskSAMMEClassifier(DiskEnsemble, PartedSAMME, SAMMEClassifier, local=SAMM
     The table is coded to disk as by :class:`DiskKFHEClassifier`; the model is that of
     ``SAMMEClassifier(sampling="poisson")``.
 
+    .. versionadded:: 0.2
+
     Parameters
     ----------
     estimator, n_estimators, ..., n_jobs
@@ -166,4 +192,13 @@ class DiskSAMMEClassifier(DiskEnsemble, PartedSAMME, SAMMEClassifier, local=SAMM
         parts that are worked on at a time.
     checkpoint, directory : path or None, default=None
         As those of :class:`DiskKFHEClassifier`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fuselearn.disk import DiskSAMMEClassifier
+    >>> X = np.random.default_rng(0).normal(size=(1000, 4))  # or np.load("X.npy", mmap_mode="r")
+    >>> model = DiskSAMMEClassifier(n_estimators=5, random_state=0).fit(X, X[:, 0] > 0)
+    >>> len(model), type(model.to_local()).__name__
+    (5, 'SAMMEClassifier')
     """

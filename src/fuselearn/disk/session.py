@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import itertools
 import mmap
+import os
 import pickle
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any, Self
 from weakref import finalize
 
+from fuselearn._messages import show
 from fuselearn.disk.sources import Source
 
 # Arrays of at least so many bytes are written to disk.
@@ -33,7 +36,7 @@ class Stored:
         with path.open("wb") as file:
             for array in arrays:
                 file.write(array.raw())
-        finalize(self, path.unlink, missing_ok=True)
+        finalize(self, _delete, path)
 
     def load(self) -> Any:
         """Return the result, with the arrays mapped into memory. Changes of them are not written."""
@@ -60,6 +63,9 @@ class DiskSession:
 
     def __enter__(self) -> Self:
         """Make the folder."""
+        named = os.fspath(self.directory) if isinstance(self.directory, os.PathLike) else self.directory
+        if named is not None and not (isinstance(named, str) and os.path.isdir(named)):
+            raise ValueError(f"directory must be an existing folder or None, not {show(named)}.")
         self._folder = TemporaryDirectory(prefix="fuselearn-", dir=self.directory, ignore_cleanup_errors=True)
         self._pool = ThreadPoolExecutor(self.n_threads)
         return self
@@ -105,6 +111,11 @@ class DiskSession:
         arrays: list[pickle.PickleBuffer] = []
         pickled = pickle.dumps(value, protocol=5, buffer_callback=lambda array: _take_if_large(array, arrays))
         return Stored(Path(self._folder.name) / str(next(self._numbers)), pickled, arrays) if arrays else value
+
+
+def _delete(path: Path) -> None:
+    with suppress(PermissionError):  # Windows keeps a file that is still mapped; it is deleted with the folder
+        path.unlink(missing_ok=True)
 
 
 def _read(value: Any) -> Any:

@@ -23,6 +23,24 @@ class Source:
 
     Subclass it for other forms of files: ``fit`` takes lists of sources. ``read`` is called several times, in threads,
     and must return the same each time.
+
+    .. versionadded:: 0.2
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fuselearn.disk import DiskForestClassifier, Source
+    >>> class Drawn(Source):
+    ...     def __init__(self, seed):
+    ...         self.seed = seed
+    ...     def read(self):
+    ...         return np.random.default_rng(self.seed).normal(size=(500, 4))
+    >>> class Sign(Drawn):
+    ...     def read(self):
+    ...         return super().read()[:, 0] > 0
+    >>> model = DiskForestClassifier(5, random_state=0).fit([Drawn(0), Drawn(1)], [Sign(0), Sign(1)])
+    >>> model.n_features_in_, model.classes_
+    (4, array([False,  True]))
     """
 
     def read(self) -> Any:
