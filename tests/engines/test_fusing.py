@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fuselearn.engines.fusing import compare_votes, measure_weights, normalise
+from fuselearn.engines.fusing import WEIGHTINGS, compare_votes, measure_weights, normalise
 
 
 @settings(max_examples=60, deadline=None)
@@ -43,14 +43,18 @@ def test_every_sample_wrong_is_an_error_of_one():
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.integers(0, 10_000), st.integers(1, 30), st.booleans(), st.booleans())
-def test_measured_weights_are_those_of_the_formulas(seed, n_samples, linear, right_or_wrong):
+@given(st.integers(0, 10_000), st.integers(1, 30), st.sampled_from(WEIGHTINGS), st.booleans())
+def test_measured_weights_are_those_of_the_formulas(seed, n_samples, weighting, right_or_wrong):
     rng = np.random.default_rng(seed)
     weights, shares = rng.dirichlet(np.ones(n_samples), size=2)
     loss = rng.random(n_samples)
     loss = loss < 0.5 if right_or_wrong else loss
-    expected = shares + weights * loss if linear else weights * np.exp(loss + 1 / n_samples)
-    measured = measure_weights(weights, loss, shares, n_samples, linear)
+    expected = {
+        "exponential": weights * np.exp(loss + 1 / n_samples),
+        "linear": shares + weights * loss,
+        "symmetric": weights * np.exp(loss + (loss - 1.0)),
+    }[weighting]
+    measured = measure_weights(weights, loss, shares, n_samples, WEIGHTINGS.index(weighting))
     np.testing.assert_allclose(measured, expected, rtol=1e-12)
 
 

@@ -66,7 +66,8 @@ def test_constant_labels_have_certain_probabilities(learner, probability):
 
 def test_rows_left_out_get_probabilities_from_those_who_have_not_seen_them(learner):
     block, left_out = learner._train_labels(Y, COUNTS, 0)
-    rows, weights, chances = left_out
+    rows, weights, decisions = left_out
+    chances = block.calibrate(decisions.T)
     np.testing.assert_array_equal(np.bincount(rows, weights, 120), COUNTS)
     assert (chances[:, 3:] == [0.0, 1.0]).all()
     seen = block.scores()[rows]
@@ -101,7 +102,7 @@ def test_sparse_equals_dense(scaling, kernel):
 
 
 def test_the_number_of_threads_changes_nothing(monkeypatch):
-    monkeypatch.setattr(training, "_ROWS_FOR_THREADS", 1)
+    monkeypatch.setattr(training, "ROWS_FOR_THREADS", 1)
     one, two = (train(bound(X, n_threads), Y, COUNTS, seed=3).scores() for n_threads in (1, 2))
     np.testing.assert_array_equal(one, two)
 

@@ -8,6 +8,10 @@ import numpy as np
 
 from fuselearn._kernels import kernel
 
+WEIGHTINGS = ("exponential", "linear", "symmetric")
+"""How the weights of wrong samples are measured, see `measure_weights`."""
+EXPONENTIAL, LINEAR, SYMMETRIC = range(3)
+
 
 @kernel
 def pull(state, measurement, gain):  # type: ignore[no-untyped-def]
@@ -69,16 +73,20 @@ def compare_votes(estimate, votes, truth, shares):  # type: ignore[no-untyped-de
 
 
 @kernel
-def measure_weights(weights, loss, shares, n_samples, linear):  # type: ignore[no-untyped-def]
+def measure_weights(weights, loss, shares, n_samples, weighting):  # type: ignore[no-untyped-def]
     """Compute the measurement of the sample weights, in which wrong samples count more.
 
-    Exponential: w_i exp(loss_i + 1/n), for n samples in all. Linear: 1/n + w_i loss_i, which the caller scales to sum
-    to one; 1/n is the initial weight.
+    `weighting` is a position in `WEIGHTINGS`. Exponential: w_i exp(loss_i + 1/n), for n samples in all. Linear: 1/n +
+    w_i loss_i, where 1/n is the initial weight. Symmetric: w_i exp(2 loss_i - 1). The caller scales the last two to
+    sum to one.
     """
     measured = np.empty(len(weights))
-    if linear:
+    if weighting == LINEAR:
         for i in range(len(weights)):
             measured[i] = shares[i] + weights[i] * loss[i]
+    elif weighting == SYMMETRIC:
+        for i in range(len(weights)):
+            measured[i] = weights[i] * math.exp(2.0 * loss[i] - 1.0)
     else:
         right_factor = math.exp(1.0 / n_samples)
         for i in range(len(weights)):

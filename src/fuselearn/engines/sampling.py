@@ -46,7 +46,13 @@ def draw_covering_counts(
     n_classes: int,
     max_tries: int = MOST_TRIES,
 ) -> npt.NDArray[np.int32]:
-    """Draw rows until every class is among them, or ``max_tries`` draws have been made."""
+    """Draw rows until every class is among them, or ``max_tries`` draws have been made.
+
+    Examples
+    --------
+    >>> draw_covering_counts(7, np.ones(4), 4, np.array([0, 0, 0, 1], dtype=np.int32), 2)
+    array([0, 1, 2, 1], dtype=int32)
+    """
     return draw_covering(seed, weights, n_draws, classes, n_classes, max_tries)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import is_classifier
+from sklearn.base import is_classifier, is_regressor
 from sklearn.utils import get_tags
 
 from fuselearn._compat import take_rows
@@ -44,13 +44,37 @@ def bind(estimator: Any, X: Any, n_threads: int = 1) -> Learner:
     array([[0., 1.],
            [1., 1.]])
     """
-    if isinstance(estimator, type) or not (hasattr(estimator, "get_params") and is_classifier(estimator)):
-        raise TypeError(f"estimator must be a classifier or None, not {show(estimator)}.")
+    _require_kind(estimator, "classifier", is_classifier)
     if not get_tags(estimator).target_tags.single_output:
         raise TypeError(
             f"estimator must be a classifier of a single column of classes; {type(estimator).__name__} is a "
             "multi-label classifier, which KFHEMultilabelClassifier and ThresholdedClassifier take."
         )
+    return _bind(estimator, X, n_threads)
+
+
+def bind_regressor(estimator: Any, X: Any, n_threads: int = 1) -> Learner:
+    """Bind a table to a regressor, as :func:`bind` does to a classifier; a ``CARTRegressor`` means the tree engine.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from fuselearn.sensors import Values, bind_regressor
+    >>> learner = bind_regressor(LinearRegression(), np.arange(3.0)[:, None])
+    >>> component = learner.train(Values(np.array([1.0, 3.0, 5.0])), np.ones(3, dtype=np.int32), seed=0)
+    >>> component.scores(np.array([[10.0]])).round(6)
+    array([[21.]])
+    """
+    _require_kind(estimator, "regressor", is_regressor)
+    return _bind(estimator, X, n_threads)
+
+
+def _require_kind(estimator: Any, kind: str, is_kind: Callable[[Any], bool]) -> None:
+    if isinstance(estimator, type) or not (hasattr(estimator, "get_params") and is_kind(estimator)):
+        raise TypeError(f"estimator must be a {kind} or None, not {show(estimator)}.")
+
+
+def _bind(estimator: Any, X: Any, n_threads: int) -> Learner:
     if hasattr(estimator, "_bind_table"):
         learner: Learner = estimator._bind_table(X, n_threads)
         return learner
@@ -64,6 +88,16 @@ class Sensor:
     ----------
     learner : Learner
     target : Classes
+
+    Examples
+    --------
+    >>> from fuselearn import CARTClassifier
+    >>> learner = bind(CARTClassifier(min_samples_split=2), np.arange(6.0)[:, None])
+    >>> sensor = Sensor(learner, Classes(np.array([0, 0, 1, 1, 2, 2], dtype=np.int32), 3))
+    >>> sensor.measure_all(None, seed=0).votes()
+    array([0, 0, 1, 1, 2, 2], dtype=int32)
+    >>> sensor.regroup(np.array([0, 0, 1], dtype=np.int8)).measure_all(None, seed=0).votes()
+    array([0, 0, 0, 0, 1, 1], dtype=int32)
     """
 
     def __init__(self, learner: Learner, target: Classes) -> None:
@@ -134,7 +168,13 @@ def count_all_samples(weights: Weights | None, n_samples: int, *, copies: bool =
 
 
 def are_counts(weights: Weights) -> bool:
-    """Return whether weights are whole numbers, which then say how often each sample is there."""
+    """Return whether weights are whole numbers, which then say how often each sample is there.
+
+    Examples
+    --------
+    >>> are_counts(np.array([0.0, 3.0])), are_counts(np.array([0.5, 3.0]))
+    (True, False)
+    """
     return bool((weights == np.rint(weights)).all() and weights.sum() < 2**31)
 
 

@@ -1,4 +1,4 @@
-"""The estimator learner: clones of any scikit-learn classifier."""
+"""The estimator learner: clones of any scikit-learn classifier or regressor."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from sklearn.utils.validation import has_fit_parameter
 from fuselearn._compat import take_rows
 from fuselearn._random import seed_estimator
 from fuselearn.engines.sampling import draw_counts
-from fuselearn.sensors.protocols import Classes, Counts, Indices, Learner, Scores, Target, Weights
+from fuselearn.sensors.protocols import Classes, Counts, Indices, Learner, Scores, Target, Values, Weights
 from fuselearn.sensors.table import as_frame
 
 _LABEL_VALUES = np.array([0, 1])
 
 
 class EstimatorLearner(Learner):
-    """Train clones of a scikit-learn classifier on samples of a table.
+    """Train clones of a scikit-learn classifier, or regressor, on samples of a table.
 
     If the classifier takes ``sample_weight``, it gets the drawn samples once, weighted by their counts; otherwise it
     gets every drawn sample as often as it was drawn, and weights other than counts become draws. From a sample of one
@@ -37,6 +37,14 @@ class EstimatorLearner(Learner):
     estimator : classifier
     n_threads : int
         Clones for labels that are trained at the same time.
+
+    Examples
+    --------
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> learner = EstimatorLearner(np.arange(4.0)[:, None], GaussianNB(), n_threads=1)
+    >>> target = Classes(np.array([0, 0, 1, 1], dtype=np.int32), 2)
+    >>> learner.train(target, np.array([1, 2, 1, 0], dtype=np.int32), seed=0).model
+    GaussianNB()
     """
 
     prefer = "processes"
@@ -61,6 +69,10 @@ class EstimatorLearner(Learner):
         if weights is not None and not has_fit_parameter(self.estimator, "sample_weight"):
             counts, weights = draw_counts(seed, np.where(counts > 0, weights, 0.0), len(counts)), None
         features = self._features()
+        if isinstance(target, Values):
+            X = X if features is None else take_rows(X, features, axis=1)
+            model = train_clone(self.estimator, X, target.numbers, counts, seed, weights=weights)
+            return RegressorComponent(model, np.empty(0), features, self.X, self.appended)
         if isinstance(target, Classes):
             classes = np.arange(target.n_classes) if target.names is None else target.names
             model = _train_model(self.estimator, X, classes[target.numbers], counts, seed, weights, features)
@@ -92,7 +104,15 @@ class EstimatorLearner(Learner):
 
 
 class EstimatorComponent:
-    """One fitted classifier; classes that it has not seen get score 0."""
+    """One fitted classifier; classes that it has not seen get score 0.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> model = DummyClassifier().fit([[0.0], [1.0]], ["low", "low"])
+    >>> EstimatorComponent(model, np.array(["high", "low"])).scores(np.array([[5.0]]))
+    array([[0., 1.]])
+    """
 
     def __init__(
         self,
@@ -149,8 +169,28 @@ class EstimatorComponent:
         return np.searchsorted(self.classes, labels).astype(np.int32)
 
 
+class RegressorComponent(EstimatorComponent):
+    """One fitted regressor; it has no classes."""
+
+    def score_completed(self, X: Any) -> Scores:
+        """Return the predicted numbers of samples that ``complete`` returned, as a column."""
+        predictions = np.asarray(self.model.predict(X), dtype=np.float64).reshape(X.shape[0], 1)
+        if not np.isfinite(predictions).all():
+            raise ValueError(f"{type(self.model).__name__} predicts NaN or infinity, which cannot be combined.")
+        return predictions
+
+
 class LabelEstimators:
-    """One fitted classifier per label."""
+    """One fitted classifier per label.
+
+    Examples
+    --------
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> learner = EstimatorLearner(np.arange(4.0)[:, None], GaussianNB(), n_threads=1)
+    >>> labels = np.array([[0, 1], [0, 1], [1, 1], [1, 0]])
+    >>> learner.train(labels, np.ones(4, dtype=np.int32), seed=0).scores(np.array([[9.0]])).round()
+    array([[1., 1.]])
+    """
 
     def __init__(self, components: list[EstimatorComponent], n_threads: int) -> None:
         self.components = components

@@ -46,6 +46,20 @@ class WeightedSum(StoredComponents):
     coefficients : array of shape (n_components,)
     by_class : bool array of shape (n_components,)
         Whether a component counts with its vote (one for a class) or with its scores.
+
+    Examples
+    --------
+    >>> from fuselearn import CARTClassifier
+    >>> from fuselearn.sensors import Classes, bind
+    >>> learner = bind(CARTClassifier(min_samples_split=2), np.arange(4.0)[:, None])
+    >>> counts = np.ones(4, dtype=np.int32)
+    >>> targets = [Classes(np.array(numbers, dtype=np.int32), 2) for numbers in ([0, 0, 1, 1], [0, 1, 1, 1])]
+    >>> trees = [learner.train(target, counts, seed=0) for target in targets]
+    >>> fused = WeightedSum(trees, np.array([0.75, 0.25]), np.array([True, True]))
+    >>> fused.scores(learner.prepare(np.array([[0.0], [1.0], [3.0]])), n_classes=2)
+    array([[1.  , 0.  ],
+           [0.75, 0.25],
+           [0.  , 1.  ]])
     """
 
     def __init__(

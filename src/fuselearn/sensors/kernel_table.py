@@ -10,10 +10,19 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from sklearn.kernel_approximation import Nystroem
 
 from fuselearn._messages import show
 from fuselearn.engines.svm import append_labels, compute_gram, compute_kernel
-from fuselearn.sensors.large_svm import fit_radial_features, is_too_large
+
+# Of a Gram matrix: with more samples it takes more than 1 GiB.
+MOST_SAMPLES = 16_384
+# Of a Gram matrix of linear products of a sparse table: with more samples its features are less work.
+MOST_SPARSE_SAMPLES = 2_000
+# Samples to which radial kernel values are computed where there is no Gram matrix.
+N_LANDMARKS = 500
+# Samples of which Nystroem features are computed at once.
+_BLOCK = 10_000
 
 # Squares of larger values, and of their inverses, are beyond float64; kernel values are kept in float32.
 LARGEST_VALUE = 1e150
@@ -30,6 +39,10 @@ class Kernel(NamedTuple):
 class KernelTable:
     """A table that is scaled once, and its Gram matrices, one per kernel, computed when they are first needed.
 
+    A table of more than 16,384 samples has none, nor has a sparse one of more than 2,000 for a linear kernel. Machines
+    are then linear in the features or, for the radial kernel, in Nystroem features that approximate it: combinations of
+    the kernel values to 500 samples, which are chosen at random, but always the same.
+
     Parameters
     ----------
     X : float array or sparse matrix of shape (n_samples, n_features)
@@ -41,8 +54,7 @@ class KernelTable:
     Warns
     -----
     UserWarning
-        From 23,171 samples on, where a Gram matrix would take more than 2 GB. Machines are then linear in the features,
-        or in Nystroem features that approximate the radial kernel, and have the squared hinge loss.
+        When a radial kernel is first approximated.
     """
 
     def __init__(self, X: Any, *, scaling: str | None = "standard") -> None:
@@ -54,13 +66,6 @@ class KernelTable:
         self._bound: KernelRows | None = KernelRows(self, self._training_X)
         self._needs_rows = False
         self.radial_maps: dict[float, Any] = {}
-        self.is_large = is_too_large(self.n_rows)
-        if self.is_large:
-            warnings.warn(
-                f"A Gram matrix of {self.n_rows} rows would take more than 2 GB: linear machines are trained on the "
-                "columns instead, and radial ones on an approximation of the kernel.",
-                stacklevel=2,
-            )
         self.root: KernelTable = self
         self.source: KernelTable = self
         self.chosen: npt.NDArray[np.intp] | None = None
@@ -137,20 +142,48 @@ class KernelTable:
             return compute_gram(X, *kernel, self.centre)
         return compute_kernel(X, self.training_rows(), *kernel, self.centre)
 
+    def has_gram(self, kernel: Kernel) -> bool:
+        """Return whether machines of a kernel are trained on a Gram matrix, rather than on features."""
+        is_sparse = kernel.name == "linear" and self.is_sparse
+        return self.n_rows <= (MOST_SPARSE_SAMPLES if is_sparse else MOST_SAMPLES)
+
+    @property
+    def most_values(self) -> int:
+        """The largest number of kernel values of a sample."""
+        return self.n_rows if self.n_rows <= MOST_SAMPLES else N_LANDMARKS
+
     def map_features(self, rows: KernelRows, kernel: Kernel) -> npt.NDArray[np.float32]:
         """Return what approximates a radial kernel: features whose products are near its values."""
         if kernel.factor not in self.radial_maps:
-            self.radial_maps[kernel.factor] = fit_radial_features(self.bound_rows().joined(), kernel.factor)
-        return self.radial_maps[kernel.factor].transform(rows.joined()).astype(np.float32)
+            self.radial_maps[kernel.factor] = self._fit_radial_map(kernel.factor)
+        radial_map, X = self.radial_maps[kernel.factor], rows.joined()
+        features = np.empty((rows.n_rows, radial_map.components_.shape[0]), dtype=np.float32)
+        for start in range(0, rows.n_rows, _BLOCK):
+            features[start : start + _BLOCK] = radial_map.transform(X[start : start + _BLOCK])
+        return features
+
+    def _fit_radial_map(self, gamma: float) -> Nystroem:
+        if self is self.root:  # extended tables have told by it
+            warnings.warn(
+                f"The Gram matrix of {self.n_rows:,} samples would take more than 1 GiB: the radial kernel is "
+                f"approximated by its values to {N_LANDMARKS} of the samples.",
+                stacklevel=2,
+            )
+        return Nystroem(gamma=gamma, n_components=N_LANDMARKS, random_state=0).fit(self.bound_rows().joined())
 
     def collapses(self, kernel: Kernel) -> bool:
-        """Return whether machines are kept as one weight per column, which is less than one per row."""
-        return kernel.name == "linear" and self.n_columns <= self.n_rows
+        """Return whether linear machines are kept as one weight per column, which may be less than one per row."""
+        return kernel.name == "linear" and (self.n_columns <= self.n_rows or not self.has_gram(kernel))
 
     def _scale(self, X: Any) -> Any:
         """Scale rows; what is farther from the training rows than a kernel value can tell is taken to be that far."""
         if self.is_sparse:
-            rows = sparse.csr_array(X, dtype=np.float64) @ sparse.diags_array(1.0 / self.scale)
+            X = sparse.csr_array(X)
+            index = np.int32 if max(X.nnz, X.shape[1]) < 2**31 else np.int64  # 64 bits only where they are needed
+            parts = X.data.astype(np.float64), X.indices.astype(index), X.indptr.astype(index)
+            rows = sparse.csr_array(parts, shape=X.shape)
+            rows.sum_duplicates()
+            rows.data /= self.scale[rows.indices]
             np.clip(rows.data, -LARGEST_SCALED, LARGEST_SCALED, out=rows.data)
             return rows
         X = X.toarray() if sparse.issparse(X) else X
@@ -228,17 +261,21 @@ def join_columns(columns: Any, extra: npt.NDArray[np.float64]) -> Any:
     """Append columns to rows."""
     if extra.shape[1] == 0:
         return columns
+    extra = extra.astype(columns.dtype)
     return sparse.hstack([columns, extra], "csr") if sparse.issparse(columns) else np.hstack([columns, extra])
 
 
 def _measure_columns(X: Any, scaling: str | None) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Return the centre and the scale of each column; constant columns keep their scale."""
     if sparse.issparse(X):
-        X = sparse.csc_matrix(X, dtype=np.float64)
+        if not X.has_canonical_format:  # sums of squares need repeated entries as one
+            X = X.copy()
+            X.sum_duplicates()
         low, high = X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
         _refuse_large_values(low, high, scaling)
-        centre = np.asarray(X.mean(axis=0)).ravel()
-        deviation = np.sqrt(np.maximum(np.asarray(X.multiply(X).mean(axis=0)).ravel() - centre**2, 0.0))
+        centre = np.bincount(X.indices, X.data, X.shape[1]) / X.shape[0]
+        squares = np.bincount(X.indices, X.data**2, X.shape[1]) / X.shape[0]
+        deviation = np.sqrt(np.maximum(squares - centre**2, 0.0))
     else:
         low, high = X.min(axis=0), X.max(axis=0)
         _refuse_large_values(low, high, scaling)

@@ -18,7 +18,14 @@ Weights = npt.NDArray[np.float64]
 
 
 class Classes(NamedTuple):
-    """A target of classes."""
+    """A target of classes.
+
+    Examples
+    --------
+    >>> target = Classes(np.array([0, 1, 1], dtype=np.int32), 2, names=np.array(["no", "yes"]))
+    >>> target.names[target.numbers].tolist()
+    ['no', 'yes', 'yes']
+    """
 
     numbers: npt.NDArray[np.int32]
     """Number of the class of each sample, from 0 on."""
@@ -32,18 +39,47 @@ class Classes(NamedTuple):
     """Which labels each class stands for, of shape (n_classes, n_labels), if what matters is that labels are right."""
 
 
-Target = Classes | Labels
-"""Classes, or labels as an array of 0 and 1 of shape (n_samples, n_labels)."""
+class Values(NamedTuple):
+    """A target of numbers, for regression.
+
+    Examples
+    --------
+    >>> from fuselearn.ensembles import CARTRegressor
+    >>> from fuselearn.sensors import Values, bind_regressor
+    >>> learner = bind_regressor(CARTRegressor(max_depth=1), np.arange(4.0)[:, None])
+    >>> learner.train(Values(np.array([1.0, 3.0, 8.0, 8.0])), np.ones(4, dtype=np.int32), seed=0).scores()
+    array([[2.],
+           [2.],
+           [8.],
+           [8.]])
+    """
+
+    numbers: npt.NDArray[np.float64]
+    """One for each sample."""
+
+
+Target = Classes | Values | Labels
+"""Classes, numbers, or labels as an array of 0 and 1 of shape (n_samples, n_labels)."""
 
 
 class Component(Protocol):
     """One trained model, or one model per label.
 
     Without ``rows`` the methods answer for the samples that the learner is bound to, from prepared data.
+
+    Examples
+    --------
+    >>> from fuselearn import CARTClassifier
+    >>> from fuselearn.sensors import Classes, bind
+    >>> learner = bind(CARTClassifier(min_samples_split=2), np.arange(4.0)[:, None])
+    >>> target = Classes(np.array([0, 0, 1, 1], dtype=np.int32), 2)
+    >>> component = learner.train(target, np.ones(4, dtype=np.int32), seed=0)
+    >>> component.votes(learner.prepare(np.array([[0.0], [9.0]])))
+    array([0, 1], dtype=int32)
     """
 
     def scores(self, rows: Any = None, extra: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
-        """Return the probability of each class or label.
+        """Return the probability of each class or label, or the predicted number.
 
         Parameters
         ----------
@@ -57,13 +93,13 @@ class Component(Protocol):
 
         Returns
         -------
-        array of shape (n_asked, n_classes) or (n_asked, n_labels)
+        array of shape (n_asked, n_classes), (n_asked, n_labels) or, for numbers, (n_asked, 1)
             Probabilities of classes sum to one.
         """
         ...
 
     def votes(self, rows: Any = None) -> npt.NDArray[np.int32]:
-        """Return the number of the class that the component chooses for each sample; components of labels have none."""
+        """Return the number of the class that the component chooses for each sample; only components of classes do."""
         ...
 
     def unbind(self) -> None:
@@ -77,6 +113,17 @@ class Learner:
     A learner trains any number of components, on any target and any sample, and copies nothing that they can share.
     All labels of a target get the same seed, so that their order does not matter. A label that is constant on the
     samples drawn is learned as that constant.
+
+    Examples
+    --------
+    >>> from fuselearn import CARTClassifier
+    >>> from fuselearn.sensors import Classes, bind
+    >>> learner = bind(CARTClassifier(min_samples_split=2), np.arange(4.0)[:, None])
+    >>> counts = np.ones(4, dtype=np.int32)
+    >>> for classes in ([0, 0, 1, 1], [0, 1, 1, 1]):  # two targets on the table that was bound once
+    ...     print(learner.train(Classes(np.array(classes, dtype=np.int32), 2), counts, seed=0).votes())
+    [0 0 1 1]
+    [0 1 1 1]
     """
 
     n_samples: int
@@ -99,8 +146,8 @@ class Learner:
 
         Parameters
         ----------
-        target : Classes, or array of shape (n_samples, n_labels)
-            What to learn: classes, or labels as 0 and 1, with a model per label.
+        target : Classes, Values, or array of shape (n_samples, n_labels)
+            What to learn: classes, numbers, or labels as 0 and 1, with a model per label.
         counts : int32 array of shape (n_samples,)
             How often each sample was drawn; 0 leaves it out.
         seed : int
@@ -181,6 +228,9 @@ class Learner:
             fits = shape == ((self.n_samples,) if samples is None else np.shape(samples))
             if samples is not None and not counts[samples].any():
                 raise ValueError("No sample that was drawn is of a class; at least one is needed.")
+        elif isinstance(target, Values):
+            shape = np.shape(target.numbers)
+            fits = shape == (self.n_samples,)
         else:
             shape = np.shape(target)
             fits = len(shape) == 2 and shape[0] == self.n_samples

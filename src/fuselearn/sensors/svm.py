@@ -1,4 +1,8 @@
-"""The SVM learner: a table of numbers, scaled once, on whose Gram matrices support vector machines are trained."""
+"""The SVM learner: a table of numbers, scaled once, on whose Gram matrices support vector machines are trained.
+
+Large tables have no Gram matrix; :class:`~fuselearn.sensors.kernel_table.KernelTable` says from which size on. Their
+machines are linear in the features, or in Nystroem features that approximate the radial kernel.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +15,19 @@ from scipy import sparse
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 
-from fuselearn.engines.svm import Coupling, collapse, deal_folds, decide, fit_coupling, take_block, train_columns
+from fuselearn.engines.svm import (
+    Coupling,
+    collapse,
+    deal_folds,
+    decide,
+    fit_coupling,
+    take_block,
+    train_columns,
+    train_linear_columns,
+)
 from fuselearn.sensors.kernel_table import Kernel, KernelRows, KernelTable, join_columns
-from fuselearn.sensors.large_svm import train_linear
 from fuselearn.sensors.numbers import NumberEncoder
-from fuselearn.sensors.protocols import Classes, Counts, Indices, Labels, Learner, Scores, Target, Weights
+from fuselearn.sensors.protocols import Classes, Counts, Indices, Labels, Learner, Scores, Target, Values, Weights
 
 KERNELS = ("rbf", "linear")
 PROBABILITIES = ("platt", "logistic", "sign")
@@ -65,11 +77,11 @@ class LeftOut(NamedTuple):
 
     rows: npt.NDArray[np.integer]  # (n,)
     weights: npt.NDArray[np.float64]  # (n,)
-    chances: npt.NDArray[np.float64]  # (n, n_labels)
+    decisions: npt.NDArray[np.float64]  # (n_machines, n)
 
 
 class SVMLearner(Learner):
-    """Turn a table into numbers once, and train any number of support vector machines on slices of its Gram matrices.
+    """Turn a table into numbers once, and train any number of support vector machines on it.
 
     Parameters
     ----------
@@ -103,7 +115,7 @@ class SVMLearner(Learner):
     @property
     def samples_at_once(self) -> int:  # type: ignore[override]
         """Of how many new samples the kernel values fit into memory at once."""
-        return max(1, KERNEL_VALUES // self.n_samples)
+        return max(1, KERNEL_VALUES // self.table.most_values)
 
     def train(
         self, target: Target, counts: Counts, seed: int, *, weights: Weights | None = None
@@ -113,6 +125,7 @@ class SVMLearner(Learner):
         drawn = counts if weights is None else np.where(counts > 0, weights, 0.0)
         if isinstance(target, Classes):
             return self._train_classes(target, drawn, seed)
+        assert not isinstance(target, Values), "an SVMClassifier learns no numbers"
         self._refuse_class_weight()
         return self._train_labels(target, drawn, seed)[0]
 
@@ -164,7 +177,8 @@ class SVMLearner(Learner):
             labels = np.eye(n_classes, dtype=np.int8) if target.labels is None else target.labels
             truth = np.zeros((self.n_samples, labels.shape[1]), dtype=np.bool_)
             np.logical_or.at(truth, samples, labels[numbers] > 0)
-            coupling = fit_coupling(coupling.shares, left_out.chances, labels, truth[left_out.rows], left_out.weights)
+            chances = machines.calibrate(left_out.decisions.T)
+            coupling = fit_coupling(coupling.shares, chances, labels, truth[left_out.rows], left_out.weights)
         return ClassMachines(machines, coupling)
 
     def _train_labels(self, Y: Labels, drawn: Counts | Weights, seed: int) -> tuple[LabelMachines, LeftOut | None]:
@@ -200,7 +214,7 @@ class SVMLearner(Learner):
             drawn.astype(np.float64),
             _deal(drawn, settings.n_folds, seed) if settings.probability == "platt" else None,
         )
-        solve = self._train_on_features if self.table.is_large else self._train_on_gram
+        solve = self._train_on_gram if self.table.has_gram(kernel) else self._train_on_features
         machines, decisions = solve(kernel, C, problem)
         if not machines.converged.all():
             warnings.warn(
@@ -210,7 +224,10 @@ class SVMLearner(Learner):
                 stacklevel=2,
             )
         trained = LabelMachines(self.table, kernel, settings.probability, constants, is_constant, machines)
-        return trained, trained.score_left_out(problem, decisions)
+        if problem.folds is None:
+            return trained, None
+        folds, places = np.nonzero(problem.folds)
+        return trained, LeftOut(rows[places], problem.folds[folds, places], decisions)
 
     def _train_on_gram(self, kernel: Kernel, C: float, problem: Problem) -> tuple[Machines, npt.NDArray[np.float64]]:
         table, bound = self.table, self.table.bound_rows()
@@ -251,7 +268,9 @@ class SVMLearner(Learner):
             # The factor of the products acts as one of the cost; appended columns are features like the others.
             C = C * kernel.factor
             features = join_columns(features, extra)
-        trained = train_linear(features[problem.rows], *problem[1:], C=C, n_threads=self.n_threads)
+        trained = train_linear_columns(
+            features, problem.rows, problem.signs, problem.weights, C, folds=problem.folds, n_threads=self.n_threads
+        )
         extra_weights = np.zeros((len(problem.signs), extra.shape[1]))
         if kernel.name == "linear":
             extra_weights = trained.coefficients[:, n_features:]
@@ -307,15 +326,12 @@ class LabelMachines:
             logits[:, ~self.is_constant] = self._calibrate(self.machines, self._decide(self.machines, rows, only))
         return logits
 
-    def score_left_out(self, problem: Problem, decisions: npt.NDArray[np.float64]) -> LeftOut | None:
-        """Turn decision values of left-out samples, fold by fold, into probabilities of all labels."""
-        if problem.folds is None:
-            return None
-        assert self.machines is not None
-        folds, places = np.nonzero(problem.folds)
-        chances = np.tile(self.constants, (len(places), 1))
-        chances[:, ~self.is_constant] = expit(self._calibrate(self.machines, decisions.T))
-        return LeftOut(problem.rows[places], problem.folds[folds, places], chances)
+    def calibrate(self, decisions: npt.NDArray[np.float64]) -> Scores:
+        """Turn decision values of the machines into probabilities of all labels."""
+        chances = np.tile(self.constants, (len(decisions), 1))
+        if self.machines is not None:
+            chances[:, ~self.is_constant] = expit(self._calibrate(self.machines, decisions))
+        return chances
 
     def unbind(self) -> None:
         """Release the Gram matrix of an extended table; the others belong to the learner."""

@@ -28,7 +28,9 @@ from fuselearn.engines.tree import (
     vote_codes,
 )
 from fuselearn.engines.tree.coding import order_rows
-from fuselearn.sensors.protocols import Classes, Counts, Indices, Labels, Learner, Scores, Target, Weights
+from fuselearn.engines.tree.gradient_trees import GradientTable, make_gradient_table
+from fuselearn.engines.tree.value_trees import grow_value_tree
+from fuselearn.sensors.protocols import Classes, Counts, Indices, Labels, Learner, Scores, Target, Values, Weights
 from fuselearn.sensors.table import TableCoder, as_frame
 
 # Threads are worth starting from this many (sample, feature, tree) triples on.
@@ -47,10 +49,18 @@ class TreeLearner(Learner):
         Values, category numbers and NaN, as ``fit_coder`` makes them.
     coder : TableCoder
         Fitted to the table.
-    estimator : CARTClassifier
+    estimator : CARTClassifier or CARTRegressor
         Its parameters are used, but for ``random_state`` and ``n_jobs``.
     n_threads : int
         Threads for coding, growing and predicting.
+
+    Examples
+    --------
+    >>> from fuselearn import CARTClassifier
+    >>> from fuselearn.sensors import bind
+    >>> learner = bind(CARTClassifier(min_samples_split=2), np.arange(4.0)[:, None])
+    >>> type(learner).__name__, learner.n_samples, learner.n_features
+    ('TreeLearner', 4, 1)
     """
 
     bound_parameters = ("max_bins",)
@@ -66,6 +76,7 @@ class TreeLearner(Learner):
         self.columns = self.table
         self.places = np.arange(self.n_features)
         self.by_column = lay_out_if_few(self.columns, self.settings)
+        self.for_values: GradientTable | None = None  # the columns as regression trees take them
         self.n_threads = n_threads
 
     def train(
@@ -73,6 +84,9 @@ class TreeLearner(Learner):
     ) -> TreeComponent | LabelTrees:
         """Grow a tree, or a tree per label, on the samples drawn."""
         self._check_sample(target, counts)
+        if isinstance(target, Values):
+            tree = self._grow_values(target.numbers, counts, weights)
+            return TreeComponent(self._place(tree), *self.bound())
         if not isinstance(target, Classes):
             self._refuse_class_weight()
             return LabelTrees(self._grow_labels(target, counts, seed, weights), self.bound(), self.n_threads)
@@ -113,7 +127,7 @@ class TreeLearner(Learner):
 
     def unbind(self) -> None:
         """Release the coded table."""
-        del self.table, self.columns, self.by_column, self.appended
+        del self.table, self.columns, self.by_column, self.appended, self.for_values
 
     def bound(self) -> tuple[npt.NDArray[np.int32], CodedColumns, npt.NDArray[np.integer]]:
         """Return what components answer from: numbers of categories, the coded table, and what was appended.
@@ -129,6 +143,18 @@ class TreeLearner(Learner):
         other.settings = other.estimator._engine_settings(len(other.places))
         other.by_column = lay_out_if_few(other.columns, other.settings)
         return other
+
+    def _grow_values(self, y: Scores, counts: Counts, weights: Weights | None) -> Tree:
+        if self.for_values is None or self.for_values.columns is not self.columns:
+            self.for_values = make_gradient_table(self.columns)
+        return grow_value_tree(
+            self.for_values,
+            y,
+            counts.astype(np.float64) if weights is None else np.where(counts > 0, weights, 0.0),
+            max_depth=self.settings.max_depth,
+            min_leaf=self.settings.min_leaf,
+            n_threads=self.n_threads,
+        )
 
     def _grow_labels(self, Y: Labels, counts: Counts, seed: int, weights: Weights | None) -> list[Tree]:
         n_labels = Y.shape[1]
@@ -154,7 +180,20 @@ class TreeLearner(Learner):
 
 
 class TreeComponent:
-    """One tree over several classes."""
+    """One tree over several classes, or one of numbers, whose shares are means.
+
+    Examples
+    --------
+    >>> from fuselearn import CARTClassifier
+    >>> from fuselearn.sensors import Classes, bind
+    >>> learner = bind(CARTClassifier(min_samples_split=2), np.arange(4.0)[:, None])
+    >>> target = Classes(np.array([0, 0, 1, 1], dtype=np.int32), 2)
+    >>> learner.train(target, np.ones(4, dtype=np.int32), seed=0).scores()
+    array([[1., 0.],
+           [1., 0.],
+           [0., 1.],
+           [0., 1.]])
+    """
 
     __slots__ = ("appended", "columns", "n_categories", "tree")
 
@@ -171,7 +210,7 @@ class TreeComponent:
         self.appended = appended
 
     def scores(self, rows: Any = None, extra: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
-        """Return the class shares in each sample's leaf."""
+        """Return the class shares, or the mean, in each sample's leaf."""
         return self.tree.shares()[self._leaves(rows, extra, only)]
 
     def votes(self, rows: Any = None) -> npt.NDArray[np.int32]:
@@ -202,7 +241,19 @@ class TreeComponent:
 
 
 class LabelTrees:
-    """One tree per label."""
+    """One tree per label.
+
+    Examples
+    --------
+    >>> from fuselearn import CARTClassifier
+    >>> from fuselearn.sensors import bind
+    >>> learner = bind(CARTClassifier(min_samples_split=2), np.arange(4.0)[:, None])
+    >>> learner.train(np.array([[0, 1], [0, 1], [1, 1], [1, 0]]), np.ones(4, dtype=np.int32), seed=0).scores()
+    array([[0., 1.],
+           [0., 1.],
+           [1., 1.],
+           [1., 0.]])
+    """
 
     def __init__(
         self,

@@ -37,7 +37,7 @@ def compute_gram(
     """
     n_rows = X.shape[0]
     gram = np.empty((n_rows, n_rows), dtype=np.float32)
-    shifts = _measure_rows(X, kernel, centre)
+    shifts = measure_rows(X, kernel, centre)
     step = _block_rows(n_rows)
     for start in range(0, n_rows, step):
         stop = min(start + step, n_rows)
@@ -63,7 +63,7 @@ def compute_kernel(
            [1. ]], dtype=float32)
     """
     values = np.empty((X.shape[0], Z.shape[0]), dtype=np.float32)
-    x_shifts, z_shifts = (_measure_rows(rows, kernel, centre) for rows in (X, Z))
+    x_shifts, z_shifts = (measure_rows(rows, kernel, centre) for rows in (X, Z))
     step = _block_rows(Z.shape[0])
     for start in range(0, X.shape[0], step):
         part = slice(start, start + step)
@@ -90,7 +90,7 @@ def _compute(
     return np.exp(exponents, out=exponents)
 
 
-def _measure_rows(X: Any, kernel: str, centre: npt.NDArray[np.float64] | None) -> npt.NDArray[np.float64]:
+def measure_rows(X: Any, kernel: str, centre: npt.NDArray[np.float64] | None = None) -> npt.NDArray[np.float64]:
     """Return what each row takes off its products: its share in the centring, or half of its squared length.
 
     Products of centred rows are x.z - (x.c - c.c / 2) - (z.c - c.c / 2), and x.z - x.x / 2 - z.z / 2 = -|x - z|^2 / 2.

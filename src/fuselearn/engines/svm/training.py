@@ -13,6 +13,7 @@ Weights that do not come from draws are no copies: a row with a weight is in one
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -24,8 +25,8 @@ from fuselearn.engines.svm.platt import fit_sigmoid
 from fuselearn.engines.svm.smo import TOLERANCE, add_row, add_rows, find_intercept, improve
 
 # A sigmoid through thousands of values does not feel their last digit: probabilities change by less than 0.001.
-_FOLD_SLACK = 10.0
-_ROWS_FOR_THREADS = 200
+FOLD_SLACK = 10.0
+ROWS_FOR_THREADS = 200
 
 
 class TrainedColumns(NamedTuple):
@@ -79,7 +80,12 @@ def train_columns(
     def train(column: int) -> tuple[Any, ...]:
         return train_column(gram, signs[column], weights, C, folds, max_steps, tolerance)
 
-    if n_threads > 1 and n_columns > 1 and n_rows >= _ROWS_FOR_THREADS:
+    return train_each(train, n_columns, n_threads if n_rows >= ROWS_FOR_THREADS else 1)
+
+
+def train_each(train: Callable[[int], tuple[Any, ...]], n_columns: int, n_threads: int) -> TrainedColumns:
+    """Train the machine of each column by a function of its number, which returns the fields of TrainedColumns."""
+    if n_threads > 1 and n_columns > 1:
         with ThreadPoolExecutor(min(n_threads, n_columns)) as pool:
             trained = list(pool.map(train, range(n_columns)))
     else:
@@ -138,7 +144,7 @@ def train_column(gram, signs, weights, C, folds, max_steps, tolerance):  # type:
             bounds[k] = max(C * (weights[k] - folds[f, k]), 0.0)
         fold_coefficients, fold_residuals = coefficients.copy(), residuals.copy()
         _move_inside(gram, signs, bounds, fold_coefficients, fold_residuals)
-        reached = improve(gram, signs, bounds, fold_coefficients, fold_residuals, max_steps, _FOLD_SLACK * tolerance)
+        reached = improve(gram, signs, bounds, fold_coefficients, fold_residuals, max_steps, FOLD_SLACK * tolerance)
         converged = converged and reached
         fold_intercept = find_intercept(signs, bounds, fold_coefficients, fold_residuals)
         for k in range(n):

@@ -180,7 +180,7 @@ def _code_block(values, sorted_values, n_categories, most_codes, n_bins, codes):
                 lower[used + c] = c
                 upper[used + c] = c
         else:
-            n_codes[f] = _summarise(sorted_values[f], most_codes, n_bins, lower[used:], upper[used:])
+            n_codes[f] = summarise(sorted_values[f], most_codes, n_bins, lower[used:], upper[used:])
         _encode(values[f], lower[used : used + n_codes[f]], codes[:, f])
         used += n_codes[f]
     return n_codes, lower[:used].copy(), upper[:used].copy()
@@ -202,7 +202,7 @@ def _raise_upper(X, codes, offsets, upper):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _summarise(ascending, most_codes, n_bins, lower, upper):  # type: ignore[no-untyped-def]
+def summarise(ascending, most_codes, n_bins, lower, upper):  # type: ignore[no-untyped-def]
     """Write the bounds of each code of one sorted column, and return how many codes there are."""
     n_present = len(ascending)
     while n_present > 0 and np.isnan(ascending[n_present - 1]):

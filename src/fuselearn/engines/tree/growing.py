@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy.typing as npt
 from fuselearn._kernels import kernel
 from fuselearn.engines.tree.coding import CodedColumns
 from fuselearn.engines.tree.histogram import grow_histogram
+from fuselearn.engines.tree.leaf_values import add_to_parents
 from fuselearn.engines.tree.nodes import NODE, Limits, Tree
 from fuselearn.engines.tree.predicting import apply_codes
 from fuselearn.engines.tree.pruning import collapse, compact
@@ -22,8 +24,10 @@ from fuselearn.engines.tree.sorted_columns import (
     lay_out_nothing,
     list_rows,
     make_sorted_columns,
+    make_sparse_space,
     place_rows,
 )
+from fuselearn.engines.tree.sparse_coding import SparseColumns
 from fuselearn.engines.tree.splitting import Growth, Root, make_leaf
 from fuselearn.engines.tree.subsets import category_flag
 from fuselearn.engines.tree.targets import Target, add_row, is_multilabel, risk
@@ -60,7 +64,7 @@ class TreeSettings(NamedTuple):
 
 
 def grow_tree(
-    columns: CodedColumns,
+    columns: CodedColumns | SparseColumns,
     target: Target,
     n_classes: int,
     counts: npt.NDArray[np.int32],
@@ -75,7 +79,8 @@ def grow_tree(
 
     Parameters
     ----------
-    columns : CodedColumns
+    columns : CodedColumns or SparseColumns
+        For class numbers, CodedColumns.
     target : int32 array of shape (n_rows,), or a multi-label target
         Class numbers, or what :func:`~fuselearn.engines.tree.targets.labels_target` makes of a label matrix.
     n_classes : int
@@ -93,15 +98,18 @@ def grow_tree(
         What ``lay_out_columns`` makes of the columns. Of use where many trees look at few columns in each node: each
         tree would otherwise make its own.
     """
-    if by_column is None:
-        by_column = lay_out_if_few(columns, settings)
-    if weights is None and len(counts) > PRESORTED_ROWS and not is_multilabel(target) and not settings.random_cuts:
-        return _grow_in_branches(columns, by_column, target, n_classes, counts, settings, seed, n_threads)
+    if isinstance(columns, SparseColumns):
+        grow = partial(grow_sparse, columns)
+    else:
+        by_column = lay_out_if_few(columns, settings) if by_column is None else by_column
+        if weights is None and len(counts) > PRESORTED_ROWS and not is_multilabel(target) and not settings.random_cuts:
+            return _grow_in_branches(columns, by_column, target, n_classes, counts, settings, seed, n_threads)
+        grow = partial(grow_whole, columns, by_column)
     if weights is None:
-        return Tree(*grow_whole(columns, by_column, target, counts.astype(float), counts, n_classes, settings, seed))
+        return Tree(*grow(target, counts.astype(float), counts, n_classes, settings, seed))
     whole = np.rint(weights * (WEIGHT_SUM / weights.sum()))
     counts = np.where(whole > 0, counts, 0).astype(np.int32)
-    tree = Tree(*grow_whole(columns, by_column, target, whole, counts, n_classes, settings, seed))
+    tree = Tree(*grow(target, whole, counts, n_classes, settings, seed))
     _weigh(tree.nodes, tree.values, apply_codes(tree, columns), target, counts, weights)
     return tree
 
@@ -200,6 +208,18 @@ def grow_whole(columns, by_column, target, weights, counts, n_classes, settings,
 
 
 @kernel
+def grow_sparse(columns, target, weights, counts, n_classes, settings, seed):  # type: ignore[no-untyped-def]
+    """Grow on the entries of a sparse table, prune and tidy up."""
+    growth, rows, limits = _plant(columns, target, weights, counts, n_classes, settings)
+    items = list_rows((target[0], target[1], np.empty(n_classes)), weights, counts)
+    space = make_sparse_space(columns, len(counts), rows)
+    search = make_search(columns, n_classes)
+    first = np.int64(0)
+    grow_sorted(growth, columns, items, space, search, Root(first, first, np.uint64(seed)), len(rows), limits)
+    return finish(growth, columns.n_codes, settings.complexity, limits)
+
+
+@kernel
 def _plant(columns, target, weights, counts, n_classes, settings):  # type: ignore[no-untyped-def]
     """Make the root and the buffers that the largest possible tree needs."""
     n_rows = 0
@@ -274,9 +294,8 @@ def _weigh(nodes, values, leaves, target, counts, weights):  # type: ignore[no-u
         if counts[i] > 0:
             add_row(target, i, weights[i], values[leaves[i]])
             nodes[leaves[i]].weight += weights[i]
+    add_to_parents(nodes, values)
     for node in range(len(nodes) - 1, -1, -1):
         if nodes[node].feature >= 0:
-            for child in range(nodes[node].left, nodes[node].left + 2):
-                nodes[node].weight += nodes[child].weight
-                for j in range(values.shape[1]):
-                    values[node, j] += values[child, j]
+            left = nodes[node].left
+            nodes[node].weight += nodes[left].weight + nodes[left + 1].weight

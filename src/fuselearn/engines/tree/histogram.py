@@ -22,6 +22,7 @@ from fuselearn.engines.tree.searching import (
     begin_search,
     describe,
     gain_of,
+    list_features,
     make_search,
     next_feature,
     run_of,
@@ -162,6 +163,7 @@ def _subtract(histogram, other):  # type: ignore[no-untyped-def]
 def _find_split(histogram, columns, parent, search, key, limits):  # type: ignore[no-untyped-def]
     """Search all features, or a random choice of them; write the best split into ``search`` and return its gain."""
     begin_search(parent, search, limits)
+    list_features(search, limits)
     for position in range(len(search.features)):
         feature = next_feature(columns, parent, search, position, key, limits)
         if feature.number < 0:

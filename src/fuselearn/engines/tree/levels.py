@@ -22,6 +22,7 @@ from fuselearn.engines.tree.searching import (
     begin_search,
     describe,
     gain_of,
+    list_features,
     make_search,
     next_feature,
     run_of,
@@ -154,6 +155,7 @@ def _split_nodes(growth, columns, leaves, keys, depth, bins, limits, places, n_b
         if is_terminal(growth, node, depth, limits):  # as a root may be
             continue
         begin_search(parent, search, limits)
+        list_features(search, limits)
         for position in range(n_features):
             feature = next_feature(columns, parent, search, position, key, limits)
             f = feature.number

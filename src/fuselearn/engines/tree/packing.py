@@ -22,7 +22,7 @@ PACKED_NODE = record(
         ("cut", np.uint32),
         ("feature", np.uint32),  # 0 in a leaf
         ("left", np.uint32),  # the right child follows; a leaf points to itself
-        ("leaf", np.int32),  # number of the leaf in the forest, -1 in a split
+        ("leaf", np.int32),  # number of the leaf in the forest, or of its values if leaves share them, -1 in a split
     ]
 )
 MISSING_LEFT, UNKNOWN_LEFT = np.uint8(1), np.uint8(2)
@@ -77,6 +77,12 @@ def pack_forest(trees: Sequence[Tree], n_categories: npt.NDArray[np.int32]) -> P
         place=place,
         leaves=leaves,
     )
+
+
+def number_leaves(forest: PackedForest, numbers: npt.NDArray[np.int32]) -> None:
+    """Give the leaves of a forest other numbers, by their nodes among those of all trees, one tree after the other."""
+    is_leaf = forest.nodes["leaf"] >= 0
+    forest.nodes["leaf"][is_leaf] = numbers[forest.leaves]
 
 
 def _join(nodes: Sequence[npt.NDArray[np.void]]) -> npt.NDArray[np.void]:

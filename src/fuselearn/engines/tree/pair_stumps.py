@@ -1,7 +1,8 @@
 """The best split of a table whose weights belong to (row, label) pairs, as boosting for many labels needs it.
 
 A table of n rows with L labels is never written out as n times L rows: a cut has a positive and a negative weight per
-label on either side, and these are summed up along a sorted column.
+label on either side, and these are summed up along a sorted column. In a sparse table, rows that are zero in the column
+come as one, whose weights are what the entries leave of all.
 """
 
 from __future__ import annotations
@@ -11,18 +12,23 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn._kernels import kernel
+from fuselearn._kernels import kernel, larger, vectorised
 from fuselearn.engines.tree.coding import CodedColumns
 from fuselearn.engines.tree.nodes import NODE, Tree
+from fuselearn.engines.tree.sparse_coding import ColumnEntries, SparseColumns
 from fuselearn.engines.tree.splitting import place_cut
 
 
 class PairTable(NamedTuple):
-    """A coded table and the order of its rows in each column."""
+    """A coded table and the entries of its columns, sorted by code.
 
-    columns: CodedColumns
-    codes: npt.NDArray[np.unsignedinteger]
-    order: npt.NDArray[np.uint32]
+    A row that has no entry in column ``f`` has the code ``rest[f]``. Tables that are not sparse list all their values.
+    """
+
+    columns: CodedColumns | SparseColumns
+    n_rows: int
+    entries: ColumnEntries
+    rest: npt.NDArray[np.int32]
 
 
 class Stump(NamedTuple):
@@ -39,13 +45,18 @@ class Stump(NamedTuple):
     missing_left: bool
 
 
-def make_pair_table(columns: CodedColumns) -> PairTable:
+def make_pair_table(columns: CodedColumns | SparseColumns) -> PairTable:
     """Prepare a coded table for any number of stumps."""
+    if isinstance(columns, SparseColumns):
+        return PairTable(columns, len(columns.codes.starts) - 1, columns.by_column, columns.codes.zeros)
     codes = np.ascontiguousarray(columns.codes.T)
+    n_columns, n_rows = codes.shape
     order = columns.order
     if not order.shape[1]:  # a large table comes without
         order = np.argsort(codes, axis=1, kind="stable").astype(np.uint32)
-    return PairTable(columns, codes, order)
+    ordered = np.take_along_axis(codes, order, axis=1).astype(np.uint16)
+    entries = ColumnEntries(n_rows * np.arange(n_columns + 1), order.ravel(), ordered.ravel())
+    return PairTable(columns, n_rows, entries, np.zeros(n_columns, dtype=np.int32))
 
 
 def find_stump(
@@ -64,17 +75,25 @@ def find_stump(
     columns = table.columns
     is_category = np.zeros(len(columns.n_codes), dtype=np.bool_) if columns.is_category is None else columns.is_category
     found = _find(
-        table.codes, table.order, columns.n_codes, is_category, positive, negative, features.start, features.stop
+        table.entries, table.rest, columns.n_codes, is_category, positive, negative, features.start, features.stop
     )
     return Stump(float(found[0]), int(found[1]), int(found[2]), int(found[3]), bool(found[4]))
 
 
 def left_rows(table: PairTable, stump: Stump) -> npt.NDArray[np.bool_]:
     """Return which rows of the table go left."""
-    codes = table.codes[stump.feature]
+    codes = _codes_of(table, stump.feature)
     is_left = (codes >= stump.first) & (codes <= stump.last)
     is_left[codes == table.columns.n_codes[stump.feature]] = stump.missing_left
     return is_left
+
+
+def _codes_of(table: PairTable, f: int) -> npt.NDArray[np.int64]:
+    """Return the codes of all rows in a column."""
+    codes = np.full(table.n_rows, table.rest[f], dtype=np.int64)
+    own = slice(table.entries.starts[f], table.entries.starts[f + 1])
+    codes[table.entries.rows[own]] = table.entries.codes[own]
+    return codes
 
 
 def make_tree(table: PairTable, stump: Stump, is_left: npt.NDArray[np.bool_], votes: npt.NDArray[np.float64]) -> Tree:
@@ -96,59 +115,83 @@ def make_tree(table: PairTable, stump: Stump, is_left: npt.NDArray[np.bool_], vo
         nodes["is_category"][0] = True
         nodes["cut"][0] = 0
     else:
-        codes = table.codes[f]
+        codes = _codes_of(table, f)
         first_right = int(codes[~is_left & (codes > stump.last)].min(initial=columns.n_codes[f]))
         nodes["threshold"][0], nodes["cut"][0] = place_cut(columns, f, stump.last, first_right)
     return Tree(nodes, np.vstack([np.zeros(votes.shape[1]), votes]), subsets)
 
 
 @kernel
-def _find(codes, order, n_codes, is_category, positive, negative, first_feature, end_feature):  # type: ignore[no-untyped-def]
+def _find(entries, rest_codes, n_codes, is_category, positive, negative, first_feature, end_feature):  # type: ignore[no-untyped-def]
+    starts, rows, codes = entries
     n_rows, n_labels = positive.shape
-    all_positive, all_negative = np.zeros(n_labels), np.zeros(n_labels)
+    every = (np.zeros(n_labels), np.zeros(n_labels))
     for i in range(n_rows):
-        for j in range(n_labels):
-            all_positive[j] += positive[i, j]
-            all_negative[j] += negative[i, j]
+        _add(every, positive, negative, i)
     missing = (np.empty(n_labels), np.empty(n_labels))
     left = (np.empty(n_labels), np.empty(n_labels))
+    rest = (np.empty(n_labels), np.empty(n_labels))
+    joint = (np.empty(n_labels), np.empty(n_labels))
     best = np.inf
     feature, first, last, missing_left = -1, 0, 0, False
     for f in range(first_feature, end_feature):
-        rows, values = order[f], codes[f]
-        n_known = n_rows
-        while n_known > 0 and values[rows[n_known - 1]] == n_codes[f]:
-            n_known -= 1
-        n_missing = n_rows - n_known
+        start, end = starts[f], starts[f + 1]
+        n_rest = n_rows - (end - start)
+        if n_rest > 0:
+            _sum_rest(rest, every, positive, negative, rows, start, end)
+        known = end
+        while known > start and codes[known - 1] == n_codes[f]:
+            known -= 1
+        n_missing = end - known
         _clear(missing)
-        for k in range(n_known, n_rows):
+        for k in range(known, end):
             _add(missing, positive, negative, rows[k])
         if is_category[f] and 0 < n_missing < n_rows:  # missing values against all others
-            score = _score(missing[0], missing[1], all_positive, all_negative)
+            score = _score(missing[0], missing[1], every[0], every[1])
             if score < best:
                 best, feature, first, last, missing_left = score, f, np.int64(n_codes[f]), np.int64(n_codes[f]), True
         _clear(left)
-        n_left = 0
-        for k in range(n_known):
-            code = np.int64(values[rows[k]])
-            _add(left, positive, negative, rows[k])
-            n_left += 1
-            if k + 1 < n_known and values[rows[k + 1]] == code:
+        n_left, k, rest_waits = 0, start, n_rest > 0
+        while k < known or rest_waits:
+            if rest_waits and (k == known or rest_codes[f] <= codes[k]):
+                code = np.int64(rest_codes[f])
+                _add_all(left, rest)
+                n_left += n_rest
+                rest_waits = False
+            else:
+                code = np.int64(codes[k])
+                _add(left, positive, negative, rows[k])
+                n_left += 1
+                k += 1
+            if (k < known and codes[k] == code) or (rest_waits and rest_codes[f] == code):
                 continue
             if n_left == n_rows:
                 break
             first_code = code if is_category[f] else 0
-            score = _score(left[0], left[1], all_positive, all_negative)
+            score = _score(left[0], left[1], every[0], every[1])
             if score < best:
                 best, feature, first, last, missing_left = score, f, first_code, code, False
             if is_category[f]:  # each category against all others
                 _clear(left)
                 n_left = 0
-            elif n_missing > 0 and k + 1 < n_known:
-                score = _score_with(left, missing, all_positive, all_negative)
+            elif n_missing > 0 and (k < known or rest_waits):
+                for part in range(2):
+                    joint[part][:] = left[part] + missing[part]
+                score = _score(joint[0], joint[1], every[0], every[1])
                 if score < best:
                     best, feature, first, last, missing_left = score, f, first_code, code, True
     return best, feature, first, last, missing_left
+
+
+@kernel
+def _sum_rest(rest, every, positive, negative, rows, start, end):  # type: ignore[no-untyped-def]
+    """Sum the weights of the rows that have no entry in a column: what entries leave of all."""
+    _clear(rest)
+    for k in range(start, end):
+        _add(rest, positive, negative, rows[k])
+    for part in range(2):
+        for j in range(len(rest[part])):
+            rest[part][j] = max(every[part][j] - rest[part][j], 0.0)
 
 
 @kernel
@@ -165,19 +208,16 @@ def _add(sums, positive, negative, i):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def _add_all(sums, others):  # type: ignore[no-untyped-def]
+    for j in range(len(sums[0])):
+        sums[0][j] += others[0][j]
+        sums[1][j] += others[1][j]
+
+
+@vectorised
 def _score(positive, negative, all_positive, all_negative):  # type: ignore[no-untyped-def]
     score = 0.0
     for j in range(len(positive)):
-        other = max(all_positive[j] - positive[j], 0.0) * max(all_negative[j] - negative[j], 0.0)
+        other = larger(all_positive[j] - positive[j], 0.0) * larger(all_negative[j] - negative[j], 0.0)
         score += np.sqrt(positive[j] * negative[j]) + np.sqrt(other)
-    return score
-
-
-@kernel
-def _score_with(left, missing, all_positive, all_negative):  # type: ignore[no-untyped-def]
-    score = 0.0
-    for j in range(len(all_positive)):
-        positive, negative = left[0][j] + missing[0][j], left[1][j] + missing[1][j]
-        other = max(all_positive[j] - positive, 0.0) * max(all_negative[j] - negative, 0.0)
-        score += np.sqrt(positive * negative) + np.sqrt(other)
     return score

@@ -13,15 +13,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from fuselearn._kernels import inlined, kernel
 from fuselearn.engines.tree.coding import CodedColumns
 from fuselearn.engines.tree.lookup import count_not_above
 from fuselearn.engines.tree.nodes import Tree
 from fuselearn.engines.tree.packing import MISSING_LEFT, UNKNOWN_LEFT, PackedForest
+from fuselearn.engines.tree.sparse_coding import SparseColumns, code_at
 
 # Values that are not compared with a threshold have codes from here on: categories, unknown categories, missing.
 SPECIAL = np.uint32(1 << 31)
@@ -33,8 +36,8 @@ ABREAST = 8
 BLOCK_ROWS = 16384
 # So many columns are coded together.
 NEIGHBOURS = 8
-# Rows are brought into the form that kernels take so many at a time.
-CHUNK_ROWS = 1 << 17
+# Rows are brought into the form that kernels take so many at a time, but of wide tables fewer.
+CHUNK_ROWS, CHUNK_VALUES = 1 << 17, 1 << 22
 # Rows are brought into a better order if there are at least so many, for at least so many trees.
 ARRANGED_ROWS, ARRANGED_TREES = 1024, 8
 # Threads are worth starting from this many (row, tree) pairs on.
@@ -44,11 +47,16 @@ THREADED_WORK = 500_000
 def sum_leaf_values(
     forest: PackedForest,
     leaf_values: npt.NDArray[np.float64],
-    X: npt.NDArray[np.floating],
+    X: Any,
     n_threads: int = 1,
 ) -> npt.NDArray[np.float64]:
-    """Return for each sample the sum of the values of the leaves that it reaches, one leaf per tree."""
-    sums = np.zeros((len(X), leaf_values.shape[1]))
+    """Return for each sample the sum of the values of the leaves that it reaches, one leaf per tree.
+
+    X is an array or a sparse matrix, which is made dense a few samples at a time.
+    """
+    if sparse.issparse(X):
+        X = X.tocsr()
+    sums = np.zeros((X.shape[0], leaf_values.shape[1]))
     _over_rows(
         lambda rows: _sum_rows(forest, leaf_values, _as_doubles(X[rows]), sums[rows]), forest, X.shape, n_threads
     )
@@ -62,9 +70,13 @@ def apply_forest(forest: PackedForest, X: npt.NDArray[np.floating], n_threads: i
     return reached
 
 
-def apply_codes(tree: Tree, columns: CodedColumns) -> npt.NDArray[np.int32]:
-    """Return the leaf of each row of the coded table that a tree grew on."""
-    return _find_leaves(tree.nodes, tree.subsets, columns.codes, columns.n_codes)
+def apply_codes(
+    tree: Tree, columns: CodedColumns | SparseColumns, rows: npt.NDArray[np.intp] | None = None
+) -> npt.NDArray[np.int32]:
+    """Return the leaf of each row, or of some rows, of the coded table that a tree grew on."""
+    if rows is None:
+        rows = np.arange(len(columns.codes.starts) - 1 if isinstance(columns, SparseColumns) else len(columns.codes))
+    return _find_leaves(tree.nodes, tree.subsets, columns.codes, columns.n_codes, rows)
 
 
 def vote_codes(tree: Tree, columns: CodedColumns) -> npt.NDArray[np.int32]:
@@ -75,9 +87,10 @@ def vote_codes(tree: Tree, columns: CodedColumns) -> npt.NDArray[np.int32]:
 def _over_rows(work: Callable[[slice], None], forest: PackedForest, shape: tuple[int, ...], n_threads: int) -> None:
     """Do the work for all rows, part by part, with several threads if that is worth it."""
     n_rows, n_columns = shape
+    chunk_rows = max(ABREAST, min(CHUNK_ROWS, CHUNK_VALUES // max(1, n_columns)))
     if n_columns != len(forest.n_categories):  # kernels do not look
         raise ValueError(f"The trees expect {len(forest.n_categories)} columns, not {n_columns}.")
-    parts = [slice(start, start + CHUNK_ROWS) for start in range(0, n_rows, CHUNK_ROWS)]
+    parts = [slice(start, start + chunk_rows) for start in range(0, n_rows, chunk_rows)]
     if n_threads > 1 and n_rows * len(forest.roots) >= THREADED_WORK:
         n_parts = n_threads * -(-len(parts) // n_threads)
         parts = [slice(a, b) for a, b in pairwise(np.linspace(0, n_rows, n_parts + 1).astype(int))]
@@ -88,9 +101,9 @@ def _over_rows(work: Callable[[slice], None], forest: PackedForest, shape: tuple
             work(rows)
 
 
-def _as_doubles(X: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
+def _as_doubles(X: Any) -> npt.NDArray[np.float64]:
     """Bring rows into the one form that kernels are compiled for."""
-    return np.require(X, dtype=np.float64, requirements=["C", "W"])
+    return np.require(X.toarray() if sparse.issparse(X) else X, dtype=np.float64, requirements=["C", "W"])
 
 
 @kernel
@@ -257,10 +270,10 @@ def _special_goes_left(nodes, flags, subsets, node, code):  # type: ignore[no-un
 
 
 @kernel
-def _find_leaves(nodes, subsets, codes, n_codes):  # type: ignore[no-untyped-def]
-    leaves = np.empty(len(codes), dtype=np.int32)
-    for i in range(len(codes)):
-        leaves[i] = _leaf_of_codes(nodes, subsets, codes, n_codes, i)
+def _find_leaves(nodes, subsets, codes, n_codes, rows):  # type: ignore[no-untyped-def]
+    leaves = np.empty(len(rows), dtype=np.int32)
+    for k in range(len(rows)):
+        leaves[k] = _leaf_of_codes(nodes, subsets, codes, n_codes, rows[k])
     return leaves
 
 
@@ -289,7 +302,8 @@ def _leaf_of_codes(nodes, subsets, codes, n_codes, i):  # type: ignore[no-untype
     node = 0
     while nodes[node].feature >= 0:
         f = nodes[node].feature
-        node = nodes[node].left + (0 if code_goes_left(nodes[node], subsets, np.int64(codes[i, f]), n_codes[f]) else 1)
+        is_left = code_goes_left(nodes[node], subsets, code_at(codes, i, f), n_codes[f])
+        node = nodes[node].left + (0 if is_left else 1)
     return node
 
 

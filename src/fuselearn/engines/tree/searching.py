@@ -152,8 +152,22 @@ def begin_search(parent, search, limits):  # type: ignore[no-untyped-def]
     search.best[SCORE], search.best[BELOW] = parent.squares + limits.min_gain * parent.weight, parent.weight
     search.split[FEATURE] = -1
     search.split[N_TRIED] = 0
+
+
+@borrowing
+def list_features(search, limits):  # type: ignore[no-untyped-def]
+    """List all features, so that a draw among them depends on the node alone."""
     for f in range(len(search.features) if limits.max_features < len(search.features) else 0):
-        search.features[f] = f  # so that the draw depends on the node alone
+        search.features[f] = f
+
+
+@borrowing
+def has_tried_enough(columns, parent, search, limits):  # type: ignore[no-untyped-def]
+    """Return whether there is a split after as many features as wanted, or one that no other can be better than."""
+    split, best = search.split, search.best
+    # If both children are pure, no other split is better. A subset's score is rounded and might seem to be.
+    is_pure = best[SCORE] == parent.most * best[BELOW] and columns.is_category is None
+    return split[FEATURE] >= 0 and (is_pure or split[N_TRIED] >= limits.max_features)
 
 
 @borrowing
@@ -162,12 +176,9 @@ def next_feature(columns, parent, search, position, key, limits):  # type: ignor
 
     If not all features are looked at, it is a random other one. Constant features do not count.
     """
-    split, best, n_features = search.split, search.best, len(search.features)
-    if split[FEATURE] >= 0:
-        # If both children are pure, no other split is better. A subset's score is rounded and might seem to be.
-        is_pure = best[SCORE] == parent.most * best[BELOW] and columns.is_category is None
-        if is_pure or split[N_TRIED] >= limits.max_features:
-            return Feature(-1, NO_KEY)
+    n_features = len(search.features)
+    if has_tried_enough(columns, parent, search, limits):
+        return Feature(-1, NO_KEY)
     random_key = mix(key, n_features + position) if limits.random_cuts else NO_KEY
     if limits.max_features < n_features:
         return Feature(draw_into(search.features, position, key), random_key)

@@ -12,8 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from numba import types
+from numba.extending import overload
 
-from fuselearn._kernels import borrowing, inner
+from fuselearn._kernels import borrowing, inner, interpret
 from fuselearn.engines.tree.coding import CodedColumns
 from fuselearn.engines.tree.random import mix
 from fuselearn.engines.tree.searching import (
@@ -23,6 +25,7 @@ from fuselearn.engines.tree.searching import (
     begin_search,
     describe,
     gain_of,
+    list_features,
     next_feature,
     run_of,
     try_feature,
@@ -36,6 +39,8 @@ from fuselearn.engines.tree.sorting import (
     sort_few,
     word_of,
 )
+from fuselearn.engines.tree.sparse_coding import code_at
+from fuselearn.engines.tree.sparse_searching import EntryBuffers, make_entry_buffers, search_entries
 from fuselearn.engines.tree.splitting import FEATURE, goes_left, is_terminal, push, write_split
 from fuselearn.engines.tree.subsets import category_flag
 from fuselearn.engines.tree.targets import add_row, sum_of
@@ -59,7 +64,8 @@ class SortedColumns(NamedTuple):
 
     If columns are kept sorted, ``words[f, start:end]`` are the samples of a node in the order of column ``f``.
     Otherwise they are ``words[0, start:end]``, and ``words[1]`` is for the column that is looked at; ``constant[f]``
-    holds the bounds of the last node in which column ``f`` was constant, as it is in all nodes below.
+    holds the bounds of the last node in which column ``f`` was constant, as it is in all nodes below. ``entries`` is
+    None unless the table is sparse; kernels are then compiled without what the other kind of table needs.
     """
 
     keeps: bool
@@ -67,9 +73,10 @@ class SortedColumns(NamedTuple):
     aside: npt.NDArray[np.uint64]
     is_left: npt.NDArray[np.uint8]
     few_keys: npt.NDArray[np.uint32]
-    by_column: ByColumn
-    constant: npt.NDArray[np.int64]
-    marks: npt.NDArray[np.uint64]
+    by_column: ByColumn | None
+    constant: npt.NDArray[np.int64] | None
+    marks: npt.NDArray[np.uint64] | None
+    entries: EntryBuffers | None
 
 
 def lay_out_columns(columns: CodedColumns) -> ByColumn:
@@ -96,8 +103,8 @@ def lay_out_nothing(columns: CodedColumns) -> ByColumn:
 
 @inner
 def list_rows(target, weights, counts):  # type: ignore[no-untyped-def]
-    """Return the rows of a table as items."""
-    facts = np.empty(len(counts), dtype=FACTS)
+    """Return the rows of a table as items, and one more for rows that are zero in the column of a sparse table."""
+    facts = np.empty(len(counts) + 1, dtype=FACTS)
     for i in range(len(counts)):
         facts[i].weight = weights[i]
         facts[i].count = counts[i]
@@ -120,6 +127,26 @@ def make_sorted_columns(columns, by_column, n_table, n_rows):  # type: ignore[no
         by_column,
         np.zeros((0 if keeps else n_features, 2), dtype=np.int64),
         np.zeros(by_column.ranks.shape[1] // 64 + 1, dtype=np.uint64),
+        None,
+    )
+
+
+@inner
+def make_sparse_space(columns, n_table, rows):  # type: ignore[no-untyped-def]
+    """Make the buffers for some of the ``n_table`` rows of a sparse table, and write these rows into them."""
+    words = np.empty((2, len(rows) + 1), dtype=np.uint64)
+    for k in range(len(rows)):
+        words[0, k] = rows[k]
+    return SortedColumns(
+        False,
+        words,
+        np.empty((1, len(rows) + 1), dtype=np.uint64),
+        np.empty(n_table, dtype=np.uint8),
+        np.empty(FEW_ROWS, dtype=np.uint32),
+        None,
+        None,
+        None,
+        make_entry_buffers(columns, rows),
     )
 
 
@@ -254,7 +281,7 @@ def grow_sorted(growth, columns, items, space, search, root, n_rows, limits):  #
         for k in range(start, start if limits.random_cuts else end):
             i = row_of(words[0, k])
             items.facts[i].product = items.facts[i].weight * sum_of(items.target, i, parent.totals)
-        gain = _find_split(space, items, columns, parent, search, key, limits)
+        gain = _find_split(space, space.entries, items, columns, parent, search, key, limits)
         if search.split[FEATURE] < 0:
             continue
 
@@ -264,10 +291,14 @@ def grow_sorted(growth, columns, items, space, search, root, n_rows, limits):  #
         write_split(growth, columns, node, search, gain, left_weight, left_count)
         grow_left = not is_terminal(growth, child, depth + 1, limits)
         grow_right = not is_terminal(growth, child + 1, depth + 1, limits)
-        if grow_left or grow_right:
+        if space.entries is not None:  # entries of a child that stays a leaf are taken from its parent's
+            _deal_out(space, start, end, True, True)
+        elif grow_left or grow_right:
             _deal_out(space, start, end, grow_left, grow_right)
         bounds = (start, start + n_left, end)
-        for side in range(2):
+        larger = 1 if 2 * n_left < end - start else 0
+        for turn in range(2):
+            side = larger if turn else 1 - larger  # the node that waits last is the next one
             if grow_right if side else grow_left:
                 push(stack, n_waiting, child + side, bounds[side], bounds[side + 1], depth + 1)
                 keys[n_waiting] = mix(key, side)
@@ -275,9 +306,31 @@ def grow_sorted(growth, columns, items, space, search, root, n_rows, limits):  #
 
 
 @borrowing
-def _find_split(space, items, columns, parent, search, key, limits):  # type: ignore[no-untyped-def]
+def _find_split(space, entries, items, columns, parent, search, key, limits):  # type: ignore[no-untyped-def]
     """Search all features, or a random choice of them; write the best split into ``search`` and return its gain."""
     begin_search(parent, search, limits)
+    search_node(space, entries, items, columns, parent, search, key, limits)
+    return gain_of(parent, search)
+
+
+def search_node(space, entries, items, columns, parent, search, key, limits):  # type: ignore[no-untyped-def]
+    """Search the columns of a table, or the entries of a sparse one."""
+    return interpret(_search_node, space, entries, items, columns, parent, search, key, limits)
+
+
+@overload(search_node)
+def _search_node(space, entries, items, columns, parent, search, key, limits):  # type: ignore[no-untyped-def]
+    search_kind = _search_columns if isinstance(entries, types.NoneType) else search_entries
+
+    def search_it(space, entries, items, columns, parent, search, key, limits):  # type: ignore[no-untyped-def]
+        search_kind(space, entries, items, columns, parent, search, key, limits)
+
+    return search_it
+
+
+@borrowing
+def _search_columns(space, entries, items, columns, parent, search, key, limits):  # type: ignore[no-untyped-def]
+    list_features(search, limits)
     for position in range(len(search.features)):
         feature = next_feature(columns, parent, search, position, key, limits)
         f = feature.number
@@ -288,7 +341,6 @@ def _find_split(space, items, columns, parent, search, key, limits):  # type: ig
         else:
             run = _read_column(space, columns, parent, f, limits)
         try_feature(columns, items, parent, search, space.words, run, feature, limits)
-    return gain_of(parent, search)
 
 
 @borrowing
@@ -302,7 +354,7 @@ def _mark_left(space, columns, items, parent, search, sums):  # type: ignore[no-
     left_weight = left_count = 0.0
     for k in range(parent.start, parent.end):
         i = row_of(space.words[0, k])
-        left = np.int64(goes_left(columns.codes[i, f], search.split, search.sides, missing_code, is_category))
+        left = np.int64(goes_left(code_at(columns.codes, i, f), search.split, search.sides, missing_code, is_category))
         space.is_left[i] = left
         add_row(items.target, i, left * items.facts[i].weight, sums)
         n_left += left

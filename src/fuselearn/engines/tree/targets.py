@@ -5,8 +5,9 @@ form for one class per row and, summed over labels, for any number of labels per
 is a row with one label. So both kinds of target share every kernel and differ in the few lines below.
 
 A multi-class target is an int32 array of class numbers. A multi-label target is a tuple
-``(starts, labels)``: the labels of row ``i`` are ``labels[starts[i]:starts[i + 1]]``. In a histogram, the target is an
-int32 matrix: how many rows of each class are in a bin.
+``(starts, labels)``: the labels of row ``i`` are ``labels[starts[i]:starts[i + 1]]``. In a sparse table, it has a third
+part, the weights of the labels of one more row, which stands for all rows that are zero in a column. In a histogram,
+the target is an int32 matrix: how many rows of each class are in a bin.
 """
 
 # Kernels are compiled with the overloads of the functions that they call; without the compiler they call the functions.
@@ -79,9 +80,21 @@ def _add_row(target, row, weight, sums):  # type: ignore[no-untyped-def]
             sums[j] += target[row, j]
         return squares
 
+    def add_labels_or_rest(target, row, weight, sums):  # type: ignore[no-untyped-def]
+        starts, labels, rest = target
+        if row < len(starts) - 1:
+            return add_row((starts, labels), row, weight, sums)
+        squares = 0.0
+        if weight == 0:  # the caller may leave them out
+            return squares
+        for j in range(len(sums)):
+            squares += rest[j] * (2 * sums[j] + rest[j])
+            sums[j] += rest[j]
+        return squares
+
     if isinstance(target, types.Array):
         return add_class if target.ndim == 1 else add_counts
-    return add_labels
+    return add_labels if len(target) == 2 else add_labels_or_rest
 
 
 @overload(sum_of)
@@ -93,7 +106,7 @@ def _sum_of(target, row, totals):  # type: ignore[no-untyped-def]
         return total
 
     def sum_labels(target, row, totals):  # type: ignore[no-untyped-def]
-        starts, labels = target
+        starts, labels = target[:2]
         total = 0.0
         for k in range(starts[row], starts[row + 1]):
             total += totals[labels[k]]
