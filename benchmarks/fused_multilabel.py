@@ -4,7 +4,7 @@
 five measures, and the mean rank of each method over the datasets. Scores are kept in build/fused_multilabel.csv: a run
 that was interrupted goes on where it was. Other packages run in processes of their own, by the Python of
 ``RIVALS_PYTHON``, this one by default; a rival that is not installed, crashes or needs more than ``RIVALS_SECONDS``
-(600) has no score, and the last rank.
+(600) has no score, and the last rank. ``RIVALS_PYTHON=none`` leaves them out.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def ask_other(name: str, fold: Fold) -> Answer:
     return answer["labels"].astype(int), answer["scores"]
 
 
-METHODS: dict[str, Callable[[Fold], Answer]] = {
+OWN: dict[str, Callable[[Fold], Answer]] = {
     **{f"fused, {name}": lambda fold, name=name: ask_fused(name, fold) for name in OPTIMIZE},
     **{f"PCT forest, {rule}": lambda fold, rule=rule: ask_forest(rule, fold) for rule in DECISIONS},
     "PCT extra trees, per_label": lambda fold: fold.ask(
@@ -117,9 +117,12 @@ METHODS: dict[str, Callable[[Fold], Answer]] = {
     "KFHE-HOMER": lambda fold: fold.ask(fold.fit("kfhe", KFHEHOMERClassifier)),
     "E-HOMER": lambda fold: fold.ask(fold.fit("e-homer", EnsembleHOMERClassifier)),
     "ECC": lambda fold: fold.ask(fold.fit("ecc", EnsembleOfChainsClassifier)),
+}
+OTHERS: dict[str, Callable[[Fold], Answer]] = {
     **{name: lambda fold, name=name: ask_other(name, fold) for name in multilabel_rivals.RIVALS},
     "LightGBM per label, thresholds": ask_lightgbm_with_thresholds,
 }
+METHODS = OWN if os.environ.get("RIVALS_PYTHON") == "none" else {**OWN, **OTHERS}
 
 
 def score(fold: Fold, method: str) -> list[float] | None:
@@ -137,7 +140,7 @@ def run(names: tuple[str, ...]) -> pd.DataFrame:
     columns = ["dataset", "fold", "method", *MEASURES]
     STORE.parent.mkdir(exist_ok=True)
     if not STORE.exists():
-        STORE.write_text(",".join(columns) + "\n")
+        STORE.write_text(",".join(columns) + "\n", encoding="utf-8")
     known = set(pd.read_csv(STORE)[["dataset", "fold", "method"]].itertuples(index=False, name=None))
     for name in names:
         X, Y = datasets.load(name, download=False)

@@ -1,5 +1,7 @@
 """A forged tree or machine is refused before anything walks down it or multiplies by it."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_wine, make_multilabel_classification
@@ -12,7 +14,7 @@ from fuselearn import KFHEClassifier, SVMClassifier
 from fuselearn.io import ModelFileError, load, save
 from fuselearn.io.contents import check_contents
 from fuselearn.multilabel import HOMERClassifier
-from fuselearn.sensors import large_svm
+from fuselearn.sensors import kernel_table
 from fuselearn.sensors.svm import SVMLearner
 
 X, y = load_wine(return_X_y=True)
@@ -71,15 +73,14 @@ def test_trees_of_histogram_boosting(field, value):
 
 @pytest.fixture(params=["rbf", "linear", "large rbf"])
 def block(request, monkeypatch):
-    kernel = request.param.split()[-1]
     if request.param == "large rbf":
-        monkeypatch.setattr(large_svm, "LARGEST_GRAM", 1000)
-        with pytest.warns(UserWarning, match="Gram matrix"):
-            learner = SVMLearner(X, SVMClassifier(kernel=kernel), 1)
-    else:
-        learner = SVMLearner(X, SVMClassifier(kernel=kernel), 1)
+        monkeypatch.setattr(kernel_table, "MOST_SAMPLES", 100)
+        monkeypatch.setattr(kernel_table, "N_LANDMARKS", 50)
+    learner = SVMLearner(X, SVMClassifier(kernel=request.param.split()[-1]), 1)
     labels = np.column_stack([y == 0, y == 1, y < 3]).astype(int)
-    block = learner.train(labels, np.ones(len(X), dtype=np.int32), 0)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The Gram matrix of")
+        block = learner.train(labels, np.ones(len(X), dtype=np.int32), 0)
     learner.unbind()
     check_contents(block)
     return block

@@ -3,15 +3,14 @@
 import contextlib
 import faulthandler
 import json
-import resource
 import sys
 import time
 import warnings
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import psutil
 import pytest
 import skops.io
 from sklearn.datasets import load_wine, make_multilabel_classification
@@ -23,6 +22,8 @@ from fuselearn import BaggedClassifier, KFHEClassifier, KFHEHOMERClassifier
 from fuselearn.io import ModelFileError, files, load, read_header, save
 from fuselearn.io.flattening import flatten
 from fuselearn.multilabel import PCTForestClassifier
+
+resource = pytest.importorskip("resource", reason="Windows has no limits for a process")
 
 X, y = load_wine(return_X_y=True)
 ROWS, LABELS = make_multilabel_classification(60, 6, n_classes=5, random_state=0)
@@ -158,7 +159,7 @@ def bounded():
     """End the run if something hangs, and let nothing take more than a gigabyte."""
     faulthandler.dump_traceback_later(600, exit=True)
     limits = resource.getrlimit(resource.RLIMIT_AS)
-    taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    taken = psutil.Process().memory_info().vms
     resource.setrlimit(resource.RLIMIT_AS, (taken + GIGABYTE, limits[1]))
     yield
     resource.setrlimit(resource.RLIMIT_AS, limits)

@@ -1,5 +1,7 @@
 """Exported multi-label models give the same labels and probabilities, through onnxruntime, as the models themselves."""
 
+import warnings
+
 import numpy as np
 import onnx
 import onnxruntime
@@ -8,6 +10,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import make_multilabel_classification
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -17,11 +20,20 @@ from fuselearn.io.onnx_sums import split_exactly
 from fuselearn.multilabel import (
     AdaBoostMHClassifier,
     BinaryRelevanceClassifier,
+    ChainClassifier,
     EnsembleHOMERClassifier,
+    EnsembleOfBinaryRelevanceClassifier,
+    EnsembleOfChainsClassifier,
+    FusedMultilabelClassifier,
+    GradientBoostingMultilabelClassifier,
     HOMERClassifier,
     KFHEHOMERClassifier,
+    LabelPowersetClassifier,
+    MLkNNClassifier,
     PCTForestClassifier,
+    ThresholdedClassifier,
 )
+from fuselearn.sensors import kernel_table
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -35,6 +47,7 @@ MODELS = {
     "forest": PCTForestClassifier(20, random_state=0),
     "forest with large leaves": PCTForestClassifier(20, min_samples_leaf=4, random_state=0),
     "boosting": AdaBoostMHClassifier(20),
+    "gradient boosting": GradientBoostingMultilabelClassifier(20, random_state=0),
     "homer": HOMERClassifier(LINEAR, n_clusters=2, random_state=0),
     "homer, logistic, not scaled": HOMERClassifier(
         SVMClassifier(kernel="linear", probability="logistic", scaling=None), random_state=0
@@ -46,6 +59,26 @@ MODELS = {
     "filtered homers": KFHEHOMERClassifier(LINEAR, 5, random_state=0),
     "averaged homers": EnsembleHOMERClassifier(LINEAR, 5, random_state=0),
     "voting homers": EnsembleHOMERClassifier(LINEAR, 5, vote="class", random_state=0),
+    "homer of trees": HOMERClassifier("tree", n_clusters=2, random_state=0),
+    "filtered homers of trees": KFHEHOMERClassifier("tree", 5, random_state=0),
+    "trees per label": BinaryRelevanceClassifier("tree", random_state=0),
+    "linear machines per label": BinaryRelevanceClassifier(LINEAR, random_state=0),
+    "ensemble per label": EnsembleOfBinaryRelevanceClassifier("tree", 5, max_features=0.6, random_state=0),
+    "chain of trees": ChainClassifier("tree", order="random", random_state=0),
+    "chain of linear machines": ChainClassifier(LINEAR, order="random", random_state=0),
+    "chains of trees": EnsembleOfChainsClassifier("tree", 5, max_features=0.6, random_state=0),
+    "chains of linear machines": EnsembleOfChainsClassifier(LINEAR, 5, vote="class", random_state=0),
+    "thresholds of a forest": ThresholdedClassifier(PCTForestClassifier(20), random_state=0),
+}
+RADIAL_MODELS = {
+    "homer": HOMERClassifier(n_clusters=2, random_state=0),
+    "filtered homers": KFHEHOMERClassifier(n_estimators=6, random_state=0),
+    "averaged homers, not scaled": EnsembleHOMERClassifier(SVMClassifier(scaling=None), 5, random_state=0),
+    "machines per label": BinaryRelevanceClassifier(random_state=0),
+    "chain": ChainClassifier(SVMClassifier(scaling="minmax", gamma=1.0), order="random", random_state=0),
+    "chains": EnsembleOfChainsClassifier(n_estimators=5, max_features=0.6, random_state=0),
+    "fused": FusedMultilabelClassifier(n_components=5, random_state=0),
+    "fused, label sets": FusedMultilabelClassifier(n_components=5, optimize="subset", random_state=0),
 }
 
 
@@ -68,7 +101,32 @@ def test_labels_equal_and_probabilities_close(name):
     compare(to_onnx(model), {"X": ROWS}, model, ROWS)
 
 
-@pytest.mark.parametrize("decision", [0.3, 0.5, "cardinality", "per_label", "at_least_one"])
+@pytest.mark.parametrize("name", RADIAL_MODELS)
+def test_radial_kernels(name):
+    """Kernel values have single precision in the model, and double precision in its export."""
+    model = RADIAL_MODELS[name].fit(X, Y)
+    label, probabilities = predict(to_onnx(model), {"X": ROWS})
+    np.testing.assert_allclose(probabilities, model.predict_proba(ROWS), atol=1e-4)
+    assert (label != model.predict(ROWS)).mean() < 1e-4
+    assert 0 < label.mean() < 1
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_large_tables(kernel, monkeypatch):
+    """Machines are then linear in the features, or in those of an approximation of the kernel."""
+    monkeypatch.setattr(kernel_table, "MOST_SAMPLES", 100)
+    monkeypatch.setattr(kernel_table, "N_LANDMARKS", 40)
+    machine = SVMClassifier(kernel=kernel)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that a kernel is approximated
+        models = [HOMERClassifier(machine, random_state=0).fit(X, Y), ChainClassifier(machine).fit(X, Y)]
+    for model in models:
+        label, probabilities = predict(to_onnx(model), {"X": ROWS})
+        np.testing.assert_allclose(probabilities, model.predict_proba(ROWS), atol=1e-4)
+        assert (label != model.predict(ROWS)).mean() < 1e-4
+
+
+@pytest.mark.parametrize("decision", [0.3, 0.5, "cardinality", "per_label", "at_least_one", "known_sets"])
 @pytest.mark.parametrize("name", ["forest", "homer"])
 def test_decision_rules(name, decision):
     model = clone(MODELS[name]).set_params(decision=decision).fit(X, Y)
@@ -90,7 +148,12 @@ def test_missing_values_and_categories():
         int
     )
     feed = {"size": rows[["size"]].to_numpy(), "town": rows[["town"]].astype(object).fillna("").to_numpy()}
-    for model in (PCTForestClassifier(20, random_state=0), AdaBoostMHClassifier(20)):
+    for model in (
+        PCTForestClassifier(20, random_state=0),
+        AdaBoostMHClassifier(20),
+        EnsembleOfChainsClassifier("tree", 5, max_features=1, random_state=0),
+        ThresholdedClassifier(HOMERClassifier("tree"), random_state=0),
+    ):
         compare(to_onnx(model.fit(frame, labels)), feed, model, rows)
 
 
@@ -103,7 +166,20 @@ def test_categories_in_too_many_stretches(monkeypatch):
         to_onnx(model)
 
 
-@pytest.mark.parametrize("name", ["homer", "filtered homers", "voting homers", "boosting", "forest"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "homer",
+        "filtered homers",
+        "voting homers",
+        "boosting",
+        "forest",
+        "chain of trees",
+        "chain of linear machines",
+        "homer of trees",
+        "thresholds of a forest",
+    ],
+)
 def test_labels_that_never_or_always_occur(name):
     labels = np.column_stack([Y, np.zeros(len(Y), int), np.ones(len(Y), int)])
     model = clone(MODELS[name]).fit(X, labels)
@@ -126,11 +202,12 @@ def test_more_columns_than_rows(kind):
     """Machines are then kept as support vectors."""
     rng = np.random.default_rng(0)
     wide = kind(rng.normal(size=(40, 60)) * (rng.random((40, 60)) < 0.3))
-    model = HOMERClassifier(LINEAR, random_state=0).fit(wide, Y[:40])
     rows = rng.normal(size=(10_000, 60))
-    label, probabilities = predict(to_onnx(model), {"X": rows})
-    np.testing.assert_allclose(probabilities, model.predict_proba(rows), atol=1e-5)
-    assert (label != model.predict(rows)).mean() < 1e-4  # kernel values have single precision there
+    for model in (HOMERClassifier(LINEAR, random_state=0), ChainClassifier(LINEAR), ChainClassifier()):
+        model.fit(wide, Y[:40])
+        label, probabilities = predict(to_onnx(model), {"X": rows})
+        np.testing.assert_allclose(probabilities, model.predict_proba(rows), atol=1e-5)
+        assert (label != model.predict(rows)).mean() < 1e-4  # kernel values have single precision there
 
 
 def test_sparse_training_rows():
@@ -146,11 +223,13 @@ def test_a_forest_as_the_last_step():
 @pytest.mark.parametrize(
     ("model", "sentence"),
     [
-        (HOMERClassifier(), "HOMERClassifier with RBF kernels cannot"),
-        (KFHEHOMERClassifier(n_estimators=6, random_state=0), "KFHEHOMERClassifier with RBF kernels cannot"),
         (HOMERClassifier(LogisticRegression()), r"HOMERClassifier over LogisticRegression\(\) cannot"),
-        (HOMERClassifier("tree"), "HOMERClassifier over CARTClassifier"),
-        (BinaryRelevanceClassifier(), "BinaryRelevanceClassifier cannot be exported to ONNX"),
+        (ThresholdedClassifier(RandomForestClassifier(5)), "ThresholdedClassifier cannot be exported to ONNX"),
+        (
+            LabelPowersetClassifier("tree"),
+            "LabelPowersetClassifier cannot be exported to ONNX: its members predict whole",
+        ),
+        (MLkNNClassifier(), "MLkNNClassifier cannot be exported to ONNX"),
         (
             PCTForestClassifier(2, decision="expected_f1"),
             "with the decision rule ExpectedF1 cannot",
@@ -177,3 +256,10 @@ def test_parts_of_numbers_add_up_and_their_sums_need_single_precision_only():
 def test_votes_are_not_split():
     votes = [RNG.integers(0, 2, size=(5, 3)).astype(float) for _ in range(10)]
     assert split_exactly(votes) is votes
+
+
+@pytest.mark.parametrize("base", ["tree", LINEAR], ids=["trees", "machines"])
+def test_models_of_labels_that_are_partly_unknown(base):
+    partial = np.where(np.random.default_rng(1).random(Y.shape) < 0.2, np.nan, Y)
+    model = BinaryRelevanceClassifier(base, random_state=0).fit(X, partial)
+    compare(to_onnx(model), {"X": ROWS}, model, ROWS)

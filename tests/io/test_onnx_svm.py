@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from fuselearn import BaggedClassifier, SVMClassifier, to_onnx
 from fuselearn.io import onnx_svm
 from fuselearn.multilabel import HOMERClassifier
-from fuselearn.sensors import large_svm
+from fuselearn.sensors import kernel_table
 
 X, Y = make_classification(300, 8, n_informative=6, n_classes=4, flip_y=0.1, random_state=0)
 ROWS = np.random.default_rng(0).normal(scale=2.0, size=(3_000, 8))
@@ -58,19 +58,24 @@ class TestMachines:
     @pytest.mark.parametrize("kernel", ["rbf", "linear"])
     @pytest.mark.parametrize("n_rows", [20, 300])  # fewer samples than features, and more
     def test_sparse_tables_become_dense_inputs(self, kernel, n_rows, compare_export):
-        table = sparse.random_array((n_rows, 30), density=0.3, rng=0, format="csr")
+        table = sparse.random_array((n_rows, 30), density=0.3, random_state=0, format="csr")
         target = np.asarray(table.sum(axis=1)).ravel() > np.median(np.asarray(table.sum(axis=1)))
         model = SVMClassifier(kernel=kernel, random_state=0).fit(table, target)
-        rows = sparse.random_array((500, 30), density=0.3, rng=1, format="csr")
+        rows = sparse.random_array((500, 30), density=0.3, random_state=1, format="csr")
         compare_export(to_onnx(model), {"X": rows.toarray()}, model, rows)
 
     @pytest.mark.parametrize("kernel", ["rbf", "linear"])
-    @pytest.mark.filterwarnings("ignore:A Gram matrix of")
+    @pytest.mark.filterwarnings("ignore:The Gram matrix of")
     def test_tables_too_large_for_a_gram_matrix(self, kernel, monkeypatch, compare_export):
-        monkeypatch.setattr(large_svm, "LARGEST_GRAM", 1_000)
-        monkeypatch.setattr(large_svm, "N_FEATURES", 40)
+        monkeypatch.setattr(kernel_table, "MOST_SAMPLES", 100)
+        monkeypatch.setattr(kernel_table, "N_LANDMARKS", 40)
         model = SVMClassifier(kernel=kernel, random_state=0).fit(X, Y)
         compare_export(to_onnx(model), {"X": ROWS}, model, ROWS)
+
+    def test_sparse_tables_without_a_gram_matrix(self, monkeypatch, compare_export):
+        monkeypatch.setattr(kernel_table, "MOST_SPARSE_SAMPLES", 100)
+        model = SVMClassifier(kernel="linear", random_state=0).fit(sparse.csr_array(X), Y)
+        compare_export(to_onnx(model), {"X": ROWS}, model, sparse.csr_array(ROWS))
 
     def test_values_far_beyond_the_training_data(self, compare_export):
         rows = np.vstack([ROWS[:50], ROWS[:50] * 1e10, ROWS[:50] * 1e300])
@@ -98,7 +103,7 @@ class TestMachines:
     def test_more_support_vectors_than_a_file_holds_are_refused(self, monkeypatch):
         monkeypatch.setattr(onnx_svm, "MOST_BYTES", 1_000)
         model = SVMClassifier(random_state=0).fit(X, Y)
-        with pytest.raises(TypeError, match="support vectors of 8 features cannot be exported to ONNX"):
+        with pytest.raises(TypeError, match="numbers for its support vectors cannot be exported to ONNX"):
             to_onnx(model)
         to_onnx(SVMClassifier(kernel="linear", random_state=0).fit(X, Y))
 

@@ -22,10 +22,12 @@ from fuselearn.multilabel import (
     EnsembleOfChainsClassifier,
     EnsembleOfPrunedSetsClassifier,
     FusedMultilabelClassifier,
+    GradientBoostingMultilabelClassifier,
     HOMERClassifier,
     KFHEHOMERClassifier,
     KFHEMultilabelClassifier,
     LabelPowersetClassifier,
+    LIFTClassifier,
     MLkNNClassifier,
     PCTForestClassifier,
     PLSTClassifier,
@@ -59,6 +61,7 @@ ESTIMATORS = [
     EnsembleHOMERClassifier(TREE, n_estimators=3),
     FusedMultilabelClassifier(n_components=10),
     FusedMultilabelClassifier([("forest", PCTForestClassifier(4)), ("relevance", BinaryRelevanceClassifier(TREE))]),
+    GradientBoostingMultilabelClassifier(n_estimators=6, max_features=None),
     HOMERClassifier(TREE),
     HOMERClassifier(SVMClassifier(probability="logistic"), n_clusters=2),
     KFHEHOMERClassifier(TREE, n_estimators=3),
@@ -66,8 +69,10 @@ ESTIMATORS = [
     KFHEMultilabelClassifier(BinaryRelevanceClassifier(TREE), n_estimators=3),
     LabelPowersetClassifier(TREE),
     LabelPowersetClassifier(SVMClassifier(probability="logistic")),
+    LIFTClassifier(TREE, ratio=0.2),
     MLkNNClassifier(5),
     PLSTClassifier(),
+    PLSTClassifier(n_components=2, conditional=True),
     ProbabilisticChainClassifier(TREE, n_paths=3),
     ProbabilisticChainClassifier(GaussianNB(), inference="monte_carlo", n_paths=4, decision=0.5),
     PrunedSetsClassifier(GaussianNB(), min_count=3),
@@ -438,6 +443,11 @@ class TakesAnyNumbers(Sound):
         return super().fit(X, y, sample_weight)
 
 
+class TakesUnknownForZero(Sound):
+    def fit(self, X, y, sample_weight=None):
+        return super().fit(X, np.nan_to_num(y) if isinstance(y, np.ndarray) else y, sample_weight)
+
+
 class SaysLittle(Sound):
     def fit(self, X, y, sample_weight=None):
         try:
@@ -495,6 +505,7 @@ BROKEN = {
     IgnoresNames: ("check_frames", "does not keep the feature names"),
     ForgetsLabelNames: ("check_label_names", "must keep the names of the labels"),
     RefusesCategories: ("check_categories", "must learn from categorical and text features, but it raised"),
+    TakesUnknownForZero: ("check_unknown_labels", "every sample has of which it is known"),
     IgnoresCategories: ("check_categories", "does not learn from a categorical feature"),
     NeedsKnownCategories: ("check_categories", "must predict for samples of the category 'violet'"),
     RefusesMissingValues: ("check_missing_values", "must learn from missing values, as its tags say"),
@@ -538,7 +549,7 @@ def test_all_failures_are_reported():
     assert [str(error) for error in caught.value.__cause__.exceptions] == [
         sentence.split(": ", 1)[1] for sentence in sentences
     ]
-    with pytest.raises(AssertionError, match=r"^Twice fails 1 of 22 checks"):
+    with pytest.raises(AssertionError, match=r"^Twice fails 1 of 23 checks"):
         check_multilabel_estimator(Twice(), {"check_categories": "it takes numbers only"})
 
 

@@ -31,7 +31,7 @@ HEADER, MODEL, DIGEST = "header.json", "model.skops", "digest.txt"
 
 
 def save(model: Any, path: str | os.PathLike[str], *, target: str | None = None) -> None:
-    """Save a model to a file that :func:`load` can read without running code from it.
+    """Save a model to a file that :func:`fuselearn.load` can read without running code from it.
 
     The file is written under a temporary name and then renamed, so that a crash leaves the old file intact.
 
@@ -47,8 +47,8 @@ def save(model: Any, path: str | os.PathLike[str], *, target: str | None = None)
     Raises
     ------
     ModelFileError
-        If the model holds something that :func:`load` would refuse, such as a user-defined function or an estimator of
-        another package.
+        If the model holds something that :func:`fuselearn.load` would refuse, such as a user-defined function or an
+        estimator of another package.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def save(model: Any, path: str | os.PathLike[str], *, target: str | None = None)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Load a model written by :func:`save`.
+    """Load a model written by :func:`fuselearn.save`.
 
     Parameters
     ----------
@@ -94,6 +94,15 @@ def load(path: str | os.PathLike[str]) -> Any:
     ModelFileError
         If the file is damaged, is not a model file, was written by a newer version, or contains a type outside of
         fuselearn, NumPy, SciPy and scikit-learn.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import fuselearn
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "tree.fuse")
+    >>> fuselearn.save(fuselearn.CARTClassifier().fit([[0.0], [1.0]], ["low", "high"]), path)
+    >>> fuselearn.load(path)
+    CARTClassifier()
     """
     skops = import_skops()
     data = Path(path).read_bytes()
@@ -131,6 +140,16 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
         column directly, and with ``format`` and ``words`` if text is read as dates or numbers), ``left_out`` (columns
         of the training table that are not features), ``classes`` or ``labels``, and ``training_shape`` (number of
         samples and features).
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import fuselearn
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "tree.fuse")
+    >>> fuselearn.save(fuselearn.CARTClassifier().fit([[0.0], [1.0]], ["low", "high"]), path)
+    >>> header = fuselearn.io.read_header(path)
+    >>> header["model"], header["classes"], header["training_shape"]
+    ('CARTClassifier', ['high', 'low'], [2, 1])
     """
     with open(path, "rb") as file, _refusing(f"{os.fspath(path)} cannot be read."), zipfile.ZipFile(file) as archive:
         return _parse_header(_read_stored(archive, HEADER))

@@ -104,4 +104,6 @@ def _find_coder(model: Any) -> TableCoder | None:
     model = getattr(model, "best_estimator_", model)
     if hasattr(model, "steps"):
         return None
-    return next((part for part in walk_parts(model) if isinstance(part, TableCoder)), None)
+    coders = (part for part in walk_parts(model) if isinstance(part, TableCoder))
+    # Models inside may learn from other columns, such as scores or distances.
+    return next((coder for coder in coders if len(coder.n_categories_) == model.n_features_in_), None)

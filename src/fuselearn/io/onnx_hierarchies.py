@@ -1,8 +1,8 @@
-"""Export HOMERs of linear SVMs to ONNX: one matrix product for all SVMs, then products and decisions per hierarchy.
+"""Export HOMER's hierarchies to ONNX: products and decisions, given the probabilities of all groups of labels.
 
 The probability of a label is the product of the probabilities of all groups that contain it. For HOMER's own decision,
 a sample descends a hierarchy to the groups whose probability is above 0.5, or at least to the most probable one. In a
-graph without branches, all SVMs predict for all samples, and at each node, from the last one up to the root,
+graph without branches, all models predict for all samples, and at each node, from the last one up to the root,
 
     score of a label = the score from below if the sample descends to its group, else the probability of the group.
 
@@ -11,90 +11,28 @@ Above the root, the probability of having any label decides in the same way whet
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from onnx import TensorProto
 
 from fuselearn.io.onnx_graph import Graph, add_is_largest, take
-from fuselearn.io.onnx_svm import Machines, add_linear_chances, add_scaled, constant_machines, read_machines
-from fuselearn.multilabel.decisions.rules import OwnDecision
-from fuselearn.multilabel.learning.base import MultilabelClassifier
 from fuselearn.multilabel.learning.hierarchy import LEAF
 from fuselearn.multilabel.learning.homer_model import HOMERModel
-from fuselearn.sensors.svm import LabelMachines, SVMLearner
 
 Floats = npt.NDArray[np.float64]
 
 
 class Member(NamedTuple):
-    """A hierarchy, and the positions of its SVMs among those of all members."""
+    """A hierarchy, and the positions of its probabilities among those of all members."""
 
     component: HOMERModel
     starts: npt.NDArray[np.int64]  # the first column of probabilities of each block
     certain: int  # the column of a probability of 1
 
 
-def refuse_unless_linear(model: MultilabelClassifier) -> None:
-    """Refuse a HOMER, or an ensemble of them, with a member that is not linear."""
-    name, learner = type(model).__name__, model._fused_.learner
-    if not isinstance(learner, SVMLearner):
-        raise TypeError(
-            f"{name} over {model._base_estimator()!r} cannot be exported to ONNX; its members must be linear SVMs."
-        )
-    if any(block.machines is not None and block.kernel.name != "linear" for block in _blocks(model)):
-        raise TypeError(f"{name} with RBF kernels cannot be exported to ONNX; pass SVMClassifier(kernel='linear').")
-
-
-def add_hierarchies(graph: Graph, model: MultilabelClassifier, matrix: str) -> tuple[str, str]:
-    """Add the nodes that turn a matrix of doubles into label probabilities and decision scores."""
-    fused, learner = model._fused_, model._fused_.learner
-    assert isinstance(learner, SVMLearner), "others are refused"
-    machines = [read_machines(block) for block in _blocks(model)]
-    certain = constant_machines(learner.table.n_columns, np.ones(1))  # pads products to the same length
-    together = Machines(*(np.concatenate(parts, axis=-1) for parts in zip(*machines, certain, strict=True)))
-    scaled = add_scaled(graph, learner.encoder, learner.table, matrix)
-    chances = add_linear_chances(graph, learner.table, learner.settings.probability, together, scaled)
-    starts = np.cumsum([0, *(len(part.constants) for part in machines)])
-    members, first = [], 0
-    for component in fused.members:
-        members.append(Member(component, starts[first : first + len(component.blocks)], int(starts[-1])))
-        first += len(component.blocks)
-    if fused.vote == "class":
-        votes = (_add_votes(graph, _add_ways_down(graph, member, chances)) for member in members)
-        shares = _add_sum(graph, votes, fused.coefficients)
-        return shares, shares
-    products = (_add_products(graph, member, chances) for member in members)
-    probabilities = _add_sum(graph, products, fused.coefficients)
-    if not isinstance(model.rule_, OwnDecision):
-        return probabilities, probabilities
-    scores = (_add_ways_down(graph, member, chances) for member in members)
-    return probabilities, _add_sum(graph, scores, fused.coefficients)
-
-
-def _add_votes(graph: Graph, scores: str) -> str:
-    votes = graph.add("Greater", [scores, graph.constant("half", np.array(0.5))], graph.name("votes"))
-    return graph.add("Cast", [votes], graph.name("votes"), to=TensorProto.DOUBLE)
-
-
-def _add_sum(graph: Graph, answers: Iterable[str], coefficients: Floats) -> str:
-    """Add the weighted sum of the members' outputs."""
-    total = ""
-    for answer, coefficient in zip(answers, coefficients, strict=True):
-        part = graph.add("Mul", [answer, graph.constant("coefficient", np.array(coefficient))], graph.name("part"))
-        total = part if not total else graph.add("Add", [total, part], graph.name("total"))
-    return total
-
-
-def _blocks(model: MultilabelClassifier) -> Iterator[LabelMachines]:
-    for component in model._fused_.members:
-        yield from component.blocks
-
-
-def _add_products(graph: Graph, member: Member, chances: str) -> str:
+def add_products(graph: Graph, member: Member, chances: str) -> str:
     """Add the label probabilities of one member: the product over each label's groups, factor by factor."""
     hierarchy, starts = member.component.hierarchy, member.starts
     around: list[list[int]] = [[] for _ in range(member.component.n_labels)]  # the columns of each label's groups
@@ -111,7 +49,7 @@ def _add_products(graph: Graph, member: Member, chances: str) -> str:
     return product
 
 
-def _add_ways_down(graph: Graph, member: Member, chances: str) -> str:
+def add_ways_down(graph: Graph, member: Member, chances: str) -> str:
     """Add the decision scores of one member, from its last node up to the root."""
     hierarchy, starts = member.component.hierarchy, member.starts
     scores: dict[int, tuple[str, npt.NDArray[np.int64]]] = {}  # of the labels of a node, in this order

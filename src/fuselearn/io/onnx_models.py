@@ -19,7 +19,8 @@ from fuselearn._parameters import check_whole_number
 from fuselearn.codes import ErrorCorrectingCodeClassifier
 from fuselearn.combine import FusedClassifier
 from fuselearn.diagnosis.cleaned import CleanedClassifier
-from fuselearn.ensembles import CARTClassifier, SAMMEClassifier, SVMClassifier
+from fuselearn.ensembles import CARTClassifier, RotationForestClassifier, SVMClassifier
+from fuselearn.ensembles.boosted_classifier import BoostedClassifier
 from fuselearn.ensembles.components import ComponentEnsemble
 from fuselearn.io.onnx_trees import TreeSum
 from fuselearn.multilabel.learning.base import MultilabelClassifier
@@ -44,11 +45,14 @@ def to_onnx(model: Any, X: Any = None, *, target_opset: int | None = None) -> on
     Parameters
     ----------
     model : estimator
-        A ``CARTClassifier`` or ``SVMClassifier``; a ``KFHEClassifier``, ``SAMMEClassifier``, ``BaggedClassifier``,
-        ``ForestClassifier`` or ``ErrorCorrectingCodeClassifier`` of trees; a ``FusedClassifier`` of such sensors; a
-        ``PCTForestClassifier``, ``AdaBoostMHClassifier`` or HOMER of linear SVMs; or a scikit-learn pipeline that ends
-        in one, whose other steps skl2onnx converts. Of a search such as ``GridSearchCV``, the best estimator is
-        exported, and of a ``CleanedClassifier`` the one that it has fitted.
+        A ``CARTClassifier`` or ``SVMClassifier``; a ``KFHEClassifier``, ``SAMMEClassifier``,
+        ``BaggedClassifier``, ``ForestClassifier`` or ``ErrorCorrectingCodeClassifier`` of trees; a
+        ``FusedClassifier`` of such sensors; a ``PCTForestClassifier``, ``AdaBoostMHClassifier`` or
+        ``GradientBoostingMultilabelClassifier``; HOMERs, chains and binary relevance over SVMs or trees, and
+        ensembles of them; a ``FusedMultilabelClassifier`` or ``ThresholdedClassifier`` of such; or a
+        scikit-learn pipeline that ends in one, whose other steps skl2onnx converts. Of a search such as
+        ``GridSearchCV``, the best estimator is exported, and of a ``CleanedClassifier`` the one that it has
+        fitted.
     X : array or DataFrame, optional
         Some samples like those to predict for; only their types matter. With an array of single-precision numbers, the
         exported model takes single precision. Pipelines that were fitted on DataFrames need it.
@@ -123,9 +127,9 @@ def read_categories(model: Any) -> Categories:
     if isinstance(model, FusedClassifier):
         return fused_categories(model)
     if isinstance(model, SVMClassifier):
-        refuse_large(model)
+        refuse_large(model, [[component.machines for component in model._fused_.components]])  # type: ignore[attr-defined]
         return model._coder_.encoder.coder.categories_
-    if not isinstance(model, CARTClassifier | ComponentEnsemble):
+    if not isinstance(model, CARTClassifier | ComponentEnsemble) or isinstance(model, RotationForestClassifier):
         raise TypeError(f"{type(model).__name__} cannot be exported to ONNX by fuselearn.")
     _read_trees(model)
     return model._coder_.categories_
@@ -144,7 +148,7 @@ def _read_trees(model: Any) -> list[TreeComponent]:
 def _sum_trees(model: Any, order: npt.NDArray[np.intp]) -> TreeSum:
     """Return a fitted classifier as a sum of trees whose targets are its classes in the given order."""
     components, coefficients = _read_trees(model), model._fused_.coefficients
-    if isinstance(model, SAMMEClassifier):
+    if isinstance(model, BoostedClassifier):
         coefficients = coefficients / coefficients.sum()
     return TreeSum(
         [component.tree for component in components],

@@ -41,6 +41,19 @@ def register_converters() -> None:
     """Register the classifiers of this library with skl2onnx, for calls of ``skl2onnx.to_onnx``.
 
     :func:`fuselearn.to_onnx` calls it automatically.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skl2onnx
+    >>> from fuselearn import CARTClassifier
+    >>> from fuselearn.io import register_converters
+    >>> register_converters()
+    >>> X = np.arange(40.0).reshape(20, 2)
+    >>> model = CARTClassifier().fit(X, (X[:, 0] > 20).astype(int))
+    >>> exported = skl2onnx.to_onnx(model, X[:1], options={"zipmap": False})
+    >>> [answer.name for answer in exported.graph.output]
+    ['label', 'probabilities']
     """
     try:
         from skl2onnx import update_registered_converter

@@ -10,6 +10,7 @@ where z is a support vector or, on tables without a Gram matrix, a sample of the
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -41,34 +42,6 @@ class Machines(NamedTuple):
     constants: Floats  # 0 or 1 if there is no machine, else NaN
 
 
-def constant_machines(n_inputs: int, constants: Floats) -> Machines:
-    """Return machines with the given outputs, whatever the sample."""
-    intercepts, slopes, offsets = np.zeros((3, len(constants)))
-    return Machines(np.zeros((n_inputs, len(constants))), intercepts, slopes, offsets, constants)
-
-
-def read_machines(block: LabelMachines) -> Machines:
-    """Return trained machines; those of a linear kernel with one weight per column, however they were kept."""
-    table, kept = block.table, block.machines
-    constants = np.where(block.is_constant, block.constants, np.nan)
-    if kept is None:
-        return constant_machines(table.n_columns, constants)
-    weights, intercepts = kept.coefficients.astype(np.float64), kept.intercepts
-    if block.kernel.name == "rbf" and kept.support is None:
-        weights = weights @ table.radial_maps[block.kernel.factor].normalization_
-    elif block.kernel.name == "linear" and kept.support is not None:
-        centre = np.zeros(table.n_columns) if table.centre is None else table.centre
-        weights = block.kernel.factor * (weights @ (_dense(table.training_rows()[kept.support]) - centre))
-        intercepts = intercepts - weights @ centre
-    read = constant_machines(weights.shape[1], constants)
-    has_one = ~block.is_constant
-    read.weights[:, has_one] = weights.T
-    read.intercepts[has_one] = intercepts
-    read.slopes[has_one] = kept.slopes
-    read.offsets[has_one] = kept.offsets
-    return read
-
-
 def add_scaled(graph: Graph, encoder: NumberEncoder, table: KernelTable, matrix: str) -> str:
     """Add the nodes that turn a matrix of doubles into the scaled columns of a table."""
     add, numbers = partial(apply, graph), _add_numbers(graph, encoder, matrix)
@@ -78,13 +51,39 @@ def add_scaled(graph: Graph, encoder: NumberEncoder, table: KernelTable, matrix:
     return add("Clip", add("Div", centred, table.scale), -LARGEST_SCALED, LARGEST_SCALED)
 
 
-def add_linear_chances(graph: Graph, table: KernelTable, probability: str, machines: Machines, scaled: str) -> str:
-    """Add the probabilities of linear machines."""
-    if not table.is_sparse and (table.is_large or table.n_columns <= table.n_rows):
+def add_machines(graph: Graph, blocks: Sequence[LabelMachines], scaled: str, appended: str = "") -> str:
+    """Add the probabilities of machines of one kernel and one table, side by side.
+
+    Parameters
+    ----------
+    graph : Graph
+    blocks : sequence of LabelMachines
+    scaled : str
+        The scaled columns of the table.
+    appended : str, optional
+        The labels that a chain has appended to them, as doubles.
+
+    Returns
+    -------
+    str
+        The name of the probabilities, one column per machine.
+    """
+    add, (table, kernel) = partial(apply, graph), (blocks[0].table, blocks[0].kernel)
+    is_radial = kernel.name == "rbf" and any(block.machines is not None for block in blocks)
+    if not table.is_sparse and table.collapses(kernel):
         # The SVM engine rounds them.
-        single = apply(graph, "Cast", scaled, to=TensorProto.FLOAT)
-        scaled = apply(graph, "Cast", single, to=TensorProto.DOUBLE)
-    return _add_chances(graph, machines, probability, scaled)
+        scaled = add("Cast", add("Cast", scaled, to=TensorProto.FLOAT), to=TensorProto.DOUBLE)
+    if appended:
+        extra = add("Mul", table.label_width, add("Sub", appended, 0.5))
+        scaled = add("Concat", scaled, extra, axis=1)
+    if is_radial:
+        support = join_support(blocks)
+        scaled = _add_radial_values(graph, _read_vectors(blocks, support), kernel.factor, scaled)
+        machines = [_read_radial(block, support) for block in blocks]
+    else:
+        machines = [_read_linear(block) for block in blocks]
+    together = Machines(*(np.concatenate(parts, axis=-1) for parts in zip(*machines, strict=True)))
+    return _add_chances(graph, together, blocks[0].probability, scaled)
 
 
 def add_svm(graph: Graph, model: SVMClassifier, matrix: str) -> str:
@@ -92,29 +91,95 @@ def add_svm(graph: Graph, model: SVMClassifier, matrix: str) -> str:
     (component,) = model._fused_.components
     assert isinstance(component, ClassMachines), "fit has trained machines"
     block = component.machines
-    machines, table = read_machines(block), block.table.root
-    scaled = add_scaled(graph, model._coder_.encoder, table, matrix)
-    if block.kernel.name == "linear" or block.machines is None:
-        chances = add_linear_chances(graph, table, block.probability, machines, scaled)
-    else:
-        values = _add_radial_values(graph, _read_vectors(block), block.kernel.factor, scaled)
-        chances = _add_chances(graph, machines, block.probability, values)
+    chances = add_machines(graph, [block], add_scaled(graph, model._coder_.encoder, block.table.root, matrix))
     if component.coupling is not None:
         return _add_coupling(graph, component.coupling, chances)
     return apply(graph, "Concat", apply(graph, "Sub", 1.0, chances), chances, axis=1)
 
 
-def refuse_large(model: SVMClassifier) -> None:
-    """Refuse radial machines with more support vectors than an ONNX file can hold."""
-    block = model._fused_.components[0].machines  # type: ignore[attr-defined]
-    if block.kernel.name != "rbf" or block.machines is None or block.machines.support is None:
-        return
-    n_vectors, n_columns = len(block.machines.support), block.table.n_columns
-    if 8 * n_vectors * n_columns > MOST_BYTES:
+def refuse_large(model: Any, groups: Iterable[Sequence[LabelMachines]]) -> None:
+    """Refuse a model with more support vectors and weights than an ONNX file can hold; groups share a table."""
+    n_numbers = 0
+    for blocks in groups:
+        support = join_support(blocks)
+        if support is not None:
+            n_numbers += len(support) * (blocks[0].table.n_columns + sum(len(block.constants) for block in blocks))
+    if 8 * n_numbers > MOST_BYTES:
         raise TypeError(
-            f"SVMClassifier with {n_vectors} support vectors of {n_columns} features cannot be exported to ONNX, "
+            f"{type(model).__name__} with {n_numbers:,} numbers for its support vectors cannot be exported to ONNX, "
             "whose files have at most 2 GB; use kernel='linear'."
         )
+
+
+def join_support(blocks: Sequence[LabelMachines]) -> npt.NDArray[np.int32] | None:
+    """Return the support vectors of several radial machines, as numbers of training rows; None if there are none."""
+    kept = [
+        block.machines.support
+        for block in blocks
+        if block.kernel.name == "rbf" and block.machines is not None and block.machines.support is not None
+    ]
+    return np.unique(np.concatenate(kept)) if kept else None
+
+
+def _constant_machines(n_inputs: int, constants: Floats) -> Machines:
+    intercepts, slopes, offsets = np.zeros((3, len(constants)))
+    return Machines(np.zeros((n_inputs, len(constants))), intercepts, slopes, offsets, constants)
+
+
+def _complete(block: LabelMachines, weights: Floats, intercepts: Floats) -> Machines:
+    """Return the machines of a block, with constant ones for labels that were constant."""
+    kept, has_one = block.machines, ~block.is_constant
+    assert kept is not None, "there are weights of trained machines"
+    machines = _constant_machines(weights.shape[1], np.where(has_one, np.nan, block.constants))
+    machines.weights[:, has_one] = weights.T
+    machines.intercepts[has_one] = intercepts
+    machines.slopes[has_one] = kept.slopes
+    machines.offsets[has_one] = kept.offsets
+    return machines
+
+
+def _read_linear(block: LabelMachines) -> Machines:
+    """Return trained machines with one weight per column, however they were kept."""
+    table, kept = block.table, block.machines
+    if kept is None:
+        return _constant_machines(table.n_columns + table.appended.shape[1], block.constants)
+    weights, intercepts = kept.coefficients.astype(np.float64), kept.intercepts
+    if kept.support is None:
+        return _complete(block, np.hstack([weights, kept.extra_weights]), intercepts)
+    centre = np.zeros(table.n_columns) if table.centre is None else table.centre
+    columns, extra = _training_rows(table, kept.support)
+    own = block.kernel.factor * (weights @ (columns - centre))
+    return _complete(block, np.hstack([own, block.kernel.factor * (weights @ extra)]), intercepts - own @ centre)
+
+
+def _read_radial(block: LabelMachines, support: npt.NDArray[np.int32] | None) -> Machines:
+    """Return trained machines with one weight per support vector, or per sample of the Nystroem approximation."""
+    kept = block.machines
+    if kept is None:
+        n_inputs = len(support) if support is not None else _radial_map(block).components_.shape[0]
+        return _constant_machines(n_inputs, block.constants)
+    weights = kept.coefficients.astype(np.float64)
+    if kept.support is None:
+        return _complete(block, weights @ _radial_map(block).normalization_, kept.intercepts)
+    spread = np.zeros((len(weights), len(support)))  # type: ignore[arg-type]
+    spread[:, np.searchsorted(support, kept.support)] = weights  # type: ignore[arg-type]
+    return _complete(block, spread, kept.intercepts)
+
+
+def _read_vectors(blocks: Sequence[LabelMachines], support: npt.NDArray[np.int32] | None) -> Floats:
+    if support is None:
+        return _dense(_radial_map(blocks[0]).components_)
+    return np.hstack(_training_rows(blocks[0].table, support))
+
+
+def _radial_map(block: LabelMachines) -> Any:
+    return block.table.radial_maps[block.kernel.factor]
+
+
+def _training_rows(table: KernelTable, support: npt.NDArray[np.int32]) -> tuple[Floats, Floats]:
+    """Return the scaled columns of training rows, and what a chain has appended to them."""
+    extra = table.label_width * (table.appended[support].astype(np.float64) - 0.5)
+    return _dense(table.root.training_rows()[support]), extra
 
 
 def _add_numbers(graph: Graph, encoder: NumberEncoder, matrix: str) -> str:
@@ -160,14 +225,6 @@ def _add_coupling(graph: Graph, coupling: Coupling, chances: str) -> str:
     differences = add("Sub", logarithms, add("Where", known, largest, 0.0))
     powers = add("Where", known, add("Exp", differences), coupling.shares)
     return add("Div", powers, add("ReduceSum", powers, np.array([1]), keepdims=1))
-
-
-def _read_vectors(block: LabelMachines) -> Floats:
-    assert block.machines is not None, "constant machines have no vectors"
-    support = block.machines.support
-    if support is None:
-        return _dense(block.table.radial_maps[block.kernel.factor].components_)
-    return _dense(block.table.training_rows()[support])
 
 
 def _dense(rows: Any) -> Floats:

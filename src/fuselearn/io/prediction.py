@@ -36,7 +36,7 @@ def open_rows(
     form: TextFormat | None = None,
     index: str | Sequence[str] = (),
 ) -> TableStream:
-    """Open a file of new samples for a model.
+    r"""Open a file of new samples for a model.
 
     Parameters
     ----------
@@ -61,6 +61,19 @@ def open_rows(
     ------
     DatasetError
         If columns are missing; they are named.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import pandas as pd
+    >>> from fuselearn import CARTClassifier
+    >>> from fuselearn.io import open_rows
+    >>> model = CARTClassifier(min_samples_split=2).fit(pd.DataFrame({"weight": [150.0, 90.0]}), ["apple", "plum"])
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "new.csv")
+    >>> _ = path.write_text("name,weight\na,140\nb,80\n")
+    >>> rows = open_rows(model, path)
+    >>> rows.ignored
+    ['name']
     """
     form = form or TextFormat()
     index = [index] if isinstance(index, str) else list(index)
@@ -92,7 +105,7 @@ def _reading(column: dict[str, Any]) -> str:
 def predict_blocks(
     model: Any, rows: TableStream, *, proba: bool = False, renamed: Mapping[str, str] | None = None
 ) -> Generator[pd.DataFrame]:
-    """Predict for one block of samples after the other, while the next ones are being read.
+    r"""Predict for one block of samples after the other, while the next ones are being read.
 
     Parameters
     ----------
@@ -111,6 +124,19 @@ def predict_blocks(
         The column ``prediction``, categorical if classes are text, or one column of 0 and 1 per label; with ``proba``,
         also a column ``p:NAME`` with the probability of each class or label. The columns of ``index`` come first. A
         file without samples yields one empty DataFrame.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import pandas as pd
+    >>> from fuselearn import CARTClassifier
+    >>> from fuselearn.io import open_rows, predict_blocks
+    >>> model = CARTClassifier(min_samples_split=2).fit(pd.DataFrame({"weight": [150.0, 90.0]}), ["apple", "plum"])
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "new.csv")
+    >>> _ = path.write_text("name,weight\na,140\nb,80\n")
+    >>> rows = open_rows(model, path)
+    >>> [block["prediction"].tolist() for block in predict_blocks(model, rows)]
+    [['apple', 'plum']]
     """
     n_threads = effective_n_jobs(getattr(find_predictor(model), "n_jobs", None))
     each_alone = 1 < n_threads <= MOST_BLOCKS

@@ -27,11 +27,13 @@ from fuselearn.multilabel.methods.chain import ChainClassifier
 from fuselearn.multilabel.methods.chain_ensemble import EnsembleOfChainsClassifier
 from fuselearn.multilabel.methods.ensemble_homer import EnsembleHOMERClassifier
 from fuselearn.multilabel.methods.fused import FusedMultilabelClassifier
+from fuselearn.multilabel.methods.gradient_boosting import GradientBoostingMultilabelClassifier
 from fuselearn.multilabel.methods.homer import HOMERClassifier
 from fuselearn.multilabel.methods.kfhe_homer import KFHEHOMERClassifier
 from fuselearn.multilabel.methods.kfhe_multilabel import KFHEMultilabelClassifier
 from fuselearn.multilabel.methods.label_ranking import CalibratedLabelRankingClassifier
 from fuselearn.multilabel.methods.label_space import PLSTClassifier
+from fuselearn.multilabel.methods.lift import LIFTClassifier
 from fuselearn.multilabel.methods.nearest import BRkNNClassifier, MLkNNClassifier
 from fuselearn.multilabel.methods.pct_forest import PCTForestClassifier
 from fuselearn.multilabel.methods.powerset import LabelPowersetClassifier
@@ -79,12 +81,14 @@ __all__ = [
     "ExpectedF1",
     "FixedThreshold",
     "FusedMultilabelClassifier",
+    "GradientBoostingMultilabelClassifier",
     "HOMERClassifier",
     "IterativeStratifiedGroupKFold",
     "IterativeStratifiedKFold",
     "KFHEHOMERClassifier",
     "KFHEMultilabelClassifier",
     "KnownSets",
+    "LIFTClassifier",
     "LabelPowersetClassifier",
     "LabelStatistics",
     "MLkNNClassifier",

@@ -405,14 +405,35 @@ def check_sample_weight(subject: Subject) -> None:
 
 
 @_as_check
+def check_unknown_labels(subject: Subject) -> None:
+    """Check that NaN in Y is refused with a message, or means that a label is not known, which is not that it is 0."""
+    X, labels = make_rows()
+    Y = labels.astype(float)
+    Y[:, 3] = 1.0
+    Y[::3, 0] = Y[1::3, 3] = Y[2::3, 3] = np.nan
+    model = subject.seeded()
+    try:
+        model.fit(X, Y)
+    except ValueError:
+        with subject.refusing("learn from labels with NaN", ValueError):
+            model.fit(X, Y)
+        with subject.refusing("predict after it refused labels with NaN", NotFittedError):
+            model.predict(X)
+        return
+    scores = give_scores(model, X)
+    subject.require(bool(((scores >= 0) & (scores <= 1)).all()), "returns probabilities outside of [0, 1]")
+    subject.require(bool(np.ptp(scores[:, 0]) > 0), "does not learn a label that is known of some samples")
+    subject.require(
+        bool(predict(model, X)[:, 3].all()), "does not predict a label that every sample has of which it is known"
+    )
+
+
+@_as_check
 def check_bad_labels(subject: Subject) -> None:
     """Check that invalid labels are refused with a message, and leave an unfitted estimator."""
     X, Y = make_rows()
-    missing = Y.astype(float)
-    missing[3, 1] = np.nan
     bad = {
         "labels of 0, 1 and 2": Y + (Y * Y[:, :1]),
-        "labels with NaN": missing,
         "no labels": Y[:, :0],
         "fewer samples in Y than in X": Y[:-1],
         "labels with one dimension": Y[:, 0],

@@ -9,7 +9,8 @@ each `empty` where TP = FP = FN = 0, and 0 where only its own denominator is 0.
 
 A label that is neither in the test samples nor predicted is predicted perfectly, so its scores are 1, as in Mulan and
 mldr and in published scores. scikit-learn's default is 0. Small folds lack many rare labels, so the two conventions
-differ widely there. Metrics of probabilities are in `fuselearn.multilabel.ranking_metrics`.
+differ widely there. Entries of `Y_true` that are NaN, not known, do not count, nor do samples or labels of which
+nothing is known. Metrics of probabilities are in `fuselearn.multilabel.ranking_metrics`.
 """
 
 from __future__ import annotations
@@ -18,14 +19,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.metrics import accuracy_score, hamming_loss
 
 from fuselearn._extras import require
 from fuselearn._messages import show
 from fuselearn._parameters import check_choice
-from fuselearn.multilabel.data.labels import LabelTable, check_same_labels, label_names, read_labels
+from fuselearn.multilabel.data.labels import (
+    UNKNOWN,
+    LabelTable,
+    PartialTable,
+    check_same_labels,
+    label_names,
+    read_labels,
+    read_partial_labels,
+)
 from fuselearn.multilabel.ranking_metrics import (
     auc_by_label,
+    average_known,
     calibration_by_label,
     check_scores,
     precision_by_label,
@@ -128,6 +137,8 @@ def example_f1(Y_true: Any, Y_pred: Any, *, empty: float = 1.0) -> float:
 def label_precision(Y_true: Any, Y_pred: Any, *, average: str = "macro", empty: float = 1.0) -> float:
     """Compute the precision, the fraction of predicted labels that are right.
 
+    .. versionadded:: 0.2
+
     Parameters
     ----------
     Y_true, Y_pred : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_labels)
@@ -155,6 +166,8 @@ def label_precision(Y_true: Any, Y_pred: Any, *, average: str = "macro", empty: 
 def label_recall(Y_true: Any, Y_pred: Any, *, average: str = "macro", empty: float = 1.0) -> float:
     """Compute the recall, the fraction of true labels that are predicted.
 
+    .. versionadded:: 0.2
+
     Parameters
     ----------
     Y_true, Y_pred, average
@@ -181,6 +194,8 @@ def label_jaccard(Y_true: Any, Y_pred: Any, *, average: str = "samples", empty: 
     """Compute the Jaccard index, the number of labels in both sets divided by the number in either.
 
     Averaged over the samples, it is what MEKA and Mulan call the accuracy.
+
+    .. versionadded:: 0.2
 
     Parameters
     ----------
@@ -211,7 +226,7 @@ def multilabel_scores(Y_true: Any, Y_pred: Any, probabilities: Any = None, *, em
     Parameters
     ----------
     Y_true, Y_pred : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_labels)
-        Zeros and ones.
+        Zeros and ones; NaN in ``Y_true`` where a label is not known.
     probabilities : array of shape (n_samples, n_labels), or scikit-learn's list of arrays, optional
         Adds the metrics of `fuselearn.multilabel.ranking_metrics`.
     empty : float, default=1.0
@@ -244,12 +259,14 @@ def multilabel_scores(Y_true: Any, Y_pred: Any, probabilities: Any = None, *, em
     names = {"macro": "macro", "micro": "micro", "samples": "example"}
     ratios = {"f1": _f1, "jaccard": _jaccard, "precision": _precision, "recall": _recall}
     scores = {
-        f"{names[average]}_{name}": float(ratio(counted, empty).mean())
+        f"{names[average]}_{name}": average_known(ratio(counted, empty))
         for name, ratio in ratios.items()
         for average, counted in counts.items()
     }
-    scores["subset_accuracy"] = float(accuracy_score(truth, predicted))
-    scores["hamming_loss"] = float(hamming_loss(truth, predicted))
+    known = truth != UNKNOWN
+    wrong = (truth != predicted) & known
+    scores["subset_accuracy"] = float(1.0 - wrong.any(axis=1)[known.any(axis=1)].mean())
+    scores["hamming_loss"] = float(wrong[known].mean())
     if probabilities is not None:
         scores |= probability_scores(truth, check_scores(probabilities, truth))
     return scores
@@ -257,6 +274,8 @@ def multilabel_scores(Y_true: Any, Y_pred: Any, probabilities: Any = None, *, em
 
 def label_scores(Y_true: Any, Y_pred: Any, probabilities: Any = None, *, empty: float = 1.0) -> pd.DataFrame:
     """Compute the scores of each label.
+
+    .. versionadded:: 0.2
 
     Parameters
     ----------
@@ -305,20 +324,21 @@ def label_scores(Y_true: Any, Y_pred: Any, probabilities: Any = None, *, empty: 
 
 
 class _Counts(NamedTuple):
-    """Numbers of entries that are true and predicted, true, and predicted: per label, per sample, or of all."""
+    """Numbers of entries that are true and predicted, true, predicted, and known: per label, per sample, or of all."""
 
     both: npt.NDArray[np.int64]
     actual: npt.NDArray[np.int64]
     predicted: npt.NDArray[np.int64]
+    known: npt.NDArray[np.int64]
 
 
 def _average(ratio: Any, Y_true: Any, Y_pred: Any, average: str, empty: float) -> float:
     axis = AVERAGES[check_choice("average", average, tuple(AVERAGES))]
-    return float(ratio(_count(*_read_pair(Y_true, Y_pred), axis), empty).mean())
+    return average_known(ratio(_count(*_read_pair(Y_true, Y_pred), axis), empty))
 
 
-def _read_pair(Y_true: Any, Y_pred: Any) -> tuple[LabelTable, LabelTable]:
-    truth, predicted = read_labels(Y_true, "Y_true"), read_labels(Y_pred, "Y_pred")
+def _read_pair(Y_true: Any, Y_pred: Any) -> tuple[PartialTable, LabelTable]:
+    truth, predicted = read_partial_labels(Y_true, "Y_true"), read_labels(Y_pred, "Y_pred")
     if truth.shape != predicted.shape:
         raise ValueError(f"Y_true and Y_pred must have the same shape, not {truth.shape} and {predicted.shape}.")
     check_same_labels(
@@ -327,8 +347,11 @@ def _read_pair(Y_true: Any, Y_pred: Any) -> tuple[LabelTable, LabelTable]:
     return truth, predicted
 
 
-def _count(truth: LabelTable, predicted: LabelTable, axis: int | None) -> _Counts:
-    return _Counts(*(table.sum(axis=axis, dtype=np.int64) for table in (truth & predicted, truth, predicted)))
+def _count(truth: PartialTable, predicted: LabelTable, axis: int | None) -> _Counts:
+    known = truth != UNKNOWN
+    is_true, is_predicted = truth == 1, (predicted == 1) & known
+    tables = (is_true & is_predicted, is_true, is_predicted, known)
+    return _Counts(*(np.asarray(table.sum(axis=axis, dtype=np.int64)) for table in tables))
 
 
 def _f1(counts: _Counts, empty: float) -> npt.NDArray[np.float64]:
@@ -350,7 +373,8 @@ def _jaccard(counts: _Counts, empty: float) -> npt.NDArray[np.float64]:
 def _divide(
     part: npt.NDArray[np.int64], whole: npt.NDArray[np.int64], counts: _Counts, empty: float
 ) -> npt.NDArray[np.float64]:
-    """Divide, with 0 for a whole of 0, and `empty` where nothing is true or predicted."""
+    """Divide, with 0 for a whole of 0, `empty` where nothing is true or predicted, and NaN where nothing is known."""
     if not 0 <= empty <= 1:
         raise ValueError(f"empty must be a number from 0 to 1, not {show(empty)}.")
-    return np.where(counts.actual + counts.predicted > 0, part / np.maximum(whole, 1), empty)
+    ratios = np.where(counts.actual + counts.predicted > 0, part / np.maximum(whole, 1), empty)
+    return np.where(counts.known > 0, ratios, np.nan)

@@ -7,6 +7,7 @@ Samples and labels for which a metric is not defined have a stated convention, a
   Mulan and mldr, since its first label is wrong.
 - A label that no test sample has, or that all have, is left out of the macro-averaged AUC and average precision. If
   every label is left out, they are NaN, and so are the micro averages if no entry, or every entry, is 1.
+- Entries that are NaN in `Y_true`, labels that are not known, do not count, nor do samples without any known label.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from sklearn.metrics import (
 )
 from sklearn.metrics import coverage_error as sklearn_coverage
 
-from fuselearn.multilabel.data.labels import LabelTable, read_labels, read_probabilities
+from fuselearn.multilabel.data.labels import UNKNOWN, PartialTable, read_partial_labels, read_probabilities
 
 __all__ = [
     "coverage",
@@ -46,6 +47,8 @@ Floats = npt.NDArray[np.float64]
 
 def one_error(Y_true: Any, probabilities: Any) -> float:
     """Compute the fraction of samples whose most probable label is not one of their labels.
+
+    .. versionadded:: 0.2
 
     Parameters
     ----------
@@ -78,6 +81,8 @@ def coverage(Y_true: Any, probabilities: Any) -> float:
 
     as in Mulan and in the literature; scikit-learn's ``coverage_error`` does not subtract 1.
 
+    .. versionadded:: 0.2
+
     Parameters
     ----------
     Y_true, probabilities
@@ -100,6 +105,8 @@ def coverage(Y_true: Any, probabilities: Any) -> float:
 
 def ranking_loss(Y_true: Any, probabilities: Any) -> float:
     """Compute the mean fraction of pairs of a true and a false label of a sample in the wrong order.
+
+    .. versionadded:: 0.2
 
     Parameters
     ----------
@@ -124,6 +131,8 @@ def ranking_loss(Y_true: Any, probabilities: Any) -> float:
 def label_ranking_average_precision(Y_true: Any, probabilities: Any) -> float:
     """Compute the mean over the labels of a sample of the fraction of its labels among those ranked as high.
 
+    .. versionadded:: 0.2
+
     Parameters
     ----------
     Y_true, probabilities
@@ -146,6 +155,8 @@ def label_ranking_average_precision(Y_true: Any, probabilities: Any) -> float:
 def macro_auc(Y_true: Any, probabilities: Any) -> float:
     """Compute the mean over the labels of the area under the ROC curve.
 
+    .. versionadded:: 0.2
+
     Parameters
     ----------
     Y_true, probabilities
@@ -164,11 +175,13 @@ def macro_auc(Y_true: Any, probabilities: Any) -> float:
     >>> macro_auc([[1, 0, 0], [0, 1, 0], [1, 1, 0]], [[0.9, 0.5, 0.1], [0.4, 0.3, 0.2], [0.7, 0.8, 0.1]])
     0.75
     """
-    return _mean(auc_by_label(*_read_scored(Y_true, probabilities)))
+    return average_known(auc_by_label(*_read_scored(Y_true, probabilities)))
 
 
 def micro_auc(Y_true: Any, probabilities: Any) -> float:
     """Compute the area under the ROC curve over all entries together.
+
+    .. versionadded:: 0.2
 
     Parameters
     ----------
@@ -192,6 +205,8 @@ def micro_auc(Y_true: Any, probabilities: Any) -> float:
 def macro_average_precision(Y_true: Any, probabilities: Any) -> float:
     """Compute the mean over the labels of the average precision, the area under the precision-recall curve.
 
+    .. versionadded:: 0.2
+
     Parameters
     ----------
     Y_true, probabilities
@@ -208,11 +223,13 @@ def macro_average_precision(Y_true: Any, probabilities: Any) -> float:
     >>> macro_average_precision([[1, 0], [0, 1], [1, 1]], [[0.9, 0.5], [0.4, 0.3], [0.7, 0.8]])
     0.9166...
     """
-    return _mean(precision_by_label(*_read_scored(Y_true, probabilities)))
+    return average_known(precision_by_label(*_read_scored(Y_true, probabilities)))
 
 
 def micro_average_precision(Y_true: Any, probabilities: Any) -> float:
     """Compute the average precision over all entries together.
+
+    .. versionadded:: 0.2
 
     Parameters
     ----------
@@ -240,6 +257,8 @@ def label_calibration_error(Y_true: Any, probabilities: Any) -> float:
 
         error of a label = sum over bins of  (samples in the bin / all samples) * |fraction positive - mean probability|
 
+    .. versionadded:: 0.2
+
     Parameters
     ----------
     Y_true : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_labels)
@@ -259,49 +278,50 @@ def label_calibration_error(Y_true: Any, probabilities: Any) -> float:
     0.175
     """
     truth, scores = _read_scored(Y_true, probabilities)
-    return _mean(calibration_by_label(truth, scores))
+    return average_known(calibration_by_label(truth, scores))
 
 
-def probability_scores(truth: LabelTable, scores: Floats) -> dict[str, float]:
+def probability_scores(truth: PartialTable, scores: Floats) -> dict[str, float]:
     """Compute all metrics of this module, by name."""
     return {
         "one_error": _one_error(truth, scores),
         "coverage": _coverage(truth, scores),
         "ranking_loss": _ranking_loss(truth, scores),
         "label_ranking_average_precision": _ranking_precision(truth, scores),
-        "macro_auc": _mean(auc_by_label(truth, scores)),
+        "macro_auc": average_known(auc_by_label(truth, scores)),
         "micro_auc": _micro(roc_auc_score, truth, scores),
-        "macro_average_precision": _mean(precision_by_label(truth, scores)),
+        "macro_average_precision": average_known(precision_by_label(truth, scores)),
         "micro_average_precision": _micro(average_precision_score, truth, scores),
-        "calibration_error": _mean(calibration_by_label(truth, scores)),
+        "calibration_error": average_known(calibration_by_label(truth, scores)),
     }
 
 
-def auc_by_label(truth: LabelTable, scores: Floats) -> Floats:
+def auc_by_label(truth: PartialTable, scores: Floats) -> Floats:
     """Compute the area under the ROC curve of each label; NaN for one that no sample has, or all samples."""
     return _by_label(roc_auc_score, truth, scores)
 
 
-def precision_by_label(truth: LabelTable, scores: Floats) -> Floats:
+def precision_by_label(truth: PartialTable, scores: Floats) -> Floats:
     """Compute the average precision of each label; NaN for one that no sample has, or all samples."""
     return _by_label(average_precision_score, truth, scores)
 
 
-def calibration_by_label(truth: LabelTable, probabilities: Floats) -> Floats:
+def calibration_by_label(truth: PartialTable, probabilities: Floats) -> Floats:
     """Compute the expected calibration error of each label."""
     if probabilities.min() < -ROUNDING or probabilities.max() > 1 + ROUNDING:
         raise ValueError(
             "probabilities must lie between 0 and 1 for the calibration error; they lie between "
             f"{probabilities.min():g} and {probabilities.max():g}."
         )
-    n_samples, n_labels = truth.shape
+    n_labels, known = truth.shape[1], truth != UNKNOWN
     bins = np.clip((probabilities * N_BINS).astype(np.intp), 0, N_BINS - 1)
     places = (bins + N_BINS * np.arange(n_labels)).ravel()
-    gaps = np.bincount(places, weights=(truth - probabilities).ravel(), minlength=N_BINS * n_labels)
-    return np.abs(gaps).reshape(n_labels, N_BINS).sum(axis=1) / n_samples
+    gaps = np.bincount(places, weights=np.where(known, truth - probabilities, 0.0).ravel(), minlength=N_BINS * n_labels)
+    sums, n_known = np.abs(gaps).reshape(n_labels, N_BINS).sum(axis=1), known.sum(axis=0)
+    return np.divide(sums, n_known, out=np.full(n_labels, np.nan), where=n_known > 0)
 
 
-def check_scores(probabilities: Any, truth: LabelTable) -> Floats:
+def check_scores(probabilities: Any, truth: PartialTable) -> Floats:
     """Return the probabilities of labels as one array of the shape of the labels, without missing values."""
     scores = read_probabilities(probabilities, truth.shape[1])
     if len(scores) != len(truth):
@@ -311,45 +331,69 @@ def check_scores(probabilities: Any, truth: LabelTable) -> Floats:
     return scores
 
 
-def _read_scored(Y_true: Any, probabilities: Any) -> tuple[LabelTable, Floats]:
-    truth = read_labels(Y_true, "Y_true")
+def _read_scored(Y_true: Any, probabilities: Any) -> tuple[PartialTable, Floats]:
+    truth = read_partial_labels(Y_true, "Y_true")
     return truth, check_scores(probabilities, truth)
 
 
-def _one_error(truth: LabelTable, scores: Floats) -> float:
+def _one_error(truth: PartialTable, scores: Floats) -> float:
+    truth, scores, _ = _put_unknown_last(truth, scores)
     is_first = scores == scores.max(axis=1, keepdims=True)
     return float(1 - ((truth * is_first).sum(axis=1) / is_first.sum(axis=1)).mean())
 
 
-def _coverage(truth: LabelTable, scores: Floats) -> float:
+def _coverage(truth: PartialTable, scores: Floats) -> float:
+    truth, scores, _ = _put_unknown_last(truth, scores)
     has_labels = truth.any(axis=1)
     if truth.shape[1] == 1 or not has_labels.any():
         return 0.0
     return float((sklearn_coverage(truth[has_labels], scores[has_labels]) - 1) * has_labels.mean())
 
 
-def _ranking_loss(truth: LabelTable, scores: Floats) -> float:
+def _ranking_loss(truth: PartialTable, scores: Floats) -> float:
     # scikit-learn treats a single column as classes; a single label is always in order.
-    return float(label_ranking_loss(truth, scores)) if truth.shape[1] > 1 else 0.0
+    if truth.shape[1] == 1:
+        return 0.0
+    truth, scores, n_known = _put_unknown_last(truth, scores)
+    # scikit-learn divides by the number of pairs of labels, one of which the sample has; those that are not known are
+    # never in the wrong order, but count as pairs.
+    n_negative, n_known_negative = truth.shape[1] - truth.sum(axis=1), n_known - truth.sum(axis=1)
+    factors = np.divide(n_negative, n_known_negative, out=np.ones(len(truth)), where=n_known_negative > 0)
+    return float(label_ranking_loss(truth, scores, sample_weight=factors) * factors.mean())
 
 
-def _ranking_precision(truth: LabelTable, scores: Floats) -> float:
-    return float(label_ranking_average_precision_score(truth, scores)) if truth.shape[1] > 1 else 1.0
+def _ranking_precision(truth: PartialTable, scores: Floats) -> float:
+    if truth.shape[1] == 1:
+        return 1.0
+    truth, scores, _ = _put_unknown_last(truth, scores)
+    return float(label_ranking_average_precision_score(truth, scores))
 
 
-def _by_label(measure: Any, truth: LabelTable, scores: Floats) -> Floats:
-    positives = truth.sum(axis=0, dtype=np.intp)
+def _put_unknown_last(truth: PartialTable, scores: Floats) -> tuple[PartialTable, Floats, npt.NDArray[np.intp]]:
+    """Treat labels that are not known as negative and the least probable, and leave out samples without others.
+
+    No metric of a sample's first or true labels depends on them then. Also return how many labels are known.
+    """
+    known = truth != UNKNOWN
+    kept = known.any(axis=1)
+    hidden = np.where(known, scores, scores.min() - 1.0)
+    return (truth == 1).astype(np.int8)[kept], hidden[kept], known.sum(axis=1)[kept]
+
+
+def _by_label(measure: Any, truth: PartialTable, scores: Floats) -> Floats:
+    positives, negatives = (truth == 1).sum(axis=0), (truth == 0).sum(axis=0)
     values = np.full(truth.shape[1], np.nan)
-    for label in np.flatnonzero((positives > 0) & (positives < len(truth))):
-        values[label] = measure(truth[:, label], scores[:, label])
+    for label in np.flatnonzero((positives > 0) & (negatives > 0)):
+        known = truth[:, label] != UNKNOWN
+        values[label] = measure(truth[known, label], scores[known, label])
     return values
 
 
-def _micro(measure: Any, truth: LabelTable, scores: Floats) -> float:
+def _micro(measure: Any, truth: PartialTable, scores: Floats) -> float:
     return float(_by_label(measure, truth.reshape(-1, 1), scores.reshape(-1, 1))[0])
 
 
-def _mean(values: Floats) -> float:
+def average_known(values: Floats) -> float:
     """Average the values that are not NaN; without any, NaN."""
     known = values[~np.isnan(values)]
     return float(known.mean()) if len(known) else float("nan")

@@ -12,6 +12,8 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
 from sklearn.neighbors import KNeighborsClassifier
 
+from fuselearn import CARTClassifier
+from fuselearn.multilabel import BinaryRelevanceClassifier
 from fuselearn.multilabel.data.labels import label_names, read_labels, read_probabilities, read_sparse_labels
 
 X, Y = make_multilabel_classification(60, 5, n_classes=3, random_state=0)
@@ -99,3 +101,34 @@ class TestProbabilities:
     def test_another_number_of_labels_gets_a_sentence(self, output):
         with pytest.raises(ValueError, match="Expected probabilities of 3 labels"):
             read_probabilities(output, 3)
+
+
+class TestSeveralTargets:
+    """Several targets with several classes each are no labels; the refusal has an expression that works."""
+
+    NUMBERS = np.random.default_rng(0).integers(0, 4, (60, 2))
+    EXPRESSION = "sklearn.multioutput.MultiOutputClassifier(fuselearn.ForestClassifier())"
+
+    @pytest.mark.parametrize(
+        "targets", [NUMBERS, np.array(list("abcd"))[NUMBERS], pd.DataFrame(NUMBERS, columns=["colour", "size"])]
+    )
+    def test_the_refusal_says_what_to_use(self, targets):
+        for read in (read_labels, BinaryRelevanceClassifier().fit):
+            with pytest.raises(ValueError, match="must hold 0 and 1") as refusal:
+                read(X, targets) if read is not read_labels else read(targets)
+            assert self.EXPRESSION in str(refusal.value)
+
+    def test_what_it_says_works(self):
+        import sklearn.multioutput
+
+        import fuselearn
+
+        names = {"sklearn": sklearn, "fuselearn": fuselearn}
+        model = eval(self.EXPRESSION, names).set_params(estimator__n_estimators=5, estimator__random_state=0)
+        targets = np.array(list("abcd"))[self.NUMBERS]
+        assert model.fit(X, targets).predict(X).shape == targets.shape
+        assert (model.predict(X) == targets).mean() > 0.5
+
+    def test_classifiers_of_one_target_say_it_too(self):
+        with pytest.raises(ValueError, match=r"shape \(60, 2\) instead.*fuselearn.multilabel; .*MultiOutputClassifier"):
+            CARTClassifier().fit(X, self.NUMBERS)

@@ -84,7 +84,8 @@ class TestLabels:
         ("Y", "match"),
         [
             ([[0, 2], [1, 0]], "must hold 0 and 1 only"),
-            ([[0, np.nan], [1, 0]], "NaN"),
+            ([[np.nan, np.nan], [np.nan, np.nan]], "y has NaN only"),
+            ([[0, np.inf], [1, 0]], "it has inf in row 0, column 1"),
             ([[0, -1], [1, 0]], "must hold 0 and 1 only"),
             ([["a", "b"], ["a", "b"]], "must hold 0 and 1"),
             (np.empty((2, 0)), r"0 label\(s\)"),

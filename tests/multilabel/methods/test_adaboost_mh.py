@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from fuselearn.datasets import make_digit_pairs
 from fuselearn.multilabel import AdaBoostMHClassifier
@@ -91,6 +92,18 @@ def test_threads_change_nothing(pairs, monkeypatch):
     X, Y = pairs
     one, three = (AdaBoostMHClassifier(10, n_jobs=n).fit(X, Y).predict_proba(X) for n in (1, 3))
     np.testing.assert_array_equal(one, three)
+
+
+def test_sparse_tables_have_the_votes_of_their_dense_copy(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((100, 40), density=0.08, random_state=rng, format="csr")
+    X.data[::20] = np.nan
+    Y = (rng.random((100, 5)) < 0.3).astype(int)
+    expected = AdaBoostMHClassifier(20).fit(X.toarray(), Y).predict_proba(X.toarray())
+    for table in (X, X.tocsc()):
+        np.testing.assert_array_equal(AdaBoostMHClassifier(20).fit(table, Y).predict_proba(table), expected)
+    monkeypatch.setattr("fuselearn.engines.tree.sparse_coding.VALUES_PER_ENTRY", np.inf)  # all values are coded
+    np.testing.assert_allclose(AdaBoostMHClassifier(20).fit(X, Y).predict_proba(X), expected, rtol=1e-6)
 
 
 def test_rows_that_are_all_alike_get_the_shares_of_the_labels():

@@ -146,7 +146,7 @@ def test_a_forest_of_any_kind_in_a_frame():
     [
         ({"n_estimators": 0}, ValueError, "n_estimators must be at least 1, not 0"),
         ({"max_samples": 0.0}, ValueError, "max_samples"),
-        ({"weighting": "none"}, ValueError, "weighting must be 'exponential' or 'linear', not 'none'"),
+        ({"weighting": "none"}, ValueError, "weighting must be 'exponential' or 'linear' or 'symmetric', not 'none'"),
         ({"estimator": "svm"}, TypeError, "estimator must be a multi-label classifier or None, not 'svm'"),
     ],
 )

@@ -86,3 +86,37 @@ def test_constant_labels_need_no_regressor(labelled):
 def test_what_is_refused(labelled, parameters, words):
     with pytest.raises((ValueError, TypeError), match=words):
         PLSTClassifier(**parameters).fit(*labelled)
+
+
+class TestConditional:
+    @pytest.mark.parametrize("l2", [0.0, 3.0])
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_directions_are_those_of_the_paper(self, labelled, l2, weighted):
+        """Chen and Lin (2012): the eigenvectors of Z' H Z, with H the hat matrix of the (ridge) regression on X."""
+        X, Y = labelled
+        weights = np.linspace(0.2, 1.8, len(X)) if weighted else np.ones(len(X))
+        root = np.sqrt(weights)[:, None]
+        centred, Z = (root * (table - np.average(table, axis=0, weights=weights)) for table in (X, Y))
+        left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
+        hat = left * (sizes**2 / (sizes**2 + l2)) @ left.T
+        _, vectors = np.linalg.eigh(Z.T @ hat @ Z)
+        model = PLSTClassifier(n_components=2, conditional=True, l2=l2).fit(X, Y, weights if weighted else None)
+        np.testing.assert_allclose(abs(model.components_), abs(vectors[:, ::-1][:, :2].T), atol=1e-8)
+
+    def test_what_features_cannot_predict_is_left_out(self):
+        """Three labels of chance vary most together; one that the feature tells varies less."""
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(400, 1))
+        chance = rng.random(400) < 0.5
+        Y = np.column_stack([X[:, 0] > 1.0, chance, chance, chance]).astype(int)
+        plain, conditional = (
+            PLSTClassifier(n_components=1, conditional=flag).fit(X, Y).components_[0] for flag in (False, True)
+        )
+        assert abs(plain).argmax() > 0
+        assert abs(conditional).argmax() == 0
+
+    def test_bad_parameters(self, labelled):
+        with pytest.raises(TypeError, match="conditional"):
+            PLSTClassifier(conditional="yes").fit(*labelled)
+        with pytest.raises(ValueError, match="l2"):
+            PLSTClassifier(conditional=True, l2=-1.0).fit(*labelled)

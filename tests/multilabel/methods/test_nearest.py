@@ -119,7 +119,7 @@ def test_scaling_and_metrics():
 @pytest.mark.parametrize("scaling", ["standard", "minmax", None])
 def test_sparse_samples_stay_sparse_and_mean_the_same(kind, scaling):
     rng = np.random.default_rng(0)
-    rows = sparse.random_array((60, 30), density=0.2, rng=rng, format="csr")
+    rows = sparse.random_array((60, 30), density=0.2, random_state=rng, format="csr")
     labels = (rng.random((60, 3)) < 0.4).astype(int)
     model = kind(3, scaling=scaling).fit(rows, labels)
     assert sparse.issparse(model._search_._rows)

@@ -5,12 +5,14 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.feature_selection import SelectFromModel
 from sklearn.metrics import label_ranking_average_precision_score
 from sklearn.tree import DecisionTreeClassifier
 
 from fuselearn.datasets import make_digit_pairs
+from fuselearn.engines.tree import code_columns, grow_tree, labels_target, restore_weights
 from fuselearn.multilabel import CardinalityThreshold, PCTForestClassifier, PerLabelThresholds
 from fuselearn.multilabel.learning.label_trees import sum_impurity_decreases
 from fuselearn.sensors import draw_counts
@@ -156,6 +158,64 @@ def test_categories_and_gaps_are_taken_as_they_are():
     assert tree.feature_names_in_.tolist() == ["colour", "size"]
 
 
+def grown_trees(forest):
+    """Return the trees with the weights of the labels in all nodes."""
+    return [restore_weights(tree, shares) for tree, shares in forest._trees_with_leaf_values()]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_weights_in_all_nodes_follow_from_the_leaves(weighted):
+    X, Y, _ = make_table(9, with_ties=True)
+    weights = np.random.default_rng(0).random(40) if weighted else None
+    forest = PCTForestClassifier(1, bootstrap=False, max_features=None, min_samples_leaf=3).fit(X, Y, weights)
+    settings = forest._settings()
+    counts, target = np.ones(40, dtype=np.int32), labels_target(Y)
+    tree = grow_tree(code_columns(X), target, 3, counts, settings, weights=weights)
+    np.testing.assert_allclose(grown_trees(forest)[0].values, tree.values, rtol=1e-14 if weighted else 0)
+
+
+def test_leaves_with_the_same_labels_share_their_values():
+    """Trees that are grown to the end have a leaf for almost every sample that they have seen."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(200, 5)), (rng.random((200, 300)) < 0.1).astype(int)
+    forest = PCTForestClassifier(20, random_state=0).fit(X, Y)
+    assert sum(tree.n_leaves for tree in forest._trees_) > 2000
+    assert sorted(map(tuple, forest._leaf_values_.rows)) == sorted(map(tuple, Y))
+    assert all(tree.values.size == 0 for tree in forest._trees_)
+
+
+@pytest.mark.parametrize("splitter", ["best", "random"])
+def test_sparse_tables_have_the_forest_of_their_dense_copy(splitter, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((120, 60), density=0.08, random_state=rng, format="coo")
+    X.data[::20] = np.nan
+    X.data[::7] *= -1
+    Y = (rng.random((120, 5)) < 0.3).astype(int)
+    weights = rng.random(120)
+    dense = X.toarray()
+    for given in ({}, {"sample_weight": weights}):
+        forest = PCTForestClassifier(10, splitter=splitter, random_state=0)
+        expected = forest.fit(dense, Y, **given).predict_proba(dense)
+        oob = forest.oob_decision_function_
+        monkeypatch.setattr("fuselearn.engines.tree.predicting.CHUNK_VALUES", 60 * 50)  # predicts in parts
+        for table in (X.tocsr(), X.tocsc(), pd.DataFrame(dense), pd.DataFrame.sparse.from_spmatrix(X)):
+            forest.fit(table, Y, **given)
+            np.testing.assert_array_equal(forest.predict_proba(table), expected)
+            np.testing.assert_array_equal(forest.oob_decision_function_, oob)
+        monkeypatch.undo()
+
+
+def test_sparse_tables_are_learned_as_well_as_scikit_learn_does():
+    rng = np.random.default_rng(1)
+    X = sparse.random_array((600, 300), density=0.05, random_state=rng, format="csr")
+    Y = ((X @ rng.normal(size=(300, 6))) + 0.1 * rng.normal(size=(600, 6)) > 0.5).astype(int)
+    ours = PCTForestClassifier(50, random_state=0).fit(X[:400], Y[:400]).predict_proba(X[400:])
+    theirs = RandomForestClassifier(50, random_state=0).fit(X[:400], Y[:400]).predict_proba(X[400:])
+    theirs = np.column_stack([p[:, 1] for p in theirs])
+    precision = label_ranking_average_precision_score
+    assert precision(Y[400:], ours) > precision(Y[400:], theirs) - 0.02
+
+
 class TestImportances:
     def test_by_hand(self):
         """The root splits on feature 1, four samples to each side, and its left child on feature 0, two to each.
@@ -168,7 +228,7 @@ class TestImportances:
         Y = np.array([[1, 1, 1, 1, 0, 0, 0, 0], [1, 1, 0, 0, 0, 0, 0, 0], [1] * 8]).T
         forest = PCTForestClassifier(1, bootstrap=False, max_features=None).fit(X, Y)
         np.testing.assert_allclose(forest.feature_importances_, [[0, 1], [2 / 3, 1 / 3], [0, 0]])
-        [tree] = forest._trees_
+        [tree] = grown_trees(forest)
         np.testing.assert_allclose(sum_impurity_decreases(tree, 2), [[0, 4], [2, 1], [0, 0]])
 
     @pytest.mark.parametrize("limits", [{"max_depth": 3}, {"min_samples_leaf": 8}])
@@ -187,7 +247,7 @@ class TestImportances:
         X, weights = rng.normal(size=(150, 4)), rng.random(150)
         Y = (X[:, :3] + 0.5 * rng.normal(size=(150, 3)) > 0.3).astype(int)
         forest = PCTForestClassifier(1, bootstrap=False, max_features=None, min_samples_leaf=8).fit(X, Y, weights)
-        total = sum_impurity_decreases(forest._trees_[0], 4).sum(axis=0)
+        total = sum_impurity_decreases(grown_trees(forest)[0], 4).sum(axis=0)
         theirs = DecisionTreeClassifier(min_samples_leaf=8, random_state=0).fit(X, Y, weights)
         np.testing.assert_allclose(total / total.sum(), theirs.feature_importances_, rtol=1e-9)
 
@@ -195,7 +255,7 @@ class TestImportances:
         X, Y, _ = make_table(8, with_ties=True)
         Y[:, 1] = np.arange(40) == 3  # constant in some of the drawn samples
         forest = PCTForestClassifier(5, random_state=0).fit(X, Y)
-        decreases = np.array([sum_impurity_decreases(tree, 3) for tree in forest._trees_])
+        decreases = np.array([sum_impurity_decreases(tree, 3) for tree in grown_trees(forest)])
         assert not decreases.any(axis=2).all()
         shares = decreases / np.maximum(decreases.sum(axis=2, keepdims=True), 1e-300)
         total = shares.sum(axis=0)

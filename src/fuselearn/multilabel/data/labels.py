@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
@@ -12,9 +13,17 @@ from scipy import sparse
 from fuselearn.sensors.table import as_frame
 
 LabelTable = npt.NDArray[np.uint8]
+PartialTable = npt.NDArray[np.int8]
+"""Labels of which some are unknown: 1, 0, or `UNKNOWN`."""
+
+UNKNOWN = -1
 
 TABLE = "a table of 0 and 1 with one column per label"
 BINARIZER = "sklearn.preprocessing.MultiLabelBinarizer makes such a table from sets or lists of labels."
+SEVERAL_TARGETS = (
+    "For several targets with more than two classes each, use sklearn.multioutput.MultiOutputClassifier("
+    "fuselearn.ForestClassifier()), or any other classifier of one target in it."
+)
 
 
 def read_labels(Y: Any, name: str = "y") -> LabelTable:
@@ -38,16 +47,50 @@ def read_labels(Y: Any, name: str = "y") -> LabelTable:
     array([[1, 0],
            [0, 0]], dtype=uint8)
     """
+    return _read(Y, name, partial=False).view(np.uint8)
+
+
+def read_partial_labels(Y: Any, name: str = "y") -> PartialTable:
+    """Validate labels of which some may be unknown, and return them as an array of 0, 1 and `UNKNOWN`.
+
+    Parameters
+    ----------
+    Y : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_labels)
+        Zeros and ones, or Booleans; NaN or None where it is not known whether a sample has a label.
+    name : str, default="y"
+        Name of the parameter in error messages.
+
+    Returns
+    -------
+    int8 array of shape (n_samples, n_labels)
+        Always a new array.
+
+    Examples
+    --------
+    >>> read_partial_labels([[True, None], [0, 1]])
+    array([[ 1, -1],
+           [ 0,  1]], dtype=int8)
+    """
+    return _read(Y, name, partial=True)
+
+
+def restore_unknown(labels: PartialTable) -> npt.NDArray[Any]:
+    """Return labels with NaN where they are unknown, as users give them; they stay as they are if all are known."""
+    return np.where(labels == UNKNOWN, np.nan, labels) if (labels == UNKNOWN).any() else labels
+
+
+def _read(Y: Any, name: str, *, partial: bool) -> PartialTable:
     if sparse.issparse(Y):
-        return read_sparse_labels(Y, name).toarray()
+        return _read_sparse(Y, name, partial=partial).toarray()
     frame = as_frame(Y)
     if frame is not None:
         _check_shape(frame.shape, name)
-        columns = frame.iter_columns()
-        return np.column_stack([_binary(c.to_numpy(), f"column {c.name!r} of {name}") for c in columns])
+        # Booleans with missing values would become objects.
+        columns = (c.cast(nw.Float64) if c.dtype == nw.Boolean else c for c in frame.iter_columns())
+        return np.column_stack([_binary(c.to_numpy(), f"column {c.name!r} of {name}", partial) for c in columns])
     table = _as_array(Y, name)
     _check_shape(table.shape, name)
-    return _binary(table, name)
+    return _binary(table, name, partial)
 
 
 def read_sparse_labels(Y: Any, name: str = "y") -> sparse.csr_array:
@@ -65,10 +108,16 @@ def read_sparse_labels(Y: Any, name: str = "y") -> sparse.csr_array:
     """
     if not sparse.issparse(Y):
         return sparse.csr_array(read_labels(Y, name))
+    rows = _read_sparse(Y, name, partial=False)
+    rows.data = rows.data.view(np.uint8)
+    return rows
+
+
+def _read_sparse(Y: Any, name: str, *, partial: bool) -> sparse.csr_array:
     _check_shape(Y.shape, name)
     rows = sparse.csr_array(Y, copy=True)
     rows.sum_duplicates()
-    rows.data = _binary(rows.data, name)
+    rows.data = _binary(rows.data, name, partial)
     rows.eliminate_zeros()
     return rows
 
@@ -161,19 +210,22 @@ def _check_shape(shape: tuple[int, ...], name: str) -> None:
         raise ValueError(f"{name} has {shape[0]} sample(s) and {shape[1]} label(s); at least one of each is needed.")
 
 
-def _binary(values: npt.NDArray[Any], name: str) -> LabelTable:
-    """Convert values to 0 and 1, and refuse all others."""
+def _binary(values: npt.NDArray[Any], name: str, partial: bool) -> PartialTable:
+    """Convert values to 0 and 1, and NaN to `UNKNOWN` if labels may be; refuse all others."""
     if values.dtype.kind not in "biuf":
         try:
             values = values.astype(np.float64)
         except (TypeError, ValueError) as error:
-            raise ValueError(f"{name} must hold 0 and 1, not values of type {values.dtype}. {BINARIZER}") from error
-    wrong = (values != 0) & (values != 1)
+            raise ValueError(
+                f"{name} must hold 0 and 1, not values of type {values.dtype}. {BINARIZER} {SEVERAL_TARGETS}"
+            ) from error
+    unknown = values != values
+    wrong = (values != 0) & (values != 1) & ~(unknown & partial)
     if wrong.any():
         first = tuple(np.argwhere(wrong)[0])
         value = values[first].item()
         found = "NaN" if value != value else repr(value)
         where = f" in row {first[0]}, column {first[1]}" if values.ndim == 2 else ""
-        hint = " A continuous target needs a regressor." if value % 1 > 0 else ""
-        raise ValueError(f"{name} must hold 0 and 1 only, but it has {found}{where}.{hint}")
-    return values.astype(np.uint8)
+        hint = "A continuous target needs a regressor." if value % 1 > 0 else "" if value != value else SEVERAL_TARGETS
+        raise ValueError(f"{name} must hold 0 and 1 only, but it has {found}{where}. {hint}".rstrip())
+    return np.where(unknown, UNKNOWN, values).astype(np.int8)

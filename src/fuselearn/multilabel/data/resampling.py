@@ -32,6 +32,8 @@ def ml_ros(X: Any, Y: Any, share: float = 0.25, *, random_state: Any = None) -> 
     The minority labels take turns, and each clones one of its samples, until its imbalance ratio is no more than the
     mean that the data began with.
 
+    .. versionadded:: 0.2
+
     Parameters
     ----------
     X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
@@ -89,6 +91,8 @@ def ml_ros(X: Any, Y: Any, share: float = 0.25, *, random_state: Any = None) -> 
 def ml_rus(X: Any, Y: Any, share: float = 0.25, *, random_state: Any = None) -> tuple[Any, Any]:
     """Delete random samples that have no minority label (ML-RUS).
 
+    .. versionadded:: 0.2
+
     Parameters
     ----------
     X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
@@ -138,6 +142,8 @@ def mlsmote(X: Any, Y: Any, n_neighbors: int = 5, *, random_state: Any = None) -
     For each minority label and each sample that has it, one of the nearest neighbours that have it, too, is drawn. Each
     feature of the new sample is drawn uniformly between those of the two. The new sample has the labels that more than
     half of the sample and all its neighbours have.
+
+    .. versionadded:: 0.2
 
     Parameters
     ----------

@@ -34,6 +34,8 @@ INK = "#0072b2"
 class LabelStatistics:
     """Statistics of the labels, as returned by `describe_labels`.
 
+    .. versionadded:: 0.2
+
     Attributes
     ----------
     n_samples, n_labels : int
@@ -59,6 +61,13 @@ class LabelStatistics:
     sample_scumbles : array of shape (n_samples,)
         SCUMBLE of each sample, how much it mixes rare and frequent labels: 1 minus the ratio of the geometric and the
         arithmetic mean of IRLbl over its labels, and 0 for a sample with fewer than two.
+
+    Examples
+    --------
+    >>> from fuselearn.multilabel import describe_labels
+    >>> statistics = describe_labels([[1, 0], [1, 1], [1, 0], [0, 0]])
+    >>> statistics.cardinality, statistics.positives.tolist(), statistics.imbalance_ratios.tolist()
+    (1.0, [3, 1], [1.0, 3.0])
     """
 
     n_samples: int
@@ -205,6 +214,8 @@ def describe_labels(Y: Any) -> LabelStatistics:
         SCUMBLE(i) = 1 - geometric mean / arithmetic mean of IRLbl over the labels of sample i
         SCUMBLE    = mean of SCUMBLE(i) over all samples
         SCUMBLE(l) = mean of SCUMBLE(i) over the samples with label l
+
+    .. versionadded:: 0.2
 
     Parameters
     ----------

@@ -183,6 +183,8 @@ class IterativeStratifiedGroupKFold(IterativeStratifiedKFold):
     samples and of positive samples of every label: the groups with the largest part of any label are assigned first,
     each to the fold for which the squared deviations of the folds from their shares grow least.
 
+    .. versionadded:: 0.2
+
     Parameters
     ----------
     n_splits : int, default=5
@@ -253,6 +255,8 @@ class IterativeStratifiedGroupKFold(IterativeStratifiedKFold):
 
 class RepeatedIterativeStratifiedGroupKFold(IterativeStratifiedGroupKFold):
     """Repeated `IterativeStratifiedGroupKFold` cross-validator, with a different randomisation in each repetition.
+
+    .. versionadded:: 0.2
 
     Parameters
     ----------

@@ -12,14 +12,24 @@ from sklearn.utils.validation import check_is_fitted
 from fuselearn._messages import show
 from fuselearn._parameters import check_number
 from fuselearn._validation import read_weights
-from fuselearn.multilabel.data.labels import LabelTable, read_labels
+from fuselearn.multilabel.data.labels import UNKNOWN, PartialTable, read_partial_labels
 
 Scores = npt.NDArray[np.float64]
 Decisions = npt.NDArray[np.int64]
 
 
 class DecisionRule(BaseEstimator):
-    """Base class of decision rules: ``rule.fit(scores, Y)``, if ``rule.needs_scores``, and then ``rule(scores)``."""
+    """Base class of decision rules: ``rule.fit(scores, Y)``, if ``rule.needs_scores``, and then ``rule(scores)``.
+
+    Examples
+    --------
+    >>> from fuselearn.multilabel import CardinalityThreshold
+    >>> rule = CardinalityThreshold()
+    >>> rule.needs_scores
+    True
+    >>> rule.fit([[0.4, 0.1], [0.2, 0.3]], [[1, 0], [0, 1]])([[0.35, 0.15]])
+    array([[1, 0]])
+    """
 
     @property
     def needs_scores(self) -> bool:
@@ -35,7 +45,7 @@ class DecisionRule(BaseEstimator):
             Probabilities by models that have not seen the sample. Samples with NaN, which all models have seen, do not
             count.
         Y : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_labels)
-            The true labels, zeros and ones.
+            The true labels, zeros and ones; NaN, where a label is not known, does not count.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the samples.
 
@@ -45,14 +55,16 @@ class DecisionRule(BaseEstimator):
             Fitted rule.
         """
         if self.needs_scores:
-            table, truth = read_scores(scores), read_labels(Y, "Y")
+            table, truth = read_scores(scores), read_partial_labels(Y, "Y")
             if table.shape != truth.shape:
                 raise ValueError(f"scores and Y must have the same shape, not {table.shape} and {truth.shape}.")
             weights = read_weights(sample_weight, table, len(table))
-            known = ~np.isnan(table).any(axis=1)
+            known = ~np.isnan(table).any(axis=1) & (truth != UNKNOWN).any(axis=1)
             if weights is not None:
                 known &= weights > 0
             if not known.any():
+                if not (truth != UNKNOWN).any():
+                    raise ValueError("Y has NaN only; known labels are needed to learn thresholds.")
                 raise ValueError(
                     "scores has NaN for every sample; out-of-bag or out-of-fold scores are needed to learn thresholds."
                 )
@@ -84,8 +96,8 @@ class DecisionRule(BaseEstimator):
         """Apply the rule."""
         return self.apply(scores)
 
-    def _learn(self, scores: Scores, truth: LabelTable, weights: Scores) -> None:
-        """Fit to validated arrays; the mean weight is 1."""
+    def _learn(self, scores: Scores, truth: PartialTable, weights: Scores) -> None:
+        """Fit to validated arrays; the mean weight is 1. Labels may be `UNKNOWN`."""
 
     def _decide(self, scores: Scores) -> npt.NDArray[Any]:
         raise NotImplementedError

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logit
 
-from fuselearn.multilabel.data.labels import LabelTable
+from fuselearn.multilabel.data.labels import UNKNOWN, PartialTable
 from fuselearn.multilabel.decisions.base import DecisionRule, Decisions, Scores, check_labels
 
 PRIORS = (0.0, 0.25, 0.5)
@@ -23,13 +23,15 @@ N_CELLS = 2**22
 class KnownSets(DecisionRule):
     """Predict the most probable of the label sets that training samples have, assuming independent labels.
 
-    Of the sets S in training, with the share q(S) of its samples, the one with the largest
+    Of the sets S in training, with the share q(S) of its samples, the one with the largest ::
 
         sum over j in S of (log p_j / (1 - p_j) + shift) + prior · log q(S)
 
     is predicted. This is the rule for subset accuracy: a set that nobody had is hardly ever right. The shift and the
     weight of the prior are those with the best subset accuracy on out-of-sample scores, where the set of a sample
     counts as unknown if no other sample has it.
+
+    .. versionadded:: 0.2
 
     Attributes
     ----------
@@ -55,8 +57,12 @@ class KnownSets(DecisionRule):
         """True, since the sets are learned."""
         return True
 
-    def _learn(self, scores: Scores, truth: LabelTable, weights: Scores) -> None:
-        table = np.ascontiguousarray(truth, dtype=np.int64)
+    def _learn(self, scores: Scores, truth: PartialTable, weights: Scores) -> None:
+        whole = (truth != UNKNOWN).all(axis=1)
+        if not whole.any():
+            raise ValueError("Y has NaN in every sample; KnownSets needs samples all of whose labels are known.")
+        scores, weights = scores[whole], weights[whole]
+        table = np.ascontiguousarray(truth[whole], dtype=np.int64)
         self.sets_, own, numbers = np.unique(table, axis=0, return_inverse=True, return_counts=True)
         own = own.reshape(-1)
         self._log_shares_ = np.log(np.bincount(own, weights) / weights.sum())
@@ -70,9 +76,13 @@ class KnownSets(DecisionRule):
 
     def _decide(self, scores: Scores) -> npt.NDArray[Any]:
         check_labels(scores, self.sets_.shape[1])
-        offsets = self._offsets(self.shift_, self.prior_)
-        chosen = [(odds + offsets).argmax(axis=1) for _, odds in self._score_sets(scores)]
+        chosen = [(odds + self.offsets).argmax(axis=1) for _, odds in self._score_sets(scores)]
         return self.sets_[np.concatenate([np.empty(0, dtype=np.intp), *chosen])]
+
+    @property
+    def offsets(self) -> Scores:
+        """What is added to the sum of the log-odds of each set's labels."""
+        return self._offsets(self.shift_, self.prior_)
 
     def _score_sets(self, scores: Scores) -> Iterator[tuple[slice, Scores]]:
         """Yield parts of the samples with the sum of the log-odds of each set's labels."""

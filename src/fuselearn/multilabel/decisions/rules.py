@@ -29,10 +29,11 @@ from sklearn.base import clone
 
 from fuselearn._messages import show
 from fuselearn._parameters import check_choice, check_number, check_whole_number
-from fuselearn.multilabel.data.labels import LabelTable
+from fuselearn.multilabel.data.labels import UNKNOWN, PartialTable, restore_unknown
 from fuselearn.multilabel.decisions.base import DecisionRule, Scores, check_labels, check_share
 from fuselearn.multilabel.decisions.expected_f1 import maximise_expected_f1
 from fuselearn.multilabel.decisions.known_sets import KnownSets
+from fuselearn.multilabel.decisions.noise import correct_labels, read_noise_rate
 
 __all__ = [
     "AtLeastOne",
@@ -78,6 +79,10 @@ class LearnedThreshold(DecisionRule):
     """Base class of rules with one learned threshold for all labels, ``threshold_``."""
 
     threshold_: float
+    noise_rate_: float
+
+    def __init__(self, noise_rate: Any = 0.0) -> None:
+        self.noise_rate = noise_rate
 
     @property
     def needs_scores(self) -> bool:
@@ -91,9 +96,16 @@ class LearnedThreshold(DecisionRule):
 class CardinalityThreshold(LearnedThreshold):
     """Predict with one threshold for all labels, such that samples have on average as many labels as in training.
 
+    Parameters
+    ----------
+    noise_rate : float or "auto", default=0.0
+        Share of the labels to learn from that were flipped by chance; the threshold is then that for correct labels.
+        "auto" estimates it, see :func:`~fuselearn.multilabel.decisions.noise.estimate_noise_rate`.
+
     Attributes
     ----------
     threshold_ : float
+    noise_rate_ : float
 
     References
     ----------
@@ -110,8 +122,9 @@ class CardinalityThreshold(LearnedThreshold):
     0.25
     """
 
-    def _learn(self, scores: Scores, truth: LabelTable, weights: Scores) -> None:
-        self.threshold_ = match_cardinality(scores, _cardinality(truth, weights), weights)
+    def _learn(self, scores: Scores, truth: PartialTable, weights: Scores) -> None:
+        self.noise_rate_ = read_noise_rate(self.noise_rate, scores, truth)
+        self.threshold_ = _match_truth(scores, truth, weights, self.noise_rate_)
 
 
 class MicroF1Threshold(LearnedThreshold):
@@ -120,10 +133,19 @@ class MicroF1Threshold(LearnedThreshold):
     With probabilities that are right, no other rule has a larger expected micro F1. The threshold is then half of that
     F1, so mostly below 0.5.
 
+    .. versionadded:: 0.2
+
+    Parameters
+    ----------
+    noise_rate : float or "auto", default=0.0
+        Share of the labels to learn from that were flipped by chance; the threshold is then that for correct labels.
+        "auto" estimates it, see :func:`~fuselearn.multilabel.decisions.noise.estimate_noise_rate`.
+
     Attributes
     ----------
     threshold_ : float
         0.5 if no sample has a label.
+    noise_rate_ : float
 
     References
     ----------
@@ -138,9 +160,10 @@ class MicroF1Threshold(LearnedThreshold):
     0.15
     """
 
-    def _learn(self, scores: Scores, truth: LabelTable, weights: Scores) -> None:
-        together = (scores.reshape(-1, 1), truth.reshape(-1, 1), np.repeat(weights, scores.shape[1]))
-        [best] = _best_f1_thresholds(*together)
+    def _learn(self, scores: Scores, truth: PartialTable, weights: Scores) -> None:
+        self.noise_rate_ = read_noise_rate(self.noise_rate, scores, truth)
+        cells = scores.reshape(-1, 1), truth.reshape(-1, 1), np.repeat(weights, scores.shape[1])
+        [best] = _best_f1_thresholds(*cells, self.noise_rate_)
         self.threshold_ = 0.5 if np.isnan(best) else float(best)
 
 
@@ -165,10 +188,14 @@ class PerLabelThresholds(DecisionRule):
         Labels with fewer positive samples have the threshold t₀. Without shrinkage, the threshold with the best F1 for
         a label of one sample is just below the score of that sample, which may be the lowest one: of many rare labels,
         some are then predicted for all samples.
+    noise_rate : float or "auto", default=0.0
+        Share of the labels to learn from that were flipped by chance; the threshold is then that for correct labels.
+        "auto" estimates it, see :func:`~fuselearn.multilabel.decisions.noise.estimate_noise_rate`.
 
     Attributes
     ----------
     thresholds_ : array of shape (n_labels,)
+    noise_rate_ : float
 
     Examples
     --------
@@ -181,33 +208,43 @@ class PerLabelThresholds(DecisionRule):
     """
 
     thresholds_: Scores
+    noise_rate_: float
 
-    def __init__(self, shrinkage: float = 10.0, *, towards: Any = "cardinality", min_positives: int = 5) -> None:
+    def __init__(
+        self,
+        shrinkage: float = 10.0,
+        *,
+        towards: Any = "cardinality",
+        min_positives: int = 5,
+        noise_rate: Any = 0.0,
+    ) -> None:
         self.shrinkage = shrinkage
         self.towards = towards
         self.min_positives = min_positives
+        self.noise_rate = noise_rate
 
     @property
     def needs_scores(self) -> bool:
         """True, since the thresholds are learned."""
         return True
 
-    def _learn(self, scores: Scores, truth: LabelTable, weights: Scores) -> None:
+    def _learn(self, scores: Scores, truth: PartialTable, weights: Scores) -> None:
         shrinkage = check_number("shrinkage", self.shrinkage, 0)
         least = check_whole_number("min_positives", self.min_positives, 1)
+        self.noise_rate_ = read_noise_rate(self.noise_rate, scores, truth)
         common = self._common_threshold(scores, truth, weights)
-        best = _best_f1_thresholds(scores, truth, weights)
-        positives = weights @ truth
-        learned = (truth.sum(axis=0) >= least) & ~np.isnan(best)
+        best = _best_f1_thresholds(scores, truth, weights, self.noise_rate_)
+        positives = np.maximum(weights @ correct_labels(truth, self.noise_rate_), 0.0)
+        learned = ((truth == 1).sum(axis=0) >= least) & ~np.isnan(best)
         way = np.divide(positives, positives + shrinkage, out=np.zeros_like(positives), where=learned)
         self.thresholds_ = common + way * (np.where(learned, best, common) - common)
 
-    def _common_threshold(self, scores: Scores, truth: LabelTable, weights: Scores) -> float:
+    def _common_threshold(self, scores: Scores, truth: PartialTable, weights: Scores) -> float:
         if not isinstance(self.towards, str):
             return check_share("towards", self.towards)
         if check_choice("towards", self.towards, ("cardinality", "half")) == "half":
             return 0.5
-        return match_cardinality(scores, _cardinality(truth, weights), weights)
+        return _match_truth(scores, truth, weights, self.noise_rate_)
 
     def _decide(self, scores: Scores) -> npt.NDArray[Any]:
         check_labels(scores, len(self.thresholds_))
@@ -245,8 +282,8 @@ class AtLeastOne(DecisionRule):
         """Whether the other rule needs scores."""
         return make_decision_rule(self.rule).needs_scores
 
-    def _learn(self, scores: Scores, truth: LabelTable, weights: Scores) -> None:
-        self.rule_ = make_decision_rule(self.rule).fit(scores, truth, weights)
+    def _learn(self, scores: Scores, truth: PartialTable, weights: Scores) -> None:
+        self.rule_ = make_decision_rule(self.rule).fit(scores, restore_unknown(truth), weights)
 
     def _decide(self, scores: Scores) -> npt.NDArray[Any]:
         rule = self.rule_ if self.needs_scores else make_decision_rule(self.rule)
@@ -354,32 +391,42 @@ def match_cardinality(scores: Scores, cardinality: float, weights: Scores | None
     """
     n_rows, n_labels = scores.shape
     weights = np.ones(n_rows) if weights is None else weights
-    order = np.argsort(-scores, axis=None)
-    ranked = scores.ravel()[order]
+    return _match_total(scores.ravel(), np.repeat(weights, n_labels), cardinality * weights.sum())
+
+
+def _match_truth(scores: Scores, truth: PartialTable, weights: Scores, noise_rate: float) -> float:
+    """Return the threshold with which as many known labels are predicted as are true."""
+    known = truth != UNKNOWN
+    cells = np.broadcast_to(weights[:, None], truth.shape)[known]
+    return _match_total(scores[known], cells, float(cells @ correct_labels(truth[known], noise_rate)))
+
+
+def _match_total(scores: Scores, weights: Scores, total: float) -> float:
+    """Return the threshold that scores of this total weight exceed, as nearly as possible."""
+    order = np.argsort(-scores)
+    ranked = scores[order]
     above = np.concatenate([[max(1.0, ranked[0])], ranked])
     below = np.append(ranked, 0.0)
-    labels = np.concatenate([[0.0], np.cumsum(np.repeat(weights, n_labels)[order])])
-    distance = np.abs(labels - cardinality * weights.sum())
+    labels = np.concatenate([[0.0], np.cumsum(weights[order])])
+    distance = np.abs(labels - total)
     distance[1:][above[1:] <= below[1:]] = np.inf  # no threshold separates equal scores, and none is below 0
     best = distance.argmin()
     return float(_halfway(above[best], below[best]))
 
 
-def _best_f1_thresholds(scores: Scores, truth: LabelTable, weights: Scores) -> Scores:
+def _best_f1_thresholds(scores: Scores, truth: PartialTable, weights: Scores, noise_rate: float) -> Scores:
     """Return the threshold with the best F1 for each label, the highest in case of ties; NaN without positives."""
     order = np.argsort(-scores, axis=0, kind="stable")
-    ranked = np.take_along_axis(scores, order, axis=0)
+    ranked, true = np.take_along_axis(scores, order, axis=0), np.take_along_axis(truth, order, axis=0)
     below = np.vstack([ranked[1:], np.zeros(scores.shape[1])])
-    hits = np.cumsum(np.take_along_axis(truth, order, axis=0) * weights[order], axis=0)
-    f1 = 2 * hits / (np.cumsum(weights[order], axis=0) + hits[-1])
+    counted = np.where(true == UNKNOWN, 0.0, weights[order])
+    hits = np.cumsum(correct_labels(true, noise_rate) * counted, axis=0)
+    f1 = 2 * hits / np.maximum(np.cumsum(counted, axis=0) + hits[-1], np.finfo(float).tiny)
+    f1[:, hits[-1] <= 0] = 0.0
     f1[ranked <= below] = 0.0  # no threshold separates equal scores, and none is below 0
     best = f1.argmax(axis=0)[None]
     thresholds = _halfway(np.take_along_axis(ranked, best, axis=0), np.take_along_axis(below, best, axis=0))[0]
     return np.where(f1.max(axis=0) > 0, thresholds, np.nan)
-
-
-def _cardinality(truth: LabelTable, weights: Scores) -> float:
-    return float(np.average(truth.sum(axis=1), weights=weights))
 
 
 def _halfway(above: Any, below: Any) -> Any:

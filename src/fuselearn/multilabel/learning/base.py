@@ -20,7 +20,13 @@ from fuselearn._random import make_generator
 from fuselearn._validation import read_weights, validate_rows
 from fuselearn.ensembles.cart import CARTClassifier
 from fuselearn.ensembles.svm import SVMClassifier
-from fuselearn.multilabel.data.labels import check_same_labels, label_names, read_labels
+from fuselearn.multilabel.data.labels import (
+    UNKNOWN,
+    check_same_labels,
+    label_names,
+    read_partial_labels,
+    restore_unknown,
+)
 from fuselearn.multilabel.data.stratification import IterativeStratifiedKFold
 from fuselearn.multilabel.decisions.rules import RULES, DecisionRule, OwnDecision, make_decision_rule
 from fuselearn.multilabel.learning.fusion import LabelModel, LabelSum
@@ -53,6 +59,7 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
     rule_: DecisionRule
     oob_decision_function_: Scores
     _own_decision: str | None = None  # what ``decision`` calls the choice that the model makes by itself
+    _accepts_unknown = False  # whether ``_fit_labels`` takes `UNKNOWN` labels
     _fused_: LabelSum
     _constants_: npt.NDArray[np.float64]  # 0 or 1 for labels that are constant in training, else NaN
 
@@ -84,7 +91,8 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
         X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
         y : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_labels)
             1 or True where a sample has a label, else 0. Labels that no sample or every sample has, and samples without
-            any label, are welcome.
+            any label, are welcome. NaN means that it is not known whether the sample has the label; classifiers that
+            cannot use it refuse it, and name those that can.
         sample_weight : array of shape (n_samples,), optional
             Weights of the samples.
 
@@ -133,7 +141,7 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
                     f"decision={show(decision)} learns thresholds from the training data; pass X and y too."
                 )
             X = validate_rows(self, X, reset=False)
-            Y = read_training_labels(y, X.shape[0])
+            Y = self._read_table(y, X.shape[0])
             if Y.shape[1] != self.n_labels_:
                 raise ValueError(f"y has {Y.shape[1]} label(s), but the model was fitted on {self.n_labels_}.")
             check_same_labels(label_names(y), self.labels_, "y has labels of other names or order than in fit")
@@ -195,7 +203,10 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
         """Refuse parameters that make no sense, before any work is done."""
 
     def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
-        """Fit to a checked table, its labels as an (n_samples, n_labels) array of 0 and 1, and sample weights."""
+        """Fit to a checked table, its labels as an (n_samples, n_labels) array of 0 and 1, and sample weights.
+
+        If the class attribute ``_accepts_unknown`` is true, some labels may be `UNKNOWN`.
+        """
         raise NotImplementedError
 
     def _base_estimator(self) -> Any:
@@ -240,7 +251,7 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
 
     def _fit_rule(self, rule: DecisionRule, X: Any, Y: Labels, weights: Weights | None) -> DecisionRule:
         """Let a rule learn from honest scores, if it learns at all."""
-        return rule.fit(self._honest_scores(X, Y, weights), Y, weights) if rule.needs_scores else rule
+        return rule.fit(self._honest_scores(X, Y, weights), restore_unknown(Y), weights) if rule.needs_scores else rule
 
     def _honest_scores(self, X: Any, Y: Labels, weights: Weights | None) -> Scores:
         """Score the training samples by models that have not seen them; samples of NaN have no such score.
@@ -267,10 +278,10 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
             )
         scores = np.full(Y.shape, np.nan)
         folds = IterativeStratifiedKFold(min(N_FOLDS, len(rows)), shuffle=True, random_state=seed)
-        for inside, outside in folds.split(rows, Y[rows]):
+        for inside, outside in folds.split(rows, Y[rows] == 1):
             model = clone(self).set_params(decision=0.5, random_state=seed)
             inside, outside = rows[inside], rows[outside]
-            model.fit(take_rows(X, inside), Y[inside], None if weights is None else weights[inside])
+            model.fit(take_rows(X, inside), restore_unknown(Y[inside]), None if weights is None else weights[inside])
             scores[outside] = model.predict_proba(take_rows(X, outside))
         return scores
 
@@ -278,12 +289,40 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
         """Check the labels, set their names and number, and give them as an array of 0 and 1."""
         if Y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        labels = read_training_labels(Y, n_rows)
+        labels = self._read_table(Y, n_rows)
         names = label_names(Y)
         self.n_labels_ = labels.shape[1]
         self.labels_ = np.arange(self.n_labels_) if names is None else names
         self.classes_ = [np.array([0, 1]) for _ in range(self.n_labels_)]
         return labels
+
+    def _read_table(self, Y: Any, n_samples: int) -> Labels:
+        """Check a table of labels and its number of samples, and give it as an array of 0, 1 and `UNKNOWN`."""
+        labels = read_partial_labels(Y)
+        if len(labels) != n_samples:
+            raise ValueError(f"X and Y have inconsistent numbers of samples: {n_samples} and {len(labels)}.")
+        if (labels == UNKNOWN).all():
+            raise ValueError("y has NaN only; nothing can be learned without a known label.")
+        if not self._accepts_unknown and (unknown := np.argwhere(labels == UNKNOWN)).size:
+            row, column = unknown[0].tolist()
+            names = label_names(Y)
+            label = column if names is None else names[column]
+            raise ValueError(
+                f"y must hold 0 and 1 only, but it has NaN in row {row}, label {label!r}. {type(self).__name__} needs "
+                f"to know all labels; classifiers that do not are {', '.join(list_accepting_unknown())}."
+            )
+        return labels
+
+
+def list_accepting_unknown() -> list[str]:
+    """List the names of the library's classifiers that take labels of which some are unknown."""
+    kinds, found = [MultilabelClassifier], []
+    while kinds:
+        kind = kinds.pop()
+        kinds += kind.__subclasses__()
+        if kind._accepts_unknown and kind.__module__.startswith("fuselearn.") and not kind.__name__.startswith("_"):
+            found.append(kind.__name__)
+    return sorted(found)
 
 
 def check_engine_settings(base: Any) -> None:
@@ -292,20 +331,13 @@ def check_engine_settings(base: Any) -> None:
         base._engine_settings()
 
 
-def read_training_labels(Y: Any, n_samples: int) -> Labels:
-    """Check a table of labels and its number of samples, and return it as an array of 0 and 1."""
-    labels = read_labels(Y).view(np.int8)
-    if len(labels) != n_samples:
-        raise ValueError(f"X and Y have inconsistent numbers of samples: {n_samples} and {len(labels)}.")
-    return labels
-
-
 def find_constants(Y: Labels) -> npt.NDArray[np.float64]:
-    """Return the value of each label that all samples share, NaN for others.
+    """Return the value of each label that all samples share, NaN for others; 0 for labels that are nowhere known.
 
     Examples
     --------
-    >>> find_constants(np.array([[0, 1, 1], [0, 1, 0]], dtype=np.int8))
-    array([ 0.,  1., nan])
+    >>> find_constants(np.array([[0, 1, 1, -1], [-1, 1, 0, -1]], dtype=np.int8))
+    array([ 0.,  1., nan,  0.])
     """
-    return np.where(Y.min(axis=0) == Y.max(axis=0), Y[0], np.nan)
+    has_positives, has_negatives = (Y == 1).any(axis=0), (Y == 0).any(axis=0)
+    return np.where(has_positives & has_negatives, np.nan, has_positives)

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._parameters import check_choice, check_flag, check_whole_number, count_draws
 from fuselearn._validation import validate_rows
+from fuselearn.engines.fusing import WEIGHTINGS
 from fuselearn.ensembles.filtering import FilterTrace, Truth, closed_form_coefficients, train_kfhe
 from fuselearn.multilabel.learning.fusion import LabelSum
 from fuselearn.sensors import Learner, count_all_samples, draw_counts
@@ -77,7 +78,7 @@ def check_filtering(estimator: Any) -> None:
     """Validate the parameters of the filters."""
     check_whole_number("n_estimators", estimator.n_estimators, 1)
     count_draws(estimator.max_samples, 1)
-    check_choice("weighting", estimator.weighting, ("exponential", "linear"))
+    check_choice("weighting", estimator.weighting, WEIGHTINGS)
     check_flag("reset", estimator.reset)
 
 
@@ -115,7 +116,7 @@ def fit_filtered(
         lambda weights, seed: train_next(draw_counts(seed, weights, n_draws), seed),
         truth,
         seeds[1:],
-        linear=estimator.weighting == "linear",
+        weighting=estimator.weighting,
         guessing_error=GUESSING_LOSS if estimator.reset else math.inf,
     )
     estimator._keep_trace(run, truth.error(run.kf_m.state))

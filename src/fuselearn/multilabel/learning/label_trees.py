@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from fuselearn._parameters import count_threads
 from fuselearn.engines.tree import (
     CodedColumns,
+    LeafCollector,
+    LeafValues,
+    SparseColumns,
     Tree,
     code_columns,
+    code_entries,
+    is_mostly_zero,
+    number_leaves,
     pack_forest,
+    restore_leaf_values,
     stack_trees,
     sum_leaf_values,
     unstack_trees,
@@ -25,12 +34,14 @@ from fuselearn.sensors.tree import as_table, fit_coder
 class SummedTrees:
     """The sum of the values of the leaves that a sample reaches, one leaf per tree: part of a ``MultilabelClassifier``.
 
-    Subclasses code X with ``_code_table``, pass their trees to ``_keep_trees``, and implement ``_node_values``.
+    Subclasses code X with ``_code_table``, pass their trees to ``_keep_trees``, and implement ``_node_values``. Of the
+    values of nodes only those of leaves are kept, apart from the trees.
     """
 
     n_jobs: int | None
     _coder_: TableCoder
     _trees_: list[Tree]
+    _leaf_values_: LeafValues
 
     def __sklearn_tags__(self) -> Any:
         """Return scikit-learn's tags of the estimator."""
@@ -39,26 +50,49 @@ class SummedTrees:
         tags.input_tags.sparse = True
         return tags
 
-    def _code_table(self, X: Any) -> CodedColumns:
+    def _code_table(self, X: Any, max_bins: int | None = None) -> CodedColumns:
         """Code a validated training X for the tree engine."""
         self._coder_, matrix = fit_coder(X)
-        return code_columns(matrix, self._coder_.n_categories_, None, count_threads(self.n_jobs))
+        return code_columns(matrix, self._coder_.n_categories_, max_bins, count_threads(self.n_jobs))
+
+    def _code_entries(self, X: Any) -> CodedColumns | SparseColumns:
+        """Code a validated training X for the tree engine, without its zeros if most values are zero."""
+        table = as_table(X)
+        self._coder_ = TableCoder().fit(table)
+        matrix = table if sparse.issparse(table) else self._coder_.transform(table)
+        if not self._coder_.n_categories_.any() and is_mostly_zero(matrix):
+            return code_entries(matrix)
+        return self._code_table(X)
 
     def _node_values(self, tree: Tree) -> npt.NDArray[np.float64]:
-        """Return the value that each node of a tree adds to the sum, label by label."""
+        """Return the value that each node of a grown tree adds to the sum, label by label."""
         raise NotImplementedError
 
-    def _keep_trees(self, trees: list[Tree]) -> None:
-        """Store grown trees for prediction."""
-        self._trees_ = trees
-        if trees:
-            self._forest_ = pack_forest(trees, self._coder_.n_categories_)
-            self._leaf_values_ = np.concatenate([self._node_values(tree) for tree in trees])[self._forest_.leaves]
+    def _keep_trees(self, trees: Iterable[Tree]) -> None:
+        """Store grown trees for prediction. If they come one by one, the values of all nodes are never held at once."""
+        self._trees_, collector = [], LeafCollector()
+        for tree in trees:
+            collector.add(tree.nodes["feature"] < 0, self._node_values(tree))
+            self._trees_.append(tree._replace(values=np.empty((len(tree.nodes), 0))))
+        if self._trees_:
+            self._leaf_values_ = collector.collect()
+            self._pack()
+
+    def _pack(self) -> None:
+        self._forest_ = pack_forest(self._trees_, self._coder_.n_categories_)
+        number_leaves(self._forest_, self._leaf_values_.numbers)
+
+    def _trees_with_leaf_values(self) -> Iterator[tuple[Tree, npt.NDArray[np.float64]]]:
+        """Yield each tree with the values of its leaves, in an array that has a row for each node."""
+        rows, numbers = self._leaf_values_
+        for tree, first in zip(self._trees_, self._forest_.roots, strict=True):
+            yield tree, rows[numbers[first : first + len(tree.nodes)]]
 
     def _sum_trees(self, X: Any) -> Scores:
         """Sum the leaf values for the samples of a validated X."""
-        rows = self._coder_.transform(as_table(X))
-        return sum_leaf_values(self._forest_, self._leaf_values_, rows, count_threads(self.n_jobs))
+        table = as_table(X)
+        samples = table if sparse.issparse(table) else self._coder_.transform(table)
+        return sum_leaf_values(self._forest_, self._leaf_values_.rows, samples, count_threads(self.n_jobs))
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for copies and files: the trees in a compact form, not packed for prediction."""
@@ -66,13 +100,21 @@ class SummedTrees:
         state = {k: v for k, v in kept.items() if k not in ("_forest_", "_leaf_values_")}
         if state.get("_trees_"):
             state["_trees_"] = stack_trees(self._trees_)
+            state["_leaf_values_"] = self._leaf_values_._asdict()
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore the model of a copy or a file."""
+        """Restore the model of a copy or a file; one of an earlier version has the values of all nodes."""
         super().__setstate__(state)  # type: ignore[misc]
-        if state.get("_trees_"):
-            self._keep_trees(unstack_trees(state["_trees_"], self._coder_.n_categories_))
+        if not state.get("_trees_"):
+            return
+        trees = unstack_trees(state["_trees_"], self._coder_.n_categories_)
+        if "_leaf_values_" not in state:
+            self._keep_trees(trees)
+            return
+        self._trees_ = trees
+        self._leaf_values_ = restore_leaf_values(state["_leaf_values_"], trees)
+        self._pack()
 
 
 def sum_impurity_decreases(tree: Tree, n_features: int) -> npt.NDArray[np.float64]:

@@ -23,7 +23,7 @@ LABEL_PENALTY = 20.0
 class LogOddsFusion(NamedTuple):
     """Weights and intercepts of a fusion.
 
-    With the probabilities p_kj of K models for label j, the fused one is
+    With the probabilities p_kj of K models for label j, the fused one is ::
 
         expit(b_j + sum over k of w_kj logit p_kj),         w_kj >= 0.
     """

@@ -11,7 +11,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from fuselearn.sensors.numbers import NumberEncoder
 
-__all__ = ["METRICS", "SCALINGS", "NeighbourSearch", "Neighbours"]
+__all__ = ["METRICS", "SCALINGS", "NeighbourSearch", "Neighbours", "ScaledNumbers"]
 
 # How many neighbours are searched beyond those asked for, to see which of equally near ones come first.
 SPARE = 8
@@ -40,6 +40,39 @@ class Neighbours(NamedTuple):
     distances: Floats
 
 
+class ScaledNumbers:
+    """Turn tables of any kind into numbers whose distances mean something: categories become columns of 0 and 1.
+
+    Parameters
+    ----------
+    user : str
+        Who takes the numbers, for messages.
+    scaling : {"standard", "minmax"} or None
+        Whether features are divided by their standard deviation, by their range, or not at all. They are not shifted,
+        which would change no distance but make sparse matrices dense.
+
+    Examples
+    --------
+    >>> numbers = ScaledNumbers("nearest neighbours", "minmax")
+    >>> numbers.fit_transform(np.array([[1.0], [5.0]])).ravel(), numbers.transform(np.array([[4.0]])).ravel()
+    (array([0.25, 1.25]), array([1.]))
+    """
+
+    def __init__(self, user: str, scaling: str | None) -> None:
+        self.scaling = scaling
+        self._encoder = NumberEncoder(user)
+
+    def fit_transform(self, X: Any) -> Any:
+        """Learn the categories and the scale of a table, and turn it into numbers."""
+        rows = self._encoder.fit_transform(X)
+        self._factors = _measure(rows, self.scaling)
+        return _scale(rows, self._factors)
+
+    def transform(self, X: Any) -> Any:
+        """Turn a table into numbers of the same categories and scale."""
+        return _scale(self._encoder.transform(X), self._factors)
+
+
 class NeighbourSearch:
     """Scaled training samples among which neighbours are searched; of equally near ones, the first are taken.
 
@@ -50,8 +83,7 @@ class NeighbourSearch:
     metric : {"euclidean", "manhattan", "cosine"}
         How distances are measured.
     scaling : {"standard", "minmax"} or None
-        Whether features are divided by their standard deviation, by their range, or not at all. They are not shifted,
-        which would change no distance but make sparse matrices dense.
+        As for `ScaledNumbers`.
 
     Examples
     --------
@@ -64,10 +96,8 @@ class NeighbourSearch:
 
     def __init__(self, X: Any, metric: str, scaling: str | None) -> None:
         self.metric = metric
-        self._encoder = NumberEncoder("nearest neighbours")
-        rows = self._encoder.fit_transform(X)
-        self._factors = _measure(rows, scaling)
-        self._rows = self._scale(rows)
+        self._numbers = ScaledNumbers("nearest neighbours", scaling)
+        self._rows = self._numbers.fit_transform(X)
         self._step = RESOLUTION * (1.0 if metric == "cosine" else _mean_length(self._rows, metric))
         self._index: Any = None
 
@@ -78,7 +108,7 @@ class NeighbourSearch:
 
     def find(self, X: Any, n_neighbours: int, n_jobs: int | None = None) -> Neighbours:
         """Find the nearest training samples of new samples."""
-        return self._search(self._scale(self._encoder.transform(X)), n_neighbours, n_jobs)
+        return self._search(self._numbers.transform(X), n_neighbours, n_jobs)
 
     def find_others(self, n_neighbours: int, n_jobs: int | None = None) -> Neighbours:
         """Find the nearest other training samples of each training sample."""
@@ -120,11 +150,6 @@ class NeighbourSearch:
             return np.rint(distances**2 / self._step)
         return np.rint(distances / self._step)
 
-    def _scale(self, rows: Any) -> Any:
-        if sparse.issparse(rows):
-            return sparse.csr_array(rows @ sparse.diags_array(self._factors))
-        return rows * self._factors
-
 
 def _take_first(places: npt.NDArray[np.intp], distances: Floats, steps: Floats, n_neighbours: int) -> Neighbours:
     """Sort neighbours by their distance, and equally near ones by their place."""
@@ -140,6 +165,13 @@ def _mean_length(rows: Any, metric: str) -> float:
     return total / rows.shape[0] or 1.0
 
 
+def _scale(rows: Any, factors: Floats) -> Any:
+    """Multiply each feature by a factor."""
+    if not sparse.issparse(rows):
+        return rows * factors
+    return sparse.csr_array(rows @ sparse.diags_array(factors))
+
+
 def _measure(rows: Any, scaling: str | None) -> Floats:
     """Return the factor of each feature; 1 for a constant one."""
     if scaling is None:
@@ -148,11 +180,11 @@ def _measure(rows: Any, scaling: str | None) -> Floats:
     largest = np.asarray(abs(rows).max(axis=0).todense() if sparse.issparse(rows) else np.abs(rows).max(axis=0)).ravel()
     units = 1.0 / np.where(largest > SMALLEST, largest, 1.0)
     if sparse.issparse(rows):
-        scaled = sparse.csr_matrix(rows @ sparse.diags_array(units))
+        scaled = sparse.csr_matrix(_scale(rows, units))
         low, high = (np.asarray(end.todense()).ravel() for end in (scaled.min(axis=0), scaled.max(axis=0)))
         spread = np.sqrt(mean_variance_axis(scaled, axis=0)[1]) if scaling == "standard" else high - low
     else:
-        scaled = rows * units
+        scaled = _scale(rows, units)
         spread = scaled.std(axis=0) if scaling == "standard" else np.ptp(scaled, axis=0)
     # A constant feature may keep a rounding error.
     return units / np.where(spread > 1e-12, spread, 1.0)

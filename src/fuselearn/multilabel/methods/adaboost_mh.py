@@ -13,22 +13,23 @@ from scipy.special import expit
 from fuselearn._parameters import check_number, check_whole_number, count_threads
 from fuselearn.engines.tree import Tree
 from fuselearn.engines.tree.pair_stumps import PairTable, Stump, find_stump, left_rows, make_pair_table, make_tree
+from fuselearn.multilabel.data.labels import UNKNOWN
 from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Scores, Weights
 from fuselearn.multilabel.learning.label_trees import SummedTrees, scale_rows
 
-# Threads are worth starting from this many (sample, feature, label) triples on.
+# Threads are worth starting from this many (sample, feature, label) triples on, zeros of sparse tables aside.
 THREADED_WORK = 1_000_000
 
 
 class AdaBoostMHClassifier(SummedTrees, MultilabelClassifier):
     """Boosting for many labels: each round adds a stump that votes for or against every label (AdaBoost.MH).
 
-    Every pair of a sample i and a label l has a weight D(i, l), at first all equal. A round chooses the split of the
-    samples into two sides with the smallest
+    Every pair of a sample i and a label l has a weight D(i, l), at first all equal, or 0 if it is not known whether the
+    sample has the label, NaN in ``y``. A round chooses the split of the samples into two sides with the smallest ::
 
         Z = 2 sum over sides s and labels l of sqrt(W+(s, l) W-(s, l)),
 
-    W+ and W- being the weights of the side's samples with and without the label. Side s then votes
+    W+ and W- being the weights of the side's samples with and without the label. Side s then votes ::
 
         c(s, l) = 1/2 log((W+(s, l) + e) / (W-(s, l) + e)),     e = 1 / (n_samples n_labels),
 
@@ -51,11 +52,11 @@ class AdaBoostMHClassifier(SummedTrees, MultilabelClassifier):
 
     Attributes
     ----------
-    feature_importances_ : array of shape (n_labels, n_features_in_)
+    feature_importances_ : array of shape (n_labels, n_features)
         How much splits on a feature lower the exponential loss of a label; see below.
     n_iter_ : int
         Rounds made; fewer than ``n_estimators`` once no split lowers the bound any more.
-    normalizers_ : array of shape (n_iter_,)
+    normalizers_ : array of shape (n_iter,)
         The sum of the weights after each round, before they are divided by it.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
         Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
@@ -87,6 +88,8 @@ class AdaBoostMHClassifier(SummedTrees, MultilabelClassifier):
     0.77
     """
 
+    _accepts_unknown = True
+
     def __init__(
         self,
         n_estimators: int = 100,
@@ -108,14 +111,15 @@ class AdaBoostMHClassifier(SummedTrees, MultilabelClassifier):
             raise ValueError("learning_rate must be above 0.")
 
     def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
-        table = make_pair_table(self._code_table(X))
+        table = make_pair_table(self._code_entries(X))
         has_label = Y == 1
         pairs = np.ones(Y.shape) if weights is None else np.repeat(weights[:, None], Y.shape[1], axis=1)
-        pairs /= pairs.sum()
+        pairs[Y == UNKNOWN] = 0.0
+        pairs /= max(pairs.sum(), np.finfo(float).tiny)
         smoothing = 1.0 / Y.size
 
         trees, normalizers = [], []
-        gains, loss = np.zeros((Y.shape[1], len(table.codes))), 1.0
+        gains, loss = np.zeros((Y.shape[1], X.shape[1])), 1.0
         self._constant_votes_ = _vote(_weigh(pairs, has_label), smoothing)
         for _ in range(self.n_estimators):
             stump = _best_stump(table, pairs * has_label, pairs * ~has_label, count_threads(self.n_jobs))
@@ -168,8 +172,8 @@ def _rest(weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 def _best_stump(table: PairTable, positive: Scores, negative: Scores, n_threads: int) -> Stump:
     """Search the columns in parts, and take the best part's best, the first of equally good ones."""
-    n_columns = len(table.codes)
-    if n_threads == 1 or positive.size * n_columns < THREADED_WORK:
+    n_columns = len(table.rest)
+    if n_threads == 1 or positive.shape[1] * len(table.entries.rows) < THREADED_WORK:
         return find_stump(table, positive, negative, range(n_columns))
     bounds = np.linspace(0, n_columns, n_threads + 1).astype(int).tolist()
     parts = [range(first, end) for first, end in pairwise(bounds)]

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import check_is_fitted
 
+from fuselearn.multilabel.data.labels import UNKNOWN
 from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Scores, Weights
 from fuselearn.sensors import Component, LabelEstimators, LabelTrees, Learner, TableCoder
 
@@ -19,11 +20,11 @@ Counts = npt.NDArray[np.int32]
 class BinaryRelevanceClassifier(MultilabelClassifier):
     """One two-class model per label, each on its own.
 
-    The probability that sample x has label j is that of the j-th model,
+    The probability that sample x has label j is that of the j-th model, ::
 
         p_j(x) = P(y_j = 1 | x),
 
-    so labels do not learn from each other.
+    so labels do not learn from each other. A model is trained on the samples of which the label is known, not NaN.
 
     Parameters
     ----------
@@ -41,7 +42,7 @@ class BinaryRelevanceClassifier(MultilabelClassifier):
     estimators_ : list of classifiers
         One for each label, unless they are machines of the SVM engine. A label that was constant has scikit-learn's
         ``DummyClassifier``, or a tree without splits.
-    feature_importances_ : array of shape (n_labels, n_features_in_)
+    feature_importances_ : array of shape (n_labels, n_features)
         The importances of each label's model, if the base learner has some, as trees and forests do.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
         Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
@@ -69,6 +70,8 @@ class BinaryRelevanceClassifier(MultilabelClassifier):
            [0, 1, 0, 0],
            [0, 0, 1, 0]])
     """
+
+    _accepts_unknown = True
 
     def __init__(
         self,
@@ -106,7 +109,7 @@ class BinaryRelevanceClassifier(MultilabelClassifier):
 class Relevance:
     """The trained models of all labels, each on its own."""
 
-    def __init__(self, component: Component) -> None:
+    def __init__(self, component: Component | JoinedLabels) -> None:
         self.component = component
 
     def probabilities(self, rows: Any = None, only: npt.NDArray[np.integer] | None = None) -> Scores:
@@ -120,11 +123,50 @@ class Relevance:
         self.component.unbind()
 
 
+class JoinedLabels:
+    """Components of some of the labels each, as one of all of them.
+
+    Parameters
+    ----------
+    components : list of Component
+    labels : list of int arrays
+        The labels of each component.
+    """
+
+    def __init__(self, components: list[Component], labels: list[npt.NDArray[np.intp]]) -> None:
+        self.components = components
+        self.order = np.argsort(np.concatenate(labels))
+
+    def scores(
+        self, rows: Any = None, extra: npt.NDArray[Any] | None = None, only: npt.NDArray[np.integer] | None = None
+    ) -> Scores:
+        """Return the probability of each label."""
+        return np.hstack([component.scores(rows, extra, only) for component in self.components])[:, self.order]
+
+    def unbind(self) -> None:
+        """Release the training data."""
+        for component in self.components:
+            component.unbind()
+
+
 def train_relevance(
     learner: Learner, Y: Labels, counts: Counts, seed: int, *, weights: Weights | None = None
 ) -> Relevance:
-    """Train a model per label, all on the same samples and features."""
-    return Relevance(learner.train(Y, counts, seed, weights=weights))
+    """Train a model per label, all on the same features, and on the samples of which the label is known.
+
+    Labels that are known of the same samples are trained together. One that is known of none is constant, 0.
+    """
+    is_unknown = Y == UNKNOWN
+    if not is_unknown.any():
+        return Relevance(learner.train(Y, counts, seed, weights=weights))
+    patterns, groups = np.unique(is_unknown, axis=1, return_inverse=True)
+    labels = [np.flatnonzero(groups.ravel() == k) for k in range(patterns.shape[1])]
+    components = []
+    for pattern, own in zip(patterns.T, labels, strict=True):
+        known = np.where(pattern, 0, counts).astype(counts.dtype)
+        sample = known if known.any() else counts
+        components.append(learner.train((Y[:, own] == 1).astype(Y.dtype), sample, seed, weights=weights))
+    return Relevance(JoinedLabels(components, labels))
 
 
 def as_estimators(component: Any, learner: Learner, names: npt.NDArray[Any] | None) -> list[Any]:
@@ -143,6 +185,9 @@ def as_estimators(component: Any, learner: Learner, names: npt.NDArray[Any] | No
     AttributeError
         If its models are none: a support vector machine shares its data with all others.
     """
+    if isinstance(component, JoinedLabels):
+        parts = [one for part in component.components for one in as_estimators(part, learner, names)]
+        return [parts[k] for k in component.order]
     if isinstance(component, LabelEstimators):
         return [one.model for one in component.split()]
     if not isinstance(component, LabelTrees):

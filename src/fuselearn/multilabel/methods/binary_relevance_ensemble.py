@@ -18,7 +18,7 @@ def train_sampled_relevance(learner: Learner, Y: Labels, counts: Counts, rng: np
 class EnsembleOfBinaryRelevanceClassifier(ResampledEnsemble, MultilabelClassifier):
     """Equal votes of binary relevance models, each on random samples (EBR).
 
-    With v_tj(x) the vote of the t-th of T models of label j, 0 or 1 or a probability,
+    With v_tj(x) the vote of the t-th of T models of label j, 0 or 1 or a probability, ::
 
         p_j(x) = (v_1j(x) + ... + v_Tj(x)) / T.
 
@@ -72,6 +72,8 @@ class EnsembleOfBinaryRelevanceClassifier(ResampledEnsemble, MultilabelClassifie
     array([[0.57, 0.19, 0.4 , 0.85],
            [0.6 , 0.67, 0.41, 0.19]])
     """
+
+    _accepts_unknown = True
 
     def _member_trainer(self) -> TrainMember:
         return train_sampled_relevance

@@ -22,7 +22,7 @@ Indices = npt.NDArray[np.intp]
 class ChainClassifier(MultilabelClassifier):
     """Two-class models in a chain, in which each label is learned from the features and the labels before it.
 
-    With the labels in the order 1, ..., L of the chain,
+    With the labels in the order 1, ..., L of the chain, ::
 
         p_j(x) = P(y_j = 1 | x, y_1, ..., y_{j-1}).
 

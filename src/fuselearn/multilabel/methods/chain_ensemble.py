@@ -19,7 +19,7 @@ def train_random_chain(learner: Learner, Y: Labels, counts: Counts, rng: np.rand
 class EnsembleOfChainsClassifier(ResampledEnsemble, MultilabelClassifier):
     """Equal votes of classifier chains, each in a random order of the labels and on random samples (ECC).
 
-    With v_tj(x) the vote of the t-th of T chains for label j, 0 or 1 or a probability,
+    With v_tj(x) the vote of the t-th of T chains for label j, 0 or 1 or a probability, ::
 
         p_j(x) = (v_1j(x) + ... + v_Tj(x)) / T.
 

@@ -34,11 +34,11 @@ MOST_SVM_SAMPLES = 5_000
 TREES_PER_COMPONENT = 4
 
 RULES: Mapping[str, DecisionRule] = {
-    "macro_f1": PerLabelThresholds(5),
-    "micro_f1": MicroF1Threshold(),
+    "macro_f1": PerLabelThresholds(5, noise_rate="auto"),
+    "micro_f1": MicroF1Threshold("auto"),
     "hamming": FixedThreshold(),
     "subset": KnownSets(),
-    "ranking": CardinalityThreshold(),
+    "ranking": CardinalityThreshold("auto"),
 }
 
 
@@ -58,12 +58,17 @@ class FusedMultilabelClassifier(MultilabelClassifier):
     ``optimize``  rule
     ============  =====================================================================================
     "macro_f1"    a threshold per label with the best F1, near a common one if the label is rare
-                  (``PerLabelThresholds(5)``)
-    "micro_f1"    the threshold with the best micro F1 (``MicroF1Threshold``)
+                  (``PerLabelThresholds(5, noise_rate="auto")``)
+    "micro_f1"    the threshold with the best micro F1 (``MicroF1Threshold("auto")``)
     "hamming"     0.5, since the probabilities are calibrated
     "subset"      the most probable label set of training (``KnownSets``)
     "ranking"     the probabilities count; labels are above the threshold of ``CardinalityThreshold``
     ============  =====================================================================================
+
+    If labels were flipped by chance, a rule that fits them would predict far too many of the rare ones. Their share is
+    estimated from samples that almost certainly lack a label, and the rules allow for it (``rule_.noise_rate_``).
+
+    .. versionadded:: 0.2
 
     Parameters
     ----------

@@ -25,11 +25,11 @@ class HOMERClassifier(MultilabelClassifier):
 
     The root holds all labels. Each node divides its labels into ``n_clusters`` groups, so that labels which occur
     together are together, and down to single labels. A sample has a group, a *meta-label*, if it has any of its labels;
-    a node learns its meta-labels from the samples that have at least one of them,
+    a node learns its meta-labels from the samples that have at least one of them, ::
 
         meta-label of sample i:  m_i = max over labels j in the group of y_ij.
 
-    The probability of a label is the product of the probabilities of the groups around it, each given the one above,
+    The probability of a label is the product of the probabilities of the groups around it, each given the one above, ::
 
         P(label j | x) = P(any label | x) * product over the groups G around j of P(G | x, the group above G).
 

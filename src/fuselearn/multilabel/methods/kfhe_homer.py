@@ -18,7 +18,7 @@ class KFHEHOMERClassifier(HOMEREnsemble, LabelFilterTrace, MultilabelClassifier)
     """An ensemble in which a Kalman filter fuses HOMERs of random shape, each a noisy measurement of the ideal one.
 
     With y the estimate of the training samples' label scores, P its variance and h_t the t-th HOMER, whose scores are
-    above 0.5 for the labels that it chooses (see :class:`HOMERClassifier`),
+    above 0.5 for the labels that it chooses (see :class:`HOMERClassifier`), ::
 
         measurement     z = (y + h_t) / 2,         with error   R = Hamming loss of z > 0.5
         gain            K = P / (P + R)
@@ -48,7 +48,7 @@ class KFHEHOMERClassifier(HOMEREnsemble, LabelFilterTrace, MultilabelClassifier)
         ``{"kernel": ["rbf", "linear"]}`` if ``estimator`` is None, and nothing otherwise.
     max_samples : int or float, default=2.0
         Samples drawn for each HOMER, as a number or as a multiple of all samples.
-    weighting : {"exponential", "linear"}, default="exponential"
+    weighting : {"exponential", "linear", "symmetric"}, default="exponential"
         How wrong samples gain weight; linear is 1/n + w_i l_i.
     reset : bool, default=True
         Whether a HOMER no better than guessing (Hamming loss of at least 0.5) is thrown away, once, and replaced by one
@@ -71,7 +71,7 @@ class KFHEHOMERClassifier(HOMEREnsemble, LabelFilterTrace, MultilabelClassifier)
         a rule that is fitted.
     estimators_ : list of HOMERClassifier
         The first one and ``n_iter_`` others.
-    coefficients_, train_errors_ : array of shape (n_iter_ + 1,)
+    coefficients_, train_errors_ : array of shape (n_iter + 1,)
         Weight of each HOMER, with a sum of 1; Hamming loss of the estimate in training, from the first HOMER on.
     n_iter_, gains_, variances_, measurement_errors_, resets_, weights_
         The trace of the filters, as in :class:`~fuselearn.KFHEClassifier`.

@@ -19,7 +19,7 @@ from fuselearn.multilabel.methods.pct_forest import PCTForestClassifier
 class KFHEMultilabelClassifier(LabelFilterTrace, MultilabelClassifier):
     """An ensemble in which a Kalman filter fuses multi-label classifiers, each a noisy measurement of the ideal one.
 
-    With y the estimate of the training samples' label scores, P its variance and h_t the t-th classifier,
+    With y the estimate of the training samples' label scores, P its variance and h_t the t-th classifier, ::
 
         measurement     z = (y + h_t) / 2,         with error   R = Hamming loss of z > 0.5
         gain            K = P / (P + R)
@@ -39,7 +39,7 @@ class KFHEMultilabelClassifier(LabelFilterTrace, MultilabelClassifier):
         Most classifiers to train after the first one, which is trained on all samples.
     max_samples : int or float, default=2.0
         Samples drawn for each classifier, as a number or as a multiple of all samples.
-    weighting : {"exponential", "linear"}, default="exponential"
+    weighting : {"exponential", "linear", "symmetric"}, default="exponential"
         How wrong samples gain weight.
     reset : bool, default=True
         Whether a classifier no better than guessing (Hamming loss of at least 0.5) is thrown away, once, and replaced
@@ -59,9 +59,9 @@ class KFHEMultilabelClassifier(LabelFilterTrace, MultilabelClassifier):
         rule that is fitted.
     estimators_ : list of classifiers
         The first one and ``n_iter_`` others. They know the labels that were not constant in their sample.
-    coefficients_ : array of shape (n_iter_ + 1,)
+    coefficients_ : array of shape (n_iter + 1,)
         Weight of each classifier in the ensemble; they sum to 1.
-    train_errors_ : array of shape (n_iter_ + 1,)
+    train_errors_ : array of shape (n_iter + 1,)
         Hamming loss of the estimate on the training samples, from the first classifier on.
     n_iter_, gains_, variances_, measurement_errors_, resets_, weights_
         The trace of the filters, as in :class:`~fuselearn.KFHEClassifier`.

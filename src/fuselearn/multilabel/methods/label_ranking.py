@@ -23,17 +23,19 @@ class CalibratedLabelRankingClassifier(MultilabelClassifier):
 
     The model of labels i and j learns from the samples that have exactly one of them which one it is. A virtual label
     0 ranks below the labels of a sample and above the others, so its models are those of binary relevance. With p_ij(x)
-    the vote of a model for i against j, and 1 - p_ij(x) that for j against i,
+    the vote of a model for i against j, and 1 - p_ij(x) that for j against i, ::
 
         v_i(x) = sum over j of p_ij(x),        j = 0, 1, ..., L without i,
 
     and the labels with more votes than the virtual one are predicted; if votes are whole, those with as
-    many votes, too. ``predict_proba`` returns
+    many votes, too. ``predict_proba`` returns ::
 
         1/2 + (v_i(x) - v_0(x) + b) / (2 L + 1),
 
     with b = 1/4 for whole votes and 0 for shares: a score from 0 to 1 rather than a probability, above 0.5 for the
     predicted labels.
+
+    .. versionadded:: 0.2
 
     Parameters
     ----------

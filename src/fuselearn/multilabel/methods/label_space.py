@@ -1,4 +1,4 @@
-"""Principal label space transformation: regression on the principal components of the labels."""
+"""Principal label space transformation, plain and conditional: regression on the principal components of the labels."""
 
 from __future__ import annotations
 
@@ -14,20 +14,27 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from fuselearn._messages import show
-from fuselearn._parameters import check_number, check_whole_number
+from fuselearn._parameters import check_flag, check_number, check_whole_number
 from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Scores, Weights
 from fuselearn.sensors import count_all_samples, draw_counts
 from fuselearn.sensors.estimator import train_clone
+from fuselearn.sensors.numbers import NumberEncoder
 
 
 class PLSTClassifier(MultilabelClassifier):
-    """Regression on the principal components of the labels, from which labels are decoded (PLST).
+    """Regression on the principal components of the labels, from which labels are decoded (PLST, CPLST).
 
-    With m the shares of samples that have each label, and V the M principal directions of the labels' covariance,
+    With m the shares of samples that have each label, and V the M principal directions of the labels' covariance, ::
 
         z(x) = V' (y - m)      is learned by regression, and      p(x) = m + V z(x)
 
     is cut at 0.5. Many labels that occur together need few regressors, and share what is learned.
+
+    With ``conditional``, V are the M first eigenvectors of Z' H Z, with Z the centred labels, X the centred features,
+    and H = X (X' X + l2 I)^-1 X' the ridge regression on them: directions in which labels vary and that the features
+    can predict (conditional PLST, CPLST).
+
+    .. versionadded:: 0.2
 
     Parameters
     ----------
@@ -37,6 +44,10 @@ class PLSTClassifier(MultilabelClassifier):
     n_components : int or float, default=0.9
         Number of principal components M, at most as many as there are; or the share of the labels' variance that they
         have to explain, in (0, 1].
+    conditional : bool, default=False
+        Whether the directions depend on the features, as in CPLST. Categorical features become columns of 0 and 1.
+    l2 : float, default=1.0
+        Regularisation of the ridge regression H, which is that of scikit-learn's ``Ridge``; only with ``conditional``.
     decision : float, str or rule, default=0.5
         How scores become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`.
     random_state : int, RandomState or None, default=None
@@ -46,7 +57,7 @@ class PLSTClassifier(MultilabelClassifier):
 
     Attributes
     ----------
-    components_ : array of shape (n_components_, n_labels)
+    components_ : array of shape (n_components, n_labels)
         The principal directions, that with the largest variance first.
     n_components_ : int
         Their number; 0 if all labels are constant.
@@ -71,6 +82,9 @@ class PLSTClassifier(MultilabelClassifier):
     Tai, F. and Lin, H.-T. (2012). Multilabel classification with principal label space transformation. Neural
     Computation 24(9), 2508-2542.
 
+    Chen, Y.-N. and Lin, H.-T. (2012). Feature-aware label space dimension reduction for multi-label classification.
+    Advances in Neural Information Processing Systems 25, 1529-1537.
+
     Examples
     --------
     >>> from sklearn.datasets import make_multilabel_classification
@@ -87,12 +101,16 @@ class PLSTClassifier(MultilabelClassifier):
         estimator: Any = None,
         *,
         n_components: int | float = 0.9,
+        conditional: bool = False,
+        l2: float = 1.0,
         decision: Any = 0.5,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
         self.estimator = estimator
         self.n_components = n_components
+        self.conditional = conditional
+        self.l2 = l2
         self.decision = decision
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -104,6 +122,8 @@ class PLSTClassifier(MultilabelClassifier):
         base = self._base_estimator()
         if isinstance(base, type) or not (hasattr(base, "fit") and is_regressor(base)):
             raise TypeError(f"estimator must be a regressor or None, not {show(base)}.")
+        check_flag("conditional", self.conditional)
+        check_number("l2", self.l2, 0.0)
         if isinstance(self.n_components, numbers.Integral):
             check_whole_number("n_components", self.n_components, 1)
         elif not 0.0 < check_number("n_components", self.n_components, 0.0) <= 1.0:
@@ -114,7 +134,7 @@ class PLSTClassifier(MultilabelClassifier):
     def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
         seed = int(rng.integers(2**31))
         self.mean_ = np.average(Y, axis=0, weights=weights)
-        self.components_ = self._find_components(Y - self.mean_, weights)
+        self.components_ = self._find_components(X, Y - self.mean_, weights)
         self.n_components_ = len(self.components_)
         coordinates = (Y - self.mean_) @ self.components_.T
         base = self._base_estimator()
@@ -126,10 +146,11 @@ class PLSTClassifier(MultilabelClassifier):
             delayed(train_clone)(base, X, target, counts, seed, weights=weights) for target in targets if target.size
         )
 
-    def _find_components(self, centred: Scores, weights: Weights | None) -> npt.NDArray[np.float64]:
+    def _find_components(self, X: Any, centred: Scores, weights: Weights | None) -> npt.NDArray[np.float64]:
         """Return the principal directions, in rows."""
         weighted = centred if weights is None else centred * weights[:, None]
-        variances, directions = np.linalg.eigh(weighted.T @ centred)
+        found = _regress(X, centred, weights, self.l2) if self.conditional else centred
+        variances, directions = np.linalg.eigh(weighted.T @ found)
         variances, directions = variances[::-1], directions[:, ::-1]
         n_known = int(np.count_nonzero(variances > 1e-12 * max(variances[0], 1.0)))
         if isinstance(self.n_components, numbers.Integral):
@@ -143,3 +164,9 @@ class PLSTClassifier(MultilabelClassifier):
             return np.tile(self.mean_, (X.shape[0], 1))
         answers = [np.asarray(one.predict(X)).reshape(X.shape[0], -1) for one in self.estimators_]
         return self.mean_ + np.hstack(answers) @ self.components_
+
+
+def _regress(X: Any, targets: Scores, weights: Weights | None, l2: float) -> Scores:
+    """Return what a ridge regression finds of the targets in X."""
+    table = NumberEncoder("CPLST").fit_transform(X)
+    return Ridge(alpha=l2).fit(table, targets, weights).predict(table).reshape(targets.shape)

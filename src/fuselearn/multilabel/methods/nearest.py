@@ -11,6 +11,7 @@ from scipy import sparse
 from fuselearn._compat import take_rows
 from fuselearn._messages import show
 from fuselearn._parameters import check_choice, check_number, check_whole_number, count_threads
+from fuselearn.multilabel.data.labels import UNKNOWN
 from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Scores, Weights
 from fuselearn.multilabel.learning.neighbours import METRICS, SCALINGS, Neighbours, NeighbourSearch
 
@@ -21,12 +22,14 @@ class _NeighbourClassifier(MultilabelClassifier):
     """What both classifiers share: the training samples, and honest scores by the neighbours of each."""
 
     random_state = None  # nothing is random
+    _accepts_unknown = True
 
     n_neighbors: int
     metric: str
     scaling: str | None
     _search_: NeighbourSearch
-    _known_: sparse.csr_array  # labels of the training samples
+    _labelled_: sparse.csr_array  # labels of the training samples
+    _unknown_: sparse.csr_array  # which of them are not known
     _used_: npt.NDArray[np.bool_]  # which samples of fit they are
     _sample_weights_: Weights
 
@@ -47,15 +50,18 @@ class _NeighbourClassifier(MultilabelClassifier):
         self._used_ = np.ones(len(Y), dtype=bool) if weights is None else weights > 0
         self._sample_weights_ = np.ones(len(Y)) if weights is None else weights[self._used_]
         self._search_ = NeighbourSearch(take_rows(X, np.flatnonzero(self._used_)), self.metric, self.scaling)
-        self._known_ = sparse.csr_array(Y[self._used_].astype(np.float64))
+        self._labelled_ = sparse.csr_array((Y[self._used_] == 1).astype(np.float64))
+        self._unknown_ = sparse.csr_array((Y[self._used_] == UNKNOWN).astype(np.float64))
 
-    def _count(self, neighbours: Neighbours, votes: npt.NDArray[np.float64] | None = None) -> Scores:
-        """Sum the votes of the neighbours that have each label; each has one vote by default."""
+    def _count(
+        self, neighbours: Neighbours, marked: sparse.csr_array, votes: npt.NDArray[np.float64] | None = None
+    ) -> Scores:
+        """Sum the votes of the neighbours whose labels are marked; each has one vote by default."""
         places = neighbours.places
         data = np.ones(places.size) if votes is None else votes.ravel()
         ends = np.arange(places.shape[0] + 1) * places.shape[1]
         shape = (places.shape[0], self._search_.n_samples)
-        return (sparse.csr_array((data, places.ravel(), ends), shape=shape) @ self._known_).toarray()
+        return (sparse.csr_array((data, places.ravel(), ends), shape=shape) @ marked).toarray()
 
     def _honest_scores(self, X: Any, Y: Labels, weights: Weights | None) -> Scores:
         """Score each training sample by its neighbours among the others."""
@@ -80,12 +86,14 @@ class _NeighbourClassifier(MultilabelClassifier):
 class MLkNNClassifier(_NeighbourClassifier):
     """Labels by how often they occur among the nearest neighbours, compared with the training samples (ML-kNN).
 
-    With H1 and H0 the events that a sample has label l or not, and E_j that j of its k neighbours have it,
+    With H1 and H0 the events that a sample has label l or not, and E_j that j of its k neighbours have it, ::
 
         P(H1)       = (s + positives) / (2 s + n),                       P(H0) = 1 - P(H1)
         P(E_j | H1) = (s + c[j]) / (s (k + 1) + sum of c),               c[j]: positives with j such neighbours
         P(E_j | H0) = (s + d[j]) / (s (k + 1) + sum of d),               d[j]: the same for the other samples
         p(x)        = P(H1) P(E_j | H1) / (P(H1) P(E_j | H1) + P(H0) P(E_j | H0)).
+
+    .. versionadded:: 0.2
 
     Parameters
     ----------
@@ -119,6 +127,7 @@ class MLkNNClassifier(_NeighbourClassifier):
     Notes
     -----
     The weight of a sample counts in the probabilities; as a neighbour, each sample of a weight above 0 counts once.
+    Labels that are not known, NaN in ``y``, do not count.
 
     References
     ----------
@@ -161,13 +170,14 @@ class MLkNNClassifier(_NeighbourClassifier):
         super()._fit_labels(X, Y, weights, rng)
         s, k, n_labels = self.smoothing, self._n_neighbours, Y.shape[1]
         has_label = Y[self._used_] == 1
-        sample_weights = self._sample_weights_[:, None]
-        self.priors_ = (s + (has_label * sample_weights).sum(axis=0)) / (2 * s + sample_weights.sum())
+        sample_weights = np.where(Y[self._used_] == UNKNOWN, 0.0, self._sample_weights_[:, None])
+        self.priors_ = (s + (has_label * sample_weights).sum(axis=0)) / (2 * s + sample_weights.sum(axis=0))
         # Counts of samples by whether they have a label, the label, and how many of their neighbours have it.
-        counted = self._count(self._search_.find_others(k, self.n_jobs)).astype(np.intp)
+        counted = self._count(self._search_.find_others(k, self.n_jobs), self._labelled_).astype(np.intp)
         places = (has_label * n_labels + np.arange(n_labels)) * (k + 1) + counted
-        weighted = np.broadcast_to(sample_weights, places.shape).ravel()
-        counts = np.bincount(places.ravel(), weighted, minlength=2 * n_labels * (k + 1)).reshape(2, n_labels, k + 1)
+        counts = np.bincount(places.ravel(), sample_weights.ravel(), minlength=2 * n_labels * (k + 1)).reshape(
+            2, n_labels, k + 1
+        )
         self.likelihoods_ = (s + counts) / (s * (k + 1) + counts.sum(axis=2, keepdims=True))
 
     @property
@@ -181,7 +191,7 @@ class MLkNNClassifier(_NeighbourClassifier):
         return self._weigh(self._search_.find_others(self._n_neighbours, self.n_jobs))
 
     def _weigh(self, neighbours: Neighbours) -> Scores:
-        counted = self._count(neighbours).astype(np.intp)
+        counted = self._count(neighbours, self._labelled_).astype(np.intp)
         without, with_label = self.likelihoods_[:, np.arange(self.n_labels_), counted]
         positive = self.priors_ * with_label
         return positive / (positive + (1 - self.priors_) * without)
@@ -193,6 +203,8 @@ class BRkNNClassifier(_NeighbourClassifier):
     It is binary relevance with nearest neighbours, which are searched once for all labels::
 
         p_l(x) = sum of the weights of the neighbours of x with label l / sum of the weights of all its neighbours
+
+    .. versionadded:: 0.2
 
     Parameters
     ----------
@@ -223,7 +235,8 @@ class BRkNNClassifier(_NeighbourClassifier):
 
     Notes
     -----
-    The weight of a sample multiplies that of its vote; a sample of weight 0 is no neighbour.
+    The weight of a sample multiplies that of its vote; a sample of weight 0 is no neighbour. A neighbour whose label is
+    not known, NaN in ``y``, has no vote on it; if it is known of none of them, the probability is 0.
 
     References
     ----------
@@ -272,7 +285,7 @@ class BRkNNClassifier(_NeighbourClassifier):
     def _deciding_scores(self, X: Any) -> Scores:
         neighbours = self._find(X)
         fractions = self._vote(neighbours)
-        sizes = np.asarray(self._known_.sum(axis=1)).ravel()[neighbours.places].mean(axis=1)
+        sizes = np.asarray(self._labelled_.sum(axis=1)).ravel()[neighbours.places].mean(axis=1)
         ranks = np.argsort(np.argsort(-fractions, axis=1, kind="stable"), axis=1, kind="stable")
         return (ranks < np.rint(sizes)[:, None]).astype(np.float64)
 
@@ -283,7 +296,9 @@ class BRkNNClassifier(_NeighbourClassifier):
         votes = self._sample_weights_[neighbours.places]
         if self.weights == "distance":
             votes = votes * _weigh_distances(neighbours.distances)
-        return self._count(neighbours, votes) / votes.sum(axis=1, keepdims=True)
+        positive = self._count(neighbours, self._labelled_, votes)
+        known = votes.sum(axis=1, keepdims=True) - self._count(neighbours, self._unknown_, votes)
+        return np.divide(positive, known, out=np.zeros_like(positive), where=known > 0)
 
 
 def _weigh_distances(distances: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

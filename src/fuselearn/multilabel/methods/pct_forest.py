@@ -20,23 +20,27 @@ from fuselearn._parameters import (
 from fuselearn.engines.tree import (
     ByColumn,
     CodedColumns,
+    SparseColumns,
     Tree,
     TreeSettings,
     apply_codes,
     grow_tree,
     labels_target,
     lay_out_if_few,
+    restore_weights,
 )
 from fuselearn.ensembles.cart import CATEGORY_RULES
 from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Scores, Weights
 from fuselearn.multilabel.learning.label_trees import SummedTrees, scale_rows, sum_impurity_decreases
 from fuselearn.sensors import count_all_samples, draw_counts
 
+Sample = tuple[npt.NDArray[np.int32], Weights | None]
+
 
 class PCTForestClassifier(SummedTrees, MultilabelClassifier):
     """A random forest whose trees split for all labels at once (RF-PCT).
 
-    A node is split where the sum of the labels' Gini impurities falls most, that is, where
+    A node is split where the sum of the labels' Gini impurities falls most, that is, where ::
 
         sum_j L_j^2 / |L| + sum_j R_j^2 / |R|  is largest,
 
@@ -75,7 +79,7 @@ class PCTForestClassifier(SummedTrees, MultilabelClassifier):
 
     Attributes
     ----------
-    feature_importances_ : array of shape (n_labels, n_features_in_)
+    feature_importances_ : array of shape (n_labels, n_features)
         How much splits on a feature lower the Gini impurity of a label; see below.
     oob_decision_function_ : array of shape (n_samples, n_labels)
         Mean probabilities by the trees that have not seen the sample, NaN where all have; with ``bootstrap`` only.
@@ -89,7 +93,8 @@ class PCTForestClassifier(SummedTrees, MultilabelClassifier):
 
     Notes
     -----
-    A split of a node with |N| samples into sides with |L| and |R| lowers the impurity of label j by
+    A split of a node N into the sides L and R, with as many samples as ``|N|`` and so on, lowers the impurity of label
+    j by ::
 
         |N| g_j(N) - |L| g_j(L) - |R| g_j(R),         g_j = 2 p_j (1 - p_j),
 
@@ -173,26 +178,38 @@ class PCTForestClassifier(SummedTrees, MultilabelClassifier):
 
     def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
         settings = self._settings()
-        columns = self._code_table(X)
-        by_column = lay_out_if_few(columns, settings)
+        columns = self._code_entries(X)
+        by_column = None if isinstance(columns, SparseColumns) else lay_out_if_few(columns, settings)
         target = labels_target(Y)
         samples = _samples(self, weights, len(Y), rng)
-        trees = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+        trees = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
             delayed(_grow)(columns, by_column, target, Y.shape[1], settings, sample, seed)
             for sample, seed in zip(samples, rng.integers(2**62, size=self.n_estimators).tolist(), strict=True)
         )
-        if self.bootstrap:
-            self.oob_decision_function_ = _out_of_bag(trees, samples, columns, Y.shape)
         self._keep_trees(trees)
+        if self.bootstrap:
+            self.oob_decision_function_ = self._out_of_bag(samples, columns, Y.shape)
 
     @cached_property
     def feature_importances_(self) -> npt.NDArray[np.float64]:
         """How much splits on a feature lower the Gini impurity of a label; the shares of the features sum to 1."""
         check_is_fitted(self)
         total = np.zeros((self.n_labels_, self.n_features_in_))
-        for tree in self._trees_:
-            total += scale_rows(sum_impurity_decreases(tree, self.n_features_in_))
+        for tree, shares in self._trees_with_leaf_values():
+            total += scale_rows(sum_impurity_decreases(restore_weights(tree, shares), self.n_features_in_))
         return scale_rows(total)
+
+    def _out_of_bag(
+        self, samples: list[Sample], columns: CodedColumns | SparseColumns, shape: tuple[int, ...]
+    ) -> Scores:
+        """Average the leaves' shares over the trees that have not seen a sample."""
+        sums, n_trees = np.zeros(shape), np.zeros(shape[0])
+        for (tree, shares), (counts, _) in zip(self._trees_with_leaf_values(), samples, strict=True):
+            left_out = np.flatnonzero(counts == 0)
+            sums[left_out] += shares[apply_codes(tree, columns, left_out)]
+            n_trees[left_out] += 1
+        with np.errstate(invalid="ignore"):
+            return np.minimum(sums / n_trees[:, None], 1.0)
 
     def _node_values(self, tree: Tree) -> npt.NDArray[np.float64]:
         return tree.shares()
@@ -201,9 +218,6 @@ class PCTForestClassifier(SummedTrees, MultilabelClassifier):
         # Trees that are sure add 0 or 1, so that the sum is exact and a mean of one half is one. A sum of other shares
         # may pass the number of trees by rounding.
         return np.minimum(self._sum_trees(X) / len(self._trees_), 1.0)
-
-
-Sample = tuple[npt.NDArray[np.int32], Weights | None]
 
 
 def _samples(
@@ -219,7 +233,7 @@ def _samples(
 
 
 def _grow(
-    columns: CodedColumns,
+    columns: CodedColumns | SparseColumns,
     by_column: ByColumn | None,
     target: Any,
     n_labels: int,
@@ -229,15 +243,3 @@ def _grow(
 ) -> Tree:
     counts, weights = sample
     return grow_tree(columns, target, n_labels, counts, settings, weights=weights, seed=seed, by_column=by_column)
-
-
-def _out_of_bag(trees: list[Tree], samples: list[Sample], columns: CodedColumns, shape: tuple[int, ...]) -> Scores:
-    """Average the leaves' shares over the trees that have not seen a sample."""
-    sums, n_trees = np.zeros(shape), np.zeros(shape[0])
-    for tree, (counts, _) in zip(trees, samples, strict=True):
-        left_out = counts == 0
-        own = columns._replace(codes=columns.codes[left_out])
-        sums[left_out] += tree.shares()[apply_codes(tree, own)]
-        n_trees += left_out
-    with np.errstate(invalid="ignore"):
-        return np.minimum(sums / n_trees[:, None], 1.0)

@@ -17,7 +17,7 @@ Indices = npt.NDArray[np.integer]
 class LabelPowersetClassifier(MultilabelClassifier):
     """One multi-class model whose classes are the distinct label sets of the training samples.
 
-    The probability that sample x has label j is that of all sets with the label,
+    The probability that sample x has label j is that of all sets with the label, ::
 
         p_j(x) = sum of P(S | x) over the sets S that contain j,
 
@@ -51,7 +51,7 @@ class LabelPowersetClassifier(MultilabelClassifier):
     Notes
     -----
     Machines are coupled so that the probabilities of the labels fit samples left out of training: with p_S the
-    probability by the machine of set S, calibrated on its own, and n_S the number of samples with that set,
+    probability by the machine of set S, calibrated on its own, and n_S the number of samples with that set, ::
 
         P(S | x) is in proportion to p_S^a n_S^b,
 

@@ -19,7 +19,7 @@ from fuselearn.sensors import Component, Learner
 class ProbabilisticChainClassifier(ChainClassifier):
     """A classifier chain that searches for the most probable set of labels (PCC).
 
-    With the labels in the order 1, ..., L of the chain, a set of labels y has the joint probability
+    With the labels in the order 1, ..., L of the chain, a set of labels y has the joint probability ::
 
         P(y | x) = P(y_1 | x) P(y_2 | x, y_1) ... P(y_L | x, y_1, ..., y_{L-1}).
 
@@ -27,6 +27,8 @@ class ProbabilisticChainClassifier(ChainClassifier):
     mistake is never undone. This class follows several paths. It predicts the most probable set that it found, which
     is right if the whole set has to be (subset accuracy); ``predict_proba`` returns the marginals P(y_j = 1 | x),
     averaged over the paths, which rank labels.
+
+    .. versionadded:: 0.2
 
     Parameters
     ----------

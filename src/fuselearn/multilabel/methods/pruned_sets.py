@@ -20,7 +20,7 @@ class PrunedSetsClassifier(MultilabelClassifier):
     A set is frequent if at least ``min_count`` samples have it. A sample with another set S learns, as a copy each, the
     first ``n_subsets`` of the frequent sets inside S, larger ones first, and more frequent ones first among equally
     large ones; a sample without any takes no part. The probability that sample x has label j is, over the frequent
-    sets,
+    sets, ::
 
         p_j(x) = sum of P(S | x) over the sets S that contain j.
 

@@ -27,7 +27,7 @@ def train_sampled_sets(
 class EnsembleOfPrunedSetsClassifier(ResampledEnsemble, MultilabelClassifier):
     """Equal votes of pruned sets, each on random samples (EPS).
 
-    With v_tj(x) the vote of the t-th of T models for label j, 0 or 1 or a probability,
+    With v_tj(x) the vote of the t-th of T models for label j, 0 or 1 or a probability, ::
 
         p_j(x) = (v_1j(x) + ... + v_Tj(x)) / T.
 

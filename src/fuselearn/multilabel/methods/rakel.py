@@ -24,7 +24,7 @@ Choice = tuple[int, ...]
 class RAkELClassifier(MultilabelClassifier):
     """Equal votes of label powersets, each of a random few of the labels (RAkEL).
 
-    With v_tj(x) the vote of the t-th model for label j, 0 or 1 or a probability, and T_j the models that know j,
+    With v_tj(x) the vote of the t-th model for label j, 0 or 1 or a probability, and T_j the models that know j, ::
 
         p_j(x) = mean of v_tj(x) over t in T_j.
 

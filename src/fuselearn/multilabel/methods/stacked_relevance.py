@@ -24,12 +24,14 @@ Indices = npt.NDArray[np.intp]
 class StackedBinaryRelevanceClassifier(MultilabelClassifier):
     """Binary relevance whose scores for all labels are the features of a second model per label (2BR).
 
-    With p_1(x), ..., p_L(x) the probabilities of binary relevance, a second-level model of each label j learns
+    With p_1(x), ..., p_L(x) the probabilities of binary relevance, a second-level model of each label j learns ::
 
         q_j(x) = P(y_j = 1 | p_1(x), ..., p_L(x)),
 
     so that a label can correct another, in both directions and without an order of the labels. The second level is
     trained on out-of-fold scores: on its own training samples the first level looks better than it is.
+
+    .. versionadded:: 0.2
 
     Parameters
     ----------

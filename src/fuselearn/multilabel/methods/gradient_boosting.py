@@ -1,0 +1,250 @@
+"""Gradient boosting of trees for all labels at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit, logit
+
+from fuselearn._messages import show
+from fuselearn._parameters import check_number, check_whole_number, count_features, count_threads
+from fuselearn.engines.tree import Tree, apply_codes
+from fuselearn.engines.tree.gradient_trees import (
+    GradientSettings,
+    GradientTable,
+    gains_by_label,
+    grow_gradient_tree,
+    make_gradient_table,
+    newton_values,
+)
+from fuselearn.multilabel.data.labels import UNKNOWN
+from fuselearn.multilabel.data.stratification import IterativeStratifiedKFold
+from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Scores, Weights
+from fuselearn.multilabel.learning.label_trees import SummedTrees, scale_rows
+
+Rows = npt.NDArray[np.int32]
+
+
+class GradientBoostingMultilabelClassifier(SummedTrees, MultilabelClassifier):
+    """Gradient boosting of trees, each of which has a vector of values in every leaf, one for each label.
+
+    The loss is the sum of the labels' logistic losses. With p the probabilities so far, a round computes for each
+    sample and label the gradient g = p - y and the Hessian h = p (1 - p), and grows a tree that splits a node where ::
+
+        sum over sides s and labels j of G_j(s)^2 / (H_j(s) + l2)  is largest,
+
+    with G and H the sums of g and h over the samples of a side. A leaf then adds -learning_rate G_j / (H_j + l2) to
+    the log-odds of label j. A single tree for all labels costs little more than one for one label, and labels share
+    what it finds. Labels that are not known, NaN in ``y``, have no loss.
+
+    .. versionadded:: 0.2
+
+    Parameters
+    ----------
+    n_estimators : int, default=200
+        Number of rounds; at most, with ``n_iter_no_change``.
+    learning_rate : float, default=0.1
+        Factor of the values of each tree.
+    max_depth : int, default=6
+        Most splits on a path.
+    min_samples_leaf : int, default=2
+        Fewest samples in a leaf.
+    l2 : float, default=1.0
+        Regularisation of the values of leaves.
+    subsample : float, default=0.7
+        Share of the samples that are drawn for each tree, without replacement; 1.0 means all.
+    max_features : int, float, {"sqrt", "log2"} or None, default=0.3
+        Features that are drawn for each tree: a number, a share, or None for all.
+    max_bins : int, default=64
+        Features with more distinct values are cut into this many bins of about equally many samples.
+    n_iter_no_change : int or None, default=None
+        Stop after this many rounds in which the loss on held-out samples has not become smaller, and keep the rounds
+        before. None means that no samples are held out, which has the better results on less than some thousand
+        samples.
+    validation_fraction : float, default=0.1
+        Share of the samples held out; only with ``n_iter_no_change``.
+    decision : float, str or rule, default="cardinality"
+        How probabilities become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`. Rules
+        that are learned use out-of-fold probabilities, for which five more models are trained; 0.5 does without.
+    random_state : int, RandomState or None, default=None
+        Seed of the samples and features that are drawn.
+    n_jobs : int or None, default=None
+        Threads that share the features of large data. Results do not depend on it.
+
+    Attributes
+    ----------
+    n_iter_ : int
+        Number of trees.
+    validation_losses_ : array of shape (n_rounds,)
+        Mean logistic loss of the held-out samples after each round; only with ``n_iter_no_change``.
+    feature_importances_ : array of shape (n_labels, n_features)
+        How much splits on a feature raise the criterion above for a label; each row sums to 1, and that of a label
+        that is constant is 0.
+    labels_, n_labels_, classes_, n_features_in_, feature_names_in_
+        Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
+
+    See Also
+    --------
+    PCTForestClassifier : A forest of trees for all labels at once.
+    AdaBoostMHClassifier : Boosting of stumps for all labels at once.
+
+    Notes
+    -----
+    With all samples and features in each tree, ``max_bins`` of 256 and ``decision=0.5``, this is XGBoost's
+    ``multi_strategy="multi_output_tree"`` with ``min_child_weight=0``, but for the start: the log-odds of each label.
+    The defaults were chosen on emotions, flags and birds: drawing samples and features for each tree improves the
+    ranking of labels, and rare labels seldom reach a probability of 0.5, so that the threshold of "cardinality" has
+    the larger F1, macro and micro, at about the same Hamming loss.
+
+    References
+    ----------
+    Chen, T. and Guestrin, C. (2016). XGBoost: a scalable tree boosting system. KDD, 785-794.
+
+    Zhang, Z. and Jung, C. (2021). GBDT-MO: gradient-boosted decision trees for multiple outputs. IEEE Transactions on
+    Neural Networks and Learning Systems 32(7), 3156-3167.
+
+    Examples
+    --------
+    >>> from fuselearn.datasets import make_digit_pairs
+    >>> from fuselearn.multilabel import GradientBoostingMultilabelClassifier, macro_f1
+    >>> X, Y = make_digit_pairs(600, random_state=0)
+    >>> boosted = GradientBoostingMultilabelClassifier(random_state=0).fit(X[:400], Y[:400])
+    >>> round(macro_f1(Y[400:], boosted.predict(X[400:])), 2)
+    0.9
+    """
+
+    _accepts_unknown = True
+
+    def __init__(
+        self,
+        n_estimators: int = 200,
+        *,
+        learning_rate: float = 0.1,
+        max_depth: int = 6,
+        min_samples_leaf: int = 2,
+        l2: float = 1.0,
+        subsample: float = 0.7,
+        max_features: int | float | str | None = 0.3,
+        max_bins: int = 64,
+        n_iter_no_change: int | None = None,
+        validation_fraction: float = 0.1,
+        decision: Any = "cardinality",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.l2 = l2
+        self.subsample = subsample
+        self.max_features = max_features
+        self.max_bins = max_bins
+        self.n_iter_no_change = n_iter_no_change
+        self.validation_fraction = validation_fraction
+        self.decision = decision
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _check_parameters(self) -> None:
+        check_whole_number("n_estimators", self.n_estimators, 1)
+        if check_number("learning_rate", self.learning_rate, 0.0) == 0.0:
+            raise ValueError("learning_rate must be above 0.")
+        check_whole_number("max_depth", self.max_depth, 1)
+        check_whole_number("min_samples_leaf", self.min_samples_leaf, 1)
+        check_number("l2", self.l2, 0.0)
+        if not 0.0 < check_number("subsample", self.subsample, 0.0) <= 1.0:
+            raise ValueError(f"subsample must be in (0, 1], not {show(self.subsample)}.")
+        count_features(self.max_features, 1)
+        check_whole_number("max_bins", self.max_bins, 2)
+        if self.n_iter_no_change is not None:
+            check_whole_number("n_iter_no_change", self.n_iter_no_change, 1)
+        if not 0.0 < check_number("validation_fraction", self.validation_fraction, 0.0) <= 0.5:
+            raise ValueError(f"validation_fraction must be in (0, 0.5], not {show(self.validation_fraction)}.")
+
+    def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
+        columns = self._code_table(X, self.max_bins)
+        table = make_gradient_table(columns)
+        importance = np.ones(len(Y)) if weights is None else weights * np.count_nonzero(weights) / weights.sum()
+        rows, held_out = self._hold_out(Y, np.flatnonzero(importance).astype(np.int32), rng)
+        losses = LogisticLosses(Y, importance)
+        self._prior_ = losses.prior(rows)
+        scores = np.tile(self._prior_, (len(Y), 1))
+
+        trees: list[Tree] = []
+        gains = np.zeros((Y.shape[1], X.shape[1]))
+        loss_path = []
+        for _ in range(self.n_estimators):
+            tree = self._grow(table, losses.statistics(scores), rows, rng)
+            gains += gains_by_label(tree, X.shape[1], self.l2)
+            values = self.learning_rate * newton_values(tree, self.l2)
+            scores += values[apply_codes(tree, columns)]
+            trees.append(tree._replace(values=values))
+            if self.n_iter_no_change is not None:
+                loss_path.append(losses.mean(scores, held_out))
+                if len(trees) - 1 - np.argmin(loss_path) >= self.n_iter_no_change:
+                    break
+        if self.n_iter_no_change is not None:
+            self.validation_losses_ = np.array(loss_path)
+            trees = trees[: int(np.argmin(loss_path)) + 1]
+        self.n_iter_ = len(trees)
+        self.feature_importances_ = scale_rows(np.maximum(gains, 0.0))
+        self._keep_trees(trees)
+
+    def _hold_out(self, Y: Labels, rows: Rows, rng: np.random.Generator) -> tuple[Rows, Rows]:
+        """Divide the samples into those to train on, and those that tell when to stop."""
+        if self.n_iter_no_change is None:
+            return rows, rows[:0]
+        n_folds = round(1.0 / self.validation_fraction)
+        if len(rows) < n_folds:
+            raise ValueError(
+                f"validation_fraction={show(self.validation_fraction)} of {len(rows)} samples is less than one sample."
+            )
+        folds = IterativeStratifiedKFold(n_folds, shuffle=True, random_state=int(rng.integers(2**31)))
+        inside, outside = next(folds.split(rows, Y[rows] == 1))
+        return rows[inside], rows[outside]
+
+    def _grow(self, table: GradientTable, statistics: Scores, rows: Rows, rng: np.random.Generator) -> Tree:
+        """Grow a tree on some of the samples and features."""
+        drawn = _draw(rng, rows, max(1, round(self.subsample * len(rows))))
+        features = np.arange(len(table.codes))
+        features = _draw(rng, features, count_features(self.max_features, len(features)))
+        settings = GradientSettings(self.max_depth, self.min_samples_leaf, self.l2)
+        return grow_gradient_tree(table, statistics, drawn, features, settings, n_threads=count_threads(self.n_jobs))
+
+    def _node_values(self, tree: Tree) -> npt.NDArray[np.float64]:
+        return tree.values
+
+    def _label_scores(self, X: Any) -> Scores:
+        return expit(self._prior_ + self._sum_trees(X))
+
+
+class LogisticLosses:
+    """The logistic losses of the labels that are known, of samples with weights."""
+
+    def __init__(self, Y: Labels, weights: Weights) -> None:
+        self.truth = (Y == 1).astype(np.float64)
+        self.weights = np.where(Y == UNKNOWN, 0.0, weights[:, None])
+
+    def prior(self, rows: Rows) -> Scores:
+        """Return the log-odds of each label, as if half a sample more had it and half a sample more had it not."""
+        has, of = (self.weights[rows] * self.truth[rows]).sum(axis=0), self.weights[rows].sum(axis=0)
+        return logit((has + 0.5) / (of + 1.0))
+
+    def statistics(self, scores: Scores) -> Scores:
+        """Return the gradients of the losses, and then their second derivatives, at these log-odds."""
+        chances = expit(scores)
+        return np.hstack([self.weights * (chances - self.truth), self.weights * chances * (1.0 - chances)])
+
+    def mean(self, scores: Scores, rows: Rows) -> float:
+        """Return the mean loss of some of the samples at these log-odds."""
+        losses = np.logaddexp(0.0, np.where(self.truth[rows] == 1.0, -scores[rows], scores[rows]))
+        weights = self.weights[rows]
+        return float((weights * losses).sum() / max(weights.sum(), np.finfo(float).tiny))
+
+
+def _draw(rng: np.random.Generator, numbers: npt.NDArray[Any], n_drawn: int) -> npt.NDArray[Any]:
+    """Draw some of the numbers, or all, and keep their order."""
+    return numbers if n_drawn >= len(numbers) else np.sort(rng.choice(numbers, n_drawn, replace=False))
