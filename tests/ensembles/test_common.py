@@ -22,7 +22,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fuselearn import BaggedClassifier, CARTClassifier, ForestClassifier, KFHEClassifier, SAMMEClassifier
-from fuselearn.ensembles import table_classifier
+from fuselearn.ensembles import table_estimator
 from fuselearn.sensors import tree as trees
 
 DRAWN = "a weight of 2 changes which samples are drawn; so do two copies"
@@ -246,7 +246,7 @@ class TestTools:
         model = small(make)
         assert get_tags(model).input_tags.sparse
         dense = clone(model).fit(X, self.y)
-        monkeypatch.setattr(table_classifier, "DENSE_VALUES", 7 * X.shape[1])
+        monkeypatch.setattr(table_estimator, "DENSE_VALUES", 7 * X.shape[1])
         model.fit(kind(X), self.y)
         np.testing.assert_array_equal(model.predict_proba(kind(X)), dense.predict_proba(X))
         np.testing.assert_array_equal(model.predict(X), dense.predict(X))

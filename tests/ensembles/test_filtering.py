@@ -82,7 +82,7 @@ def test_right_or_wrong_is_loss_of_nought_or_one():
 
 
 def test_linear_weights_by_hand():
-    result = run(Script((np.zeros((2, 1)), [0.5, 0.0], 1.0, 0.3)), [1], linear=True)
+    result = run(Script((np.zeros((2, 1)), [0.5, 0.0], 1.0, 0.3)), [1], weighting="linear")
     measured = np.array([0.75, 0.5]) / 1.25
     expected = 0.5 + 0.5 * (measured - 0.5)
     np.testing.assert_allclose(result.kf_w.state, expected / expected.sum())

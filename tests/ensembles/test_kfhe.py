@@ -52,7 +52,7 @@ def plain_kfhe(fit, X, y, n_estimators, seed, *, weighting, vote, shares=None, h
         if weighting == "exponential":
             o = w * np.exp(wrong + 1 / n)
         else:
-            o = initial + w * wrong
+            o = initial + w * wrong if weighting == "linear" else w * np.exp(np.where(wrong, 1, -1))
             o = o / o.sum()
         Kw = Pw / (Pw + R) if Pw + R > 0 else 0.0
         w = w + Kw * (o - w)
@@ -79,7 +79,7 @@ def assert_follows(model, X, estimate, weights, trace):
 
 class TestAgainstPlainKFHE:
     @pytest.mark.parametrize("vote", ["class", "probability"])
-    @pytest.mark.parametrize("weighting", ["exponential", "linear"])
+    @pytest.mark.parametrize("weighting", ["exponential", "linear", "symmetric"])
     def test_trees(self, noisy_wine, weighting, vote):
         X, y = noisy_wine
         model = KFHEClassifier(n_estimators=25, weighting=weighting, vote=vote, random_state=3).fit(X, y)

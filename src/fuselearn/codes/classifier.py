@@ -27,7 +27,8 @@ BITS_PER_DOUBLING = 10
 class ErrorCorrectingCodeClassifier(ComponentEnsemble, TableClassifier):
     """Error-correcting output codes: learn each bit of the classes' codewords, predict the class of the nearest one.
 
-    With W_cb the b-th bit of the codeword of class c, and p_b(x) the probability that the b-th classifier gives to a 1,
+    With W_cb the b-th bit of the codeword of class c, and p_b(x) the probability that the b-th classifier gives to
+    a 1, ::
 
         class of x = argmin_c sum_b |W_cb - p_b(x)|.
 

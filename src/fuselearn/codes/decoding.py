@@ -64,11 +64,11 @@ def codeword_distances(
 def class_probabilities(distances: Floats, n_bits: int, decoding: str = "l1") -> Floats:
     """Turn distances to the codewords into class probabilities.
 
-    With log loss they are likelihoods under independent bits,
+    With log loss they are likelihoods under independent bits, ::
 
         P(c) proportional to prod_b p_b^W_cb (1 - p_b)^(1 - W_cb).
 
-    Otherwise each bit is taken to be wrong with the same probability e, so that d wrong bits have
+    Otherwise each bit is taken to be wrong with the same probability e, so that d wrong bits have ::
 
         P(c) proportional to (e / (1 - e))^d_c.
 
@@ -79,7 +79,7 @@ def class_probabilities(distances: Floats, n_bits: int, decoding: str = "l1") ->
     Parameters
     ----------
     distances : array of shape (n_samples, n_classes)
-        As :func:`codeword_distances` gives them.
+        As ``codeword_distances`` gives them.
     n_bits : int
     decoding : {"l1", "hamming", "loss"}
 

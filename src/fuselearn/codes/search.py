@@ -20,7 +20,7 @@ _MOST_EXPONENT = 1_000
 def search_code(n_classes: int, n_bits: int, *, n_restarts: int = 500, random_state: Any = None) -> CodeBook:
     """Search for a code book with a large minimum Hamming distance.
 
-    Random books are improved bit by bit: a bit is flipped if that lowers
+    Random books are improved bit by bit: a bit is flipped if that lowers ::
 
         sum over pairs of classes of 2^(-distance of their codewords),
 

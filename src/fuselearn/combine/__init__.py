@@ -1,6 +1,7 @@
-"""Combining models: fusion of many sensors, fixed rules, learned weights, ensemble selection."""
+"""Combining models: fusion of many sensors, fixed rules, learned weights, ensemble selection, consensus clustering."""
 
 from fuselearn.combine.averaging import AveragingRegressor
+from fuselearn.combine.clustering import ConsensusClustering
 from fuselearn.combine.fixed import FixedCombiner
 from fuselearn.combine.fused import FusedClassifier
 from fuselearn.combine.rules import combine_scores
@@ -9,6 +10,7 @@ from fuselearn.combine.stacking import LinearStackingClassifier, LinearStackingR
 
 __all__ = [
     "AveragingRegressor",
+    "ConsensusClustering",
     "EnsembleSelection",
     "FixedCombiner",
     "FusedClassifier",

@@ -46,6 +46,8 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
     labels, and is too even for the correct ones: the probabilities predicted are proportional to p^b. The exponent b
     and the share of wrong labels are estimated together, from how often labels differ where p is nearly certain.
 
+    .. versionadded:: 0.2
+
     Parameters
     ----------
     estimators : list of (name, classifier) or (name, classifier, columns), default=None
@@ -81,12 +83,12 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
     weights_ : array of shape (n_counting,)
         Their weights, which sum to one.
     n_features_in_ : int
-    feature_names_in_ : array of shape (n_features_in_,)
+    feature_names_in_ : array of shape (n_features,)
         If fitted on a DataFrame whose column names are text.
 
     See Also
     --------
-    KFHEClassifier : One of the sensors: the Kalman filter over trees.
+    fuselearn.KFHEClassifier : One of the sensors: the Kalman filter over trees.
     LinearStackingClassifier : Weights that minimise a loss of the sum.
     EnsembleSelection : A choice of members, one at a time.
 

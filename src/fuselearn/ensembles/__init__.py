@@ -4,9 +4,15 @@ from typing import TYPE_CHECKING, Any
 
 from fuselearn.ensembles.bagged_regressor import BaggedRegressor
 from fuselearn.ensembles.bagging import BaggedClassifier
+from fuselearn.ensembles.brownboost import BrownBoostClassifier
 from fuselearn.ensembles.cart import CARTClassifier
+from fuselearn.ensembles.cart_regressor import CARTRegressor
 from fuselearn.ensembles.forest import ForestClassifier
 from fuselearn.ensembles.kfhe import KFHEClassifier
+from fuselearn.ensembles.kfhe_regressor import KFHERegressor
+from fuselearn.ensembles.logitboost import LogitBoostClassifier
+from fuselearn.ensembles.madaboost import MadaBoostClassifier
+from fuselearn.ensembles.rotation_forest import RotationForestClassifier
 from fuselearn.ensembles.samme import SAMMEClassifier
 
 if TYPE_CHECKING:
@@ -15,9 +21,15 @@ if TYPE_CHECKING:
 __all__ = [
     "BaggedClassifier",
     "BaggedRegressor",
+    "BrownBoostClassifier",
     "CARTClassifier",
+    "CARTRegressor",
     "ForestClassifier",
     "KFHEClassifier",
+    "KFHERegressor",
+    "LogitBoostClassifier",
+    "MadaBoostClassifier",
+    "RotationForestClassifier",
     "SAMMEClassifier",
     "SVMClassifier",
 ]

@@ -12,9 +12,9 @@ from joblib import Parallel, delayed
 
 from fuselearn.engines.sampling import MOST_TRIES
 from fuselearn.ensembles.bags import BagPlan
+from fuselearn.ensembles.boosted_classifier import choose_frequent, frequent_first
 from fuselearn.ensembles.components import refuse_other_size
 from fuselearn.ensembles.out_of_bag import read_scoring
-from fuselearn.ensembles.samme import choose_frequent, frequent_first
 from fuselearn.sensors import Component, Sensor, TreeComponent
 from fuselearn.sensors.binding import count_all_samples
 from fuselearn.sensors.fusion import component_scores
@@ -79,7 +79,7 @@ class BagTraining:
         self._features_ = np.array(features)
         self.class_order_ = frequent_first(np.bincount(truth, minlength=sensor.n_classes))
         coefficients = np.full(len(components), 1.0 / len(components))
-        self._adopt(sensor, components, coefficients, np.full(len(components), self.vote == "class"))
+        self._adopt(sensor.learner, components, coefficients, np.full(len(components), self.vote == "class"))
         if scorer is not None:
             self._keep_out_of_bag(scorer, votes, truth)
         if scorer is not None and self.warm_start:

@@ -10,14 +10,14 @@ import numpy.typing as npt
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, RegressorMixin, is_regressor
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._compat import take_rows
 from fuselearn._fitting import fit_whole_or_not
 from fuselearn._messages import show
 from fuselearn._parameters import check_whole_number
 from fuselearn._random import make_generator
-from fuselearn._validation import read_weights, validate_rows
+from fuselearn._validation import read_numbers, read_weights, validate_rows
 from fuselearn.ensembles.bags import BagPlan, plan_bags
 from fuselearn.ensembles.out_of_bag import KnownValues, read_scoring, score_known
 from fuselearn.sensors.estimator import train_clone
@@ -35,7 +35,7 @@ class Trained(NamedTuple):
 class BaggedRegressor(RegressorMixin, BaseEstimator):
     """The mean of regressors that are trained on random parts of the data.
 
-    With h_1, ..., h_T trained on randomly drawn samples, and features if so wished,
+    With h_1, ..., h_T trained on randomly drawn samples, and features if so wished, ::
 
         f(x) = sum_t h_t(x) / T.
 
@@ -153,7 +153,7 @@ class BaggedRegressor(RegressorMixin, BaseEstimator):
         if not (hasattr(base, "get_params") and is_regressor(base)):
             raise TypeError(f"estimator must be a regressor or None, not {show(base)}.")
         rows = validate_rows(self, X, reset=True)
-        target = _read_numbers(y, rows.shape[0])
+        target = read_numbers(y, rows.shape[0], type(self).__name__)
         weights = read_weights(sample_weight, rows, len(target))
         plan = plan_bags(
             (len(target), self.n_features_in_),
@@ -235,19 +235,3 @@ def _mean_out_of_bag(trained: list[Trained], n_rows: int) -> npt.NDArray[np.floa
         total[part.left_out] += part.predictions
         number[part.left_out] += 1
     return np.divide(total, number, out=np.full(n_rows, np.nan), where=number > 0)
-
-
-def _read_numbers(y: Any, n_rows: int) -> npt.NDArray[np.float64]:
-    """Check a target of numbers."""
-    if y is None:
-        raise ValueError("BaggedRegressor requires y to be passed, but the target y is None.")
-    y = column_or_1d(y, warn=True)
-    if len(y) != n_rows:
-        raise ValueError(f"X and y have inconsistent numbers of samples: {n_rows} and {len(y)}.")
-    try:
-        numbers = y.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError("y must hold numbers for a regressor.") from error
-    if not np.isfinite(numbers).all():
-        raise ValueError("Input y contains NaN or infinity; every sample needs a finite number.")
-    return numbers

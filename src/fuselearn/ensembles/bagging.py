@@ -74,7 +74,7 @@ class BaggedClassifier(BagTraining, ComponentEnsemble, TableClassifier):
     oob_score_, oob_decision_function_, oob_prediction_
         If ``oob_score`` is set: the score, shares of classes and classes of the votes by classifiers that have not seen
         a sample. Shares are NaN for samples that every classifier has seen.
-    feature_importances_ : array of shape (n_features_in_,)
+    feature_importances_ : array of shape (n_features,)
         Mean of the classifiers' importances; if they have any, as trees do.
 
     See Also

@@ -58,7 +58,7 @@ def boost(
     """Train classifiers until there are so many, or ``announce(t, component, error=..., weight=...)`` returns True."""
     guessing_error = error_of_guessing(n_classes)
     for t in range(len(run.components) + 1, n_estimators + 1):
-        component = _train_with_split(boosted, rng)
+        component = train_with_split(boosted, rng)
         error = boosted.measure(component)
         if 0.0 < error < guessing_error:
             alpha = _alpha(error, n_classes)
@@ -98,6 +98,15 @@ class ArrayBoosted:
         self.weights = self.initial.copy()
         self.truth = sensor.target.numbers
 
+    @property
+    def state(self) -> Any:
+        """What a later fit continues with."""
+        return self.weights
+
+    @state.setter
+    def state(self, state: Any) -> None:
+        self.weights = state
+
     def train(self, seed: int) -> Component:
         """Train a classifier on a sample drawn by the weights."""
         n_samples = self.sensor.n_rows
@@ -132,7 +141,7 @@ def _alpha(error: float, n_classes: int) -> float:
     return float(np.log((1.0 - error) / error) + np.log(n_classes - 1.0))
 
 
-def _train_with_split(boosted: Boosted, rng: np.random.Generator) -> Any:
+def train_with_split(boosted: Boosted, rng: np.random.Generator) -> Any:
     """Train a classifier; draw again while it is a tree without a split."""
     for _ in range(MOST_TRIES):
         component = boosted.train(int(rng.integers(2**62)))

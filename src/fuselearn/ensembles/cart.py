@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._parameters import (
     check_choice,
@@ -14,21 +13,21 @@ from fuselearn._parameters import (
     check_number,
     check_whole_number,
     count_features,
-    count_threads,
 )
-from fuselearn.engines.tree import Tree, TreeSettings
-from fuselearn.ensembles.table_classifier import TableClassifier, validate_numbers
+from fuselearn.engines.tree import TreeSettings
+from fuselearn.ensembles.single_tree import SingleTree, check_bins, read_depth, shorten
+from fuselearn.ensembles.table_classifier import TableClassifier
 from fuselearn.sensors.binding import Sensor
 from fuselearn.sensors.table import TableCoder
-from fuselearn.sensors.tree import TreeComponent, TreeLearner, fit_coder
+from fuselearn.sensors.tree import TreeComponent
 
 CATEGORY_RULES = ("corrected", "rpart")
 
 
-class CARTClassifier(TableClassifier):
+class CARTClassifier(SingleTree, TableClassifier):
     """A classification tree that splits and prunes as rpart does.
 
-    Each node is split where the Gini impurity falls most,
+    Each node is split where the Gini impurity falls most, ::
 
         sum_j L_j^2 / |L| + sum_j R_j^2 / |R|  is largest,
 
@@ -74,7 +73,7 @@ class CARTClassifier(TableClassifier):
         The classes; the number of features; their names, if fitted on a DataFrame whose column names are text.
     tree_ : Tree
         Nodes, class weights and category subsets as arrays.
-    feature_importances_ : array of shape (n_features_in_,)
+    feature_importances_ : array of shape (n_features,)
         Impurity removed by each feature's splits, less what is put down to chance, as shares that sum to one.
 
     See Also
@@ -90,7 +89,7 @@ class CARTClassifier(TableClassifier):
     the correction of splits by categories asks for different samples: copies of one are no further evidence.
 
     With ``category_rule="corrected"``, the gain of the best subset of m categories in a node with N samples of k
-    classes is multiplied by
+    classes is multiplied by ::
 
         max(0, 1 - E / B),     E = T max(0, m - k) / (N - 1),
 
@@ -150,98 +149,21 @@ class CARTClassifier(TableClassifier):
     def _fit_sensor(self, sensor: Sensor, X: Any, weights: Any, rng: np.random.Generator) -> None:
         self._adopt_alone(sensor.measure_all(weights, int(rng.integers(2**31))))
 
-    @property
-    def tree_(self) -> Tree:
-        """Nodes, class weights and category subsets as arrays."""
-        check_is_fitted(self)
-        (component,) = self._fused_.components
-        return component.tree  # type: ignore[attr-defined]
-
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore a copy or a file; files older than ``category_rule`` were made with rpart's rule."""
         super().__setstate__({"category_rule": "rpart", **state})
 
-    def apply(self, X: Any) -> npt.NDArray[np.int32]:
-        """Return the number of the leaf that each sample ends in.
+    def _describe_leaf(self, node: int, decimals: int) -> str:
+        return f"class {self._predicted(node)} ({self._share(node, decimals)})"
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+    def _predicted(self, node: int) -> Any:
+        """Return the class with the largest weight in a node."""
+        return self.classes_[self.tree_.values[node].argmax()]
 
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        rows = self._read_rows(X)
-        return self._fused_.leaves(rows, count_threads(self.n_jobs))[:, 0]
-
-    def get_depth(self) -> int:
-        """Return the number of splits on the longest path."""
-        check_is_fitted(self)
-        return self.tree_.depth
-
-    def get_n_leaves(self) -> int:
-        """Return the number of leaves."""
-        check_is_fitted(self)
-        return self.tree_.n_leaves
-
-    @property
-    def feature_importances_(self) -> npt.NDArray[np.float64]:
-        """Impurity removed by each feature's splits, less what is put down to chance, as shares that sum to one."""
-        return tree_importances(self.tree_, self.n_features_in_)
-
-    def export_text(self, *, decimals: int = 2) -> str:
-        """Write the tree out, one line per node.
-
-        Parameters
-        ----------
-        decimals : int, default=2
-            Digits behind the point of cut points and weights.
-        """
-        check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", [f"x[{f}]" for f in range(self.n_features_in_)])
-        lines: list[str] = []
-        self._write_node(0, "", "", names, decimals, lines)
-        return "\n".join(lines)
-
-    def _write_node(self, node: int, indent: str, condition: str, names: Any, decimals: int, lines: list[str]) -> None:
-        record = self.tree_.nodes[node]
-        if record["feature"] < 0:
-            values = self.tree_.values[node]
-            share = f"{_short(values.max(), decimals)} of {_short(values.sum(), decimals)}"
-            leaf = f"class {self.classes_[values.argmax()]} ({share})"
-            lines.append(f"{indent}{condition}: {leaf}" if condition else leaf)
-            return
-        if condition:
-            lines.append(indent + condition)
-            indent += "  "
-        name = names[record["feature"]]
-        if record["is_category"]:
-            conditions = [f"{name} in {members}" for members in self._sides(record)]
-        elif np.isinf(record["threshold"]):
-            conditions = [f"{name} is not missing", f"{name} is missing"]
-        else:
-            cut = _short(record["threshold"], decimals)
-            conditions = [f"{name} < {cut}", f"{name} >= {cut}"]
-        for side in range(2):
-            self._write_node(record["left"] + side, indent, conditions[side], names, decimals, lines)
-
-    def _sides(self, record: Any) -> tuple[str, str]:
-        """Name the categories on the left and on the right of a split."""
-        levels = None if self._coder_ is None else self._coder_.categories_[record["feature"]]
-        assert levels is not None, "category splits are made on category columns only"
-        numbers = np.arange(len(levels))
-        words = self.tree_.subsets[record["cut"] + numbers // 32]
-        is_left = (words >> (numbers % 32).astype(np.uint32)) & 1 == 1
-        left, right = (", ".join(map(str, levels[side])) for side in (is_left, ~is_left))
-        return "{" + left + "}", "{" + right + "}"
-
-    _validate_table = staticmethod(validate_numbers)
-
-    def _bind_table(self, X: Any, n_threads: int) -> TreeLearner:
-        """Bind a table to the tree engine."""
-        coder, matrix = fit_coder(X)
-        return TreeLearner(matrix, coder, self, n_threads)
+    def _share(self, node: int, decimals: int) -> str:
+        """Return the weight of that class in a node, and that of all classes."""
+        values = self.tree_.values[node]
+        return f"{shorten(values.max(), decimals)} of {shorten(values.sum(), decimals)}"
 
     def _wrap(
         self, component: TreeComponent, coder: TableCoder, classes: npt.NDArray[Any], names: npt.NDArray[Any] | None
@@ -249,11 +171,7 @@ class CARTClassifier(TableClassifier):
         """Return a grown tree as a classifier with the parameters of this one."""
         tree = CARTClassifier(**self.get_params())
         tree.classes_ = classes
-        tree.n_features_in_ = len(coder.n_categories_)
-        if names is not None:
-            tree.feature_names_in_ = names
-        tree._coder_ = coder
-        tree._adopt_alone(component)
+        tree._take_over(component, coder, names)
         return tree
 
     def _engine_settings(self, n_features: int = 1) -> TreeSettings:
@@ -263,32 +181,16 @@ class CARTClassifier(TableClassifier):
             min_leaf = round(min_split / 3)
         else:
             min_leaf = check_whole_number("min_samples_leaf", self.min_samples_leaf, 1)
-        max_depth = 2**31 - 1 if self.max_depth is None else check_whole_number("max_depth", self.max_depth, 1)
         check_choice("splitter", self.splitter, ("best", "random"))
         check_choice("category_rule", self.category_rule, CATEGORY_RULES)
-        if self.max_bins is not None:
-            check_whole_number("max_bins", self.max_bins, 2)
-            if self.max_bins > 65_535:
-                raise ValueError(f"max_bins must be at most 65535, not {self.max_bins}.")
+        check_bins(self.max_bins)
         check_class_weight(self.class_weight)
         return TreeSettings(
             min_split=min_split,
             min_leaf=min_leaf,
-            max_depth=max_depth,
+            max_depth=read_depth(self.max_depth),
             complexity=check_number("complexity", self.complexity, -np.inf),
             max_features=count_features(self.max_features, n_features),
             random_cuts=self.splitter == "random",
             less_chance=self.category_rule == "corrected",
         )
-
-
-def tree_importances(tree: Tree, n_features: int) -> npt.NDArray[np.float64]:
-    """Return the impurity removed by each feature's splits, as shares that sum to one."""
-    is_split = tree.nodes["feature"] >= 0
-    gains = np.zeros(n_features)
-    np.add.at(gains, tree.nodes["feature"][is_split], tree.nodes["gain"][is_split])
-    return gains / gains.sum() if gains.any() else gains
-
-
-def _short(number: float, decimals: int) -> str:
-    return f"{number:.{decimals}f}".rstrip("0").rstrip(".") if decimals > 0 else f"{number:.0f}"

@@ -18,35 +18,23 @@ from fuselearn._messages import show
 from fuselearn._parameters import check_class_weight, check_flag, check_whole_number
 from fuselearn._progress import ProgressLines
 from fuselearn._validation import clip_probabilities, read_weights
-from fuselearn.ensembles.cart import CARTClassifier, tree_importances
+from fuselearn.ensembles.cart import CARTClassifier
 from fuselearn.ensembles.out_of_bag import KnownClasses, Scorer, read_scoring, score_known
-from fuselearn.sensors import (
-    Component,
-    TreeComponent,
-    WeightedSum,
-)
+from fuselearn.ensembles.single_tree import tree_importances
+from fuselearn.sensors import Component, TreeComponent, WeightedSum
 from fuselearn.sensors.fusion import component_scores
 
 
-class ComponentEnsemble:
-    """What a ``TableClassifier`` that is an ensemble has beside: members, warm starts, progress, out-of-bag scores."""
+class ComponentSequence:
+    """What a ``TableEstimator`` that is an ensemble has beside: members, warm starts and progress."""
 
     estimator: BaseEstimator | None
-    class_weight: Any = None
-    oob_score: Any = False
     warm_start: bool = False
     verbose: int = 0
     callback: Callable[[int, Any], Any] | None = None
-    classes_: npt.NDArray[Any]
     n_features_in_: int
-    oob_score_: float
-    oob_decision_function_: npt.NDArray[np.float64]
-    oob_prediction_: npt.NDArray[Any]
-    predict_proba: Callable[[Any], npt.NDArray[np.float64]]
     _coder_: Any
     _fused_: WeightedSum
-    _choose: Callable[[npt.NDArray[np.float64]], npt.NDArray[np.intp]]
-    _read_rows: Callable[[Any], Any]
 
     def __sklearn_tags__(self) -> Any:
         """Return the tags: what the estimator can take."""
@@ -57,39 +45,12 @@ class ComponentEnsemble:
             tags.input_tags.sparse = base.input_tags.sparse
         return tags
 
-    def _default_estimator(self) -> CARTClassifier:
+    def _default_estimator(self) -> Any:
         """Return the base learner that ``estimator=None`` stands for."""
-        return CARTClassifier()
+        raise NotImplementedError
 
     def _base(self) -> Any:
         return self._default_estimator() if self.estimator is None else self.estimator
-
-    def _read_weights(self, sample_weight: Any, X: Any, truth: npt.NDArray[np.int32]) -> npt.NDArray[np.float64] | None:
-        """Check sample weights and multiply them by the weights of the classes; None if neither is given."""
-        weights = read_weights(sample_weight, X, len(truth))
-        if self.class_weight is None:
-            return weights
-        by_class = compute_sample_weight(self.class_weight, self.classes_[truth])
-        return read_weights(by_class if weights is None else weights * by_class, X, len(truth))
-
-    def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
-        """Compute the class scores, or for two classes by how much the second one leads.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-            The class with the largest one is predicted, the second of two above 0; ``predict`` breaks ties.
-        """
-        scores = self._decision_scores(X)
-        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
-
-    def _decision_scores(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return the class scores that ``decision_function`` compares."""
-        return self.predict_proba(X)
 
     def __len__(self) -> int:
         """Return the number of fitted members."""
@@ -144,10 +105,30 @@ class ComponentEnsemble:
         """The number of members that an earlier fit has left, if it is continued."""
         return len(self) if hasattr(self, "_fused_") else 0
 
-    def _check_ensemble(self, n_wanted: int, needed: str = "_fused_") -> None:
+    @property
+    def _components_(self) -> Sequence[Component]:
+        return self._fused_.components
+
+    @property
+    def coefficients_(self) -> npt.NDArray[np.float64]:
+        """Weight of each member in the ensemble."""
+        return self._fused_.coefficients
+
+    @cached_property
+    def estimators_(self) -> list[Any]:
+        """The fitted components, as estimators of their own."""
+        check_is_fitted(self)
+        return [self._as_estimator(component, self._base()) for component in self._components_]
+
+    def _as_estimator(self, component: Any, base: Any) -> Any:
+        if not hasattr(base, "_wrap"):
+            return component.model
+        return base._wrap(
+            component, self._coder_, getattr(self, "classes_", None), getattr(self, "feature_names_in_", None)
+        )
+
+    def _check_members(self, n_wanted: int, needed: str) -> None:
         """Refuse parameters that make no sense, and to continue a fit that has not left the attribute needed for it."""
-        read_scoring(self.oob_score, "accuracy")
-        check_class_weight(self.class_weight)
         check_flag("warm_start", self.warm_start)
         check_whole_number("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, 0)
         if not (self.callback is None or callable(self.callback)):
@@ -158,6 +139,57 @@ class ComponentEnsemble:
             raise ValueError(
                 f"n_estimators is {n_wanted}, but with warm_start=True the ensemble has {len(self)} members already."
             )
+
+
+class ComponentEnsemble(ComponentSequence):
+    """What a ``TableClassifier`` that is an ensemble has beside: members, class weights, out-of-bag scores."""
+
+    class_weight: Any = None
+    oob_score: Any = False
+    classes_: npt.NDArray[Any]
+    oob_score_: float
+    oob_decision_function_: npt.NDArray[np.float64]
+    oob_prediction_: npt.NDArray[Any]
+    predict_proba: Callable[[Any], npt.NDArray[np.float64]]
+    _choose: Callable[[npt.NDArray[np.float64]], npt.NDArray[np.intp]]
+    _read_rows: Callable[[Any], Any]
+
+    def _default_estimator(self) -> CARTClassifier:
+        """Return the base learner that ``estimator=None`` stands for."""
+        return CARTClassifier()
+
+    def _read_weights(self, sample_weight: Any, X: Any, truth: npt.NDArray[np.int32]) -> npt.NDArray[np.float64] | None:
+        """Check sample weights and multiply them by the weights of the classes; None if neither is given."""
+        weights = read_weights(sample_weight, X, len(truth))
+        if self.class_weight is None:
+            return weights
+        by_class = compute_sample_weight(self.class_weight, self.classes_[truth])
+        return read_weights(by_class if weights is None else weights * by_class, X, len(truth))
+
+    def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
+        """Compute the class scores, or for two classes by how much the second one leads.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            The class with the largest one is predicted, the second of two above 0; ``predict`` breaks ties.
+        """
+        scores = self._decision_scores(X)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def _decision_scores(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the class scores that ``decision_function`` compares."""
+        return self.predict_proba(X)
+
+    def _check_ensemble(self, n_wanted: int, needed: str = "_fused_") -> None:
+        """Refuse parameters that make no sense, and to continue a fit that has not left the attribute needed for it."""
+        read_scoring(self.oob_score, "accuracy")
+        check_class_weight(self.class_weight)
+        self._check_members(n_wanted, needed)
 
     def _keep_out_of_bag(self, scorer: Scorer, votes: npt.NDArray[np.float64], truth: npt.NDArray[np.int32]) -> None:
         """Keep the votes of the members that have not seen a sample, as shares, and their score."""
@@ -187,26 +219,6 @@ class ComponentEnsemble:
             scores = component_scores(self._components_[position], by_class, len(self.classes_), rows)
             total[outside] += self.coefficients_[position] * scores[outside]
         return total
-
-    @property
-    def _components_(self) -> Sequence[Component]:
-        return self._fused_.components
-
-    @property
-    def coefficients_(self) -> npt.NDArray[np.float64]:
-        """Weight of each member in the ensemble."""
-        return self._fused_.coefficients
-
-    @cached_property
-    def estimators_(self) -> list[Any]:
-        """The fitted components, as estimators of their own."""
-        check_is_fitted(self)
-        return [self._as_estimator(component, self._base()) for component in self._components_]
-
-    def _as_estimator(self, component: Any, base: Any) -> Any:
-        if not hasattr(base, "_wrap"):
-            return component.model
-        return base._wrap(component, self._coder_, self.classes_, getattr(self, "feature_names_in_", None))
 
 
 def refuse_other_size(n_before: int, n_samples: int) -> None:

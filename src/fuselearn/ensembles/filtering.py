@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from fuselearn.engines.fusing import measure_weights, normalise
+from fuselearn.engines.fusing import EXPONENTIAL, WEIGHTINGS, measure_weights, normalise
 from fuselearn.filters import Halfway, KalmanFilter
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def train_kfhe(
     truth: Truth,
     seeds: list[int],
     *,
-    linear: bool = False,
+    weighting: str = "exponential",
     guessing_error: float = math.inf,
     announce: Callable[..., bool] = lambda t, h, **facts: False,
 ) -> FilterRun:
@@ -144,8 +144,8 @@ def train_kfhe(
         What measurements are compared with; its shares are the initial weights.
     seeds : list of int
         One for each measurement.
-    linear : bool
-        Whether weights are measured as in KFHE-l instead of KFHE-e.
+    weighting : {"exponential", "linear", "symmetric"}
+        How the weights are measured, see `measure_weights`.
     guessing_error : float
         A model with at least this error is discarded, once, and replaced by one drawn with the initial weights.
     announce : callable
@@ -155,7 +155,7 @@ def train_kfhe(
     if not isinstance(start, FilterRun):
         h_0 = start
         run = FilterRun(KalmanFilter(h_0.scores(), 1.0), KalmanFilter(truth.shares, 1.0), [h_0])
-    filters = ArrayFilters(run.kf_m, run.kf_w, train, truth, linear=linear)
+    filters = ArrayFilters(run.kf_m, run.kf_w, train, truth, weighting=weighting)
     return run_filters(filters, run, seeds, guessing_error=guessing_error, announce=announce)
 
 
@@ -196,9 +196,10 @@ class ArrayFilters:
         train: Callable[[Weights, int], Any],
         truth: Truth,
         *,
-        linear: bool,
+        weighting: str,
     ) -> None:
-        self.kf_m, self.kf_w, self.truth, self.linear = kf_m, kf_w, truth, linear
+        self.kf_m, self.kf_w, self.truth = kf_m, kf_w, truth
+        self.weighting = WEIGHTINGS.index(weighting)
         self.train_on = train
 
     def predict(self) -> None:
@@ -223,8 +224,8 @@ class ArrayFilters:
         """Perform the measurement update of both."""
         truth, kf_w = self.truth, self.kf_w
         self.kf_m.update(self.measured.z, error)
-        measured = measure_weights(kf_w.state, self.measured.loss, truth.shares, len(truth.shares), self.linear)
-        if self.linear:
+        measured = measure_weights(kf_w.state, self.measured.loss, truth.shares, len(truth.shares), self.weighting)
+        if self.weighting != EXPONENTIAL:
             truth.normalise(measured)
         kf_w.update(measured, error)
         truth.normalise(kf_w.state)

@@ -25,6 +25,8 @@ class ForestClassifier(BagTraining, ComponentEnsemble, TableClassifier):
 
     Larger leaves help if labels may be wrong: ``min_samples_leaf=3`` is a good choice from about 10 % wrong labels on.
 
+    .. versionadded:: 0.2
+
     Parameters
     ----------
     n_estimators : int, default=100
@@ -74,12 +76,12 @@ class ForestClassifier(BagTraining, ComponentEnsemble, TableClassifier):
     oob_score_, oob_decision_function_, oob_prediction_
         If ``oob_score`` is set: the score, class shares and classes by the trees that have not seen a sample. Shares
         are NaN for samples that every tree has seen.
-    feature_importances_ : array of shape (n_features_in_,)
+    feature_importances_ : array of shape (n_features,)
         Impurity removed by each feature's splits, as shares that sum to one.
 
     See Also
     --------
-    FusedClassifier : Forests and other ensembles, weighed by their errors.
+    fuselearn.FusedClassifier : Forests and other ensembles, weighed by their errors.
     BaggedClassifier : Bagging of any classifier.
     sklearn.ensemble.RandomForestClassifier, sklearn.ensemble.ExtraTreesClassifier : Forests of scikit-learn.
 

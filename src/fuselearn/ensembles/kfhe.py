@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from fuselearn._parameters import check_choice, check_whole_number
 from fuselearn._validation import clip_probabilities
 from fuselearn.engines.exact import exact_sum, from_units, sum_units
-from fuselearn.engines.fusing import compare_votes
+from fuselearn.engines.fusing import WEIGHTINGS, compare_votes
 from fuselearn.engines.sampling import draw_covering_poisson_counts
 from fuselearn.ensembles.bags import SAMPLINGS
 from fuselearn.ensembles.cart import CARTClassifier
@@ -107,7 +107,7 @@ class ExactClassTruth(ClassTruth):
 class KFHEClassifier(FilterTrace, ComponentEnsemble, TableClassifier):
     """An ensemble in which a Kalman filter fuses classifiers, each a noisy measurement of the ideal one.
 
-    With y the estimate of the training samples' class scores, P its variance and h_t the t-th classifier,
+    With y the estimate of the training samples' class scores, P its variance and h_t the t-th classifier, ::
 
         measurement     z = (y + h_t) / 2,         with error   R = share of samples where argmax z is wrong
         gain            K = P / (P + R)
@@ -124,9 +124,11 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble, TableClassifier):
         Base learner: any scikit-learn classifier. None means an unpruned tree, ``CARTClassifier(complexity=-1)``.
     n_estimators : int, default=100
         Most classifiers to train after the first one, which is trained on all samples.
-    weighting : {"exponential", "linear"}, default="exponential"
-        How wrong samples gain weight: KFHE-e multiplies their weight by e, KFHE-l adds it to the initial weight.
-        KFHE-l reacts less to samples with wrong labels.
+    weighting : {"exponential", "linear", "symmetric"}, default="exponential"
+        How wrong samples gain weight: KFHE-e multiplies their weight by e, KFHE-l adds it to the initial weight,
+        and loses less to wrong labels: in the paper's experiments .025 of macro F1 at 20 % instead of .058, but it has
+        .007 less without them. "symmetric", of the authors' program of 2018, also divides the weights of right samples
+        by e.
     vote : {"class", "probability"}, default="class"
         Whether a classifier's measurement is the class that it chooses or its class probabilities. The first
         classifier always gives probabilities.
@@ -162,20 +164,20 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble, TableClassifier):
         The first one and ``n_iter_`` others.
     n_iter_ : int
         Measurements made.
-    gains_, variances_, measurement_errors_ : array of shape (n_iter_,)
+    gains_, variances_, measurement_errors_ : array of shape (n_iter,)
         Gain K, variance P and error R of each measurement.
-    train_errors_ : array of shape (n_iter_ + 1,)
+    train_errors_ : array of shape (n_iter + 1,)
         Share of wrong training samples of the estimate, from the first classifier on.
     resets_ : array of int
         Measurements (counted from 1) before which the weights were reset.
     weights_ : array of shape (n_samples,)
         Final sample weights; they are large for samples that the ensemble fits worst.
-    coefficients_ : array of shape (n_iter_ + 1,)
+    coefficients_ : array of shape (n_iter + 1,)
         Weight of each classifier in the ensemble; they sum to 1.
     oob_score_, oob_decision_function_, oob_prediction_
         If ``oob_score`` is set: the score, shares of classes and classes of the votes by classifiers that have not seen
         a sample. Shares are NaN for samples that every classifier has seen.
-    feature_importances_ : array of shape (n_features_in_,)
+    feature_importances_ : array of shape (n_features,)
         Mean of the classifiers' importances, weighted by ``coefficients_``; if they have any, as trees do.
 
     See Also
@@ -237,7 +239,7 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble, TableClassifier):
 
     def _check_parameters(self) -> None:
         n_estimators = check_whole_number("n_estimators", self.n_estimators, 1)
-        check_choice("weighting", self.weighting, ("exponential", "linear"))
+        check_choice("weighting", self.weighting, WEIGHTINGS)
         check_choice("vote", self.vote, ("class", "probability"))
         check_choice("sampling", self.sampling, SAMPLINGS)
         self._check_ensemble(n_estimators + 1, "_run_")
@@ -276,14 +278,14 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble, TableClassifier):
             train,
             truth,
             seeds[max(1, n_before) :],
-            linear=self.weighting == "linear",
+            weighting=self.weighting,
             guessing_error=error_of_guessing(sensor.n_classes) if self.reset else math.inf,
             announce=self._announcer(self.n_estimators, max(0, n_before - 1)),
         )
         self._keep_trace(run, truth.error(run.kf_m.state))
         by_class = np.full(len(run.models), self.vote == "class")
         by_class[0] = False
-        self._adopt(sensor, run.models, closed_form_coefficients(self.gains_), by_class)
+        self._adopt(sensor.learner, run.models, closed_form_coefficients(self.gains_), by_class)
         if scorer is not None:
             positions = {t: left_out[id(h)] for t, h in enumerate(run.models) if id(h) in left_out}
             self._score_left_out(scorer, X, classes, positions)

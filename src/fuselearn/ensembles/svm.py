@@ -18,13 +18,15 @@ class SVMClassifier(TableClassifier):
     """Support vector machines with probabilities, made to be trained many times on one table.
 
     Two classes are told apart by one machine, more of them by one machine per class against all others. The machine
-    of a sample x with support vectors x_i decides by
+    of a sample x with support vectors x_i decides by ::
 
         f(x) = sum_i a_i k(x_i, x) + b,        k(x, z) = exp(-gamma |x - z|^2)   or   gamma x.z,
 
     and f becomes a probability by Platt's method. Alone, it does what ``sklearn.svm.SVC`` does in a pipeline with a
     ``StandardScaler``. As the base learner of an ensemble of this library, all its models share one scaled table and
     one matrix of kernel values.
+
+    .. versionadded:: 0.2
 
     Parameters
     ----------
@@ -60,12 +62,19 @@ class SVMClassifier(TableClassifier):
     -----
     ``predict``, ``predict_proba`` and ``decision_function`` agree: the last one returns the logarithms of
     probabilities, or their difference if there are two classes. Weights of samples are never read as copies of them.
-    Category columns of a DataFrame become one feature of 0 and 1 per category. From 23,171 samples on, where a matrix
-    of kernel values would take more than 2 GB, machines are linear in the features, or in Nystroem features for the
-    radial kernel.
+    Category columns of a DataFrame become one feature of 0 and 1 per category.
+
+    Up to 16,384 samples, where the matrix of kernel values takes 1 GiB, machines are exact for both kernels. With more
+    samples, the radial kernel is approximated by Nystroem features, made of its values to 500 samples, and a warning
+    says so. Machines of a linear kernel stay exact: with more than 16,384 samples, or more than 2,000 if X is sparse,
+    they are trained on the features by dual coordinate descent, without kernel values. The loss is the hinge loss and
+    the intercept is not penalised in every case.
 
     References
     ----------
+    Hsieh, C.-J., Chang, K.-W., Lin, C.-J., Keerthi, S. S. and Sundararajan, S. (2008). A dual coordinate descent method
+    for large-scale linear SVM. International Conference on Machine Learning, 408-415.
+
     Platt, J. (2000). Probabilistic outputs for support vector machines and comparisons to regularized likelihood
     methods. Advances in Large Margin Classifiers, 61-74.
 
@@ -112,7 +121,7 @@ class SVMClassifier(TableClassifier):
 
     def _fit_sensor(self, sensor: Sensor, X: Any, weights: Any, rng: np.random.Generator) -> None:
         component = sensor.measure_all(weights, int(rng.integers(2**31)))
-        self._adopt(sensor, [component], np.ones(1), np.zeros(1, dtype=bool))
+        self._adopt(sensor.learner, [component], np.ones(1), np.zeros(1, dtype=bool))
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
         """Compute the logarithms of the class probabilities, or the log-odds of the second of two classes.

@@ -13,7 +13,17 @@ from fuselearn.engines.fusing import pull, pull_halfway
 
 
 class Halfway(NamedTuple):
-    """The measurement z = (x + one_hot(votes)) / 2 of a state x, without computing z."""
+    """The measurement z = (x + one_hot(votes)) / 2 of a state x, without computing z.
+
+    Examples
+    --------
+    >>> kf = KalmanFilter(np.array([[0.5, 0.5], [0.2, 0.8]]))
+    >>> kf.update(Halfway(np.array([0, 1], dtype=np.int32)), error=0.0)
+    1.0
+    >>> kf.state
+    array([[0.75, 0.25],
+           [0.1 , 0.9 ]])
+    """
 
     votes: npt.NDArray[np.int32]
     """For each row of the state, the index of the entry that is 1."""
@@ -22,11 +32,11 @@ class Halfway(NamedTuple):
 class KalmanFilter:
     """Estimate an array from noisy measurements of it.
 
-    The estimate x has one variance P for all of its entries. Between measurements it may change,
+    The estimate x has one variance P for all of its entries. Between measurements it may change, ::
 
         time update:         x <- a x,             P <- a^2 P + Q,
 
-    and a measurement z with the error R pulls it towards z by the gain K,
+    and a measurement z with the error R pulls it towards z by the gain K, ::
 
         measurement update:  K  = P / (P + R),     x <- x + K (z - x),     P <- (1 - K) P.
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from fuselearn.engines.sampling import MOST_TRIES
 from fuselearn.ensembles.bags import BagPlan, poisson_rate
-from fuselearn.ensembles.samme import frequent_first
+from fuselearn.ensembles.boosted_classifier import frequent_first
 from fuselearn.parts.ensemble import PartedEnsemble
 from fuselearn.parts.part import Draw
 from fuselearn.parts.table import PartedTable, TreeOrder

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn.engines.fusing import measure_weights, pull, pull_halfway
+from fuselearn.engines.fusing import EXPONENTIAL, WEIGHTINGS, measure_weights, pull, pull_halfway
 from fuselearn.engines.tree import TreeSettings
 from fuselearn.ensembles.filtering import Errors, Scores, Weights
 from fuselearn.ensembles.kfhe import Compared, ExactClassTruth
@@ -24,7 +24,7 @@ class Step(NamedTuple):
 
     gain: float
     n_samples: int
-    linear: bool
+    weighting: int
     total: float | None = None
     """What the measured weights are divided by, if they are."""
 
@@ -37,13 +37,13 @@ class PartedFilters:
     table : PartedTable
     settings : TreeSettings
     vote : {"class", "probability"}
-    linear : bool
-        Whether weights are measured as in KFHE-l instead of KFHE-e.
+    weighting : {"exponential", "linear", "symmetric"}
+        How the weights are measured, see `measure_weights`.
     """
 
-    def __init__(self, table: PartedTable, settings: TreeSettings, vote: str, *, linear: bool) -> None:
+    def __init__(self, table: PartedTable, settings: TreeSettings, vote: str, *, weighting: str) -> None:
         self.table, self.session, self.settings = table, table.session, settings
-        self.vote, self.linear = vote, linear
+        self.vote, self.weighting = vote, WEIGHTINGS.index(weighting)
         nothing = np.empty(0)
         self.kf_m, self.kf_w = KalmanFilter(nothing), KalmanFilter(nothing)
 
@@ -84,9 +84,9 @@ class PartedFilters:
         session, n_parts, nothing = self.session, len(self.truths), np.empty(0)
         gain = self.kf_m.update(nothing, error)
         self.estimates = session.map(update_estimate, self.estimates, self.compared, [gain] * n_parts)
-        step = Step(self.kf_w.update(nothing, error), self.table.n_samples, self.linear)
+        step = Step(self.kf_w.update(nothing, error), self.table.n_samples, self.weighting)
         states = (self.truths, self.weights, self.compared)
-        if self.linear:
+        if self.weighting != EXPONENTIAL:
             (total,) = add_exactly(session, session.map(sum_measured, *states, [step] * n_parts))
             step = step._replace(total=total)
         updated = session.map(update_weights, *states, [step] * n_parts)
@@ -153,12 +153,12 @@ def update_estimate(y: Scores, compared: Compared, gain: float) -> Scores:
 
 def sum_measured(truth: ExactClassTruth, weights: Weights, compared: Compared, step: Step) -> tuple[int]:
     """Sum up the measured weights."""
-    return sum_part(measure_weights(weights, compared.loss, truth.shares, step.n_samples, step.linear))
+    return sum_part(measure_weights(weights, compared.loss, truth.shares, step.n_samples, step.weighting))
 
 
 def update_weights(truth: ExactClassTruth, weights: Weights, compared: Compared, step: Step) -> Weights:
     """Pull the weights towards the measured ones; they do not sum to one yet."""
-    measured = measure_weights(weights, compared.loss, truth.shares, step.n_samples, step.linear)
+    measured = measure_weights(weights, compared.loss, truth.shares, step.n_samples, step.weighting)
     weights = weights.copy()
     if step.total is not None:
         measured /= step.total

@@ -28,7 +28,7 @@ class PartedKFHE(PartedEnsemble):
     def _fit_table(self, table: PartedTable, rng: np.random.Generator) -> None:
         seeds = rng.integers(2**62, size=self.n_estimators + 1).tolist()
         settings = self._base()._engine_settings(table.n_features)
-        filters = PartedFilters(table, settings, self.vote, linear=self.weighting == "linear")
+        filters = PartedFilters(table, settings, self.vote, weighting=self.weighting)
         run = FilterRun(filters.kf_m, filters.kf_w, [filters.start(seeds[0])])
         run_filters(
             filters,

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from fuselearn.engines.exact import sum_units
 from fuselearn.engines.tree import TreeSettings
+from fuselearn.ensembles.boosted_classifier import frequent_first
 from fuselearn.ensembles.boosting import BoostRun, boost
-from fuselearn.ensembles.samme import frequent_first
 from fuselearn.parts.ensemble import PartedEnsemble
 from fuselearn.parts.part import Draw, Part, bind_tree
 from fuselearn.parts.sums import Weights, add_exactly, normalise, share_weights

@@ -1,0 +1,38 @@
+"""Rotation Forest, MadaBoost, BrownBoost and LogitBoost beside the other ensembles, with and without wrong labels.
+
+``python -m benchmarks boosters``: macro F1 of 3 folds on at most 400 samples of each table.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from fuselearn.lab import ResultStore, Suite, run_suite, summarise
+
+METHODS = (
+    "RotationForest", "MadaBoost", "BrownBoost", "LogitBoost", "AdaBoost", "KFHE", "Bagging", "RandomForest",
+)  # fmt: skip
+SUITE = Suite(
+    "boosters",
+    ["iris", "wine", "breast_cancer", "digits"],
+    METHODS,
+    noise=[0, 0.2],
+    repeats=1,
+    folds=3,
+    max_samples=400,
+)
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder, ResultStore(Path(folder) / "results.db") as store:
+        run_suite(SUITE, store, n_jobs=-1)
+        summary = summarise(store)
+    scores = summary.pivot_table(index=["noise", "dataset"], columns="method", values="score")[list(METHODS)]
+    print("macro F1\n", scores.round(3).to_string())
+    print("\nmean\n", scores.groupby("noise").mean().round(3).to_string())
+    print("\nmean rank, 1 is best\n", scores.rank(axis=1, ascending=False).groupby("noise").mean().round(2).to_string())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,400 @@
+"""Consensus clustering: many clusterings of the same samples, combined into one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from joblib import Parallel, delayed
+from scipy import sparse
+from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.sparse.linalg import svds
+from scipy.spatial.distance import squareform
+from sklearn.base import BaseEstimator, ClusterMixin, clone
+from sklearn.cluster import KMeans
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+from sklearn.utils.validation import check_is_fitted
+
+from fuselearn._compat import take_rows
+from fuselearn._extras import require
+from fuselearn._messages import show
+from fuselearn._parameters import check_choice, check_whole_number, count_draws, count_threads
+from fuselearn._random import make_generator, seed_estimator
+from fuselearn._validation import validate_rows
+from fuselearn.engines.co_association import NO_CLUSTER, NOT_DRAWN, fill_distances
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+Clusters = npt.NDArray[np.int32]
+Floats = npt.NDArray[np.float64]
+
+METHODS = ("average", "single", "spectral")
+# The distances of so many samples, and SciPy's copy of them, take 14 GB.
+MOST_SAMPLES = 30_000
+# Less than this is as little evidence as none.
+LEAST_EVIDENCE = 0.005
+# Numbers of clusters that the method "spectral" chooses from.
+MOST_CLUSTERS = 20
+SAMPLES_AT_ONCE = 64
+SAMPLES_DRAWN = 500
+
+
+class ConsensusClustering(ClusterMixin, BaseEstimator):
+    """One clustering from many, by how often two samples are in the same cluster (evidence accumulation).
+
+    Each member is a clustering of a random part of the samples. Of the members that have drawn both of two samples i
+    and j, the share c_ij that has them in one cluster is the evidence that they belong together. The final clusters are
+    those of the co-association matrix C = (c_ij). Members may be poor, and may have far more clusters than there are:
+    k-means with many clusters cuts a ring into pieces, each time into other ones, and C puts it together again.
+
+    .. versionadded:: 0.2
+
+    Parameters
+    ----------
+    estimators : clusterer, list of (name, clusterer) or None, default=None
+        The clusterers that make the members, in turn: any with ``fit_predict``. None means k-means, each time with
+        another number of clusters between half the root of the number of samples and the root.
+    n_clusters : int or None, default=None
+        Number of clusters. None chooses the number with the longest lifetime, that is for which the threshold of c_ij
+        may be changed by the largest factor without changing the number; for "spectral", that with the largest gap
+        between eigenvalues.
+    n_estimators : int, default=50
+        Number of members.
+    max_samples : int or float, default=0.8
+        Samples drawn for each member, without replacement, as a number or as a share.
+    method : {"average", "single", "spectral"}, default="average"
+        How C is divided: by average linkage of 1 - C, for clusters that overlap; by single linkage, for clusters of any
+        shape with gaps between them; or by the normalised cut of the graph with the weights C, for unequal sizes, and
+        for more than 30,000 samples, since it needs no distances between all pairs.
+    random_state : int, RandomState or None, default=None
+        Seed of the samples, of the numbers of clusters, and of the clusterers.
+    n_jobs : int or None, default=None
+        Members trained at the same time. Results do not depend on it.
+
+    Attributes
+    ----------
+    labels_ : array of shape (n_samples,)
+        Cluster of each sample, numbered from 0 in the order of their first samples.
+    n_clusters_ : int
+        Number of clusters.
+    members_ : int32 array of shape (n_samples, n_estimators)
+        Cluster of each sample in each member; -1 for samples that the member has not drawn, -2 for noise.
+    member_names_ : list of str
+        Name of the clusterer of each member.
+    lifetimes_ : array
+        The lifetimes of 2, 3, ... clusters: the range of the threshold, as the logarithm of a factor, or the gap
+        between eigenvalues.
+    stability_ : array of shape (n_samples,)
+        Mean of c_ij over the other samples of the same cluster: near 1 for samples that always stay together.
+    n_features_in_, feature_names_in_
+        Number of the features, and their names if they have any.
+
+    See Also
+    --------
+    sklearn.cluster.KMeans : The default members.
+    sklearn.ensemble.BaggingClassifier : The same idea, if there are classes.
+
+    Notes
+    -----
+    Fred and Jain measure lifetimes as differences. Members with many clusters seldom have two samples of one cluster
+    together, so that the evidence which joins parts of a cluster may be 0.05, and that which joins clusters 0.001: as
+    differences both are small, as factors the second step is the large one. Evidence of less than 0.005 counts as such.
+
+    References
+    ----------
+    Fred, A. L. N. and Jain, A. K. (2005). Combining multiple clusterings using evidence accumulation. IEEE Transactions
+    on Pattern Analysis and Machine Intelligence 27(6), 835-850.
+
+    Strehl, A. and Ghosh, J. (2002). Cluster ensembles: a knowledge reuse framework for combining multiple partitions.
+    Journal of Machine Learning Research 3, 583-617.
+
+    Examples
+    --------
+    Two half moons, which k-means cuts in the wrong place:
+
+    >>> from sklearn.cluster import KMeans
+    >>> from sklearn.datasets import make_moons
+    >>> from sklearn.metrics import adjusted_rand_score
+    >>> from fuselearn.combine import ConsensusClustering
+    >>> X, y = make_moons(300, noise=0.05, random_state=0)
+    >>> round(adjusted_rand_score(y, KMeans(2, random_state=0).fit_predict(X)), 2)
+    0.23
+    >>> consensus = ConsensusClustering(random_state=0).fit(X)
+    >>> consensus.n_clusters_, round(adjusted_rand_score(y, consensus.labels_), 2)
+    (2, 0.99)
+    """
+
+    labels_: npt.NDArray[np.intp]
+    n_clusters_: int
+    members_: Clusters
+    member_names_: list[str]
+    lifetimes_: Floats
+    stability_: Floats
+
+    def __init__(
+        self,
+        estimators: Any = None,
+        n_clusters: int | None = None,
+        *,
+        n_estimators: int = 50,
+        max_samples: int | float = 0.8,
+        method: str = "average",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimators = estimators
+        self.n_clusters = n_clusters
+        self.n_estimators = n_estimators
+        self.max_samples = max_samples
+        self.method = method
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's tags of the estimator."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Cluster the samples many times, and combine the clusterings.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+            What the clusterers take.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        ConsensusClustering
+        """
+        clusterers = self._read_clusterers()
+        check_choice("method", self.method, METHODS)
+        check_whole_number("n_estimators", self.n_estimators, 1)
+        X = validate_rows(self, X, reset=True)
+        n_samples = X.shape[0]
+        self._check_sizes(n_samples)
+        rng = make_generator(self.random_state)
+        n_drawn = min(count_draws(self.max_samples, n_samples, largest_share=1.0), n_samples)
+        names = [name for name, _ in clusterers]
+        self.member_names_ = [names[m % len(names)] for m in range(self.n_estimators)]
+        members = Parallel(n_jobs=self.n_jobs)(
+            delayed(_cluster_part)(clusterers[m % len(names)][1], X, n_drawn, seed)
+            for m, seed in enumerate(rng.integers(2**31, size=self.n_estimators).tolist())
+        )
+        self.members_ = np.column_stack(members)
+        divide = self._divide_graph if self.method == "spectral" else self._divide_hierarchy
+        self.labels_ = _number_by_first(divide(int(rng.integers(2**31))))
+        self.n_clusters_ = int(self.labels_.max()) + 1
+        self.stability_ = _measure_stability(self.members_, self.labels_)
+        return self
+
+    def co_association(self) -> Floats:
+        """Return C: for each pair of samples, the share of the members of both that has them in one cluster.
+
+        Returns
+        -------
+        array of shape (n_samples, n_samples)
+            1 on the diagonal.
+        """
+        check_is_fitted(self)
+        self._refuse_many(len(self.members_))
+        return 1.0 - squareform(_compute_distances(self.members_, count_threads(self.n_jobs)))
+
+    def agreement(self) -> pd.DataFrame:
+        """Compare each member with the consensus, on the samples that it has drawn.
+
+        Returns
+        -------
+        DataFrame
+            One row per member: its clusterer, its number of clusters, the adjusted Rand index and the normalised mutual
+            information. A member with far more clusters than the consensus agrees with it if its clusters are parts of
+            the final ones; the adjusted Rand index is then small, the mutual information less so.
+        """
+        check_is_fitted(self)
+        require("A table of members", "pandas")
+        import pandas as pd
+
+        rows = []
+        for name, member in zip(self.member_names_, self.members_.T, strict=True):
+            drawn = member != NOT_DRAWN
+            own, final = member[drawn], self.labels_[drawn]
+            n_clusters = len(np.unique(own[own >= 0]))
+            rows.append((name, n_clusters, adjusted_rand_score(final, own), normalized_mutual_info_score(final, own)))
+        return pd.DataFrame(rows, columns=["clusterer", "n_clusters", "adjusted_rand", "normalized_mutual_info"])
+
+    def plot_stability(self) -> Figure:
+        """Draw the co-association matrix, sorted by cluster and stability, beside the lifetimes.
+
+        Of more than 500 samples, 500 are drawn evenly.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        check_is_fitted(self)
+        require("A figure", "matplotlib")
+        from matplotlib.figure import Figure
+
+        order = np.lexsort([-self.stability_, self.labels_])
+        order = order[np.linspace(0, len(order) - 1, min(len(order), SAMPLES_DRAWN)).astype(np.intp)]
+        shares = 1.0 - squareform(_compute_distances(self.members_[order], 1))
+        figure = Figure(figsize=(9.0, 4.0), layout="constrained")
+        left, right = figure.subplots(1, 2)
+        picture = left.imshow(shares, vmin=0.0, vmax=1.0, cmap="Blues", interpolation="nearest")
+        for end in np.flatnonzero(np.diff(self.labels_[order])) + 0.5:
+            left.axhline(end, color="#444444", linewidth=0.8)
+            left.axvline(end, color="#444444", linewidth=0.8)
+        left.set(title="share of members with both in one cluster", xlabel="samples, by cluster", xticks=[], yticks=[])
+        figure.colorbar(picture, ax=left, shrink=0.8)
+        shown = self.lifetimes_[: max(MOST_CLUSTERS, self.n_clusters_)]
+        numbers = range(2, len(shown) + 2)
+        right.bar(numbers, shown, color=["#1f77b4" if k == self.n_clusters_ else "#bbbbbb" for k in numbers])
+        right.set(title=f"{self.n_clusters_} clusters", xlabel="number of clusters", ylabel="lifetime")
+        right.xaxis.get_major_locator().set_params(integer=True)
+        right.spines[["top", "right"]].set_visible(False)
+        return figure
+
+    def _read_clusterers(self) -> list[tuple[str, Any]]:
+        """Return the clusterers by name; None stands for k-means with a number of clusters that is drawn."""
+        if self.estimators is None:
+            return [("k-means", None)]
+        if isinstance(self.estimators, Sequence) and not isinstance(self.estimators, str):
+            pairs = list(self.estimators)
+            if not pairs or not all(_is_named(pair) for pair in pairs):
+                raise TypeError(
+                    f"estimators must be a clusterer or a list of (name, clusterer), not {show(self.estimators)}."
+                )
+        else:
+            pairs = [(type(self.estimators).__name__, self.estimators)]
+        for name, clusterer in pairs:
+            if not isinstance(clusterer, BaseEstimator) or not hasattr(clusterer, "fit_predict"):
+                raise TypeError(f"estimators: {name!r} must be a clusterer with fit_predict, not {show(clusterer)}.")
+        return [(name, clusterer) for name, clusterer in pairs]
+
+    def _check_sizes(self, n_samples: int) -> None:
+        if n_samples < 2:
+            raise ValueError(f"Clustering needs at least 2 samples, but n_samples = {n_samples}.")
+        if self.n_clusters is not None and check_whole_number("n_clusters", self.n_clusters, 1) > n_samples:
+            raise ValueError(f"n_clusters={self.n_clusters} is more than the number of samples, {n_samples}.")
+        if self.method != "spectral":
+            self._refuse_many(n_samples)
+
+    def _refuse_many(self, n_samples: int) -> None:
+        if n_samples > MOST_SAMPLES:
+            raise ValueError(
+                f"The shares of all pairs of {n_samples:,} samples would take {8e-9 * n_samples**2:.0f} GB; "
+                f'method="spectral" needs no pairs, others take at most {MOST_SAMPLES:,} samples.'
+            )
+
+    def _divide_hierarchy(self, seed: int) -> npt.NDArray[np.int32]:
+        distances = _compute_distances(self.members_, count_threads(self.n_jobs))
+        tree = linkage(distances, self.method)
+        evidence = 1.0 - np.append(tree[::-1, 2], 0.0)  # evidence[k - 2] is that which joins k clusters to k - 1
+        self.lifetimes_ = np.diff(np.log(evidence + LEAST_EVIDENCE))
+        return fcluster(tree, self._choose_number(), "maxclust")
+
+    def _divide_graph(self, seed: int) -> npt.NDArray[np.int32]:
+        """Divide the graph of the samples by its normalised cut.
+
+        With Z the table of samples by clusters of all members, zeros and ones, the weights of the graph are Z Z', apart
+        from how often two samples were drawn. Its normalised form has the eigenvectors that are the singular vectors of
+        D^-1/2 Z, so no matrix of pairs of samples is needed.
+        """
+        table = _mark_clusters(self.members_)
+        degrees = table @ np.asarray(table.sum(axis=0)).ravel()
+        scaled = sparse.diags_array(1.0 / np.sqrt(np.maximum(degrees, 1.0))) @ table
+        n_wanted = MOST_CLUSTERS if self.n_clusters is None else self.n_clusters
+        n_vectors = min(n_wanted + 1, min(scaled.shape) - 1)
+        if n_vectors < 1:
+            self.lifetimes_ = np.empty(0)
+            return np.zeros(len(self.members_), dtype=np.int32)
+        start = np.random.default_rng(seed).normal(size=min(scaled.shape))
+        vectors, values, _ = svds(scaled.astype(np.float64), n_vectors, v0=start)
+        vectors, values = vectors[:, ::-1], values[::-1] ** 2
+        self.lifetimes_ = values[1:-1] - values[2:]
+        n_clusters = min(self._choose_number(), n_vectors)
+        points = vectors[:, :n_clusters]
+        points = points / np.maximum(np.linalg.norm(points, axis=1, keepdims=True), np.finfo(float).tiny)
+        return KMeans(n_clusters, n_init=10, random_state=seed).fit_predict(points)
+
+    def _choose_number(self) -> int:
+        """Return the number of clusters: the given one, or that of the longest lifetime, the smallest of equal ones."""
+        if self.n_clusters is not None:
+            return self.n_clusters
+        return int(self.lifetimes_.argmax()) + 2 if len(self.lifetimes_) else 1
+
+
+def _is_named(pair: Any) -> bool:
+    return isinstance(pair, tuple | list) and len(pair) == 2 and isinstance(pair[0], str)
+
+
+def _cluster_part(clusterer: Any, X: Any, n_drawn: int, seed: int) -> Clusters:
+    """Cluster some of the samples."""
+    rng = np.random.default_rng(seed)
+    rows = np.sort(rng.choice(X.shape[0], n_drawn, replace=False))
+    if clusterer is None:
+        root = math.sqrt(X.shape[0])
+        n_clusters = int(rng.integers(max(2, round(root / 2)), max(2, round(root)) + 1))
+        clusterer = KMeans(min(n_clusters, n_drawn), n_init=1)
+    model = seed_estimator(clone(clusterer), int(rng.integers(2**31)))
+    found = np.asarray(model.fit_predict(take_rows(X, rows)))
+    clusters = np.full(X.shape[0], NOT_DRAWN, dtype=np.int32)
+    clusters[rows] = np.where(found < 0, NO_CLUSTER, found)
+    return clusters
+
+
+def _compute_distances(members: Clusters, n_threads: int) -> Floats:
+    """Return 1 - C as one of SciPy's condensed matrices."""
+    n_samples = len(members)
+    smallest = np.int16 if members.max(initial=0) < np.iinfo(np.int16).max else np.int32
+    clusters = np.ascontiguousarray(members, dtype=smallest)
+    distances = np.empty(n_samples * (n_samples - 1) // 2)
+    starts = range(0, n_samples, SAMPLES_AT_ONCE)
+
+    def fill(start: int) -> None:
+        fill_distances(clusters, start, min(start + SAMPLES_AT_ONCE, n_samples), distances)
+
+    if n_threads > 1:
+        with ThreadPoolExecutor(n_threads) as pool:
+            list(pool.map(fill, starts))
+    else:
+        for start in starts:
+            fill(start)
+    return distances
+
+
+def _mark_clusters(members: Clusters) -> sparse.csr_array:
+    """Return the table of samples by clusters of all members, zeros and ones."""
+    widths = members.max(axis=0, initial=-1) + 1
+    samples, numbers = np.nonzero(members >= 0)
+    columns = (np.cumsum(widths) - widths)[numbers] + members[samples, numbers]
+    shape = (len(members), int(widths.sum()))
+    return sparse.csr_array((np.ones(len(samples)), (samples, columns)), shape=shape)
+
+
+def _measure_stability(members: Clusters, labels: npt.NDArray[np.intp]) -> Floats:
+    """Return the mean share of members that have a sample and the others of its cluster in one cluster."""
+    together, both = np.zeros(len(labels)), np.zeros(len(labels))
+    for member in members.T:
+        drawn = np.flatnonzero(member != NOT_DRAWN)
+        own = labels[drawn]
+        both[drawn] += np.bincount(own)[own] - 1
+        kept = drawn[member[drawn] >= 0]
+        pairs = labels[kept] * (member.max() + 1) + member[kept]
+        together[kept] += np.bincount(pairs)[pairs] - 1
+    return np.divide(together, both, out=np.ones(len(labels)), where=both > 0)
+
+
+def _number_by_first(labels: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
+    """Return clusters numbered from 0, in the order of their first samples."""
+    _, first, places = np.unique(labels, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[places]

@@ -1,0 +1,237 @@
+"""BrownBoost: boosting by a clock, which gives up samples that stay wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import brentq
+from scipy.special import erf, erfinv
+from sklearn.base import BaseEstimator
+
+from fuselearn._messages import show
+from fuselearn._parameters import check_number
+from fuselearn.engines.sampling import MOST_TRIES
+from fuselearn.ensembles.boosted_classifier import BoostedClassifier
+from fuselearn.ensembles.boosting import ArrayBoosted, BoostRun, train_with_split
+from fuselearn.ensembles.cart import CARTClassifier
+from fuselearn.sensors import Sensor
+
+Weights = npt.NDArray[np.float64]
+
+# A classifier must be right on more than half of the weight, by more than rounding.
+LEAST_EDGE = 1e-9
+
+
+class Step(NamedTuple):
+    """The coefficient of a classifier, and the time that it takes."""
+
+    alpha: float
+    time: float
+
+
+def solve_step(ahead: Weights, signs: Weights, shares: Weights, c: float, time_left: float) -> Step:
+    """Compute the coefficient of a classifier and the time that it takes.
+
+    With a the margins plus the time left, b the signs and p the shares, alpha and t solve ::
+
+        sum of p erf((a + alpha b - t) / sqrt(c)) = sum of p erf(a / sqrt(c)),
+        sum of p b exp(-(a + alpha b - t)^2 / c) = 0,
+
+    unless the time left ends before: then t is the time left, and alpha solves the first equation.
+
+    Parameters
+    ----------
+    ahead : array of shape (n_samples,)
+        Margin of each sample plus the time left.
+    signs : array of shape (n_samples,)
+        1 where the classifier is right, -1 where it is wrong; it is right on more than half of the weight.
+    shares : array of shape (n_samples,)
+        What each sample counts.
+    c, time_left : float
+
+    Examples
+    --------
+    A classifier that is always right takes all the time:
+
+    >>> solve_step(np.ones(2), np.ones(2), np.array([0.5, 0.5]), c=1.0, time_left=1.0)
+    Step(alpha=1.0, time=1.0)
+    """
+    root = np.sqrt(c)
+    potential = shares @ erf(ahead / root)
+
+    def time_of(alpha: float) -> float:
+        """Return the time in which the potential stays as it is; it is between -alpha and alpha."""
+
+        def rise(time: float) -> float:
+            return float(shares @ erf((ahead + alpha * signs - time) / root) - potential)
+
+        if alpha == 0.0 or rise(alpha) >= 0.0:
+            return alpha
+        return float(brentq(rise, -alpha, alpha, xtol=1e-12))
+
+    def edge(alpha: float) -> float:
+        moved = ahead + alpha * signs - time_of(alpha)
+        return float(shares @ (signs * np.exp((moved**2).min() / c - moved**2 / c)))
+
+    most = 0.125
+    while edge(most) > 0.0 and time_of(most) < time_left:
+        most *= 2.0
+    if edge(most) <= 0.0:
+        alpha = float(brentq(edge, 0.0, most, xtol=1e-12))
+        if time_of(alpha) < time_left:
+            return Step(alpha, time_of(alpha))
+        most = alpha
+    return Step(float(brentq(lambda alpha: time_of(alpha) - time_left, 0.0, most, xtol=1e-12)), time_left)
+
+
+class ClockedBoosted(ArrayBoosted):
+    """Weights that are largest for samples that can still become right in the time left."""
+
+    def __init__(self, sensor: Sensor, initial: Weights, c: float) -> None:
+        super().__init__(sensor, initial, poisson=False)
+        self.c = c
+        self.state = np.zeros(len(initial)), c
+
+    @property
+    def state(self) -> Any:
+        """What a later fit continues with: margins and the time left."""
+        return self.margins, self.time_left
+
+    @state.setter
+    def state(self, state: Any) -> None:
+        self.margins, self.time_left = state
+        exponents = (self.margins + self.time_left) ** 2 / self.c
+        self.weights = self.initial * np.exp(exponents[self.initial > 0].min() - exponents)
+        self.weights /= self.weights.sum()
+
+    def take_in(self) -> float:
+        """Let the classifier measured last change margins, time and weights; return its coefficient."""
+        signs = np.where(self.wrong, -1.0, 1.0)
+        alpha, time = solve_step(self.margins + self.time_left, signs, self.initial, self.c, self.time_left)
+        self.state = self.margins + alpha * signs, self.time_left - time
+        return alpha
+
+
+class BrownBoostClassifier(BoostedClassifier):
+    """Boosting that runs against a clock and gives up the samples that it cannot get right in time.
+
+    The clock starts at c, which follows from ``target_error``, the share of the training samples that may stay wrong,
+    such as wrong labels: erf(sqrt(c)) = 1 - target_error. With r_i the margin of sample i, the sum of the coefficients
+    of classifiers that are right less that of those that are wrong, and s the time left, samples are drawn by ::
+
+        w_i = d_i exp(-(r_i + s)^2 / c),
+
+    with d_i the initial weight, ``sample_weight``: little for samples that are right, and for those so wrong that there
+    is no time left to mend them. A classifier gets the coefficient alpha and takes the time t such that the potential
+    sum of d_i (1 - erf((r_i + s) / sqrt(c))) stays as it is and the classifier has no edge on the new weights. Training
+    ends when the time is over. With c large, this is AdaBoost.
+
+    .. versionadded:: 0.2
+
+    Parameters
+    ----------
+    estimator : classifier or None, default=None
+        Base learner: any scikit-learn classifier that is right on more than half of the weight, but not on all: a
+        classifier without errors takes all the time. None means ``CARTClassifier(max_depth=3, complexity=-1)``.
+    n_estimators : int, default=100
+        Most classifiers to train.
+    target_error : float, default=0.1
+        Share of the training samples that may stay wrong, between 0 and 1.
+    oob_score, class_weight, warm_start, callback, verbose, random_state, n_jobs
+        As those of :class:`SAMMEClassifier`.
+
+    Attributes
+    ----------
+    classes_, n_features_in_, feature_names_in_, estimators_, coefficients_, estimator_errors_, weights_
+        As those of :class:`SAMMEClassifier`. There may be fewer than ``n_estimators`` classifiers.
+    time_left_ : float
+        What is left of c.
+    oob_score_, oob_decision_function_, oob_prediction_, feature_importances_
+        As those of :class:`SAMMEClassifier`.
+
+    See Also
+    --------
+    SAMMEClassifier : Boosting that never gives a sample up.
+    MadaBoostClassifier : Boosting with a bound on the weights.
+
+    Notes
+    -----
+    The paper is about two classes. With more, a classifier counts as right or wrong, as in AdaBoost.M1, and must be
+    right on more than half of the weight. It is drawn again, up to 100 times, if it is not; then training ends.
+
+    References
+    ----------
+    Freund, Y. (2001). An adaptive version of the boost by majority algorithm. Machine Learning 43(3), 293-318.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fuselearn.ensembles import BrownBoostClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> round(BrownBoostClassifier(random_state=0).fit(X, y).score(X, y), 2)
+    0.95
+    """
+
+    time_left_: float
+
+    def __init__(
+        self,
+        estimator: BaseEstimator | None = None,
+        n_estimators: int = 100,
+        *,
+        target_error: float = 0.1,
+        oob_score: bool | str | Callable[..., float] = False,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        callback: Callable[[int, Any], Any] | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.target_error = target_error
+        self.oob_score = oob_score
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.callback = callback
+        self.verbose = verbose
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _default_estimator(self) -> CARTClassifier:
+        return CARTClassifier(max_depth=3, complexity=-1.0)
+
+    def _check_parameters(self) -> None:
+        if not 0.0 < check_number("target_error", self.target_error, 0.0) < 1.0:
+            raise ValueError(f"target_error must be above 0 and below 1, not {show(self.target_error)}.")
+        super()._check_parameters()
+
+    def _make_boosted(self, sensor: Sensor, initial: Weights) -> ArrayBoosted:
+        return ClockedBoosted(sensor, initial, float(erfinv(1.0 - self.target_error)) ** 2)
+
+    def _boost(
+        self, boosted: ClockedBoosted, run: BoostRun, rng: np.random.Generator, announce: Callable[..., bool]
+    ) -> None:
+        for t in range(len(run.components) + 1, self.n_estimators + 1):
+            if boosted.time_left <= 0.0:
+                break
+            for _ in range(MOST_TRIES):
+                component = train_with_split(boosted, rng)
+                error = boosted.measure(component)
+                if error < 0.5 - LEAST_EDGE:
+                    break
+            else:
+                if run.components:
+                    break
+            # A first classifier without an edge is all that there is: a vote of one.
+            alpha = boosted.take_in() if error < 0.5 - LEAST_EDGE else 1.0
+            run.components.append(component)
+            run.errors.append(error)
+            run.alphas.append(alpha)
+            if announce(t, component, error=error, weight=alpha) or error >= 0.5 - LEAST_EDGE:
+                break
+        self.time_left_ = boosted.time_left

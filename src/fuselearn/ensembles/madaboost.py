@@ -1,0 +1,122 @@
+"""MadaBoost: boosting in which no sample weighs more than at first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+
+from fuselearn.ensembles.boosted_classifier import BoostedClassifier
+from fuselearn.ensembles.boosting import ArrayBoosted
+from fuselearn.sensors import Sensor
+
+
+class CappedBoosted(ArrayBoosted):
+    """Weights that are those of boosting, but at most the initial ones, before they are scaled to sum to one."""
+
+    def __init__(self, sensor: Sensor, initial: npt.NDArray[np.float64]) -> None:
+        super().__init__(sensor, initial, poisson=False)
+        self.margins = np.zeros(len(initial))
+
+    @property
+    def state(self) -> Any:
+        """What a later fit continues with."""
+        return self.margins
+
+    @state.setter
+    def state(self, state: Any) -> None:
+        self.margins = state
+        self._weigh()
+
+    def raise_wrong(self, factor: float) -> None:
+        """Let the classifier measured last change the margins, and compute the weights."""
+        alpha, n_classes = np.log(factor), self.sensor.n_classes
+        self.margins = self.margins + alpha * (1.0 - 1.0 / n_classes - self.wrong)
+        self._weigh()
+
+    def reset(self) -> None:
+        """Let the weights be what they were at first."""
+        super().reset()
+        self.margins = np.zeros(len(self.initial))
+
+    def _weigh(self) -> None:
+        self.weights = self.initial * np.exp(-np.maximum(self.margins, 0.0))
+        self.weights /= self.weights.sum()
+
+
+class MadaBoostClassifier(BoostedClassifier):
+    """AdaBoost with a bound on the weights: a sample never weighs more than at first.
+
+    AdaBoost's weight of a sample that is wrong again and again grows without end, and so wrong labels and outliers take
+    over. With alpha_t the coefficient of the t-th classifier and c classes, sample i has the margin and weight ::
+
+        m_i = sum over t of alpha_t (1 - 1/c - [classifier t is wrong]),        w_i = d_i min(1, exp(-m_i)),
+
+    where d_i is its initial weight, ``sample_weight``; without the bound, this is AdaBoost. The coefficients are those
+    of SAMME, log((1 - err) / err) + log(c - 1), which for two classes gives the algorithm of the paper, and so are the
+    votes and the resets of the weights, see :class:`SAMMEClassifier`.
+
+    .. versionadded:: 0.2
+
+    Parameters
+    ----------
+    estimator : classifier or None, default=None
+        Base learner: any scikit-learn classifier. None means ``CARTClassifier()``.
+    n_estimators : int, default=100
+        Number of classifiers.
+    oob_score, class_weight, warm_start, callback, verbose, random_state, n_jobs
+        As those of :class:`SAMMEClassifier`.
+
+    Attributes
+    ----------
+    classes_, n_features_in_, feature_names_in_, estimators_, coefficients_, estimator_errors_, resets_, weights_
+        As those of :class:`SAMMEClassifier`.
+    oob_score_, oob_decision_function_, oob_prediction_, feature_importances_
+        As those of :class:`SAMMEClassifier`.
+
+    See Also
+    --------
+    SAMMEClassifier : Boosting without the bound.
+    BrownBoostClassifier : Boosting that gives samples up.
+
+    References
+    ----------
+    Domingo, C. and Watanabe, O. (2000). MadaBoost: a modification of AdaBoost. COLT, 180-189.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from fuselearn.ensembles import MadaBoostClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> MadaBoostClassifier(random_state=0).fit(X, y).score(X, y)
+    1.0
+    """
+
+    def __init__(
+        self,
+        estimator: BaseEstimator | None = None,
+        n_estimators: int = 100,
+        *,
+        oob_score: bool | str | Callable[..., float] = False,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        callback: Callable[[int, Any], Any] | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.oob_score = oob_score
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.callback = callback
+        self.verbose = verbose
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _make_boosted(self, sensor: Sensor, initial: npt.NDArray[np.float64]) -> ArrayBoosted:
+        return CappedBoosted(sensor, initial)
