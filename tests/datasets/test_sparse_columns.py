@@ -35,7 +35,7 @@ def test_what_does_not_fit_is_refused():
 
 def test_a_saved_pipeline_finds_its_features_by_name(tmp_path):
     rng = np.random.default_rng(0)
-    X = sparse.random_array((60, 3), density=0.4, rng=rng, format="csr")
+    X = sparse.random_array((60, 3), density=0.4, random_state=rng, format="csr")
     Y = (X[:, [0, 1]].toarray() > 0).astype(int)
     model = make_pipeline(SparseColumns(["a", "b", "c"]), BinaryRelevanceClassifier(random_state=0)).fit(X, Y)
     fuselearn.save(model, tmp_path / "m.fuse")

@@ -5,7 +5,15 @@ import pandas as pd
 import pytest
 
 from fuselearn.datasets import DatasetError
-from fuselearn.datasets.targets import class_names, code_labels, doubt_classes, split_classes, tidy_features
+from fuselearn.datasets.registry import TargetSwap
+from fuselearn.datasets.targets import (
+    class_names,
+    code_labels,
+    doubt_classes,
+    split_classes,
+    swap_target,
+    tidy_features,
+)
 
 
 def test_features_become_numbers_or_categories():
@@ -116,3 +124,16 @@ def test_many_values_with_few_samples_each_are_doubted(n_samples, n_classes, num
     values = pd.Series(np.arange(n_samples) % n_classes)
     assert (doubt_classes(values) is not None) == numbers
     assert (doubt_classes(values.map("c{}".format)) is not None) == text
+
+
+def test_a_feature_becomes_the_target_once():
+    swap = TargetSwap("botright", "religion", ("zone",))
+    published = pd.DataFrame({"zone": ["c3", "c1"], "botright": ["red", "blue"]})
+    X, y = swap_target(published, pd.Series(["hindu", "other"], name="class"), swap)
+    assert X["zone"].tolist() == [3, 1]
+    assert X["religion"].tolist() == ["hindu", "other"]
+    assert list(X) == ["zone", "religion"]
+    assert (y.name, y.tolist()) == ("class", ["red", "blue"])
+    again, same = swap_target(X, y, swap)
+    assert again is X
+    assert same is y

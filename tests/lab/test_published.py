@@ -31,5 +31,5 @@ def test_p_values_keep_the_printed_digits():
 
 
 def test_an_unknown_name_is_refused_with_the_names_that_exist():
-    with pytest.raises(ValueError, match=r"name must be one of kfhe_scores, .*; got 'table_9'"):
+    with pytest.raises(ValueError, match=r"name must be one of kfhe_datasets, .*; got 'table_9'"):
         load_published("table_9")

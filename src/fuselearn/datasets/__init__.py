@@ -2,7 +2,7 @@
 
 - `load` loads a dataset by name: those of the papers, of scikit-learn, and of packages that carry tables;
   `available` and `registry` list them.
-- `read_table` reads your own CSV, Parquet or ARFF file.
+- `read_table` reads your own CSV, Parquet or ARFF file; `read_parts` a dataset in parts or folds that are given.
 - `TableCleaner` turns raw columns, including dates and text, into features; `SparseColumns` names sparse features.
 - `TableStream` reads new samples from such a file block by block.
 - `make_digit_pairs` generates a multi-label dataset from real images, without a download.
@@ -17,6 +17,7 @@ from fuselearn.datasets.delimited import TextFormat
 from fuselearn.datasets.digit_pairs import make_digit_pairs
 from fuselearn.datasets.loading import Listing, available, load
 from fuselearn.datasets.noise import corrupt_labels
+from fuselearn.datasets.parts import Parts, read_parts
 from fuselearn.datasets.registry import DatasetInfo, OpenMLCopy, PackagedFile, registry
 from fuselearn.datasets.streaming import TableStream, Wanted
 from fuselearn.datasets.tables import read_table
@@ -32,6 +33,7 @@ __all__ = [
     "Listing",
     "OpenMLCopy",
     "PackagedFile",
+    "Parts",
     "SparseColumns",
     "TableCleaner",
     "TableStream",
@@ -41,6 +43,7 @@ __all__ = [
     "corrupt_labels",
     "load",
     "make_digit_pairs",
+    "read_parts",
     "read_table",
     "registry",
 ]

@@ -13,7 +13,17 @@ if TYPE_CHECKING:
 
 
 class DatasetError(ValueError):
-    """Raised if a dataset or table cannot be used."""
+    """Raised if a dataset or table cannot be used.
+
+    Examples
+    --------
+    >>> from fuselearn.datasets import DatasetError, load
+    >>> try:
+    ...     load("irsi")
+    ... except DatasetError as error:
+    ...     print(error)
+    Unknown dataset 'irsi'. Did you mean 'iris'...?...
+    """
 
 
 @dataclass(frozen=True, eq=False, repr=False)

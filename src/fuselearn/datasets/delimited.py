@@ -27,7 +27,7 @@ _MARKS = ",;\t|"
 
 @dataclass(frozen=True)
 class TextFormat:
-    """The format of a text file that holds a table.
+    r"""The format of a text file that holds a table.
 
     Parameters
     ----------
@@ -40,6 +40,16 @@ class TextFormat:
         The decimal mark in CSV and TSV files.
     missing : sequence of str
         Cells of CSV and TSV files that are read as missing.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from fuselearn.datasets import TableStream, TextFormat, Wanted
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "fruit.csv")
+    >>> _ = path.write_text("colour;weight\nred;150,5\ngreen;?\n")
+    >>> form = TextFormat(sep=";", decimal=",", missing=["?"])
+    >>> [block.to_dict("list") for block in TableStream(path, Wanted(["weight"], ["colour"]), form=form)]
+    [{'weight': [150.5, nan], 'colour': ['red', 'green']}]
     """
 
     sep: str | None = None

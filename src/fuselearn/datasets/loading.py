@@ -21,13 +21,22 @@ from fuselearn.datasets.openml import FetchError, fetch
 from fuselearn.datasets.packaged import locate, read_packaged
 from fuselearn.datasets.registry import DatasetInfo, PackagedFile, find_by_number, registry
 from fuselearn.datasets.storage import SUFFIXES, read_stored, write_stored
+from fuselearn.datasets.targets import swap_target
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 class Listing(NamedTuple):
-    """One entry of `available`: a dataset and where it would be loaded from."""
+    """One entry of `available`: a dataset and where it would be loaded from.
+
+    Examples
+    --------
+    >>> from fuselearn.datasets import available
+    >>> iris = next(listing for listing in available() if listing.name == "iris")
+    >>> iris.task, iris.rows, iris.features, iris.classes, iris.offline
+    ('multiclass', 150, 4, 3, True)
+    """
 
     name: str
     task: str
@@ -202,6 +211,8 @@ def _bundled(name: str) -> tuple[pd.DataFrame, pd.Series | pd.DataFrame]:
 
 def _dataset(info: DatasetInfo, X: pd.DataFrame, y: pd.Series | pd.DataFrame, source: str) -> Dataset:
     """Return the dataset, or refuse one that differs from the registry's description."""
+    if info.swap is not None:
+        X, y = swap_target(X, y, info.swap)
     dataset = Dataset(X, y, info.name, info.description, source)
     if dataset.task != info.task:
         raise DatasetError(f"{source} is a {dataset.task} dataset, but {info.name!r} is a {info.task} dataset.")

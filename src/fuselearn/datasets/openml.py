@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Pair = tuple[pd.DataFrame, Any]
 
 # Codes that look like numbers but have no order.
-_CATEGORICAL = {"cmc": ("Husbands_occupation",), "flags": ("landmass", "zone", "language")}
+_CATEGORICAL = {"cmc": ("Husbands_occupation",)}
 _ROW_NAMES = {"flags": "name", "genbase": "protein"}
 
 

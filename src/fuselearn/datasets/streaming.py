@@ -39,6 +39,11 @@ class Wanted:
         Columns that go along with the samples, such as an identifier; they become the index of the blocks, as text.
     sparse : bool, default=False
         Whether the model takes sparse arrays, if the samples of an ARFF file are sparse. Then all columns are numbers.
+
+    Examples
+    --------
+    >>> Wanted(["age", "income"], texts=["region"], index=["customer"])
+    Wanted(numbers=['age', 'income'], texts=['region'], others=(), index=['customer'], sparse=False)
     """
 
     numbers: Sequence[str] = ()

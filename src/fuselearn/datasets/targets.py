@@ -18,6 +18,8 @@ from fuselearn.datasets.dataset import DatasetError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from fuselearn.datasets.registry import TargetSwap
+
 LABEL_PREFIX = "label:"
 CLASS_COLUMN = "class"
 
@@ -55,6 +57,18 @@ def split_classes(frame: pd.DataFrame, target: str, where: str) -> tuple[pd.Data
     require_columns(frame.columns, [target], where, "use as the target")
     features = tidy_features(frame.drop(columns=[target]), where)
     return features, class_names(frame[target], where)
+
+
+def swap_target(X: pd.DataFrame, y: pd.Series, swap: TargetSwap) -> tuple[pd.DataFrame, pd.Series]:
+    """Make a feature the target, and the target a feature; a table in which that is done already is left as it is."""
+    import pandas as pd
+
+    if swap.feature not in X:
+        return X, y
+    X = X.assign(**{swap.former: y.astype("category")})
+    for name in swap.numbers:
+        X[name] = pd.to_numeric(X[name].astype(str).str.removeprefix("c"))
+    return X, X.pop(swap.feature).astype(str).rename(CLASS_COLUMN)
 
 
 def split_labels(frame: pd.DataFrame, labels: Sequence[str], where: str) -> tuple[pd.DataFrame, pd.DataFrame]:

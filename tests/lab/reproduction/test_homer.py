@@ -52,7 +52,7 @@ def test_table_4_of_the_paper_comes_out_of_its_own_means():
 def test_a_dataset_where_ours_is_lower_is_named():
     page = make_page(*files_of(lambda dataset, method: -0.1 * (dataset == "flags" and method == "KFHE-HOMER")))
     assert "It is lower by more than 0.03 on flags." in page
-    assert "| flags | 0.5862 (−0.1000) |" in page.replace("-0.1000", "−0.1000")
+    assert "| flags | 0.5862 ± 0.020 (−0.1000) |" in page.replace("-0.1000", "−0.1000")
 
 
 def test_a_method_that_overtakes_is_said_to_be_first():
@@ -68,13 +68,42 @@ def test_marks_follow_wilcoxons_test_over_folds():
     assert "∗∗∗" in make_page(summary, folds)
 
 
+def test_a_mark_says_which_of_the_two_is_better():
+    page = make_page(*files_of(lambda dataset, method: 0.3 * (dataset == "flags" and method == "ECC")))
+    assert "| 0.9387▲∗∗∗ ± 0.020 (+0.3000) |" in page
+    assert page.count("▲∗") == 1 + make_page(*files_of()).count("▲∗")
+
+
+def test_conclusions_are_checked_on_the_papers_means_and_on_ours():
+    page = make_page(*files_of(lambda dataset, method: 0.3 * (method == "E-HOMER (mean)")))
+    assert "| KFHE-HOMER has the best average rank | yes, 1.30 | yes, 1.30 | no, 2.30 |" in page
+    assert "| KFHE-HOMER is better than CC | yes, p = 0.0321 | yes, p = 0.0321 |" in page
+    assert "| KFHE-HOMER is better than ECC | not significantly, p = 0.0562 | not significantly, p = 0.0562 |" in page
+    assert "E-HOMER's average rank of the eight is 1.00, that of KFHE-HOMER 2.30." in page
+
+
+def test_scores_far_from_the_papers_are_listed_with_a_reason():
+    page = make_page(*files_of(lambda dataset, method: 0.2 * (dataset == "scene" and method == "RF-PCT")))
+    assert "| RF-PCT | scene (+0.20) | The R package that the paper names has no such forest;" in page
+    assert "RF-PCT 0.020 and AdaBoost.MH 0.000." in page
+    assert "| mean absolute difference | 0.0000 |" in page
+
+
+def test_other_numbers_of_a_dataset_stand_beside_ours():
+    datasets = load_published("kfhe_homer_datasets")
+    datasets.loc[0, "inputs"] = 19
+    page = make_page(*files_of(), datasets=datasets)
+    assert "| flags | 194 | 19 (26) | 7 | 24 | 3.392 | 2.255 |" in page
+    assert "## Table 2" not in make_page(*files_of())
+
+
 def test_one_dataset_has_scores_and_no_tests_over_datasets(tmp_path):
     summary, folds = files_of()
     path = tmp_path / "summary.csv"
     write_summary(summary[summary["dataset"] == "flags_ml"], path)
     folds[folds["dataset"] == "flags_ml"].to_csv(folds_path(path), index=False)
     page = write_page(path, tmp_path / "page.md").read_text(encoding="utf-8")
-    assert "| flags | 0.6862 (0.0000) | 0.6710" in page
+    assert "| flags | 0.6862 ± 0.020 (0.0000) | 0.6710" in page
     assert "Figure 2 and Table 4 compare the methods over datasets, which needs at least two." in page
     assert "## Table 4" not in page
     assert "svg" not in page
@@ -111,14 +140,23 @@ def test_the_command_writes_the_page_and_its_figure(tmp_path, capsys):
     path.with_suffix(".json").write_text(json.dumps(costs))
     authors = tmp_path / "authors.csv"
     write_summary(
-        pd.DataFrame([{"dataset": "flags_ml", "noise": 0.0, "method": "KFHE-HOMER (authors)", "score": 0.6, "n": 5}]),
+        pd.DataFrame(
+            {
+                "dataset": "flags_ml",
+                "noise": 0.0,
+                "method": ["KFHE-HOMER (authors)", "KFHE-HOMER (authors, scaled)"],
+                "score": [0.6, 0.65],
+                "n": 5,
+            }
+        ),
         authors,
     )
     assert main([str(path), "-o", str(tmp_path / "page.md"), "--authors", str(authors)]) == 0
     page = (tmp_path / "page.md").read_text()
     assert "page-ranks.svg" in page
     assert (tmp_path / "page-ranks.svg").read_text().lstrip().startswith("<?xml")
-    assert "| flags | 0.6862 | 0.6862 | 0.6000 | 5 |" in page
+    on_these_folds = 0.6862 + 2 * np.mean(STEPS[:5])
+    assert f"| flags | 0.6862 | {on_these_folds:.4f} | 0.6000 | 0.6500 | 5 |" in page
     assert "components per second" in page
     assert "| models trained (fits) | 700 |" in page
     assert "| of which support vector machines | 40,070 |" in page

@@ -94,6 +94,17 @@ def test_the_page_says_where_the_fused_classifier_is_best_and_where_not():
     assert "--data-dir DATA --noise 0.0,0.2 --repeats 1 --max-samples 500\n" in page
 
 
+def test_classifiers_of_labels_have_a_page_of_their_own():
+    summary = summary_of((0.2,)).replace({"method": {"Fused": "Fused (labels)"}})
+    summary["label_ranking_average_precision"] = summary["score"]
+    page = plain(make_page({"forgotten": summary}, {"forgotten": costs_of("forgotten", [0.2], task="multilabel")}))
+    assert "forgotten 20 %: Fused (labels) has the best average rank, 1.00." in page
+    assert "| CART | <0.0001 | Fused (labels) is better | 12 / 0 / 0 |" in page
+    assert "## Mean Hamming loss (lower is better)" in page
+    assert "## Mean subset accuracy\n" in page
+    assert "fuselearn reproduce robust-labels --data-dir DATA --noise-kind forgotten --noise 0.2 --repeats 1\n" in page
+
+
 def test_the_best_loss_is_the_lowest():
     page = make_page({"uniform": summary_of()}, {"uniform": costs_of("uniform", [0.0, 0.2])})
     brier = page[page.index("## Mean Brier score") :]
@@ -110,6 +121,7 @@ def test_the_page_is_written_with_its_figures(tmp_path, capsys):
         assert f"(page-{name}.svg)" in text
         assert (tmp_path / "docs" / f"page-{name}.svg").is_file()
     assert "of which 1 tested" in text
+    assert "pair.csv -o page.md\n" in text
     first = {path.name: path.read_bytes() for path in page.parent.iterdir()}
     write_page([uniform, pair], page)
     assert {path.name: path.read_bytes() for path in page.parent.iterdir()} == first

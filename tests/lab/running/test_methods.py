@@ -4,10 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
+from fuselearn import multilabel
 from fuselearn._random import seed_estimator
 from fuselearn.ensembles import CARTClassifier, KFHEClassifier
 from fuselearn.lab.running.methods import METHODS, count_components, make_contenders, settings
@@ -167,3 +168,24 @@ def test_settings_are_the_same_in_every_process(name):
     estimator, again = (make_contenders([name])[0][name].estimator for _ in range(2))
     assert settings(estimator) == settings(again)
     assert "0x" not in settings(estimator)
+
+
+def test_every_multilabel_class_is_a_method():
+    """Only the classifier that adds a rule to others is not one by itself."""
+    classes = {getattr(multilabel, name) for name in multilabel.__all__ if name.endswith("Classifier")}
+    models = [METHODS[name].make() for name in FOR_LABELS]
+    made = {type(model[-1] if isinstance(model, Pipeline) else model) for model in models}
+    assert classes - made <= {multilabel.ThresholdedClassifier}
+
+
+@pytest.mark.parametrize(
+    ("name", "models"),
+    [("CLR", 6), ("2BR", 6), ("LP", 1), ("GradientBoosting (labels)", 200), ("LIFT", 3)],
+)
+def test_models_are_counted(name, models):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    model = seed_estimator(METHODS[name].make(), 0, same=True)
+    if name == "GradientBoosting (labels)":
+        model.set_params(decision=0.5)
+    assert count_components(model.fit(X, (X + rng.normal(size=X.shape) > 0).astype(int))) == models

@@ -1,5 +1,6 @@
 """Every method sees the same folds and the same noise, and is scored on clean labels."""
 
+import dataclasses
 import threading
 import time
 import warnings
@@ -70,6 +71,17 @@ def test_folds_are_stratified_and_cover_every_row_once():
     folds = deal_folds(SUITE, "iris", Y, repeat=0)
     assert np.array_equal(np.sort(np.concatenate(folds)), np.arange(100))
     assert all(np.bincount(Y[fold]).tolist() == [10, 6, 4] for fold in folds)
+
+
+def test_noise_is_drawn_once_for_all_repeats_or_anew_in_each():
+    def drawn(suite, repeat, noise=0.2):
+        return corrupted(suite, "iris", X, Y, noise, repeat).tolist()
+
+    once = dataclasses.replace(SUITE, noise_draw="once")
+    assert drawn(once, 0) == drawn(once, 1) != drawn(once, 0, noise=0.3)
+    assert drawn(SUITE, 0) != drawn(SUITE, 1)
+    with pytest.raises(ValueError, match="noise_draw must be"):
+        dataclasses.replace(SUITE, noise_draw="twice")
 
 
 def test_folds_differ_between_repeats_datasets_and_seeds_only():

@@ -64,7 +64,7 @@ def test_an_unknown_suite_is_refused_with_the_known_ones():
         ({"noise": ["a"]}, "noise must be a list of fractions"),
         ({"noise": [0, 0.0]}, "noise must name every level once"),
         ({"noise_kind": "loud"}, "noise_kind must be 'uniform' or"),
-        ({"noise_kind": "pair", "task": "multilabel"}, "noise_kind must be 'uniform' in a multi-label suite"),
+        ({"noise_kind": "pair", "task": "multilabel"}, "noise_kind must be 'uniform' or 'forgotten'"),
         ({"folds": 1}, "folds must be at least 2, not 1"),
         ({"repeats": 0}, "repeats must be at least 1, not 0"),
         ({"seed": -1}, "seed must be at least 0, not -1"),

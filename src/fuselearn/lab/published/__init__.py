@@ -19,9 +19,11 @@ import pandas as pd
 __all__ = ["PUBLISHED", "load_published"]
 
 PUBLISHED = {
+    "kfhe_datasets": "KFHE, Table 1: sizes of the datasets",
     "kfhe_scores": "KFHE, Tables 2 to 6: scores and ranks at five levels of noise",
     "kfhe_average_ranks": "KFHE, Tables 2 to 6, last lines: average rank per noise and method",
     "kfhe_p_values": "KFHE, Table 7: p-values of KFHE against each method, as printed",
+    "kfhe_homer_datasets": "KFHE-HOMER, Table 2: sizes of the datasets and statistics of their labels",
     "kfhe_homer_scores": "KFHE-HOMER, Table 3: scores, ranks and marks of significance",
     "kfhe_homer_average_ranks": "KFHE-HOMER, Table 3, last line: average rank per method",
     "kfhe_homer_p_values": "KFHE-HOMER, Table 4: p-values of all pairs of methods, as printed",

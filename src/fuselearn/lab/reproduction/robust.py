@@ -1,4 +1,4 @@
-"""Write the page with the tables of the suite ``robust``, from the summaries of its runs alone.
+"""Write the page with the tables of the suite ``robust`` or ``robust-labels``, from the summaries of its runs alone.
 
 Run ``python -m fuselearn.lab.reproduction.robust SUMMARY.csv ... -o docs/reproduction-robust.md`` with one summary per
 kind of noise. The JSON file beside each, which ``fuselearn reproduce robust`` writes, too, says which kind it is.
@@ -22,7 +22,7 @@ from fuselearn.lab.reporting.figures import fit_time_against_score, rank_against
 from fuselearn.lab.reporting.text import join, percent
 from fuselearn.lab.reproduction import pages
 from fuselearn.lab.running.methods import METHODS
-from fuselearn.lab.running.scoring import LOSSES
+from fuselearn.lab.running.scoring import LOSSES, SCORES
 from fuselearn.lab.running.suites import get_suite
 from fuselearn.lab.statistics.rank_tests import aligned_posthoc, aligned_test
 from fuselearn.lab.statistics.ranks import average_ranks, win_tie_loss
@@ -30,15 +30,15 @@ from fuselearn.lab.statistics.summary import read_summary
 
 __all__ = ["RobustRun", "make_page", "write_page"]
 
-CONTROL = "Fused"
+EXPERIMENTS = {"multiclass": "robust", "multilabel": "robust-labels"}
+CONTROLS = ("Fused", "Fused (labels)")
 ALPHA = 0.05
 DIGITS = 4
 TABLES = {
-    "macro_f1": "Mean macro F1",
-    "brier": "Mean Brier score (lower is better)",
-    "log_loss": "Mean log loss (lower is better)",
-    "calibration_error": "Mean expected calibration error (lower is better)",
+    "multiclass": ("macro_f1", "brier", "log_loss", "calibration_error"),
+    "multilabel": ("macro_f1", "micro_f1", "hamming_loss", "accuracy", "label_ranking_average_precision"),
 }
+"""The scores that each task has a table of."""
 
 
 @dataclass(frozen=True, order=True)
@@ -88,8 +88,12 @@ class RobustRun:
         self.datasets = [name for name in dict.fromkeys(everything["dataset"]) if complete[name]]
         self.left_out = [name for name in dict.fromkeys(everything["dataset"]) if not complete[name]]
         self.left_out += [method for method in methods if not mostly[method]]
-        if not self.datasets or CONTROL not in self.methods or len(self.methods) < 2:
-            raise ValueError(f"The summaries must have scores of {CONTROL} and of other methods on the same datasets.")
+        controls = [method for method in CONTROLS if method in self.methods]
+        if not self.datasets or not controls or len(self.methods) < 2:
+            raise ValueError(
+                f"The summaries must have scores of {' or '.join(CONTROLS)} and of other methods on the same datasets."
+            )
+        self.control = controls[0]
         kept = everything["dataset"].isin(self.datasets) & everything["method"].isin(self.methods)
         self.results = everything[kept]
 
@@ -122,13 +126,19 @@ class RobustRun:
         Indexed by the other method: p_corrected, ahead (whether the fused classifier is), and the wins, ties and losses
         of the fused classifier over datasets and conditions.
         """
-        posthoc = aligned_posthoc(self.over_all, control=CONTROL, digits=DIGITS)
+        posthoc = aligned_posthoc(self.over_all, control=self.control, digits=DIGITS)
         pairs = posthoc.pairs.set_index("versus")[["p_corrected"]]
-        pairs["ahead"] = posthoc.mean_ranks[pairs.index] > posthoc.mean_ranks[CONTROL]
+        pairs["ahead"] = posthoc.mean_ranks[pairs.index] > posthoc.mean_ranks[self.control]
         cells = pd.concat({str(condition): self.table(condition) for condition in self.conditions})
         wins = win_tie_loss(cells.set_axis(range(len(cells))), digits=DIGITS)
-        pairs["record"] = [wins.between(CONTROL, other) for other in pairs.index]
-        return pairs.loc[[method for method in self.ranks.index if method != CONTROL]]
+        pairs["record"] = [wins.between(self.control, other) for other in pairs.index]
+        return pairs.loc[[method for method in self.ranks.index if method != self.control]]
+
+    def verdict(self, test: pd.Series) -> str:
+        """Return the meaning of a line of `tests`."""
+        if test["p_corrected"] >= ALPHA:
+            return "no significant difference"
+        return f"{self.control} is {'better' if test['ahead'] else 'worse'}"
 
     def fit_seconds(self) -> pd.Series:
         """Return the geometric mean of each method's fit times."""
@@ -141,6 +151,7 @@ def make_page(
     costs: Mapping[str, Mapping[str, Any]],
     *,
     sources: Sequence[str] = (),
+    output: str = "",
     figures: Mapping[str, str] | None = None,
 ) -> str:
     """Return the Markdown page.
@@ -153,6 +164,8 @@ def make_page(
         By kind of noise, the suite, totals and versions of the run, as ``fuselearn reproduce`` writes them.
     sources : sequence of str, optional
         The files of the summaries, named on the page.
+    output : str, optional
+        The file of the page, named on it.
     figures : mapping of str to str, optional
         The files of the figures ``ranks`` and ``cost``.
 
@@ -162,24 +175,31 @@ def make_page(
     """
     run = RobustRun(summaries)
     tables = [("Average rank by macro F1 (1 is best)", _lines(run.ranks, 2, lower_is_better=True))]
-    tables += [(title, _lines(run.means(name), 3, lower_is_better=name in LOSSES)) for name, title in TABLES.items()]
+    suite = next(iter(costs.values()))["suite"]
+    task = suite.get("task", "multiclass")
+    tables += [
+        (_title(name, task), _lines(run.means(name), 3, lower_is_better=name in LOSSES)) for name in TABLES[task]
+    ]
     return pages.render_page(
         "robust.md",
         run=run,
-        suite=next(iter(costs.values()))["suite"],
+        suite=suite,
+        guide={"multiclass": "robustness.md", "multilabel": "multilabel.md"}[task],
+        experiment=EXPERIMENTS[task],
         versions=next(iter(costs.values()))["versions"],
         runs=[(kind, cost["suite"], cost["totals"]) for kind, cost in costs.items()],
-        commands=[_command(cost["suite"]) for cost in costs.values()],
+        commands=[_command(cost["suite"], EXPERIMENTS[task]) for cost in costs.values()],
         tables=tables,
         places=_places(run),
         omnibus=aligned_test(run.over_all, digits=DIGITS),
         tests=[
-            (other, pages.format_p(row["p_corrected"]), _verdict(row), "{} / {} / {}".format(*row["record"]))
-            for other, row in run.tests.iterrows()
+            (other, pages.format_p(test["p_corrected"]), run.verdict(test), "{} / {} / {}".format(*test["record"]))
+            for other, test in run.tests.iterrows()
         ],
         seconds=[(method, f"{seconds:.2f}") for method, seconds in run.fit_seconds().items()],
         described=[(method, METHODS[method].description) for method in run.ranks.index if method in METHODS],
         sources=sources,
+        output=output,
         figures=figures or {},
     )
 
@@ -212,7 +232,8 @@ def write_page(summaries: Sequence[str | os.PathLike[str]], page: str | os.PathL
     page.parent.mkdir(parents=True, exist_ok=True)
     figures = _draw(RobustRun(tables), page)
     sources = [pages.source_name(path) for path in summaries]
-    page.write_text(make_page(tables, costs, sources=sources, figures=figures), encoding="utf-8")
+    output = pages.source_name(page)
+    page.write_text(make_page(tables, costs, sources=sources, output=output, figures=figures), encoding="utf-8")
     return page
 
 
@@ -248,21 +269,27 @@ def _places(run: RobustRun) -> list[str]:
     said = []
     for condition in run.conditions:
         ranks = run.ranks[condition].round(2)
-        better = ranks[ranks < ranks[CONTROL]].sort_values(kind="stable")
+        own = ranks[run.control]
+        better = ranks[ranks < own].sort_values(kind="stable")
         if better.empty:
-            ties = [method for method in ranks.index if ranks[method] == ranks[CONTROL] and method != CONTROL]
+            ties = [method for method in ranks.index if ranks[method] == own and method != run.control]
             word = f"best, together with {join(ties)}" if ties else "best"
-            said.append(f"{condition}: {CONTROL} has the {word} average rank, {ranks[CONTROL]:.2f}.")
+            said.append(f"{condition}: {run.control} has the {word} average rank, {own:.2f}.")
         else:
             listed = join([f"{method} ({rank:.2f})" for method, rank in better.items()])
-            said.append(f"{condition}: {CONTROL} has the average rank {ranks[CONTROL]:.2f}, behind {listed}.")
+            said.append(f"{condition}: {run.control} has the average rank {own:.2f}, behind {listed}.")
     return said
 
 
-def _command(suite: Mapping[str, Any]) -> str:
+def _title(score: str, task: str) -> str:
+    name = "subset accuracy" if (score, task) == ("accuracy", "multilabel") else SCORES[score]
+    return f"Mean {name}{' (lower is better)' if score in LOSSES else ''}"
+
+
+def _command(suite: Mapping[str, Any], experiment: str) -> str:
     """Return the command that runs a suite, with the options that differ from the built-in one."""
-    usual = get_suite("robust").definition()
-    words = ["fuselearn", "reproduce", "robust", "--data-dir", "DATA"]
+    usual = get_suite(experiment).definition()
+    words = ["fuselearn", "reproduce", experiment, "--data-dir", "DATA"]
     for field in ("noise_kind", "noise", "repeats", "folds", "test_folds", "max_samples", "methods", "datasets"):
         value = suite.get(field, usual.get(field))
         if value != usual.get(field):
@@ -271,17 +298,11 @@ def _command(suite: Mapping[str, Any]) -> str:
     return shlex.join(words)
 
 
-def _verdict(test: pd.Series) -> str:
-    if test["p_corrected"] >= ALPHA:
-        return "no significant difference"
-    return f"{CONTROL} is better" if test["ahead"] else f"{CONTROL} is worse"
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the page as the command line says, and return the exit code."""
     parser = pages.make_parser(
         "robust",
-        "Write the page with the tables of the suite robust.",
+        "Write the page with the tables of the suite robust or robust-labels.",
         "docs/reproduction/robust*.csv -o docs/reproduction-robust.md",
     )
     parser.add_argument("summaries", type=Path, nargs="+", help="summary.csv of each kind of noise, with its JSON file")

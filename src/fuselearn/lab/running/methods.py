@@ -22,14 +22,25 @@ from fuselearn import multilabel
 from fuselearn._extras import is_installed
 from fuselearn._messages import show
 from fuselearn.combine import FusedClassifier
-from fuselearn.ensembles import BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier, SVMClassifier
+from fuselearn.ensembles import (
+    BaggedClassifier,
+    BrownBoostClassifier,
+    CARTClassifier,
+    KFHEClassifier,
+    LogitBoostClassifier,
+    MadaBoostClassifier,
+    RotationForestClassifier,
+    SAMMEClassifier,
+    SVMClassifier,
+)
+from fuselearn.ensembles.boosted_classifier import BoostedClassifier
 from fuselearn.lab.running import rivals
 from fuselearn.multilabel.learning.base import MultilabelClassifier
 
 __all__ = ["METHODS", "Contender", "Method", "compiles", "count_components", "make_contenders", "settings"]
 
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
-OURS = (KFHEClassifier, SAMMEClassifier, BaggedClassifier)
+OURS = (KFHEClassifier, BoostedClassifier, BaggedClassifier)
 
 
 @dataclass(frozen=True)
@@ -202,6 +213,8 @@ def count_components(estimator: BaseEstimator) -> int | None:
         return len(model.coefficients_)
     if isinstance(model, FusedClassifier):
         return sum(count_components(sensor) or 1 for sensor in model.estimators_)
+    if isinstance(model, LogitBoostClassifier):
+        return int(model.n_iter_ * len(model.classes_))
     if isinstance(model, HistGradientBoostingClassifier):
         return int(model.n_iter_ * model.n_trees_per_iteration_)
     if hasattr(model, "booster_"):
@@ -218,16 +231,33 @@ def _count_models(model: MultilabelClassifier) -> int:
         return int(model.n_estimators)
     if isinstance(model, multilabel.FusedMultilabelClassifier):
         return sum(_count_models(member) for member in model.estimators_)
-    if isinstance(model, multilabel.AdaBoostMHClassifier):
+    if isinstance(model, multilabel.AdaBoostMHClassifier | multilabel.GradientBoostingMultilabelClassifier):
         return int(model.n_iter_)
     if isinstance(model, multilabel.MLkNNClassifier | multilabel.BRkNNClassifier):
         return 1
-    return int(getattr(model, "n_estimators", 1) * model.n_labels_)
+    if isinstance(model, multilabel.LabelPowersetClassifier | multilabel.PrunedSetsClassifier):
+        return 1
+    if isinstance(model, multilabel.PLSTClassifier):
+        return int(model.n_components_)
+    if isinstance(model, multilabel.CalibratedLabelRankingClassifier):
+        return int(model.n_labels_ * (model.n_labels_ + 1) // 2)
+    if isinstance(model, _MANY_MODELS):
+        return len(model._fused_.members)
+    n_each = 2 if isinstance(model, multilabel.StackedBinaryRelevanceClassifier) else 1
+    return int(getattr(model, "n_estimators", 1) * n_each * model.n_labels_)
+
+
+# Their members are not one model per label each.
+_MANY_MODELS = (
+    multilabel.EnsembleOfPrunedSetsClassifier,
+    multilabel.KFHEMultilabelClassifier,
+    multilabel.RAkELClassifier,
+)
 
 
 def compiles(estimator: BaseEstimator) -> bool:
     """Whether the first fit in a process is slow, because fuselearn's kernels compile or load."""
-    return isinstance(estimator, (CARTClassifier, FusedClassifier, MultilabelClassifier, *OURS))
+    return isinstance(estimator, (CARTClassifier, FusedClassifier, LogitBoostClassifier, MultilabelClassifier, *OURS))
 
 
 def _forest(decision: Any) -> BaseEstimator:
@@ -274,6 +304,17 @@ _AS_PUBLISHED: Mapping[str, Any] = {"any_label": False, "decision": "path"}
 
 _of_labels = partial(Method, task="multilabel")
 
+
+def _authors_homers(scaling: str | None) -> BaseEstimator:
+    """Return KFHE-HOMER with the constants of its authors' program."""
+    return multilabel.KFHEHOMERClassifier(
+        SVMClassifier(C=1e8, scaling=scaling),
+        n_estimators=20,
+        varied=[{"kernel": ["rbf"], "gamma": [1e-6]}, {"kernel": ["linear"], "gamma": [1.0]}],
+        **_AS_PUBLISHED,
+    )
+
+
 _MULTILABEL_METHODS = (
     _of_labels(
         "Fused (labels)",
@@ -285,13 +326,13 @@ _MULTILABEL_METHODS = (
     ),
     _of_labels(
         "KFHE-HOMER (authors)",
-        lambda: multilabel.KFHEHOMERClassifier(
-            SVMClassifier(C=1e8, scaling=None),
-            n_estimators=20,
-            varied=[{"kernel": ["rbf"], "gamma": [1e-6]}, {"kernel": ["linear"], "gamma": [1.0]}],
-            **_AS_PUBLISHED,
-        ),
+        partial(_authors_homers, scaling=None),
         "20 HOMERs with the constants of its authors' program: cost 1e8, radial gamma 1e-6, unscaled features",
+    ),
+    _of_labels(
+        "KFHE-HOMER (authors, scaled)",
+        partial(_authors_homers, scaling="standard"),
+        "the same with standardised features",
     ),
     _of_labels(
         "E-HOMER",
@@ -327,14 +368,59 @@ _MULTILABEL_METHODS = (
         partial(multilabel.PCTForestClassifier, category_rule="rpart"),
         "100 trees that split for all labels at once",
     ),
+    _of_labels(
+        "RF-PCT (label thresholds)",
+        partial(multilabel.PCTForestClassifier, decision="per_label", category_rule="rpart"),
+        "the same trees, decided by thresholds from out-of-bag scores",
+        fits_like="RF-PCT",
+        adapt=partial(_decide, "per_label"),
+    ),
     _of_labels("AdaBoost.MH", multilabel.AdaBoostMHClassifier, "100 boosted stumps"),
+    _of_labels(
+        "GradientBoosting (labels)",
+        multilabel.GradientBoostingMultilabelClassifier,
+        "gradient boosting of 200 trees that split for all labels at once",
+    ),
     _of_labels("MLkNN", multilabel.MLkNNClassifier, "ML-kNN with 10 neighbours"),
     _of_labels("BRkNN", multilabel.BRkNNClassifier, "the votes of 10 neighbours"),
+    _of_labels("BR", multilabel.BinaryRelevanceClassifier, "one SVM per label"),
+    _of_labels("EBR", multilabel.EnsembleOfBinaryRelevanceClassifier, "the mean of 25 SVMs per label on samples"),
+    _of_labels(
+        "2BR", multilabel.StackedBinaryRelevanceClassifier, "one SVM per label, and a regression of their scores"
+    ),
+    _of_labels("LIFT", multilabel.LIFTClassifier, "one SVM per label on distances to its clusters"),
+    _of_labels("CLR", multilabel.CalibratedLabelRankingClassifier, "the votes of one SVM per pair of labels"),
+    _of_labels("PCC", multilabel.ProbabilisticChainClassifier, "a chain of SVMs with a search for the best label set"),
+    _of_labels("LP", multilabel.LabelPowersetClassifier, "SVMs of the label sets"),
+    _of_labels("PS", multilabel.PrunedSetsClassifier, "SVMs of the frequent label sets"),
+    _of_labels("EPS", multilabel.EnsembleOfPrunedSetsClassifier, "the mean of 25 pruned sets on samples"),
+    _of_labels("RAkEL", multilabel.RAkELClassifier, "the vote of SVMs of small sets of labels"),
+    _of_labels(
+        "PLST",
+        lambda: rivals.one_hot(multilabel.PLSTClassifier()),
+        "ridge regression on the principal components of the labels",
+    ),
+    _of_labels(
+        "CPLST",
+        lambda: rivals.one_hot(multilabel.PLSTClassifier(conditional=True)),
+        "ridge regression on the components of the labels that features can predict",
+    ),
+    _of_labels(
+        "KFHE (labels)", multilabel.KFHEMultilabelClassifier, "100 trees of all labels fused by a Kalman filter"
+    ),
     *_decided_forests("RF", _forest, "scikit-learn's random forest of all labels"),
     *_decided_forests("BR-RF", _forest_per_label, "scikit-learn's random forest per label"),
 )
 
 _RIVALS = (
+    Method("MadaBoost", MadaBoostClassifier, "MadaBoost of 100 pruned trees: weights are at most the initial ones"),
+    Method("BrownBoost", BrownBoostClassifier, "BrownBoost of trees of depth 3, which gives samples up"),
+    Method("LogitBoost", LogitBoostClassifier, "LogitBoost of 100 rounds, with a tree of depth 3 per class"),
+    Method(
+        "RotationForest",
+        lambda: rivals.without_gaps(RotationForestClassifier()),
+        "100 unpruned trees on features rotated by principal components",
+    ),
     Method(
         "ExtraTrees (leaf 3)",
         lambda: rivals.one_hot(ExtraTreesClassifier(min_samples_leaf=3)),
@@ -381,6 +467,14 @@ METHODS: Mapping[str, Method] = {
             lambda: KFHEClassifier(CARTClassifier(complexity=0.01)),
             "100 pruned trees fused by a Kalman filter",
         ),
+        Method(
+            "KFHE (2018)",
+            lambda: KFHEClassifier(
+                CARTClassifier(complexity=-1, min_samples_split=2, min_samples_leaf=1), weighting="symmetric"
+            ),
+            "KFHE as its authors' program of 2018 has it: trees that split down to single samples",
+        ),
+        Method("KFHE-l", lambda: KFHEClassifier(weighting="linear"), "KFHE whose weights grow by addition"),
         Method("AdaBoost", SAMMEClassifier, "SAMME boosting of 100 pruned trees"),
         Method("Bagging", BaggedClassifier, "the vote of 100 pruned trees on bootstrap samples"),
         Method("CART", CARTClassifier, "one pruned tree"),

@@ -1,9 +1,9 @@
 """The experimental protocol: how data are split and corrupted, and how one fit is scored.
 
 The protocol is that of the KFHE papers. For each repeat the samples are split into stratified folds
-(iteratively stratified for multi-label data); for each repeat and level of noise a fraction of all
-labels is corrupted once. Every method is trained on the corrupted labels of the same training
-samples and scored on the clean labels of the same test samples.
+(iteratively stratified for multi-label data); for each level of noise a fraction of all labels is
+corrupted, once as in the papers or anew in each repeat. Every method is trained on the corrupted
+labels of the same training samples and scored on the clean labels of the same test samples.
 
 A `FitTask` contains its data, so that the process that runs it needs no file, no environment
 variable and no state from earlier tasks; pickling a table takes about a millisecond.
@@ -12,6 +12,7 @@ variable and no state from earlier tasks; pickling a table takes about a millise
 from __future__ import annotations
 
 import platform
+import subprocess
 import threading
 import time
 import warnings
@@ -21,6 +22,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from math import log2
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -128,7 +130,7 @@ def deal_folds(suite: Suite, dataset: str, y: npt.ArrayLike, repeat: int) -> lis
 
 
 def corrupted(suite: Suite, dataset: str, X: pd.DataFrame, y: npt.ArrayLike, noise: float, repeat: int) -> Codes:
-    """Corrupt a fraction of all labels, the same for every method and every fold.
+    """Corrupt a fraction of all labels, the same for every method and every fold, and for every repeat if drawn once.
 
     Parameters
     ----------
@@ -143,7 +145,8 @@ def corrupted(suite: Suite, dataset: str, X: pd.DataFrame, y: npt.ArrayLike, noi
     -------
     labels : array of shape (n_samples,)
     """
-    seed = derive_seed("noise", suite.seed, dataset, noise, repeat)
+    drawn_for = () if suite.noise_draw == "once" else (repeat,)
+    seed = derive_seed("noise", suite.seed, dataset, noise, *drawn_for)
     return corrupt_labels(np.asarray(y), noise, suite.noise_kind, X=X, random_state=seed)
 
 
@@ -334,8 +337,21 @@ def quietly() -> Iterator[None]:
 @cache
 def _versions() -> dict[str, str]:
     return {
-        "fuselearn": fuselearn.__version__,
+        "fuselearn": fuselearn.__version__ + _revision(),
         "numpy": np.__version__,
         "scikit_learn": sklearn.__version__,
         "python": platform.python_version(),
     }
+
+
+def _revision() -> str:
+    """Return the commit of a source checkout as a local version label, and an empty text for an installed package."""
+    root = Path(fuselearn.__file__).parents[2]
+    if not (root / ".git").exists():
+        return ""
+    describe = ["git", "-C", str(root), "describe", "--always", "--exclude=*", "--dirty=.changed"]
+    try:
+        answer = subprocess.run(describe, capture_output=True, text=True, timeout=10, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return f"+{answer.stdout.strip()}"

@@ -236,14 +236,24 @@ def one_hot(model: BaseEstimator) -> Pipeline:
     return make_pipeline(make_column_transformer((encode, categories), remainder="passthrough"), model)
 
 
+def without_gaps(model: BaseEstimator, *steps: BaseEstimator, sparse: bool = False) -> Pipeline:
+    """Put the mean for missing numbers, which then take some more steps, and one-hot encode categories."""
+    encode = make_column_transformer(
+        (
+            make_pipeline(SimpleImputer(keep_empty_features=True), *steps),
+            make_column_selector(dtype_exclude="category"),
+        ),
+        (
+            OneHotEncoder(handle_unknown="ignore", sparse_output=sparse),
+            make_column_selector(dtype_include="category"),
+        ),
+    )
+    return make_pipeline(encode, model)
+
+
 def logistic_regression() -> Pipeline:
     """Return logistic regression on standardised numbers, with missing ones at the mean, and one-hot categories."""
-    numbers = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler())
-    encode = make_column_transformer(
-        (numbers, make_column_selector(dtype_exclude="category")),
-        (OneHotEncoder(handle_unknown="ignore"), make_column_selector(dtype_include="category")),
-    )
-    return make_pipeline(encode, LogisticRegression(max_iter=1000))
+    return without_gaps(LogisticRegression(max_iter=1000), StandardScaler(), sparse=True)
 
 
 def lightgbm() -> Pipeline:

@@ -24,12 +24,13 @@ from fuselearn._messages import show
 from fuselearn._parameters import check_choice, check_whole_number
 from fuselearn.datasets import Dataset, DatasetError, TableCleaner, load, read_table, registry
 from fuselearn.datasets.label_columns import Labels, is_label_file, read_label_file
-from fuselearn.datasets.noise import KINDS
+from fuselearn.datasets.noise import KINDS, LABEL_KINDS
 from fuselearn.ensembles.cart import CATEGORY_RULES
 
 __all__ = ["SUITES", "Suite", "Table", "derive_seed", "get_suite", "table_suite"]
 
 TASKS = ("multiclass", "multilabel")
+NOISE_DRAWS = ("per_repeat", "once")
 FUSED = "Fused"
 PAPER_METHODS = ("KFHE", "KFHE (pruned)", "AdaBoost", "Bagging", "CART")
 PAPER_NOISE = (0.0, 0.05, 0.10, 0.15, 0.20)
@@ -47,6 +48,10 @@ ROBUST_METHODS = (
     FUSED, "Greedy selection", "KFHE", "Bagging", "RandomForest", "RandomForest (leaf 3)", "ExtraTrees",
     "ExtraTrees (leaf 3)", "HistGradientBoosting (stopped)", "LightGBM (stopped)", "XGBoost (stopped)",
     "CatBoost (stopped)", "LogisticRegression", "CleanLearning (RandomForest)", "CleanLearning (LightGBM)",
+)  # fmt: skip
+ROBUST_LABEL_METHODS = (
+    "Fused (labels)", "KFHE-HOMER", "E-HOMER (mean)", "ECC", "RF-PCT", "RF-PCT (label thresholds)", "AdaBoost.MH",
+    "MLkNN", "RF", "RF (cardinality)", "RF (label thresholds)",
 )  # fmt: skip
 HOMER_METHODS = (
     "KFHE-HOMER", "E-HOMER", "E-HOMER (mean)", "ECC", "CC", "HOMER-B", "HOMER-K", "RF-PCT", "AdaBoost.MH",
@@ -133,7 +138,11 @@ class Suite:
     noise : sequence of float, default=(0.0,)
         Fractions of training labels to corrupt, 0.05 for 5 %.
     noise_kind : str, default="uniform"
-        The kind of noise, as for `fuselearn.datasets.corrupt_labels`; a multi-label suite takes ``"uniform"`` only.
+        The kind of noise, as for `fuselearn.datasets.corrupt_labels`; ``"uniform"`` or ``"forgotten"`` in a
+        multi-label suite.
+    noise_draw : {"per_repeat", "once"}, default="per_repeat"
+        Whether labels are corrupted anew in each repeat, so that chance in the noise is averaged out too, or once per
+        dataset and level, as in the KFHE paper.
     repeats, folds : int, default=10
         Number of repeats of cross-validation, and of stratified folds in each.
     test_folds : int or None, default=None
@@ -164,6 +173,7 @@ class Suite:
     methods: Sequence[str]
     noise: Sequence[float] = (0.0,)
     noise_kind: str = "uniform"
+    noise_draw: str = "per_repeat"
     repeats: int = 10
     folds: int = 10
     seed: int = 0
@@ -182,10 +192,9 @@ class Suite:
             self._freeze(field, _names(field, plural, getattr(self, field)))
         self._freeze("noise", _noise_levels(self.noise))
         self._freeze("tables", tuple(self.tables))
-        for field, choices in (("noise_kind", KINDS), ("task", TASKS), ("category_rule", CATEGORY_RULES)):
+        for field, choices in (("task", TASKS), ("category_rule", CATEGORY_RULES), ("noise_draw", NOISE_DRAWS)):
             check_choice(field, getattr(self, field), choices)
-        if self.task == "multilabel" and self.noise_kind != "uniform":
-            raise ValueError(f"noise_kind must be 'uniform' in a multi-label suite; got {show(self.noise_kind)}.")
+        check_choice("noise_kind", self.noise_kind, LABEL_KINDS if self.task == "multilabel" else KINDS)
         for field, least in (("repeats", 1), ("folds", 2), ("seed", 0), ("max_samples", 2), ("test_folds", 1)):
             value = getattr(self, field)
             if value is not None or field not in ("max_samples", "test_folds"):
@@ -215,7 +224,13 @@ class Suite:
         plain: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(self)))
         del plain["description"]
         # Older stores lack these fields.
-        implied = {"task": "multiclass", "category_rule": "rpart", "max_samples": None, "test_folds": None}
+        implied = {
+            "task": "multiclass",
+            "category_rule": "rpart",
+            "max_samples": None,
+            "test_folds": None,
+            "noise_draw": "per_repeat",
+        }
         plain = {field: value for field, value in plain.items() if field not in implied or value != implied[field]}
         for table in plain["tables"]:
             del table["path"]
@@ -437,6 +452,7 @@ _KFHE = Suite(
     _KFHE_DATASETS,
     PAPER_METHODS,
     PAPER_NOISE,
+    noise_draw="once",
     category_rule="rpart",
     description="The experiments of the KFHE paper, on the 19 of its 20 datasets that are "
     "available, with unpruned and with pruned trees.",
@@ -463,6 +479,14 @@ SUITES: Mapping[str, Suite] = {
             folds=5,
             description="The KFHE paper's protocol on data that need no download; takes minutes.",
         ),
+        dataclasses.replace(
+            _KFHE,
+            name="kfhe-settings",
+            methods=("KFHE (2018)", "KFHE-l"),
+            repeats=3,
+            description="Other settings of KFHE in the same experiments: its authors' program of 2018, and the linear "
+            "variant.",
+        ),
         Suite(
             "demo",
             _SMALL_DATASETS,
@@ -485,7 +509,7 @@ SUITES: Mapping[str, Suite] = {
             _HOMER,
             name="kfhe-homer-authors",
             datasets=("flags_ml", "birds", "emotions"),
-            methods=("KFHE-HOMER (authors)",),
+            methods=("KFHE-HOMER (authors)", "KFHE-HOMER (authors, scaled)"),
             description="KFHE-HOMER with the constants of its authors' program.",
         ),
         Suite(
@@ -498,6 +522,18 @@ SUITES: Mapping[str, Suite] = {
             max_samples=1000,
             description="Which classifier to use when labels may be wrong: the fused classifier and its rivals, on the "
             "papers' tables, scikit-learn's and those of packages.",
+        ),
+        Suite(
+            "robust-labels",
+            _HOMER_DATASETS,
+            ROBUST_LABEL_METHODS,
+            (0.0, 0.05, 0.10, 0.20, 0.30),
+            repeats=2,
+            folds=5,
+            max_samples=1000,
+            task="multilabel",
+            description="Which multi-label classifier to use when labels may be wrong or forgotten, on the tables of "
+            "the KFHE-HOMER paper.",
         ),
     )
 }

@@ -43,6 +43,8 @@ class Totals:
         Total over all processes.
     elapsed_seconds : float
         Time from start to last result, summed over the runs.
+    finished : str
+        The day of the last result, as 2026-11-16; empty if there is none.
     """
 
     results: int
@@ -54,6 +56,7 @@ class Totals:
     fit_seconds: float
     predict_seconds: float
     elapsed_seconds: float
+    finished: str
 
 
 def summarise(store: ResultStore, suite: str | None = None, *, score: str = "macro_f1") -> pd.DataFrame:
@@ -148,6 +151,17 @@ def fold_scores(
     scores : DataFrame
         One row per (repeat, fold) that every method finished, one column per method; a method
         that failed on all of them is omitted.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from fuselearn.lab import ResultStore, Suite, fold_scores, run_suite
+    >>> suite = Suite("mine", ["iris"], ["Bayes"], repeats=1, folds=5)
+    >>> with ResultStore(pathlib.Path(tempfile.mkdtemp(), "results.db")) as store:
+    ...     _ = run_suite(suite, store, estimators={"Bayes": GaussianNB()})
+    ...     print(fold_scores(store, "iris").shape)
+    (5, 1)
     """
     check_choice("score", score, tuple(SCORES))
     results = store.results(suite)
@@ -183,6 +197,7 @@ def totals(store: ResultStore, suite: str | None = None) -> Totals:
         fit_seconds=float(fits["fit_seconds"].sum()),
         predict_seconds=float(results["predict_seconds"].sum()),
         elapsed_seconds=float((runs["last_result"] - runs["started"]).dt.total_seconds().sum()),
+        finished="" if pd.isna(runs["last_result"].max()) else f"{runs['last_result'].max():%Y-%m-%d}",
     )
 
 
