@@ -63,6 +63,15 @@ class BiasVariance:
     rows : DataFrame
         The terms for each sample, and the number of predictions they are computed from. For squared loss, single
         samples may have a negative ``bias``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from fuselearn import CARTClassifier
+    >>> from fuselearn.diagnosis import bias_variance
+    >>> result = bias_variance(CARTClassifier(max_depth=1), *load_iris(return_X_y=True), n_rounds=20, random_state=0)
+    >>> result.loss, round(result.bias, 2), round(result.bias + result.variance_effect - result.expected_error, 6)
+    ('zero_one', 0.28, 0.0)
     """
 
     loss: str
@@ -119,6 +128,16 @@ class BiasVarianceComparison:
         Decompositions by name or number of the model.
     label : str
         Title of the names or numbers.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from fuselearn import CARTClassifier
+    >>> from fuselearn.diagnosis import compare_bias_variance
+    >>> trees = [(depth, CARTClassifier(max_depth=depth)) for depth in (1, 3)]
+    >>> compared = compare_bias_variance(trees, *load_iris(return_X_y=True), label="depth", n_rounds=20, random_state=0)
+    >>> compared.table["bias"].round(2).to_dict()
+    {1: 0.33, 3: 0.06}
     """
 
     results: dict[Any, BiasVariance]
@@ -165,7 +184,7 @@ def bias_variance(
     """Decompose the expected error of a model into noise, bias and variance.
 
     Clones of the model are trained on ``n_rounds`` samples. For squared loss, with f the truth, y = f + noise, and h
-    the prediction of a model trained on a random sample,
+    the prediction of a model trained on a random sample, ::
 
         E (h - y)^2  =  E (y - f)^2  +  (E h - f)^2  +  E (h - E h)^2
                           noise           bias^2          variance.

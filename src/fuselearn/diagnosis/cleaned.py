@@ -42,6 +42,8 @@ class CleanedClassifier(ClassifierMixin, BaseEstimator):
     classifier learns wrong labels by heart, as boosting does. Where all labels are correct it costs a little, since an
     audit also doubts some samples that are only hard to classify.
 
+    .. versionadded:: 0.2
+
     Parameters
     ----------
     estimator : classifier or None, default=None
@@ -78,13 +80,13 @@ class CleanedClassifier(ClassifierMixin, BaseEstimator):
     noise_matrix_ : array of shape (n_classes, n_classes)
         Estimated probability that a class (row) is labelled as each class (column).
     n_features_in_ : int
-    feature_names_in_ : array of shape (n_features_in_,)
+    feature_names_in_ : array of shape (n_features,)
         If fitted on a DataFrame whose column names are text.
 
     See Also
     --------
     fuselearn.diagnosis.audit_labels : The audit alone, to look at the suspects.
-    FusedClassifier : Learns from all samples and tolerates wrong labels.
+    fuselearn.FusedClassifier : Learns from all samples and tolerates wrong labels.
 
     References
     ----------

@@ -27,7 +27,7 @@ PARTS = ("noise", "noise_effect", "bias", "variance", "variance_effect", "error"
 def decompose_squared(predictions: Floats, observed: Floats, truth: Floats) -> pd.DataFrame:
     """Decompose the squared error of each sample.
 
-    With f the truth and h_1, ..., h_R the predictions for a sample,
+    With f the truth and h_1, ..., h_R the predictions for a sample, ::
 
         mean (h_r - f)^2 = bias + variance,        variance = sum (h_r - mean h)^2 / (R - 1),
 
@@ -87,7 +87,7 @@ def decompose_zero_one(
     """Decompose the zero-one error of each sample by Domingos' unified decomposition.
 
     With P(c) the fraction of the predictions that are class c, m the main prediction, t the observed class and f the
-    true (optimal) one,
+    true (optimal) one, ::
 
         error = c1 noise + bias + c2 variance,      noise = [t != f],   bias = [m != f],   variance = 1 - P(m),
         c1 = P(f) - P(t),                           c2 = 1 if m = f, otherwise - P(f) / (1 - P(m)).

@@ -40,6 +40,17 @@ class LabelAudit:
         and 1.
     probabilities : DataFrame
         Probability of each class or label, by models that have not seen the sample, in the order of the data.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from fuselearn.diagnosis import audit_labels
+    >>> X, y = load_iris(return_X_y=True)
+    >>> y[0] = 2
+    >>> audit = audit_labels(X, y, GaussianNB(), random_state=0)
+    >>> int(audit.rows.index[0]), audit.rows[["given", "suggested"]].iloc[0].tolist()
+    (0, [2, 0])
     """
 
     rows: pd.DataFrame
