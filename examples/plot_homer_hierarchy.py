@@ -1,0 +1,46 @@
+"""
+HOMER's hierarchy of labels
+===========================
+
+HOMER divides many labels into groups, and groups into smaller ones, so that each model decides between a few.
+"""
+
+# %%
+# Labels that occur together
+# --------------------------
+# A shop's articles: each label belongs to one of four topics, and an article about a topic has several of its labels.
+
+import numpy as np
+import pandas as pd
+
+from fuselearn.multilabel import BinaryRelevanceClassifier, HOMERClassifier, macro_f1
+
+topics = {
+    "kitchen": ["oven", "pan", "knife", "fridge"],
+    "garden": ["rake", "seed", "hose", "fence"],
+    "music": ["guitar", "drum", "flute", "score"],
+    "travel": ["tent", "map", "boots", "train"],
+}
+labels = [label for group in topics.values() for label in group]
+rng = np.random.default_rng(0)
+rows = []
+for _ in range(600):
+    group = topics[rng.choice(list(topics))]
+    rows.append([int(label in group and rng.random() < 0.75) for label in labels])
+Y = pd.DataFrame(rows, columns=labels)
+X = Y.to_numpy() @ rng.normal(size=(len(labels), 30)) + rng.normal(scale=2.0, size=(600, 30))
+
+# %%
+# The hierarchy, as text and as a figure
+# --------------------------------------
+
+model = HOMERClassifier(n_clusters=4, random_state=0).fit(X[:400], Y[:400])
+print(model.export_text())
+for name, classifier in (("HOMER", model), ("one model per label", BinaryRelevanceClassifier().fit(X[:400], Y[:400]))):
+    print(f"{name:20}", round(macro_f1(Y[400:], classifier.predict(X[400:])), 2))
+
+figure = model.plot()
+
+# %%
+# **To take away:** from nothing but which labels occur together, HOMER found the four topics, and each of its models
+# only chooses within one of them.
