@@ -4,10 +4,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 OLDEST := .venv-oldest
 # One quick file per package of the library and per dependency whose versions matter.
-OLDEST_TESTS := tests/ensembles/test_kfhe.py tests/test_validation.py tests/sensors/test_table.py \
-	tests/combine/test_fixed.py tests/codes/test_classifier.py tests/multilabel/methods/test_homer.py \
-	tests/multilabel/methods/test_pct_forest.py tests/datasets/test_tables.py tests/datasets/test_streaming.py \
-	tests/io/test_files.py tests/io/test_onnx_models.py tests/cli/test_models.py tests/filters
+QUICK_TESTS := @.ci/quick-tests.txt
 # What calls kernels, without scikit-learn's checks of estimators, which `make test` runs.
 KERNEL_TESTS := tests/engines tests/filters tests/sensors tests/ensembles tests/multilabel tests/combine tests/codes \
 	--ignore tests/ensembles/test_common.py --ignore tests/multilabel/test_checks.py \
@@ -16,14 +13,23 @@ KERNEL_TESTS := tests/engines tests/filters tests/sensors tests/ensembles tests/
 PLAIN_TESTS := tests/engines tests/filters tests/sensors tests/codes/test_search.py tests/combine/test_fixed.py \
 	tests/combine/test_rules.py tests/multilabel/data tests/multilabel/learning/test_label_clustering.py \
 	tests/multilabel/decisions/test_expected_f1.py
+DOCS_READY := $(VENV)/.docs-ready
+SITE := docs/_build/html
 
-.PHONY: demo test test-slow test-oldest test-bounds coverage nightly lint format bench audit clean help
+.PHONY: demo docs test-docs test test-slow test-oldest test-bounds coverage nightly dist lint format bench audit clean help
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
 
 demo: $(READY)  ## compare five ensembles on bundled data with noisy labels
 	$(BIN)/fuselearn demo
+
+docs: $(DOCS_READY)  ## build the site and run the examples of its gallery
+	$(BIN)/fuselearn warmup
+	$(BIN)/python -m sphinx -b html -j auto -W --keep-going docs $(SITE)
+
+test-docs: docs  ## open every page of the site in Chromium
+	$(BIN)/python -m pytest -m slow tests/docs
 
 test: $(READY)  ## run the tests and the examples in the docstrings
 	$(BIN)/python -m pytest -n auto
@@ -32,7 +38,7 @@ test-slow: $(READY)  ## run the long tests too
 	$(BIN)/python -m pytest -n auto -m "slow or not slow"
 
 test-oldest: $(OLDEST)/.ready  ## run some tests against the oldest supported versions
-	PYTHONPATH=src NUMBA_CACHE_DIR=$(CURDIR)/$(OLDEST)/kernels $(OLDEST)/bin/python -m pytest -n auto -p no:cacheprovider $(OLDEST_TESTS)
+	PYTHONPATH=src NUMBA_CACHE_DIR=$(CURDIR)/$(OLDEST)/kernels $(OLDEST)/bin/python -m pytest -n auto -p no:cacheprovider $(QUICK_TESTS)
 
 test-bounds: $(READY)  ## run the tests of kernels with a check of every index
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.kernels/bounds $(BIN)/python -m pytest -n auto $(KERNEL_TESTS)
@@ -44,15 +50,22 @@ coverage: $(READY)  ## count the lines that tests reach, those of kernels withou
 
 nightly: test-slow test-bounds coverage  ## what takes too long for every change
 
+dist: $(READY)  ## build the distributions, and test each in an empty environment
+	rm -rf dist
+	$(BIN)/python -m pip install --quiet build twine
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/python -m twine check --strict dist/*
+	for built in dist/*.tar.gz dist/*.whl; do $(BIN)/python .ci/test_distribution.py $$built || exit 1; done
+
 lint: $(READY)  ## style, types and the architecture contract
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks docs examples .ci
+	$(BIN)/ruff format --check src tests benchmarks docs examples .ci
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 format: $(READY)  ## rewrite the code in the project's style
-	$(BIN)/ruff check --fix src tests benchmarks
-	$(BIN)/ruff format src tests benchmarks
+	$(BIN)/ruff check --fix src tests benchmarks docs examples .ci
+	$(BIN)/ruff format src tests benchmarks docs examples .ci
 
 bench: $(READY)  ## measure every claim about speed and memory
 	$(BIN)/python -m benchmarks
@@ -68,6 +81,10 @@ $(READY): pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	touch $(READY)
 
+$(DOCS_READY): $(READY)
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	touch $(DOCS_READY)
+
 $(OLDEST)/.ready: pyproject.toml .ci/oldest.txt
 	$(PYTHON) -m venv $(OLDEST)
 	$(OLDEST)/bin/python -m pip install --quiet --constraint .ci/oldest.txt '.[test]'
@@ -75,5 +92,5 @@ $(OLDEST)/.ready: pyproject.toml .ci/oldest.txt
 	touch $(OLDEST)/.ready
 
 clean:  ## remove the environment and everything generated
-	rm -rf $(VENV) $(OLDEST) .pytest_cache .mypy_cache .ruff_cache .hypothesis .kernels .coverage dist build
+	rm -rf $(VENV) $(OLDEST) docs/_build docs/api docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis .kernels .coverage dist build
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -27,8 +27,10 @@ ALL = (
     "model_files",
     "predict_command",
     "svm",
+    "large_svm",
     "homer",
     "pct_forest",
+    "sparse_trees",
     "calibration",
     "fused",
     "label_audit",
@@ -36,7 +38,7 @@ ALL = (
     "scale",
 )
 
-ON_REQUEST = ("chain_votes", "fused_multilabel")
+ON_REQUEST = ("boosters", "chain_votes", "consensus", "fused_multilabel", "gradient_boosting", "regression")
 
 
 def main() -> None:

@@ -74,8 +74,11 @@ class TestLookingAtAnEstimator:
 
 
 @pytest.mark.parametrize("value", [np.float64(-2.5), np.int64(-3), np.str_("nonsense")], ids=lambda v: type(v).__name__)
-def test_messages_write_numpys_values_as_python_does(public_estimator, make_small, data_for, value):
+def test_messages_write_numpys_values_as_python_does(
+    public_estimator, make_small, data_for, value, tmp_path, monkeypatch
+):
     """9 instead of np.int64(9)."""
+    monkeypatch.chdir(tmp_path)  # some parameters are folders
     others = {"random_state", "n_jobs", "estimator", "estimators", "scoring"}  # which scikit-learn reads
     for name in set(inspect.signature(public_estimator).parameters) - others:
         model = make_small(public_estimator, 2).set_params(**{name: value})

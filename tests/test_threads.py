@@ -122,6 +122,7 @@ FITS = {
 IN_EVERY_RUN = {"KFHE", "bagging in processes"}
 
 
+@pytest.mark.skipif(os.name != "posix", reason="needs process groups")
 @pytest.mark.parametrize("name", [n if n in IN_EVERY_RUN else pytest.param(n, marks=pytest.mark.slow) for n in FITS])
 def test_ctrl_c_leaves_an_unfitted_model_and_no_processes(name, tmp_path):
     model, n_rows = FITS[name]

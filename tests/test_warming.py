@@ -14,11 +14,13 @@ import polars as pl
 import pytest
 from numba.core import event
 from numba.core.dispatcher import Dispatcher
+from sklearn.base import is_regressor
 from typer.testing import CliRunner
 
 import fuselearn
 from fuselearn import BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier, multilabel
 from fuselearn.cli.main import app
+from fuselearn.ensembles import KFHERegressor
 
 # Kernels that a warm-up need not reach, each with the reason.
 EXEMPT = {}
@@ -52,7 +54,8 @@ def ordinary_uses():
             yield kind(n_estimators=3), table, y, {}
             yield kind(n_estimators=3), table, np.array(["no", "yes"])[y], weights
         yield CARTClassifier(), table, y, weights
-        for name in ("PCTForest", "AdaBoostMH", "KFHEMultilabel"):
+        yield KFHERegressor(n_estimators=3), table, y, {}
+        for name in ("PCTForest", "AdaBoostMH", "GradientBoostingMultilabel", "KFHEMultilabel"):
             yield getattr(multilabel, f"{name}Classifier")(n_estimators=3), table, Y, {}
             yield getattr(multilabel, f"{name}Classifier")(n_estimators=3), table, Y, weights
     for name in ("KFHEHOMER", "EnsembleHOMER", "HOMER", "BinaryRelevance", "Chain", "LabelPowerset", "RAkEL"):
@@ -62,6 +65,7 @@ def ordinary_uses():
     for table in (tall, tall.round(1), pd.DataFrame(tall, columns=list("xyz")).assign(c=pd.Categorical(classes % 3))):
         yield KFHEClassifier(n_estimators=2, n_jobs=2), table, classes, {}
         yield KFHEClassifier(n_estimators=2), table, classes, {"sample_weight": rng.random(5_000)}
+        yield KFHERegressor(n_estimators=2), table, classes, {}
 
 
 def report():
@@ -73,7 +77,8 @@ def report():
     compiled = []
     with event.install_recorder("numba:compile") as recorder:
         for model, table, target, given in ordinary_uses():
-            model.fit(table, target, **given).predict_proba(table)
+            fitted = model.fit(table, target, **given)
+            fitted.predict(table) if is_regressor(model) else fitted.predict_proba(table)
             for _, compilation in recorder.buffer:
                 what = f"{name_of(compilation.data['dispatcher'].py_func)} for {type(model).__name__}"
                 compiled.append(f"{what}, {type(table).__name__}, {[*given]}")

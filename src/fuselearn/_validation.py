@@ -62,6 +62,13 @@ def require_two_classes(classes: npt.NDArray[Any]) -> None:
 
 def number_labels(y: Any, n_rows: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32]]:
     """Validate labels of which there may be a single one; return them sorted, and the index of each sample's."""
+    shape: tuple[int, ...] = np.shape(y) if isinstance(y, list | tuple) else getattr(y, "shape", ())
+    if len(shape) == 2 and shape[1] > 1:
+        raise ValueError(
+            f"y should be a 1d array, got an array of shape {tuple(shape)} instead. A table of 0 and 1, several labels "
+            "per sample, is for the classifiers of fuselearn.multilabel; several targets with several classes each are "
+            "for sklearn.multioutput.MultiOutputClassifier over this classifier."
+        )
     if not (isinstance(y, np.ndarray) and y.ndim == 1):
         y = column_or_1d(y, warn=True)
     if len(y) != n_rows:
@@ -75,6 +82,22 @@ def number_labels(y: Any, n_rows: int) -> tuple[npt.NDArray[Any], npt.NDArray[np
     except TypeError as error:
         raise TypeError("y mixes labels of types that have no common order, such as numbers and text.") from error
     return classes, class_numbers.astype(np.int32)
+
+
+def read_numbers(y: Any, n_rows: int, asker: str) -> npt.NDArray[np.float64]:
+    """Validate a target of numbers; ``asker`` is the class that needs one."""
+    if y is None:
+        raise ValueError(f"{asker} requires y to be passed, but the target y is None.")
+    y = column_or_1d(y, warn=True)
+    if len(y) != n_rows:
+        raise ValueError(f"X and y have inconsistent numbers of samples: {n_rows} and {len(y)}.")
+    try:
+        numbers = y.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError("y must hold numbers for a regressor.") from error
+    if not np.isfinite(numbers).all():
+        raise ValueError("Input y contains NaN or infinity; every sample needs a finite number.")
+    return numbers
 
 
 def _any_missing(y: npt.NDArray[Any]) -> bool:

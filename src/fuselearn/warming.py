@@ -15,17 +15,26 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
+from scipy import sparse
 from sklearn.naive_bayes import GaussianNB
 
 from fuselearn import multilabel
 from fuselearn.codes import search_code
-from fuselearn.combine import EnsembleSelection, combine_scores
+from fuselearn.combine import ConsensusClustering, EnsembleSelection, combine_scores
+from fuselearn.engines.svm import deal_folds, train_linear_columns
 from fuselearn.engines.tree import TreeSettings
 from fuselearn.engines.tree.coding import ORDERED_ROWS, code_columns, encode_rows, raise_upper
 from fuselearn.engines.tree.levels import GrowingTree
 from fuselearn.engines.tree.random import draw_uniforms
 from fuselearn.engines.tree.tallying import count_bins, count_classes, descend, list_drawn, merge_bins
-from fuselearn.ensembles import BaggedClassifier, CARTClassifier, KFHEClassifier, SVMClassifier
+from fuselearn.ensembles import (
+    BaggedClassifier,
+    CARTClassifier,
+    CARTRegressor,
+    KFHEClassifier,
+    KFHERegressor,
+    SVMClassifier,
+)
 from fuselearn.sensors.tree import fit_coder
 
 __all__ = ["warm_up"]
@@ -104,6 +113,7 @@ def _grow_small(kind: str) -> None:
     _use(BaggedClassifier(n_estimators=2, max_features=0.5, random_state=0), X, y)
     _use(BaggedClassifier(n_estimators=2, sampling="poisson", random_state=0), X, y)
     _use(CARTClassifier(), X, y, sample_weight=_make_weights(SMALL)).apply(X)
+    KFHERegressor(n_estimators=2, random_state=0).fit(X, y).predict(X)
 
 
 def _grow_large(kind: str, n_digits: int) -> None:
@@ -111,6 +121,7 @@ def _grow_large(kind: str, n_digits: int) -> None:
     X, y = _make_table(LARGE, kind).round(n_digits), _make_classes(LARGE)
     _use(KFHEClassifier(n_estimators=1, random_state=0), X, y)
     _use(CARTClassifier(), X, y, sample_weight=_make_weights(LARGE))
+    KFHERegressor(CARTRegressor(max_depth=3), n_estimators=1, random_state=0).fit(X, y).predict(X)
 
 
 def _grow_in_places(kind: str, n_digits: int) -> None:
@@ -141,6 +152,14 @@ def _grow_labels(n_samples: int, kind: str, n_digits: int) -> None:
     )
     _use(multilabel.PCTForestClassifier(n_estimators=2, random_state=0), X, Y)
     _use(multilabel.AdaBoostMHClassifier(n_estimators=2), X, Y)
+    _use(multilabel.GradientBoostingMultilabelClassifier(n_estimators=2, random_state=0), X, Y)
+
+
+def _grow_sparse() -> None:
+    X, Y = sparse.random_array((SMALL, 20), density=0.05, random_state=np.random.default_rng(4)), _make_labels(SMALL)
+    _use(multilabel.PCTForestClassifier(n_estimators=2, random_state=0), X, Y)
+    _use(multilabel.PCTForestClassifier(n_estimators=2, random_state=0), X.toarray(), Y)
+    _use(multilabel.AdaBoostMHClassifier(n_estimators=2), X, Y)
 
 
 def _train_machines() -> None:
@@ -148,6 +167,9 @@ def _train_machines() -> None:
     for kernel in ("rbf", "linear"):
         _use(multilabel.KFHEHOMERClassifier(SVMClassifier(kernel=kernel), n_estimators=2, random_state=0), X, Y)
     _use(multilabel.ChainClassifier(random_state=0), X, Y)
+    signs, folds = np.where(Y.T > 0, 1.0, -1.0), deal_folds(np.ones(SMALL, dtype=np.int64), 2, seed=0)
+    for table in (X.astype(np.float32), sparse.csr_array(X)):  # as tables without a Gram matrix have them
+        train_linear_columns(table, np.arange(SMALL), signs, np.ones(SMALL), 1.0, folds=folds)
 
 
 def _combine() -> None:
@@ -158,6 +180,7 @@ def _combine() -> None:
     for scoring in ("neg_log_loss", "accuracy"):
         _use(EnsembleSelection([("tree", CARTClassifier()), ("Bayes", GaussianNB())], scoring=scoring), X, y)
     search_code(5, 10, n_restarts=1, random_state=0)
+    ConsensusClustering(n_estimators=2, random_state=0).fit(X)
 
 
 def _decide() -> None:
@@ -172,6 +195,7 @@ STEPS: list[tuple[Any, ...]] = [
     *((_grow_in_places, kind, n_digits) for kind in ("numbers", "categories") for n_digits in (6, 1)),
     *((_grow_labels, SMALL, kind, 6) for kind in ("numbers", "categories")),
     *((_grow_labels, LARGE, kind, 1) for kind in ("numbers", "categories")),
+    (_grow_sparse,),
     (_train_machines,),
     (_combine,),
     (_decide,),

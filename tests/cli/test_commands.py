@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 import fuselearn
 from fuselearn.cli.commands import NoiseKind
 from fuselearn.cli.main import app
-from fuselearn.datasets.noise import KINDS
+from fuselearn.datasets.noise import KINDS, LABEL_KINDS
 from fuselearn.lab.running import suites
 from fuselearn.lab.running.runner import RunError, run_suite
 from fuselearn.lab.running.store import ResultStore
@@ -214,7 +214,7 @@ def test_compare_takes_a_kind_of_noise(fruit, tmp_path):
     with ResultStore(tmp_path / "fuselearn-fruit" / "results.db") as store:
         assert store.suite("compare-fruit").noise_kind == "neighbour"
     assert "--noise-kind neighbour" in (tmp_path / "fuselearn-fruit" / "report.html").read_text(encoding="utf-8")
-    assert get_args(NoiseKind) == tuple(KINDS)
+    assert get_args(NoiseKind) == tuple(dict.fromkeys((*KINDS, *LABEL_KINDS)))
 
 
 def test_compare_reads_its_table_once_and_summarises_once(fruit, monkeypatch):
@@ -315,7 +315,7 @@ def test_datasets_says_where_each_would_come_from(tmp_path):
         (["reproduce", "robust", "--quick"], "--quick is available for kfhe and kfhe-homer"),
         (["reproduce", "kfhe", "--quick", "--page", "x.md"], "remove --quick"),
         (["reproduce", "kfhe-homer-authors", "--page", "x.md"], "--page is for the full experiments"),
-        (["reproduce", "kfhe", "--noise", "0.1"], "--noise is for robust; the papers fix it"),
+        (["reproduce", "kfhe", "--noise", "0.1"], "--noise is for robust and robust-labels; the papers fix it"),
         (["reproduce", "kfhe-homer", "--noise-kind", "pair"], "--noise-kind is for robust"),
         (["reproduce", "kfhe", "--max-samples", "9"], "--max-samples is for robust"),
         (["reproduce", "robust", "--folds", "3", "--test-folds", "4"], "test_folds must be at most folds, 3; got 4"),

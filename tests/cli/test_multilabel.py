@@ -9,13 +9,30 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from fuselearn import load
 from fuselearn.cli.commands import ClassMetric, LabelMetric
 from fuselearn.cli.main import app
 from fuselearn.cli.methods import ForLabels, make_model
 from fuselearn.datasets import make_digit_pairs
 from fuselearn.lab.running.scoring import SCORES, score_names
+from fuselearn.multilabel import FusedMultilabelClassifier
 
-ONE_MODEL = {"homer", "cc", "pcc", "2br", "clr", "plst", "br", "powerset", "pruned-sets", "rakel", "mlknn", "brknn"}
+ONE_MODEL = {
+    "homer",
+    "cc",
+    "pcc",
+    "2br",
+    "clr",
+    "plst",
+    "cplst",
+    "lift",
+    "br",
+    "powerset",
+    "pruned-sets",
+    "rakel",
+    "mlknn",
+    "brknn",
+}
 WRONG = [(3, "digit_1"), (40, "digit_5"), (77, "digit_0")]
 
 
@@ -69,6 +86,11 @@ def test_predictions_are_scored_by_the_label_columns_that_are_named():
         scored = run("predict", "m.fuse", "digits.csv", "--labels", labels, "-o", "q.csv")
         assert scored.stdout.splitlines()[1].endswith(named.stdout.splitlines()[1].split(": ")[1])
     assert "macro F1" not in run("predict", "m.fuse", "prefixed.csv", "-o", "q.csv").stdout
+
+
+def test_labels_are_learned_by_the_fused_classifier_unless_another_method_is_named():
+    run("train", "digits.csv", "--labels", 3, "--set", "n_components=2", "--holdout", 0, "-j", 1, "-o", "m.fuse")
+    assert isinstance(load("m.fuse"), FusedMultilabelClassifier)
 
 
 def test_samples_with_unknown_labels_are_predicted_but_not_scored():

@@ -1,6 +1,5 @@
 """Wrong input and lost clusters end in a sentence, within seconds."""
 
-import os
 import pickle
 import signal
 import subprocess
@@ -186,7 +185,7 @@ def test_a_dead_scheduler_is_an_error_within_seconds():
     try:
         address = next(line.split()[-1] for line in scheduler.stderr if "Scheduler at:" in line)
         with Client(address, timeout=10) as client:
-            threading.Timer(1.0, lambda: os.kill(scheduler.pid, signal.SIGKILL)).start()
+            threading.Timer(1.0, scheduler.kill).start()
             started = time.monotonic()
             with pytest.raises(ConnectionError, match="connection to the Dask scheduler was lost"):
                 DaskBaggedClassifier(client=client).fit(divide(X), divide(Y))  # waits for workers, which never come

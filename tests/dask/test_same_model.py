@@ -2,7 +2,6 @@
 
 import os
 import pickle
-import signal
 import threading
 
 import dask
@@ -11,6 +10,7 @@ import dask.dataframe as dd
 import joblib
 import numpy as np
 import pandas as pd
+import psutil
 import pytest
 from dask import delayed
 from dask.distributed import Client, LocalCluster
@@ -32,6 +32,7 @@ SETTINGS = [
     (DaskSAMMEClassifier, {"estimator": CARTClassifier(max_depth=2), "class_weight": "balanced"}),
     (DaskKFHEClassifier, {}),
     (DaskKFHEClassifier, {"weighting": "linear", "vote": "probability"}),
+    (DaskKFHEClassifier, {"weighting": "symmetric"}),
     (DaskKFHEClassifier, {"estimator": CARTClassifier(max_depth=1), "class_weight": {"a": 3, "b": 1, "c": 1}}),
 ]
 NAMES = [f"{kind.__name__}-{'-'.join(given)}" for kind, given in SETTINGS]
@@ -281,7 +282,7 @@ def test_a_killed_worker_does_not_change_the_model(processes, samples, monkeypat
 
     def kill(number, tree):
         if number == 2:
-            os.kill(victim, signal.SIGKILL)
+            psutil.Process(victim).kill()
 
     model = kind(n_estimators=3, random_state=3, callback=kill)
     model.fit(*(as_array(values, 7) for values in (X, y, weights))).set_params(callback=None)

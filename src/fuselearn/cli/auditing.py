@@ -99,7 +99,7 @@ def audit(
         names = None if index is None else read_whole(file, reading.form()).frame([index]).iloc[:, 0]
         listed = _list(found, index, names, every=every)
         if output is not None:
-            _write(output, listed.to_csv(index=False, float_format="%.6g"))
+            _write(output, _as_csv(listed))
         if html is not None:
             _write(html, _page(found, data, file, index, names, spell(context)))
     _say(found, listed, output, html, as_json)
@@ -125,6 +125,10 @@ def _page(
     return render_audit(found, data.X, data.y, title=file.name, names=called, command=command)
 
 
+def _as_csv(listed: pd.DataFrame) -> str:
+    return listed.to_csv(index=False, float_format="%.6g", lineterminator="\n")
+
+
 def _write(path: Path, text: str) -> None:
     from fuselearn._replacing import replacing
 
@@ -144,7 +148,7 @@ def _say(found: LabelAudit, listed: pd.DataFrame, output: Path | None, html: Pat
         typer.echo(json.dumps(said))
         return
     if output is None:
-        typer.echo(listed.to_csv(index=False, float_format="%.6g"), nl=False)
+        typer.echo(_as_csv(listed), nl=False)
     else:
         typer.echo(f"Suspects written to {output}")
     if html is not None:

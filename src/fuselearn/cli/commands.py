@@ -33,9 +33,9 @@ from fuselearn.cli.running import Place, is_finished, run, wide_console
 __all__ = ["compare", "datasets", "demo", "report", "reproduce", "spell", "warmup"]
 
 
-Experiment = Literal["kfhe", "kfhe-homer", "kfhe-homer-authors", "robust"]
+Experiment = Literal["kfhe", "kfhe-settings", "kfhe-homer", "kfhe-homer-authors", "robust", "robust-labels"]
 Backend = Literal["loky", "threading", "sequential", "dask"]
-NoiseKind = Literal["uniform", "pair", "class-conditional", "boundary", "neighbour", "feature-dependent"]
+NoiseKind = Literal["uniform", "pair", "class-conditional", "boundary", "neighbour", "feature-dependent", "forgotten"]
 ClassMetric = Literal["macro-f1", "accuracy", "balanced-accuracy", "auc", "log-loss", "brier", "calibration-error"]
 LabelMetric = Literal[
     "macro-f1", "micro-f1", "example-f1", "accuracy", "hamming-loss", "macro-precision", "micro-precision",
@@ -85,8 +85,10 @@ def reproduce(
     experiment: Annotated[
         Experiment,
         typer.Argument(
-            help="kfhe: the KFHE paper. kfhe-homer: the multi-label KFHE-HOMER paper. kfhe-homer-authors: the same "
-            "with its authors' constants. robust: the fused classifier and its rivals on many tables with wrong labels."
+            help="kfhe: the KFHE paper. kfhe-settings: the same with other settings of KFHE. kfhe-homer: the "
+            "multi-label KFHE-HOMER paper. kfhe-homer-authors: the same with its authors' constants. robust: the fused "
+            "classifier and its rivals on many tables with wrong labels. robust-labels: the same for several labels "
+            "per sample."
         ),
     ],
     quick: Annotated[
@@ -157,6 +159,8 @@ def reproduce(
 
     - `fuselearn reproduce robust --noise-kind boundary --noise 0.2 --page boundary.md`
 
+    - `fuselearn reproduce robust-labels --data-dir ~/data --noise-kind forgotten`
+
     - `fuselearn reproduce kfhe --scheduler tcp://10.0.0.1:8786`
     """
     from fuselearn.lab.running.suites import get_suite
@@ -164,10 +168,13 @@ def reproduce(
     papers = ("kfhe", "kfhe-homer")
     if quick and experiment not in papers:
         leave(f"--quick is available for {' and '.join(papers)}; got {experiment}.", WRONG_USE)
-    if page is not None and (quick or experiment == "kfhe-homer-authors"):
-        leave("--page is for the full experiments kfhe, kfhe-homer and robust; remove --quick.", WRONG_USE)
+    if page is not None and (quick or experiment in ("kfhe-settings", "kfhe-homer-authors")):
+        leave(
+            "--page is for the full experiments kfhe, kfhe-homer, robust and robust-labels; remove --quick.", WRONG_USE
+        )
     sizes: dict[str, Any] = {"folds": folds, "test_folds": test_folds, "max_samples": max_samples}
-    if experiment != "robust":
+    is_paper = experiment not in ("robust", "robust-labels")
+    if is_paper:
         fixed = {
             "methods": methods,
             "noise": noise,
@@ -176,12 +183,13 @@ def reproduce(
         }
         given = [name for name, value in fixed.items() if value is not None]
         if given:
-            leave(f"--{given[0].replace('_', '-')} is for robust; the papers fix it.", WRONG_USE)
+            leave(f"--{given[0].replace('_', '-')} is for robust and robust-labels; the papers fix it.", WRONG_USE)
     if scheduler is not None and backend not in (None, "dask"):
         leave(f"--scheduler needs --backend dask; got {backend}.", WRONG_USE)
     suite = get_suite(f"{experiment}-quick" if quick else experiment)
     if noise_kind != "uniform":
-        suite = dataclasses.replace(suite, name=f"{suite.name}-{noise_kind}", noise_kind=noise_kind)
+        with sentences(), wrong_use():
+            suite = dataclasses.replace(suite, name=f"{suite.name}-{noise_kind}", noise_kind=noise_kind)
     # A store refuses a suite with other repeats or datasets, so each has a folder of its own.
     changes: dict[str, Any] = {}
     ending = ""
@@ -223,7 +231,7 @@ def reproduce(
     if page is not None:
         from fuselearn.lab.reproduction import homer, kfhe, robust
 
-        if experiment == "robust":
+        if not is_paper:
             typer.echo(f"Tables written to {robust.write_page([place.summary], page)}")
         else:
             write = kfhe if experiment == "kfhe" else homer

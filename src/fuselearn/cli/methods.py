@@ -13,8 +13,9 @@ __all__ = ["ForClasses", "ForLabels", "make_model"]
 
 ForClasses = Literal["kfhe", "fused", "kfhe-l", "adaboost", "bagging", "forest", "cart"]
 ForLabels = Literal[
-    "kfhe-homer", "e-homer", "homer", "kfhe-ml", "ecc", "cc", "pcc", "ebr", "br", "powerset", "pruned-sets", "eps",
-    "rakel", "rf-pct", "adaboost-mh", "mlknn", "brknn", "2br", "clr", "plst", "fused",
+    "fused", "kfhe-homer", "e-homer", "homer", "kfhe-ml", "ecc", "cc", "pcc", "ebr", "br", "powerset",
+    "pruned-sets", "eps", "rakel", "rf-pct", "gb-ml", "adaboost-mh", "mlknn", "brknn", "2br", "clr", "plst",
+    "cplst", "lift",
 ]  # fmt: skip
 
 
@@ -61,7 +62,10 @@ def make_model(method: str, settings: list[str], seed: int, jobs: int, *, for_la
         "eps": partial(multilabel.EnsembleOfPrunedSetsClassifier, machine),
         "rakel": partial(multilabel.RAkELClassifier, machine),
         "plst": multilabel.PLSTClassifier,
+        "cplst": partial(multilabel.PLSTClassifier, conditional=True),
+        "lift": partial(multilabel.LIFTClassifier, machine),
         "rf-pct": multilabel.PCTForestClassifier,
+        "gb-ml": multilabel.GradientBoostingMultilabelClassifier,
         "adaboost-mh": multilabel.AdaBoostMHClassifier,
         "mlknn": multilabel.MLkNNClassifier,
         "brknn": multilabel.BRkNNClassifier,

@@ -62,7 +62,7 @@ def train(
         typer.Option(
             "--method",
             "-m",
-            help="Method to train; kfhe by default, kfhe-homer with --labels. fused is the one if labels may be wrong.",
+            help="Method to train; kfhe by default, fused with --labels. fused is also the one if labels may be wrong.",
         ),
     ] = None,
     setting: Annotated[

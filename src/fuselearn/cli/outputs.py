@@ -112,10 +112,15 @@ def run_outputs(place: Place, *, multilabel: bool) -> list[Output]:
 
 def page_outputs(page: Path, experiment: str) -> list[Output]:
     """List the files of the page of an experiment: itself and its figures."""
-    figures = {"kfhe-homer": ("ranks",), "robust": ("ranks", "cost")}.get(experiment, ())
+    drawn = {
+        "kfhe": ("figure-5", "figure-6", "figure-7", "figure-8"),
+        "kfhe-homer": ("ranks",),
+        "robust": ("ranks", "cost"),
+        "robust-labels": ("ranks", "cost"),
+    }
     return [
         Output(page, Kind.PAGE),
-        *(Output(page.with_name(f"{page.stem}-{name}.svg"), Kind.FIGURE) for name in figures),
+        *(Output(page.with_name(f"{page.stem}-{name}.svg"), Kind.FIGURE) for name in drawn.get(experiment, ())),
     ]
 
 

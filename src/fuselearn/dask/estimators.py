@@ -106,6 +106,8 @@ class DaskKFHEClassifier(DaskEnsemble, PartedKFHE, KFHEClassifier, local=KFHECla
     The model is the same for any division of the samples into parts and for any number of workers, and the same as that
     of ``KFHEClassifier(sampling="poisson")`` on samples in the same order.
 
+    .. versionadded:: 0.2
+
     Parameters
     ----------
     estimator, n_estimators, ..., n_jobs
@@ -143,6 +145,8 @@ class DaskBaggedClassifier(DaskEnsemble, PartedBagging, BaggedClassifier, local=
     The model is the same for any division of the samples into parts and for any number of workers, and the same as that
     of ``BaggedClassifier(sampling="poisson")`` on samples in the same order.
 
+    .. versionadded:: 0.2
+
     Parameters
     ----------
     estimator, n_estimators, ..., n_jobs
@@ -179,6 +183,8 @@ class DaskForestClassifier(DaskEnsemble, PartedBagging, ForestClassifier, local=
     The model is the same for any division of the samples into parts and for any number of workers, and the same as that
     of ``ForestClassifier(sampling="poisson")`` on samples in the same order.
 
+    .. versionadded:: 0.2
+
     Parameters
     ----------
     n_estimators, splitter, ..., n_jobs
@@ -194,6 +200,18 @@ class DaskForestClassifier(DaskEnsemble, PartedBagging, ForestClassifier, local=
     ----------
     client_ : distributed.Client
         The client that was used. All other attributes are those of :class:`~fuselearn.ForestClassifier`.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from dask.distributed import Client
+    >>> from fuselearn.dask import DaskForestClassifier
+    >>> client = Client(processes=False, dashboard_address=None)
+    >>> X = da.random.default_rng(0).normal(size=(1000, 4), chunks=(250, 4))
+    >>> model = DaskForestClassifier(n_estimators=5, random_state=0).fit(X, X[:, 0] > 0)
+    >>> len(model), type(model.to_local()).__name__
+    (5, 'ForestClassifier')
+    >>> client.close()
     """
 
 
@@ -202,6 +220,8 @@ class DaskSAMMEClassifier(DaskEnsemble, PartedSAMME, SAMMEClassifier, local=SAMM
 
     The model is the same for any division of the samples into parts and for any number of workers, and the same as that
     of ``SAMMEClassifier(sampling="poisson")`` on samples in the same order.
+
+    .. versionadded:: 0.2
 
     Parameters
     ----------
@@ -218,4 +238,16 @@ class DaskSAMMEClassifier(DaskEnsemble, PartedSAMME, SAMMEClassifier, local=SAMM
     ----------
     client_ : distributed.Client
         The client that was used. All other attributes are those of :class:`~fuselearn.SAMMEClassifier`.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from dask.distributed import Client
+    >>> from fuselearn.dask import DaskSAMMEClassifier
+    >>> client = Client(processes=False, dashboard_address=None)
+    >>> X = da.random.default_rng(0).normal(size=(1000, 4), chunks=(250, 4))
+    >>> model = DaskSAMMEClassifier(n_estimators=5, random_state=0).fit(X, X[:, 0] > 0)
+    >>> len(model), type(model.to_local()).__name__
+    (5, 'SAMMEClassifier')
+    >>> client.close()
     """

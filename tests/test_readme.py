@@ -1,0 +1,36 @@
+"""README stays short, and its numbers are those of the pages that it links."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs" / "reproduction-robust.md"
+README = (ROOT / "README.md").read_text("utf-8")
+
+
+def read_rows(text):
+    """Read the lines of tables by their first cell, without marks for bold type."""
+    lines = re.findall(r"^\| ([^|\s].*?) \| (.+) \|$", text.replace("**", ""), re.MULTILINE)
+    return {name: re.split(r" \| ", cells) for name, cells in lines}
+
+
+def find_section(text, title):
+    return re.search(rf"^## {title}.*?\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)[1]
+
+
+def test_it_is_short():
+    assert len(README.splitlines()) <= 120
+
+
+@pytest.mark.skipif(not PAGE.exists(), reason="needs the repository")
+def test_ranks_and_scores_are_those_of_the_page():
+    page = PAGE.read_text("utf-8")
+    ranks = read_rows(find_section(page, "Average rank by macro F1"))
+    scores = read_rows(find_section(page, "Mean macro-averaged F1"))
+    shown = read_rows(find_section(README, "The numbers"))
+    assert len(shown) >= 5
+    for name, (*shown_ranks, shown_scores) in shown.items():
+        assert shown_ranks == ranks[name]
+        assert shown_scores == " / ".join(score.removeprefix("0") for score in scores[name])
