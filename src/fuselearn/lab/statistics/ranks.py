@@ -394,7 +394,7 @@ def bootstrap_means(
     if len(ranks) > 1:  # all resamples of a single dataset are equal
         found = stats.bootstrap(
             (ranks.to_numpy(),), np.mean, axis=0, n_resamples=n_resamples, batch=BATCH, confidence_level=confidence,
-            method="percentile", rng=np.random.default_rng(random_state),
+            method="percentile", random_state=np.random.default_rng(random_state),  # "rng" since SciPy 1.15 only
         )  # fmt: skip
         low, high = (pd.Series(end, index=ranks.columns) for end in found.confidence_interval)
     return RankIntervals(mean, low, high, confidence, n_resamples)
