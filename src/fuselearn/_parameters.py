@@ -37,6 +37,11 @@ def check_flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
+def check_verbose(value: Any) -> int:
+    """Validate a ``verbose`` parameter; True is 1."""
+    return check_whole_number("verbose", int(value) if isinstance(value, bool) else value, 0)
+
+
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
     """Validate a parameter with a few allowed values."""
     if not isinstance(value, str) or value not in choices:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TypeVar
 
 from fuselearn._messages import format_seconds
+
+Member = TypeVar("Member")
 
 N_LINES = 10
 # A fit that is silent for longer prints a line at the next member.
@@ -27,6 +30,8 @@ class ProgressLines:
         Number of members that there are already.
     clock : callable
         Returns seconds.
+    noun : str
+        What is counted.
 
     Examples
     --------
@@ -37,9 +42,16 @@ class ProgressLines:
     """
 
     def __init__(
-        self, name: str, verbose: int, total: int, n_before: int = 0, clock: Callable[[], float] = time.monotonic
+        self,
+        name: str,
+        verbose: int,
+        total: int,
+        n_before: int = 0,
+        clock: Callable[[], float] = time.monotonic,
+        noun: str = "members",
     ) -> None:
-        self.name, self.verbose, self.total, self.n_before, self._clock = name, verbose, total, n_before, clock
+        self.name, self.verbose, self.total, self.n_before, self.noun = name, verbose, total, n_before, noun
+        self._clock = clock
         self._started = self._last = clock()
 
     def report(self, number: int, facts: Mapping[str, float]) -> None:
@@ -56,4 +68,10 @@ class ProgressLines:
         if number < self.total:
             left = seconds / (number - self.n_before) * (self.total - number)
             times += f", about {format_seconds(left)} left"
-        print(f"[{self.name}] {number} of {self.total} members{': ' if said else ''}{said}; {times}.", flush=True)
+        print(f"[{self.name}] {number} of {self.total} {self.noun}{': ' if said else ''}{said}; {times}.", flush=True)
+
+    def follow(self, members: Iterable[Member]) -> Iterator[Member]:
+        """Yield members as they are trained, and report each."""
+        for number, member in enumerate(members, start=self.n_before + 1):
+            yield member
+            self.report(number, {})

@@ -224,3 +224,13 @@ def test_sparse_tables_give_the_model_of_dense_ones():
     )
     np.testing.assert_allclose(thin.predict_proba(sparse.csr_array(X)), dense.predict_proba(X), atol=1e-3)
     np.testing.assert_array_equal(thin.predict(X), dense.predict(X))
+
+
+def test_a_line_is_printed_after_each_measurement(wine, capsys):
+    FusedClassifier(three(), verbose=1, random_state=0).fit(*wine)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(";")[0] for line in lines] == [
+        f"[FusedClassifier] {number} of 3 sensors measured" for number in (1, 2, 3)
+    ]
+    with pytest.raises(ValueError, match="verbose must be at least 0"):
+        FusedClassifier(three(), verbose=-1).fit(*wine)

@@ -15,7 +15,8 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._extras import require
-from fuselearn._parameters import check_number, check_whole_number
+from fuselearn._parameters import check_number, check_verbose, check_whole_number
+from fuselearn._progress import ProgressLines
 from fuselearn._random import make_generator
 from fuselearn.combine import measuring
 from fuselearn.combine.answers import Classes
@@ -61,6 +62,8 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         A small tolerance takes the best sensor alone, a large one the mean of all.
     cv : int, splitter or iterable of splits, default=None
         How samples are held out; None means four folds.
+    verbose : int, default=0
+        1 prints a line after the measurement of each sensor, with the time left.
     random_state : int, RandomState or None, default=None
         Seed of the folds and of the default sensors. Sensors that are passed keep their own.
     n_jobs : int or None, default=None
@@ -124,6 +127,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         n_components: int = 50,
         tolerance: float = 0.01,
         cv: Any = None,
+        verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -131,6 +135,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         self.n_components = n_components
         self.tolerance = tolerance
         self.cv = cv
+        self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -210,6 +215,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
     def _check_settings(self, members: list[Member]) -> None:
         if check_number("tolerance", self.tolerance, 0) == 0:
             raise ValueError("tolerance must be above 0; a small one takes the best sensor alone.")
+        check_verbose(self.verbose)
 
     def _weigh(self, data: TrainingData) -> Weights:
         """Measure the sensors on held-out samples, calibrate and weigh them; keep what is known of each."""
@@ -220,10 +226,11 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         sensors = data.members
         if self.estimators is None:
             sensors = measuring.suitable(sensors, data.X)
-        measured = Parallel(n_jobs=self.n_jobs, prefer=self._prefer)(
+        measuring_all = Parallel(n_jobs=self.n_jobs, prefer=self._prefer, return_as="generator")(
             delayed(_measure)(sensor, data, self._classes_, splits) for sensor in sensors
         )
-        working = _leave_out_failures(sensors, measured)
+        progress = ProgressLines(type(self).__name__, self.verbose, len(sensors), noun="sensors measured")
+        working = _leave_out_failures(sensors, list(progress.follow(measuring_all)))
         rows = working[0].held_out.rows
         truth, weights = numbers[rows], None if data.weights is None else data.weights[rows]
         exponents = [measuring.best_exponent(one.held_out.answers[0], truth, weights) for one in working]

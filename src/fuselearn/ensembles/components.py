@@ -15,7 +15,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._messages import show
-from fuselearn._parameters import check_class_weight, check_flag, check_whole_number
+from fuselearn._parameters import check_class_weight, check_flag, check_verbose
 from fuselearn._progress import ProgressLines
 from fuselearn._validation import clip_probabilities, read_weights
 from fuselearn.ensembles.cart import CARTClassifier
@@ -130,7 +130,7 @@ class ComponentSequence:
     def _check_members(self, n_wanted: int, needed: str) -> None:
         """Refuse parameters that make no sense, and to continue a fit that has not left the attribute needed for it."""
         check_flag("warm_start", self.warm_start)
-        check_whole_number("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, 0)
+        check_verbose(self.verbose)
         if not (self.callback is None or callable(self.callback)):
             raise TypeError(f"callback must be a function or None, not {show(self.callback)}.")
         if self._n_before and not hasattr(self, needed):

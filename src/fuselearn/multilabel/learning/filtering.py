@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from fuselearn._parameters import check_choice, check_flag, check_whole_number, count_draws
+from fuselearn._parameters import check_choice, check_flag, check_verbose, check_whole_number, count_draws
+from fuselearn._progress import ProgressLines
 from fuselearn._validation import validate_rows
 from fuselearn.engines.fusing import WEIGHTINGS
 from fuselearn.ensembles.filtering import FilterTrace, Truth, closed_form_coefficients, train_kfhe
@@ -80,6 +81,7 @@ def check_filtering(estimator: Any) -> None:
     count_draws(estimator.max_samples, 1)
     check_choice("weighting", estimator.weighting, WEIGHTINGS)
     check_flag("reset", estimator.reset)
+    check_verbose(estimator.verbose)
 
 
 def fit_filtered(
@@ -111,6 +113,12 @@ def fit_filtered(
     seeds = rng.integers(2**62, size=estimator.n_estimators + 1).tolist()
     n_draws = count_draws(estimator.max_samples, n_rows)
     truth = LabelTruth(shares, Y > 0)
+    progress = ProgressLines(type(estimator).__name__, estimator.verbose, estimator.n_estimators)
+
+    def announce(number: int, model: Any, **facts: float) -> bool:
+        progress.report(number, facts)
+        return False
+
     run = train_kfhe(
         train_first(*count_all_samples(weights, n_rows, copies=learner.counts_copies), seeds[0]),
         lambda weights, seed: train_next(draw_counts(seed, weights, n_draws), seed),
@@ -118,6 +126,7 @@ def fit_filtered(
         seeds[1:],
         weighting=estimator.weighting,
         guessing_error=GUESSING_LOSS if estimator.reset else math.inf,
+        announce=announce,
     )
     estimator._keep_trace(run, truth.error(run.kf_m.state))
     estimator.coefficients_ = closed_form_coefficients(estimator.gains_)

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
 
-from fuselearn._parameters import check_choice, check_whole_number, count_draws, count_features
+from fuselearn._parameters import check_choice, check_verbose, check_whole_number, count_draws, count_features
+from fuselearn._progress import ProgressLines
 from fuselearn.multilabel.learning.fusion import LabelModel, LabelSum, OnSomeFeatures, ask, average_parts
 from fuselearn.sensors import Learner, draw_counts
 
@@ -59,6 +60,7 @@ class ResampledEnsemble:
         max_features: int | float | str | None = None,
         vote: str = "probability",
         decision: Any = "cardinality",
+        verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -68,6 +70,7 @@ class ResampledEnsemble:
         self.max_features = max_features
         self.vote = vote
         self.decision = decision
+        self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -80,6 +83,7 @@ class ResampledEnsemble:
         check_choice("vote", self.vote, ("class", "probability"))
         count_draws(self.max_samples, 1)
         count_features(self.max_features, 1)
+        check_verbose(self.verbose)
 
     def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
         learner = self._bind(X, n_threads=1)  # members are trained in parallel instead
@@ -88,10 +92,12 @@ class ResampledEnsemble:
         plan = Resampling(n_drawn, n_seen, n_features, self.vote)
         chances = np.ones(n_samples) if weights is None else weights
         wants_votes = self._wants_honest_scores()
-        trained: list[Trained] = Parallel(n_jobs=self.n_jobs, prefer=learner.prefer)(
+        progress = ProgressLines(type(self).__name__, self.verbose, self.n_estimators)
+        training = Parallel(n_jobs=self.n_jobs, prefer=learner.prefer, return_as="generator")(
             delayed(_train_member)(self._member_trainer(), learner, Y, chances, plan, wants_votes, seed)
             for seed in rng.integers(2**62, size=self.n_estimators)
         )
+        trained: list[Trained] = list(progress.follow(training))
         if wants_votes:
             self.oob_decision_function_ = average_parts(((p.left_out, p.votes, 1.0) for p in trained), Y.shape)
         members = [part.model for part in trained]

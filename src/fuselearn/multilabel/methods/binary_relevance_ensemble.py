@@ -37,6 +37,8 @@ class EnsembleOfBinaryRelevanceClassifier(ResampledEnsemble, MultilabelClassifie
         Whether members vote with the labels that they choose or with their probabilities.
     decision : float, str or rule, default="cardinality"
         Threshold of the shares of votes, or rule of :mod:`fuselearn.multilabel.decisions`, fitted to out-of-bag votes.
+    verbose : int, default=0
+        1 prints ten lines of progress with the time left, more if the fit is long; 2 a line per member.
     random_state : int, RandomState or None, default=None
         Seed of the samples and the base learners.
     n_jobs : int or None, default=None

@@ -39,6 +39,8 @@ class EnsembleOfChainsClassifier(ResampledEnsemble, MultilabelClassifier):
     decision : float, str or rule, default="cardinality"
         Threshold of the shares of votes, or rule of :mod:`fuselearn.multilabel.decisions`, fitted to out-of-bag votes.
         The default is the authors' choice.
+    verbose : int, default=0
+        1 prints ten lines of progress with the time left, more if the fit is long; 2 a line per chain.
     random_state : int, RandomState or None, default=None
         Seed of the samples, the orders and the base learners.
     n_jobs : int or None, default=None

@@ -10,7 +10,8 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from fuselearn._parameters import check_choice, check_whole_number, count_draws
+from fuselearn._parameters import check_choice, check_verbose, check_whole_number, count_draws
+from fuselearn._progress import ProgressLines
 from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Weights
 from fuselearn.multilabel.learning.fusion import LabelSum
 from fuselearn.multilabel.learning.homer_model import HOMERModel, train_homer
@@ -52,6 +53,8 @@ class EnsembleHOMERClassifier(HOMEREnsemble, MultilabelClassifier):
         How samples get labels: "path" means those whose mean score, or share of votes, is above 0.5; or probabilities
         become labels by a threshold or another rule of :mod:`fuselearn.multilabel.decisions`. Rules that are fitted use
         out-of-bag probabilities.
+    verbose : int, default=0
+        1 prints ten lines of progress with the time left, more if the fit is long; 2 a line per HOMER.
     random_state : int, RandomState or None, default=None
         Seed of the samples, the random choices and the base learners.
     n_jobs : int or None, default=None
@@ -98,6 +101,7 @@ class EnsembleHOMERClassifier(HOMEREnsemble, MultilabelClassifier):
         varied: Any = None,
         max_samples: int | float = 2.0,
         decision: Any = "path",
+        verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -109,6 +113,7 @@ class EnsembleHOMERClassifier(HOMEREnsemble, MultilabelClassifier):
         self.varied = varied
         self.max_samples = max_samples
         self.decision = decision
+        self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -117,6 +122,7 @@ class EnsembleHOMERClassifier(HOMEREnsemble, MultilabelClassifier):
         check_whole_number("n_estimators", self.n_estimators, 1)
         check_choice("vote", self.vote, ("class", "probability"))
         count_draws(self.max_samples, 1)
+        check_verbose(self.verbose)
 
     def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
         learner, n_threads = bind_for_nodes(self, X)
@@ -128,8 +134,9 @@ class EnsembleHOMERClassifier(HOMEREnsemble, MultilabelClassifier):
             return train_homer(learner, Y, draw_counts(seed, chances, n_draws), seed, variety.choose(seed))
 
         seeds = rng.integers(2**62, size=self.n_estimators).tolist()
+        progress = ProgressLines(type(self).__name__, self.verbose, self.n_estimators)
         with ThreadPoolExecutor(n_threads) as pool:  # HOMERs are trained side by side, rather than their nodes
-            members = list(pool.map(train, seeds))
+            members = list(progress.follow(pool.map(train, seeds)))
         self.n_models_ = sum(member.n_models for member in members)
         fused = LabelSum(members, np.full(len(members), 1.0 / len(members)), learner, self.vote)
         if self._wants_honest_scores():

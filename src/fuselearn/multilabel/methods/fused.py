@@ -11,7 +11,8 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 
 from fuselearn._messages import show
-from fuselearn._parameters import check_choice, check_whole_number
+from fuselearn._parameters import check_choice, check_verbose, check_whole_number
+from fuselearn._progress import ProgressLines
 from fuselearn._random import seed_estimator
 from fuselearn.multilabel.decisions.rules import (
     CardinalityThreshold,
@@ -86,6 +87,8 @@ class FusedMultilabelClassifier(MultilabelClassifier):
         HOMERs in each of the two ensembles, if ``members`` is None. The forests have four times as many trees.
     decision : float, str, rule or None, default=None
         A rule of :mod:`fuselearn.multilabel.decisions` instead of that of ``optimize``.
+    verbose : int, default=0
+        1 prints a line after each member, with the time left.
     random_state : int, RandomState or None, default=None
         Seed of the default members, and of those random states of other members that are None.
     n_jobs : int or None, default=None
@@ -155,6 +158,7 @@ class FusedMultilabelClassifier(MultilabelClassifier):
         optimize: str = "macro_f1",
         n_components: int = 50,
         decision: Any = None,
+        verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -162,6 +166,7 @@ class FusedMultilabelClassifier(MultilabelClassifier):
         self.optimize = optimize
         self.n_components = n_components
         self.decision = decision
+        self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -205,6 +210,7 @@ class FusedMultilabelClassifier(MultilabelClassifier):
     def _check_parameters(self) -> None:
         check_choice("optimize", self.optimize, tuple(RULES))
         check_whole_number("n_components", self.n_components, 1)
+        check_verbose(self.verbose)
         if self.members is not None:
             _check_members(self.members)
 
@@ -214,9 +220,10 @@ class FusedMultilabelClassifier(MultilabelClassifier):
         members = self._list_members(X)
         self.names_ = list(members)
         seeds = rng.integers(2**31, size=len(members)).tolist()
-        fitted = [
+        fitting = (
             self._fit_member(member, X, Y, weights, seed) for member, seed in zip(members.values(), seeds, strict=True)
-        ]
+        )
+        fitted = list(ProgressLines(type(self).__name__, self.verbose, len(members)).follow(fitting))
         self.estimators_ = [model for model, _ in fitted]
         held_out = _fill_gaps(np.stack([scores for _, scores in fitted]))
         shares = np.ones(len(Y)) if weights is None else weights

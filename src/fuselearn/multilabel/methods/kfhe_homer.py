@@ -57,6 +57,9 @@ class KFHEHOMERClassifier(HOMEREnsemble, LabelFilterTrace, MultilabelClassifier)
         How samples get labels: "path" means those whose blended score is above 0.5, as in the paper; or probabilities
         become labels by a threshold or another rule of :mod:`fuselearn.multilabel.decisions`. Rules that are fitted use
         out-of-bag probabilities.
+    verbose : int, default=0
+        1 prints ten lines of progress with the error, the gain and the time left, more if the fit is long; 2 a line per
+        HOMER.
     random_state : int, RandomState or None, default=None
         Seed of the samples, the random choices and the base learners.
     n_jobs : int or None, default=None
@@ -117,6 +120,7 @@ class KFHEHOMERClassifier(HOMEREnsemble, LabelFilterTrace, MultilabelClassifier)
         weighting: str = "exponential",
         reset: bool = True,
         decision: Any = "path",
+        verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -129,6 +133,7 @@ class KFHEHOMERClassifier(HOMEREnsemble, LabelFilterTrace, MultilabelClassifier)
         self.weighting = weighting
         self.reset = reset
         self.decision = decision
+        self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
 

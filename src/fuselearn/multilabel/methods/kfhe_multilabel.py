@@ -47,6 +47,9 @@ class KFHEMultilabelClassifier(LabelFilterTrace, MultilabelClassifier):
     decision : float, str or rule, default=0.5
         How probabilities become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`. Rules
         that are fitted use out-of-bag scores.
+    verbose : int, default=0
+        1 prints ten lines of progress with the error, the gain and the time left, more if the fit is long; 2 a line per
+        classifier.
     random_state : int, RandomState or None, default=None
         Seed of the samples and of the base learners.
     n_jobs : int or None, default=None
@@ -99,6 +102,7 @@ class KFHEMultilabelClassifier(LabelFilterTrace, MultilabelClassifier):
         weighting: str = "exponential",
         reset: bool = True,
         decision: Any = 0.5,
+        verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -108,6 +112,7 @@ class KFHEMultilabelClassifier(LabelFilterTrace, MultilabelClassifier):
         self.weighting = weighting
         self.reset = reset
         self.decision = decision
+        self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
 

@@ -53,6 +53,8 @@ class EnsembleOfPrunedSetsClassifier(ResampledEnsemble, MultilabelClassifier):
         Whether members vote with the labels of their most probable set or with their probabilities.
     decision : float, str or rule, default=0.5
         Threshold of the shares of votes, or rule of :mod:`fuselearn.multilabel.decisions`, fitted to out-of-bag votes.
+    verbose : int, default=0
+        1 prints ten lines of progress with the time left, more if the fit is long; 2 a line per member.
     random_state : int, RandomState or None, default=None
         Seed of the samples and the base learners.
     n_jobs : int or None, default=None
@@ -96,12 +98,13 @@ class EnsembleOfPrunedSetsClassifier(ResampledEnsemble, MultilabelClassifier):
         max_features: int | float | str | None = None,
         vote: str = "class",
         decision: Any = 0.5,
+        verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(
             estimator, n_estimators, max_samples=max_samples, max_features=max_features, vote=vote,
-            decision=decision, random_state=random_state, n_jobs=n_jobs,
+            decision=decision, verbose=verbose, random_state=random_state, n_jobs=n_jobs,
         )  # fmt: skip
         self.min_count = min_count
         self.n_subsets = n_subsets
