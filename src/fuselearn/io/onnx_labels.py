@@ -15,6 +15,7 @@ from fuselearn.io.onnx_sums import add_exact_sums
 from fuselearn.io.onnx_trees import TreeSum
 from fuselearn.multilabel.decisions import rules
 from fuselearn.multilabel.decisions.known_sets import LEAST_PROBABILITY as SET_BOUND
+from fuselearn.multilabel.decisions.thresholds import LabelThresholds, LearnedThreshold
 from fuselearn.multilabel.learning.base import MultilabelClassifier
 from fuselearn.multilabel.learning.label_trees import SummedTrees
 from fuselearn.multilabel.learning.log_odds import LEAST_PROBABILITY as FUSION_BOUND
@@ -120,9 +121,9 @@ def _add_rule(graph: Graph, model: MultilabelClassifier, rule: rules.DecisionRul
     threshold: Any
     if isinstance(rule, rules.FixedThreshold):
         threshold = rule.threshold
-    elif isinstance(rule, rules.LearnedThreshold):
+    elif isinstance(rule, LearnedThreshold):
         threshold = rule.threshold_
-    elif isinstance(rule, rules.PerLabelThresholds):
+    elif isinstance(rule, LabelThresholds):
         threshold = rule.thresholds_
     else:
         raise TypeError(

@@ -19,13 +19,14 @@ from fuselearn.multilabel.decisions.rules import (
     DecisionRule,
     ExpectedF1,
     FixedThreshold,
+    MacroF1Thresholds,
     MicroF1Threshold,
     PerLabelThresholds,
     make_decision_rule,
-    match_cardinality,
 )
+from fuselearn.multilabel.decisions.thresholds import match_cardinality
 
-LEARNED = ("cardinality", "per_label", "micro_f1", "known_sets")
+LEARNED = ("cardinality", "per_label", "macro_f1", "micro_f1", "known_sets")
 
 coarse = st.sampled_from(np.linspace(0, 1, 11)) | st.floats(0, 1)
 tables = st.tuples(st.integers(1, 12), st.integers(1, 4)).flatmap(
@@ -224,6 +225,75 @@ class TestPerLabel:
         rule = PerLabelThresholds().fit(*simulate(20))
         with pytest.raises(ValueError, match="scores must have 4 labels, as in fit, not 3"):
             rule(np.zeros((2, 3)))
+
+
+class TestMacroF1:
+    def test_by_hand(self):
+        """The probabilities sum to 1.6: 2 * 0.8 / 2.6 = .615, 2 * 1.4 / 3.6 = .778, 2 * 1.6 / 4.6 = .696."""
+        scores, Y = np.array([[0.8], [0.6], [0.2]]), np.array([[1], [0], [0]])
+        assert MacroF1Thresholds(0).fit(scores, Y).thresholds_ == pytest.approx([0.4])
+        common = CardinalityThreshold().fit(scores, Y).threshold_
+        assert common == pytest.approx(0.7)
+        assert MacroF1Thresholds(3).fit(scores, Y).thresholds_ == pytest.approx([0.7 - 0.3 / (1 + 3)])
+
+    def test_flipped_labels_by_hand(self):
+        """Of 12 labels with 4 positives a tenth was flipped: 2.8 / 0.8 = 3.5 remain, with a variance of 12 / 64 * 9."""
+        scores = np.array([[0.1 + 0.8 * p] for p in (0.8, 0.6, 0.2, *[0.0] * 9)])
+        Y = np.array([[1]] * 4 + [[0]] * 8)
+        weight = 3.5**2 / (3.5 + 12 * 0.09 / 0.64)
+        expected = 0.5 + (0.1 + 0.8 * 0.4 - 0.5) * weight / (weight + 2)
+        assert MacroF1Thresholds(noise_rate=0.1).fit(scores, Y).thresholds_ == pytest.approx([expected])
+
+    @settings(max_examples=60)
+    @given(tables)
+    def test_no_threshold_has_a_better_expected_f1(self, table):
+        scores, Y = table
+        Y[0] = 1
+        decisions = MacroF1Thresholds(0).fit(scores, Y)(scores)
+        for p, decided in zip(scores.T, decisions.T, strict=True):
+            others = [label_f1(p, p > t) for t in np.append(p, 0.0)]
+            if max(others) > 0:
+                assert label_f1(p, decided) == pytest.approx(max(others))
+
+    def test_is_that_of_the_labels_if_there_are_many(self):
+        scores, Y = simulate(20000)
+        by_labels = PerLabelThresholds(0).fit(scores, Y).thresholds_
+        np.testing.assert_allclose(MacroF1Thresholds(0).fit(scores, Y).thresholds_, by_labels, atol=0.05)
+
+    def test_is_better_than_that_of_few_labels(self):
+        gains = []
+        for seed in range(30):
+            new, truth = simulate(2000, 1000 + seed)
+            rules = [rule.fit(*simulate(60, seed)) for rule in (PerLabelThresholds(), MacroF1Thresholds())]
+            by_labels, expected = (f1_score(truth, rule(new), average="macro", zero_division=1) for rule in rules)
+            gains.append(expected - by_labels)
+        assert np.mean(gains) > 0.01
+
+    def test_labels_without_positives_have_the_common_threshold(self):
+        scores, Y = simulate(50)
+        Y[:, 1] = 0
+        common = CardinalityThreshold().fit(scores, Y).threshold_
+        assert MacroF1Thresholds().fit(scores, Y).thresholds_[1] == common
+        assert MacroF1Thresholds(noise_rate=0.3).fit(scores, Y).thresholds_[1] == 0.5
+
+    def test_a_weight_of_nine_is_a_row_drawn_nine_times(self):
+        scores, Y = simulate(50)
+        weights = np.random.default_rng(0).choice([0, 1, 9], size=50)
+        drawn = MacroF1Thresholds(0).fit(np.repeat(scores, weights, axis=0), np.repeat(Y, weights, axis=0))
+        np.testing.assert_allclose(MacroF1Thresholds(0).fit(scores, Y, weights).thresholds_, drawn.thresholds_)
+
+    def test_unknown_labels_do_not_count(self):
+        scores, Y = simulate(60)
+        hidden = Y.astype(float)
+        hidden[::3, 0] = np.nan
+        kept = np.arange(60) % 3 > 0
+        found = MacroF1Thresholds(0).fit(scores, hidden)(scores[kept])
+        expected = MacroF1Thresholds(0).fit(scores[kept], Y[kept])(scores[kept])
+        np.testing.assert_array_equal(found[:, 0], expected[:, 0])
+
+    def test_a_negative_shrinkage_gets_a_sentence(self):
+        with pytest.raises(ValueError, match="shrinkage must be a finite number of at least 0"):
+            MacroF1Thresholds(-1).fit(*simulate(20))
 
 
 class TestAtLeastOne:

@@ -19,9 +19,9 @@ from fuselearn.multilabel import (
     FusedMultilabelClassifier,
     KFHEHOMERClassifier,
     KnownSets,
+    MacroF1Thresholds,
     MicroF1Threshold,
     PCTForestClassifier,
-    PerLabelThresholds,
     ThresholdedClassifier,
 )
 from fuselearn.multilabel.learning.log_odds import fit_log_odds
@@ -29,7 +29,7 @@ from fuselearn.multilabel.methods import fused
 
 DEFAULT = ["e-homer", "kfhe-homer", "forest", "extra-trees"]
 RULES = {
-    "macro_f1": PerLabelThresholds,
+    "macro_f1": MacroF1Thresholds,
     "micro_f1": MicroF1Threshold,
     "hamming": FixedThreshold,
     "subset": KnownSets,
@@ -131,8 +131,7 @@ class TestRules:
         X, Y = labelled
         model = FusedMultilabelClassifier(forests(), optimize=optimize, random_state=0).fit(X, Y)
         assert type(model.rule_) is RULES[optimize]
-        expected = RULES[optimize](5) if optimize == "macro_f1" else RULES[optimize]()
-        expected.fit(model.oob_decision_function_, Y)
+        expected = RULES[optimize]().fit(model.oob_decision_function_, Y)
         np.testing.assert_array_equal(model.predict(X), expected(model.predict_proba(X)))
 
     @pytest.mark.parametrize("optimize", RULES)
@@ -149,7 +148,7 @@ class TestRules:
         X, Y = labelled
         model = FusedMultilabelClassifier(forests(), decision=0.3, random_state=0).fit(X, Y)
         np.testing.assert_array_equal(model.predict(X), model.predict_proba(X) > 0.3)
-        assert type(model.with_decision(None, X, Y).rule_) is PerLabelThresholds
+        assert type(model.with_decision(None, X, Y).rule_) is MacroF1Thresholds
 
 
 class TestMembers:

@@ -63,7 +63,8 @@ def test_whole_weights_are_copies(labelled, base):
     weights = np.arange(80) % 3
     model = PLSTClassifier(base, random_state=0).fit(X, Y, weights)
     copied = PLSTClassifier(base, random_state=0).fit(np.repeat(X, weights, axis=0), np.repeat(Y, weights, axis=0))
-    np.testing.assert_allclose(model.predict_proba(X), copied.predict_proba(X), atol=1e-9)
+    drawn = X[weights > 0]  # of two equally good cuts of a tree, rounding may choose another
+    np.testing.assert_allclose(model.predict_proba(drawn), copied.predict_proba(drawn), atol=1e-9)
 
 
 def test_constant_labels_need_no_regressor(labelled):

@@ -12,6 +12,7 @@ import dataclasses
 import json
 import os
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -232,9 +233,20 @@ class ResultStore:
                 f"The results store {self.path} has format {version}; this version of fuselearn reads "
                 f"format {SCHEMA_VERSION}. Use the version that wrote it, or a new file."
             )
-        self._pragma("journal_mode = WAL")
+        self._use_write_ahead_log()
         # Safe for a killed process; a power cut may lose the last results, but never the file.
         self._pragma("synchronous = NORMAL")
+
+    def _use_write_ahead_log(self) -> None:
+        """Change the journal mode, for which SQLite does not wait until other processes have opened the file."""
+        deadline = time.monotonic() + BUSY_SECONDS
+        while self._pragma("journal_mode") != "wal":
+            try:
+                self._pragma("journal_mode = WAL")
+            except sqlite3.OperationalError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
 
     def _upgrade(self) -> int:
         """Migrate a store of an older format, and return its new format."""

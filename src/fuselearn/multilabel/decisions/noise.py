@@ -75,3 +75,19 @@ def correct_labels(truth: PartialTable, noise_rate: float) -> Scores:
     array([[ 1.125, -0.125,  0.   ]])
     """
     return np.where(truth == UNKNOWN, 0.0, (truth - noise_rate) / (1.0 - 2.0 * noise_rate))
+
+
+def correct_probabilities(probabilities: Scores, noise_rate: float) -> Scores:
+    """Return the probabilities of the correct labels, given those of labels of which this share was flipped.
+
+    Examples
+    --------
+    >>> correct_probabilities(np.array([0.1, 0.5, 0.9, 1.0]), 0.1)
+    array([0. , 0.5, 1. , 1. ])
+    """
+    return np.clip((probabilities - noise_rate) / (1.0 - 2.0 * noise_rate), 0.0, 1.0)
+
+
+def noise_variance(noise_rate: float) -> float:
+    """Return the variance that flips add to a label of `correct_labels`."""
+    return noise_rate * (1.0 - noise_rate) / (1.0 - 2.0 * noise_rate) ** 2

@@ -19,8 +19,8 @@ from fuselearn.multilabel.decisions.rules import (
     DecisionRule,
     FixedThreshold,
     KnownSets,
+    MacroF1Thresholds,
     MicroF1Threshold,
-    PerLabelThresholds,
 )
 from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Scores, Weights
 from fuselearn.multilabel.learning.log_odds import LogOddsFusion, fit_log_odds
@@ -35,7 +35,7 @@ MOST_SVM_SAMPLES = 5_000
 TREES_PER_COMPONENT = 4
 
 RULES: Mapping[str, DecisionRule] = {
-    "macro_f1": PerLabelThresholds(5, noise_rate="auto"),
+    "macro_f1": MacroF1Thresholds(noise_rate="auto"),
     "micro_f1": MicroF1Threshold("auto"),
     "hamming": FixedThreshold(),
     "subset": KnownSets(),
@@ -58,8 +58,8 @@ class FusedMultilabelClassifier(MultilabelClassifier):
     ============  =====================================================================================
     ``optimize``  rule
     ============  =====================================================================================
-    "macro_f1"    a threshold per label with the best F1, near a common one if the label is rare
-                  (``PerLabelThresholds(5, noise_rate="auto")``)
+    "macro_f1"    a threshold per label with the best expected F1, nearer to a common one if the label is rare
+                  (``MacroF1Thresholds(noise_rate="auto")``)
     "micro_f1"    the threshold with the best micro F1 (``MicroF1Threshold("auto")``)
     "hamming"     0.5, since the probabilities are calibrated
     "subset"      the most probable label set of training (``KnownSets``)
