@@ -30,6 +30,7 @@ ALL = (
     "large_svm",
     "homer",
     "pct_forest",
+    "chains",
     "sparse_trees",
     "calibration",
     "fused",

@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.kernel_approximation import Nystroem
 
 from fuselearn._messages import show
-from fuselearn.engines.svm import append_labels, compute_gram, compute_kernel
+from fuselearn.engines.svm import append_labels, compute_gram, compute_kernel, take_block
 
 # Of a Gram matrix: with more samples it takes more than 1 GiB.
 MOST_SAMPLES = 16_384
@@ -95,7 +95,8 @@ class KernelTable:
         Its kernel values are those of the first table, brought up to date with the columns appended since.
         """
         other = copy.copy(self)
-        other.appended = np.hstack([self.appended, columns])
+        # Not copied if they are the first, so that the tables of a chain share one array of labels.
+        other.appended = np.hstack([self.appended, columns]) if self.appended.shape[1] else columns
         other._training_X = None  # the first table has them
         other.radial_maps = {}
         other._bound = other.extend_rows(self.root.bound_rows(), other.appended)
@@ -121,6 +122,14 @@ class KernelTable:
         if self._bound is None:
             raise RuntimeError("The table no longer has its training data; pass the samples.")
         return self._bound
+
+    def gram(self, kernel: Kernel, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.float32]:
+        """Return the kernel values between some training rows."""
+        if self is not self.root:
+            drawn = self.extend_rows(self.root.bound_rows(), self.appended[rows], rows)
+            return drawn.values_to(kernel, rows)
+        values = self.bound_rows().values(kernel)
+        return values if len(rows) == self.n_rows else take_block(values, rows)
 
     def keep_rows(self) -> None:
         """Keep the training rows when the table is unbound: support vectors are among them."""
@@ -232,10 +241,22 @@ class KernelRows:
     def _compute(self, kernel: Kernel) -> npt.NDArray[np.float32]:
         if self._base is None:
             return self.table.kernel_values(self.X, kernel)
+        return self.values_to(kernel, np.arange(self.table.n_rows))
+
+    def values_to(self, kernel: Kernel, columns: npt.NDArray[np.integer]) -> npt.NDArray[np.float32]:
+        """Return the values of a kernel to some training rows, without the work for the others."""
+        if self._base is None:
+            return self.values(kernel)[:, columns]
         only = np.arange(self.n_rows) if self._only is None else self._only
+        right = self.table.appended[columns]
         return append_labels(
-            self._base.values(kernel), only, self.labels, self.table.appended, *kernel, self.table.label_width
+            self._base.values(kernel), only, columns, self.labels, right, *kernel, self.table.label_width
         )
+
+    @property
+    def is_extended(self) -> bool:
+        """Whether columns were appended, so that values are made from those without."""
+        return self._base is not None
 
     @property
     def extra(self) -> npt.NDArray[np.float64]:

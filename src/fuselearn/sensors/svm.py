@@ -21,7 +21,6 @@ from fuselearn.engines.svm import (
     deal_folds,
     decide,
     fit_coupling,
-    take_block,
     train_columns,
     train_linear_columns,
 )
@@ -231,10 +230,8 @@ class SVMLearner(Learner):
 
     def _train_on_gram(self, kernel: Kernel, C: float, problem: Problem) -> tuple[Machines, npt.NDArray[np.float64]]:
         table, bound = self.table, self.table.bound_rows()
-        gram = bound.values(kernel)
-        gram = gram if len(problem.rows) == self.n_samples else take_block(gram, problem.rows)
         trained = train_columns(
-            gram,
+            table.gram(kernel, problem.rows),
             problem.signs,
             problem.weights,
             C,
@@ -340,6 +337,9 @@ class LabelMachines:
 
     def _decide(self, machines: Machines, rows: KernelRows, only: Indices) -> npt.NDArray[np.float64]:
         if machines.support is not None:
+            if rows.is_extended:
+                values, every = rows.values_to(self.kernel, machines.support), np.arange(len(machines.support))
+                return decide(values, only, every.astype(np.int32), machines.coefficients, machines.intercepts)
             values = rows.values(self.kernel)
             return decide(values, only, machines.support, machines.coefficients, machines.intercepts)
         features = rows.features(self.kernel)

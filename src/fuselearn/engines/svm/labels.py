@@ -37,20 +37,21 @@ def pack_labels(labels: npt.NDArray[np.integer]) -> Bits:
 def append_labels(
     values: npt.NDArray[np.float32],
     rows: npt.NDArray[np.integer],
+    columns: npt.NDArray[np.integer],
     left: npt.NDArray[np.integer],
     right: npt.NDArray[np.integer],
     name: str,
     factor: float,
     width: float,
 ) -> npt.NDArray[np.float32]:
-    """Return kernel values of rows with labels appended as columns, made from those of the rows without.
+    """Return kernel values between samples with labels appended as features, made from those without.
 
     Parameters
     ----------
-    values : float32 array of shape (n_left, n_right)
-    rows : int array of shape (n_asked,)
-        Rows of ``values`` to make new ones of.
-    left, right : array of shape (n_asked, n_labels) and (n_right, n_labels)
+    values : float32 array of shape (n_rows, n_columns)
+    rows, columns : int arrays of shape (n_left,) and (n_right,)
+        The part of ``values`` to make new ones of.
+    left, right : array of shape (n_left, n_labels) and (n_right, n_labels)
         0 and 1, which stand for -width / 2 and width / 2.
     name : {"linear", "rbf"}
         ``factor * x.z``, or ``exp(-factor * |x - z|^2)``.
@@ -58,12 +59,12 @@ def append_labels(
 
     Returns
     -------
-    float32 array of shape (n_asked, n_right)
+    float32 array of shape (n_left, n_right)
 
     Examples
     --------
-    >>> values, labels = np.ones((2, 2), dtype=np.float32), np.array([[0], [1]])
-    >>> append_labels(values, np.arange(2), labels, labels, "rbf", np.log(2), 1.0)
+    >>> values, both, labels = np.ones((2, 2), dtype=np.float32), np.arange(2), np.array([[0], [1]])
+    >>> append_labels(values, both, both, labels, labels, "rbf", np.log(2), 1.0)
     array([[1. , 0.5],
            [0.5, 1. ]], dtype=float32)
     """
@@ -72,7 +73,8 @@ def append_labels(
         changes = factor * width**2 * (left.shape[1] - 2.0 * differing) / 4
     else:
         changes = np.exp(-factor * width**2 * differing)
-    return _append(values, rows, pack_labels(left), pack_labels(right), changes.astype(np.float32), name == "linear")
+    left, right = pack_labels(left), pack_labels(right)
+    return _append(values, rows, columns, left, right, changes.astype(np.float32), name == "linear")
 
 
 @intrinsic
@@ -86,7 +88,7 @@ def _count_bits(typing_context: Any, word: Any) -> Any:
 
 
 @kernel
-def _append(values, rows, left, right, changes, is_linear):  # type: ignore[no-untyped-def]
+def _append(values, rows, columns, left, right, changes, is_linear):  # type: ignore[no-untyped-def]
     n_right, n_words = right.shape
     appended = np.empty((len(rows), n_right), dtype=np.float32)
     for i in range(len(rows)):
@@ -95,7 +97,7 @@ def _append(values, rows, left, right, changes, is_linear):  # type: ignore[no-u
             for word in range(n_words):
                 n_differing += _count_bits(left[i, word] ^ right[j, word])
             if is_linear:
-                appended[i, j] = values[rows[i], j] + changes[n_differing]
+                appended[i, j] = values[rows[i], columns[j]] + changes[n_differing]
             else:
-                appended[i, j] = values[rows[i], j] * changes[n_differing]
+                appended[i, j] = values[rows[i], columns[j]] * changes[n_differing]
     return appended

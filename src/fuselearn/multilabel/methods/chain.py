@@ -182,14 +182,10 @@ def train_chain(
         Numbers of the labels in the order of the chain.
     """
     components: list[Component] = []
-    extended = learner
-    for place, label in enumerate(order):
-        if place:
-            longer = extended.extend(Y[:, [order[place - 1]]])
-            if extended is not learner:
-                extended.unbind()
-            extended = longer
-        components.append(extended.train(Y[:, [label]], counts, seed, weights=weights))
-    if extended is not learner:
-        extended.unbind()
+    ordered = Y[:, order]
+    for place in range(len(order)):
+        extended = learner.extend(ordered[:, :place]) if place else learner
+        components.append(extended.train(ordered[:, [place]], counts, seed, weights=weights))
+        if extended is not learner:
+            extended.unbind()
     return Chain(order, components)
