@@ -123,7 +123,7 @@ class KernelTable:
             raise RuntimeError("The table no longer has its training data; pass the samples.")
         return self._bound
 
-    def gram(self, kernel: Kernel, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.float32]:
+    def gram(self, kernel: Kernel, rows: npt.NDArray[np.integer]) -> npt.NDArray[np.float32]:
         """Return the kernel values between some training rows."""
         if self is not self.root:
             drawn = self.extend_rows(self.root.bound_rows(), self.appended[rows], rows)
