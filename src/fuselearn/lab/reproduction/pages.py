@@ -20,9 +20,22 @@ from fuselearn.lab.reporting.pages import make_environment
 
 def render_page(template: str, **values: Any) -> str:
     """Fill a Markdown template, and remove superfluous blank lines."""
-    page = make_environment(html=False).get_template(template).render(**values)
+    page = make_environment(html=False).get_template(template).render(programs=name_programs, **values)
     page = re.sub(r"[ \t]+$", "", page, flags=re.MULTILINE)
     return re.sub(r"\n{3,}", "\n\n", page)
+
+
+def name_programs(costs: Mapping[str, Any]) -> str:
+    """Name the versions that made a run and, if it is known, the day on which it ended.
+
+    Examples
+    --------
+    >>> name_programs({"versions": {"fuselearn": ["0.2.0"], "numpy": ["2.4.6"]}, "totals": {"finished": "2026-11-17"}})
+    'fuselearn 0.2.0, numpy 2.4.6; finished on 2026-11-17'
+    """
+    named = ", ".join(f"{package.replace('_', '-')} {', '.join(found)}" for package, found in costs["versions"].items())
+    finished = costs.get("totals", {}).get("finished")
+    return named if finished is None else f"{named}; finished on {finished}"
 
 
 def read_costs(summary: Path) -> dict[str, Any] | None:

@@ -186,7 +186,7 @@ def make_page(
         suite=suite,
         guide={"multiclass": "robustness.md", "multilabel": "multilabel.md"}[task],
         experiment=EXPERIMENTS[task],
-        versions=next(iter(costs.values()))["versions"],
+        costs=next(iter(costs.values())),
         runs=[(kind, cost["suite"], cost["totals"]) for kind, cost in costs.items()],
         commands=[_command(cost["suite"], EXPERIMENTS[task]) for cost in costs.values()],
         tables=tables,
