@@ -84,9 +84,9 @@ class EstimatorLearner(Learner):
         components = [EstimatorComponent(model, _LABEL_VALUES, features, self.X, self.appended) for model in models]
         return LabelEstimators(components, self.n_threads)
 
-    def extend(self, columns: npt.NDArray[np.integer]) -> Self:
+    def extend(self, columns: npt.NDArray[np.integer], n_columns: int | None = None) -> Self:
         """Return a learner whose classifiers get features of 0 and 1 appended to the table."""
-        return self._replaced(appended=np.hstack([self.appended, columns]))
+        return self._replaced(appended=np.hstack([self.appended, columns[:, :n_columns]]))
 
     def restrict(self, features: npt.NDArray[np.intp]) -> Self:
         """Return a learner whose classifiers get some features of the table."""

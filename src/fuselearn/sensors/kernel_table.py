@@ -69,7 +69,9 @@ class KernelTable:
         self.root: KernelTable = self
         self.source: KernelTable = self
         self.chosen: npt.NDArray[np.intp] | None = None
-        self.appended: npt.NDArray[np.integer] = np.empty((self.n_rows, 0), dtype=np.int8)
+        # The columns appended are the first of these; the tables of a chain, and their files, hold them once.
+        self._labels: npt.NDArray[np.integer] = np.empty((self.n_rows, 0), dtype=np.int8)
+        self._n_appended = 0
 
     def prepare(self, X: Any) -> KernelRows:
         """Scale new samples, for which kernel values are then computed once for all machines."""
@@ -89,14 +91,20 @@ class KernelTable:
         """Choose this table's columns of rows that its source has prepared."""
         return KernelRows(self, rows.X if self.chosen is None else rows.X[:, self.chosen])
 
-    def extend(self, columns: npt.NDArray[np.integer]) -> Self:
-        """Return a table of the same rows with more columns, of 0 and 1.
+    @property
+    def appended(self) -> npt.NDArray[np.integer]:
+        """The columns that were appended, 0 and 1."""
+        return self._labels[:, : self._n_appended]
+
+    def extend(self, columns: npt.NDArray[np.integer], n_columns: int | None = None) -> Self:
+        """Return a table of the same rows with more columns, of 0 and 1: all of ``columns``, or the first of them.
 
         Its kernel values are those of the first table, brought up to date with the columns appended since.
         """
         other = copy.copy(self)
-        # Not copied if they are the first, so that the tables of a chain share one array of labels.
-        other.appended = np.hstack([self.appended, columns]) if self.appended.shape[1] else columns
+        n_columns = columns.shape[1] if n_columns is None else n_columns
+        other._n_appended = self._n_appended + n_columns
+        other._labels = np.hstack([self.appended, columns]) if self._n_appended else columns
         other._training_X = None  # the first table has them
         other.radial_maps = {}
         other._bound = other.extend_rows(self.root.bound_rows(), other.appended)

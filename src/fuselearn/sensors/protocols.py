@@ -169,8 +169,11 @@ class Learner:
                 raise ValueError(f"{name} cannot vary between models that are trained on one bound table.")
         return self._replaced(estimator=clone(self.estimator).set_params(**params)) if params else self
 
-    def extend(self, columns: npt.NDArray[np.integer]) -> Self:
-        """Return a learner on the same samples with features of 0 and 1 appended, of shape (n_samples, n_appended)."""
+    def extend(self, columns: npt.NDArray[np.integer], n_columns: int | None = None) -> Self:
+        """Return a learner on the same samples with features of 0 and 1 appended: all columns, or the first of them.
+
+        The learners of a chain are extended by the first, the first two, ... columns of one array, and may share it.
+        """
         raise NotImplementedError
 
     def restrict(self, features: npt.NDArray[np.intp]) -> Self:

@@ -128,9 +128,9 @@ class SVMLearner(Learner):
         self._refuse_class_weight()
         return self._train_labels(target, drawn, seed)[0]
 
-    def extend(self, columns: npt.NDArray[np.integer]) -> Self:
+    def extend(self, columns: npt.NDArray[np.integer], n_columns: int | None = None) -> Self:
         """Return a learner whose kernel values are brought up to date with appended features."""
-        return self._replaced(table=self.table.extend(columns))
+        return self._replaced(table=self.table.extend(columns, n_columns))
 
     def restrict(self, features: npt.NDArray[np.intp]) -> Self:
         """Return a learner with Gram matrices of its own, on some features of the table."""

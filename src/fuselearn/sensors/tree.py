@@ -107,8 +107,9 @@ class TreeLearner(Learner):
         )  # fmt: skip
         return TreeComponent(self._place(tree), *self.bound())
 
-    def extend(self, columns: npt.NDArray[np.integer]) -> Self:
+    def extend(self, columns: npt.NDArray[np.integer], n_columns: int | None = None) -> Self:
         """Return a learner whose coded table has features of 0 and 1 appended."""
+        columns = columns[:, :n_columns]
         appended = np.hstack([self.appended, columns])
         added = self.n_features + np.arange(self.appended.shape[1], appended.shape[1])
         return self._replaced(

@@ -34,3 +34,10 @@ def test_values_are_those_of_the_wider_rows(name, width, n_labels):
     appended = append_labels(values, rows, columns, left, right, name, 0.02, width)
     np.testing.assert_allclose(appended, expected, rtol=1e-5, atol=1e-6)
     np.testing.assert_array_equal(values, before)
+
+
+def test_other_numbers_of_labels_get_a_sentence():
+    """The words of the longer rows would be read beyond those of the shorter ones."""
+    values, both = np.ones((2, 2), dtype=np.float32), np.arange(2)
+    with pytest.raises(ValueError, match="65 labels cannot be compared with 3"):
+        append_labels(values, both, both, np.zeros((2, 65), int), np.zeros((2, 3), int), "rbf", 1.0, 1.0)

@@ -1,5 +1,7 @@
 """Classifier chains: labels as features of later labels."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -88,6 +90,13 @@ def test_bound_rows_get_what_new_rows_get(labelled, estimator):
     np.testing.assert_allclose(chain.probabilities(only=only), expected[only], atol=1e-5)
     before = learner.train(Y, counts, 0).scores()  # the learner is as it was
     np.testing.assert_array_equal(before, bind(estimator, X).train(Y, counts, 0).scores())
+
+
+def test_a_model_grows_with_the_labels_and_not_with_their_square(labelled):
+    """The machines of a chain share one array of the labels before them."""
+    X, Y = labelled
+    sizes = [len(pickle.dumps(ChainClassifier(LOGISTIC).fit(X, np.tile(Y, (1, n))))) for n in (20, 40)]
+    assert sizes[1] < 2.2 * sizes[0]
 
 
 class TestOrder:

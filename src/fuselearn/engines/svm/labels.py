@@ -68,6 +68,8 @@ def append_labels(
     array([[1. , 0.5],
            [0.5, 1. ]], dtype=float32)
     """
+    if left.shape[1] != right.shape[1]:
+        raise ValueError(f"{left.shape[1]} labels cannot be compared with {right.shape[1]}.")
     differing = np.arange(left.shape[1] + 1)
     if name == "linear":
         changes = factor * width**2 * (left.shape[1] - 2.0 * differing) / 4

@@ -184,7 +184,7 @@ def train_chain(
     components: list[Component] = []
     ordered = Y[:, order]
     for place in range(len(order)):
-        extended = learner.extend(ordered[:, :place]) if place else learner
+        extended = learner.extend(ordered, place) if place else learner
         components.append(extended.train(ordered[:, [place]], counts, seed, weights=weights))
         if extended is not learner:
             extended.unbind()
