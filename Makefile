@@ -47,7 +47,6 @@ coverage: $(READY)  ## count the lines that tests reach, those of kernels withou
 	rm -rf .coverage .kernels/coverage
 	NUMBA_DISABLE_JIT=1 PYTHONPATH=tests $(BIN)/python -m pytest -n auto -p interpreted --cov --cov-report= $(PLAIN_TESTS)
 	NUMBA_CACHE_DIR=$(CURDIR)/.kernels/coverage $(BIN)/python -m pytest -n auto --cov --cov-append --cov-report=term:skip-covered --cov-fail-under=95
-	$(BIN)/python .ci/coverage_badge.py
 
 nightly: test-slow test-bounds coverage  ## what takes too long for every change
 
