@@ -240,21 +240,15 @@ class KernelRows:
         self._lock = threading.Lock()
 
     def values(self, kernel: Kernel) -> npt.NDArray[np.float32]:
-        """Return the values of a kernel, one row per row here, one column per training row."""
+        """Return the values of a kernel without appended columns, one row per row here, one column per training row."""
         with self._lock:
             if kernel not in self._values:
-                self._values[kernel] = self._compute(kernel)
+                self._values[kernel] = self.table.kernel_values(self.X, kernel)
             return self._values[kernel]
 
-    def _compute(self, kernel: Kernel) -> npt.NDArray[np.float32]:
-        if self._base is None:
-            return self.table.kernel_values(self.X, kernel)
-        return self.values_to(kernel, np.arange(self.table.n_rows))
-
     def values_to(self, kernel: Kernel, columns: npt.NDArray[np.integer]) -> npt.NDArray[np.float32]:
-        """Return the values of a kernel to some training rows, without the work for the others."""
-        if self._base is None:
-            return self.values(kernel)[:, columns]
+        """Return the values of a kernel to some training rows, with the columns that were appended to both."""
+        assert self._base is not None, "rows without appended columns keep the values to all training rows"
         only = np.arange(self.n_rows) if self._only is None else self._only
         right = self.table.appended[columns]
         return append_labels(

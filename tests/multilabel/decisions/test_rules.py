@@ -237,11 +237,14 @@ class TestMacroF1:
         assert MacroF1Thresholds(3).fit(scores, Y).thresholds_ == pytest.approx([0.7 - 0.3 / (1 + 3)])
 
     def test_flipped_labels_by_hand(self):
-        """Of 12 labels with 4 positives a tenth was flipped: 2.8 / 0.8 = 3.5 remain, with a variance of 12 / 64 * 9."""
-        scores = np.array([[0.1 + 0.8 * p] for p in (0.8, 0.6, 0.2, *[0.0] * 9)])
+        """Of 12 labels with 4 positives a tenth was flipped: 2.8 / 0.8 = 3.5 remain, with a variance of 12 / 64 * 9.
+
+        Two samples have the best expected F1, 2.8 / 3.7; three would have by probabilities that are not corrected.
+        """
+        scores = np.array([[0.1 + 0.8 * p] for p in (0.8, 0.6, 0.3, *[0.0] * 9)])
         Y = np.array([[1]] * 4 + [[0]] * 8)
         weight = 3.5**2 / (3.5 + 12 * 0.09 / 0.64)
-        expected = 0.5 + (0.1 + 0.8 * 0.4 - 0.5) * weight / (weight + 2)
+        expected = 0.5 + (0.1 + 0.8 * 0.45 - 0.5) * weight / (weight + 2)
         assert MacroF1Thresholds(noise_rate=0.1).fit(scores, Y).thresholds_ == pytest.approx([expected])
 
     @settings(max_examples=60)
