@@ -8,8 +8,8 @@ knows neither classes nor labels: what is wrong, the :class:`Truth` says.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -17,6 +17,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn.engines.fusing import EXPONENTIAL, WEIGHTINGS, measure_weights, normalise
+from fuselearn.ensembles.components import refuse_other_size
 from fuselearn.filters import Halfway, KalmanFilter
 
 if TYPE_CHECKING:
@@ -258,6 +259,8 @@ class FilterTrace:
     train_errors_: Weights
     resets_: npt.NDArray[np.int64]
     weights_: Weights
+    _run_: FilterRun  # without its models; kept by ``warm_start``
+    _components_: Sequence[Any]
 
     def _keep_trace(self, run: FilterRun, last_error: float) -> None:
         """Keep the trace of a run, after which the estimate has this error."""
@@ -268,6 +271,11 @@ class FilterTrace:
         self.train_errors_ = np.array([*run.train_errors, last_error])
         self.resets_ = np.array(run.resets, dtype=np.int64)
         self.weights_ = run.kf_w.state
+
+    def _earlier_run(self, n_samples: int) -> FilterRun:
+        """Return the filters as the last fit has left them, to be continued."""
+        refuse_other_size(len(self.weights_), n_samples)
+        return replace(self._run_, models=list(self._components_))
 
     def plot_trace(self) -> Figure:
         """Draw the filter at work: gain, variance, measurement error and training error per measurement.

@@ -21,7 +21,6 @@ from fuselearn.ensembles.cart import CARTClassifier
 from fuselearn.ensembles.components import (
     ComponentEnsemble,
     error_of_guessing,
-    refuse_other_size,
 )
 from fuselearn.ensembles.filtering import (
     Errors,
@@ -291,11 +290,6 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble, TableClassifier):
             self._score_left_out(scorer, X, classes, positions)
         if self.warm_start:
             self._run_ = replace(run, models=[])
-
-    def _earlier_run(self, n_samples: int) -> FilterRun:
-        """Return the filters as the last fit has left them, to be continued."""
-        refuse_other_size(len(self.weights_), n_samples)
-        return replace(self._run_, models=list(self._components_))
 
     def staged_predict_proba(self, X: Any) -> Iterator[npt.NDArray[np.float64]]:
         """Predict class scores after the first classifier and after each measurement.

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from fuselearn._parameters import check_choice, check_flag, check_whole_number
 from fuselearn._random import make_generator
 from fuselearn.ensembles.cart_regressor import CARTRegressor
-from fuselearn.ensembles.components import ComponentSequence, refuse_other_size
+from fuselearn.ensembles.components import ComponentSequence
 from fuselearn.ensembles.filtering import (
     Errors,
     FilterRun,
@@ -232,11 +232,6 @@ class KFHERegressor(FilterTrace, ComponentSequence, TableRegressor):
         self._adopt(learner, run.models, closed_form_coefficients(self.gains_), np.zeros(n_models, dtype=bool))
         if self.warm_start:
             self._run_ = replace(run, models=[])
-
-    def _earlier_run(self, n_samples: int) -> FilterRun:
-        """Return the filters as the last fit has left them, to be continued."""
-        refuse_other_size(len(self.weights_), n_samples)
-        return replace(self._run_, models=list(self._components_))
 
     def staged_predict(self, X: Any) -> Iterator[npt.NDArray[np.float64]]:
         """Predict with the first regressor and after each measurement.
