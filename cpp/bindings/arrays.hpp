@@ -1,0 +1,254 @@
+// The border between NumPy and the core: arrays come in checked, and go out as arrays that NumPy owns.
+//
+// A bound function takes `In<T, N>` for an array that it reads and `InOut<T, N>` for one that it changes. Both hold the
+// Python object until `.read("name")`, which raises a sentence with that name unless the array has the right type and
+// number of dimensions. An array that is not C-contiguous is copied if it is read, and rejected if it would be changed.
+
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "support/interrupt.hpp"
+#include "support/views.hpp"
+
+namespace fuselearn::bindings {
+
+namespace nb = nanobind;
+using nb::literals::operator""_a;
+
+template <class T>
+constexpr const char* dtype_name() {
+    if constexpr (std::is_same_v<T, double>) return "float64";
+    if constexpr (std::is_same_v<T, float>) return "float32";
+    if constexpr (std::is_same_v<T, bool>) return "bool";
+    if constexpr (std::is_same_v<T, std::int8_t>) return "int8";
+    if constexpr (std::is_same_v<T, std::int32_t>) return "int32";
+    if constexpr (std::is_same_v<T, std::int64_t>) return "int64";
+    if constexpr (std::is_same_v<T, std::uint8_t>) return "uint8";
+    if constexpr (std::is_same_v<T, std::uint16_t>) return "uint16";
+    if constexpr (std::is_same_v<T, std::uint32_t>) return "uint32";
+    if constexpr (std::is_same_v<T, std::uint64_t>) return "uint64";
+}
+
+// What an argument is, for error messages: "a float32 array of shape (3, 2)" or "a list".
+std::string describe(nb::handle source);
+
+[[noreturn]] void raise_wrong_array(nb::handle source, const char* name, const char* dtype, int n_dimensions);
+[[noreturn]] void raise_not_writable(const char* name);
+[[noreturn]] void raise_value_error(const std::string& sentence);
+
+using AnyArray = nb::ndarray<nb::ro, nb::device::cpu>;
+
+// Whether an array has C order; dimensions of length one may have any stride.
+bool is_contiguous(const AnyArray& array);
+
+// Copy an array of any strides, element by element, into C order.
+void copy_strided(const AnyArray& array, void* target);
+
+// The values of an array that is read; they live as long as this object and the argument.
+template <class T, int N>
+class Values {
+public:
+    explicit Values(AnyArray array) : array_(std::move(array)) {
+        if (is_contiguous(array_)) {
+            data_ = static_cast<const T*>(array_.data());
+        } else {
+            copy_ = std::make_unique<T[]>(array_.size());
+            copy_strided(array_, copy_.get());
+            data_ = copy_.get();
+        }
+    }
+
+    Index size() const { return static_cast<Index>(array_.size()); }
+    Index shape(int axis) const { return static_cast<Index>(array_.shape(static_cast<std::size_t>(axis))); }
+    const T* data() const { return data_; }
+    std::span<const T> span() const { return {data_, array_.size()}; }
+    Matrix<const T> matrix() const
+        requires(N == 2)
+    {
+        return {data_, shape(0), shape(1)};
+    }
+
+private:
+    AnyArray array_;
+    std::unique_ptr<T[]> copy_;
+    const T* data_;
+};
+
+template <class T, int N>
+struct In {
+    nb::handle source;
+
+    Values<T, N> read(const char* name) const {
+        AnyArray array;
+        if (!nb::try_cast<AnyArray>(source, array, false) || array.dtype() != nb::dtype<T>() || array.ndim() != N)
+            raise_wrong_array(source, name, dtype_name<T>(), N);
+        return Values<T, N>(std::move(array));
+    }
+    bool is_none() const { return source.is_none(); }
+    bool has_dtype() const {
+        AnyArray array;
+        return nb::try_cast<AnyArray>(source, array, false) && array.dtype() == nb::dtype<T>();
+    }
+};
+
+template <class T, int N>
+struct InOut {
+    nb::handle source;
+
+    // A writable view; the argument must outlive it.
+    auto read(const char* name) const {
+        AnyArray array;
+        if (!nb::try_cast<AnyArray>(source, array, false) || array.dtype() != nb::dtype<T>() || array.ndim() != N)
+            raise_wrong_array(source, name, dtype_name<T>(), N);
+        nb::ndarray<nb::device::cpu> writable;
+        if (!is_contiguous(array) || !nb::try_cast<nb::ndarray<nb::device::cpu>>(source, writable, false))
+            raise_not_writable(name);
+        T* data = static_cast<T*>(writable.data());
+        if constexpr (N == 1)
+            return std::span<T>(data, array.size());
+        else
+            return Matrix<T>(data, static_cast<Index>(array.shape(0)), static_cast<Index>(array.shape(1)));
+    }
+};
+
+// A new array of NumPy's for results.
+template <class T, int N>
+class Out {
+public:
+    explicit Out(std::array<Index, N> shape);
+
+    T* data() const { return data_; }
+    std::span<T> span() const { return {data_, size_}; }
+    Matrix<T> matrix() const
+        requires(N == 2)
+    {
+        return {data_, shape_[0], shape_[1]};
+    }
+    nb::object object() const { return object_; }
+
+private:
+    nb::object object_;
+    T* data_ = nullptr;
+    std::size_t size_ = 1;
+    std::array<Index, N> shape_;
+};
+
+// numpy.empty(shape, dtype), and the address of its memory.
+nb::object make_empty(std::span<const Index> shape, const char* dtype, void** data);
+
+template <class T, int N>
+Out<T, N>::Out(std::array<Index, N> shape) : shape_(shape) {
+    for (const Index length : shape) size_ *= static_cast<std::size_t>(length);
+    void* data = nullptr;
+    object_ = make_empty(shape, dtype_name<T>(), &data);
+    data_ = static_cast<T*>(data);
+}
+
+// A new array with a copy of these values.
+template <class Container>
+nb::object to_array(const Container& values) {
+    using T = std::remove_cv_t<typename Container::value_type>;
+    const Out<T, 1> out({ssize(values)});
+    std::copy(values.begin(), values.end(), out.data());
+    return out.object();
+}
+
+// Raise a sentence unless an array has the length that another one gives.
+void check_length(Index length, Index expected, const char* name, const char* other);
+
+// Raise a sentence unless all numbers are from 0 to n - 1.
+template <class T>
+void check_range(std::span<const T> numbers, Index n, const char* name) {
+    // A number below zero becomes a large one, so that one comparison does, without a branch.
+    using Unsigned = std::make_unsigned_t<T>;
+    Unsigned largest = 0;
+    for (const T number : numbers) largest = std::max(largest, static_cast<Unsigned>(number));
+    if (!numbers.empty() && static_cast<std::uint64_t>(largest) >= static_cast<std::uint64_t>(n))
+        raise_value_error(std::string(name) + " must hold numbers from 0 to " + std::to_string(n - 1) + " only.");
+}
+
+// An Interrupt that asks the interpreter for signals. Use it while the interpreter's lock is released.
+bool poll_signals() noexcept;
+
+// Release the interpreter's lock, do the work, and turn an interruption into the pending KeyboardInterrupt.
+template <class Work>
+void run_released(const Work& work) {
+    try {
+        const nb::gil_scoped_release released;
+        Interrupt interrupt(poll_signals);
+        work(interrupt);
+    } catch (const Interrupted&) {
+        if (PyErr_Occurred() == nullptr) PyErr_SetNone(PyExc_KeyboardInterrupt);
+        throw nb::python_error();
+    }
+}
+
+// One function per group of bindings; module.cpp calls them all, this one first.
+void bind_arrays();
+void bind_sampling(nb::module_& module);
+void bind_filters(nb::module_& module);
+void bind_combining(nb::module_& module);
+void bind_labels(nb::module_& module);
+void bind_tables(nb::module_& module);
+void bind_trees(nb::module_& module);
+void bind_forests(nb::module_& module);
+void bind_levels(nb::module_& module);
+void bind_gradients(nb::module_& module);
+void bind_stumps(nb::module_& module);
+void bind_svm(nb::module_& module);
+
+}  // namespace fuselearn::bindings
+
+namespace nanobind::detail {
+
+template <class T>
+constexpr auto numpy_dtype() {
+    if constexpr (std::is_same_v<T, double>)
+        return const_name("numpy.float64");
+    else if constexpr (std::is_same_v<T, float>)
+        return const_name("numpy.float32");
+    else if constexpr (std::is_same_v<T, bool>)
+        return const_name("numpy.bool_");
+    else if constexpr (std::is_same_v<T, std::int8_t>)
+        return const_name("numpy.int8");
+    else if constexpr (std::is_same_v<T, std::int32_t>)
+        return const_name("numpy.int32");
+    else if constexpr (std::is_same_v<T, std::int64_t>)
+        return const_name("numpy.int64");
+    else if constexpr (std::is_same_v<T, std::uint8_t>)
+        return const_name("numpy.uint8");
+    else if constexpr (std::is_same_v<T, std::uint16_t>)
+        return const_name("numpy.uint16");
+    else if constexpr (std::is_same_v<T, std::uint32_t>)
+        return const_name("numpy.uint32");
+    else
+        return const_name("numpy.uint64");
+}
+
+template <class Argument, class T>
+struct array_caster {
+    NB_TYPE_CASTER(Argument, const_name("numpy.typing.NDArray[") + numpy_dtype<T>() + const_name("]"))
+    bool from_python(handle source, std::uint32_t, cleanup_list*) noexcept {
+        value.source = source;
+        return true;
+    }
+};
+
+template <class T, int N>
+struct type_caster<fuselearn::bindings::In<T, N>> : array_caster<fuselearn::bindings::In<T, N>, T> {};
+
+template <class T, int N>
+struct type_caster<fuselearn::bindings::InOut<T, N>> : array_caster<fuselearn::bindings::InOut<T, N>, T> {};
+
+}  // namespace nanobind::detail

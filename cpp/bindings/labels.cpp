@@ -1,0 +1,7 @@
+#include "bindings/arrays.hpp"
+
+namespace fuselearn::bindings {
+
+void bind_labels(nb::module_& /*module*/) {}
+
+}  // namespace fuselearn::bindings

@@ -1,0 +1,132 @@
+#include "bindings/trees.hpp"
+
+#include <cstring>
+
+#include "tables/coding.hpp"
+#include "trees/soundness.hpp"
+
+namespace fuselearn::bindings {
+
+namespace {
+
+nb::handle node_dtype;
+
+void make_node_dtype(nb::module_& module) {
+    nb::list fields;
+    const auto add = [&fields](const char* name, const char* type) { fields.append(nb::make_tuple(name, type)); };
+    for (const char* name : {"threshold", "gain", "weight"}) add(name, "f8");
+    for (const char* name : {"count", "feature", "left", "cut"}) add(name, "i4");
+    for (const char* name : {"is_category", "missing_left", "heavier_left"}) add(name, "?");
+    nb::object dtype = nb::module_::import_("numpy").attr("dtype")(fields, "align"_a = true);
+    if (nb::cast<std::size_t>(dtype.attr("itemsize")) != sizeof(Node))
+        throw nb::import_error("The layout of nodes is not what NumPy takes it for.");
+    module.attr("NODE") = dtype;
+    node_dtype = dtype.release();
+}
+
+// Copy the records of an array of nodes.
+std::vector<Node> read_nodes(nb::handle nodes) {
+    if (!nb::hasattr(nodes, "dtype") || !nodes.attr("dtype").equal(node_dtype) ||
+        nb::cast<int>(nodes.attr("ndim")) != 1)
+        throw nb::type_error(("nodes must be an array of NODE with 1 dimension, not " + describe(nodes) + ".").c_str());
+    const nb::object contiguous = nb::module_::import_("numpy").attr("ascontiguousarray")(nodes);
+    const In<std::uint8_t, 1> as_bytes{contiguous.attr("view")("u1")};
+    const nb::object kept = nb::borrow(as_bytes.source);
+    const auto bytes = as_bytes.read("nodes");
+    std::vector<Node> read(bytes.size() / sizeof(Node));
+    // Records may come from a file: a byte other than 0 and 1 would not be a bool.
+    for (std::size_t k = 0; k < read.size(); ++k) {
+        unsigned char record[sizeof(Node)];
+        std::memcpy(record, bytes.data() + k * sizeof(Node), sizeof(Node));
+        for (std::size_t flag = offsetof(Node, is_category); flag <= offsetof(Node, heavier_left); ++flag)
+            record[flag] = record[flag] != 0 ? 1 : 0;
+        std::memcpy(static_cast<void*>(&read[k]), record, sizeof(Node));
+    }
+    return read;
+}
+
+Tree make_tree(nb::handle nodes, In<double, 2> values, In<std::uint32_t, 1> subsets) {
+    const auto read_values = values.read("values");
+    const auto read_subsets = subsets.read("subsets");
+    Tree tree;
+    tree.nodes = read_nodes(nodes);
+    check_length(read_values.shape(0), tree.n_nodes(), "values", "nodes");
+    tree.values.assign(read_values.span().begin(), read_values.span().end());
+    tree.subsets.assign(read_subsets.span().begin(), read_subsets.span().end());
+    tree.n_values = read_values.shape(1);
+    if (const char* fault = find_fault(tree)) raise_value_error(std::string("A node of a tree ") + fault + ".");
+    return tree;
+}
+
+const Tree& tree_of(nb::handle self) { return nb::cast<const Tree&>(self); }
+
+nb::object nodes_of(nb::handle self) {
+    const Tree& tree = tree_of(self);
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(tree.nodes.data());
+    return view_of(bytes, {tree.nodes.size() * sizeof(Node)}, self).attr("view")(node_dtype);
+}
+
+nb::object values_of(nb::handle self) {
+    const Tree& tree = tree_of(self);
+    return view_of(tree.values.data(), {tree.nodes.size(), static_cast<std::size_t>(tree.n_values)}, self);
+}
+
+nb::object subsets_of(nb::handle self) {
+    const Tree& tree = tree_of(self);
+    return view_of(tree.subsets.data(), {tree.subsets.size()}, self);
+}
+
+Index depth_of(const Tree& tree) {
+    std::vector<Index> depth(tree.nodes.size(), 0);
+    for (Index k = 0; k < tree.n_nodes(); ++k)
+        if (const Node& node = tree.nodes[k]; !node.is_leaf()) depth[node.left] = depth[node.left + 1] = depth[k] + 1;
+    return *std::max_element(depth.begin(), depth.end());
+}
+
+nb::object shares_of(const Tree& tree) {
+    const Out<double, 2> shares({tree.n_nodes(), tree.n_values});
+    for (Index k = 0; k < tree.n_nodes(); ++k) {
+        const double weight = tree.nodes[k].weight > 0 ? tree.nodes[k].weight : 1.0;
+        for (Index j = 0; j < tree.n_values; ++j) shares.matrix()(k, j) = tree.value_matrix()(k, j) / weight;
+    }
+    return shares.object();
+}
+
+}  // namespace
+
+void check_fits(const Tree& tree, const Coding& coding) {
+    if (const char* misfit = find_misfit(tree, coding))
+        raise_value_error(std::string("A node of a tree ") + misfit + ".");
+}
+
+void bind_trees(nb::module_& module) {
+    make_node_dtype(module);
+    nb::class_<Tree>(
+        module, "Tree",
+        "A tree: its nodes (the root first), the weights of the classes in each, and category subsets.\n\n"
+        "``values[i, j]`` is the training weight of class (or label) ``j`` in node ``i``. A category split "
+        "holds in\n``subsets`` one bit per category, from the word ``cut`` on; a set bit sends the category "
+        "left.")
+        .def(
+            "__init__",
+            [](Tree* self, nb::handle nodes, In<double, 2> values, In<std::uint32_t, 1> subsets) {
+                new (self) Tree(make_tree(nodes, values, subsets));
+            },
+            "nodes"_a, "values"_a, "subsets"_a)
+        .def_prop_ro("nodes", &nodes_of, "Records of the nodes, read-only.")
+        .def_prop_ro("values", &values_of, "Weights of shape (n_nodes, n_classes), read-only.")
+        .def_prop_ro("subsets", &subsets_of, "Words of the category subsets, read-only.")
+        .def_prop_ro("n_nodes", &Tree::n_nodes, "Number of nodes.")
+        .def_prop_ro(
+            "n_leaves", [](const Tree& tree) { return (tree.n_nodes() + 1) / 2; }, "Number of leaves.")
+        .def_prop_ro("depth", &depth_of, "Number of splits on the longest path.")
+        .def("shares", &shares_of, "Return the fraction of each class (or label) in the training weight of each node.")
+        .def("__getstate__",
+             [](nb::handle self) { return nb::make_tuple(nodes_of(self), values_of(self), subsets_of(self)); })
+        .def("__setstate__", [](Tree& self, const nb::tuple& state) {
+            if (state.size() != 3) raise_value_error("The state of a tree has three arrays.");
+            new (&self) Tree(make_tree(state[0], {state[1]}, {state[2]}));
+        });
+}
+
+}  // namespace fuselearn::bindings

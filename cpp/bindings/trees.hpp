@@ -1,0 +1,20 @@
+// Trees as Python sees them.
+
+#pragma once
+
+#include "bindings/arrays.hpp"
+#include "tables/coding.hpp"
+#include "trees/tree.hpp"
+
+namespace fuselearn::bindings {
+
+// A read-only view of values that another Python object owns.
+template <class T>
+nb::object view_of(const T* data, std::initializer_list<std::size_t> shape, nb::handle owner) {
+    return nb::cast(nb::ndarray<nb::numpy, const T>(data, shape, owner), nb::rv_policy::reference);
+}
+
+// Raise a sentence unless the tree can be used with columns of this coding.
+void check_fits(const Tree& tree, const Coding& coding);
+
+}  // namespace fuselearn::bindings
