@@ -202,6 +202,7 @@ void bind_combining(nb::module_& module);
 void bind_labels(nb::module_& module);
 void bind_tables(nb::module_& module);
 void bind_trees(nb::module_& module);
+void bind_growing(nb::module_& module);
 void bind_forests(nb::module_& module);
 void bind_levels(nb::module_& module);
 void bind_gradients(nb::module_& module);

@@ -12,6 +12,7 @@ NB_MODULE(_core, module) {
     bind_labels(module);
     bind_tables(module);
     bind_trees(module);
+    bind_growing(module);
     bind_forests(module);
     bind_levels(module);
     bind_gradients(module);

@@ -58,14 +58,14 @@ nb::object codes_of(nb::handle self) {
     });
 }
 
-nb::object order_of(nb::handle self) {
-    const Table& table = nb::cast<const Table&>(self);
-    if (table.n_samples() > Table::most_ordered_samples)
-        raise_value_error("Tables of more than " + std::to_string(Table::most_ordered_samples) +
+nb::object order_of(const Table& table) {
+    if (table.n_samples() > Table::most_sorted_samples)
+        raise_value_error("Tables of more than " + std::to_string(Table::most_sorted_samples) +
                           " samples are not kept in order.");
-    const auto order = table.order();
-    return view_of(order.data(),
-                   {static_cast<std::size_t>(order.n_rows()), static_cast<std::size_t>(order.n_columns())}, self);
+    const auto words = table.sorted_words();
+    const Out<std::uint32_t, 2> order({words.n_rows(), words.n_columns()});
+    for (Index k = 0; k < ssize(words.flat()); ++k) order.data()[k] = words.data()[k] & 0xFFFFu;
+    return order.object();
 }
 
 nb::object is_category_of(const Coding& coding, nb::handle owner) {

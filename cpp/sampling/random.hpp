@@ -57,12 +57,16 @@ inline double exponential(Key key) {
     return -(static_cast<double>(exponent) * log_2 + 2.0 * (ratio + ratio * square * series));
 }
 
+// A random one of the positions from `position` on, of `n` in all.
+inline Index draw_position(Index n, Index position, Key key) {
+    const auto n_left = static_cast<double>(n - position);
+    return position + static_cast<Index>(uniform(mix(key, static_cast<std::uint64_t>(position))) * n_left);
+}
+
 // Swap into a position a random one of the items from there on, and return it.
 template <class Item>
 Item draw_into(std::span<Item> items, Index position, Key key) {
-    const auto n_left = static_cast<double>(ssize(items) - position);
-    const Index other = position + static_cast<Index>(uniform(mix(key, static_cast<std::uint64_t>(position))) * n_left);
-    std::swap(items[position], items[other]);
+    std::swap(items[position], items[draw_position(ssize(items), position, key)]);
     return items[position];
 }
 

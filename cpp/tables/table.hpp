@@ -41,40 +41,62 @@ public:
             codes_);
     }
 
-    // Tables of up to so many samples keep the order of their samples by each column.
-    static constexpr Index most_ordered_samples = 4000;
+    // Tables of up to so many samples keep them in the order of each column.
+    static constexpr Index most_sorted_samples = 4000;
 
-    // The samples in the order of each column's codes, of shape (n_columns, n_samples); only for small tables.
-    Matrix<const std::uint32_t> order() const {
-        std::call_once(*order_made_, [this] { make_order(); });
-        return {order_.data(), n_columns(), n_samples_};
+    // The samples in the order of each column's codes, as words `code * 2^16 + sample`, of shape (n_columns, n_samples);
+    // only for small tables.
+    Matrix<const std::uint32_t> sorted_words() const {
+        std::call_once(*sorted_once_, [this] { sort_columns(); });
+        return {sorted_words_.data(), n_columns(), n_samples_};
+    }
+
+    // The codes column by column, of shape (n_columns, n_samples).
+    template <class Code>
+    Matrix<const Code> by_column() const {
+        std::call_once(*turned_once_, [this] { turn(); });
+        return {std::get<std::vector<Code>>(turned_).data(), n_columns(), n_samples_};
     }
 
 private:
-    void make_order() const;
+    void sort_columns() const;
+    void turn() const;
 
     Coding coding_;
     Index n_samples_;
     std::variant<Bytes, Words> codes_;
-    // Behind a pointer, so that tables can be moved.
-    std::unique_ptr<std::once_flag> order_made_ = std::make_unique<std::once_flag>();
-    mutable std::vector<std::uint32_t> order_;
+    // Behind pointers, so that tables can be moved.
+    std::unique_ptr<std::once_flag> sorted_once_ = std::make_unique<std::once_flag>();
+    std::unique_ptr<std::once_flag> turned_once_ = std::make_unique<std::once_flag>();
+    mutable std::vector<std::uint32_t> sorted_words_;
+    mutable std::variant<Bytes, Words> turned_;
 };
 
 // Sort by counting, so that equal codes keep the order of their samples.
-inline void Table::make_order() const {
-    order_.resize(n_samples_ * n_columns());
+inline void Table::sort_columns() const {
+    sorted_words_.resize(n_samples_ * n_columns());
     visit([this](const auto& codes) {
         std::vector<std::uint32_t> starts;
         for (Index f = 0; f < n_columns(); ++f) {
+            std::uint32_t* const sorted = sorted_words_.data() + f * n_samples_;
             starts.assign(coding_.missing_code(f) + 2, 0);
             for (Index i = 0; i < n_samples_; ++i) ++starts[codes(i, f) + 1];
             for (std::size_t c = 1; c < starts.size(); ++c) starts[c] += starts[c - 1];
             for (Index i = 0; i < n_samples_; ++i) {
-                const auto place = static_cast<Index>(starts[codes(i, f)]++);
-                order_[f * n_samples_ + place] = static_cast<std::uint32_t>(i);
+                const std::uint32_t code = codes(i, f);
+                sorted[starts[code]++] = (code << 16) | static_cast<std::uint32_t>(i);
             }
         }
+    });
+}
+
+inline void Table::turn() const {
+    visit([this](const auto& codes) {
+        using Code = std::remove_cv_t<std::remove_reference_t<decltype(codes(0, 0))>>;
+        std::vector<Code> turned(n_samples_ * n_columns());
+        for (Index i = 0; i < n_samples_; ++i)
+            for (Index f = 0; f < n_columns(); ++f) turned[f * n_samples_ + i] = codes(i, f);
+        turned_ = std::move(turned);
     });
 }
 

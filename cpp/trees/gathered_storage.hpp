@@ -1,0 +1,237 @@
+// Samples listed per node, whose codes are gathered for each feature that the node looks at: the way where that is few of
+// many features, or one random cut each. A feature costs about as many steps as the node has samples.
+
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "support/views.hpp"
+#include "tables/table.hpp"
+#include "trees/bins.hpp"
+#include "trees/grower.hpp"
+#include "trees/growth.hpp"
+#include "trees/items.hpp"
+#include "trees/runs.hpp"
+#include "trees/search.hpp"
+#include "trees/sorted_storage.hpp"
+
+namespace fuselearn {
+
+// Sort the items of a feature by their codes with a bitmap of the codes that occur: as many steps as items, and one per
+// 64 codes. Items with equal codes are chained.
+class BitmapSorter {
+public:
+    explicit BitmapSorter(Index most_codes) : bits_(most_codes / 64 + 1, 0), heads_(most_codes + 1) {}
+
+    template <class Word>
+    void sort(std::span<const Word> words, std::span<Word> sorted, Index most_code) {
+        if (nexts_.size() < words.size()) nexts_.resize(words.size());
+        for (std::size_t k = 0; k < words.size(); ++k) {
+            const auto code = static_cast<std::size_t>(code_of(words[k]));
+            const std::uint64_t bit = std::uint64_t{1} << (code % 64);
+            nexts_[k] = (bits_[code / 64] & bit) != 0 ? heads_[code] : none;
+            heads_[code] = static_cast<std::uint32_t>(k);
+            bits_[code / 64] |= bit;
+        }
+        std::size_t n_sorted = 0;
+        for (std::size_t b = 0; b <= static_cast<std::size_t>(most_code) / 64; ++b) {
+            for (std::uint64_t left = bits_[b]; left != 0; left &= left - 1) {
+                const std::size_t code = b * 64 + static_cast<std::size_t>(std::countr_zero(left));
+                for (std::uint32_t k = heads_[code]; k != none; k = nexts_[k]) sorted[n_sorted++] = words[k];
+            }
+            bits_[b] = 0;
+        }
+    }
+
+private:
+    static constexpr std::uint32_t none = ~std::uint32_t{0};
+    std::vector<std::uint64_t> bits_;
+    std::vector<std::uint32_t> heads_;
+    std::vector<std::uint32_t> nexts_;
+};
+
+template <class Items, class Code>
+class GatheredStorage {
+public:
+    static constexpr bool larger_first = true;
+    using Word = std::uint64_t;
+
+    // Items are numbered as the samples of the table, which must outlive the storage.
+    GatheredStorage(Growth& growth, Search& search, Interrupt& interrupt, const Table& table, Matrix<const Code> codes,
+                    Items& items, std::span<std::uint32_t> drawn)
+        : growth_(growth), search_(search), interrupt_(interrupt), coding_(table.coding()), codes_(codes),
+          by_column_(table.by_column<Code>()), items_(items), drawn_(drawn), words_(drawn.size()),
+          sorted_words_(drawn.size()), aside_(drawn.size()), constant_(coding_.n_columns()),
+          sorter_(coding_.most_codes()), sorted_(coding_) {}
+
+    // Nodes of at most `small_node` samples are grown in sorted order.
+    void grow(const Root& root, Index small_node) {
+        small_node_ = small_node;
+        grow_subtree(growth_, *this, search_, root, ssize(drawn_), interrupt_);
+    }
+
+    bool takes(const Waiting& here, const Root&) {
+        if (here.place.size() > small_node_) return true;
+        grow_sorted(growth_, search_, sorted_, items_, codes_, samples(here.place), {here.node, here.depth, here.key},
+                    interrupt_);
+        return false;
+    }
+
+    void find_split(Search& search, const Place& place) {
+        items_.prepare(samples(place), search.parent());
+        for (Index position = 0; position < coding_.n_columns(); ++position) {
+            const Feature feature = search.next_feature(position);
+            if (feature.index < 0) return;
+            look_at(search, feature, place);
+        }
+    }
+
+    Half divide(const Split& split, const Place& place, std::span<double> sums) {
+        Half left;
+        double count = 0.0;
+        Index n_aside = 0;
+        std::uint32_t* position = drawn_.data() + place.start;
+        for (const std::uint32_t i : samples(place)) {
+            const bool is_left = split.goes_left(codes_(i, split.feature));
+            const double weight = is_left ? items_.weight(i) : 0.0;
+            items_.add(i, weight, sums);
+            left.weight += weight;
+            count += is_left ? items_.count(i) : 0.0;
+            // Both positions are written and one of them is kept.
+            *position = i;
+            aside_[n_aside] = i;
+            position += is_left;
+            n_aside += !is_left;
+        }
+        std::copy_n(aside_.begin(), n_aside, position);
+        left.n_samples = place.size() - n_aside;
+        left.count = static_cast<Index>(count);
+        return left;
+    }
+
+    void deal(const Place&, const Half&, const Grows&) {}  // done by divide
+
+private:
+    std::span<const std::uint32_t> samples(const Place& place) const {
+        return {drawn_.data() + place.start, static_cast<std::size_t>(place.size())};
+    }
+
+    void look_at(Search& search, const Feature& feature, const Place& place) {
+        const Index f = feature.index;
+        // A feature that was constant in a node is constant in all nodes below it.
+        if (constant_[f].start <= place.start && place.end <= constant_[f].end) return;
+        const std::span<Word> words(words_.data(), static_cast<std::size_t>(place.size()));
+        const auto [lowest, highest] = gather(f, place, words);
+        if (lowest == highest) {
+            constant_[f] = place;
+            return;
+        }
+        if (search.limits().random_cuts && !coding_.is_category_column(f))
+            search.try_feature(items_, missing_last(words, coding_.missing_code(f)), feature);
+        else if (counts_bins(f, place))
+            count_bins(search, feature, words);
+        else
+            search.try_feature(items_, sorted_run<Word>(sort(words, f), coding_.missing_code(f)), feature);
+    }
+
+    struct Range {
+        Index lowest;
+        Index highest;
+    };
+
+    // Write the words of a node's samples; return the range of their codes, missing ones included.
+    Range gather(Index f, const Place& place, std::span<Word> words) const {
+        std::uint32_t lowest = ~std::uint32_t{0};
+        std::uint32_t highest = 0;
+        const auto write = [&](const auto& code_of_sample) {
+            Word* word = words.data();
+            for (const std::uint32_t i : samples(place)) {
+                const std::uint32_t code = code_of_sample(i);
+                lowest = std::min(lowest, code);
+                highest = std::max(highest, code);
+                *word++ = make_word<Word>(code, i);
+            }
+        };
+        // All codes of few samples stay in the processor's cache from one feature to the next.
+        if (place.size() <= few_words)
+            write([this, f](std::uint32_t i) { return codes_(i, f); });
+        else
+            write([codes = by_column_.row(f)](std::uint32_t i) { return codes[i]; });
+        return {static_cast<Index>(lowest), static_cast<Index>(highest)};
+    }
+
+    // Whether it is less work to count the node's samples per code than to sort them.
+    bool counts_bins(Index f, const Place& place) const {
+        if constexpr (Items::weighted) return false;
+        return static_cast<double>(place.size()) >= samples_per_code * static_cast<double>(coding_.missing_code(f));
+    }
+
+    void count_bins(Search& search, const Feature& feature, std::span<const Word> words) {
+        if constexpr (!Items::weighted) {
+            const Index f = feature.index;
+            const Index n_values = ssize(search.parent().totals);
+            const Index n_bins = coding_.missing_code(f) + 1;
+            counted_.assign(n_bins * n_values, 0);
+            const Matrix<std::int32_t> counted(counted_.data(), n_bins, n_values);
+            for (const Word word : words) {
+                const auto& sample = items_.samples[item_of(word)];
+                counted(code_of(word), sample.label) += sample.weight;
+            }
+            squared_weights_.clear();
+            if (search.limits().correct_for_chance && coding_.is_category_column(f)) {
+                squared_weights_.resize(n_bins, 0.0);
+                for (const Word word : words) squared_weights_[code_of(word)] += items_.squared_weights(item_of(word));
+            }
+            const ClassBins<Items::few_classes> bins{counted, squared_weights_};
+            search.try_feature(bins, bin_list_.list(bins, 0, coding_.missing_code(f)), feature);
+        }
+    }
+
+    // Put missing values last, which is all that a random cut needs.
+    Run<Word> missing_last(std::span<Word> words, Index missing_code) {
+        const auto middle = std::partition(words.begin(), words.end(),
+                                           [missing_code](Word word) { return code_of(word) != missing_code; });
+        Run<Word> run{words, middle - words.begin(), missing_code, -1};
+        for (const Word word : words.first(run.stop)) {
+            run.lowest = std::min(run.lowest, code_of(word));
+            run.highest = std::max(run.highest, code_of(word));
+        }
+        return run;
+    }
+
+    std::span<const Word> sort(std::span<const Word> words, Index f) {
+        const std::span<Word> sorted(sorted_words_.data(), words.size());
+        if (ssize(words) <= few_words) {
+            sort_few<Word>(words, sorted);
+        } else {
+            sorter_.sort<Word>(words, sorted, coding_.missing_code(f));
+        }
+        return sorted;
+    }
+
+    Growth& growth_;
+    Search& search_;
+    Interrupt& interrupt_;
+    const Coding& coding_;
+    Matrix<const Code> codes_;
+    Matrix<const Code> by_column_;
+    Items& items_;
+    std::span<std::uint32_t> drawn_;
+    std::vector<Word> words_;
+    std::vector<Word> sorted_words_;
+    std::vector<std::uint32_t> aside_;
+    std::vector<Place> constant_;
+    BitmapSorter sorter_;
+    SortedStorage<Items> sorted_;
+    Index small_node_ = 0;
+    std::vector<std::int32_t> counted_;
+    std::vector<double> squared_weights_;
+    BinList bin_list_;
+};
+
+}  // namespace fuselearn

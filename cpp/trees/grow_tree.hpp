@@ -1,0 +1,218 @@
+// Grow a tree from a table, a target and how often each sample was drawn, prune it and put it in order.
+//
+// In which way the samples are stored depends on how many they are and on how many features a node looks at; the tree
+// does not. tests/engines/tree/test_growers.py compares the ways.
+
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "support/interrupt.hpp"
+#include "support/parallel.hpp"
+#include "support/views.hpp"
+#include "tables/sparse_table.hpp"
+#include "tables/table.hpp"
+#include "trees/entry_storage.hpp"
+#include "trees/gathered_storage.hpp"
+#include "trees/grower.hpp"
+#include "trees/growth.hpp"
+#include "trees/histogram_storage.hpp"
+#include "trees/pruning.hpp"
+#include "trees/search.hpp"
+#include "trees/settings.hpp"
+#include "trees/sorted_storage.hpp"
+#include "trees/targets.hpp"
+
+namespace fuselearn {
+
+// Up to so many samples of a table, a tree is grown without histograms.
+constexpr Index most_presorted = 2000;
+// A node of a larger table is, if it has at most this many samples, or `samples_per_code` per code of an average feature.
+constexpr Index least_histogram = 8;
+// A large tree is grown as a trunk and about this many branches, of at least so many samples, which threads share.
+constexpr Index n_branches = 16;
+constexpr Index least_branch = 2000;
+// Features are gathered in each node, rather than kept sorted, where there are this many times as many as a node looks at.
+constexpr Index many_times = 4;
+
+// A tree that begins: its root, the samples drawn for it, and how it is to be grown.
+struct Planted {
+    Growth growth;
+    std::vector<std::uint32_t> drawn;
+    Limits limits;
+    Root root;
+};
+
+template <class Target>
+Planted plant(const Coding& coding, const Target& target, const Draw& draw, const TreeSettings& settings, Key seed) {
+    Planted planted{Growth(coding, target.n_values), draw.list(), {}, {0, 0, seed}};
+    double weight = 0.0;
+    Index count = 0;
+    for (const std::uint32_t i : planted.drawn) {
+        weight += draw.weights[i];
+        count += draw.counts[i];
+    }
+    planted.growth.reserve(std::min(ssize(planted.drawn), count / std::max<Index>(1, settings.min_leaf)));
+    planted.growth.add_leaf(weight, count);
+    const auto sums = planted.growth.values(0);
+    for (const std::uint32_t i : planted.drawn) target.add(i, draw.weights[i], sums);
+    planted.limits = make_limits(settings, coding.n_columns(), weight, risk(sums, weight, Target::multilabel),
+                                 Target::multilabel);
+    return planted;
+}
+
+inline Tree finish(Planted& planted, const TreeSettings& settings) {
+    if (settings.complexity >= 0)
+        collapse(planted.growth.tree(), planted.limits.min_risk, planted.limits.multilabel);
+    return compact(planted.growth.tree(), planted.growth.coding());
+}
+
+// Grow in one piece, by the samples of few features in each node, or in the order of all features.
+template <class Items>
+void grow_whole(Planted& planted, const Table& table, Items& items, bool looks_at_few, Interrupt& interrupt) {
+    auto& [growth, drawn, limits, root] = planted;
+    Search search(table.coding(), limits, growth.tree().n_values);
+    using Sorted = SortedStorage<Items>;
+    if (looks_at_few || table.n_samples() > Sorted::most_samples) {
+        table.visit([&](const auto& codes) {
+            GatheredStorage storage(growth, search, interrupt, table, codes, items, drawn);
+            storage.grow(root, looks_at_few ? 0 : Sorted::most_samples);
+        });
+    } else if (table.n_samples() <= Table::most_sorted_samples) {
+        Sorted storage(table.coding());
+        storage.items() = std::move(items);
+        storage.load_drawn(table, ssize(drawn), [&](Index i) { return storage.items().count(i) > 0; });
+        grow_subtree(growth, storage, search, root, ssize(drawn), interrupt);
+    } else {
+        table.visit([&](const auto& codes) {
+            Sorted storage(table.coding());
+            grow_sorted(growth, search, storage, items, codes, drawn, root, interrupt);
+        });
+    }
+}
+
+// Grow the upper part of a tree on histograms, then the branches below it, several at a time, and join them.
+template <int NClasses, class Code>
+void grow_in_branches(Planted& planted, const Matrix<const Code>& codes, const ClassSamples<NClasses, false>& samples,
+                      int n_threads, Interrupt& interrupt) {
+    auto& [growth, drawn, limits, root] = planted;
+    const Coding& coding = growth.coding();
+    const double n_codes = std::accumulate(coding.n_codes.begin(), coding.n_codes.end(), 0.0);
+    const auto small_node = std::max(
+        least_histogram, static_cast<Index>(samples_per_code * n_codes / static_cast<double>(coding.n_columns())));
+    Index branch_size = ssize(drawn) / n_branches;
+    if (branch_size < least_branch) branch_size = 0;
+    Search search(coding, limits, growth.tree().n_values);
+    HistogramStorage<NClasses, Code> trunk(growth, search, interrupt, codes, samples, drawn);
+    trunk.grow(root, small_node, branch_size);
+
+    const auto& branches = trunk.branches();
+    std::vector<Tree> grown(branches.size());
+    run_pieces(ssize(branches), n_threads, interrupt, [&](Index b) {
+        const auto& [own_root, place] = branches[b];
+        const std::span<const std::uint32_t> own(drawn.data() + place.start, static_cast<std::size_t>(place.size()));
+        // A copy of the branch's samples fits the processor's cache; samples scattered over the whole table do not.
+        std::vector<Code> own_codes;
+        own_codes.reserve(own.size() * coding.n_columns());
+        for (const std::uint32_t i : own) {
+            const auto row = codes.row(i);
+            own_codes.insert(own_codes.end(), row.begin(), row.end());
+        }
+        ClassSamples<NClasses, false> own_samples;
+        own_samples.take(samples, own);
+        std::vector<std::uint32_t> own_drawn(own.size());
+        std::iota(own_drawn.begin(), own_drawn.end(), 0u);
+        Growth branch = growth.cut_out(own_root.node);
+        Search own_search(coding, limits, growth.tree().n_values);
+        HistogramStorage<NClasses, Code> storage(branch, own_search, interrupt,
+                                                 {own_codes.data(), ssize(own), coding.n_columns()}, own_samples,
+                                                 own_drawn);
+        storage.grow({0, own_root.depth, own_root.key}, small_node, 0);
+        grown[b] = std::move(branch.tree());
+    });
+    for (Index b = 0; b < ssize(branches); ++b) growth.graft(grown[b], branches[b].root.node);
+}
+
+// Call work with the number of classes if it is small, else 0, and with whether there are weights, as constants.
+template <class Work>
+void with_constants(Index n_classes, bool weighted, const Work& work) {
+    const auto with_weighted = [&]<bool Weighted>() {
+        if (n_classes == 2)
+            work.template operator()<2, Weighted>();
+        else if (n_classes == 3)
+            work.template operator()<3, Weighted>();
+        else
+            work.template operator()<0, Weighted>();
+    };
+    if (weighted)
+        with_weighted.template operator()<true>();
+    else
+        with_weighted.template operator()<false>();
+}
+
+// How many threads may share a large tree, and how the user can stop it.
+struct Resources {
+    int n_threads;
+    Interrupt& interrupt;
+};
+
+inline bool looks_at_few(const TreeSettings& settings, Index n_columns) {
+    return settings.random_cuts || settings.max_features * many_times <= n_columns;
+}
+
+inline Tree grow_tree(const Table& table, const ClassTarget& target, const Draw& draw, const TreeSettings& settings,
+                      Key seed, const Resources& resources) {
+    Planted planted = plant(table.coding(), target, draw, settings, seed);
+    const bool few = looks_at_few(settings, table.n_columns());
+    with_constants(target.n_values, draw.weighted(), [&]<int NClasses, bool Weighted>() {
+        ClassSamples<NClasses, Weighted> samples;
+        samples.samples.reserve(draw.counts.size());
+        for (Index i = 0; i < ssize(draw.counts); ++i)
+            samples.samples.push_back({draw.weights[i], target.classes[i]});
+        if constexpr (Weighted) {
+            samples.counts.assign(draw.counts.begin(), draw.counts.end());
+        } else if (!few && table.n_samples() > most_presorted) {
+            table.visit([&](const auto& codes) {
+                grow_in_branches(planted, codes, samples, resources.n_threads, resources.interrupt);
+            });
+            return;
+        }
+        grow_whole(planted, table, samples, few, resources.interrupt);
+    });
+    return finish(planted, settings);
+}
+
+inline void list_samples(LabelSamples& items, const LabelTarget& target, const Draw& draw) {
+    items.samples.reserve(draw.counts.size() + 1);
+    for (Index i = 0; i < ssize(draw.counts); ++i)
+        items.samples.push_back(
+            {static_cast<double>(draw.weights[i]), static_cast<double>(draw.counts[i]), 0.0, target.of(i)});
+}
+
+inline Tree grow_label_tree(const Table& table, const LabelTarget& target, const Draw& draw,
+                            const TreeSettings& settings, Key seed, Interrupt& interrupt) {
+    Planted planted = plant(table.coding(), target, draw, settings, seed);
+    LabelSamples samples;
+    list_samples(samples, target, draw);
+    grow_whole(planted, table, samples, looks_at_few(settings, table.n_columns()), interrupt);
+    return finish(planted, settings);
+}
+
+inline Tree grow_sparse_label_tree(const SparseTable& table, const LabelTarget& target, const Draw& draw,
+                                   const TreeSettings& settings, Key seed, Interrupt& interrupt) {
+    Planted planted = plant(table.coding, target, draw, settings, seed);
+    EntrySamples samples;
+    list_samples(samples, target, draw);
+    samples.samples.emplace_back();
+    Search search(table.coding, planted.limits, target.n_values);
+    EntryStorage storage(table, samples, planted.drawn);
+    grow_subtree(planted.growth, storage, search, planted.root, ssize(planted.drawn), interrupt);
+    return finish(planted, settings);
+}
+
+}  // namespace fuselearn

@@ -1,0 +1,134 @@
+// What the features of a node are made of: samples of a class or with a list of labels; bins are in bins.hpp.
+//
+// All kinds offer the same few functions, so the search for a split (search.hpp) is written once:
+//   weight, count (samples with their copies), squared_weights (sum of squares of the samples' weights),
+//   product (weight times the node's totals of the item's classes), add (weight to class sums; returns by how much the sum
+//   of their squares grows), sum_of (numbers over the item's classes), prepare (once per node).
+
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "support/views.hpp"
+#include "trees/criterion.hpp"
+
+namespace fuselearn {
+
+// Samples with one class each. NClasses is 0 unless the number of classes is small and known to the compiler; without
+// Weighted the weights are the counts.
+template <int NClasses, bool Weighted>
+struct ClassSamples {
+    static constexpr bool multilabel = false;
+    static constexpr bool weighted = Weighted;
+    static constexpr int few_classes = NClasses;
+    using Side = std::conditional_t<(NClasses > 0), FewClassesSide<ClassSamples, NClasses>, MovingSide<ClassSamples>>;
+
+    struct Sample {
+        std::int32_t weight;
+        std::int32_t label;
+    };
+    std::vector<Sample> samples;
+    std::vector<std::int32_t> counts;  // empty without Weighted
+
+    double weight(Index i) const { return samples[i].weight; }
+    double count(Index i) const { return Weighted ? counts[i] : samples[i].weight; }
+    double squared_weights(Index i) const { return weight(i) * weight(i); }
+    double product(Index i, const Parent& parent) const { return weight(i) * parent.totals[samples[i].label]; }
+    double sum_of(Index i, std::span<const double> numbers) const { return numbers[samples[i].label]; }
+
+    double add(Index i, double weight, std::span<double> sums) const {
+        double& sum = sums[samples[i].label];
+        const double before = sum;
+        sum = before + weight;
+        return weight * (2 * before + weight);
+    }
+    template <std::size_t N>
+    void add_to_few(Index i, std::array<double, N>& sums) const {
+        const Sample sample = samples[i];
+        for (std::size_t j = 0; j < N; ++j) sums[j] += sample.label == static_cast<std::int32_t>(j) ? sample.weight : 0;
+    }
+    template <class Samples>
+    void prepare(const Samples&, const Parent&) {}
+
+    // Become some of the items of others, in the order given.
+    void take(const ClassSamples& others, std::span<const std::uint32_t> indices) {
+        samples.clear();
+        for (const std::uint32_t i : indices) samples.push_back(others.samples[i]);
+        if constexpr (Weighted) {
+            counts.clear();
+            for (const std::uint32_t i : indices) counts.push_back(others.counts[i]);
+        }
+    }
+};
+
+// Samples with a list of labels each.
+struct LabelSamples {
+    static constexpr bool multilabel = true;
+    static constexpr bool weighted = true;
+    using Side = MovingSide<LabelSamples>;
+
+    struct Sample {
+        double weight;
+        double count;
+        double product;
+        std::span<const std::int32_t> labels;
+    };
+    std::vector<Sample> samples;
+
+    double weight(Index i) const { return samples[i].weight; }
+    double count(Index i) const { return samples[i].count; }
+    double squared_weights(Index i) const { return weight(i) * weight(i); }
+    double product(Index i, const Parent&) const { return samples[i].product; }
+
+    double sum_of(Index i, std::span<const double> numbers) const {
+        double total = 0.0;
+        for (const std::int32_t label : samples[i].labels) total += numbers[label];
+        return total;
+    }
+    double add(Index i, double weight, std::span<double> sums) const {
+        double before = 0.0;
+        const auto& labels = samples[i].labels;
+        for (const std::int32_t label : labels) {
+            before += sums[label];
+            sums[label] += weight;
+        }
+        return weight * (2 * before + weight * static_cast<double>(labels.size()));
+    }
+    // Sum the labels of each sample once per node instead of once per feature.
+    template <class Samples>
+    void prepare(const Samples& indices, const Parent& parent) {
+        for (const auto i : indices) samples[i].product = samples[i].weight * sum_of(i, parent.totals);
+    }
+    void take(const LabelSamples& others, std::span<const std::uint32_t> indices) {
+        samples.clear();
+        for (const std::uint32_t i : indices) samples.push_back(others.samples[i]);
+    }
+};
+
+// Samples of a sparse table with a list of labels each, and one more item behind them: all samples that are zero in the
+// feature at hand, whose label weights are in `rest`.
+struct EntrySamples : LabelSamples {
+    using Side = MovingSide<EntrySamples>;
+
+    std::vector<double> rest;
+
+    Index zero_item() const { return ssize(samples) - 1; }
+
+    double add(Index i, double weight, std::span<double> sums) const {
+        if (i != zero_item()) return LabelSamples::add(i, weight, sums);
+        double squares = 0.0;
+        if (weight == 0) return squares;  // the caller may leave the item out by a factor of 0
+        for (Index j = 0; j < ssize(rest); ++j) {
+            squares += rest[j] * (2 * sums[j] + rest[j]);
+            sums[j] += rest[j];
+        }
+        return squares;
+    }
+};
+
+}  // namespace fuselearn
