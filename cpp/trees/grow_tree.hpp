@@ -146,6 +146,8 @@ void with_constants(Index n_classes, bool weighted, const Work& work) {
             work.template operator()<2, Weighted>();
         else if (n_classes == 3)
             work.template operator()<3, Weighted>();
+        else if (n_classes == 4)
+            work.template operator()<4, Weighted>();
         else
             work.template operator()<0, Weighted>();
     };
@@ -174,6 +176,7 @@ inline Tree grow_tree(const Table& table, const ClassTarget& target, const Draw&
         samples.samples.reserve(draw.counts.size());
         for (Index i = 0; i < ssize(draw.counts); ++i)
             samples.samples.push_back({draw.weights[i], target.classes[i]});
+        samples.spread_weights();
         if constexpr (Weighted) {
             samples.counts.assign(draw.counts.begin(), draw.counts.end());
         } else if (!few && table.n_samples() > most_presorted) {

@@ -33,7 +33,8 @@ struct ClassSamples {
         std::int32_t label;
     };
     std::vector<Sample> samples;
-    std::vector<std::int32_t> counts;  // empty without Weighted
+    std::vector<std::int32_t> counts;                 // empty without Weighted
+    std::vector<std::array<double, NClasses>> spread;  // see spread_weights
 
     double weight(Index i) const { return samples[i].weight; }
     double count(Index i) const { return Weighted ? counts[i] : samples[i].weight; }
@@ -49,8 +50,14 @@ struct ClassSamples {
     }
     template <std::size_t N>
     void add_to_few(Index i, std::array<double, N>& sums) const {
-        const Sample sample = samples[i];
-        for (std::size_t j = 0; j < N; ++j) sums[j] += sample.label == static_cast<std::int32_t>(j) ? sample.weight : 0;
+        for (std::size_t j = 0; j < N; ++j) sums[j] += spread[i][j];
+    }
+    // Write each weight into a vector of zeros at its class, for steps without a branch or a conversion.
+    void spread_weights() {
+        if constexpr (NClasses > 0) {
+            spread.assign(samples.size(), {});
+            for (std::size_t i = 0; i < samples.size(); ++i) spread[i][samples[i].label] = samples[i].weight;
+        }
     }
     template <class Samples>
     void prepare(const Samples&, const Parent&) {}

@@ -148,6 +148,7 @@ void grow_sorted(Growth& growth, Search& search, SortedStorage<Items>& sorted, c
                  const Matrix<const Code>& codes, std::span<const std::uint32_t> samples, const Root& root,
                  Interrupt& interrupt) {
     sorted.items().take(items, samples);
+    if constexpr (!Items::multilabel) sorted.items().spread_weights();
     sorted.load_samples(codes, samples);
     grow_subtree(growth, sorted, search, root, ssize(samples), interrupt);
 }
