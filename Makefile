@@ -1,96 +1,143 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+TOOLS := $(VENV)/.tools
+BUILT := $(VENV)/.built
+INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
+DOCS_READY := $(VENV)/.docs-ready
 OLDEST := .venv-oldest
+CORE := CMakeLists.txt $(shell find cpp -name '*.[ch]pp')
+FORMATTED := src tests benchmarks docs examples .ci
 # One quick file per package of the library and per dependency whose versions matter.
 QUICK_TESTS := @.ci/quick-tests.txt
-# What calls kernels, without scikit-learn's checks of estimators, which `make test` runs.
-KERNEL_TESTS := tests/engines tests/filters tests/sensors tests/ensembles tests/multilabel tests/combine tests/codes \
-	--ignore tests/ensembles/test_common.py --ignore tests/multilabel/test_checks.py \
-	--ignore tests/combine/test_common.py
-# The same for kernels as plain Python, which is slow: what calls them most directly.
-PLAIN_TESTS := tests/engines tests/filters tests/sensors tests/codes/test_search.py tests/combine/test_fixed.py \
-	tests/combine/test_rules.py tests/multilabel/data tests/multilabel/learning/test_label_clustering.py \
-	tests/multilabel/decisions/test_expected_f1.py
-DOCS_READY := $(VENV)/.docs-ready
+# What calls the compiled core, without scikit-learn's checks of estimators, which `make test` runs.
+CORE_TESTS := tests/engines tests/filters tests/sensors tests/ensembles --ignore tests/ensembles/test_common.py
 SITE := docs/_build/html
 
-.PHONY: demo docs test-docs test test-slow test-oldest test-bounds coverage nightly dist lint format bench audit clean help
+# The library with a core of its own: $(call build-core,NAME,OPTIONS) puts it into build/NAME/package. Programs that run
+# with $(call with-core,NAME) import it instead of the sources, whose redirection the first variable switches off.
+define build-core
+	$(BIN)/cmake -S . -B build/$(1) -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \
+		-DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python $(2) >build/$(1).log || { cat build/$(1).log; exit 1; }
+	$(BIN)/cmake --build build/$(1)
+	rm -rf build/$(1)/package
+	cp -rp src build/$(1)/package
+	rm -f build/$(1)/package/fuselearn/_core*.so
+	$(BIN)/cmake --install build/$(1) --prefix build/$(1)/package >>build/$(1).log
+endef
+with-core = SKBUILD_EDITABLE_SKIP="$$(printf '%s:' $(CURDIR)/build/editable/*)" PYTHONPATH=$(CURDIR)/build/$(1)/package
+
+.PHONY: demo docs test-docs test test-slow test-oldest test-sanitize coverage nightly dist lint stubs format bench audit \
+	build debug profile clean help
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
 
-demo: $(READY)  ## compare five ensembles on bundled data with noisy labels
+demo: $(INSTALLED) $(BUILT)  ## compare five ensembles on bundled data with noisy labels
 	$(BIN)/fuselearn demo
 
-docs: $(DOCS_READY)  ## build the site and run the examples of its gallery
-	$(BIN)/fuselearn warmup
+build: $(BUILT)  ## compile what has changed in the core
+
+debug: $(TOOLS)  ## build the core for a debugger, in build/debug/package
+	$(call build-core,debug,-DCMAKE_BUILD_TYPE=Debug)
+
+profile: $(TOOLS)  ## build the core for a profiler, in build/profile/package
+	$(call build-core,profile,-DCMAKE_BUILD_TYPE=RelWithDebInfo)
+
+docs: $(DOCS_READY) $(BUILT)  ## build the site and run the examples of its gallery
 	$(BIN)/python -m sphinx -b html -j auto -W --keep-going docs $(SITE)
 
 test-docs: docs  ## open every page of the site in Chromium
 	$(BIN)/python -m pytest -m slow tests/docs
 
-test: $(READY)  ## run the tests and the examples in the docstrings
+test: $(READY) $(BUILT)  ## run the tests and the examples in the docstrings
 	$(BIN)/python -m pytest -n auto
 
-test-slow: $(READY)  ## run the long tests too
+test-slow: $(READY) $(BUILT)  ## run the long tests too
 	$(BIN)/python -m pytest -n auto -m "slow or not slow"
 
-test-oldest: $(OLDEST)/.ready  ## run some tests against the oldest supported versions
-	PYTHONPATH=src NUMBA_CACHE_DIR=$(CURDIR)/$(OLDEST)/kernels $(OLDEST)/bin/python -m pytest -n auto -p no:cacheprovider $(QUICK_TESTS)
+test-oldest: $(OLDEST)/.ready $(BUILT)  ## run some tests against the oldest supported versions
+	PYTHONPATH=src $(OLDEST)/bin/python -m pytest -n auto -p no:cacheprovider $(QUICK_TESTS)
 
-test-bounds: $(READY)  ## run the tests of kernels with a check of every index
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.kernels/bounds $(BIN)/python -m pytest -n auto $(KERNEL_TESTS)
+test-sanitize: $(READY)  ## run the tests of the core with checks of every access to memory
+	$(call build-core,sanitize,-DFUSELEARN_SANITIZE=ON)
+	$(call with-core,sanitize) PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 \
+		UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+		LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" \
+		$(BIN)/python -m pytest -n auto -p no:cacheprovider $(CORE_TESTS)
 
-coverage: $(READY)  ## count the lines that tests reach, those of kernels without the compiler
-	rm -rf .coverage .kernels/coverage
-	NUMBA_DISABLE_JIT=1 PYTHONPATH=tests $(BIN)/python -m pytest -n auto -p interpreted --cov --cov-report= $(PLAIN_TESTS)
-	NUMBA_CACHE_DIR=$(CURDIR)/.kernels/coverage $(BIN)/python -m pytest -n auto --cov --cov-append --cov-report=term:skip-covered --cov-fail-under=95
+coverage: $(READY)  ## count the lines of Python and of C++ that tests reach
+	$(call build-core,coverage,-DFUSELEARN_COVERAGE=ON)
+	rm -rf .coverage
+	find build/coverage -name '*.gcda' -delete
+	$(call with-core,coverage) $(BIN)/python -m pytest -n auto tests --cov=fuselearn \
+		--cov-report=term:skip-covered --cov-fail-under=95
+	$(BIN)/gcovr --root . --filter cpp/ --merge-lines --exclude-throw-branches --gcov-executable gcov \
+		--fail-under-line 95 build/coverage
 
-nightly: test-slow test-bounds coverage  ## what takes too long for every change
+nightly: test-slow test-sanitize coverage  ## what takes too long for every change
 
 dist: $(READY)  ## build the distributions, and test each in an empty environment
 	rm -rf dist
-	$(BIN)/python -m pip install --quiet build twine
+	$(BIN)/python -m pip install --quiet abi3audit auditwheel build twine
 	$(BIN)/python -m build --outdir dist
-	$(BIN)/python -m twine check --strict dist/*
-	for built in dist/*.tar.gz dist/*.whl; do $(BIN)/python .ci/test_distribution.py $$built || exit 1; done
+	$(BIN)/python .ci/test_distribution.py dist
 
-lint: $(READY)  ## style, types and the architecture contract
-	$(BIN)/ruff check src tests benchmarks docs examples .ci
-	$(BIN)/ruff format --check src tests benchmarks docs examples .ci
+lint: $(READY) $(BUILT)  ## style, types and the architecture contract
+	$(BIN)/ruff check $(FORMATTED)
+	$(BIN)/ruff format --check $(FORMATTED)
+	$(BIN)/python .ci/write_stubs.py --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/clang-format --dry-run -Werror $(filter cpp/%,$(CORE))
+	ls cpp/bindings/*.cpp | xargs -n 1 -P 2 $(BIN)/clang-tidy --quiet -p $$(ls -dt build/editable/* | head -n 1)
+
+stubs: $(BUILT)  ## write the types of the core for mypy, as its bindings declare them
+	$(BIN)/python .ci/write_stubs.py
 
 format: $(READY)  ## rewrite the code in the project's style
-	$(BIN)/ruff check --fix src tests benchmarks docs examples .ci
-	$(BIN)/ruff format src tests benchmarks docs examples .ci
+	$(BIN)/ruff check --fix $(FORMATTED)
+	$(BIN)/ruff format $(FORMATTED)
+	$(BIN)/clang-format -i $(filter cpp/%,$(CORE))
 
-bench: $(READY)  ## measure every claim about speed and memory
+bench: $(READY) $(BUILT)  ## measure every claim about speed and memory
 	$(BIN)/python -m benchmarks
 
 audit: $(READY)  ## look for known vulnerabilities in what is installed
 	$(BIN)/python -m pip install --quiet pip-audit
 	$(BIN)/pip-audit --skip-editable
 
-$(READY): pyproject.toml
+# What builds the core stays in the environment, so that a change compiles a few files only.
+$(TOOLS): pyproject.toml
 	$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(f"fuselearn needs Python 3.11 or newer, this is {v[0]}.{v[1]}" if v < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --upgrade pip cmake ninja \
+		$$($(PYTHON) -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])')
+	touch $(TOOLS)
+
+$(BUILT): $(TOOLS) $(CORE)
+	$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --editable .
+	touch $(BUILT)
+
+$(INSTALLED): $(TOOLS) | $(BUILT)
+	$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[cli]'
+	touch $(INSTALLED)
+
+$(READY): $(TOOLS) | $(BUILT)
+	$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[dev]'
 	touch $(READY)
 
 $(DOCS_READY): $(READY)
-	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[docs]'
 	touch $(DOCS_READY)
 
 $(OLDEST)/.ready: pyproject.toml .ci/oldest.txt
 	$(PYTHON) -m venv $(OLDEST)
-	$(OLDEST)/bin/python -m pip install --quiet --constraint .ci/oldest.txt '.[test]'
-	$(OLDEST)/bin/python -m pip uninstall --quiet --yes fuselearn  # the tests are of the sources, not of a copy
+	$(OLDEST)/bin/python -m pip install --quiet --requirement .ci/oldest.txt
 	touch $(OLDEST)/.ready
 
 clean:  ## remove the environment and everything generated
-	rm -rf $(VENV) $(OLDEST) docs/_build docs/api docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis .kernels .coverage dist build
+	rm -rf $(VENV) $(OLDEST) docs/_build docs/api docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage dist build
+	rm -f src/fuselearn/_core*.so
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

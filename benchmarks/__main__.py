@@ -9,7 +9,6 @@ import importlib
 import platform
 import sys
 
-import numba
 import numpy as np
 import sklearn
 
@@ -49,7 +48,7 @@ def main() -> None:
     if unknown:
         sys.exit(f"There is no benchmark {', '.join(sorted(unknown))}; choose from {', '.join(ALL + ON_REQUEST)}.")
     print(
-        f"fuselearn {fuselearn.__version__}, scikit-learn {sklearn.__version__}, numba {numba.__version__}, "
+        f"fuselearn {fuselearn.__version__}, scikit-learn {sklearn.__version__}, "
         f"NumPy {np.__version__}, Python {platform.python_version()}, {platform.machine()}"
     )
     for name in chosen:

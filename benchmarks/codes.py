@@ -7,7 +7,6 @@ from fuselearn.codes import distance_bound, min_distance, random_code, search_co
 
 
 def main() -> None:
-    search_code(5, 10, random_state=0)  # compiles the kernel
     found, drawn = (min_distance(make(50, 100, random_state=0)) for make in (search_code, random_code))
     time = min(seconds(lambda: search_code(50, 100, random_state=0)) for _ in range(3))
     print_limit("code book, 50 classes, 100 bits", time, 2, "s")

@@ -60,7 +60,7 @@ def make_model(kind: Any, n_estimators: int, max_bins: int = 255, **given: Any) 
 
 
 def per_component(fit: Callable[[int], Any]) -> float:
-    """Time a component by fits of few and of many; the first of all fits compiles kernels."""
+    """Time a component by fits of few and of many; the first of all fits imports what it needs."""
     fit(1)
     short, long = seconds(lambda: fit(FEW)), seconds(lambda: fit(MANY))
     return (long - short) / (MANY - FEW)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_wine, make_multilabel_classification
 
-from fuselearn import KFHEClassifier, KFHEHOMERClassifier, _kernel_cache
+from fuselearn import KFHEClassifier, KFHEHOMERClassifier
 from fuselearn.disk import DiskKFHEClassifier, session
 
 
@@ -36,18 +36,6 @@ def test_output_to_a_pipe_is_utf8_in_any_locale(tmp_path):
     done = subprocess.run([sys.executable, "-m", "fuselearn", "datasets"], capture_output=True, env=environment)
     assert done.returncode == 0, done.stderr
     assert not done.stdout.decode("utf-8").isascii()
-
-
-def test_a_kernel_that_another_process_has_stored_is_stored(tmp_path, monkeypatch):
-    """Windows does not replace a file that is open."""
-
-    def refuse(source, target):
-        Path(target).write_bytes(b"by a third process")
-        raise PermissionError(13, "Access is denied", str(target))
-
-    monkeypatch.setattr(os, "replace", refuse)
-    assert _kernel_cache._write(tmp_path / "kernel.nbc", b"code")
-    assert os.listdir(tmp_path) == ["kernel.nbc"]
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs the list of mapped files")

@@ -19,7 +19,7 @@ def loaded_by(statement):
 @pytest.mark.parametrize(
     ("statement", "absent"),
     [
-        ("import fuselearn", {"numpy", "sklearn", "numba", "pandas"}),
+        ("import fuselearn", {"numpy", "sklearn", "pandas"}),
         (
             "from fuselearn import KFHEClassifier, BaggedRegressor",
             {"sklearn.metrics", "sklearn.svm", "sklearn.tree", "matplotlib", "fuselearn.engines.svm", "fuselearn.lab"},

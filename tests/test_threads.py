@@ -97,7 +97,7 @@ INTERRUPTED_FIT = """
         X, y = make_multilabel_classification({n_rows}, 20, n_classes=8, random_state=0)
     else:
         X, y = make_classification({n_rows}, 20, n_informative=8, n_classes=3, random_state=0)
-    small = type(model)(**{{**model.get_params(deep=False), "n_estimators": 2}}).fit(X, y)  # compiles
+    small = type(model)(**{{**model.get_params(deep=False), "n_estimators": 2}}).fit(X, y)  # imports what a fit needs
     model.earlier_ = "what another fit has left"
     if __name__ == "__main__":
         print("fitting", flush=True)

@@ -1,8 +1,6 @@
 """The version has one source, and a report of a problem shows all others."""
 
-import os
 import re
-import subprocess
 import sys
 import tomllib
 from importlib.metadata import version
@@ -69,23 +67,8 @@ def test_versions_are_shown(capsys):
     assert facts["numpy"] == np.__version__
     assert facts["scikit-learn"] == version("scikit-learn")
     assert facts["executable"] == sys.executable
-    assert "threads" in facts["numba"]
     assert any("blas" in name for name in facts)
     assert set(EXTRAS) | set(DEPENDENCIES) <= set(facts)
-
-
-def run_with(**variables):
-    program = "import fuselearn; fuselearn.show_versions()"
-    environment = {**os.environ, **variables}
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment)
-    return dict(re.findall(r"^  (.+?)  +(.+)$", done.stdout, re.MULTILINE))
-
-
-def test_settings_of_kernels_are_shown(tmp_path):
-    facts = run_with(NUMBA_CACHE_DIR=str(tmp_path), NUMBA_BOUNDSCHECK="1", NUMBA_DISABLE_JIT="1")
-    assert Path(facts["stored in"]).parent == tmp_path
-    assert facts["bounds checks"] == "on"
-    assert facts["compiler"] == "off (NUMBA_DISABLE_JIT)"
 
 
 def test_packages_that_are_missing_are_shown(monkeypatch, capsys):

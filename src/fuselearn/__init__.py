@@ -33,7 +33,6 @@ if TYPE_CHECKING:
         KFHEMultilabelClassifier,
     )
     from fuselearn.versions import show_versions
-    from fuselearn.warming import warm_up
 
 __version__ = "0.2.0"
 
@@ -64,7 +63,6 @@ __all__ = [
     "save",
     "show_versions",
     "to_onnx",
-    "warm_up",
 ]
 
 _PACKAGES: dict[str, set[str]] = {
@@ -89,12 +87,11 @@ _PACKAGES: dict[str, set[str]] = {
         "KFHEMultilabelClassifier",
     },
     "versions": {"show_versions"},
-    "warming": {"warm_up"},
 }  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    """Import names on first access, so that the command line's help does not wait for numba."""
+    """Import names on first access, so that the command line's help does not wait for scikit-learn."""
     if name in _PACKAGES:
         return import_module(f"{__name__}.{name}")
     for package, names in _PACKAGES.items():

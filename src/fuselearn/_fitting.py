@@ -27,21 +27,11 @@ def fit_whole_or_not(fit: Fit) -> Fit:
             if "_n_rows_" not in vars(self):  # of a Dask collection, only fit knows it
                 self._n_rows_ = count_rows(X)
             return self
-        except BaseException as error:
+        except BaseException:
             _forget(self)
-            if is_interrupt(error):
-                raise KeyboardInterrupt from None
             raise
 
     return wrapped  # type: ignore[return-value]
-
-
-def is_interrupt(error: BaseException) -> bool:
-    """Return whether an error is Ctrl-C, which a compiled kernel turns into a SystemError."""
-    cause: BaseException | None = error
-    while isinstance(cause, SystemError):
-        cause = cause.__cause__
-    return isinstance(cause, KeyboardInterrupt)
 
 
 def _forget(estimator: Any) -> None:

@@ -14,9 +14,6 @@ import numpy as np
 from numba import config, njit, typeof, types
 from numba.extending import intrinsic
 
-from fuselearn._compile_notice import announce_compilation
-from fuselearn._kernel_cache import KernelCache
-
 __all__ = [
     "bits_of",
     "borrowing",
@@ -34,10 +31,7 @@ __all__ = [
 
 def _decorator(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     def decorate(function: Callable[..., Any]) -> Any:
-        compiled: Any = njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)(function)
-        if compiled is not function:  # as it is if NUMBA_DISABLE_JIT is set
-            compiled._cache = KernelCache(function)  # what cache=True sets to numba's own
-        return compiled
+        return njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True, cache=True, **options)(function)
 
     return decorate
 
@@ -50,8 +44,6 @@ inner = _decorator(_nrt=True, no_cpython_wrapper=True)
 borrowing = _decorator(_nrt=False, no_cpython_wrapper=True)
 inlined = _decorator(inline="always")
 vectorised = _decorator(_nrt=True, fastmath={"contract", "reassoc"})
-
-announce_compilation()
 
 
 def record(fields: list[tuple[str, Any]], align: bool = False) -> np.dtype[Any]:

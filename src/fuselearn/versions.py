@@ -14,12 +14,12 @@ from fuselearn._extras import EXTRAS
 
 __all__ = ["show_versions"]
 
-DEPENDENCIES = ("joblib", "narwhals", "numba", "llvmlite", "numpy", "scikit-learn", "scipy", "threadpoolctl")
+DEPENDENCIES = ("joblib", "narwhals", "numpy", "scikit-learn", "scipy", "threadpoolctl")
 """What every installation has, by the names of the distributions."""
 
 
 def show_versions() -> None:
-    """Print the versions of fuselearn, Python and dependencies, and the settings of threads and of the kernel cache.
+    """Print the versions of fuselearn, Python and dependencies, and the settings of threads.
 
     Add the output to a report of a problem.
 
@@ -39,7 +39,6 @@ def show_versions() -> None:
         "Dependencies": _find_versions(DEPENDENCIES),
         "Optional dependencies": _find_versions(EXTRAS),
         "Threads": _describe_threads(),
-        "Compiled kernels": _describe_kernels(),
     }
     print(f"fuselearn {__version__}")
     for title, facts in sections.items():
@@ -68,27 +67,13 @@ def _find_version(name: str) -> str:
 
 
 def _describe_threads() -> dict[str, str]:
-    """Describe the pools of threads of BLAS and OpenMP, and numba's, which the library's own kernels do not use."""
+    """Describe the pools of threads of BLAS and OpenMP, which the library's own kernels do not use."""
     import sklearn.utils  # noqa: F401 - loads the libraries that threadpoolctl looks for
     from joblib import cpu_count
-    from numba import config
     from threadpoolctl import threadpool_info
 
     facts = {"usable processors": str(cpu_count())}
     for pool in threadpool_info():
         about = [f"{pool['num_threads']} threads", pool["version"], pool.get("threading_layer")]
         facts[Path(pool["filepath"]).stem] = ", ".join(filter(None, about))
-    facts["numba"] = f"{config.NUMBA_NUM_THREADS} threads, layer {config.THREADING_LAYER}"
     return facts
-
-
-def _describe_kernels() -> dict[str, str]:
-    from numba import config
-
-    from fuselearn._kernel_cache import find_storage
-
-    return {
-        "compiler": "off (NUMBA_DISABLE_JIT)" if config.DISABLE_JIT else "on",
-        "bounds checks": "on" if config.BOUNDSCHECK else "off",
-        "stored in": str(find_storage(Path(__file__)) or "nowhere: no directory is writable"),
-    }

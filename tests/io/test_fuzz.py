@@ -41,7 +41,7 @@ MODELS = {
 }
 
 GIGABYTE = 1 << 30
-LONGEST_SECONDS = 30  # kernels may have to be compiled for another type of number
+LONGEST_SECONDS = 30
 STARTS = {"os.system", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "subprocess.Popen", "socket.connect"}
 
 

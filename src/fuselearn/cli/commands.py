@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import os
 import shlex
-import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,7 +29,7 @@ from fuselearn.cli.reading import (
 )
 from fuselearn.cli.running import Place, is_finished, run, wide_console
 
-__all__ = ["compare", "datasets", "demo", "report", "reproduce", "spell", "warmup"]
+__all__ = ["compare", "datasets", "demo", "report", "reproduce", "spell"]
 
 
 Experiment = Literal["kfhe", "kfhe-settings", "kfhe-homer", "kfhe-homer-authors", "robust", "robust-labels"]
@@ -76,7 +75,6 @@ def demo(
     place = Place(out, out / "results.db")
     with sentences():
         fresh = not resume or is_finished(place.store, "demo")
-    _compile_kernels()  # once, before several processes each do it
     run(get_suite("demo"), place, command=spell(context), jobs=_checked(jobs), fresh=fresh, force=force)
 
 
@@ -382,25 +380,6 @@ def datasets(
     wide_console().print(table, markup=False)
 
 
-def warmup(jobs: Jobs = -1) -> None:
-    """Compile all kernels now instead of on first use, for container images and servers.
-
-    Takes a few minutes after an installation, and seconds if everything is compiled. NUMBA_CACHE_DIR sets the folder of
-    compiled kernels; by default they are stored next to the library.
-
-    **Examples**
-
-    - `fuselearn warmup`
-
-    - `NUMBA_CACHE_DIR=/opt/kernels fuselearn warmup --jobs 2`
-    """
-    from fuselearn.warming import warm_up
-
-    start = time.perf_counter()
-    warm_up(_checked(jobs))
-    typer.echo(f"Compiled all kernels in {time.perf_counter() - start:.0f} s.")
-
-
 def spell(context: typer.Context) -> str:
     """Return the command line of a run, without the options that do not change its results."""
     words = ["fuselearn", str(context.info_name)]
@@ -444,16 +423,6 @@ def _fractions(text: str) -> list[float]:
         return [float(part) for part in text.split(",")]
     except ValueError:
         leave(f"--noise must be fractions separated by commas, such as 0,0.1,0.2; got {text!r}.", WRONG_USE)
-
-
-def _compile_kernels() -> None:
-    """Compile and cache the kernels of trees and ensembles, which takes half a minute after an installation."""
-    from sklearn.datasets import load_iris
-
-    from fuselearn.ensembles import KFHEClassifier
-
-    X, y = load_iris(return_X_y=True)
-    KFHEClassifier(n_estimators=2, random_state=0).fit(X, y).predict(X)
 
 
 @contextmanager

@@ -30,7 +30,6 @@ def sentences(resume: str = "") -> Iterator[None]:
     resume : str, optional
         How to resume, printed after Ctrl-C.
     """
-    from fuselearn._fitting import is_interrupt
     from fuselearn.datasets import DatasetError
     from fuselearn.lab.running.runner import RunError
     from fuselearn.lab.running.store import StoreError
@@ -48,9 +47,7 @@ def sentences(resume: str = "") -> Iterator[None]:
         leave(str(error), FAILED)
     except sqlite3.Error as error:
         leave(f"Cannot use the results store: {error}.", FAILED)
-    except (KeyboardInterrupt, SystemError) as error:
-        if not is_interrupt(error):
-            raise
+    except KeyboardInterrupt:
         leave(f"Stopped. {resume}".strip(), INTERRUPTED)
 
 

@@ -15,8 +15,6 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 
 from fuselearn.datasets import Dataset, load, make_digit_pairs
-from fuselearn.ensembles import BaggedClassifier
-from fuselearn.lab.running import protocol
 from fuselearn.lab.running.methods import make_contenders
 from fuselearn.lab.running.protocol import corrupted, deal_folds, fit_tasks, quietly, run_fit
 from fuselearn.lab.running.store import Cell
@@ -204,24 +202,6 @@ def test_results_carry_times_seeds_versions_and_predictions():
     assert hits.mean() == pytest.approx(result.scores.accuracy)
     [plain, *_] = tasks_of(SUITE, {"Bayes": GaussianNB()})
     assert run_fit(plain)[0].predictions is None
-
-
-def test_the_first_fit_in_a_process_is_warmed_up_outside_its_time(monkeypatch):
-    suite = Suite("mine", ["numbered"], ["Bag"], repeats=1, folds=5)
-    model = BaggedClassifier(n_estimators=9)
-    tasks = tasks_of(suite, {"Bag": model}, data={"numbered": numbered(Y)})
-    sizes = []
-    fit = BaggedClassifier.fit
-
-    def spy(self, X, y):
-        sizes.append(self.n_estimators)
-        return fit(self, X, y)
-
-    monkeypatch.setattr(BaggedClassifier, "fit", spy)
-    monkeypatch.setattr(protocol, "_WARM", set())
-    for task in tasks[:2]:
-        assert run_fit(task)[0].error is None
-    assert sizes == [2, 9, 9]
 
 
 def test_log_loss_needs_probabilities():

@@ -37,7 +37,7 @@ from fuselearn.ensembles.boosted_classifier import BoostedClassifier
 from fuselearn.lab.running import rivals
 from fuselearn.multilabel.learning.base import MultilabelClassifier
 
-__all__ = ["METHODS", "Contender", "Method", "compiles", "count_components", "make_contenders", "settings"]
+__all__ = ["METHODS", "Contender", "Method", "count_components", "make_contenders", "settings"]
 
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 OURS = (KFHEClassifier, BoostedClassifier, BaggedClassifier)
@@ -253,11 +253,6 @@ _MANY_MODELS = (
     multilabel.KFHEMultilabelClassifier,
     multilabel.RAkELClassifier,
 )
-
-
-def compiles(estimator: BaseEstimator) -> bool:
-    """Whether the first fit in a process is slow, because fuselearn's kernels compile or load."""
-    return isinstance(estimator, (CARTClassifier, FusedClassifier, LogitBoostClassifier, MultilabelClassifier, *OURS))
 
 
 def _forest(decision: Any) -> BaseEstimator:

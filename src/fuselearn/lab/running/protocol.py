@@ -29,13 +29,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import sklearn
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
 import fuselearn
 from fuselearn._random import seed_estimator
 from fuselearn.datasets import Dataset, corrupt_labels
-from fuselearn.lab.running.methods import Contender, compiles, count_components
+from fuselearn.lab.running.methods import Contender, count_components
 from fuselearn.lab.running.scoring import Scores, score_fold, score_labels
 from fuselearn.lab.running.store import Cell, Predictions, Result
 from fuselearn.lab.running.suites import Suite, derive_seed
@@ -49,8 +49,6 @@ Codes = npt.NDArray[np.intp]
 LONGEST_ERROR = 2000
 # Calibrated on the times of KFHE on iris, breast_cancer and digits.
 FIXED_COST = 40_000
-
-_WARM: set[tuple[str, str]] = set()
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,8 +232,6 @@ class Fit(NamedTuple):
 def _fit(task: FitTask, X: pd.DataFrame, labels: Codes) -> Fit:
     contender = next(iter(task.contenders.values()))
     estimator = seed_estimator(clone(contender.trained), task.seed, same=True)
-    if compiles(estimator):
-        _warm_up(estimator, X, labels, (contender.fit_name, task.dataset))
     start = time.perf_counter()
     estimator.fit(X, labels)
     return Fit(estimator, time.perf_counter() - start)
@@ -297,16 +293,6 @@ def _keep(task: FitTask, predicted: npt.NDArray[Any]) -> Predictions:
     if predicted.ndim == 1:
         return Predictions(task.test.tolist(), task.classes[predicted].tolist())
     return Predictions(task.test.tolist(), [task.classes[row == 1].tolist() for row in predicted])
-
-
-def _warm_up(estimator: BaseEstimator, X: pd.DataFrame, labels: Codes, kind: tuple[str, str]) -> None:
-    """Compile the kernels of a method for a dataset once per process, so that no measured time includes it."""
-    if kind not in _WARM:
-        _WARM.add(kind)
-        small = clone(estimator)
-        if "n_estimators" in small.get_params():
-            small.set_params(n_estimators=2)
-        small.fit(X, labels).predict_proba(X)
 
 
 def _probabilities(task: FitTask, estimator: Any, X: pd.DataFrame, labels: Codes) -> npt.NDArray[np.float64] | None:

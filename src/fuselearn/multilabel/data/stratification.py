@@ -393,7 +393,7 @@ def deal_rows(
         row_order, label_order, draws = rng.permutation(n_rows), rng.permutation(n_labels), rng.random(n_rows)
         labels = labels[row_order]
     by_label = labels.tocsc()
-    # A single index type, or the kernel would be compiled for each that SciPy may choose.
+    # SciPy chooses the type of indices by their number.
     tables = [part.astype(np.int64) for part in (labels.indptr, labels.indices, by_label.indptr, by_label.indices)]
     folds = np.empty(n_rows, dtype=np.int32)
     folds[row_order] = deal_samples(
