@@ -21,11 +21,11 @@ from sklearn.naive_bayes import GaussianNB
 from fuselearn import multilabel
 from fuselearn.codes import search_code
 from fuselearn.combine import ConsensusClustering, EnsembleSelection, combine_scores
+from fuselearn.engines.sampling import draw_uniforms
 from fuselearn.engines.svm import deal_folds, train_linear_columns
 from fuselearn.engines.tree import TreeSettings
 from fuselearn.engines.tree.coding import ORDERED_ROWS, code_columns, encode_rows, raise_upper
 from fuselearn.engines.tree.levels import GrowingTree
-from fuselearn.engines.tree.random import draw_uniforms
 from fuselearn.engines.tree.tallying import count_bins, count_classes, descend, list_drawn, merge_bins
 from fuselearn.ensembles import (
     BaggedClassifier,
