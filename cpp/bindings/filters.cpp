@@ -1,7 +1,99 @@
+// The updates of Kalman filters as Python sees them.
+
 #include "bindings/arrays.hpp"
+#include "filters/pulling.hpp"
+#include "filters/votes.hpp"
+#include "filters/weights.hpp"
 
 namespace fuselearn::bindings {
 
-void bind_filters(nb::module_& /*module*/) {}
+namespace {
+
+void bound_pull(InOut<double, 1> state, In<double, 1> measurement, double gain) {
+    const auto entries = state.read("state");
+    const auto measured = measurement.read("measurement");
+    check_length(measured.size(), ssize(entries), "measurement", "state");
+    run_released([&](Interrupt&) { pull(entries, measured.span(), gain); });
+}
+
+void bound_pull_halfway(InOut<double, 2> state, In<std::int32_t, 1> votes, double gain) {
+    const auto matrix = state.read("state");
+    const auto read_votes = votes.read("votes");
+    check_length(read_votes.size(), matrix.n_rows(), "votes", "state");
+    check_range(read_votes.span(), matrix.n_columns(), "votes");
+    run_released([&](Interrupt&) { pull_halfway(matrix, read_votes.span(), gain); });
+}
+
+nb::object bound_compare_votes(In<double, 2> estimate, In<std::int32_t, 1> votes, In<std::int32_t, 1> truth,
+                               In<double, 1> fractions) {
+    const auto read_estimate = estimate.read("estimate");
+    const auto read_votes = votes.read("votes");
+    const auto read_truth = truth.read("truth");
+    const auto read_fractions = fractions.read("fractions");
+    const Index n_samples = read_estimate.shape(0), n_classes = read_estimate.shape(1);
+    check_length(read_votes.size(), n_samples, "votes", "estimate");
+    check_length(read_truth.size(), n_samples, "truth", "estimate");
+    check_length(read_fractions.size(), n_samples, "fractions", "estimate");
+    check_range(read_votes.span(), n_classes, "votes");
+    check_range(read_truth.span(), n_classes, "truth");
+    const Out<bool, 1> wrong({n_samples});
+    VoteErrors errors;
+    run_released([&](Interrupt&) {
+        errors = compare_votes(read_estimate.matrix(), read_votes.span(), {read_truth.span(), read_fractions.span()},
+                               wrong.span());
+    });
+    return nb::make_tuple(wrong.object(), nb::make_tuple(errors.measurement, errors.votes, errors.estimate));
+}
+
+// The bytes of a bool array, of which NumPy does not promise that they are 0 or 1.
+std::span<const std::uint8_t> loss_of(const Values<bool, 1>& wrong) {
+    return {reinterpret_cast<const std::uint8_t*>(wrong.data()), static_cast<std::size_t>(wrong.size())};
+}
+std::span<const double> loss_of(const Values<double, 1>& loss) { return loss.span(); }
+
+template <class Loss>
+nb::object bound_measure_weights(In<double, 1> weights, In<Loss, 1> loss, In<double, 1> first_weights, double n_samples,
+                                 int weighting) {
+    const auto read_weights = weights.read("weights");
+    const auto read_loss = loss.read("loss");
+    const auto read_first = first_weights.read("first_weights");
+    check_length(read_loss.size(), read_weights.size(), "loss", "weights");
+    check_length(read_first.size(), read_weights.size(), "first_weights", "weights");
+    if (weighting < 0 || weighting > static_cast<int>(Weighting::symmetric))
+        raise_value_error("weighting must be 0, 1 or 2, not " + std::to_string(weighting) + ".");
+    const Out<double, 1> measured({read_weights.size()});
+    run_released([&](Interrupt&) {
+        measure_weights({read_weights.span(), read_first.span(), n_samples}, loss_of(read_loss),
+                        static_cast<Weighting>(weighting), measured.span());
+    });
+    return measured.object();
+}
+
+void bound_normalize(InOut<double, 1> weights) {
+    const auto entries = weights.read("weights");
+    run_released([&](Interrupt&) { normalize(entries); });
+}
+
+}  // namespace
+
+void bind_filters(nb::module_& module) {
+    module.def("pull", &bound_pull, "state"_a, "measurement"_a, "gain"_a);
+    module.def("pull_halfway", &bound_pull_halfway, "state"_a, "votes"_a, "gain"_a);
+    module.def("compare_votes", &bound_compare_votes, "estimate"_a, "votes"_a, "truth"_a, "fractions"_a,
+               nb::sig("def compare_votes(estimate: NDArray[numpy.float64], votes: NDArray[numpy.int32], "
+                       "truth: NDArray[numpy.int32], fractions: NDArray[numpy.float64]) -> "
+                       "tuple[NDArray[numpy.bool_], tuple[float, float, float]]"));
+    module.def("measure_weights", &bound_measure_weights<double>, "weights"_a, "loss"_a, "first_weights"_a,
+               "n_samples"_a, "weighting"_a,
+               nb::sig("def measure_weights(weights: NDArray[numpy.float64], loss: NDArray[numpy.float64], "
+                       "first_weights: NDArray[numpy.float64], n_samples: float, weighting: int) -> "
+                       "NDArray[numpy.float64]"));
+    module.def("measure_weights_of_wrong", &bound_measure_weights<bool>, "weights"_a, "loss"_a, "first_weights"_a,
+               "n_samples"_a, "weighting"_a,
+               nb::sig("def measure_weights_of_wrong(weights: NDArray[numpy.float64], loss: NDArray[numpy.bool_], "
+                       "first_weights: NDArray[numpy.float64], n_samples: float, weighting: int) -> "
+                       "NDArray[numpy.float64]"));
+    module.def("normalize", &bound_normalize, "weights"_a);
+}
 
 }  // namespace fuselearn::bindings

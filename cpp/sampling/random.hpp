@@ -26,21 +26,27 @@ constexpr Key mix(Key key, std::uint64_t salt) {
     return z ^ (z >> 31);
 }
 
-// Turn a key into a number in [0, 1).
-constexpr double uniform(Key key) { return static_cast<double>(key >> 11) * (1.0 / 9007199254740992.0); }
+// Turn a whole number below 2^52 into a double: it is the fraction of 2^52. Vectors have no other way before AVX-512.
+constexpr double to_double(std::uint64_t number) {
+    return std::bit_cast<double>(number | std::bit_cast<std::uint64_t>(0x1p52)) - 0x1p52;
+}
+
+// Turn a key into a number in [0, 1), a multiple of 2^-53.
+constexpr double uniform(Key key) { return to_double(key >> 12) * 0x1p-52 + to_double((key >> 11) & 1) * 0x1p-53; }
 
 // Turn a key into an exponential number of mean 1: the negative logarithm of a uniform number in (0, 1].
 //
 // In plain arithmetic, so that a loop over it becomes vector instructions, and equal on every platform. With the number
 // written as m 2^e, m between sqrt(1/2) and sqrt(2), log m = 2 artanh((m - 1) / (m + 1)).
-inline double exponential(Key key) {
-    constexpr std::int64_t fraction_bits = (std::int64_t{1} << 52) - 1;
-    constexpr std::int64_t fraction_of_root = 1865452045155277;  // of sqrt(2)
+constexpr double exponential(Key key) {
+    constexpr std::uint64_t one = std::uint64_t{1} << 52;         // the lowest bit of an exponent
+    constexpr std::uint64_t fraction_of_root = 1865452045155277;  // of sqrt(2)
     constexpr double log_2 = 0.6931471805599453;
-    const auto bits = std::bit_cast<std::int64_t>(1.0 - uniform(key));
-    const std::int64_t above = (bits & fraction_bits) >= fraction_of_root ? 1 : 0;
-    const std::int64_t exponent = (bits >> 52) - 1023 + above;
-    const auto m = std::bit_cast<double>((bits & fraction_bits) | ((1023 - above) << 52));
+    const auto bits = std::bit_cast<std::uint64_t>(1.0 - uniform(key));
+    const std::uint64_t fraction = bits & (one - 1);
+    const std::uint64_t above = (fraction + (one - fraction_of_root)) >> 52;  // 1 from sqrt(2) on, else 0
+    const double exponent = to_double((bits >> 52) + above) - 1023.0;
+    const auto m = std::bit_cast<double>(fraction | ((1023 - above) << 52));
     const double ratio = (m - 1.0) / (m + 1.0);
     const double square = ratio * ratio;
     double series = 1.0 / 23.0;
@@ -54,7 +60,7 @@ inline double exponential(Key key) {
     series = series * square + 1.0 / 7.0;
     series = series * square + 1.0 / 5.0;
     series = series * square + 1.0 / 3.0;
-    return -(static_cast<double>(exponent) * log_2 + 2.0 * (ratio + ratio * square * series));
+    return -(exponent * log_2 + 2.0 * (ratio + ratio * square * series));
 }
 
 // A random one of the positions from `position` on, of `n` in all.

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fuselearn.engines.fusing import WEIGHTINGS, compare_votes, measure_weights, normalise
+from fuselearn.engines.fusing import WEIGHTINGS, compare_votes, measure_weights, normalize
 
 
 @settings(max_examples=60, deadline=None)
@@ -58,7 +58,7 @@ def test_measured_weights_are_those_of_the_formulas(seed, n_samples, weighting, 
     np.testing.assert_allclose(measured, expected, rtol=1e-12)
 
 
-def test_normalised_weights_sum_to_one():
+def test_normalized_weights_sum_to_one():
     weights = np.array([1.0, 3.0])
-    normalise(weights)
+    normalize(weights)
     assert weights.tolist() == [0.25, 0.75]

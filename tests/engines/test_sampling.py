@@ -1,4 +1,7 @@
-"""Samples drawn with replacement, as counts."""
+"""Samples drawn with replacement, as counts, against plain Python with the same arithmetic."""
+
+import math
+import struct
 
 import numpy as np
 import pytest
@@ -6,12 +9,125 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from fuselearn.engines.sampling import MOST_TRIES, draw_covering_poisson_counts, draw_poisson_counts
-from fuselearn.engines.tree.random import mix, uniform
-from fuselearn.sensors import draw_counts, draw_covering_counts
+from fuselearn.engines.sampling import (
+    MOST_TRIES,
+    draw_counts,
+    draw_covering_counts,
+    draw_covering_poisson_counts,
+    draw_poisson_counts,
+    draw_uniforms,
+)
 
 weight_lists = st.lists(st.sampled_from([0.0, 1e-9, 0.5, 1.0, 3.0]), min_size=1, max_size=30).filter(any)
 seeds = st.integers(0, 2**63 - 1)
+
+MASK = 2**64 - 1
+
+
+def mix(key, salt):
+    """The finalizer of SplitMix64."""
+    z = (key + 0x9E3779B97F4A7C15 * (salt + 1)) & MASK
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
+    return z ^ (z >> 31)
+
+
+def uniform(key):
+    return (key >> 11) / 2**53
+
+
+def exponential(key):
+    """-log(1 - u) by the series of the core, term by term."""
+    number = 1.0 - uniform(key)
+    (bits,) = struct.unpack("<q", struct.pack("<d", number))
+    m, exponent = (1 + (bits & (2**52 - 1)) / 2**52), (bits >> 52) - 1023
+    if m - 1 >= 1865452045155277 / 2**52:
+        m, exponent = m / 2, exponent + 1
+    ratio = (m - 1.0) / (m + 1.0)
+    square = ratio * ratio
+    series = 1.0 / 23.0
+    for divisor in range(21, 1, -2):
+        series = series * square + 1.0 / divisor
+    return -(exponent * 0.6931471805599453 + 2.0 * (ratio + ratio * square * series))
+
+
+def draw_naively(key, weights, n_draws):
+    """Merge sorted uniform numbers with the running sums of the weights."""
+    spacings = [exponential(mix(key, k)) for k in range(n_draws + 1)]
+    total = 0.0
+    for spacing in spacings:
+        total += spacing
+    sums = np.cumsum(weights).tolist()
+    scale = sums[-1] / total
+    last = max(i for i, weight in enumerate(weights) if weight > 0)
+    counts, sample, position = [0] * len(weights), 0, 0.0
+    for spacing in spacings[:-1]:
+        position += spacing * scale
+        while sample < last and (sums[sample] < position or weights[sample] == 0):
+            sample += 1
+        counts[sample] += 1
+    return counts
+
+
+def draw_poisson_naively(seed, n_tries, rates, first):
+    """Count arrivals, sample by sample."""
+    counts = []
+    for number, rate in enumerate(rates, start=first):
+        key = mix(mix(seed, n_tries), number)
+        count, time = 0, exponential(mix(key, 0))
+        while time < rate:
+            count += 1
+            time += exponential(mix(key, count))
+        counts.append(count)
+    return counts
+
+
+def some_keys(n_keys):
+    return [mix(7, k) for k in range(n_keys)]
+
+
+def test_uniform_numbers_are_the_high_bits_of_keys():
+    assert draw_uniforms(7, 0, 1_000).tolist() == [uniform(key) for key in some_keys(1_000)]
+    assert draw_uniforms(2**64 - 1, 2**40, 3).tolist() == [uniform(mix(2**64 - 1, 2**40 + k)) for k in range(3)]
+
+
+def test_exponential_numbers_are_logarithms_of_uniform_ones():
+    extremes = [0, 1, 2**11, 2**12, 2**63 - 1, 2**63, 2**63 + 2**11, 2**64 - 1]
+    around_a_half = [2**63 + k * 2**11 for k in range(-50, 50)]
+    for key in [*extremes, *around_a_half, *some_keys(5_000)]:
+        assert exponential(key) == pytest.approx(-math.log1p(-uniform(key)), rel=1e-15)
+
+
+def test_random_numbers_follow_their_laws():
+    assert stats.kstest(draw_uniforms(7, 0, 5_000), "uniform").pvalue > 0.01
+    assert stats.kstest([exponential(key) for key in some_keys(5_000)], "expon").pvalue > 0.01
+
+
+@settings(max_examples=60, deadline=None)
+@given(seeds, st.integers(1, 300), st.integers(0, 600), st.floats(0, 0.9))
+def test_draws_merge_sorted_uniform_numbers_with_sums_of_weights(seed, n_samples, n_draws, zeros):
+    rng = np.random.default_rng(seed)
+    weights = rng.exponential(size=n_samples) * (rng.random(n_samples) >= zeros)
+    weights[rng.integers(n_samples)] = 1.0
+    assert draw_counts(seed, weights, n_draws).tolist() == draw_naively(seed, weights.tolist(), n_draws)
+
+
+@settings(max_examples=60, deadline=None)
+@given(seeds, st.integers(1, 40), st.integers(0, 50), st.integers(1, 4), st.integers(1, 5))
+def test_covering_draws_are_draws_with_other_keys(seed, n_samples, n_draws, n_classes, max_tries):
+    rng = np.random.default_rng(seed)
+    weights, classes = rng.random(n_samples) + 0.01, rng.integers(0, n_classes, n_samples).astype(np.int32)
+    tries = [draw_naively(mix(seed, attempt), weights.tolist(), n_draws) for attempt in range(max_tries)]
+    covering = [counts for counts in tries if len(set(classes[np.array(counts) > 0])) == n_classes]
+    found = draw_covering_counts(seed, weights, n_draws, classes, n_classes, max_tries)
+    assert found.tolist() == [*covering, tries[-1]][0]
+
+
+@settings(max_examples=60, deadline=None)
+@given(seeds, st.lists(st.floats(0, 9), max_size=600), st.integers(0, 2**40), st.integers(0, 5))
+def test_poisson_counts_count_arrivals(seed, rates, first, n_tries):
+    found = draw_poisson_counts(seed, np.array(rates, dtype=np.float64), first, n_tries)
+    assert found.tolist() == draw_poisson_naively(seed, n_tries, rates, first)
 
 
 @settings(max_examples=60)
@@ -23,18 +139,6 @@ def test_as_many_rows_as_asked_for_and_none_without_weight(seed, weights, n_draw
     assert counts.sum() == n_draws
     assert (counts >= 0).all()
     assert (counts[weights == 0] == 0).all()
-
-
-@settings(max_examples=60)
-@given(seeds, st.integers(1, 40), st.integers(0, 50), st.floats(0, 0.9))
-def test_draws_are_sorted_uniform_numbers_among_sums_of_weights(seed, n_rows, n_draws, zeros):
-    rng = np.random.default_rng(seed)
-    weights = rng.exponential(size=n_rows) * (rng.random(n_rows) >= zeros)
-    weights[rng.integers(n_rows)] = 1.0
-    uniforms = np.array([uniform(np.uint64(mix(np.uint64(seed), k))) for k in range(n_draws + 1)])
-    positions = np.cumsum(-np.log1p(-uniforms))
-    rows = np.searchsorted(weights.cumsum(), positions[:-1] * weights.sum() / positions[-1])
-    np.testing.assert_array_equal(draw_counts(seed, weights, n_draws), np.bincount(rows, minlength=n_rows))
 
 
 @settings(max_examples=30)
@@ -132,3 +236,39 @@ def test_poisson_draws_are_repeated_until_all_classes_are_covered():
         assert counts[:2].any()
     last = draw_poisson_counts(5, np.array([1.0, 1.0, 0.0]), n_tries=MOST_TRIES - 1)
     np.testing.assert_array_equal(draw_covering_poisson_counts(5, np.array([1.0, 1.0, 0.0]), classes, 2), last)
+
+
+ONE_CLASS = np.zeros(2, dtype=np.int32)
+
+
+@pytest.mark.parametrize(
+    ("draw", "said"),
+    [
+        (lambda: draw_counts(1, np.ones(2, dtype=np.float32), 1), "weights must be an array of float64"),
+        (lambda: draw_counts(1, np.ones((2, 1)), 1), "weights must be an array of float64 with 1 dimension"),
+        (lambda: draw_counts(1, np.array([1.0, -1.0]), 1), "weights must be finite and not negative"),
+        (lambda: draw_counts(1, np.array([1.0, np.nan]), 1), "weights must be finite"),
+        (lambda: draw_counts(1, np.array([1.0, np.inf]), 1), "weights must be finite"),
+        (lambda: draw_counts(1, np.zeros(2), 1), "weights must hold a positive number"),
+        (lambda: draw_counts(1, np.empty(0), 1), "weights must hold a positive number"),
+        (lambda: draw_counts(1, np.ones(2), -1), "n_draws must be from 0"),
+        (lambda: draw_covering_counts(1, np.ones(2), 1, ONE_CLASS + 1, 1), "classes must hold numbers from 0 to 0"),
+        (lambda: draw_covering_counts(1, np.ones(2), 1, ONE_CLASS - 1, 1), "classes must hold numbers from 0 to 0"),
+        (lambda: draw_covering_counts(1, np.ones(3), 1, ONE_CLASS, 1), "classes must be as long as weights"),
+        (lambda: draw_covering_counts(1, np.ones(2), 1, ONE_CLASS, 1, 0), "max_tries must be at least 1"),
+        (lambda: draw_poisson_counts(1, np.array([np.inf])), "rates must be finite"),
+        (lambda: draw_poisson_counts(1, np.array([-1.0])), "rates must be finite and not negative"),
+        (lambda: draw_poisson_counts(1, np.ones(1), -1), "first must not be negative"),
+        (lambda: draw_covering_poisson_counts(1, np.ones(3), ONE_CLASS, 1), "classes must be as long as rates"),
+        (lambda: draw_uniforms(1, 0, -1), "n_numbers must not be negative"),
+    ],
+)
+def test_strange_input_gets_a_sentence(draw, said):
+    with pytest.raises((TypeError, ValueError), match=said):
+        draw()
+
+
+def test_arrays_of_any_strides_are_taken():
+    weights = np.arange(1.0, 21.0)
+    weights.flags.writeable = False
+    np.testing.assert_array_equal(draw_counts(3, weights[::-2], 30), draw_counts(3, weights[::-2].copy(), 30))

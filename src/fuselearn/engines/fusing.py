@@ -1,105 +1,100 @@
-"""Kernels of the Kalman-filter ensembles: measurement updates in place, and votes compared with the truth."""
+"""Steps of the Kalman-filter ensembles: measurement updates in place, and votes compared with the truth."""
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
+import numpy.typing as npt
 
-from fuselearn._kernels import kernel
+from fuselearn import _core
 
 WEIGHTINGS = ("exponential", "linear", "symmetric")
 """How the weights of wrong samples are measured, see `measure_weights`."""
 EXPONENTIAL, LINEAR, SYMMETRIC = range(3)
 
-
-@kernel
-def pull(state, measurement, gain):  # type: ignore[no-untyped-def]
-    """Compute x <- x + K (z - x) in place, without the temporary arrays that NumPy would make."""
-    for i in range(len(state)):
-        state[i] += gain * (measurement[i] - state[i])
+Floats = npt.NDArray[np.float64]
 
 
-@kernel
-def pull_halfway(state, votes, gain):  # type: ignore[no-untyped-def]
-    """Compute the same for z = (x + one_hot(votes)) / 2, which is not written out; False if a vote is out of range."""
-    voted = np.empty(len(state))
-    for i in range(len(state)):
-        if not 0 <= votes[i] < state.shape[1]:
-            return False
-        voted[i] = state[i, votes[i]]
-    entries = state.ravel()
-    for k in range(len(entries)):  # first all entries as if none had a vote: a flat loop is vectorised
-        entries[k] += gain * (0.5 * entries[k] - entries[k])
-    for i in range(len(state)):
-        state[i, votes[i]] = voted[i] + gain * (0.5 * (voted[i] + 1.0) - voted[i])
-    return True
+def pull(state: Floats, measurement: Floats, gain: float) -> None:
+    """Compute x <- x + K (z - x) in place, without the temporary arrays that NumPy would make.
+
+    Examples
+    --------
+    >>> state = np.array([0.0, 1.0])
+    >>> pull(state, np.array([1.0, 1.0]), 0.25)
+    >>> state
+    array([0.25, 1.  ])
+    """
+    _core.pull(state, measurement, gain)
 
 
-@kernel
-def compare_votes(estimate, votes, truth, shares):  # type: ignore[no-untyped-def]
+def pull_halfway(state: Floats, votes: npt.NDArray[np.int32], gain: float) -> None:
+    """Compute the same for z = (x + one_hot(votes)) / 2, which is not written out.
+
+    Examples
+    --------
+    >>> state = np.array([[0.5, 0.5]])
+    >>> pull_halfway(state, np.array([1], dtype=np.int32), 1.0)
+    >>> state
+    array([[0.25, 0.75]])
+    """
+    _core.pull_halfway(state, votes, gain)
+
+
+def compare_votes(
+    estimate: Floats, votes: npt.NDArray[np.int32], truth: npt.NDArray[np.int32], fractions: Floats
+) -> tuple[npt.NDArray[np.bool_], tuple[float, float, float]]:
     """Compare the votes v, the estimate y and z = (y + one_hot(v)) / 2 with the true classes.
+
+    Parameters
+    ----------
+    estimate : array of shape (n_samples, n_classes)
+    votes, truth : int32 array of shape (n_samples,)
+    fractions : array of shape (n_samples,)
+        What each sample counts; they sum to 1.
 
     Returns
     -------
     wrong : bool array of shape (n_samples,)
         Whether the largest score of z, the first of equal ones, is of another class.
     errors : tuple of three floats
-        Share of wrong samples of z, of the votes and of the estimate.
+        Fraction of wrong samples of z, of the votes and of the estimate.
+
+    Examples
+    --------
+    >>> one, both = np.array([1], dtype=np.int32), np.array([0, 1], dtype=np.int32)
+    >>> compare_votes(np.array([[0.9, 0.1], [0.2, 0.8]]), both[::-1].copy(), both, np.array([0.75, 0.25]))
+    (array([ True,  True]), (1.0, 1.0, 0.0))
     """
-    n_samples, n_classes = estimate.shape
-    wrong = np.empty(n_samples, dtype=np.bool_)
-    error = vote_error = estimate_error = 0.0
-    for i in range(n_samples):
-        # Nothing here depends on a branch, which would often be guessed wrong. The true class has the largest score
-        # (the first of equal ones) if it exceeds all earlier ones and no later one exceeds it.
-        vote, true = votes[i], truth[i]
-        own = estimate[i, true]
-        earlier = later = -np.inf
-        for j in range(n_classes):
-            score = estimate[i, j]
-            earlier = score if (j < true) & (score > earlier) else earlier
-            later = score if (j > true) & (score > later) else later
-        right_before = (own > earlier) & (own >= later)
-        # Twice the measurement is compared: there, the score of the vote's class is larger by one.
-        raised = estimate[i, vote] + 1.0
-        right_if_true = (raised > earlier) & (raised >= later)
-        right_if_other = right_before & ((own > raised) | ((own == raised) & (true < vote)))
-        wrong[i] = not (right_if_true if vote == true else right_if_other)
-        error += shares[i] * wrong[i]
-        vote_error += shares[i] * (vote != true)
-        estimate_error += shares[i] * (not right_before)
-    return wrong, (error, vote_error, estimate_error)
+    return _core.compare_votes(estimate, votes, truth, fractions)
 
 
-@kernel
-def measure_weights(weights, loss, shares, n_samples, weighting):  # type: ignore[no-untyped-def]
+def measure_weights(
+    weights: Floats, loss: npt.NDArray[np.bool_] | Floats, first_weights: Floats, n_samples: int, weighting: int
+) -> Floats:
     """Compute the measurement of the sample weights, in which wrong samples count more.
 
     `weighting` is a position in `WEIGHTINGS`. Exponential: w_i exp(loss_i + 1/n), for n samples in all. Linear: 1/n +
     w_i loss_i, where 1/n is the initial weight. Symmetric: w_i exp(2 loss_i - 1). The caller scales the last two to
     sum to one.
+
+    Examples
+    --------
+    >>> first = np.array([0.5, 0.5])
+    >>> measure_weights(np.array([0.4, 0.6]), np.array([True, False]), first, 2, LINEAR)
+    array([0.9, 0.5])
     """
-    measured = np.empty(len(weights))
-    if weighting == LINEAR:
-        for i in range(len(weights)):
-            measured[i] = shares[i] + weights[i] * loss[i]
-    elif weighting == SYMMETRIC:
-        for i in range(len(weights)):
-            measured[i] = weights[i] * math.exp(2.0 * loss[i] - 1.0)
-    else:
-        right_factor = math.exp(1.0 / n_samples)
-        for i in range(len(weights)):
-            factor = 1.0 if loss[i] == 0 else math.e if loss[i] == 1 else math.exp(loss[i])
-            measured[i] = weights[i] * (factor * right_factor)
-    return measured
+    measure = _core.measure_weights_of_wrong if loss.dtype == bool else _core.measure_weights
+    return measure(weights, loss, first_weights, n_samples, weighting)
 
 
-@kernel
-def normalise(weights):  # type: ignore[no-untyped-def]
-    """Divide weights by their sum, in place."""
-    total = 0.0
-    for i in range(len(weights)):
-        total += weights[i]
-    for i in range(len(weights)):
-        weights[i] /= total
+def normalize(weights: Floats) -> None:
+    """Divide weights by their sum, in place.
+
+    Examples
+    --------
+    >>> weights = np.array([1.0, 3.0])
+    >>> normalize(weights)
+    >>> weights
+    array([0.25, 0.75])
+    """
+    _core.normalize(weights)

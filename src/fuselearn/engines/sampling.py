@@ -1,12 +1,11 @@
-"""Draw samples of rows, as counts."""
+"""Draw samples, as counts."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn._kernels import kernel
-from fuselearn.engines.tree.random import exponential, mix
+from fuselearn import _core
 
 MOST_TRIES = 100
 
@@ -35,7 +34,7 @@ def draw_counts(seed: int, weights: npt.NDArray[np.float64], n_draws: int) -> np
     >>> draw_counts(7, np.array([0.0, 1.0, 3.0]), 8)
     array([0, 2, 6], dtype=int32)
     """
-    return draw(np.uint64(seed), weights, n_draws)
+    return _core.draw_counts(seed, weights, n_draws)
 
 
 def draw_covering_counts(
@@ -53,7 +52,7 @@ def draw_covering_counts(
     >>> draw_covering_counts(7, np.ones(4), 4, np.array([0, 0, 0, 1], dtype=np.int32), 2)
     array([0, 1, 2, 1], dtype=int32)
     """
-    return draw_covering(seed, weights, n_draws, classes, n_classes, max_tries)
+    return _core.draw_covering_counts(seed, weights, n_draws, classes, n_classes, max_tries)
 
 
 def draw_poisson_counts(
@@ -86,83 +85,22 @@ def draw_poisson_counts(
     >>> draw_poisson_counts(7, np.array([1.0, 3.0]), first=1)
     array([4, 8], dtype=int32)
     """
-    return _draw_poisson(np.uint64(seed), n_tries, rates, first)
+    return _core.draw_poisson_counts(seed, rates, first, n_tries)
 
 
 def draw_covering_poisson_counts(
     seed: int, rates: npt.NDArray[np.float64], classes: npt.NDArray[np.int32], n_classes: int
 ) -> npt.NDArray[np.int32]:
     """Draw Poisson counts until every class is among the rows drawn, or ``MOST_TRIES`` draws have been made."""
-    for n_tries in range(MOST_TRIES):
-        counts = draw_poisson_counts(seed, rates, n_tries=n_tries)
-        if len(np.unique(classes[counts > 0])) == n_classes:
-            break
-    return counts
+    return _core.draw_covering_poisson_counts(seed, rates, classes, n_classes, MOST_TRIES)
 
 
-@kernel
-def _draw_poisson(seed, n_tries, rates, first):  # type: ignore[no-untyped-def]
-    """Count the arrivals within a time of ``rates[i]`` if the times between arrivals are exponential with mean 1."""
-    key = mix(seed, n_tries)
-    counts = np.zeros(len(rates), dtype=np.int32)
-    for i in range(len(rates)):
-        row_key = mix(key, first + i)
-        time = exponential(mix(row_key, 0))
-        while time < rates[i]:
-            counts[i] += 1
-            time += exponential(mix(row_key, counts[i]))
-    return counts
+def draw_uniforms(seed: int, first: int, n_numbers: int) -> npt.NDArray[np.float64]:
+    """Return the random numbers in [0, 1) of samples from ``first`` on, each of which depends on its index alone.
 
-
-@kernel
-def draw(key, weights, n_draws):  # type: ignore[no-untyped-def]
-    """Do the work of ``draw_counts``, for callers that are kernels themselves."""
-    # In two loops, since only the second one can be made of vector instructions.
-    keys = np.empty(n_draws + 1, dtype=np.uint64)
-    for k in range(n_draws + 1):
-        keys[k] = mix(key, k)
-    spacings = np.empty(n_draws + 1)
-    for k in range(n_draws + 1):
-        spacings[k] = exponential(keys[k])
-    total_spacing = 0.0
-    for k in range(n_draws + 1):
-        total_spacing += spacings[k]
-    total_weight = 0.0
-    last = 0
-    for i in range(len(weights)):
-        total_weight += weights[i]
-        if weights[i] > 0:
-            last = i
-
-    counts = np.zeros(len(weights), dtype=np.int32)
-    scale = total_weight / total_spacing
-    row = 0
-    reached = weights[0]
-    position = 0.0
-    for k in range(n_draws):
-        position += spacings[k] * scale
-        # Rounding may carry the last positions past the sum of the weights.
-        while row < last and (reached < position or weights[row] == 0):
-            row += 1
-            reached += weights[row]
-        counts[row] += 1
-    return counts
-
-
-@kernel
-def draw_covering(seed, weights, n_draws, classes, n_classes, max_tries):  # type: ignore[no-untyped-def]
-    """Do the work of ``draw_covering_counts``, for callers that are kernels themselves."""
-    seen = np.empty(n_classes, dtype=np.bool_)
-    counts = np.empty(0, dtype=np.int32)
-    for attempt in range(max_tries):
-        counts = draw(mix(np.uint64(seed), attempt), weights, n_draws)
-        for j in range(n_classes):
-            seen[j] = False
-        n_seen = 0
-        for i in range(len(counts)):
-            if counts[i] > 0 and not seen[classes[i]]:
-                seen[classes[i]] = True
-                n_seen += 1
-        if n_seen == n_classes:
-            break
-    return counts
+    Examples
+    --------
+    >>> draw_uniforms(7, 1, 2).tolist() == draw_uniforms(7, 0, 3).tolist()[1:]
+    True
+    """
+    return _core.draw_uniforms(seed, first, n_numbers)

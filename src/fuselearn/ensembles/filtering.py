@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from fuselearn.engines.fusing import EXPONENTIAL, WEIGHTINGS, measure_weights, normalise
+from fuselearn.engines.fusing import EXPONENTIAL, WEIGHTINGS, measure_weights, normalize
 from fuselearn.ensembles.components import refuse_other_size
 from fuselearn.filters import Halfway, KalmanFilter
 
@@ -99,9 +99,9 @@ class Truth:
         loss = self.losses(z)
         return Measurement(z, loss, Errors(float(self.shares @ loss), self.error(scores), self.error(y)))
 
-    def normalise(self, weights: Weights) -> None:
+    def normalize(self, weights: Weights) -> None:
         """Divide weights by their sum, in place."""
-        normalise(weights)
+        normalize(weights)
 
 
 @dataclass
@@ -227,9 +227,9 @@ class ArrayFilters:
         self.kf_m.update(self.measured.z, error)
         measured = measure_weights(kf_w.state, self.measured.loss, truth.shares, len(truth.shares), self.weighting)
         if self.weighting != EXPONENTIAL:
-            truth.normalise(measured)
+            truth.normalize(measured)
         kf_w.update(measured, error)
-        truth.normalise(kf_w.state)
+        truth.normalize(kf_w.state)
         return self.kf_m.gain, self.kf_m.variance
 
 

@@ -98,7 +98,7 @@ class ExactClassTruth(ClassTruth):
         """Sum up the shares of some samples."""
         return sum_units(self.shares[wrong])
 
-    def normalise(self, weights: Scores) -> None:
+    def normalize(self, weights: Scores) -> None:
         """Divide weights by their sum, in place."""
         weights /= exact_sum(weights)
 

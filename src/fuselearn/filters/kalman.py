@@ -119,11 +119,7 @@ class KalmanFilter:
         uncertainty = self.variance + error
         gain = self.variance / uncertainty if uncertainty > 0 else 0.0
         if isinstance(measurement, Halfway):
-            fits = measurement.votes.shape == self.state.shape[:1] and self.state.ndim == 2
-            if not (fits and pull_halfway(self.state, measurement.votes, gain)):
-                raise ValueError(
-                    f"votes must hold one column index for each row of the state, of shape {self.state.shape}."
-                )
+            pull_halfway(self.state, measurement.votes, gain)
         else:
             z = np.ascontiguousarray(measurement, dtype=np.float64)
             if z.shape != self.state.shape:

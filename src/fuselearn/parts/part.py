@@ -16,10 +16,9 @@ from sklearn.utils import check_array
 
 from fuselearn._validation import check_weights, number_labels
 from fuselearn.engines.exact import sum_units
-from fuselearn.engines.sampling import draw_poisson_counts
+from fuselearn.engines.sampling import draw_poisson_counts, draw_uniforms
 from fuselearn.engines.tree import CodedColumns, code_columns
 from fuselearn.engines.tree.coding import encode_rows, raise_upper
-from fuselearn.engines.tree.random import draw_uniforms
 from fuselearn.engines.tree.tallying import (
     Bins,
     Drawn,

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fuselearn.engines.exact import from_units, sum_units
-from fuselearn.engines.tree.random import draw_uniforms
+from fuselearn.engines.sampling import draw_uniforms
 from fuselearn.parts.part import Part
 from fuselearn.parts.session import Session
 

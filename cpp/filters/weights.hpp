@@ -1,0 +1,70 @@
+// The measurement of the sample weights, in which wrong samples count more.
+//
+// One pass; sums run in the order of the samples. tests/engines/test_fusing.py pins it against the formulas in NumPy.
+
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <numbers>
+#include <span>
+#include <type_traits>
+
+#include "support/views.hpp"
+
+namespace fuselearn {
+
+enum class Weighting { exponential, linear, symmetric };
+
+struct SampleWeights {
+    std::span<const double> now;    // w
+    std::span<const double> first;  // their initial values, 1/n if all are equal
+    double n_samples;               // n, in all parts of the table
+};
+
+// The factor of the current weight for a loss from 0 to 1: e^(loss + 1/n), loss, or e^(2 loss - 1).
+class LossFactor {
+public:
+    LossFactor(Weighting weighting, double n_samples) : weighting_(weighting), of_right_(std::exp(1.0 / n_samples)) {}
+
+    double operator()(double loss) const {
+        if (weighting_ == Weighting::linear) return loss;
+        if (weighting_ == Weighting::symmetric) return std::exp(2.0 * loss - 1.0);
+        return (loss == 0.0 ? 1.0 : loss == 1.0 ? std::numbers::e : std::exp(loss)) * of_right_;
+    }
+
+private:
+    Weighting weighting_;
+    double of_right_;
+};
+
+// Exponential: w_i exp(loss_i + 1/n). Linear: 1/n + w_i loss_i. Symmetric: w_i exp(2 loss_i - 1). The caller scales the
+// last two to sum to one. Losses are bytes where a sample is either wrong (not 0) or right.
+template <class Loss>
+void measure_weights(const SampleWeights& weights, std::span<const Loss> loss, Weighting weighting,
+                     std::span<double> measured) {
+    const LossFactor factor(weighting, weights.n_samples);
+    const auto measure = [&](const auto& factor_of) {
+        if (weighting == Weighting::linear)
+            for (Index i = 0; i < ssize(measured); ++i)
+                measured[i] = weights.first[i] + weights.now[i] * factor_of(loss[i]);
+        else
+            for (Index i = 0; i < ssize(measured); ++i) measured[i] = weights.now[i] * factor_of(loss[i]);
+    };
+    if constexpr (std::is_same_v<Loss, std::uint8_t>) {
+        const std::array<double, 2> factors = {factor(0.0), factor(1.0)};
+        measure([&](std::uint8_t byte) { return factors[byte != 0]; });
+    } else {
+        measure(factor);
+    }
+}
+
+// Divide weights by their sum, in place.
+inline void normalize(std::span<double> weights) {
+    double total = 0.0;
+    for (const double weight : weights) total += weight;
+    for (double& weight : weights) weight /= total;
+}
+
+}  // namespace fuselearn
