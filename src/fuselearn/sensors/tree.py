@@ -76,7 +76,7 @@ class TreeLearner(Learner):
         self.columns = self.table
         self.places = np.arange(self.n_features)
         self.by_column = lay_out_if_few(self.columns, self.settings)
-        self.for_values: GradientTable | None = None  # the columns as regression trees take them
+        self.for_values: tuple[CodedColumns, GradientTable] | None = None  # the columns as regression trees take them
         self.n_threads = n_threads
 
     def train(
@@ -146,10 +146,10 @@ class TreeLearner(Learner):
         return other
 
     def _grow_values(self, y: Scores, counts: Counts, weights: Weights | None) -> Tree:
-        if self.for_values is None or self.for_values.columns is not self.columns:
-            self.for_values = make_gradient_table(self.columns)
+        if self.for_values is None or self.for_values[0] is not self.columns:
+            self.for_values = self.columns, make_gradient_table(self.columns)
         return grow_value_tree(
-            self.for_values,
+            self.for_values[1],
             y,
             counts.astype(np.float64) if weights is None else np.where(counts > 0, weights, 0.0),
             max_depth=self.settings.max_depth,

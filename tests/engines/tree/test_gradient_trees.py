@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from fuselearn._core import grow_gradient_tree as grow_in_core
 
 from fuselearn.engines.tree import apply_codes, code_columns
 from fuselearn.engines.tree.gradient_trees import (
@@ -58,9 +59,8 @@ def grow_plainly(X, G, H, rows, is_category, depth, min_leaf, l2, values):
 
 
 @pytest.mark.parametrize("kind", ["numbers", "zeros", "missing", "categories"])
-@pytest.mark.parametrize(("min_leaf", "l2", "n_threads"), [(4, 0.5, 1), (4, 0.5, 3), (1, 3.0, 1)])
-def test_trees_are_those_of_a_plain_search(monkeypatch, kind, min_leaf, l2, n_threads):
-    monkeypatch.setattr("fuselearn.engines.tree.gradient_trees.THREADED_WORK", 0)
+@pytest.mark.parametrize(("n_labels", "min_leaf", "l2"), [(3, 4, 0.5), (9, 1, 3.0), (1, 2, 1.0), (2, 1, 0.1)])
+def test_trees_are_those_of_a_plain_search(kind, n_labels, min_leaf, l2):
     rng = np.random.default_rng(0)
     X = rng.integers(0, 9, (60, 4)).astype(float)
     if kind == "zeros":
@@ -68,8 +68,8 @@ def test_trees_are_those_of_a_plain_search(monkeypatch, kind, min_leaf, l2, n_th
     if kind == "missing":
         X[rng.random(X.shape) < 0.2] = np.nan
     categories = [9, 0, 0, 9] if kind == "categories" else [0, 0, 0, 0]
-    G, H = rng.normal(size=(60, 3)), rng.random((60, 3))
-    tree, leaves = grow(X, G, H, categories=categories, min_leaf=min_leaf, l2=l2, max_depth=5, n_threads=n_threads)
+    G, H = rng.normal(size=(60, n_labels)), rng.random((60, n_labels))
+    tree, leaves = grow(X, G, H, categories=categories, min_leaf=min_leaf, l2=l2, max_depth=5)
     expected = np.empty_like(G)
     gain = grow_plainly(X, G, H, np.arange(60), np.array(categories) > 0, 5, min_leaf, l2, expected)
     np.testing.assert_allclose(newton_values(tree, l2)[leaves], expected, rtol=1e-6)
@@ -99,3 +99,54 @@ def test_only_rows_and_features_that_take_part_count():
 def test_a_label_that_is_known_nowhere_gets_nothing():
     tree, _ = grow([[0.0], [1.0]], [[1.0, 0.0], [-1.0, 0.0]], [[1.0, 0.0], [1.0, 0.0]], l2=0.0)
     np.testing.assert_allclose(newton_values(tree, 0.0), [[0, 0], [-1, 0], [1, 0]], atol=1e-9)
+
+
+def test_threads_change_nothing():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 30))
+    X[rng.random(X.shape) < 0.1] = np.nan
+    G, H = rng.normal(size=(3000, 12)) + X[:, :1] > 0, rng.random((3000, 12))
+    tree, _ = grow(X, G, H, max_depth=6)
+    for n_threads in (2, 3):
+        other, _ = grow(X, G, H, max_depth=6, n_threads=n_threads)
+        np.testing.assert_array_equal(other.nodes, tree.nodes)
+        np.testing.assert_array_equal(other.values, tree.values)
+
+
+GIVEN = {
+    "statistics": np.ones((4, 2)), "samples": np.arange(4, dtype=np.int32), "features": np.arange(2),
+    "max_depth": 2, "min_leaf": 1, "l2": 1.0, "n_threads": 1,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "kind", "message"),
+    [
+        ("statistics", np.ones((3, 2)), ValueError, r"statistics must be as long as the table \(4\), not 3"),
+        ("statistics", np.ones((4, 3)), ValueError, "a gradient and a Hessian for each label"),
+        ("statistics", np.ones((4, 0)), ValueError, "a gradient and a Hessian for each label"),
+        ("statistics", np.ones((4, 2), dtype=np.float32), TypeError, "statistics must be an array of float64"),
+        ("samples", np.array([0, 4], dtype=np.int32), ValueError, "samples must hold numbers from 0 to 3 only"),
+        ("samples", np.array([-1], dtype=np.int32), ValueError, "samples must hold numbers from 0 to 3 only"),
+        ("samples", np.arange(4), TypeError, "samples must be an array of int32"),
+        ("features", np.array([2]), ValueError, "features must hold numbers from 0 to 1 only"),
+        ("max_depth", -1, ValueError, "max_depth must not be negative"),
+        ("min_leaf", 0, ValueError, "min_leaf must be at least 1"),
+        ("l2", np.nan, ValueError, "l2 must not be negative"),
+        ("n_threads", 0, ValueError, "n_threads must be at least 1"),
+    ],
+)
+def test_the_core_takes_what_fits_the_table_only(name, value, kind, message):
+    table = make_gradient_table(code_columns(np.arange(8.0).reshape(4, 2)))
+    with pytest.raises(kind, match=message):
+        grow_in_core(table, **{**GIVEN, name: value})
+
+
+def test_statistics_of_any_strides():
+    table = make_gradient_table(code_columns(np.arange(8.0).reshape(4, 2)))
+    statistics = np.random.default_rng(0).normal(size=(8, 4)) ** 2
+    expected = grow_in_core(table, **{**GIVEN, "statistics": statistics[::2, :2].copy()})
+    strided = grow_in_core(table, **{**GIVEN, "statistics": statistics[::2, :2]})
+    np.testing.assert_array_equal(strided.values, expected.values)
+    nothing = grow_in_core(table, **{**GIVEN, "samples": np.arange(0, dtype=np.int32)})
+    np.testing.assert_array_equal(nothing.values, [[0.0, 0.0]])

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fuselearn.engines.tree import apply_forest, code_columns, pack_forest
-from fuselearn.engines.tree.pair_stumps import find_stump, left_rows, make_pair_table, make_tree
+from fuselearn.engines.tree.pair_stumps import find_stump, left_samples, make_pair_table, make_tree
 
 N_COLUMNS, N_LABELS = 4, 3
 seeds, sizes, shares = st.integers(0, 10_000), st.integers(1, 25), st.sampled_from([0.0, 0.15, 0.9])
@@ -54,7 +54,7 @@ def test_no_other_split_is_better(seed, n_rows, missing):
     if not scores:
         assert stump.feature == -1
         return
-    left = left_rows(table, stump)
+    left = left_samples(table, stump)
     assert stump.score == pytest.approx(min(scores))
     assert score(left, positive, negative) == pytest.approx(min(scores))
 
@@ -67,8 +67,8 @@ def test_the_tree_sends_rows_where_the_stump_does(seed, n_rows, missing):
     stump = find_stump(table, positive, negative, range(N_COLUMNS))
     if stump.feature < 0:
         return
-    left = left_rows(table, stump)
-    tree = make_tree(table, stump, left, np.zeros((2, N_LABELS)))
+    left = left_samples(table, stump)
+    tree = make_tree(table, stump, np.zeros((2, N_LABELS)))
     reached = apply_forest(pack_forest([tree], n_categories), X)[:, 0]
     np.testing.assert_array_equal(reached == 1, left)
 
@@ -84,3 +84,53 @@ def test_of_equal_columns_the_first_is_taken():
 def test_rows_that_are_all_alike_cannot_be_split():
     table = make_pair_table(code_columns(np.ones((4, 2))))
     assert find_stump(table, np.ones((4, 1)), np.ones((4, 1)), range(2)).feature == -1
+
+
+@settings(max_examples=20, deadline=None)
+@given(seeds)
+def test_stretches_without_a_better_cut_are_left_out_and_no_other(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(300, N_COLUMNS))
+    X[rng.random(X.shape) < 0.1 * (seed % 3)] = np.nan
+    pairs, has_label = rng.random((300, N_LABELS)), rng.random((300, N_LABELS)) < 0.3 + 0.05 * (X[:, 1:2] > 1)
+    positive, negative = pairs * has_label, pairs * ~has_label
+    table = make_pair_table(code_columns(X))
+    stump = find_stump(table, positive, negative)
+    scores = [score(side, positive, negative) for side in all_sides(X, np.zeros(N_COLUMNS, dtype=int)) if side.any()]
+    assert stump.score == pytest.approx(min(scores))
+    assert score(left_samples(table, stump), positive, negative) == pytest.approx(min(scores))
+
+
+def test_threads_change_nothing():
+    rng = np.random.default_rng(0)
+    X, has_label = rng.normal(size=(4000, 40)), rng.random((4000, 9)) < 0.4
+    pairs = rng.random((4000, 9))
+    table = make_pair_table(code_columns(X))
+    one, three = (find_stump(table, pairs * has_label, pairs * ~has_label, n_threads=n) for n in (1, 3))
+    assert (one.feature, one.last, one.score) == (three.feature, three.last, three.score)
+
+
+@pytest.mark.parametrize(
+    ("positive", "negative", "features", "kind", "message"),
+    [
+        (np.ones((3, 1)), np.ones((4, 1)), range(2), ValueError, r"positive must be as long as the table \(4\)"),
+        (np.ones((4, 1)), np.ones((4, 2)), range(2), ValueError, "Each sample in negative must be as long as"),
+        (-np.ones((4, 1)), np.ones((4, 1)), range(2), ValueError, "positive must hold finite numbers"),
+        (np.ones((4, 1)), np.full((4, 1), np.nan), range(2), ValueError, "negative must hold finite numbers"),
+        (np.ones((4, 1)), np.ones((4, 1)), range(3), ValueError, "must be a range of the table's features"),
+        (np.ones((4, 1)), np.ones(4), range(2), TypeError, "negative must be an array of float64 with 2 dimensions"),
+    ],
+)
+def test_wrong_weights_get_a_sentence(positive, negative, features, kind, message):
+    table = make_pair_table(code_columns(np.arange(8.0).reshape(4, 2)))
+    with pytest.raises(kind, match=message):
+        find_stump(table, positive, negative, features)
+
+
+def test_without_a_split_there_is_no_tree():
+    table = make_pair_table(code_columns(np.ones((4, 2))))
+    stump = find_stump(table, np.ones((4, 1)), np.ones((4, 1)))
+    with pytest.raises(ValueError, match="must have a feature of the table"):
+        left_samples(table, stump)
+    with pytest.raises(ValueError, match="must have a feature of the table"):
+        make_tree(table, stump, np.zeros((2, 1)))

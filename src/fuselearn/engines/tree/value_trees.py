@@ -1,6 +1,6 @@
 """Regression trees: trees on gradients whose leaves predict the mean of a target of numbers.
 
-With y the target and w the weights of the rows, a Newton step on the squared error has the gradients -w y and the
+With y the target and w the weights of the samples, a Newton step on the squared error has the gradients -w y and the
 Hessians w. What `gradient_trees` then makes large, the sum over both sides of (sum of w y)^2 / (sum of w), is the
 criterion of CART's regression trees, and the value of a leaf is the weighted mean of y.
 """
@@ -24,12 +24,12 @@ def grow_value_tree(
     Parameters
     ----------
     table : GradientTable
-    y : array of shape (n_rows,)
+    y : array of shape (n_samples,)
         The target.
-    weights : array of shape (n_rows,)
-        Rows of weight 0 take no part; at least one takes part.
+    weights : array of shape (n_samples,)
+        Samples of weight 0 take no part; at least one takes part.
     max_depth, min_leaf : int
-        Most splits on a path, and fewest rows in a leaf.
+        Maximum number of splits on a path, and minimum number of samples in a leaf.
     n_threads : int
         Threads to use on large data. The tree does not depend on it.
 
@@ -49,14 +49,14 @@ def grow_value_tree(
            [ 2.],
            [10.]])
     """
-    rows = np.flatnonzero(weights).astype(np.int32)
+    samples = np.flatnonzero(weights).astype(np.int32)
     # In units of their own, neither a large mean nor small weights meet the engine's least gain and least Hessian.
-    weights = weights / weights[rows].mean()
-    centre = np.average(y[rows], weights=weights[rows])
-    scale = np.abs(y[rows] - centre).max() or 1.0
-    statistics = np.column_stack([-weights * ((y - centre) / scale), weights])
+    weights = weights / weights[samples].mean()
+    center = np.average(y[samples], weights=weights[samples])
+    scale = np.abs(y[samples] - center).max() or 1.0
+    statistics = np.column_stack([-weights * ((y - center) / scale), weights])
     settings = GradientSettings(max_depth, min_leaf, l2=0.0)
-    tree = grow_gradient_tree(table, statistics, rows, np.arange(len(table.codes)), settings, n_threads=n_threads)
+    tree = grow_gradient_tree(table, statistics, samples, np.arange(table.n_columns), settings, n_threads=n_threads)
     gradients, hessians = tree.values.T
     tree.nodes["weight"] = hessians
-    return tree._replace(values=np.ascontiguousarray((centre * hessians - scale * gradients)[:, None]))
+    return tree._replace(values=np.ascontiguousarray((center * hessians - scale * gradients)[:, None]))

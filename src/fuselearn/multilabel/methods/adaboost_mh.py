@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,13 +10,10 @@ from scipy.special import expit
 
 from fuselearn._parameters import check_number, check_whole_number, count_threads
 from fuselearn.engines.tree import Tree
-from fuselearn.engines.tree.pair_stumps import PairTable, Stump, find_stump, left_rows, make_pair_table, make_tree
+from fuselearn.engines.tree.pair_stumps import find_stump, left_samples, make_pair_table, make_tree
 from fuselearn.multilabel.data.labels import UNKNOWN
 from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Scores, Weights
 from fuselearn.multilabel.learning.label_trees import SummedTrees, scale_rows
-
-# Threads are worth starting from this many (sample, feature, label) triples on, zeros of sparse tables aside.
-THREADED_WORK = 1_000_000
 
 
 class AdaBoostMHClassifier(SummedTrees, MultilabelClassifier):
@@ -122,10 +117,10 @@ class AdaBoostMHClassifier(SummedTrees, MultilabelClassifier):
         gains, loss = np.zeros((Y.shape[1], X.shape[1])), 1.0
         self._constant_votes_ = _vote(_weigh(pairs, has_label), smoothing)
         for _ in range(self.n_estimators):
-            stump = _best_stump(table, pairs * has_label, pairs * ~has_label, count_threads(self.n_jobs))
+            stump = find_stump(table, pairs * has_label, pairs * ~has_label, n_threads=count_threads(self.n_jobs))
             if stump.feature < 0:
                 break
-            is_left = left_rows(table, stump)
+            is_left = left_samples(table, stump)
             sides = [_weigh(pairs[side], has_label[side]) for side in (is_left, ~is_left)]
             votes = self.learning_rate * np.array([_vote(side, smoothing) for side in sides])
             own = votes[np.where(is_left, 0, 1)]
@@ -137,7 +132,7 @@ class AdaBoostMHClassifier(SummedTrees, MultilabelClassifier):
             gains[:, stump.feature] += loss * (_rest(sides[0] + sides[1]) - _rest(sides[0]) - _rest(sides[1]))
             loss *= normalizer
             normalizers.append(normalizer)
-            trees.append(make_tree(table, stump, is_left, votes))
+            trees.append(make_tree(table, stump, votes))
         self.n_iter_ = len(trees)
         self.normalizers_ = np.array(normalizers)
         self.feature_importances_ = scale_rows(np.maximum(gains, 0.0))  # only rounding makes a gain negative
@@ -168,15 +163,3 @@ def _vote(weights: npt.NDArray[np.float64], smoothing: float) -> npt.NDArray[np.
 def _rest(weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Return the weight that the best vote leaves to each label."""
     return 2.0 * np.sqrt(weights[0] * weights[1])
-
-
-def _best_stump(table: PairTable, positive: Scores, negative: Scores, n_threads: int) -> Stump:
-    """Search the columns in parts, and take the best part's best, the first of equally good ones."""
-    n_columns = len(table.rest)
-    if n_threads == 1 or positive.shape[1] * len(table.entries.rows) < THREADED_WORK:
-        return find_stump(table, positive, negative, range(n_columns))
-    bounds = np.linspace(0, n_columns, n_threads + 1).astype(int).tolist()
-    parts = [range(first, end) for first, end in pairwise(bounds)]
-    with ThreadPoolExecutor(n_threads) as pool:
-        found = list(pool.map(lambda part: find_stump(table, positive, negative, part), parts))
-    return min(found, key=lambda stump: stump.score)

@@ -209,7 +209,7 @@ class GradientBoostingMultilabelClassifier(SummedTrees, MultilabelClassifier):
     def _grow(self, table: GradientTable, statistics: Scores, rows: Rows, rng: np.random.Generator) -> Tree:
         """Grow a tree on some of the samples and features."""
         drawn = _draw(rng, rows, max(1, round(self.subsample * len(rows))))
-        features = np.arange(len(table.codes))
+        features = np.arange(table.n_columns)
         features = _draw(rng, features, count_features(self.max_features, len(features)))
         settings = GradientSettings(self.max_depth, self.min_samples_leaf, self.l2)
         return grow_gradient_tree(table, statistics, drawn, features, settings, n_threads=count_threads(self.n_jobs))
@@ -235,8 +235,15 @@ class LogisticLosses:
 
     def statistics(self, scores: Scores) -> Scores:
         """Return the gradients of the losses, and then their second derivatives, at these log-odds."""
-        chances = expit(scores)
-        return np.hstack([self.weights * (chances - self.truth), self.weights * chances * (1.0 - chances)])
+        n_samples, n_labels = scores.shape
+        probabilities = expit(scores)
+        statistics = np.empty((n_samples, 2 * n_labels))
+        gradients, hessians = statistics[:, :n_labels], statistics[:, n_labels:]
+        np.subtract(probabilities, self.truth, out=gradients)
+        gradients *= self.weights
+        np.subtract(1.0, probabilities, out=hessians)
+        hessians *= np.multiply(self.weights, probabilities, out=probabilities)
+        return statistics
 
     def mean(self, scores: Scores, rows: Rows) -> float:
         """Return the mean loss of some of the samples at these log-odds."""

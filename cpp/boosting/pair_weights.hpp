@@ -1,0 +1,68 @@
+// The weights of (sample, label) pairs, and how good it is to divide them in two.
+//
+// With W+ and W- the weights of the pairs of a side and a label, in the one if the samples have the label and in the
+// other if not, a split is good where
+//
+//     sum over sides and labels of sqrt(W+ W-)
+//
+// is small. Sums over labels are four partial sums, combined in one order, so that they are the same on every
+// processor.
+
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "support/views.hpp"
+
+namespace fuselearn {
+
+constexpr Index pair_block = 4;
+
+// For each sample the positive weights, then the negative ones; labels of weight 0 fill the last block.
+class PairWeights {
+public:
+    PairWeights(Matrix<const double> positive, Matrix<const double> negative)
+        : n_labels_((positive.n_columns() + pair_block - 1) / pair_block * pair_block),
+          values_(positive.n_rows() * width(), 0.0),
+          totals_(width(), 0.0) {
+        double* row = values_.data();
+        for (Index i = 0; i < positive.n_rows(); ++i, row += width()) {
+            std::copy_n(positive.row(i).begin(), positive.n_columns(), row);
+            std::copy_n(negative.row(i).begin(), negative.n_columns(), row + n_labels_);
+            for (Index j = 0; j < width(); ++j) totals_[j] += row[j];
+        }
+    }
+
+    Index n_labels() const { return n_labels_; }
+    Index width() const { return 2 * n_labels_; }
+    const double* row(Index i) const { return values_.data() + i * width(); }
+    const std::vector<double>& totals() const { return totals_; }
+
+private:
+    Index n_labels_;
+    std::vector<double> values_;
+    std::vector<double> totals_;
+};
+
+inline void add_pairs(double* __restrict sums, const double* __restrict row, Index width) {
+    for (Index j = 0; j < width; j += pair_block)
+        for (Index lane = 0; lane < pair_block; ++lane) sums[j + lane] += row[j + lane];
+}
+
+// The sum over labels of one side with the weights `left`, and of another with what `other` leaves of the totals.
+inline double score_pairs(const double* left, const double* other, const double* totals, Index n_labels) {
+    std::array<double, pair_block> partial{};
+    for (Index first = 0; first < n_labels; first += pair_block)
+        for (Index lane = 0; lane < pair_block; ++lane) {
+            const Index j = first + lane;
+            const double positive = std::max(totals[j] - other[j], 0.0);
+            const double negative = std::max(totals[n_labels + j] - other[n_labels + j], 0.0);
+            partial[lane] += std::sqrt(left[j] * left[n_labels + j]) + std::sqrt(positive * negative);
+        }
+    return (partial[0] + partial[2]) + (partial[1] + partial[3]);
+}
+
+}  // namespace fuselearn
