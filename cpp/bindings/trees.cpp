@@ -30,8 +30,8 @@ std::vector<Node> read_nodes(nb::handle nodes) {
         nb::cast<int>(nodes.attr("ndim")) != 1)
         throw nb::type_error(("nodes must be an array of NODE with 1 dimension, not " + describe(nodes) + ".").c_str());
     const nb::object contiguous = nb::module_::import_("numpy").attr("ascontiguousarray")(nodes);
-    const nb::object as_bytes = contiguous.attr("view")("u1");
-    const auto bytes = In<std::uint8_t, 1>{as_bytes}.read("nodes");
+    const nb::object viewed = contiguous.attr("view")("u1");
+    const auto bytes = In<std::uint8_t, 1>{viewed}.read("nodes");
     std::vector<Node> read(bytes.size() / sizeof(Node));
     // Records may come from a file: a byte other than 0 and 1 would not be a bool.
     for (std::size_t k = 0; k < read.size(); ++k) {

@@ -1,0 +1,87 @@
+// The trees of a forest, laid out for prediction.
+//
+// A packed forest answers "is the value below the threshold?" with whole numbers: all thresholds of a column, over all
+// trees, are sorted, a node keeps the rank of its own, and a sample is coded once, by how many of the thresholds each
+// of its values reaches. Codes have two bytes unless a column has more thresholds or categories than that, so that a
+// node takes eight bytes; node k of a tree is the node roots[tree] + k of the forest, and a leaf points to itself, so
+// that samples which descend side by side need not look who has arrived.
+//
+// What only a few steps need is kept apart, in one number per node: whether missing values go left, where the subset of
+// a category split begins, or the number of a leaf.
+
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "support/views.hpp"
+#include "tables/lookup.hpp"
+
+namespace fuselearn {
+
+template <class Code>
+struct PackedNode {
+    Code cut;            // larger codes go right, none in a leaf
+    Code column;         // among the columns that the forest splits; 0 in a leaf
+    std::uint32_t left;  // the right child follows; a leaf points to itself
+};
+
+// A number per node; its lowest bits tell what the rest of it is.
+class Tag {
+public:
+    static Tag numeric(bool missing_left) { return Tag(missing_left ? missing_left_bit : 0u); }
+    static Tag category(std::uint32_t first_word) { return Tag((first_word << n_bits) | category_bit); }
+    static Tag leaf(std::uint32_t number) { return Tag(number << n_bits); }
+
+    // 1 where missing values go left, 0 elsewhere, in leaves and category splits, too.
+    std::uint32_t missing_left() const { return bits_ & missing_left_bit; }
+    bool is_category() const { return (bits_ & category_bit) != 0; }
+    // The number of a leaf, or the first word of a category split's subset.
+    std::uint32_t number() const { return bits_ >> n_bits; }
+
+    static constexpr std::uint32_t most = std::numeric_limits<std::uint32_t>::max() >> 2;
+
+    Tag() = default;
+
+private:
+    static constexpr std::uint32_t missing_left_bit = 1, category_bit = 2, n_bits = 2;
+    explicit Tag(std::uint32_t bits) : bits_(bits) {}
+    std::uint32_t bits_ = 0;
+};
+
+// A column that is split, and how its values are coded.
+//
+// A number is coded by how many thresholds it reaches, and a missing one by the largest Code there is. A category is
+// its own code; behind the categories come one code for unknown ones and one for missing values, which have bits in the
+// subsets like any other.
+struct PackedColumn {
+    Index feature;
+    Index n_categories;  // 0 for numbers
+    Lookup lookup;
+};
+
+template <class Code>
+struct PackedForest {
+    // The code of missing numbers; no rank and no category may come this far.
+    static constexpr Code missing = std::numeric_limits<Code>::max();
+    // In a leaf, so that no code goes right.
+    static constexpr Code no_cut = std::numeric_limits<Code>::max();
+
+    std::vector<PackedNode<Code>> nodes;
+    std::vector<Tag> tags;
+    std::vector<std::uint32_t> subsets;
+    std::vector<std::uint32_t> roots;
+    std::vector<double> thresholds;     // of all columns; the lookups refer to them
+    std::vector<PackedColumn> columns;  // only those that are split
+    bool has_categories = false;        // whether a split is by categories
+
+    PackedForest() = default;
+    PackedForest(PackedForest&&) = default;
+    PackedForest& operator=(PackedForest&&) = default;
+
+    Index n_trees() const { return ssize(roots); }
+    Index n_columns() const { return ssize(columns); }
+};
+
+}  // namespace fuselearn
