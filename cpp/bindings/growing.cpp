@@ -119,48 +119,68 @@ void weigh_on(Tree& tree, const Table& table, const Target& target, const ReadDr
 
 template <class Target>
 void weigh_on(Tree& tree, const SparseTable& table, const Target& target, const ReadDraw& draw) {
-    weigh(tree, target, draw.view(), draw.weights->span(), [&](Index i) {
-        return find_leaf(tree, table.coding, [&](Index f) { return table.code(i, f); });
-    });
+    weigh(tree, target, draw.view(), draw.weights->span(),
+          [&](Index i) { return find_leaf(tree, table.coding, [&](Index f) { return table.code(i, f); }); });
 }
 
+// What the functions that grow trees take besides a table and a target.
+struct Order {
+    DrawArguments draw;
+    const TreeSettings& settings;
+    Key seed;
+    int n_threads;
+    const StoragePlan* plan;
+};
+
 // Check the arguments, grow a tree without the interpreter's lock, and give its nodes the weights as they are.
-template <class TableKind, class Bound, class Grow>
-Tree grow_checked(const TableKind& table, const Bound& target, const DrawArguments& arguments, const Grow& grow) {
+template <class TableKind, class Bound>
+Tree grow_checked(const TableKind& table, const Bound& target, const Order& order) {
     const auto view = target.view();
     check_table(table, view);
-    const ReadDraw draw = read_draw(arguments, view.n_samples());
+    const ReadDraw draw = read_draw(order.draw, view.n_samples());
+    const StoragePlan plan = order.plan != nullptr ? *order.plan : StoragePlan{};
     Tree tree;
     run_released([&](Interrupt& interrupt) {
-        tree = grow(view, draw.view(), interrupt);
+        tree = grow_tree(table, view, draw.view(), {order.settings, plan, order.seed, order.n_threads, interrupt});
         if (draw.weights) weigh_on(tree, table, view, draw);
     });
     return tree;
 }
 
-Tree grow_class_tree(const Table& table, const BoundClasses& target, In<std::int32_t, 1> counts,
-                     const TreeSettings& settings, Key seed, int n_threads, In<std::int32_t, 1> whole,
-                     In<double, 1> weights) {
-    return grow_checked(table, target, {counts, whole, weights},
-                        [&](const ClassTarget& view, const Draw& draw, Interrupt& interrupt) {
-                            return grow_tree(table, view, draw, settings, seed, {n_threads, interrupt});
-                        });
+template <class TableKind, class Bound>
+Tree grow_bound(const TableKind& table, const Bound& target, In<std::int32_t, 1> counts, const TreeSettings& settings,
+                Key seed, int n_threads, In<std::int32_t, 1> whole, In<double, 1> weights, const StoragePlan* plan) {
+    return grow_checked(table, target, {{counts, whole, weights}, settings, seed, n_threads, plan});
 }
 
-Tree grow_dense_labels(const Table& table, const BoundLabels& target, In<std::int32_t, 1> counts,
-                       const TreeSettings& settings, Key seed, In<std::int32_t, 1> whole, In<double, 1> weights) {
-    return grow_checked(table, target, {counts, whole, weights},
-                        [&](const LabelTarget& view, const Draw& draw, Interrupt& interrupt) {
-                            return grow_label_tree(table, view, draw, settings, seed, interrupt);
-                        });
+template <class TableKind, class Bound>
+void bind_grower(nb::module_& module, const char* name, const char* doc) {
+    module.def(name, &grow_bound<TableKind, Bound>, "table"_a, "target"_a, "counts"_a, "settings"_a, "seed"_a = 0,
+               "n_threads"_a = 1, "whole"_a.none() = nb::none(), "weights"_a.none() = nb::none(),
+               "plan"_a.none() = nb::none(), doc);
 }
 
-Tree grow_sparse_labels(const SparseTable& table, const BoundLabels& target, In<std::int32_t, 1> counts,
-                        const TreeSettings& settings, Key seed, In<std::int32_t, 1> whole, In<double, 1> weights) {
-    return grow_checked(table, target, {counts, whole, weights},
-                        [&](const LabelTarget& view, const Draw& draw, Interrupt& interrupt) {
-                            return grow_sparse_label_tree(table, view, draw, settings, seed, interrupt);
-                        });
+void bind_plan(nb::module_& module) {
+    nb::class_<StoragePlan>(module, "StoragePlan", "In which way samples are stored; trees do not depend on it.")
+        .def(nb::init<>())
+        .def_rw("most_presorted", &StoragePlan::most_presorted)
+        .def_rw("least_histogram", &StoragePlan::least_histogram)
+        .def_rw("samples_per_code", &StoragePlan::samples_per_code)
+        .def_prop_rw(
+            "n_branches", [](const StoragePlan& plan) { return plan.n_branches; },
+            [](StoragePlan& plan, std::int64_t n_branches) {
+                if (n_branches < 1) raise_value_error("n_branches must be at least 1.");
+                plan.n_branches = n_branches;
+            })
+        .def_rw("least_branch", &StoragePlan::least_branch)
+        .def_rw("times_as_many", &StoragePlan::times_as_many)
+        .def_rw("most_sorted", &StoragePlan::most_sorted);
+}
+
+// Larger numbers mean no limit, too.
+std::int32_t narrow(std::int64_t number) {
+    using Limits32 = std::numeric_limits<std::int32_t>;
+    return static_cast<std::int32_t>(std::clamp<std::int64_t>(number, Limits32::min(), Limits32::max()));
 }
 
 nb::tuple state_of(const TreeSettings& settings) {
@@ -169,19 +189,20 @@ nb::tuple state_of(const TreeSettings& settings) {
 }
 
 void bind_settings(nb::module_& module) {
-    nb::class_<TreeSettings>(module, "TreeSettings",
-                             "How a tree is grown, in rpart's terms: ``minsplit``, ``minbucket``, ``maxdepth`` and "
-                             "``cp``.\n\n``max_features`` features are looked at in each node, drawn at random if that "
-                             "is not all of them.\n``random_cuts`` tries one random cut per feature instead of all, as "
-                             "in extremely randomized trees.\n``correct_for_chance`` subtracts from the gain of a split "
-                             "by categories what chance would give; rpart does not.")
+    nb::class_<TreeSettings>(
+        module, "TreeSettings",
+        "How a tree is grown, in rpart's terms: ``minsplit``, ``minbucket``, ``maxdepth`` and "
+        "``cp``.\n\n``max_features`` features are looked at in each node, drawn at random if that "
+        "is not all of them.\n``random_cuts`` tries one random cut per feature instead of all, as "
+        "in extremely randomized trees.\n``correct_for_chance`` subtracts from the gain of a split "
+        "by categories what chance would give; rpart does not.")
         .def(
             "__init__",
-            [](TreeSettings* self, std::int32_t min_split, std::int32_t min_leaf, std::int32_t max_depth,
-               double complexity, std::int32_t max_features, bool random_cuts, bool correct_for_chance) {
+            [](TreeSettings* self, std::int64_t min_split, std::int64_t min_leaf, std::int64_t max_depth,
+               double complexity, std::int64_t max_features, bool random_cuts, bool correct_for_chance) {
                 if (max_features < 1) raise_value_error("max_features must be at least 1.");
-                new (self) TreeSettings{min_split,    min_leaf,    max_depth,         complexity,
-                                        max_features, random_cuts, correct_for_chance};
+                new (self) TreeSettings{narrow(min_split), narrow(min_leaf),     narrow(max_depth), complexity,
+                                        narrow(max_features), random_cuts, correct_for_chance};
             },
             nb::kw_only(), "min_split"_a = 20, "min_leaf"_a = 7, "max_depth"_a = 30, "complexity"_a = 0.01,
             "max_features"_a = std::numeric_limits<std::int32_t>::max(), "random_cuts"_a = false,
@@ -193,8 +214,9 @@ void bind_settings(nb::module_& module) {
         .def_ro("max_features", &TreeSettings::max_features)
         .def_ro("random_cuts", &TreeSettings::random_cuts)
         .def_ro("correct_for_chance", &TreeSettings::correct_for_chance)
-        .def("__eq__", [](const TreeSettings& self, const TreeSettings& other) { return self == other; },
-             nb::is_operator())
+        .def(
+            "__eq__", [](const TreeSettings& self, const TreeSettings& other) { return self == other; },
+            nb::is_operator())
         .def("__hash__", [](const TreeSettings& self) { return nb::hash(state_of(self)); })
         .def("__getstate__", &state_of)
         .def("__setstate__",
@@ -209,28 +231,30 @@ void bind_settings(nb::module_& module) {
 void bind_growing(nb::module_& module) {
     bind_settings(module);
     nb::class_<BoundClasses>(module, "ClassTarget", "One class number per sample, from 0 to ``n_classes - 1``.")
-        .def("__init__",
-             [](BoundClasses* self, In<std::int32_t, 1> classes, Index n_classes) {
-                 new (self) BoundClasses(make_classes(classes, n_classes));
-             },
-             "classes"_a, "n_classes"_a)
+        .def(
+            "__init__",
+            [](BoundClasses* self, In<std::int32_t, 1> classes, Index n_classes) {
+                new (self) BoundClasses(make_classes(classes, n_classes));
+            },
+            "classes"_a, "n_classes"_a)
         .def_ro("n_classes", &BoundClasses::n_classes)
         .def("__len__", [](const BoundClasses& self) { return self.classes.size(); });
-    nb::class_<BoundLabels>(module, "LabelTarget",
-                            "A list of labels per sample: those of sample ``i`` are ``labels[starts[i]:starts[i + 1]]``.")
-        .def("__init__",
-             [](BoundLabels* self, In<std::int64_t, 1> starts, In<std::int32_t, 1> labels, Index n_labels) {
-                 new (self) BoundLabels(make_labels(starts, labels, n_labels));
-             },
-             "starts"_a, "labels"_a, "n_labels"_a)
+    nb::class_<BoundLabels>(
+        module, "LabelTarget",
+        "A list of labels per sample: those of sample ``i`` are ``labels[starts[i]:starts[i + 1]]``.")
+        .def(
+            "__init__",
+            [](BoundLabels* self, In<std::int64_t, 1> starts, In<std::int32_t, 1> labels, Index n_labels) {
+                new (self) BoundLabels(make_labels(starts, labels, n_labels));
+            },
+            "starts"_a, "labels"_a, "n_labels"_a)
         .def_ro("n_labels", &BoundLabels::n_labels)
         .def("__len__", [](const BoundLabels& self) { return self.starts.size() - 1; });
-    module.def("grow_class_tree", &grow_class_tree, "table"_a, "target"_a, "counts"_a, "settings"_a, "seed"_a = 0,
-               "n_threads"_a = 1, "whole"_a.none() = nb::none(), "weights"_a.none() = nb::none());
-    module.def("grow_label_tree", &grow_dense_labels, "table"_a, "target"_a, "counts"_a, "settings"_a, "seed"_a = 0,
-               "whole"_a.none() = nb::none(), "weights"_a.none() = nb::none());
-    module.def("grow_sparse_label_tree", &grow_sparse_labels, "table"_a, "target"_a, "counts"_a, "settings"_a,
-               "seed"_a = 0, "whole"_a.none() = nb::none(), "weights"_a.none() = nb::none());
+    bind_plan(module);
+    bind_grower<Table, BoundClasses>(module, "grow_class_tree", "Grow a tree for one class per sample.");
+    bind_grower<Table, BoundLabels>(module, "grow_label_tree", "Grow a tree for a list of labels per sample.");
+    bind_grower<SparseTable, BoundLabels>(module, "grow_sparse_label_tree",
+                                          "Grow the same tree from the entries of a sparse table.");
 }
 
 }  // namespace fuselearn::bindings

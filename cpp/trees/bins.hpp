@@ -14,9 +14,6 @@
 
 namespace fuselearn {
 
-// From this many samples per code on, it is less work to count samples per code than to sort them.
-constexpr double samples_per_code = 1.5;
-
 // Bins with the number of samples of each class, copies counted. NClasses is 0 unless known to the compiler.
 template <int NClasses>
 struct ClassBins {
@@ -24,7 +21,7 @@ struct ClassBins {
     static constexpr bool weighted = false;
     using Side = std::conditional_t<(NClasses > 0), FewClassesSide<ClassBins, NClasses>, MovingSide<ClassBins>>;
 
-    Matrix<const std::int32_t> counted;             // of shape (n_bins, n_classes)
+    Matrix<const std::int32_t> counted;              // of shape (n_bins, n_classes)
     std::span<const double> sample_squared_weights;  // by bin; needed by the correction for chance only
 
     double weight(Index b) const {
@@ -74,7 +71,8 @@ public:
             std::int32_t any = 0;
             for (const std::int32_t count : bins.counted.row(first + code)) any |= count;
             // Written in any case, and kept if not empty: cheaper than a branch that cannot be foreseen.
-            words_[n_listed] = make_word<Word>(static_cast<std::uint32_t>(code), static_cast<std::uint32_t>(first + code));
+            words_[n_listed] =
+                make_word<Word>(static_cast<std::uint32_t>(code), static_cast<std::uint32_t>(first + code));
             n_listed += any != 0;
         }
         return sorted_run<Word>({words_.data(), static_cast<std::size_t>(n_listed)}, missing_code);

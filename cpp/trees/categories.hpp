@@ -12,12 +12,22 @@
 namespace fuselearn {
 
 // The c-th present category has the code codes[c]; it belongs to the group groups[c]. A group is one category, or all
-// categories with a single sample each (chance.hpp). Groups take the first positions of weights, squared_weights, counts
-// and sums; is_left says where each of them goes.
+// categories with a single sample each (chance.hpp). Groups take the first positions of weights, squared_weights,
+// counts and sums; is_left says where each of them goes.
 struct Categories {
     Categories(Index most, Index n_values)
-        : codes(most), groups(most), weights(most), squared_weights(most), counts(most), positions(most), order(most),
-          is_left(most), sums_(most * n_values), left(n_values), direction(n_values), n_values_(n_values) {}
+        : codes(most),
+          groups(most),
+          weights(most),
+          squared_weights(most),
+          counts(most),
+          positions(most),
+          order(most),
+          is_left(most),
+          sums_(most * n_values),
+          left(n_values),
+          direction(n_values),
+          n_values_(n_values) {}
 
     std::span<double> sums(Index c) { return {sums_.data() + c * n_values_, static_cast<std::size_t>(n_values_)}; }
     std::span<const double> sums(Index c) const {

@@ -3,13 +3,13 @@
 // A feature with many categories always has a subset that seems to separate the classes, even if the categories were
 // dealt at random: the more categories for the same samples, the better it seems. Two steps allow for that.
 //
-// Pooling. A category with a single sample says nothing about the next sample that has it, so all of a node's categories
-// with one sample each count as one category.
+// Pooling. A category with a single sample says nothing about the next sample that has it, so all of a node's
+// categories with one sample each count as one category.
 //
 // Correction. Let the best subset differ from the others by d, the difference between the class fractions on its two
 // sides, and let B be the weighted sum of squares between the m categories along d, T that of all samples along d. Were
-// the categories dealt at random among N samples, B would be expected to be T (m - 1) / (N - 1). So that part of the gain
-// is put down to chance, and the gain counts
+// the categories dealt at random among N samples, B would be expected to be T (m - 1) / (N - 1). So that part of the
+// gain is put down to chance, and the gain counts
 //
 //     gain * max(0, 1 - E / B),     E = T max(0, m - k) / (N - 1),
 //
@@ -18,8 +18,8 @@
 // subtracted for that. So gains of up to k categories stay as they are, and nearly so do those of categories with many
 // samples each. With several labels per sample, k - 1 is the number of labels that vary in the node.
 //
-// Copies of a sample are no further evidence. With weights w_i, w_c and q_c the sums of w_i and w_i^2 in category c, and
-// w and q those of the node, 1 / (N - 1) becomes
+// Copies of a sample are no further evidence. With weights w_i, w_c and q_c the sums of w_i and w_i^2 in category c,
+// and w and q those of the node, 1 / (N - 1) becomes
 //
 //     (sum_c q_c / w_c - q / w) / ((m - 1) (w - q / w)),
 //

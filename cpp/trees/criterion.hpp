@@ -4,8 +4,8 @@
 //
 //     sum(L^2) / weight(L) + sum(R^2) / weight(R);
 //
-// with several labels per sample the sums are over labels: a sample of one class simply has one label. Weights are whole
-// numbers (counts, or rounded so that they sum to 2^26), so all sums are exact and do not depend on their order.
+// with several labels per sample the sums are over labels: a sample of one class simply has one label. Weights are
+// whole numbers (counts, or rounded so that they sum to 2^26), so all sums are exact and do not depend on their order.
 // tests/engines/tree/test_growing.py compares trees with naive ones.
 
 #pragma once
@@ -34,8 +34,8 @@ inline bool is_pure(std::span<const double> sums, double weight) {
     return std::none_of(sums.begin(), sums.end(), [weight](double sum) { return 0 < sum && sum < weight; });
 }
 
-// A node that is to be split: its class weights, the sum of their squares, their sum (the score of a split into two pure
-// children), its weight and the number of its samples with their copies.
+// A node that is to be split: its class weights, the sum of their squares, their sum (the score of a split into two
+// pure children), its weight and the number of its samples with their copies.
 struct Parent {
     std::span<const double> totals;
     double squares;
@@ -100,7 +100,8 @@ private:
 };
 
 // The same for few classes, one per sample: their weights stay in registers, and the squares are summed where a cut is
-// possible. On small data this makes a tree 1.5 times as fast, as no step waits for a number to be stored and read again.
+// possible. On small data this makes a tree 1.5 times as fast, as no step waits for a number to be stored and read
+// again.
 template <class Items, int NClasses>
 class FewClassesSide {
 public:

@@ -2,9 +2,9 @@
 // zeros and columns there are.
 //
 // The entries of a node's samples tell which features may vary in it, and features are drawn among these. A feature's
-// items are its entries and one item for all samples whose value is zero, whose label weights are what the entries leave
-// of the node's. Splits of sparse tables cut off few samples: the larger child of a split is searched next, and what is
-// known of its entries is what is known of its parent's, less those of its sibling.
+// items are its entries and one item for all samples whose value is zero, whose label weights are what the entries
+// leave of the node's. Splits of sparse tables cut off few samples: the larger child of a split is searched next, and
+// what is known of its entries is what is known of its parent's, less those of its sibling.
 
 #pragma once
 
@@ -30,9 +30,17 @@ public:
 
     // The table must outlive the storage; items are numbered as its samples are.
     EntryStorage(const SparseTable& table, EntrySamples& items, std::span<std::uint32_t> drawn)
-        : table_(table), items_(items), drawn_(drawn), aside_(drawn_.size()), words_(drawn_.size() + 1),
-          sorted_(drawn_.size() + 1), n_seen_(table.n_columns(), 0), positions_(table.n_columns()),
-          present_(table.n_columns()), ends_(table.n_columns(), not_listed), stamps_(table.n_samples(), 0) {
+        : table_(table),
+          items_(items),
+          drawn_(drawn),
+          aside_(drawn_.size()),
+          words_(drawn_.size() + 1),
+          sorted_(drawn_.size() + 1),
+          n_seen_(table.n_columns(), 0),
+          positions_(table.n_columns()),
+          present_(table.n_columns()),
+          ends_(table.n_columns(), not_listed),
+          stamps_(table.n_samples(), 0) {
         Index n_entries = 0;
         for (const std::uint32_t i : drawn_) n_entries += entries_end(i) - entries_start(i);
         listed_.resize(n_entries);
@@ -143,7 +151,8 @@ private:
         return features_;
     }
 
-    // List the node's entries in some features, feature by feature: from all columns, or from all samples if that is less.
+    // List the node's entries in some features, feature by feature: from all columns, or from all samples if that is
+    // less.
     void list_entries(const Place& place, std::span<const Index> features) {
         Index n_listed = 0;
         Index n_in_columns = 0;

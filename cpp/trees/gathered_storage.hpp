@@ -1,5 +1,5 @@
-// Samples listed per node, whose codes are gathered for each feature that the node looks at: the way where that is few of
-// many features, or one random cut each. A feature costs about as many steps as the node has samples.
+// Samples listed per node, whose codes are gathered for each feature that the node looks at: the way where that is few
+// of many features, or one random cut each. A feature costs about as many steps as the node has samples.
 
 #pragma once
 
@@ -64,14 +64,26 @@ public:
     // Items are numbered as the samples of the table, which must outlive the storage.
     GatheredStorage(Growth& growth, Search& search, Interrupt& interrupt, const Table& table, Matrix<const Code> codes,
                     Items& items, std::span<std::uint32_t> drawn)
-        : growth_(growth), search_(search), interrupt_(interrupt), coding_(table.coding()), codes_(codes),
-          by_column_(table.by_column<Code>()), items_(items), drawn_(drawn), words_(drawn.size()),
-          sorted_words_(drawn.size()), aside_(drawn.size()), constant_(coding_.n_columns()),
-          sorter_(coding_.most_codes()), sorted_(coding_) {}
+        : growth_(growth),
+          search_(search),
+          interrupt_(interrupt),
+          coding_(table.coding()),
+          codes_(codes),
+          by_column_(table.by_column<Code>()),
+          items_(items),
+          drawn_(drawn),
+          words_(drawn.size()),
+          sorted_words_(drawn.size()),
+          aside_(drawn.size()),
+          constant_(coding_.n_columns()),
+          sorter_(coding_.most_codes()),
+          sorted_(coding_) {}
 
-    // Nodes of at most `small_node` samples are grown in sorted order.
-    void grow(const Root& root, Index small_node) {
+    // Nodes of at most `small_node` samples are grown in sorted order; samples of one class each are counted where
+    // there are so many per code.
+    void grow(const Root& root, Index small_node, double samples_per_code) {
         small_node_ = small_node;
+        samples_per_code_ = samples_per_code;
         grow_subtree(growth_, *this, search_, root, ssize(drawn_), interrupt_);
     }
 
@@ -168,7 +180,7 @@ private:
     // Whether it is less work to count the node's samples per code than to sort them.
     bool counts_bins(Index f, const Place& place) const {
         if constexpr (Items::weighted) return false;
-        return static_cast<double>(place.size()) >= samples_per_code * static_cast<double>(coding_.missing_code(f));
+        return static_cast<double>(place.size()) >= samples_per_code_ * static_cast<double>(coding_.missing_code(f));
     }
 
     void count_bins(Search& search, const Feature& feature, std::span<const Word> words) {
@@ -229,6 +241,7 @@ private:
     BitmapSorter sorter_;
     SortedStorage<Items> sorted_;
     Index small_node_ = 0;
+    double samples_per_code_ = 0.0;
     std::vector<std::int32_t> counted_;
     std::vector<double> squared_weights_;
     BinList bin_list_;

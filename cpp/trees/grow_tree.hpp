@@ -30,15 +30,19 @@
 
 namespace fuselearn {
 
-// Up to so many samples of a table, a tree is grown without histograms.
-constexpr Index most_presorted = 2000;
-// A node of a larger table is, if it has at most this many samples, or `samples_per_code` per code of an average feature.
-constexpr Index least_histogram = 8;
-// A large tree is grown as a trunk and about this many branches, of at least so many samples, which threads share.
-constexpr Index n_branches = 16;
-constexpr Index least_branch = 2000;
-// Features are gathered in each node, rather than kept sorted, where there are this many times as many as a node looks at.
-constexpr Index many_times = 4;
+// How one tree is to be grown.
+struct Job {
+    const TreeSettings& settings;
+    const StoragePlan& plan;
+    Key seed;
+    int n_threads;  // that may share a large tree
+    Interrupt& interrupt;
+
+    // Whether features are gathered in each node, rather than kept sorted.
+    bool looks_at_few(Index n_columns) const {
+        return settings.random_cuts || settings.max_features * plan.times_as_many <= n_columns;
+    }
+};
 
 // A tree that begins: its root, the samples drawn for it, and how it is to be grown.
 struct Planted {
@@ -49,49 +53,50 @@ struct Planted {
 };
 
 template <class Target>
-Planted plant(const Coding& coding, const Target& target, const Draw& draw, const TreeSettings& settings, Key seed) {
-    Planted planted{Growth(coding, target.n_values), draw.list(), {}, {0, 0, seed}};
+Planted plant(const Coding& coding, const Target& target, const Draw& draw, const Job& job) {
+    Planted planted{Growth(coding, target.n_values), draw.list(), {}, {0, 0, job.seed}};
     double weight = 0.0;
     Index count = 0;
     for (const std::uint32_t i : planted.drawn) {
         weight += draw.weights[i];
         count += draw.counts[i];
     }
-    planted.growth.reserve(std::min(ssize(planted.drawn), count / std::max<Index>(1, settings.min_leaf)));
+    planted.growth.reserve(std::min(ssize(planted.drawn), count / std::max<Index>(1, job.settings.min_leaf)));
     planted.growth.add_leaf(weight, count);
     const auto sums = planted.growth.values(0);
     for (const std::uint32_t i : planted.drawn) target.add(i, draw.weights[i], sums);
-    planted.limits = make_limits(settings, coding.n_columns(), weight, risk(sums, weight, Target::multilabel),
+    planted.limits = make_limits(job.settings, coding.n_columns(), weight, risk(sums, weight, Target::multilabel),
                                  Target::multilabel);
     return planted;
 }
 
 inline Tree finish(Planted& planted, const TreeSettings& settings) {
-    if (settings.complexity >= 0)
-        collapse(planted.growth.tree(), planted.limits.min_risk, planted.limits.multilabel);
+    if (settings.complexity >= 0) collapse(planted.growth.tree(), planted.limits.min_risk, planted.limits.multilabel);
     return compact(planted.growth.tree(), planted.growth.coding());
 }
 
 // Grow in one piece, by the samples of few features in each node, or in the order of all features.
 template <class Items>
-void grow_whole(Planted& planted, const Table& table, Items& items, bool looks_at_few, Interrupt& interrupt) {
+void grow_whole(Planted& planted, const Table& table, Items& items, const Job& job) {
     auto& [growth, drawn, limits, root] = planted;
     Search search(table.coding(), limits, growth.tree().n_values);
     using Sorted = SortedStorage<Items>;
-    if (looks_at_few || table.n_samples() > Sorted::most_samples) {
+    const bool few = job.looks_at_few(table.n_columns());
+    const Index most_sorted = std::min<Index>(job.plan.most_sorted, Sorted::most_samples);
+    if (few || table.n_samples() > most_sorted) {
         table.visit([&](const auto& codes) {
-            GatheredStorage storage(growth, search, interrupt, table, codes, items, drawn);
-            storage.grow(root, looks_at_few ? 0 : Sorted::most_samples);
+            GatheredStorage storage(growth, search, job.interrupt, table, codes, items, drawn);
+            storage.grow(root, few ? 0 : most_sorted, job.plan.samples_per_code);
         });
     } else if (table.n_samples() <= Table::most_sorted_samples) {
         Sorted storage(table.coding());
         storage.items() = std::move(items);
         storage.load_drawn(table, ssize(drawn), [&](Index i) { return storage.items().count(i) > 0; });
-        grow_subtree(growth, storage, search, root, ssize(drawn), interrupt);
+        grow_subtree(growth, storage, search, root, ssize(drawn), job.interrupt);
     } else {
         table.visit([&](const auto& codes) {
             Sorted storage(table.coding());
-            grow_sorted(growth, search, storage, items, codes, drawn, root, interrupt);
+            grow_sorted(growth, search, storage, items, codes, drawn, root, job.interrupt);
         });
     }
 }
@@ -99,21 +104,22 @@ void grow_whole(Planted& planted, const Table& table, Items& items, bool looks_a
 // Grow the upper part of a tree on histograms, then the branches below it, several at a time, and join them.
 template <int NClasses, class Code>
 void grow_in_branches(Planted& planted, const Matrix<const Code>& codes, const ClassSamples<NClasses, false>& samples,
-                      int n_threads, Interrupt& interrupt) {
+                      const Job& job) {
     auto& [growth, drawn, limits, root] = planted;
     const Coding& coding = growth.coding();
     const double n_codes = std::accumulate(coding.n_codes.begin(), coding.n_codes.end(), 0.0);
-    const auto small_node = std::max(
-        least_histogram, static_cast<Index>(samples_per_code * n_codes / static_cast<double>(coding.n_columns())));
-    Index branch_size = ssize(drawn) / n_branches;
-    if (branch_size < least_branch) branch_size = 0;
+    const auto small_node =
+        std::max(static_cast<Index>(job.plan.least_histogram),
+                 static_cast<Index>(job.plan.samples_per_code * n_codes / static_cast<double>(coding.n_columns())));
+    Index branch_size = ssize(drawn) / job.plan.n_branches;
+    if (branch_size < job.plan.least_branch) branch_size = 0;
     Search search(coding, limits, growth.tree().n_values);
-    HistogramStorage<NClasses, Code> trunk(growth, search, interrupt, codes, samples, drawn);
+    HistogramStorage<NClasses, Code> trunk(growth, search, job.interrupt, codes, samples, drawn);
     trunk.grow(root, small_node, branch_size);
 
     const auto& branches = trunk.branches();
     std::vector<Tree> grown(branches.size());
-    run_pieces(ssize(branches), n_threads, interrupt, [&](Index b) {
+    run_pieces(ssize(branches), job.n_threads, job.interrupt, [&](Index b) {
         const auto& [own_root, place] = branches[b];
         const std::span<const std::uint32_t> own(drawn.data() + place.start, static_cast<std::size_t>(place.size()));
         // A copy of the branch's samples fits the processor's cache; samples scattered over the whole table do not.
@@ -129,7 +135,7 @@ void grow_in_branches(Planted& planted, const Matrix<const Code>& codes, const C
         std::iota(own_drawn.begin(), own_drawn.end(), 0u);
         Growth branch = growth.cut_out(own_root.node);
         Search own_search(coding, limits, growth.tree().n_values);
-        HistogramStorage<NClasses, Code> storage(branch, own_search, interrupt,
+        HistogramStorage<NClasses, Code> storage(branch, own_search, job.interrupt,
                                                  {own_codes.data(), ssize(own), coding.n_columns()}, own_samples,
                                                  own_drawn);
         storage.grow({0, own_root.depth, own_root.key}, small_node, 0);
@@ -157,37 +163,22 @@ void with_constants(Index n_classes, bool weighted, const Work& work) {
         with_weighted.template operator()<false>();
 }
 
-// How many threads may share a large tree, and how the user can stop it.
-struct Resources {
-    int n_threads;
-    Interrupt& interrupt;
-};
-
-inline bool looks_at_few(const TreeSettings& settings, Index n_columns) {
-    return settings.random_cuts || settings.max_features * many_times <= n_columns;
-}
-
-inline Tree grow_tree(const Table& table, const ClassTarget& target, const Draw& draw, const TreeSettings& settings,
-                      Key seed, const Resources& resources) {
-    Planted planted = plant(table.coding(), target, draw, settings, seed);
-    const bool few = looks_at_few(settings, table.n_columns());
+inline Tree grow_tree(const Table& table, const ClassTarget& target, const Draw& draw, const Job& job) {
+    Planted planted = plant(table.coding(), target, draw, job);
     with_constants(target.n_values, draw.weighted(), [&]<int NClasses, bool Weighted>() {
         ClassSamples<NClasses, Weighted> samples;
         samples.samples.reserve(draw.counts.size());
-        for (Index i = 0; i < ssize(draw.counts); ++i)
-            samples.samples.push_back({draw.weights[i], target.classes[i]});
+        for (Index i = 0; i < ssize(draw.counts); ++i) samples.samples.push_back({draw.weights[i], target.classes[i]});
         samples.spread_weights();
         if constexpr (Weighted) {
             samples.counts.assign(draw.counts.begin(), draw.counts.end());
-        } else if (!few && table.n_samples() > most_presorted) {
-            table.visit([&](const auto& codes) {
-                grow_in_branches(planted, codes, samples, resources.n_threads, resources.interrupt);
-            });
+        } else if (!job.looks_at_few(table.n_columns()) && table.n_samples() > job.plan.most_presorted) {
+            table.visit([&](const auto& codes) { grow_in_branches(planted, codes, samples, job); });
             return;
         }
-        grow_whole(planted, table, samples, few, resources.interrupt);
+        grow_whole(planted, table, samples, job);
     });
-    return finish(planted, settings);
+    return finish(planted, job.settings);
 }
 
 inline void list_samples(LabelSamples& items, const LabelTarget& target, const Draw& draw) {
@@ -197,25 +188,23 @@ inline void list_samples(LabelSamples& items, const LabelTarget& target, const D
             {static_cast<double>(draw.weights[i]), static_cast<double>(draw.counts[i]), 0.0, target.of(i)});
 }
 
-inline Tree grow_label_tree(const Table& table, const LabelTarget& target, const Draw& draw,
-                            const TreeSettings& settings, Key seed, Interrupt& interrupt) {
-    Planted planted = plant(table.coding(), target, draw, settings, seed);
+inline Tree grow_tree(const Table& table, const LabelTarget& target, const Draw& draw, const Job& job) {
+    Planted planted = plant(table.coding(), target, draw, job);
     LabelSamples samples;
     list_samples(samples, target, draw);
-    grow_whole(planted, table, samples, looks_at_few(settings, table.n_columns()), interrupt);
-    return finish(planted, settings);
+    grow_whole(planted, table, samples, job);
+    return finish(planted, job.settings);
 }
 
-inline Tree grow_sparse_label_tree(const SparseTable& table, const LabelTarget& target, const Draw& draw,
-                                   const TreeSettings& settings, Key seed, Interrupt& interrupt) {
-    Planted planted = plant(table.coding, target, draw, settings, seed);
+inline Tree grow_tree(const SparseTable& table, const LabelTarget& target, const Draw& draw, const Job& job) {
+    Planted planted = plant(table.coding, target, draw, job);
     EntrySamples samples;
     list_samples(samples, target, draw);
     samples.samples.emplace_back();
     Search search(table.coding, planted.limits, target.n_values);
     EntryStorage storage(table, samples, planted.drawn);
-    grow_subtree(planted.growth, storage, search, planted.root, ssize(planted.drawn), interrupt);
-    return finish(planted, settings);
+    grow_subtree(planted.growth, storage, search, planted.root, ssize(planted.drawn), job.interrupt);
+    return finish(planted, job.settings);
 }
 
 }  // namespace fuselearn

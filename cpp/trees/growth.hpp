@@ -113,7 +113,8 @@ public:
         }
     }
 
-    // Put a branch, which grew from a copy of a leaf, in the place of that leaf; its other nodes follow those of the tree.
+    // Put a branch, which grew from a copy of a leaf, in the place of that leaf; its other nodes follow those of the
+    // tree.
     void graft(const Tree& branch, Index k) {
         const Index first_node = n_nodes();
         const auto first_word = static_cast<std::int32_t>(tree_.subsets.size());

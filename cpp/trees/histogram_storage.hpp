@@ -37,13 +37,21 @@ public:
 
     HistogramStorage(Growth& growth, Search& search, Interrupt& interrupt, Matrix<const Code> codes,
                      const Samples& samples, std::span<std::uint32_t> drawn)
-        : growth_(growth), search_(search), interrupt_(interrupt), coding_(growth.coding()), codes_(codes),
-          samples_(samples), drawn_(drawn), aside_(drawn.size()), starts_{0}, sorted_(coding_) {
+        : growth_(growth),
+          search_(search),
+          interrupt_(interrupt),
+          coding_(growth.coding()),
+          codes_(codes),
+          samples_(samples),
+          drawn_(drawn),
+          aside_(drawn.size()),
+          starts_{0},
+          sorted_(coding_) {
         for (Index f = 0; f < coding_.n_columns(); ++f) starts_.push_back(starts_.back() + coding_.missing_code(f) + 1);
     }
 
-    // Nodes of at most `small_node` samples are grown in sorted order; nodes of at most `branch_size`, but for the root,
-    // are listed as branches.
+    // Nodes of at most `small_node` samples are grown in sorted order; nodes of at most `branch_size`, but for the
+    // root, are listed as branches.
     void grow(const Root& root, Index small_node, Index branch_size) {
         small_node_ = std::min(small_node, SortedStorage<Samples>::most_samples);
         branch_size_ = branch_size;

@@ -2,8 +2,8 @@
 //
 // All kinds offer the same few functions, so the search for a split (search.hpp) is written once:
 //   weight, count (samples with their copies), squared_weights (sum of squares of the samples' weights),
-//   product (weight times the node's totals of the item's classes), add (weight to class sums; returns by how much the sum
-//   of their squares grows), sum_of (numbers over the item's classes), prepare (once per node).
+//   product (weight times the node's totals of the item's classes), add (weight to class sums; returns by how much the
+//   sum of their squares grows), sum_of (numbers over the item's classes), prepare (once per node).
 
 #pragma once
 
@@ -33,7 +33,7 @@ struct ClassSamples {
         std::int32_t label;
     };
     std::vector<Sample> samples;
-    std::vector<std::int32_t> counts;                 // empty without Weighted
+    std::vector<std::int32_t> counts;                  // empty without Weighted
     std::vector<std::array<double, NClasses>> spread;  // see spread_weights
 
     double weight(Index i) const { return samples[i].weight; }

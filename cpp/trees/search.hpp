@@ -1,8 +1,8 @@
 // The search for a node's best split, whatever the samples of the node are kept in.
 //
-// A node looks at its features one after the other and takes the items of each in the order of their codes: a sample, or a
-// bin of samples with equal codes. Missing values, categories, random cuts and features drawn at random are known here
-// alone. Of equally good splits the first is taken. As many steps as items, times labels per item.
+// A node looks at its features one after the other and takes the items of each in the order of their codes: a sample,
+// or a bin of samples with equal codes. Missing values, categories, random cuts and features drawn at random are known
+// here alone. Of equally good splits the first is taken. As many steps as items, times labels per item.
 
 #pragma once
 
@@ -34,7 +34,9 @@ constexpr Feature no_feature{-1, 0};
 class Search {
 public:
     Search(const Coding& coding, const Limits& limits, Index n_values)
-        : coding_(coding), limits_(limits), sums_(n_values),
+        : coding_(coding),
+          limits_(limits),
+          sums_(n_values),
           found_(coding.has_categories() ? coding.most_codes() + 1 : 0, n_values) {
         if (coding.has_categories()) split_.sides.resize(coding.most_codes() + 1);
         if (draws_features()) {
@@ -51,7 +53,8 @@ public:
         split_.feature = -1;
         n_tried_ = 0;
         // Undo the draws of the last node, so that those of this one depend on its key alone.
-        for (; !swaps_.empty(); swaps_.pop_back()) std::swap(features_[swaps_.back().first], features_[swaps_.back().second]);
+        for (; !swaps_.empty(); swaps_.pop_back())
+            std::swap(features_[swaps_.back().first], features_[swaps_.back().second]);
     }
 
     const Split& split() const { return split_; }
@@ -69,8 +72,8 @@ public:
         return has_split() && (is_pure || n_tried_ >= limits_.max_features);
     }
 
-    // The feature to look at in turn, or `no_feature` if enough have been looked at. If not all features are looked at, it
-    // is a random other one. Constant features do not count.
+    // The feature to look at in turn, or `no_feature` if enough have been looked at. If not all features are looked at,
+    // it is a random other one. Constant features do not count.
     Feature next_feature(Index position) {
         if (has_tried_enough()) return no_feature;
         const Key key = limits_.random_cuts ? random_key(position) : 0;
@@ -84,7 +87,9 @@ public:
         if (features.data() == features_.data()) swaps_.emplace_back(position, other);
         return features[position];
     }
-    Key random_key(Index position) const { return mix(key_, static_cast<std::uint64_t>(coding_.n_columns() + position)); }
+    Key random_key(Index position) const {
+        return mix(key_, static_cast<std::uint64_t>(coding_.n_columns() + position));
+    }
 
     // Look for the best split of a feature, and keep it if it is better than the best so far.
     template <class Items, class Word>
@@ -101,8 +106,8 @@ public:
     }
 
 private:
-    // Let a feature's items go to the left one by one. Missing values are the last that may remain on the right; then they
-    // go left first.
+    // Let a feature's items go to the left one by one. Missing values are the last that may remain on the right; then
+    // they go left first.
     template <class Items, class Word>
     void try_cuts(const Items& items, const Run<Word>& run, Index f) {
         typename Items::Side left(items, parent_, sums_);

@@ -18,9 +18,9 @@ namespace fuselearn {
 enum class Side : std::uint8_t { right, left, absent };
 
 struct Split {
-    Index feature = -1;       // -1: none yet
-    Index last_left = 0;      // numeric: the largest code on the left,
-    Index first_right = 0;    // and the smallest on the right, both of codes that the node has
+    Index feature = -1;     // -1: none yet
+    Index last_left = 0;    // numeric: the largest code on the left,
+    Index first_right = 0;  // and the smallest on the right, both of codes that the node has
     bool missing_left = false;
     bool has_missing = false;
     bool is_category = false;

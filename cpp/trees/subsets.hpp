@@ -1,8 +1,8 @@
 // The best split of a category feature: which categories go left.
 //
 // With two classes the categories are ordered by the fraction of the second class, and the best of the cuts along that
-// order is the best of all subsets (Breiman et al. 1984). With more classes all subsets of up to 10 categories are tried,
-// in the order of a Gray code; beyond that, categories are ordered along the first principal axis of their class
+// order is the best of all subsets (Breiman et al. 1984). With more classes all subsets of up to 10 categories are
+// tried, in the order of a Gray code; beyond that, categories are ordered along the first principal axis of their class
 // fractions (Coppersmith, Hong and Hosking 1999) and the cuts along that order are tried.
 // tests/engines/tree/test_subsets.py compares with all subsets.
 
@@ -111,8 +111,8 @@ inline double try_random_subset(Categories& found, const Parent& parent, const L
 
 // Place each category along the first principal axis of the class fractions, found by power steps.
 //
-// A category has few of many classes, so that steps run over the entries that are not zero: as many as there are samples,
-// at most. The positions' weighted mean is zero, which is why the axis needs no centering.
+// A category has few of many classes, so that steps run over the entries that are not zero: as many as there are
+// samples, at most. The positions' weighted mean is zero, which is why the axis needs no centering.
 inline void place_on_principal_axis(Categories& found, const Parent& parent) {
     struct Entry {
         Index label;

@@ -55,8 +55,7 @@ struct Draw {
 
 // Replace the class weights in every node by sums of the given weights, as a tree is grown on rounded ones.
 template <class Target, class CodeOf>
-void weigh(Tree& tree, const Target& target, const Draw& draw, std::span<const double> weights,
-           const CodeOf& leaf_of) {
+void weigh(Tree& tree, const Target& target, const Draw& draw, std::span<const double> weights, const CodeOf& leaf_of) {
     std::fill(tree.values.begin(), tree.values.end(), 0.0);
     for (Node& node : tree.nodes) node.weight = 0.0;
     const auto values = [&tree](Index k) {

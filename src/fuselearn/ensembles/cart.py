@@ -192,5 +192,5 @@ class CARTClassifier(SingleTree, TableClassifier):
             complexity=check_number("complexity", self.complexity, -np.inf),
             max_features=count_features(self.max_features, n_features),
             random_cuts=self.splitter == "random",
-            less_chance=self.category_rule == "corrected",
+            correct_for_chance=self.category_rule == "corrected",
         )

@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from fuselearn.engines.tree import (
+    ClassTarget,
     CodedColumns,
     PackedForest,
     Tree,
@@ -20,14 +21,12 @@ from fuselearn.engines.tree import (
     apply_forest,
     code_columns,
     grow_tree,
-    lay_out_if_few,
     pack_forest,
     stack_trees,
     sum_leaf_values,
     unstack_trees,
     vote_codes,
 )
-from fuselearn.engines.tree.coding import order_rows
 from fuselearn.engines.tree.gradient_trees import GradientTable, make_gradient_table
 from fuselearn.engines.tree.value_trees import grow_value_tree
 from fuselearn.sensors.protocols import Classes, Counts, Indices, Labels, Learner, Scores, Target, Values, Weights
@@ -75,7 +74,6 @@ class TreeLearner(Learner):
         # What trees are grown on, and which of the features, of the table or appended behind it, each column is.
         self.columns = self.table
         self.places = np.arange(self.n_features)
-        self.by_column = lay_out_if_few(self.columns, self.settings)
         self.for_values: tuple[CodedColumns, GradientTable] | None = None  # the columns as regression trees take them
         self.n_threads = n_threads
 
@@ -90,20 +88,19 @@ class TreeLearner(Learner):
         if not isinstance(target, Classes):
             self._refuse_class_weight()
             return LabelTrees(self._grow_labels(target, counts, seed, weights), self.bound(), self.n_threads)
-        columns, by_column, numbers = self.columns, self.by_column, target.numbers
+        columns, numbers = self.columns, target.numbers
         if target.samples is not None:
             counts, weights = counts[target.samples], None if weights is None else weights[target.samples]
             if len(numbers) != self.n_samples or (np.diff(target.samples) == 0).any():
                 codes = columns.codes[target.samples]
-                columns = columns._replace(codes=codes, order=order_rows(codes))
-                by_column = lay_out_if_few(columns, self.settings)
+                columns = columns.with_codes(codes)
         factors = self._class_factors(target, counts)
         if factors is not None:
             weights = factors * (counts if weights is None else weights)
             counts = np.where(weights > 0, counts, 0).astype(np.int32)
         tree = grow_tree(
-            columns, numbers, target.n_classes, counts, self.settings,
-            weights=weights, seed=seed, n_threads=self.n_threads, by_column=by_column,
+            columns, ClassTarget(numbers, target.n_classes), counts, self.settings,
+            weights=weights, seed=seed, n_threads=self.n_threads,
         )  # fmt: skip
         return TreeComponent(self._place(tree), *self.bound())
 
@@ -128,7 +125,7 @@ class TreeLearner(Learner):
 
     def unbind(self) -> None:
         """Release the coded table."""
-        del self.table, self.columns, self.by_column, self.appended, self.for_values
+        del self.table, self.columns, self.appended, self.for_values
 
     def bound(self) -> tuple[npt.NDArray[np.int32], CodedColumns, npt.NDArray[np.integer]]:
         """Return what components answer from: numbers of categories, the coded table, and what was appended.
@@ -142,7 +139,6 @@ class TreeLearner(Learner):
     def _replaced(self, **changes: Any) -> Self:
         other = super()._replaced(**changes)
         other.settings = other.estimator._engine_settings(len(other.places))
-        other.by_column = lay_out_if_few(other.columns, other.settings)
         return other
 
     def _grow_values(self, y: Scores, counts: Counts, weights: Weights | None) -> Tree:
@@ -164,8 +160,8 @@ class TreeLearner(Learner):
 
         def grow(label: int) -> Tree:
             tree = grow_tree(
-                self.columns, targets[label], 2, counts, self.settings,
-                weights=weights, seed=seed, n_threads=within, by_column=self.by_column,
+                self.columns, ClassTarget(targets[label], 2), counts, self.settings,
+                weights=weights, seed=seed, n_threads=within,
             )  # fmt: skip
             return self._place(tree)
 

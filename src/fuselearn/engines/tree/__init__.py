@@ -6,23 +6,30 @@ on new rows). ``stack_trees`` and ``unstack_trees`` are for files.
 """
 
 from fuselearn.engines.tree.coding import CodedColumns, code_columns
-from fuselearn.engines.tree.growing import TreeSettings, grow_tree, lay_out_if_few
+from fuselearn.engines.tree.growing import (
+    ClassTarget,
+    LabelTarget,
+    StoragePlan,
+    TreeSettings,
+    grow_tree,
+    make_label_target,
+)
 from fuselearn.engines.tree.leaf_values import LeafCollector, LeafValues, restore_leaf_values, restore_weights
 from fuselearn.engines.tree.nodes import Tree
 from fuselearn.engines.tree.packing import PackedForest, number_leaves, pack_forest
 from fuselearn.engines.tree.predicting import apply_codes, apply_forest, sum_leaf_values, vote_codes
-from fuselearn.engines.tree.sorted_columns import ByColumn
 from fuselearn.engines.tree.sparse_coding import SparseColumns, code_entries, is_mostly_zero
 from fuselearn.engines.tree.storing import stack_trees, unstack_trees
-from fuselearn.engines.tree.targets import labels_target
 
 __all__ = [
-    "ByColumn",
+    "ClassTarget",
     "CodedColumns",
+    "LabelTarget",
     "LeafCollector",
     "LeafValues",
     "PackedForest",
     "SparseColumns",
+    "StoragePlan",
     "Tree",
     "TreeSettings",
     "apply_codes",
@@ -31,8 +38,7 @@ __all__ = [
     "code_entries",
     "grow_tree",
     "is_mostly_zero",
-    "labels_target",
-    "lay_out_if_few",
+    "make_label_target",
     "number_leaves",
     "pack_forest",
     "restore_leaf_values",

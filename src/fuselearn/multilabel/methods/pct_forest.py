@@ -18,15 +18,14 @@ from fuselearn._parameters import (
     count_features,
 )
 from fuselearn.engines.tree import (
-    ByColumn,
-    CodedColumns,
-    SparseColumns,
+    LabelTarget,
+    SparseTable,
+    Table,
     Tree,
     TreeSettings,
     apply_codes,
     grow_tree,
-    labels_target,
-    lay_out_if_few,
+    make_label_target,
     restore_weights,
 )
 from fuselearn.ensembles.cart import CATEGORY_RULES
@@ -173,17 +172,16 @@ class PCTForestClassifier(SummedTrees, MultilabelClassifier):
             complexity=-1.0,
             max_features=count_features(self.max_features, self.n_features_in_),
             random_cuts=self.splitter == "random",
-            less_chance=self.category_rule == "corrected",
+            correct_for_chance=self.category_rule == "corrected",
         )
 
     def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
         settings = self._settings()
         columns = self._code_entries(X)
-        by_column = None if isinstance(columns, SparseColumns) else lay_out_if_few(columns, settings)
-        target = labels_target(Y)
+        target = make_label_target(Y)
         samples = _samples(self, weights, len(Y), rng)
         trees = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
-            delayed(_grow)(columns, by_column, target, Y.shape[1], settings, sample, seed)
+            delayed(_grow)(columns, target, settings, sample, seed)
             for sample, seed in zip(samples, rng.integers(2**62, size=self.n_estimators).tolist(), strict=True)
         )
         self._keep_trees(trees)
@@ -200,7 +198,7 @@ class PCTForestClassifier(SummedTrees, MultilabelClassifier):
         return scale_rows(total)
 
     def _out_of_bag(
-        self, samples: list[Sample], columns: CodedColumns | SparseColumns, shape: tuple[int, ...]
+        self, samples: list[Sample], columns: Table | SparseTable, shape: tuple[int, ...]
     ) -> Scores:
         """Average the leaves' shares over the trees that have not seen a sample."""
         sums, n_trees = np.zeros(shape), np.zeros(shape[0])
@@ -233,13 +231,7 @@ def _samples(
 
 
 def _grow(
-    columns: CodedColumns | SparseColumns,
-    by_column: ByColumn | None,
-    target: Any,
-    n_labels: int,
-    settings: TreeSettings,
-    sample: Sample,
-    seed: int,
+    table: Table | SparseTable, target: LabelTarget, settings: TreeSettings, sample: Sample, seed: int
 ) -> Tree:
     counts, weights = sample
-    return grow_tree(columns, target, n_labels, counts, settings, weights=weights, seed=seed, by_column=by_column)
+    return grow_tree(table, target, counts, settings, weights=weights, seed=seed)
