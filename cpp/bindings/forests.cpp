@@ -191,7 +191,7 @@ void bind_forests(nb::module_& module) {
             "__init__",
             [](Forest* self, const nb::sequence& trees, In<std::int32_t, 1> n_categories,
                In<std::int32_t, 1> leaf_numbers) { new (self) Forest(make_forest(trees, n_categories, leaf_numbers)); },
-            "trees"_a, "n_categories"_a, "leaf_numbers"_a = nb::none())
+            "trees"_a, "n_categories"_a, "leaf_numbers"_a.none() = nb::none())
         .def_prop_ro("n_trees", &Forest::n_trees, "Number of trees.")
         .def_prop_ro("roots", &roots_of, "Index of each tree's first node among the nodes of all trees.")
         .def_prop_ro("features", &features_of, "Indices of the features that the trees split.")

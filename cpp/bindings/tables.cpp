@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "bindings/trees.hpp"
+#include "tables/rank_coding.hpp"
+#include "tables/sparse_coding.hpp"
 
 namespace fuselearn::bindings {
 
@@ -95,6 +98,99 @@ void add_coding(nb::class_<AnyKind>& bound) {
         .def_prop_ro("n_columns", [](const AnyKind& table) { return table.n_columns(); }, "Number of columns.");
 }
 
+CodeLimits read_limits(Index most_codes_of_column, Index n_bins) {
+    if (most_codes_of_column < 1 || most_codes_of_column > most_codes || n_bins < 1 || n_bins > most_codes)
+        raise_value_error("most_codes and n_bins must be numbers from 1 to " + std::to_string(most_codes) + ".");
+    return {most_codes_of_column, n_bins};
+}
+
+// Code a few columns, given as rows and once more sorted, into the columns of `codes` from `first` on.
+nb::tuple code_block(In<double, 2> values, In<double, 2> sorted, In<std::int32_t, 1> n_categories, Index most_of_column,
+                     Index n_bins, InOut<std::uint16_t, 2> codes, Index first) {
+    const auto numbers = values.read("values");
+    const auto ascending = sorted.read("sorted");
+    const auto categories = n_categories.read("n_categories");
+    const Matrix<std::uint16_t> target = codes.read("codes");
+    const CodeLimits limits = read_limits(most_of_column, n_bins);
+    const Index n_columns = numbers.shape(0);
+    check_length(ascending.shape(0), n_columns, "sorted", "values");
+    check_length(ascending.shape(1), numbers.shape(1), "Each column of sorted", "that of values");
+    check_length(categories.size(), n_columns, "n_categories", "values");
+    check_length(numbers.shape(1), target.n_rows(), "Each column of values", "codes");
+    if (first < 0 || first + n_columns > target.n_columns())
+        raise_value_error("codes must have the columns from first on.");
+    for (const std::int32_t number : categories.span())
+        if (number < 0 || number > most_codes)
+            raise_value_error("n_categories must hold numbers from 0 to " + std::to_string(most_codes) + " only.");
+    Coding coding;
+    run_released([&](Interrupt& interrupt) {
+        for (Index f = 0; f < n_columns; ++f) {
+            interrupt.check();
+            Bounds bounds;
+            if (const Index n = categories.span()[static_cast<std::size_t>(f)]; n > 0) {
+                bounds.lower.resize(static_cast<std::size_t>(n));
+                std::iota(bounds.lower.begin(), bounds.lower.end(), 0.0);
+                bounds.upper = bounds.lower;
+            } else {
+                bounds = find_bounds(ascending.matrix().row(f), limits);
+            }
+            code_numbers(numbers.matrix().row(f), bounds.lower, target.data() + first + f, target.n_columns());
+            coding.n_codes.push_back(static_cast<std::int32_t>(bounds.size()));
+            coding.lower.insert(coding.lower.end(), bounds.lower.begin(), bounds.lower.end());
+            coding.upper.insert(coding.upper.end(), bounds.upper.begin(), bounds.upper.end());
+        }
+    });
+    return nb::make_tuple(to_array(coding.n_codes), to_array(coding.lower), to_array(coding.upper));
+}
+
+// Code other samples by the codes of a table.
+template <class Code>
+nb::object encode_as(const Coding& coding, Matrix<const double> numbers) {
+    const Out<Code, 2> codes({numbers.n_rows(), numbers.n_columns()});
+    run_released([&](Interrupt& interrupt) {
+        std::vector<double> column(static_cast<std::size_t>(numbers.n_rows()));
+        const std::span<const double> lower = coding.lower;
+        for (Index f = 0; f < numbers.n_columns(); ++f) {
+            interrupt.check();
+            for (Index i = 0; i < numbers.n_rows(); ++i) column[static_cast<std::size_t>(i)] = numbers(i, f);
+            const auto first = static_cast<std::size_t>(coding.offset(f));
+            const auto own = lower.subspan(first, static_cast<std::size_t>(coding.missing_code(f)));
+            code_numbers(column, own, codes.data() + f, numbers.n_columns());
+        }
+    });
+    return codes.object();
+}
+
+nb::object encode(const Table& table, In<double, 2> X) {
+    const auto numbers = X.read("X");
+    check_length(numbers.shape(1), table.n_columns(), "Each sample in X", "n_codes");
+    if (table.coding().most_codes() <= std::numeric_limits<std::uint8_t>::max())
+        return encode_as<std::uint8_t>(table.coding(), numbers.matrix());
+    return encode_as<std::uint16_t>(table.coding(), numbers.matrix());
+}
+
+// The largest value of each code, in the table and in other samples that have been coded by it.
+template <class Code>
+nb::object raise_upper_by(const Coding& coding, In<double, 2> X, In<Code, 2> codes) {
+    const auto numbers = X.read("X");
+    const auto read = codes.read("codes");
+    check_length(numbers.shape(0), read.shape(0), "X", "codes");
+    check_length(numbers.shape(1), read.shape(1), "Each sample in X", "that in codes");
+    const Out<double, 1> upper({ssize(coding.upper)});
+    run_released([&](Interrupt&) {
+        check_codes(read.matrix(), coding);
+        std::copy(coding.upper.begin(), coding.upper.end(), upper.data());
+        raise_upper(numbers.matrix(), read.matrix(), coding, upper.span());
+    });
+    return upper.object();
+}
+
+nb::object raise_upper_of(const Table& table, In<double, 2> X, nb::handle codes) {
+    if (const In<std::uint8_t, 2> bytes{codes}; bytes.has_dtype()) return raise_upper_by(table.coding(), X, bytes);
+    if (const In<std::uint16_t, 2> words{codes}; words.has_dtype()) return raise_upper_by(table.coding(), X, words);
+    raise_wrong_array(codes, "codes", "uint8 or uint16", 2);
+}
+
 void bind_dense(nb::module_& module) {
     nb::class_<Table> bound(
         module, "Table",
@@ -109,7 +205,7 @@ void bind_dense(nb::module_& module) {
                In<bool, 1> is_category) {
                 new (self) Table(make_table(codes, make_coding(n_codes, lower, upper, is_category)));
             },
-            "codes"_a, "n_codes"_a, "lower"_a, "upper"_a, "is_category"_a = nb::none())
+            "codes"_a, "n_codes"_a, "lower"_a, "upper"_a, "is_category"_a.none() = nb::none())
         .def_prop_ro("codes", &codes_of, "Codes of shape (n_samples, n_columns), read-only.")
         .def_prop_ro(
             "is_category", [](nb::handle self) { return is_category_of(nb::cast<const Table&>(self).coding(), self); },
@@ -129,6 +225,9 @@ void bind_dense(nb::module_& module) {
                 return make_table(codes_of(self), coding);
             },
             "upper"_a, "Return the table with other largest values of its codes.")
+        .def("encode", &encode, "X"_a, "Return the codes of other samples.")
+        .def("raise_upper", &raise_upper_of, "X"_a, "codes"_a,
+             "Return the largest value of each code, in the table and in other samples that were coded by it.")
         .def("__getstate__",
              [](nb::handle self) {
                  const Coding& coding = nb::cast<const Table&>(self).coding();
@@ -141,31 +240,6 @@ void bind_dense(nb::module_& module) {
             new (&self) Table(make_table(codes, make_coding({n_codes}, {lower}, {upper}, {flags})));
         });
     add_coding(bound);
-}
-
-// Entries column by column, by counting: equal codes keep the order of their samples.
-SparseTable::ByColumn sort_by_column(const SparseTable& table) {
-    const auto& [starts, columns, codes] = table.by_sample;
-    const auto n_columns = static_cast<std::size_t>(table.n_columns());
-    std::vector<std::int64_t> bin_starts(n_columns + 1, 0);  // a bin for each code and for missing values
-    for (std::size_t f = 0; f < n_columns; ++f) bin_starts[f + 1] = bin_starts[f] + table.coding.n_codes[f] + 1;
-    const auto bin_of = [&](std::size_t k) { return static_cast<std::size_t>(bin_starts[columns[k]] + codes[k]); };
-    std::vector<std::int64_t> next(static_cast<std::size_t>(bin_starts.back()) + 1, 0);
-    for (std::size_t k = 0; k < codes.size(); ++k) ++next[bin_of(k) + 1];
-    for (std::size_t bin = 1; bin < next.size(); ++bin) next[bin] += next[bin - 1];
-    SparseTable::ByColumn sorted;
-    sorted.starts.reserve(n_columns + 1);
-    for (const std::int64_t bin : bin_starts) sorted.starts.push_back(next[static_cast<std::size_t>(bin)]);
-    sorted.samples.resize(codes.size());
-    sorted.codes.resize(codes.size());
-    for (Index i = 0; i < table.n_samples(); ++i) {
-        for (auto k = static_cast<std::size_t>(starts[i]); k < static_cast<std::size_t>(starts[i + 1]); ++k) {
-            const auto target = static_cast<std::size_t>(next[bin_of(k)]++);
-            sorted.samples[target] = static_cast<std::uint32_t>(i);
-            sorted.codes[target] = codes[k];
-        }
-    }
-    return sorted;
 }
 
 void check_entries(const SparseTable& table) {
@@ -216,6 +290,31 @@ SparseTable make_sparse_table(const Entries& entries, Coding coding) {
     return table;
 }
 
+SparseTable code_sparse(In<std::int64_t, 1> starts, In<std::int32_t, 1> samples, In<double, 1> values, Index n_samples,
+                        Index most_of_column, Index n_bins) {
+    const auto read_starts = starts.read("starts");
+    const auto read_samples = samples.read("samples");
+    const auto read_values = values.read("values");
+    const CodeLimits limits = read_limits(most_of_column, n_bins);
+    if (n_samples < 0) raise_value_error("n_samples must not be negative.");
+    check_length(read_values.size(), read_samples.size(), "values", "samples");
+    check_range(read_samples.span(), n_samples, "samples");
+    const auto bounds = read_starts.span();
+    if (bounds.empty() || bounds.front() != 0 || bounds.back() != read_samples.size() ||
+        !std::is_sorted(bounds.begin(), bounds.end()))
+        raise_value_error("starts must ascend from 0 to the number of entries.");
+    for (std::size_t f = 0; f + 1 < bounds.size(); ++f)
+        for (auto k = bounds[f] + 1; k < bounds[f + 1]; ++k)
+            if (read_samples.span()[static_cast<std::size_t>(k - 1)] >=
+                read_samples.span()[static_cast<std::size_t>(k)])
+                raise_value_error("samples must ascend within each column.");
+    SparseTable table;
+    run_released([&](Interrupt& interrupt) {
+        table = code_entries({bounds, read_samples.span(), read_values.span(), n_samples}, limits, interrupt);
+    });
+    return table;
+}
+
 void bind_sparse(nb::module_& module) {
     nb::class_<SparseTable> bound(
         module, "SparseTable",
@@ -227,8 +326,8 @@ void bind_sparse(nb::module_& module) {
             "__init__",
             [](SparseTable* self, In<std::int64_t, 1> starts, In<std::uint32_t, 1> columns, In<std::uint16_t, 1> codes,
                In<std::int32_t, 1> zeros, In<std::int32_t, 1> n_codes, In<double, 1> lower, In<double, 1> upper) {
-                new (self) SparseTable(make_sparse_table({starts, columns, codes, zeros},
-                                                         make_coding(n_codes, lower, upper, {nb::none()})));
+                new (self) SparseTable(
+                    make_sparse_table({starts, columns, codes, zeros}, make_coding(n_codes, lower, upper, {Py_None})));
             },
             "starts"_a, "columns"_a, "codes"_a, "zeros"_a, "n_codes"_a, "lower"_a, "upper"_a)
         .def_prop_ro(
@@ -265,7 +364,7 @@ void bind_sparse(nb::module_& module) {
             const nb::object starts = state[0], columns = state[1], codes = state[2], zeros = state[3];
             const nb::object n_codes = state[4], lower = state[5], upper = state[6];
             new (&self) SparseTable(make_sparse_table({{starts}, {columns}, {codes}, {zeros}},
-                                                      make_coding({n_codes}, {lower}, {upper}, {nb::none()})));
+                                                      make_coding({n_codes}, {lower}, {upper}, {Py_None})));
         });
     add_coding(bound);
 }
@@ -305,6 +404,13 @@ void AnyTable::raise_not_a_table(const char* name) const {
 void bind_tables(nb::module_& module) {
     bind_dense(module);
     bind_sparse(module);
+    module.def("code_block", &code_block, "values"_a, "sorted"_a, "n_categories"_a, "most_codes"_a, "n_bins"_a,
+               "codes"_a, "first"_a,
+               nb::sig("def code_block(values: NDArray[numpy.float64], sorted: NDArray[numpy.float64], n_categories: "
+                       "NDArray[numpy.int32], most_codes: int, n_bins: int, codes: NDArray[numpy.uint16], first: int) "
+                       "-> tuple[NDArray[numpy.int32], NDArray[numpy.float64], NDArray[numpy.float64]]"));
+    module.def("code_entries", &code_sparse, "starts"_a, "samples"_a, "values"_a, "n_samples"_a, "most_codes"_a,
+               "n_bins"_a);
 }
 
 }  // namespace fuselearn::bindings

@@ -1,9 +1,12 @@
 #include "bindings/trees.hpp"
 
 #include <cstring>
+#include <limits>
+#include <optional>
 
-#include "tables/coding.hpp"
+#include "bindings/tables.hpp"
 #include "trees/soundness.hpp"
+#include "trees/table_descent.hpp"
 
 namespace fuselearn::bindings {
 
@@ -91,6 +94,60 @@ nb::object shares_of(const Tree& tree) {
     return shares.object();
 }
 
+// The same nodes with other values, as many for each node.
+Tree with_values(const Tree& tree, In<double, 2> values) {
+    const auto read = values.read("values");
+    check_length(read.shape(0), tree.n_nodes(), "values", "nodes");
+    return {tree.nodes, {read.span().begin(), read.span().end()}, tree.subsets, read.shape(1)};
+}
+
+// A tree that grew on some features of a table, as a tree of the table: `features` are their indices there.
+Tree with_features(const Tree& tree, In<std::int64_t, 1> features) {
+    const auto read = features.read("features");
+    check_range(read.span(), Index{std::numeric_limits<std::int32_t>::max()}, "features");
+    Tree renamed = tree;
+    for (Node& node : renamed.nodes) {
+        if (node.is_leaf()) continue;
+        if (node.feature >= read.size())
+            raise_value_error("features must be as many as the tree has, but a node splits feature " +
+                              std::to_string(node.feature) + ".");
+        node.feature = static_cast<std::int32_t>(read.span()[static_cast<std::size_t>(node.feature)]);
+    }
+    return renamed;
+}
+
+nb::object apply(const Tree& tree, AnyTable table, In<std::int64_t, 1> samples) {
+    return table.visit("table", [&](const auto& read) -> nb::object {
+        check_fits(tree, coding_of(read));
+        Chosen chosen{{}, read.n_samples(), samples.is_none()};
+        std::optional<Values<std::int64_t, 1>> indices;
+        if (!chosen.is_all) {
+            indices.emplace(samples.read("samples"));
+            check_range(indices->span(), read.n_samples(), "samples");
+            chosen.indices = indices->span();
+        }
+        const Out<std::int32_t, 1> leaves({chosen.size()});
+        run_released([&](Interrupt& interrupt) {
+            visit_leaves(tree, read, chosen, interrupt,
+                         [&](Index k, Index leaf) { leaves.data()[k] = static_cast<std::int32_t>(leaf); });
+        });
+        return leaves.object();
+    });
+}
+
+nb::object vote(const Tree& tree, AnyTable table) {
+    return table.visit("table", [&](const auto& read) -> nb::object {
+        check_fits(tree, coding_of(read));
+        const Out<std::int32_t, 1> votes({read.n_samples()});
+        run_released([&](Interrupt& interrupt) {
+            const std::vector<std::int32_t> classes = choose_classes(tree);
+            visit_leaves(tree, read, {{}, read.n_samples(), true}, interrupt,
+                         [&](Index k, Index leaf) { votes.data()[k] = classes[static_cast<std::size_t>(leaf)]; });
+        });
+        return votes.object();
+    });
+}
+
 }  // namespace
 
 void check_fits(const Tree& tree, const Coding& coding) {
@@ -120,6 +177,13 @@ void bind_trees(nb::module_& module) {
             "n_leaves", [](const Tree& tree) { return (tree.n_nodes() + 1) / 2; }, "Number of leaves.")
         .def_prop_ro("depth", &depth_of, "Number of splits on the longest path.")
         .def("shares", &shares_of, "Return the fraction of each class (or label) in the training weight of each node.")
+        .def("with_values", &with_values, "values"_a, "Return the tree with other values of its nodes.")
+        .def("with_features", &with_features, "features"_a,
+             "Return the tree with other indices of features: feature ``f`` becomes ``features[f]``.")
+        .def("apply", &apply, "table"_a, "samples"_a.none() = nb::none(),
+             "Return the leaf of each sample, or of some samples, of a coded table.")
+        .def("vote", &vote, "table"_a,
+             "Return the class of the largest weight, the first of equal ones, in the leaf of each sample of a table.")
         .def("__getstate__",
              [](nb::handle self) { return nb::make_tuple(nodes_of(self), values_of(self), subsets_of(self)); })
         .def("__setstate__", [](Tree& self, const nb::tuple& state) {
