@@ -161,20 +161,21 @@ void bind_grower(nb::module_& module, const char* name, const char* doc) {
 }
 
 void bind_plan(nb::module_& module) {
+    const StoragePlan defaults;
     nb::class_<StoragePlan>(module, "StoragePlan", "In which way samples are stored; trees do not depend on it.")
-        .def(nb::init<>())
-        .def_rw("most_presorted", &StoragePlan::most_presorted)
-        .def_rw("least_histogram", &StoragePlan::least_histogram)
-        .def_rw("samples_per_code", &StoragePlan::samples_per_code)
-        .def_prop_rw(
-            "n_branches", [](const StoragePlan& plan) { return plan.n_branches; },
-            [](StoragePlan& plan, std::int64_t n_branches) {
+        .def(
+            "__init__",
+            [](StoragePlan* self, std::int64_t most_presorted, std::int64_t least_histogram, double samples_per_code,
+               std::int64_t n_branches, std::int64_t least_branch, std::int64_t times_as_many,
+               std::int64_t most_sorted) {
                 if (n_branches < 1) raise_value_error("n_branches must be at least 1.");
-                plan.n_branches = n_branches;
-            })
-        .def_rw("least_branch", &StoragePlan::least_branch)
-        .def_rw("times_as_many", &StoragePlan::times_as_many)
-        .def_rw("most_sorted", &StoragePlan::most_sorted);
+                new (self) StoragePlan{most_presorted, least_histogram, samples_per_code, n_branches,
+                                       least_branch,   times_as_many,   most_sorted};
+            },
+            nb::kw_only(), "most_presorted"_a = defaults.most_presorted, "least_histogram"_a = defaults.least_histogram,
+            "samples_per_code"_a = defaults.samples_per_code, "n_branches"_a = defaults.n_branches,
+            "least_branch"_a = defaults.least_branch, "times_as_many"_a = defaults.times_as_many,
+            "most_sorted"_a = defaults.most_sorted);
 }
 
 // Larger numbers mean no limit, too.
@@ -218,6 +219,17 @@ void bind_settings(nb::module_& module) {
             "__eq__", [](const TreeSettings& self, const TreeSettings& other) { return self == other; },
             nb::is_operator())
         .def("__hash__", [](const TreeSettings& self) { return nb::hash(state_of(self)); })
+        .def(
+            "replace",
+            [](nb::handle self, const nb::kwargs& changes) {
+                nb::dict fields;
+                for (const char* name : {"min_split", "min_leaf", "max_depth", "complexity", "max_features",
+                                         "random_cuts", "correct_for_chance"})
+                    fields[name] = self.attr(name);
+                fields.update(changes);
+                return self.type()(**fields);
+            },
+            "Return settings with other values for some of them.")
         .def("__getstate__", &state_of)
         .def("__setstate__",
              [](TreeSettings& self,

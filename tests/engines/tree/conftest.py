@@ -6,13 +6,32 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from fuselearn.engines.tree import TreeSettings, code_columns, grow_tree, growing, labels_target
-from fuselearn.engines.tree.random import draw_into, mix
-from fuselearn.engines.tree.splitting import random_cut
+from fuselearn.engines.tree import ClassTarget, TreeSettings, code_columns, grow_tree, growing, make_label_target
 
 UNLIMITED = TreeSettings(min_split=2, min_leaf=1, max_depth=2**31 - 1, complexity=-1.0)
 # Up to here the engine compares the fractions that are scores exactly.
 EXACT_WEIGHT = 2_000
+MASK = 2**64 - 1
+
+
+def mix(key, salt):
+    """Derive a key from a key and a number: the finalizer of SplitMix64."""
+    z = (key + 0x9E3779B97F4A7C15 * (salt + 1)) & MASK
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
+    return z ^ (z >> 31)
+
+
+def uniform(key):
+    """Turn a key into a number in [0, 1)."""
+    return (key >> 11) / 2**53
+
+
+def draw_into(items, position, key):
+    """Swap into a position a random one of the items from there on, and return it."""
+    other = position + int(uniform(mix(key, position)) * (len(items) - position))
+    items[position], items[other] = items[other], items[position]
+    return items[position]
 
 
 def goes_left(tree, node, values, n_categories):
@@ -69,7 +88,7 @@ class Judge:
     def check(self):
         """Check the tree from the root on; give the rows' leaves as the thresholds and subsets send them."""
         leaves = np.zeros(len(self.X), dtype=int)
-        self._check_node(0, np.arange(len(self.X)), 0, np.uint64(self.seed), leaves)
+        self._check_node(0, np.arange(len(self.X)), 0, self.seed, leaves)
         return leaves
 
     def _check_node(self, node, rows, depth, key, leaves):
@@ -93,7 +112,7 @@ class Judge:
             assert record["feature"] == feature
             assert drawn_left.tolist() == first_left.tolist()
         for side, members in enumerate((rows[left], rows[~left])):
-            self._check_node(record["left"] + side, members, depth + 1, np.uint64(mix(key, side)), leaves)
+            self._check_node(record["left"] + side, members, depth + 1, mix(key, side), leaves)
 
     def _may_split(self, rows, depth):
         sums, weight = self.weights[rows] @ self.Y[rows], self.weights[rows].sum()
@@ -126,7 +145,7 @@ class Judge:
             if len(np.unique(self.X[rows, f])) < 2:
                 continue
             n_tried += 1
-            for left in self._splits(rows, f, np.uint64(mix(key, len(features) + position))):
+            for left in self._splits(rows, f, mix(key, len(features) + position)):
                 score = self._score(rows, left)
                 if score is not None and score > best_score:
                     best, best_score = (score, f, left), score
@@ -152,8 +171,12 @@ class Judge:
         """Give the last value below the one cut that the key allows."""
         codes, last = self.columns.codes[rows, f].astype(int), self.columns.n_codes[f]
         present = np.unique(codes[codes < last])
-        cut = random_cut.py_func(self.columns, f, present[0], present[-1], key)
-        return [self.columns.lower[self.columns.offsets[f] + present[present <= cut][-1]]]
+        start = self.columns.offsets[f]
+        smallest, largest = self.columns.lower[start + present[0]], self.columns.upper[start + present[-1]]
+        value = smallest + uniform(key) * (largest - smallest)
+        below = [code for code in range(present[0], present[-1]) if self.columns.upper[start + code] <= value]
+        cut = max(below, default=present[0])
+        return [self.columns.lower[start + present[present <= cut][-1]]]
 
 
 @pytest.fixture(scope="session")
@@ -173,10 +196,10 @@ def grow():
 
     def grow(X, y, settings=UNLIMITED, counts=None, n_categories=None, n_classes=None, **kwargs):
         columns = code_columns(X, n_categories)
-        target = labels_target(y) if y.ndim == 2 else y.astype(np.int32)
-        n_classes = n_classes or (y.shape[1] if y.ndim == 2 else int(y.max()) + 1)
+        n_classes = n_classes or int(y.max()) + 1
+        target = make_label_target(y) if y.ndim == 2 else ClassTarget(y.astype(np.int32), n_classes)
         counts = np.ones(len(X)) if counts is None else counts
-        return columns, grow_tree(columns, target, n_classes, counts.astype(np.int32), settings, **kwargs)
+        return columns, grow_tree(columns, target, counts.astype(np.int32), settings, **kwargs)
 
     return grow
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from fuselearn.engines.tree import TreeSettings, apply_codes
 
 RAW = TreeSettings(min_split=2, min_leaf=1, max_depth=1, complexity=-1.0)
-CORRECTED = RAW._replace(less_chance=True)
+CORRECTED = RAW.replace(correct_for_chance=True)
 
 
 def stump(grow, x, y, chosen, counts=None, **kwargs):
@@ -131,7 +131,7 @@ def test_random_cuts_choose_nothing_and_are_not_corrected(grow, assert_same_tree
     x, y = rng.integers(0, 40, 200), rng.integers(0, 2, 200)
     for seed in range(5):
         raw, corrected = (
-            stump(grow, x, y, chosen._replace(random_cuts=True), seed=seed)[0] for chosen in (RAW, CORRECTED)
+            stump(grow, x, y, chosen.replace(random_cuts=True), seed=seed)[0] for chosen in (RAW, CORRECTED)
         )
         assert_same_tree(raw, corrected)
 

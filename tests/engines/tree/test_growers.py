@@ -7,10 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fuselearn.engines.tree import Tree, TreeSettings, apply_codes, code_columns, grow_tree, growing, labels_target
+from fuselearn.engines.tree import (
+    ClassTarget,
+    StoragePlan,
+    TreeSettings,
+    apply_codes,
+    code_columns,
+    grow_tree,
+    make_label_target,
+)
 from fuselearn.engines.tree.levels import GrowingTree
 from fuselearn.engines.tree.nodes import NODE
-from fuselearn.engines.tree.sorted_columns import lay_out_columns, lay_out_nothing
 from fuselearn.engines.tree.tallying import count_bins, count_classes, descend, list_drawn, merge_bins
 
 ALL = 2**31 - 1
@@ -33,15 +40,10 @@ class Problem(NamedTuple):
 
     @property
     def target(self):
-        return labels_target(self.y) if self.has_labels else self.y
+        return make_label_target(self.y) if self.has_labels else ClassTarget(self.y, self.n_classes)
 
-    def grow(self, columns, by_column):
-        weights = self.counts.astype(float)
-        return Tree(
-            *growing.grow_whole(
-                columns, by_column, self.target, weights, self.counts, self.n_classes, self.settings, self.seed
-            )
-        )
+    def grow(self, columns, **plan):
+        return grow_tree(columns, self.target, self.counts, self.settings, seed=self.seed, plan=StoragePlan(**plan))
 
 
 @st.composite
@@ -68,43 +70,32 @@ def problems(draw, widths, may_have_categories):
         complexity=-1.0,
         max_features=draw(st.sampled_from([1, 2, ALL])),
         random_cuts=draw(st.booleans()),
-        less_chance=draw(st.booleans()),
+        correct_for_chance=draw(st.booleans()),
     )
     counts = copies * rng.integers(0, 4, n_rows)
+    counts[0] = max(counts[0], copies)
     return Problem(X, n_categories, y.astype(np.int32), n_classes, counts.astype(np.int32), chosen, seed)
 
 
 def grow_plainly(problem):
-    """Grow a tree on columns that are kept sorted."""
+    """Grow a tree on samples that are kept sorted by all features."""
     columns = code_columns(problem.X, problem.n_categories)
-    return columns, problem.grow(columns, lay_out_nothing(columns))
+    return columns, problem.grow(columns, times_as_many=10**6)
 
 
 def grow_otherwise(problem):
     """Grow the same tree in all other ways that are for a problem like this."""
     columns = code_columns(problem.X, problem.n_categories)
-    target, counts, chosen = problem.target, problem.counts, problem.settings
-    yield "columns sorted in each node", problem.grow(columns, lay_out_columns(columns))
+    yield "samples gathered in each node", problem.grow(columns, times_as_many=0)
+    yield "samples gathered and never counted", problem.grow(columns, times_as_many=0, samples_per_code=1e9)
+    yield "samples gathered above sorted ones", problem.grow(columns, times_as_many=10**6, most_sorted=6)
     if not problem.has_labels:
         yield "levels, samples in three places", grow_in_places(problem, columns)
-    if not problem.has_labels and not chosen.random_cuts:
-        # As other tests have them compiled: codes of two bytes, unless there are categories.
-        own = columns if columns.is_category is not None else columns._replace(codes=columns.codes.astype(np.uint16))
-        for name, lay_out, limits in (
-            ("histogram", lay_out_nothing, {"SMALL_NODE": 1}),
-            ("histogram above sorted columns", lay_out_nothing, {"SMALL_NODE": 6}),
-            ("histogram above columns sorted in each node", lay_out_columns, {"SMALL_NODE": 6}),
-            ("branches", lay_out_nothing, {"SMALL_NODE": 1, "BRANCHES": 5, "BRANCH_ROWS": 1}),
-        ):
-            with pytest.MonkeyPatch.context() as patch:
-                for constant, value in ({"ROWS_PER_CODE": 0.0} | limits).items():
-                    patch.setattr(growing, constant, value)
-                yield (
-                    name,
-                    growing._grow_in_branches(
-                        own, lay_out(own), target, problem.n_classes, counts, chosen, problem.seed, 1
-                    ),
-                )
+        wide = columns.with_codes(columns.codes.astype(np.uint16))
+        counted = {"most_presorted": 0, "times_as_many": 10**6, "samples_per_code": 0.0}
+        yield "histograms", problem.grow(wide, **counted, least_histogram=1)
+        yield "histograms above sorted samples", problem.grow(columns, **counted, least_histogram=6)
+        yield "branches", problem.grow(columns, **counted, least_histogram=1, n_branches=5, least_branch=1)
 
 
 def grow_in_places(problem, columns):
@@ -161,9 +152,7 @@ def check_weights(judge, problem, scale):
     """Weights need not be counts, or anywhere near them."""
     weights = scale * np.random.default_rng(problem.seed).exponential(size=len(problem.X)).round(1) + 1e-300
     columns = code_columns(problem.X)
-    tree = grow_tree(
-        columns, problem.target, problem.n_classes, problem.counts, problem.settings, weights=weights, seed=problem.seed
-    )
+    tree = grow_tree(columns, problem.target, problem.counts, problem.settings, weights=weights, seed=problem.seed)
     judge(tree, problem.X, problem.y, problem.counts, problem.settings, weights=weights, seed=problem.seed)
 
 

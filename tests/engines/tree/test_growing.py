@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_iris, load_wine
 from sklearn.tree import DecisionTreeClassifier
 
-from fuselearn.engines.tree import TreeSettings, apply_codes, growing
+from fuselearn.engines.tree import ClassTarget, StoragePlan, TreeSettings, apply_codes, grow_tree
 
 RPART = json.loads((Path(__file__).parent / "data" / "rpart.json").read_text())
 seeds = st.integers(0, 2**32 - 1)
@@ -88,17 +88,15 @@ class TestAgainstExactSearch:
 
     @pytest.mark.parametrize("n_classes", [2, 3])
     @pytest.mark.parametrize("n_categories", [(0, 0, 0), (0, 0, 6)])
-    def test_histograms_find_the_same_best_splits(self, grow, judge, monkeypatch, n_categories, n_classes):
-        monkeypatch.setattr(growing, "PRESORTED_ROWS", 0)
-        monkeypatch.setattr(growing, "SMALL_NODE", 1)
-        monkeypatch.setattr(growing, "ROWS_PER_CODE", 0.0)
+    def test_histograms_find_the_same_best_splits(self, grow, judge, n_categories, n_classes):
+        plan = StoragePlan(most_presorted=0, least_histogram=1, samples_per_code=0.0)
         n_categories = np.array(n_categories, dtype=np.int32)
         for seed in range(10):
             rng = np.random.default_rng(seed)
             X = tied_table(rng, 40, 3, missing=0.15)
             X[:, 2] = rng.integers(0, 6, 40)
             y, counts = rng.integers(0, n_classes, 40), rng.integers(0, 3, 40)
-            columns, tree = grow(X, y, counts=counts, n_categories=n_categories, n_classes=n_classes)
+            columns, tree = grow(X, y, counts=counts, n_categories=n_categories, n_classes=n_classes, plan=plan)
             leaves = judge(tree, X, y, counts, n_categories=n_categories)
             np.testing.assert_array_equal(apply_codes(tree, columns), leaves)
 
@@ -108,6 +106,13 @@ class TestFirstWins:
         x = np.repeat([0.0, 1.0], 4)
         _, tree = grow(np.column_stack([np.zeros(8), x, x]), np.repeat([0, 1], 4))
         assert tree.nodes["feature"].tolist() == [1, -1, -1]
+
+    def test_the_first_of_two_equal_columns_with_a_category_between_them(self, grow):
+        # The score of both cuts, 329 / 19, is no floating-point number; that of the category is worse.
+        x = np.repeat([0.0, 1.0], [2, 19])
+        X, n_categories = np.column_stack([x, np.arange(21) % 2, x]), np.array([0, 2, 0], dtype=np.int32)
+        _, tree = grow(X, np.repeat([0, 1, 2, 3], [2, 1, 1, 17]), n_categories=n_categories)
+        assert tree.nodes["feature"][0] == 0
 
     def test_the_first_of_two_equal_cuts(self, grow):
         # Cutting off the first or the last row is equally good.
@@ -362,49 +367,61 @@ class TestWaysOfGrowing:
 
     limits = TreeSettings(complexity=-1.0)
 
-    @pytest.mark.parametrize("less_chance", [False, True])
+    @pytest.mark.parametrize("correct_for_chance", [False, True])
     @pytest.mark.parametrize("max_features", [2**31 - 1, 2])
-    def test_sorted_columns_and_histograms_give_the_same_tree(self, grow, data, monkeypatch, max_features, less_chance):
+    def test_all_storages_give_the_same_tree(self, grow, data, assert_same_tree, max_features, correct_for_chance):
         X, y, counts, n_categories = data
-        limits = self.limits._replace(max_features=max_features, less_chance=less_chance)
-        monkeypatch.setattr(growing, "PRESORTED_ROWS", 10**9)
-        columns, expected = grow(X, y, limits, counts, n_categories, seed=5)
-        leaves = apply_codes(expected, columns)
+        limits = self.limits.replace(max_features=max_features, correct_for_chance=correct_for_chance)
+        _, expected = grow(X, y, limits, counts, n_categories, seed=5, plan=StoragePlan(most_presorted=10**9))
         assert expected.n_leaves > 50
-        monkeypatch.setattr(growing, "PRESORTED_ROWS", 0)
-        for small_node in (1, 64, 1_000):
-            monkeypatch.setattr(growing, "SMALL_NODE", small_node)
-            _, tree = grow(X, y, limits, counts, n_categories, seed=5)
-            np.testing.assert_array_equal(partition(apply_codes(tree, columns)), partition(leaves))
-            np.testing.assert_array_equal(tree.shares()[apply_codes(tree, columns)], expected.shares()[leaves])
+        plans = [
+            *(StoragePlan(most_presorted=0, least_histogram=small_node) for small_node in (1, 64, 1_000)),
+            StoragePlan(most_presorted=0, least_branch=10, n_branches=12),
+            StoragePlan(most_presorted=10**9, most_sorted=100),
+            StoragePlan(most_presorted=10**9, times_as_many=0),
+            StoragePlan(most_presorted=10**9, times_as_many=0, samples_per_code=1e9),
+        ]
+        for plan in plans:
+            _, tree = grow(X, y, limits, counts, n_categories, seed=5, plan=plan)
+            assert_same_tree(tree, expected)
 
     def test_codes_of_one_byte_and_of_two_give_the_same_tree(self, grow, assert_same_tree):
         rng = np.random.default_rng(0)
         X, y = rng.integers(0, 100, (5_000, 3)).astype(float), rng.integers(0, 2, 5_000)
         columns, tree = grow(X, y, TreeSettings())
         assert columns.codes.dtype == np.uint8
-        wide = columns._replace(codes=columns.codes.astype(np.uint16))
+        wide = columns.with_codes(columns.codes.astype(np.uint16))
         counts = np.ones(5_000, dtype=np.int32)
-        assert_same_tree(growing.grow_tree(wide, y.astype(np.int32), 2, counts, TreeSettings()), tree)
+        assert_same_tree(grow_tree(wide, ClassTarget(y.astype(np.int32), 2), counts, TreeSettings()), tree)
 
-    def test_branches_join_to_the_same_tree(self, grow, data, monkeypatch):
-        X, y, counts, n_categories = data
-        columns, whole = grow(X, y, self.limits, counts, n_categories)
-        monkeypatch.setattr(growing, "BRANCH_ROWS", 10)
-        monkeypatch.setattr(growing, "BRANCHES", 12)
-        _, joined = grow(X, y, self.limits, counts, n_categories)
-        shares = [tree.shares()[apply_codes(tree, columns)] for tree in (whole, joined)]
-        np.testing.assert_array_equal(*shares)
-        assert whole.n_leaves == joined.n_leaves
+    @pytest.mark.parametrize("n_copies", [1, 1_000])
+    def test_copies_do_not_bound_the_number_of_branches(self, grow, assert_same_tree, n_copies):
+        """400 samples in 1,000 copies each hold 400 leaves of 1,000 copies, not the one that 400 // 1,000 allows."""
+        rng = np.random.default_rng(0)
+        X, y = rng.integers(0, 100, (400, 2)) / 4, rng.integers(0, 3, 400)
+        limits = TreeSettings(min_split=2, min_leaf=n_copies, max_depth=50, complexity=-1.0)
+        _, expected = grow(X, y, limits, np.full(400, n_copies))
+        plan = StoragePlan(most_presorted=0, least_branch=1, n_branches=100, least_histogram=1, samples_per_code=0.0)
+        _, tree = grow(X, y, limits, np.full(400, n_copies), plan=plan)
+        assert expected.n_leaves > 100
+        assert_same_tree(tree, expected)
+
+    @pytest.mark.parametrize("n_values", [50, 5_000, 60_000])
+    def test_nodes_of_all_sizes_are_sorted(self, grow, assert_same_tree, n_values):
+        rng = np.random.default_rng(0)
+        X = rng.integers(n_values, size=(3_000, 8)).astype(float)
+        X[rng.random(X.shape) < 0.05] = np.nan
+        Y = np.column_stack([X[:, 3] > n_values / 2, rng.random((3_000, 2)) < 0.3]).astype(int)
+        limits = TreeSettings(min_split=2, min_leaf=1, max_depth=50, complexity=-1.0, max_features=2)
+        trees = [grow(X, Y, limits, plan=StoragePlan(times_as_many=times))[1] for times in (4, 99)]
+        assert_same_tree(*trees)
 
     @pytest.mark.parametrize("max_features", [2**31 - 1, 2])
-    def test_threads_do_not_change_the_tree(self, grow, data, monkeypatch, assert_same_tree, max_features):
+    def test_threads_do_not_change_the_tree(self, grow, data, assert_same_tree, max_features):
         X, y, counts, n_categories = data
-        monkeypatch.setattr(growing, "BRANCH_ROWS", 10)
-        limits = self.limits._replace(max_features=max_features)
-        _, alone = grow(X, y, limits, counts, n_categories, n_threads=1)
-        _, shared = grow(X, y, limits, counts, n_categories, n_threads=3)
-        assert_same_tree(alone, shared)
+        limits, plan = self.limits.replace(max_features=max_features), StoragePlan(least_branch=10)
+        trees = [grow(X, y, limits, counts, n_categories, n_threads=n, plan=plan)[1] for n in (1, 3)]
+        assert_same_tree(*trees)
 
     def test_no_limit_on_the_depth_of_a_large_tree(self, grow):
         # A limit of two thousand million levels must not be provided for in memory.
@@ -425,7 +442,7 @@ class TestRandomChoices:
 
     @pytest.mark.parametrize("choice", [{"max_features": 2}, {"random_cuts": True}])
     def test_the_seed_decides(self, grow, data, unlimited, choice, assert_same_tree):
-        limits = unlimited._replace(**choice)
+        limits = unlimited.replace(**choice)
         _, tree = grow(*data, limits, seed=1)
         _, again = grow(*data, limits, seed=1)
         _, other = grow(*data, limits, seed=2)
@@ -439,13 +456,13 @@ class TestRandomChoices:
         rng = np.random.default_rng(0)
         X, y = rng.permuted(np.tile(np.arange(100.0), (3, 1)), axis=1).T, rng.integers(0, 2, 100)
         for seed in range(5):
-            columns, tree = grow(X, y, unlimited._replace(max_features=1), seed=seed)
+            columns, tree = grow(X, y, unlimited.replace(max_features=1), seed=seed)
             np.testing.assert_array_equal(tree.shares()[apply_codes(tree, columns)].argmax(axis=1), y)
 
     def test_every_column_has_its_turn_at_the_root(self, grow, unlimited):
         rng = np.random.default_rng(0)
         X, y = rng.normal(size=(100, 5)), rng.integers(0, 2, 100)
-        limits = unlimited._replace(max_features=1)
+        limits = unlimited.replace(max_features=1)
         roots = [grow(X, y, limits, seed=seed)[1].nodes["feature"][0] for seed in range(500)]
         # 100 expected for each column, with a standard deviation of 9.
         assert np.abs(np.bincount(roots, minlength=5) - 100).max() < 40
@@ -453,7 +470,7 @@ class TestRandomChoices:
     def test_constant_columns_do_not_count_as_looked_at(self, grow, unlimited):
         X = np.column_stack([np.zeros((20, 9)), np.arange(20)])
         for seed in range(5):
-            _, tree = grow(X, np.repeat([0, 1], 10), unlimited._replace(max_features=1), seed=seed)
+            _, tree = grow(X, np.repeat([0, 1], 10), unlimited.replace(max_features=1), seed=seed)
             assert tree.nodes["feature"].tolist() == [9, -1, -1]
 
     def test_random_cuts_are_uniform_between_the_smallest_and_the_largest_value(self, grow):
@@ -469,7 +486,7 @@ class TestRandomChoices:
         X[::7, 0] = np.nan
         X[:, 1] = np.arange(200) % 5
         n_categories = np.array([0, 5, 0, 0, 0, 0], dtype=np.int32)
-        columns, tree = grow(X, y, unlimited._replace(random_cuts=True), n_categories=n_categories, seed=3)
+        columns, tree = grow(X, y, unlimited.replace(random_cuts=True), n_categories=n_categories, seed=3)
         assert set(tree.nodes["feature"]) >= {0, 1}
         leaves = apply_codes(tree, columns)
         for node in np.unique(leaves):

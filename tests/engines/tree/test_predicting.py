@@ -39,7 +39,7 @@ def forest_of(seed, n_rows=150, n_trees=5, **limits):
     rng = np.random.default_rng(seed)
     X, y = mixed_table(rng, n_rows), rng.integers(0, 3, n_rows)
     columns = code_columns(X, N_CATEGORIES)
-    control = TreeSettings(min_split=2, min_leaf=1, complexity=-1.0)._replace(**limits)
+    control = TreeSettings(min_split=2, min_leaf=1, complexity=-1.0).replace(**limits)
     trees = [
         grow_tree(columns, y.astype(np.int32), 3, rng.poisson(0.7, n_rows).astype(np.int32), control, seed=t)
         for t in range(n_trees)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from fuselearn.engines.tree import TreeSettings, apply_codes, code_columns, code_entries, grow_tree, labels_target
+from fuselearn.engines.tree import TreeSettings, apply_codes, code_columns, code_entries, grow_tree, make_label_target
 from fuselearn.engines.tree.pair_stumps import find_stump, left_rows, make_pair_table, make_tree
 
 UNLIMITED = TreeSettings(min_split=2, min_leaf=1, max_depth=99, complexity=-1.0)
@@ -28,14 +28,14 @@ def make_table(seed, share):
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize(
     "settings",
-    [UNLIMITED, UNLIMITED._replace(min_leaf=3, random_cuts=True), UNLIMITED._replace(min_leaf=4, complexity=0.01)],
+    [UNLIMITED, UNLIMITED.replace(min_leaf=3, random_cuts=True), UNLIMITED.replace(min_leaf=4, complexity=0.01)],
 )
 def test_trees_are_those_of_the_dense_table(share, seed, settings):
     X, Y, counts, rng = make_table(seed, share)
     dense, entries = code_columns(X), code_entries(sparse.csr_array(X))
     for weights in (None, rng.random(len(X))):
         expected, tree = (
-            grow_tree(columns, labels_target(Y), 4, counts, settings, weights=weights, seed=seed)
+            grow_tree(columns, make_label_target(Y), counts, settings, weights=weights, seed=seed)
             for columns in (dense, entries)
         )
         for name in expected.nodes.dtype.names:
@@ -52,9 +52,9 @@ def test_features_are_drawn_among_those_that_vary():
     X = np.zeros((60, 100))
     X[:, [7, 30, 81]] = np.where(rng.random((60, 3)) < 0.3, rng.normal(size=(60, 3)), 0.0)
     X[:, 50] = 1.0
-    target, counts = labels_target(rng.integers(0, 2, (60, 2))), np.ones(60, dtype=np.int32)
+    target, counts = make_label_target(rng.integers(0, 2, (60, 2))), np.ones(60, dtype=np.int32)
     stumps = [
-        grow_tree(code_entries(X), target, 2, counts, UNLIMITED._replace(max_depth=1, max_features=1), seed=seed)
+        grow_tree(code_entries(X), target, counts, UNLIMITED.replace(max_depth=1, max_features=1), seed=seed)
         for seed in range(300)
     ]
     numbers = np.bincount([stump.nodes["feature"][0] for stump in stumps], minlength=100)

@@ -77,10 +77,10 @@ def test_both_sides_keep_enough_rows(grow):
     x, y = draw(0, 8, 3, 80)
     for min_leaf in (1, 15, 30, 40):
         _, tree = grow(
-            x[:, None].astype(float), y, STUMP._replace(min_leaf=min_leaf), n_categories=np.array([8], dtype=np.int32)
+            x[:, None].astype(float), y, STUMP.replace(min_leaf=min_leaf), n_categories=np.array([8], dtype=np.int32)
         )
         assert tree.nodes["count"][1:].min() >= min_leaf
-    _, tree = grow(x[:, None].astype(float), y, STUMP._replace(min_leaf=41), n_categories=np.array([8], dtype=np.int32))
+    _, tree = grow(x[:, None].astype(float), y, STUMP.replace(min_leaf=41), n_categories=np.array([8], dtype=np.int32))
     assert tree.n_leaves == 1
 
 
@@ -115,7 +115,7 @@ def test_categories_that_were_not_drawn_follow_the_heavier_child(grow, n_rows, h
 
 def test_random_subsets_differ_by_seed_and_keep_enough_rows(grow):
     x, y = draw(0, 8, 3, 160)
-    limits = STUMP._replace(random_cuts=True, min_leaf=20)
+    limits = STUMP.replace(random_cuts=True, min_leaf=20)
     trees = [
         grow(x[:, None].astype(float), y, limits, n_categories=np.array([8], dtype=np.int32), seed=seed)[1]
         for seed in range(20)
@@ -130,7 +130,7 @@ def random_sides(grow, codes, n_categories=150, **kwargs):
     x = np.repeat(codes, 4).astype(float)[:, None]
     y = np.tile([0, 0, 1, 1], len(codes))
     y[0] = 1  # some gain for any subset
-    settings = STUMP._replace(random_cuts=True)
+    settings = STUMP.replace(random_cuts=True)
     columns, tree = grow(x, y, settings, n_categories=np.array([n_categories], dtype=np.int32), **kwargs)
     return (apply_codes(tree, columns) == 1)[::4]
 

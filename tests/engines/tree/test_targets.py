@@ -2,28 +2,23 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 
-from fuselearn.engines.tree import TreeSettings, labels_target
-
-
-@settings(max_examples=30)
-@given(hnp.arrays(np.int8, st.tuples(st.integers(1, 8), st.integers(1, 5)), elements=st.integers(0, 1)))
-def test_a_label_matrix_can_be_read_back(Y):
-    starts, labels = labels_target(Y)
-    again = np.zeros_like(Y)
-    for i in range(len(Y)):
-        again[i, labels[starts[i] : starts[i + 1]]] = 1
-    np.testing.assert_array_equal(again, Y)
+from fuselearn.engines.tree import ClassTarget, LabelTarget, TreeSettings
 
 
 @pytest.mark.parametrize("kind", [bool, np.int64, np.float32])
-def test_labels_may_be_of_any_type(kind):
-    Y = np.array([[1, 0], [0, 0], [1, 1]])
-    for part, expected in zip(labels_target(Y.astype(kind)), labels_target(Y), strict=True):
-        np.testing.assert_array_equal(part, expected)
+def test_labels_may_be_of_any_type(grow, assert_same_tree, kind):
+    Y, X = np.array([[1, 0], [0, 0], [1, 1]]), np.arange(3.0)[:, None]
+    assert_same_tree(grow(X, Y.astype(kind))[1], grow(X, Y)[1])
+
+
+def test_classes_and_labels_are_checked():
+    with pytest.raises(ValueError, match=r"classes must hold numbers from 0 to 1 only\."):
+        ClassTarget(np.array([0, 2], dtype=np.int32), 2)
+    with pytest.raises(TypeError, match=r"classes must be an array of int32 with 1 dimension, not an array of int64"):
+        ClassTarget(np.array([0, 1]), 2)
+    with pytest.raises(ValueError, match=r"starts must rise from 0 to the number of labels\."):
+        LabelTarget(np.array([0, 2, 1]), np.array([0], dtype=np.int32), 1)
 
 
 def test_each_label_is_predicted_by_its_share(grow):

@@ -12,7 +12,7 @@ from sklearn.metrics import label_ranking_average_precision_score
 from sklearn.tree import DecisionTreeClassifier
 
 from fuselearn.datasets import make_digit_pairs
-from fuselearn.engines.tree import code_columns, grow_tree, labels_target, restore_weights
+from fuselearn.engines.tree import code_columns, grow_tree, make_label_target, restore_weights
 from fuselearn.multilabel import CardinalityThreshold, PCTForestClassifier, PerLabelThresholds
 from fuselearn.multilabel.learning.label_trees import sum_impurity_decreases
 from fuselearn.sensors import draw_counts
@@ -169,7 +169,7 @@ def test_weights_in_all_nodes_follow_from_the_leaves(weighted):
     weights = np.random.default_rng(0).random(40) if weighted else None
     forest = PCTForestClassifier(1, bootstrap=False, max_features=None, min_samples_leaf=3).fit(X, Y, weights)
     settings = forest._settings()
-    counts, target = np.ones(40, dtype=np.int32), labels_target(Y)
+    counts, target = np.ones(40, dtype=np.int32), make_label_target(Y)
     tree = grow_tree(code_columns(X), target, 3, counts, settings, weights=weights)
     np.testing.assert_allclose(grown_trees(forest)[0].values, tree.values, rtol=1e-14 if weighted else 0)
 
