@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 
 #include <cstring>
+#include <new>
 
 namespace fuselearn::bindings {
 
@@ -26,7 +27,8 @@ void raise_wrong_array(nb::handle source, const char* name, const char* dtype, i
 }
 
 void raise_not_writable(const char* name) {
-    const std::string sentence = std::string(name) + " is changed in place, so it must be writable and C-contiguous.";
+    const std::string sentence =
+        std::string(name) + " is changed in place, so it must be writable, aligned and C-contiguous.";
     throw nb::value_error(sentence.c_str());
 }
 
@@ -89,6 +91,10 @@ void bind_arrays() {
 }
 
 nb::object make_empty(std::span<const Index> shape, const char* dtype, void** data) {
+    // NumPy's own error for such an array is a ValueError about arr.size.
+    double n_values = 1;
+    for (const Index length : shape) n_values *= static_cast<double>(length);
+    if (n_values > 1e17) throw std::bad_alloc();
     nb::object made;
     if (shape.size() == 1) {
         made = numpy.empty(shape[0], dtype_of(dtype));

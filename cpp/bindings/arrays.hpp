@@ -2,7 +2,8 @@
 //
 // A bound function takes `In<T, N>` for an array that it reads and `InOut<T, N>` for one that it changes. Both hold the
 // Python object until `.read("name")`, which raises a sentence with that name unless the array has the right type and
-// number of dimensions. An array that is not C-contiguous is copied if it is read, and rejected if it would be changed.
+// number of dimensions. An array that is not C-contiguous and aligned is copied if it is read, and rejected if it would
+// be changed.
 
 #pragma once
 
@@ -52,6 +53,12 @@ using AnyArray = nb::ndarray<nb::ro, nb::device::cpu>;
 // Whether an array has C order; dimensions of length one may have any stride.
 bool is_contiguous(const AnyArray& array);
 
+// Whether values lie at addresses that the processor reads whole; those of a field of a record may not.
+template <class T>
+bool is_aligned(const AnyArray& array) {
+    return reinterpret_cast<std::uintptr_t>(array.data()) % alignof(T) == 0;
+}
+
 // Copy an array of any strides, element by element, into C order.
 void copy_strided(const AnyArray& array, void* target);
 
@@ -60,7 +67,7 @@ template <class T, int N>
 class Values {
 public:
     explicit Values(AnyArray array) : array_(std::move(array)) {
-        if (is_contiguous(array_)) {
+        if (is_contiguous(array_) && is_aligned<T>(array_)) {
             data_ = static_cast<const T*>(array_.data());
         } else {
             copy_ = std::make_unique<T[]>(array_.size());
@@ -112,7 +119,8 @@ struct InOut {
         if (!nb::try_cast<AnyArray>(source, array, false) || array.dtype() != nb::dtype<T>() || array.ndim() != N)
             raise_wrong_array(source, name, dtype_name<T>(), N);
         nb::ndarray<nb::device::cpu> writable;
-        if (!is_contiguous(array) || !nb::try_cast<nb::ndarray<nb::device::cpu>>(source, writable, false))
+        if (!is_contiguous(array) || !is_aligned<T>(array) ||
+            !nb::try_cast<nb::ndarray<nb::device::cpu>>(source, writable, false))
             raise_not_writable(name);
         T* data = static_cast<T*>(writable.data());
         if constexpr (N == 1)

@@ -1,10 +1,26 @@
 // The extension module: one function per group of bindings.
 
+#include <typeinfo>
+
 #include "bindings/arrays.hpp"
+
+namespace {
+
+// What nb::cast throws would be a RuntimeError.
+void translate(const std::exception_ptr& failure, void* /*unused*/) {
+    try {
+        std::rethrow_exception(failure);
+    } catch (const std::bad_cast&) {
+        PyErr_SetString(PyExc_TypeError, "self is not of this class, or has not been made.");
+    }
+}
+
+}  // namespace
 
 NB_MODULE(_core, module) {
     module.doc() = "Loops over arrays, compiled. Nothing outside fuselearn's own facades should import this module.";
     using namespace fuselearn::bindings;
+    nb::register_exception_translator(&translate);
     bind_arrays();
     bind_sampling(module);
     bind_filters(module);

@@ -1,0 +1,73 @@
+"""Whatever a function of the core is called with, it returns or raises a sentence: it never crashes, nor misreads.
+
+Functions are found in the core, and called by ``core_calls.py`` in a process of their own.
+"""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = Path(__file__).with_name("core_calls.py")
+spec = importlib.util.spec_from_file_location("core_calls", PROGRAM)
+core_calls = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(core_calls)
+NAMES = sorted(core_calls.find_callables())
+FUNCTIONS = [name for name in NAMES if not isinstance(core_calls.find_callables()[name], property)]
+
+
+def run(name, n_calls, *options):
+    return subprocess.run(
+        [sys.executable, PROGRAM, name, str(n_calls), *options],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=600,
+        check=False,
+    )
+
+
+def check(name, n_calls):
+    done = run(name, n_calls)
+    if done.returncode != 0:
+        last = run(name, n_calls, "--trace").stderr.splitlines()[-1:]
+        pytest.fail(f"status {done.returncode} after {last}:\n{done.stderr[-5000:]}")
+    found = json.loads(done.stdout)
+    assert not found["faults"], "\n".join(found["faults"][:5])
+    assert found["returned"], f"no accepted arguments were found; help with PLAUSIBLE in {PROGRAM.name}"
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_any_arguments(name):
+    check(name, 300)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_any_arguments_for_longer(name):
+    check(name, 20_000)
+
+
+def test_properties_of_objects_that_were_not_made():
+    """``__new__`` alone, or an error in ``__init__``, leaves an object without content."""
+    program = """
+import warnings
+from fuselearn import _core
+warnings.simplefilter("ignore")
+for kind in vars(_core).values():
+    if isinstance(kind, type):
+        empty = kind.__new__(kind)
+        for name, member in vars(kind).items():
+            if isinstance(member, property):
+                try:
+                    getattr(empty, name)
+                except (TypeError, RuntimeError):
+                    continue
+                raise SystemExit(f"{kind.__name__}.{name} of an object without content")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=os.environ, check=False)
+    assert done.returncode == 0, done.stderr
