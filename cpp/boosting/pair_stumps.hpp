@@ -4,9 +4,8 @@
 // sorted column. In a sparse table, samples without an entry come as one, whose weights are what the entries leave of
 // all. Missing values go either way; a category is split from all others. As many steps as entries, times labels.
 //
-// Square roots take longest. Between two cuts, both sides have at least the weights that they have at one end, so that
-// stretches of cuts that cannot hold the best one are left out. tests/engines/tree/test_pair_stumps.py tries all
-// splits.
+// Square roots take longest, so stretches of cuts are left out if they cannot hold the best one: the weights on the
+// left are between those at the stretch's ends. tests/engines/tree/test_pair_stumps.py tries all splits.
 
 #pragma once
 
@@ -123,7 +122,9 @@ public:
 
 private:
     // So many samples go left before the best cut among them is bounded; then fewer of these.
-    static constexpr std::array<Index, 2> stretches{16, 4};
+    static constexpr std::array<Index, 2> stretches{32, 8};
+    // The root of what totals leave of a rounded sum is less exact than the sum.
+    static constexpr double margin = 1.0 - 1e-7;
 
     void add_row(std::vector<double>& sums, Index i) const {
         add_pairs(sums.data(), weights_.row(i), weights_.width());
@@ -136,12 +137,8 @@ private:
         for (Index j = 0; j < weights_.width(); ++j) rest_[j] = std::max(totals_[j] - rest_[j], 0.0);
     }
 
-    double score(const double* left, const double* other) const {
-        return score_pairs(left, other, totals_, weights_.n_labels());
-    }
-
     void consider(const double* left, const Stump& stump) {
-        const double found = score(left, left);
+        const double found = score_pairs(left, totals_, weights_.n_labels());
         if (found < best_.score) {
             best_ = stump;
             best_.score = found;
@@ -162,35 +159,41 @@ private:
 
     void try_cuts(PairWalk& walk, Index f) {
         ahead_.assign(stretches.size(), walk);
-        try_stretch(walk, table_.n_samples(), f, 0);
+        try_stretches<0>(walk, table_.n_samples(), f);
     }
 
     // Try the cuts up to so many samples on the left, in stretches of a level's length.
-    void try_stretch(PairWalk& walk, Index n_left, Index f, std::size_t level) {
+    template <std::size_t Level>
+    void try_stretches(PairWalk& walk, Index n_left, Index f) {
         while (!walk.has_ended() && walk.n_left() < n_left) {
-            if (level == stretches.size()) {
-                walk.step();
-                if (walk.n_left() == table_.n_samples()) return;
-                consider(walk.left(), {0.0, f, 0, walk.code(), false});
-                if (n_missing_ > 0 && !walk.has_ended()) consider(join(walk, joined_), {0.0, f, 0, walk.code(), true});
-                continue;
-            }
-            PairWalk& ahead = ahead_[level];
+            PairWalk& ahead = ahead_[Level];
             ahead = walk;
-            const Index end = std::min(walk.n_left() + stretches[level], n_left);
+            const Index end = std::min(walk.n_left() + stretches[Level], n_left);
             while (!ahead.has_ended() && ahead.n_left() < end) ahead.step();
-            if (may_hold_best(walk, ahead))
-                try_stretch(walk, ahead.n_left(), f, level + 1);
-            else
+            if (!may_hold_best(walk, ahead))
                 walk = ahead;
+            else if constexpr (Level + 1 < stretches.size())
+                try_stretches<Level + 1>(walk, ahead.n_left(), f);
+            else
+                while (walk.n_left() < ahead.n_left()) try_cut(walk, f);
         }
     }
 
-    // Whether one of the cuts behind `walk` up to `ahead` may be better than the best so far. Rounding keeps the order
-    // of sums, products and roots, so no score is below its bound.
+    void try_cut(PairWalk& walk, Index f) {
+        walk.step();
+        if (walk.n_left() == table_.n_samples()) return;
+        consider(walk.left(), {0.0, f, 0, walk.code(), false});
+        if (n_missing_ > 0 && !walk.has_ended()) consider(join(walk, joined_), {0.0, f, 0, walk.code(), true});
+    }
+
+    // Whether one of the cuts behind `walk` up to `ahead` may be better than the best so far.
     bool may_hold_best(const PairWalk& walk, const PairWalk& ahead) {
-        if (score(walk.left(), ahead.left()) < best_.score) return true;
-        return n_missing_ > 0 && score(join(walk, joined_), join(ahead, joined_ahead_)) < best_.score;
+        if (bound(walk.left(), ahead.left()) < best_.score) return true;
+        return n_missing_ > 0 && bound(join(walk, joined_), join(ahead, joined_ahead_)) < best_.score;
+    }
+
+    double bound(const double* least, const double* most) const {
+        return margin * bound_pairs(least, most, totals_, weights_.n_labels());
     }
 
     // The weights on the left with those of the missing values.

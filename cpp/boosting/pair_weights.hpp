@@ -52,15 +52,36 @@ inline void add_pairs(double* __restrict sums, const double* __restrict row, Ind
         for (Index lane = 0; lane < pair_block; ++lane) sums[j + lane] += row[j + lane];
 }
 
-// The sum over labels of one side with the weights `left`, and of another with what `other` leaves of the totals.
-inline double score_pairs(const double* left, const double* other, const double* totals, Index n_labels) {
+// The square roots of one label if the weights x and y are on the left, and what they leave of the totals on the right.
+inline double score_label_pairs(double x, double y, double total_x, double total_y) {
+    return std::sqrt(x * y) + std::sqrt(std::max(total_x - x, 0.0) * std::max(total_y - y, 0.0));
+}
+
+// How good a split with such weights on the left is.
+inline double score_pairs(const double* left, const double* totals, Index n_labels) {
     std::array<double, pair_block> partial{};
     for (Index first = 0; first < n_labels; first += pair_block)
         for (Index lane = 0; lane < pair_block; ++lane) {
             const Index j = first + lane;
-            const double positive = std::max(totals[j] - other[j], 0.0);
-            const double negative = std::max(totals[n_labels + j] - other[n_labels + j], 0.0);
-            partial[lane] += std::sqrt(left[j] * left[n_labels + j]) + std::sqrt(positive * negative);
+            const Index k = n_labels + j;
+            partial[lane] += score_label_pairs(left[j], left[k], totals[j], totals[k]);
+        }
+    return (partial[0] + partial[2]) + (partial[1] + partial[3]);
+}
+
+// The least score of all splits with weights on the left from `least` to `most`: the score of a label is a concave
+// function of its two weights, and so is least in a corner of what these may be.
+inline double bound_pairs(const double* least, const double* most, const double* totals, Index n_labels) {
+    std::array<double, pair_block> partial{};
+    for (Index first = 0; first < n_labels; first += pair_block)
+        for (Index lane = 0; lane < pair_block; ++lane) {
+            const Index j = first + lane;
+            const Index k = n_labels + j;
+            const double one = std::min(score_label_pairs(least[j], least[k], totals[j], totals[k]),
+                                        score_label_pairs(least[j], most[k], totals[j], totals[k]));
+            const double other = std::min(score_label_pairs(most[j], least[k], totals[j], totals[k]),
+                                          score_label_pairs(most[j], most[k], totals[j], totals[k]));
+            partial[lane] += std::min(one, other);
         }
     return (partial[0] + partial[2]) + (partial[1] + partial[3]);
 }
