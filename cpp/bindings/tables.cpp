@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "bindings/trees.hpp"
+#include "tables/derived.hpp"
 #include "tables/rank_coding.hpp"
 #include "tables/sparse_coding.hpp"
 
@@ -225,6 +226,31 @@ void bind_dense(nb::module_& module) {
                 return make_table(codes_of(self), coding);
             },
             "upper"_a, "Return the table with other largest values of its codes.")
+        .def(
+            "take",
+            [](const Table& table, In<std::int64_t, 1> samples) {
+                const auto read = samples.read("samples");
+                check_range(read.span(), table.n_samples(), "samples");
+                return take_samples(table, read.span());
+            },
+            "samples"_a, "Return a table of some of the samples, which may be repeated.")
+        .def(
+            "select",
+            [](const Table& table, In<std::int64_t, 1> columns) {
+                const auto read = columns.read("columns");
+                check_range(read.span(), table.n_columns(), "columns");
+                return take_columns(table, read.span());
+            },
+            "columns"_a, "Return a table with some of the columns.")
+        .def(
+            "append_flags",
+            [](const Table& table, In<std::uint8_t, 2> flags) {
+                const auto read = flags.read("flags");
+                check_length(read.shape(0), table.n_samples(), "flags", "the table");
+                check_range(read.span(), 2, "flags");
+                return append_flags(table, read.matrix());
+            },
+            "flags"_a, "Return the table with columns of 0 and 1 behind its own.")
         .def("encode", &encode, "X"_a, "Return the codes of other samples.")
         .def("raise_upper", &raise_upper_of, "X"_a, "codes"_a,
              "Return the largest value of each code, in the table and in other samples that were coded by it.")

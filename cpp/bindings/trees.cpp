@@ -1,5 +1,7 @@
 #include "bindings/trees.hpp"
 
+#include <nanobind/stl/vector.h>
+
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -60,6 +62,46 @@ Tree make_tree(nb::handle nodes, In<double, 2> values, In<std::uint32_t, 1> subs
     return tree;
 }
 
+// Trees that come one after the other in a few arrays, checked against features with so many categories each.
+std::vector<Tree> unstack_trees(nb::handle nodes, In<double, 2> values, In<std::uint32_t, 1> subsets,
+                                In<std::int64_t, 1> n_nodes, In<std::int64_t, 1> n_words,
+                                In<std::int32_t, 1> n_categories) {
+    const std::vector<Node> all_nodes = read_nodes(nodes);
+    const auto all_values = values.read("values");
+    const auto all_words = subsets.read("subsets");
+    const auto node_counts = n_nodes.read("n_nodes");
+    const auto word_counts = n_words.read("n_words");
+    const auto categories = n_categories.read("n_categories");
+    check_length(all_values.shape(0), ssize(all_nodes), "values", "nodes");
+    check_length(word_counts.size(), node_counts.size(), "n_words", "n_nodes");
+    const auto category_count = [&](Index f) -> Index {
+        return std::max(0, categories.span()[static_cast<std::size_t>(f)]);
+    };
+    const Index n_values = all_values.shape(1);
+    std::vector<Tree> trees;
+    Index node = 0;
+    Index word = 0;
+    for (std::size_t t = 0; t < node_counts.span().size(); ++t) {
+        const auto own_nodes = static_cast<Index>(node_counts.span()[t]);
+        const auto own_words = static_cast<Index>(word_counts.span()[t]);
+        if (own_nodes < 1 || own_nodes > ssize(all_nodes) - node || own_words < 0 ||
+            own_words > all_words.size() - word)
+            raise_value_error("n_nodes and n_words must sum to the numbers of nodes and words.");
+        Tree tree;
+        tree.nodes.assign(all_nodes.begin() + node, all_nodes.begin() + node + own_nodes);
+        tree.values.assign(all_values.data() + node * n_values, all_values.data() + (node + own_nodes) * n_values);
+        tree.subsets.assign(all_words.data() + word, all_words.data() + word + own_words);
+        tree.n_values = n_values;
+        const char* fault = find_fault(tree);
+        if (fault == nullptr) fault = find_misfit(tree, categories.size(), category_count);
+        if (fault != nullptr) raise_value_error(std::string("A node of a tree ") + fault + ".");
+        trees.push_back(std::move(tree));
+        node += own_nodes;
+        word += own_words;
+    }
+    return trees;
+}
+
 const Tree& tree_of(nb::handle self) { return nb::cast<const Tree&>(self); }
 
 nb::object nodes_of(nb::handle self) {
@@ -99,6 +141,18 @@ Tree with_values(const Tree& tree, In<double, 2> values) {
     const auto read = values.read("values");
     check_length(read.shape(0), tree.n_nodes(), "values", "nodes");
     return {tree.nodes, {read.span().begin(), read.span().end()}, tree.subsets, read.shape(1)};
+}
+
+// The same nodes with these values in the leaves, and their sums in all nodes above.
+Tree with_leaf_values(const Tree& tree, In<double, 2> values) {
+    Tree summed = with_values(tree, values);
+    const Matrix<double> sums(summed.values.data(), summed.n_nodes(), summed.n_values);
+    for (Index k = summed.n_nodes() - 1; k >= 0; --k) {
+        const Node& node = summed.nodes[static_cast<std::size_t>(k)];
+        if (node.is_leaf()) continue;
+        for (Index j = 0; j < summed.n_values; ++j) sums(k, j) = sums(node.left, j) + sums(node.left + 1, j);
+    }
+    return summed;
 }
 
 // A tree that grew on some features of a table, as a tree of the table: `features` are their indices there.
@@ -178,6 +232,8 @@ void bind_trees(nb::module_& module) {
         .def_prop_ro("depth", &depth_of, "Number of splits on the longest path.")
         .def("shares", &shares_of, "Return the fraction of each class (or label) in the training weight of each node.")
         .def("with_values", &with_values, "values"_a, "Return the tree with other values of its nodes.")
+        .def("with_leaf_values", &with_leaf_values, "values"_a,
+             "Return the tree with these values in its leaves, and their sums in all nodes above.")
         .def("with_features", &with_features, "features"_a,
              "Return the tree with other indices of features: feature ``f`` becomes ``features[f]``.")
         .def("apply", &apply, "table"_a, "samples"_a.none() = nb::none(),
@@ -190,6 +246,8 @@ void bind_trees(nb::module_& module) {
             if (state.size() != 3) raise_value_error("The state of a tree has three arrays.");
             new (&self) Tree(make_tree(state[0], {state[1]}, {state[2]}));
         });
+    module.def("unstack_trees", &unstack_trees, "nodes"_a, "values"_a, "subsets"_a, "n_nodes"_a, "n_words"_a,
+               "n_categories"_a);
 }
 
 }  // namespace fuselearn::bindings

@@ -173,5 +173,5 @@ def working_responses(truth: Weights, chances: Weights) -> tuple[Weights, Weight
 def spread(component: TreeComponent, j: int, n_classes: int) -> TreeComponent:
     """Let the tree of class j say what it adds to the scores of all classes: to its own, and less to the others."""
     effect = (n_classes - 1) / n_classes * (np.eye(n_classes)[j] - 1.0 / n_classes)
-    tree = component.tree._replace(values=component.tree.values * effect)
+    tree = component.tree.with_values(component.tree.values * effect)
     return TreeComponent(tree, component.n_categories, component.columns, component.appended)

@@ -17,7 +17,7 @@ from sklearn.utils import check_array
 from fuselearn._validation import check_weights, number_labels
 from fuselearn.engines.exact import sum_units
 from fuselearn.engines.sampling import draw_poisson_counts, draw_uniforms
-from fuselearn.engines.tree import CodedColumns, code_columns
+from fuselearn.engines.tree import Table, code_columns
 from fuselearn.engines.tree.coding import encode_rows, raise_upper
 from fuselearn.engines.tree.tallying import (
     Bins,
@@ -65,7 +65,7 @@ class Recipe(NamedTuple):
     """How parts are coded."""
 
     coder: TableCoder
-    columns: CodedColumns
+    columns: Table
     """The meaning of the codes; it has no rows."""
     classes: npt.NDArray[Any]
     is_sampled: bool
@@ -142,7 +142,7 @@ def sample_values(number: int, X: Any, coder: TableCoder, first: int, share: flo
     return matrix[draw_uniforms(EDGE_SEED, first, len(matrix)) < share]
 
 
-def find_edges(samples: Sequence[npt.NDArray[np.float64]], coder: TableCoder, max_bins: int | None) -> CodedColumns:
+def find_edges(samples: Sequence[npt.NDArray[np.float64]], coder: TableCoder, max_bins: int | None) -> Table:
     """Make codes of the values of all parts."""
     return without_rows(code_columns(np.concatenate(samples), coder.n_categories_, max_bins))
 
@@ -227,26 +227,14 @@ def draw_counts(draw: Draw, weights: npt.NDArray[np.float64], first: int) -> npt
 
 def bind_tree(h: TreeComponent, part: Part) -> TreeComponent:
     """Let a tree answer for the samples of a part."""
-    n_samples, n_features = part.codes.shape
-    nothing = np.empty(0)
-    columns = CodedColumns(
-        codes=part.codes,
-        n_codes=part.n_codes,
-        offsets=np.empty(0, dtype=np.int64),
-        lower=nothing,
-        upper=nothing,
-        is_category=None,
-        order=np.empty((n_features, 0), dtype=np.uint32),
-    )
-    return TreeComponent(h.tree, h.n_categories, columns, np.empty((n_samples, 0), dtype=np.int8))
+    # A descent does not look at the bounds of codes, so that the upper ones serve for both.
+    table = Table(part.codes, part.n_codes, part.upper, part.upper, h.n_categories > 0)
+    return TreeComponent(h.tree, h.n_categories, table, np.empty((table.n_samples, 0), dtype=np.int8))
 
 
-def without_rows(columns: CodedColumns) -> CodedColumns:
+def without_rows(columns: Table) -> Table:
     """Keep what the codes mean only."""
-    n_columns = len(columns.n_codes)
-    return columns._replace(
-        codes=np.empty((0, n_columns), dtype=np.uint16), order=np.empty((n_columns, 0), dtype=np.uint32)
-    )
+    return columns.with_codes(np.empty((0, columns.n_columns), dtype=np.uint16))
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from fuselearn._validation import require_two_classes
 from fuselearn.engines.exact import from_units
 from fuselearn.engines.sampling import MOST_TRIES
-from fuselearn.engines.tree import CodedColumns, Tree, TreeSettings
+from fuselearn.engines.tree import Table, Tree, TreeSettings
 from fuselearn.engines.tree.levels import GrowingTree
 from fuselearn.parts.checkpoint import Checkpoint
 from fuselearn.parts.part import (
@@ -38,7 +38,6 @@ from fuselearn.parts.part import (
 from fuselearn.parts.session import Session
 from fuselearn.sensors import TableCoder, TreeComponent
 from fuselearn.sensors.table import MOST_CATEGORIES
-from fuselearn.sensors.tree import select_columns
 
 # Bin edges are computed from all values if there are at most so many, and else from about as many.
 EDGE_VALUES = 2**23
@@ -81,7 +80,7 @@ class PartedTable:
     classes : array of shape (n_classes,)
     class_counts : array of shape (n_classes,)
     coder : TableCoder
-    columns : CodedColumns
+    columns : Table
         What the codes mean.
     total_weight : float
         Sum of the sample weights, each times the weight of its class.
@@ -116,10 +115,10 @@ class PartedTable:
         recipe = session.submit(Recipe, self.coder, columns, self.classes, share < 1, factors)
         del samples
         self.parts = session.map_parts(code_part, numbers, tables, targets, weights, [recipe] * len(tables), firsts)
-        self.columns: CodedColumns = session.fetch(columns)
+        self.columns: Table = session.fetch(columns)
         if share < 1:
             upper = session.merge(take_largest, session.map(get_upper, self.parts))
-            self.columns = self.columns._replace(upper=upper)
+            self.columns = self.columns.with_upper(upper)
         units, are_whole = zip(*session.fetch(session.map(sum_weights, self.parts)), strict=True)
         self.total_weight = from_units(sum(units))
         self.has_whole_weights = all(are_whole) and self.total_weight < 2**31
@@ -157,7 +156,7 @@ class PartedTable:
         """Grow trees level by level."""
         session = self.session
         drawn, totals = self._draw(orders, weights)
-        columns = [select_columns(self.columns, order.features) for order in orders]
+        columns = [self.columns.select(order.features) for order in orders]
         trees = [
             GrowingTree(own, total, order.settings, order.seed)
             for own, total, order in zip(columns, totals, orders, strict=True)
@@ -174,7 +173,7 @@ class PartedTable:
             growing = [t for t in growing if not trees[t].has_grown]
             if growing:
                 drawn = session.map(descend_part, self.parts, drawn, [session.hold(descents)] * len(self.parts))
-        return [_place(tree.finish(), order.features) for order, tree in zip(orders, trees, strict=True)]
+        return [tree.finish().with_features(order.features) for order, tree in zip(orders, trees, strict=True)]
 
     def _draw(self, orders: Sequence[TreeOrder], weights: list[Any] | None) -> tuple[list[Any], Counts]:
         """Draw samples for trees, again where a class is missing, or all are; also return how many of each class."""
@@ -282,10 +281,3 @@ def _agree_on_categories(f: int, facts: Sequence[Facts]) -> npt.NDArray[Any] | N
     if len(levels) > MOST_CATEGORIES:
         raise ValueError(f"Feature {name} has {len(levels):,} categories; at most {MOST_CATEGORIES:,} are possible.")
     return np.array(levels, dtype=object)
-
-
-def _place(tree: Tree, features: npt.NDArray[np.intp]) -> Tree:
-    """Let the splits of a tree name features by their numbers in the table."""
-    is_split = tree.nodes["feature"] >= 0
-    tree.nodes["feature"][is_split] = features[tree.nodes["feature"][is_split]]
-    return tree

@@ -13,19 +13,16 @@ from sklearn.utils import check_array
 
 from fuselearn.engines.tree import (
     ClassTarget,
-    CodedColumns,
-    PackedForest,
+    Forest,
+    Table,
     Tree,
     TreeSettings,
-    apply_codes,
     apply_forest,
     code_columns,
     grow_tree,
-    pack_forest,
     stack_trees,
     sum_leaf_values,
     unstack_trees,
-    vote_codes,
 )
 from fuselearn.engines.tree.gradient_trees import GradientTable, make_gradient_table
 from fuselearn.engines.tree.value_trees import grow_value_tree
@@ -74,7 +71,7 @@ class TreeLearner(Learner):
         # What trees are grown on, and which of the features, of the table or appended behind it, each column is.
         self.columns = self.table
         self.places = np.arange(self.n_features)
-        self.for_values: tuple[CodedColumns, GradientTable] | None = None  # the columns as regression trees take them
+        self.for_values: tuple[Table, GradientTable] | None = None  # the columns as regression trees take them
         self.n_threads = n_threads
 
     def train(
@@ -92,8 +89,7 @@ class TreeLearner(Learner):
         if target.samples is not None:
             counts, weights = counts[target.samples], None if weights is None else weights[target.samples]
             if len(numbers) != self.n_samples or (np.diff(target.samples) == 0).any():
-                codes = columns.codes[target.samples]
-                columns = columns.with_codes(codes)
+                columns = columns.take(target.samples)
         factors = self._class_factors(target, counts)
         if factors is not None:
             weights = factors * (counts if weights is None else weights)
@@ -111,13 +107,13 @@ class TreeLearner(Learner):
         added = self.n_features + np.arange(self.appended.shape[1], appended.shape[1])
         return self._replaced(
             appended=appended,
-            columns=append_columns(self.columns, columns),
+            columns=self.columns.append_flags(columns.astype(np.uint8)),
             places=np.concatenate([self.places, added]),
         )
 
     def restrict(self, features: npt.NDArray[np.intp]) -> Self:
         """Return a learner on some of the coded columns."""
-        return self._replaced(columns=select_columns(self.columns, features), places=self.places[features])
+        return self._replaced(columns=self.columns.select(features), places=self.places[features])
 
     def prepare(self, X: Any) -> npt.NDArray[np.floating]:
         """Turn new samples into numbers, category numbers and NaN."""
@@ -127,7 +123,7 @@ class TreeLearner(Learner):
         """Release the coded table."""
         del self.table, self.columns, self.appended, self.for_values
 
-    def bound(self) -> tuple[npt.NDArray[np.int32], CodedColumns, npt.NDArray[np.integer]]:
+    def bound(self) -> tuple[npt.NDArray[np.int32], Table, npt.NDArray[np.integer]]:
         """Return what components answer from: numbers of categories, the coded table, and what was appended.
 
         What was appended is kept apart from the table, which the components of a chain share.
@@ -170,10 +166,7 @@ class TreeLearner(Learner):
 
     def _place(self, tree: Tree) -> Tree:
         """Let the splits of a tree name features by their places in rows for prediction, instead of columns."""
-        if self.columns is not self.table:
-            is_split = tree.nodes["feature"] >= 0
-            tree.nodes["feature"][is_split] = self.places[tree.nodes["feature"][is_split]]
-        return tree
+        return tree if self.columns is self.table else tree.with_features(self.places)
 
 
 class TreeComponent:
@@ -198,7 +191,7 @@ class TreeComponent:
         self,
         tree: Tree,
         n_categories: npt.NDArray[np.int32],
-        columns: CodedColumns | None = None,
+        columns: Table | None = None,
         appended: npt.NDArray[np.integer] | None = None,
     ) -> None:
         self.tree = tree
@@ -213,7 +206,7 @@ class TreeComponent:
     def votes(self, rows: Any = None) -> npt.NDArray[np.int32]:
         """Return the majority class of each sample's leaf, the first of equal ones."""
         if rows is None:
-            return vote_codes(self.tree, _bound_columns(self.columns, self.appended))
+            return self.tree.vote(_bound_columns(self.columns, self.appended))
         return self.tree.values.argmax(axis=1).astype(np.int32)[self._leaves(rows, None, None)]
 
     def unbind(self) -> None:
@@ -232,8 +225,8 @@ class TreeComponent:
 
     def _leaves(self, rows: Any, extra: npt.NDArray[Any] | None, only: Indices | None) -> npt.NDArray[np.int32]:
         if rows is None:
-            return apply_codes(self.tree, _bound_columns(self.columns, self.appended, extra, only))
-        forest = pack_forest([self.tree], self.n_categories)
+            return self.tree.apply(_bound_columns(self.columns, self.appended, extra, only))
+        forest = Forest([self.tree], self.n_categories)
         return apply_forest(forest, _complete(rows, extra, only, len(self.n_categories)))[:, 0]
 
 
@@ -255,21 +248,21 @@ class LabelTrees:
     def __init__(
         self,
         trees: list[Tree],
-        bound: tuple[npt.NDArray[np.int32], CodedColumns, npt.NDArray[np.integer]],
+        bound: tuple[npt.NDArray[np.int32], Table, npt.NDArray[np.integer]],
         n_threads: int = 1,
     ) -> None:
         self.trees = trees
         self.n_threads = n_threads
         self.n_categories, self.columns, self.appended = bound
-        self.forest: PackedForest | None = None
+        self.forest: Forest | None = None
 
     def scores(self, rows: Any = None, extra: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
         """Return the share of training samples with the label in each sample's leaf, tree by tree."""
         if rows is None:
             columns = _bound_columns(self.columns, self.appended, extra, only)
-            return np.column_stack([tree.shares()[apply_codes(tree, columns), 1] for tree in self.trees])
+            return np.column_stack([tree.shares()[tree.apply(columns), 1] for tree in self.trees])
         if self.forest is None:
-            self.forest = pack_forest(self.trees, self.n_categories)
+            self.forest = Forest(self.trees, self.n_categories)
         reached = apply_forest(self.forest, _complete(rows, extra, only, len(self.n_categories)), self.n_threads)
         return np.concatenate([tree.shares()[:, 1] for tree in self.trees])[reached + self.forest.roots]
 
@@ -292,11 +285,11 @@ class LabelTrees:
 
 
 def _bound_columns(
-    columns: CodedColumns | None,
+    columns: Table | None,
     appended: npt.NDArray[np.integer] | None,
     extra: npt.NDArray[Any] | None = None,
     only: Indices | None = None,
-) -> CodedColumns:
+) -> Table:
     """Return the coded training samples, or some of them, with what was appended."""
     if columns is None or appended is None:
         raise RuntimeError("The component no longer has its training data; pass the samples.")
@@ -305,11 +298,8 @@ def _bound_columns(
         return columns
     if extra is None:
         extra = appended if only is None else appended[only]
-    codes = columns.codes if only is None else columns.codes[only]
-    return columns._replace(
-        codes=np.hstack([codes, extra.astype(codes.dtype)]) if n_appended else codes,
-        n_codes=np.pad(columns.n_codes, (0, n_appended), constant_values=2),
-    )
+    chosen = columns if only is None else columns.take(only)
+    return chosen.append_flags(extra.astype(np.uint8)) if n_appended else chosen
 
 
 def _complete(rows: Any, extra: npt.NDArray[Any] | None, only: Indices | None, n_features: int) -> Any:
@@ -352,12 +342,14 @@ class PackedTrees:
         coefficients: npt.NDArray[np.float64],
         by_class: npt.NDArray[np.bool_],
     ) -> None:
-        self.forest: PackedForest = pack_forest([c.tree for c in components], components[0].n_categories)
+        trees = [component.tree for component in components]
+        self.forest = Forest(trees, components[0].n_categories)
         values = [
             tree_values(component.tree, coefficient, votes)
             for component, coefficient, votes in zip(components, coefficients, by_class, strict=True)
         ]
-        self.leaf_values = np.concatenate(values)[self.forest.leaves]
+        is_leaf = np.concatenate([tree.nodes["feature"] < 0 for tree in trees])
+        self.leaf_values = np.concatenate(values)[is_leaf]
 
     def scores(self, X: npt.NDArray[np.floating], n_threads: int = 1) -> npt.NDArray[np.float64]:
         """Return the weighted sum of the components' scores or votes for each row."""
@@ -373,39 +365,6 @@ def tree_values(tree: Tree, coefficient: float, votes: bool) -> npt.NDArray[np.f
     shares = tree.shares()
     values = np.eye(shares.shape[1])[shares.argmax(axis=1)] if votes else shares
     return coefficient * values
-
-
-def select_columns(columns: CodedColumns, features: npt.NDArray[np.intp]) -> CodedColumns:
-    """Restrict a coded table to some of its columns."""
-    ranges = [slice(columns.offsets[f], columns.offsets[f + 1]) for f in features]
-    n_codes = columns.n_codes[features]
-    is_category = None if columns.is_category is None else columns.is_category[features]
-    return CodedColumns(
-        order=np.ascontiguousarray(columns.order[features]),
-        codes=np.ascontiguousarray(columns.codes[:, features]),
-        n_codes=n_codes,
-        offsets=np.concatenate([[0], np.cumsum(n_codes, dtype=np.int64)]),
-        lower=np.concatenate([columns.lower[r] for r in ranges]),
-        upper=np.concatenate([columns.upper[r] for r in ranges]),
-        is_category=is_category if is_category is None or is_category.any() else None,
-    )
-
-
-def append_columns(columns: CodedColumns, labels: npt.NDArray[np.integer]) -> CodedColumns:
-    """Append columns of 0 and 1, coded as what they are, to a coded table."""
-    n_appended = labels.shape[1]
-    codes = labels.astype(columns.codes.dtype)
-    n_codes = np.concatenate([columns.n_codes, np.full(n_appended, 2, dtype=np.int32)])
-    bounds = np.tile([0.0, 1.0], n_appended)
-    return CodedColumns(
-        codes=np.hstack([columns.codes, codes]),
-        n_codes=n_codes,
-        offsets=np.concatenate([[0], np.cumsum(n_codes, dtype=np.int64)]),
-        lower=np.concatenate([columns.lower, bounds]),
-        upper=np.concatenate([columns.upper, bounds]),
-        is_category=None if columns.is_category is None else np.pad(columns.is_category, (0, n_appended)),
-        order=np.concatenate([columns.order, order_rows(codes)]),
-    )
 
 
 def as_table(X: Any) -> Any:

@@ -15,9 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fuselearn import _core
-from fuselearn._core import GradientTable
-from fuselearn.engines.tree.coding import CodedColumns
-from fuselearn.engines.tree.nodes import Tree
+from fuselearn._core import GradientTable, Table, Tree
 
 # Added to every sum of Hessians: without any known label in a leaf, and without l2, the value is 0 and not 0 / 0.
 LEAST_HESSIAN = 1e-12
@@ -31,9 +29,9 @@ class GradientSettings(NamedTuple):
     l2: float
 
 
-def make_gradient_table(columns: CodedColumns) -> GradientTable:
+def make_gradient_table(table: Table) -> GradientTable:
     """Prepare a coded table for any number of trees."""
-    return GradientTable(_core.Table(columns.codes, columns.n_codes, columns.lower, columns.upper, columns.is_category))
+    return GradientTable(table)
 
 
 def grow_gradient_tree(
@@ -65,10 +63,9 @@ def grow_gradient_tree(
     Tree
         ``values`` has the sums of gradients and Hessians in each node.
     """
-    tree = _core.grow_gradient_tree(
+    return _core.grow_gradient_tree(
         table, statistics, samples, features, settings.max_depth, settings.min_leaf, settings.l2, n_threads
     )
-    return Tree(tree.nodes.copy(), tree.values.copy(), tree.subsets.copy())
 
 
 def newton_values(tree: Tree, l2: float) -> npt.NDArray[np.float64]:

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn._kernels import kernel
-from fuselearn.engines.tree.nodes import Tree
+from fuselearn._core import Tree
 
 
 class LeafValues(NamedTuple):
@@ -96,7 +95,7 @@ def restore_weights(tree: Tree, leaf_shares: npt.NDArray[np.float64]) -> Tree:
 
     Examples
     --------
-    >>> from fuselearn.engines.tree.nodes import NODE
+    >>> from fuselearn.engines.tree import NODE
     >>> nodes = np.zeros(3, dtype=NODE)
     >>> nodes["feature"], nodes["left"], nodes["weight"] = (1, -1, -1), (1, -1, -1), (5, 3, 2)
     >>> tree = Tree(nodes, np.empty((3, 0)), np.empty(0, np.uint32))
@@ -109,16 +108,4 @@ def restore_weights(tree: Tree, leaf_shares: npt.NDArray[np.float64]) -> Tree:
     values = leaf_shares * weight[:, None]
     if (weight == np.rint(weight)).all():  # copies of samples have been counted
         np.rint(values, out=values)
-    values[tree.nodes["feature"] >= 0] = 0.0
-    add_to_parents(tree.nodes, values)
-    return tree._replace(values=values)
-
-
-@kernel
-def add_to_parents(nodes, values):  # type: ignore[no-untyped-def]
-    """Add the values of all nodes to those above them."""
-    for node in range(len(nodes) - 1, -1, -1):
-        if nodes[node].feature >= 0:
-            for child in range(nodes[node].left, nodes[node].left + 2):
-                for j in range(values.shape[1]):
-                    values[node, j] += values[child, j]
+    return tree.with_leaf_values(values)

@@ -10,25 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from fuselearn import _core
-from fuselearn._core import PairTable, Stump, left_samples
-from fuselearn.engines.tree.coding import CodedColumns
-from fuselearn.engines.tree.nodes import Tree
-from fuselearn.engines.tree.sparse_coding import SparseColumns
+from fuselearn._core import PairTable, SparseTable, Stump, Table, Tree, left_samples
 
 __all__ = ["PairTable", "Stump", "find_stump", "left_samples", "make_pair_table", "make_tree"]
 
 
-def make_pair_table(columns: CodedColumns | SparseColumns) -> PairTable:
+def make_pair_table(table: Table | SparseTable) -> PairTable:
     """Prepare a coded table for any number of stumps."""
-    if isinstance(columns, SparseColumns):
-        entries = columns.codes
-        return PairTable(
-            _core.SparseTable(
-                entries.starts, entries.columns, entries.codes, entries.zeros, columns.n_codes, columns.lower,
-                columns.upper,
-            )
-        )  # fmt: skip
-    return PairTable(_core.Table(columns.codes, columns.n_codes, columns.lower, columns.upper, columns.is_category))
+    return PairTable(table)
 
 
 def find_stump(
@@ -56,5 +45,4 @@ def find_stump(
 
 def make_tree(table: PairTable, stump: Stump, votes: npt.NDArray[np.float64]) -> Tree:
     """Write a stump as a tree whose leaves hold the two sides' votes, the left ones first."""
-    tree = _core.make_stump_tree(table, stump, votes)
-    return Tree(tree.nodes.copy(), tree.values.copy(), tree.subsets.copy())
+    return _core.make_stump_tree(table, stump, votes)

@@ -1,8 +1,8 @@
 """Bring many trees into a few arrays, as model files and pickles hold them, and back.
 
 One array per field of the node record, over all trees, takes fewer bytes than records do: whole numbers shrink to the
-smallest type that holds them. On the way back everything that kernels use as an index is checked, because kernels
-themselves do not look: a forged file must not lead them out of their arrays.
+smallest type that holds them. On the way back everything that is used as an index is checked, because a
+descent does not look: a forged file must not lead it out of its arrays.
 """
 
 from __future__ import annotations
@@ -13,20 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn._kernels import kernel
-from fuselearn.engines.tree.nodes import NODE, Tree
+from fuselearn import _core
+from fuselearn._core import NODE, Tree
 
-FAULTS = (
-    "is sound",
-    "has children out of place",
-    "has no parent or several",
-    "splits a column that does not exist",
-    "takes numbers for categories, or categories for numbers",
-    "refers to categories out of place",
-    "has a threshold that is no number",
-)
-
-# Node records are put together so many at a time, while they are in the processor's cache.
+# Trees are put together so many nodes at a time, while these are in the processor's cache.
 BLOCK_NODES = 4096
 
 Stored = dict[str, npt.NDArray[Any]]
@@ -88,57 +78,26 @@ def unstack_trees(stored: Mapping[str, npt.NDArray[Any]], n_categories: npt.NDAr
         or n_words.sum() != len(stored["subsets"])
     ):
         raise ValueError("The arrays of the trees do not fit together.")
-    nodes = np.empty(total, dtype=NODE)
-    for start in range(0, total, BLOCK_NODES):
-        block = slice(start, start + BLOCK_NODES)
-        for name in _FIELDS:
-            nodes[name][block] = stored[name][block]
-    fault = _find_fault(nodes, n_nodes, n_words, n_categories)
-    if fault:
-        raise ValueError(f"A node of a tree {FAULTS[fault]}.")
-    values = np.ascontiguousarray(stored["values"], dtype=np.float64)
-    subsets = np.ascontiguousarray(stored["subsets"], dtype=np.uint32)
+    n_categories = np.ascontiguousarray(n_categories, dtype=np.int32)
     ends, word_ends = np.cumsum(n_nodes), np.cumsum(n_words)
-    return [
-        Tree(nodes[end - size : end], values[end - size : end], subsets[word_end - words : word_end])
-        for end, size, word_end, words in zip(ends, n_nodes, word_ends, n_words, strict=True)
-    ]
-
-
-@kernel
-def _find_fault(nodes, n_nodes, n_words, n_categories):  # type: ignore[no-untyped-def]
-    """Return what is wrong with nodes that are no trees, as a number in ``FAULTS``; 0 if nothing is.
-
-    Every node other than a root must be the child of exactly one earlier node of its tree, so that every descent ends.
-    """
-    has_parent = np.zeros(len(nodes), dtype=np.bool_)
-    first = 0
-    for t in range(len(n_nodes)):
-        for k in range(n_nodes[t]):
-            node = nodes[first + k]
-            if k > 0 and not has_parent[first + k]:
-                return 2
-            if node.feature < 0:
-                if node.is_category:
-                    return 4
-                continue
-            left = np.int64(node.left)
-            if left <= k or left + 1 >= n_nodes[t]:
-                return 1
-            if has_parent[first + left] or has_parent[first + left + 1]:
-                return 2
-            has_parent[first + left] = has_parent[first + left + 1] = True
-            if node.feature >= len(n_categories):
-                return 3
-            categories = np.int64(n_categories[node.feature])
-            if node.is_category != (categories > 0):
-                return 4
-            if node.is_category and (node.cut < 0 or node.cut + (categories + 31) // 32 > n_words[t]):
-                return 5
-            if not node.is_category and not node.threshold > -np.inf:  # infinity is above all numbers, not missing ones
-                return 6
-        first += n_nodes[t]
-    return 0
+    trees: list[Tree] = []
+    while len(trees) < len(n_nodes):
+        first = len(trees)
+        start, word_start = ends[first] - n_nodes[first], word_ends[first] - n_words[first]
+        last = max(first, int(np.searchsorted(ends, start + BLOCK_NODES)) - 1)
+        block, words = slice(start, ends[last]), slice(word_start, word_ends[last])
+        nodes = np.empty(ends[last] - start, dtype=NODE)
+        for name in _FIELDS:
+            nodes[name] = stored[name][block]
+        trees += _core.unstack_trees(
+            nodes,
+            stored["values"][block].astype(np.float64),
+            stored["subsets"][words].astype(np.uint32),
+            n_nodes[first : last + 1],
+            n_words[first : last + 1],
+            n_categories,
+        )
+    return trees
 
 
 def _narrow(numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from fuselearn._core import Tree
 from fuselearn.engines.tree.gradient_trees import GradientSettings, GradientTable, grow_gradient_tree
-from fuselearn.engines.tree.nodes import Tree
 
 Numbers = npt.NDArray[np.float64]
 
@@ -41,7 +41,8 @@ def grow_value_tree(
     Examples
     --------
     >>> from fuselearn.engines.tree import code_columns
-    >>> from fuselearn.engines.tree.gradient_trees import make_gradient_table
+    >>> from fuselearn._core import Tree
+from fuselearn.engines.tree.gradient_trees import make_gradient_table
     >>> table = make_gradient_table(code_columns(np.array([[1.0], [2.0], [3.0], [4.0]])))
     >>> y, weights = np.array([1.0, 3.0, 10.0, 10.0]), np.ones(4)
     >>> grow_value_tree(table, y, weights, max_depth=1, min_leaf=1).shares()
@@ -58,5 +59,6 @@ def grow_value_tree(
     settings = GradientSettings(max_depth, min_leaf, l2=0.0)
     tree = grow_gradient_tree(table, statistics, samples, np.arange(table.n_columns), settings, n_threads=n_threads)
     gradients, hessians = tree.values.T
-    tree.nodes["weight"] = hessians
-    return tree._replace(values=np.ascontiguousarray((center * hessians - scale * gradients)[:, None]))
+    nodes = tree.nodes.copy()
+    nodes["weight"] = hessians
+    return Tree(nodes, (center * hessians - scale * gradients)[:, None], tree.subsets)

@@ -11,16 +11,15 @@ from scipy import sparse
 
 from fuselearn._parameters import count_threads
 from fuselearn.engines.tree import (
-    CodedColumns,
+    Forest,
     LeafCollector,
     LeafValues,
-    SparseColumns,
+    SparseTable,
+    Table,
     Tree,
     code_columns,
     code_entries,
     is_mostly_zero,
-    number_leaves,
-    pack_forest,
     restore_leaf_values,
     stack_trees,
     sum_leaf_values,
@@ -50,12 +49,12 @@ class SummedTrees:
         tags.input_tags.sparse = True
         return tags
 
-    def _code_table(self, X: Any, max_bins: int | None = None) -> CodedColumns:
+    def _code_table(self, X: Any, max_bins: int | None = None) -> Table:
         """Code a validated training X for the tree engine."""
         self._coder_, matrix = fit_coder(X)
         return code_columns(matrix, self._coder_.n_categories_, max_bins, count_threads(self.n_jobs))
 
-    def _code_entries(self, X: Any) -> CodedColumns | SparseColumns:
+    def _code_entries(self, X: Any) -> Table | SparseTable:
         """Code a validated training X for the tree engine, without its zeros if most values are zero."""
         table = as_table(X)
         self._coder_ = TableCoder().fit(table)
@@ -73,14 +72,13 @@ class SummedTrees:
         self._trees_, collector = [], LeafCollector()
         for tree in trees:
             collector.add(tree.nodes["feature"] < 0, self._node_values(tree))
-            self._trees_.append(tree._replace(values=np.empty((len(tree.nodes), 0))))
+            self._trees_.append(tree.with_values(np.empty((tree.n_nodes, 0))))
         if self._trees_:
             self._leaf_values_ = collector.collect()
             self._pack()
 
     def _pack(self) -> None:
-        self._forest_ = pack_forest(self._trees_, self._coder_.n_categories_)
-        number_leaves(self._forest_, self._leaf_values_.numbers)
+        self._forest_ = Forest(self._trees_, self._coder_.n_categories_, self._leaf_values_.numbers)
 
     def _trees_with_leaf_values(self) -> Iterator[tuple[Tree, npt.NDArray[np.float64]]]:
         """Yield each tree with the values of its leaves, in an array that has a row for each node."""
@@ -137,7 +135,7 @@ def sum_impurity_decreases(tree: Tree, n_features: int) -> npt.NDArray[np.float6
     --------
     Two of four samples have the label; a split on the second of three features separates them.
 
-    >>> from fuselearn.engines.tree.nodes import NODE
+    >>> from fuselearn.engines.tree import NODE
     >>> nodes = np.zeros(3, dtype=NODE)
     >>> nodes["feature"], nodes["left"], nodes["weight"] = (1, -1, -1), (1, -1, -1), (4, 2, 2)
     >>> sum_impurity_decreases(Tree(nodes, np.array([[2.0], [2.0], [0.0]]), np.empty(0, np.uint32)), 3)

@@ -10,7 +10,7 @@ from scipy.special import expit, logit
 
 from fuselearn._messages import show
 from fuselearn._parameters import check_number, check_whole_number, count_features, count_threads
-from fuselearn.engines.tree import Tree, apply_codes
+from fuselearn.engines.tree import Tree
 from fuselearn.engines.tree.gradient_trees import (
     GradientSettings,
     GradientTable,
@@ -180,8 +180,8 @@ class GradientBoostingMultilabelClassifier(SummedTrees, MultilabelClassifier):
             tree = self._grow(table, losses.statistics(scores), rows, rng)
             gains += gains_by_label(tree, X.shape[1], self.l2)
             values = self.learning_rate * newton_values(tree, self.l2)
-            scores += values[apply_codes(tree, columns)]
-            trees.append(tree._replace(values=values))
+            scores += values[tree.apply(columns)]
+            trees.append(tree.with_values(values))
             if self.n_iter_no_change is not None:
                 loss_path.append(losses.mean(scores, held_out))
                 if len(trees) - 1 - np.argmin(loss_path) >= self.n_iter_no_change:

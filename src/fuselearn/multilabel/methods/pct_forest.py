@@ -23,7 +23,6 @@ from fuselearn.engines.tree import (
     Table,
     Tree,
     TreeSettings,
-    apply_codes,
     grow_tree,
     make_label_target,
     restore_weights,
@@ -204,7 +203,7 @@ class PCTForestClassifier(SummedTrees, MultilabelClassifier):
         sums, n_trees = np.zeros(shape), np.zeros(shape[0])
         for (tree, shares), (counts, _) in zip(self._trees_with_leaf_values(), samples, strict=True):
             left_out = np.flatnonzero(counts == 0)
-            sums[left_out] += shares[apply_codes(tree, columns, left_out)]
+            sums[left_out] += shares[tree.apply(columns, left_out)]
             n_trees[left_out] += 1
         with np.errstate(invalid="ignore"):
             return np.minimum(sums / n_trees[:, None], 1.0)
