@@ -61,8 +61,9 @@ test-oldest: $(OLDEST)/.ready $(BUILT)  ## run some tests against the oldest sup
 	PYTHONPATH=src $(OLDEST)/bin/python -m pytest -n auto -p no:cacheprovider $(QUICK_TESTS)
 
 test-sanitize: $(READY)  ## run the tests of the core with checks of every access to memory
-	$(call build-core,sanitize,-DFUSELEARN_SANITIZE=ON)
-	$(call with-core,sanitize) PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 \
+	$(call build-core,sanitize,-DFUSELEARN_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo)
+	$(call with-core,sanitize) PYTHONMALLOC=malloc \
+		ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=4000 \
 		UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 		LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" \
 		$(BIN)/python -m pytest -n auto -p no:cacheprovider $(CORE_TESTS)

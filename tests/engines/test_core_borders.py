@@ -34,8 +34,8 @@ def run(name, n_calls, *options):
 def check(name, n_calls):
     done = run(name, n_calls)
     if done.returncode != 0:
-        last = run(name, n_calls, "--trace").stderr.splitlines()[-1:]
-        pytest.fail(f"status {done.returncode} after {last}:\n{done.stderr[-5000:]}")
+        calls = [line for line in run(name, n_calls, "--trace").stderr.splitlines() if line.startswith(name)]
+        pytest.fail(f"status {done.returncode} after {calls[-1:]}:\n{done.stderr[-5000:]}")
     found = json.loads(done.stdout)
     assert not found["faults"], "\n".join(found["faults"][:5])
     assert found["returned"], f"no accepted arguments were found; help with PLAUSIBLE in {PROGRAM.name}"
