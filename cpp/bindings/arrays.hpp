@@ -32,6 +32,7 @@ constexpr const char* dtype_name() {
     if constexpr (std::is_same_v<T, float>) return "float32";
     if constexpr (std::is_same_v<T, bool>) return "bool";
     if constexpr (std::is_same_v<T, std::int8_t>) return "int8";
+    if constexpr (std::is_same_v<T, std::int16_t>) return "int16";
     if constexpr (std::is_same_v<T, std::int32_t>) return "int32";
     if constexpr (std::is_same_v<T, std::int64_t>) return "int64";
     if constexpr (std::is_same_v<T, std::uint8_t>) return "uint8";
@@ -223,6 +224,8 @@ constexpr auto numpy_dtype() {
         return const_name("numpy.bool_");
     else if constexpr (std::is_same_v<T, std::int8_t>)
         return const_name("numpy.int8");
+    else if constexpr (std::is_same_v<T, std::int16_t>)
+        return const_name("numpy.int16");
     else if constexpr (std::is_same_v<T, std::int32_t>)
         return const_name("numpy.int32");
     else if constexpr (std::is_same_v<T, std::int64_t>)

@@ -18,7 +18,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from fuselearn import load, save
 from fuselearn.combine import ConsensusClustering
 from fuselearn.combine import clustering as module
-from fuselearn.combine.clustering import _compute_distances, _measure_stability
+from fuselearn.combine.clustering import _measure_stability
+from fuselearn.engines.co_association import measure_distances
 
 BLOBS, TRUTH = make_blobs(120, centers=3, cluster_std=0.6, random_state=1)
 
@@ -47,7 +48,7 @@ def test_scikit_learn_checks(estimator, check):
 
 @given(tables, st.integers(1, 3))
 def test_shares_by_counting_pairs(members, n_threads):
-    shares = 1.0 - squareform(_compute_distances(members, n_threads))
+    shares = 1.0 - squareform(measure_distances(members, n_threads))
     np.testing.assert_allclose(shares, brute_force(members), atol=1e-12)
 
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from sklearn.metrics import get_scorer
 
 from fuselearn.combine.answers import Classes
-from fuselearn.engines.combining import mean_logarithms, tally
+from fuselearn.engines.combining import average_logarithms, tally_classes
 from fuselearn.ensembles.out_of_bag import KnownClasses, KnownValues, score_known
 
 Array = npt.NDArray[np.float64]
@@ -55,7 +55,7 @@ class LogLossCandidates:
     def scores(self, total: Array, size: int, members: npt.NDArray[np.intp]) -> Array:
         """Return minus the log loss with each candidate."""
         if self.shares is None:
-            return mean_logarithms(self.values, total, size + 1.0, members)
+            return average_logarithms(self.values, total, size + 1.0, members)
         smallest = np.finfo(np.float64).eps
         mixed = ((total + self.values[k]) / (size + 1) for k in members)
         return np.array([(self.shares * np.log(np.maximum(p, smallest))).sum() for p in mixed])
@@ -139,8 +139,8 @@ class ConfusionCandidates:
         n_classes = total.shape[1]
         settled = np.zeros((n_classes, n_classes))
         np.add.at(settled, (self.truth[~in_doubt], total[~in_doubt].argmax(axis=1)), self.shares[~in_doubt])
-        rows = np.flatnonzero(in_doubt).astype(np.uint64)  # unsigned, so that no index counts from the end
-        return self.score(settled + tally(self.values, total, self.truth, self.shares, rows, members))
+        samples = np.flatnonzero(in_doubt)
+        return self.score(settled + tally_classes(self.values, members, total, self.truth, self.shares, samples))
 
 
 def accuracy(tables: Array) -> Array:

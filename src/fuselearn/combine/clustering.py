@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -25,7 +24,7 @@ from fuselearn._messages import show
 from fuselearn._parameters import check_choice, check_whole_number, count_draws, count_threads
 from fuselearn._random import make_generator, seed_estimator
 from fuselearn._validation import validate_rows
-from fuselearn.engines.co_association import NO_CLUSTER, NOT_DRAWN, fill_distances
+from fuselearn.engines.co_association import NO_CLUSTER, NOT_DRAWN, measure_distances
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,7 +40,6 @@ MOST_SAMPLES = 30_000
 LEAST_EVIDENCE = 0.005
 # Numbers of clusters that the method "spectral" chooses from.
 MOST_CLUSTERS = 20
-SAMPLES_AT_ONCE = 64
 SAMPLES_DRAWN = 500
 
 
@@ -207,7 +205,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         """
         check_is_fitted(self)
         self._refuse_many(len(self.members_))
-        return 1.0 - squareform(_compute_distances(self.members_, count_threads(self.n_jobs)))
+        return 1.0 - squareform(measure_distances(self.members_, count_threads(self.n_jobs)))
 
     def agreement(self) -> pd.DataFrame:
         """Compare each member with the consensus, on the samples that it has drawn.
@@ -246,7 +244,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
 
         order = np.lexsort([-self.stability_, self.labels_])
         order = order[np.linspace(0, len(order) - 1, min(len(order), SAMPLES_DRAWN)).astype(np.intp)]
-        shares = 1.0 - squareform(_compute_distances(self.members_[order], 1))
+        shares = 1.0 - squareform(measure_distances(self.members_[order], 1))
         figure = Figure(figsize=(9.0, 4.0), layout="constrained")
         left, right = figure.subplots(1, 2)
         picture = left.imshow(shares, vmin=0.0, vmax=1.0, cmap="Blues", interpolation="nearest")
@@ -296,7 +294,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
             )
 
     def _divide_hierarchy(self, seed: int) -> npt.NDArray[np.int32]:
-        distances = _compute_distances(self.members_, count_threads(self.n_jobs))
+        distances = measure_distances(self.members_, count_threads(self.n_jobs))
         tree = linkage(distances, self.method)
         evidence = 1.0 - np.append(tree[::-1, 2], 0.0)  # evidence[k - 2] is that which joins k clusters to k - 1
         self.lifetimes_ = np.diff(np.log(evidence + LEAST_EVIDENCE))
@@ -350,26 +348,6 @@ def _cluster_part(clusterer: Any, X: Any, n_drawn: int, seed: int) -> Clusters:
     clusters = np.full(X.shape[0], NOT_DRAWN, dtype=np.int32)
     clusters[rows] = np.where(found < 0, NO_CLUSTER, found)
     return clusters
-
-
-def _compute_distances(members: Clusters, n_threads: int) -> Floats:
-    """Return 1 - C as one of SciPy's condensed matrices."""
-    n_samples = len(members)
-    smallest = np.int16 if members.max(initial=0) < np.iinfo(np.int16).max else np.int32
-    clusters = np.ascontiguousarray(members, dtype=smallest)
-    distances = np.empty(n_samples * (n_samples - 1) // 2)
-    starts = range(0, n_samples, SAMPLES_AT_ONCE)
-
-    def fill(start: int) -> None:
-        fill_distances(clusters, start, min(start + SAMPLES_AT_ONCE, n_samples), distances)
-
-    if n_threads > 1:
-        with ThreadPoolExecutor(n_threads) as pool:
-            list(pool.map(fill, starts))
-    else:
-        for start in starts:
-            fill(start)
-    return distances
 
 
 def _mark_clusters(members: Clusters) -> sparse.csr_array:

@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn.engines import combining
+from fuselearn.engines.combining import average_middle
 
 CELLS = 6400  # sorted at once, which keeps temporary arrays small
 ROUNDING = 1e-12
@@ -38,15 +38,14 @@ def mean_of_middle(values: npt.NDArray[np.floating], n_cut: int) -> npt.NDArray[
     >>> mean_of_middle(values, 1)
     array([2.5, 5. ])
     """
-    values = np.ascontiguousarray(values)
-    means, n_gaps = combining.mean_of_middle(values, _selection_network(len(values), n_cut), n_cut)
+    means, n_gaps = average_middle(values, _selection_network(len(values), n_cut), n_cut)
     if n_gaps:
         means[np.isnan(values).any(axis=0)] = np.nan
     return means
 
 
 @lru_cache(maxsize=32)
-def _selection_network(n_values: int, n_cut: int) -> npt.NDArray[np.uint64]:
+def _selection_network(n_values: int, n_cut: int) -> npt.NDArray[np.int64]:
     """List the pairs to compare so that the ranks from ``n_cut`` to ``n_values - 1 - n_cut`` end in their places.
 
     These are the pairs of the pairwise sorting network (Parberry, 1992), which is known for needing few of them for a
@@ -58,8 +57,7 @@ def _selection_network(n_values: int, n_cut: int) -> npt.NDArray[np.uint64]:
         if low in wanted or high in wanted:
             pairs.append((low, high))
             wanted |= {low, high}
-    # Unsigned numbers spare the kernel the question whether an index counts from the end.
-    return np.array(pairs[::-1], dtype=np.uint64).reshape(-1, 2)
+    return np.array(pairs[::-1], dtype=np.int64).reshape(-1, 2)
 
 
 def _sorting_network(n_values: int) -> list[tuple[int, int]]:

@@ -257,12 +257,12 @@ def _votes(scores: Scores) -> npt.NDArray[np.intp]:
 
 def _borda(scores: Scores, weights: Weights | None) -> npt.NDArray[np.float64]:
     n_classes = scores.shape[2]
-    counted = np.ones(len(scores), dtype=np.int64) if weights is None else weights
+    counted = np.ones(len(scores)) if weights is None else weights
     if n_classes > MOST_PAIRED_CLASSES:
         _refuse_missing(scores)
         below = [weight * (rankdata(member, axis=1) - 1) for member, weight in zip(scores, counted, strict=True)]
         return np.sum(below, axis=0)
-    leads, n_gaps = sum_leads(np.ascontiguousarray(scores), counted)
+    leads, n_gaps = sum_leads(scores, counted)
     if n_gaps:
         raise ValueError("scores has NaN; every member must score every class of every sample.")
     return (leads + counted.sum() * (n_classes - 1)) / 2

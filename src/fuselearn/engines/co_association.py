@@ -1,29 +1,35 @@
-"""A kernel on many clusterings of the same samples: how seldom two samples are in the same cluster."""
+"""Many clusterings of the same samples: how seldom two samples are in the same cluster."""
 
 from __future__ import annotations
 
-from fuselearn._kernels import kernel
+import numpy as np
+import numpy.typing as npt
+
+from fuselearn import _core
 
 NOT_DRAWN = -1
 NO_CLUSTER = -2
 
 
-@kernel
-def fill_distances(clusters, start, stop, distances):  # type: ignore[no-untyped-def]
-    """Write the distances between some samples and all after them, in the order of SciPy's condensed matrices.
+def measure_distances(clusters: npt.NDArray[np.signedinteger], n_threads: int) -> npt.NDArray[np.float64]:
+    """Measure the distances between samples, as one of SciPy's condensed matrices.
 
-    The distance of two samples is the share of the clusterings of both in which they are in different clusters, 1 if
-    there is no such clustering. Row i of ``clusters`` has the cluster of sample i in each clustering, `NOT_DRAWN`, or
-    `NO_CLUSTER` for noise, which is in no cluster with any other sample.
+    The distance of two samples is the fraction of the clusterings of both in which they are in different clusters, 1 if
+    there is no such clustering.
+
+    Parameters
+    ----------
+    clusters : int array of shape (n_samples, n_clusterings)
+        The cluster of each sample in each clustering, `NOT_DRAWN`, or `NO_CLUSTER` for noise, which is in no cluster
+        with any other sample.
+    n_threads : int
+
+    Examples
+    --------
+    >>> measure_distances(np.array([[0, 3, 1], [0, 4, 2], [-1, 4, -2]]), 1)
+    array([0.66666667, 1.        , 0.5       ])
     """
-    n_samples, n_members = clusters.shape
-    for i in range(start, stop):
-        place = i * n_samples - i * (i + 1) // 2
-        for j in range(i + 1, n_samples):
-            n_both, n_together = 0, 0
-            for m in range(n_members):
-                first, second = clusters[i, m], clusters[j, m]
-                n_both += (first != NOT_DRAWN) & (second != NOT_DRAWN)
-                n_together += (first == second) & (first >= 0)
-            distances[place] = 1.0 if n_both == 0 else 1.0 - n_together / n_both
-            place += 1
+    largest = max(clusters.max(initial=0), clusters.shape[1])
+    if largest <= np.iinfo(np.int16).max:
+        return _core.measure_distances_i2(clusters.astype(np.int16), n_threads)
+    return _core.measure_distances_i4(clusters.astype(np.int32), n_threads)

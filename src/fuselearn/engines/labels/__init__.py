@@ -1,1 +1,1 @@
-"""Kernels over tables of labels."""
+"""Loops over tables of labels."""

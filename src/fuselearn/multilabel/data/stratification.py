@@ -392,12 +392,9 @@ def deal_rows(
     if rng is not None:
         row_order, label_order, draws = rng.permutation(n_rows), rng.permutation(n_labels), rng.random(n_rows)
         labels = labels[row_order]
-    by_label = labels.tocsc()
-    # SciPy chooses the type of indices by their number.
-    tables = [part.astype(np.int64) for part in (labels.indptr, labels.indices, by_label.indptr, by_label.indices)]
     folds = np.empty(n_rows, dtype=np.int32)
     folds[row_order] = deal_samples(
-        *tables,
+        labels,
         label_order,
         np.array(sizes, dtype=np.int64),
         np.array(sizes if shares is None else shares, dtype=np.int64),

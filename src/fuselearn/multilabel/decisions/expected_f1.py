@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn.engines.labels.expected_f1 import best_sizes
+from fuselearn.engines.labels.expected_f1 import find_best_sizes
 
 __all__ = ["maximise_expected_f1"]
 
@@ -55,7 +55,7 @@ def maximise_expected_f1(probabilities: npt.ArrayLike, empty: float = 1.0) -> np
     """
     table = np.ascontiguousarray(probabilities, dtype=np.float64)
     order = np.argsort(-table, axis=1, kind="stable")
-    sizes = best_sizes(np.take_along_axis(table, order, axis=1), float(empty))
+    sizes = find_best_sizes(np.take_along_axis(table, order, axis=1), float(empty))
     chosen = np.empty(table.shape, dtype=np.int64)
     np.put_along_axis(chosen, order, np.arange(table.shape[1]) < sizes[:, None], axis=1)
     return chosen

@@ -115,4 +115,4 @@ def _cluster(co_occurrences: Matrix, n_clusters: int, capacity: int, rng: np.ran
     if n_clusters >= n_labels:
         return np.arange(n_labels)
     first = rng.choice(n_labels, n_clusters, replace=False)
-    return cluster_labels(np.ascontiguousarray(co_occurrences, dtype=np.float64), first, capacity, MOST_ROUNDS)
+    return cluster_labels(np.asarray(co_occurrences, dtype=np.float64), first, capacity, MOST_ROUNDS)
