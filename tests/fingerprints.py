@@ -41,10 +41,10 @@ OTHERS = {
     "sklearn.tree": ("DecisionTreeClassifier", "DecisionTreeRegressor"),
 }
 LISTS = {  # of members, by the names that expressions have for them
-    "MEMBERS": "[('kfhe', KFHEClassifier(n_estimators=5, random_state=0)), ('svm', SVMClassifier(kernel='linear')),"
-    " ('forest', ForestClassifier(9, random_state=0)), ('bayes', GaussianNB())]",
+    "MEMBERS": "[('kfhe', KFHEClassifier(n_estimators=5, random_state=0)), ('bayes', GaussianNB()),"
+    " ('svm', SVMClassifier(kernel='linear', random_state=0)), ('forest', ForestClassifier(9, random_state=0))]",
     "REGRESSORS": "[('kfhe', KFHERegressor(CARTRegressor(max_depth=3), n_estimators=5, random_state=0)),"
-    " ('tree', CARTRegressor(max_depth=4)), ('bag', BaggedRegressor(n_estimators=3, random_state=0)), ('stump', CARTRegressor(max_depth=1))]",
+    " ('tree', CARTRegressor(max_depth=4)), ('bag', BaggedRegressor(n_estimators=3, random_state=0))]",
     "LABELERS": "[('pct', PCTForestClassifier(9, random_state=0)), ('neighbors', MLkNNClassifier()),"
     " ('chain', ChainClassifier('tree', random_state=0))]",
 }

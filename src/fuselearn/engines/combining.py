@@ -1,7 +1,7 @@
 """What combines the answers of many members, for blocks of samples at once.
 
-``np.median`` returns the same medians in 4 to 12 times the time, ``scipy.stats.rankdata`` the same ranks in 5 to 50
-times the time: ``python -m benchmarks combining`` compares them.
+``np.median`` returns the same medians in 4 to 12 times the time, ``scipy.stats.rankdata`` the same ranks in 5 to 50 times
+the time: ``python -m benchmarks combining`` compares them.
 """
 
 from __future__ import annotations
