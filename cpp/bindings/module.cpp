@@ -18,8 +18,10 @@ void translate(const std::exception_ptr& failure, void* /*unused*/) {
 }  // namespace
 
 NB_MODULE(_core, module) {
-    module.doc() = "Loops over arrays, compiled. Nothing outside fuselearn's own facades should import this module.";
     using namespace fuselearn::bindings;
+    nb::set_leak_warnings(false);  // objects may outlive the interpreter, as those of test modules do
+    module.doc() = "Loops over arrays, compiled. Nothing outside fuselearn's own facades should import this module.";
+
     nb::register_exception_translator(&translate);
     bind_arrays();
     bind_sampling(module);

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fuselearn.engines.tree import TreeSettings, apply_codes
+from fuselearn.engines.tree import TreeSettings
 
 RAW = TreeSettings(min_split=2, min_leaf=1, max_depth=1, complexity=-1.0)
 CORRECTED = RAW.replace(correct_for_chance=True)
@@ -16,7 +16,7 @@ def stump(grow, x, y, chosen, counts=None, **kwargs):
     x = np.asarray(x)
     n_categories = np.array([x.max() + 1], dtype=np.int32)
     columns, tree = grow(x[:, None].astype(float), np.asarray(y), chosen, counts, n_categories, **kwargs)
-    return tree, apply_codes(tree, columns) == 1
+    return tree, tree.apply(columns) == 1
 
 
 def corrected_gain(x, Y, weights, is_left, multilabel):
@@ -112,7 +112,9 @@ def samples(draw):
         y[:, -1] = y[:, 0]  # labels may well go together
     else:
         y = rng.integers(0, n_classes, n_rows)
-    return x, y, n_classes, rng.integers(0, draw(st.sampled_from([2, 6])), n_rows)
+    counts = rng.integers(0, draw(st.sampled_from([2, 6])), n_rows)
+    counts[0] += 1
+    return x, y, n_classes, counts
 
 
 @settings(max_examples=100)

@@ -11,7 +11,6 @@ from fuselearn.engines.tree import (
     ClassTarget,
     StoragePlan,
     TreeSettings,
-    apply_codes,
     code_columns,
     grow_tree,
     make_label_target,
@@ -145,7 +144,7 @@ def check_growers(problem):
 def check_plain_grower(judge, problem):
     columns, tree = grow_plainly(problem)
     leaves = judge(tree, problem.X, problem.y, problem.counts, problem.settings, seed=problem.seed)
-    np.testing.assert_array_equal(apply_codes(tree, columns), leaves)
+    np.testing.assert_array_equal(tree.apply(columns), leaves)
 
 
 def check_weights(judge, problem, scale):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_iris, load_wine
 from sklearn.tree import DecisionTreeClassifier
 
-from fuselearn.engines.tree import ClassTarget, StoragePlan, TreeSettings, apply_codes, grow_tree
+from fuselearn.engines.tree import ClassTarget, StoragePlan, TreeSettings, grow_tree
 
 RPART = json.loads((Path(__file__).parent / "data" / "rpart.json").read_text())
 seeds = st.integers(0, 2**32 - 1)
@@ -39,7 +39,7 @@ class TestAgainstExactSearch:
         counts = rng.integers(0, 4, 30)
         columns, tree = grow(X, y, counts=counts, n_classes=n_classes)
         leaves = judge(tree, X, y, counts)
-        np.testing.assert_array_equal(apply_codes(tree, columns), leaves)
+        np.testing.assert_array_equal(tree.apply(columns), leaves)
 
     @few
     @given(seeds)
@@ -47,7 +47,7 @@ class TestAgainstExactSearch:
         rng = np.random.default_rng(seed)
         X, y = tied_table(rng, 30, 3, missing=0.3), rng.integers(0, 3, 30)
         columns, tree = grow(X, y, n_classes=3)
-        np.testing.assert_array_equal(apply_codes(tree, columns), judge(tree, X, y))
+        np.testing.assert_array_equal(tree.apply(columns), judge(tree, X, y))
 
     @few
     @given(seeds, st.integers(2, 3), st.booleans())
@@ -61,7 +61,7 @@ class TestAgainstExactSearch:
         n_categories = np.array([6, 0], dtype=np.int32)
         columns, tree = grow(X, y, counts=counts, n_categories=n_categories, n_classes=n_classes)
         leaves = judge(tree, X, y, counts, n_categories=n_categories)
-        np.testing.assert_array_equal(apply_codes(tree, columns), leaves)
+        np.testing.assert_array_equal(tree.apply(columns), leaves)
 
     @few
     @given(seeds)
@@ -70,7 +70,7 @@ class TestAgainstExactSearch:
         X, Y = tied_table(rng, 25, 3, missing=0.1), (rng.random((25, 3)) < 0.4).astype(int)
         counts = rng.integers(0, 3, 25)
         columns, tree = grow(X, Y, counts=counts)
-        np.testing.assert_array_equal(apply_codes(tree, columns), judge(tree, X, Y, counts))
+        np.testing.assert_array_equal(tree.apply(columns), judge(tree, X, Y, counts))
 
     @few
     @given(seeds, st.integers(2, 9), st.integers(1, 5), st.integers(1, 4))
@@ -98,7 +98,7 @@ class TestAgainstExactSearch:
             y, counts = rng.integers(0, n_classes, 40), rng.integers(0, 3, 40)
             columns, tree = grow(X, y, counts=counts, n_categories=n_categories, n_classes=n_classes, plan=plan)
             leaves = judge(tree, X, y, counts, n_categories=n_categories)
-            np.testing.assert_array_equal(apply_codes(tree, columns), leaves)
+            np.testing.assert_array_equal(tree.apply(columns), leaves)
 
 
 class TestFirstWins:
@@ -134,7 +134,7 @@ class TestCuts:
         counts = np.array([1, 1, 0, 0, 1])
         columns, tree = grow(np.array([[1.0], [2.0], [3.0], [5.0], [6.0]]), np.array([0, 0, 0, 1, 1]), counts=counts)
         assert tree.nodes["threshold"][0] == 4.0
-        assert apply_codes(tree, columns).tolist() == [1, 1, 1, 2, 2]
+        assert tree.apply(columns).tolist() == [1, 1, 1, 2, 2]
 
     def test_neighbouring_floating_point_numbers(self, grow):
         x = np.array([1.0, np.nextafter(1.0, 2.0)])
@@ -153,7 +153,7 @@ class TestCuts:
     def test_only_missing_values_on_the_right(self, grow):
         columns, tree = grow(np.array([[1.0], [1.0], [np.nan], [np.nan]]), np.array([0, 0, 1, 1]))
         assert np.isinf(tree.nodes["threshold"][0])
-        assert apply_codes(tree, columns).tolist() == [1, 1, 2, 2]
+        assert tree.apply(columns).tolist() == [1, 1, 2, 2]
 
 
 class TestPlainData:
@@ -210,7 +210,7 @@ class TestCountsAndWeights:
         copied_columns, copied = grow(X[copies], y[copies], self.limits)
         np.testing.assert_array_equal(counted.values, copied.values)
         np.testing.assert_array_equal(counted.nodes["threshold"], copied.nodes["threshold"])
-        np.testing.assert_array_equal(apply_codes(counted, columns)[copies], apply_codes(copied, copied_columns))
+        np.testing.assert_array_equal(counted.apply(columns)[copies], copied.apply(copied_columns))
 
     def test_rows_with_count_zero_take_no_part(self, grow, data):
         X, y, counts = data
@@ -227,7 +227,7 @@ class TestCountsAndWeights:
             np.testing.assert_array_equal(weighted.nodes[name], counted.nodes[name])
         np.testing.assert_allclose(weighted.nodes["weight"], counted.nodes["weight"])
         np.testing.assert_allclose(weighted.values, counted.values)
-        np.testing.assert_array_equal(apply_codes(weighted, columns), apply_codes(counted, columns))
+        np.testing.assert_array_equal(weighted.apply(columns), counted.apply(columns))
 
     def test_a_common_factor_of_all_weights_changes_nothing(self, grow, data):
         X, y, _ = data
@@ -256,7 +256,7 @@ class TestCountsAndWeights:
         columns, tree = grow(X, y, TreeSettings(min_split=20, min_leaf=7, complexity=-1.0), weights=weights)
         other = DecisionTreeClassifier(min_samples_split=20, min_samples_leaf=7, random_state=0).fit(X, y, weights)
         assert tree.n_leaves == other.get_n_leaves()
-        shares = tree.shares()[apply_codes(tree, columns)]
+        shares = tree.shares()[tree.apply(columns)]
         np.testing.assert_allclose(shares, other.predict_proba(X), atol=1e-9)
 
 
@@ -274,25 +274,25 @@ class TestInvariances:
     @classmethod
     def leaves(cls, grow, data):
         columns, tree = grow(*data, cls.limits)
-        return partition(apply_codes(tree, columns))
+        return partition(tree.apply(columns))
 
     @pytest.mark.parametrize("transform", [np.exp, np.cbrt, lambda x: 1e-200 * x, lambda x: 1e300 * x])
     def test_increasing_functions_of_a_column_leave_the_partition(self, grow, data, leaves, transform):
         X, y = data
         columns, tree = grow(transform(X), y, self.limits)
-        np.testing.assert_array_equal(partition(apply_codes(tree, columns)), leaves)
+        np.testing.assert_array_equal(partition(tree.apply(columns)), leaves)
 
     def test_the_order_of_the_rows_does_not_matter(self, grow, data, leaves):
         X, y = data
         order = np.random.default_rng(0).permutation(len(X))
         columns, tree = grow(X[order], y[order], self.limits)
         back = np.argsort(order)
-        np.testing.assert_array_equal(partition(apply_codes(tree, columns)[back]), leaves)
+        np.testing.assert_array_equal(partition(tree.apply(columns)[back]), leaves)
 
     def test_the_numbering_of_the_classes_does_not_matter(self, grow, data, leaves):
         X, y = data
         columns, tree = grow(X, np.array([2, 0, 1])[y], self.limits)
-        np.testing.assert_array_equal(partition(apply_codes(tree, columns)), leaves)
+        np.testing.assert_array_equal(partition(tree.apply(columns)), leaves)
 
     def test_the_layout_and_precision_of_the_table_do_not_matter(self, grow, data, assert_same_tree):
         X, y = data
@@ -304,7 +304,7 @@ class TestInvariances:
     def test_one_hot_labels_give_the_multi_class_tree(self, grow, data, leaves):
         X, y = data
         columns, tree = grow(X, np.eye(3, dtype=int)[y], self.limits)
-        np.testing.assert_array_equal(partition(apply_codes(tree, columns)), leaves)
+        np.testing.assert_array_equal(partition(tree.apply(columns)), leaves)
 
 
 class TestAgainstScikitLearn:
@@ -331,7 +331,7 @@ class TestAgainstScikitLearn:
         ).fit(X, y, sample_weight=counts)
         assert tree.n_leaves == other.get_n_leaves() > 1
         assert tree.depth == other.get_depth()
-        shares = tree.shares()[apply_codes(tree, columns)]
+        shares = tree.shares()[tree.apply(columns)]
         np.testing.assert_allclose(shares, other.predict_proba(X), atol=1e-12)
 
 
@@ -348,7 +348,7 @@ class TestAgainstRpart:
         counts = np.array(list(rpart["counts"]), dtype=int) if sample == "sample" else None
         columns, tree = grow(X, y, TreeSettings(complexity=complexity), counts)
         leaf = ["abcdefghijklmnopqrstuvwxyz".index(letter) for letter in expected["rows"]]
-        shares = tree.shares()[apply_codes(tree, columns)]
+        shares = tree.shares()[tree.apply(columns)]
         np.testing.assert_allclose(shares, np.array(expected["leaves"])[leaf], atol=1e-6)
 
 
@@ -457,7 +457,7 @@ class TestRandomChoices:
         X, y = rng.permuted(np.tile(np.arange(100.0), (3, 1)), axis=1).T, rng.integers(0, 2, 100)
         for seed in range(5):
             columns, tree = grow(X, y, unlimited.replace(max_features=1), seed=seed)
-            np.testing.assert_array_equal(tree.shares()[apply_codes(tree, columns)].argmax(axis=1), y)
+            np.testing.assert_array_equal(tree.shares()[tree.apply(columns)].argmax(axis=1), y)
 
     def test_every_column_has_its_turn_at_the_root(self, grow, unlimited):
         rng = np.random.default_rng(0)
@@ -488,6 +488,6 @@ class TestRandomChoices:
         n_categories = np.array([0, 5, 0, 0, 0, 0], dtype=np.int32)
         columns, tree = grow(X, y, unlimited.replace(random_cuts=True), n_categories=n_categories, seed=3)
         assert set(tree.nodes["feature"]) >= {0, 1}
-        leaves = apply_codes(tree, columns)
+        leaves = tree.apply(columns)
         for node in np.unique(leaves):
             np.testing.assert_array_equal(np.bincount(y[leaves == node], minlength=2), tree.values[node])

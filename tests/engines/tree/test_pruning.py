@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris, load_wine
 
-from fuselearn.engines.tree import TreeSettings, apply_codes
+from fuselearn.engines.tree import TreeSettings
 
 
 def settings_with(complexity):
@@ -94,8 +94,8 @@ def test_equals_the_smallest_subtree_of_least_cost(grow, seed, complexity):
     _, pruned = grow(X, y, settings_with(complexity), counts)
     leaf_of, n_leaves = smallest_best_subtree(unpruned, complexity)
     assert pruned.n_leaves == n_leaves
-    expected = unpruned.shares()[leaf_of[apply_codes(unpruned, columns)]]
-    np.testing.assert_array_equal(pruned.shares()[apply_codes(pruned, columns)], expected)
+    expected = unpruned.shares()[leaf_of[unpruned.apply(columns)]]
+    np.testing.assert_array_equal(pruned.shares()[pruned.apply(columns)], expected)
 
 
 def test_more_complexity_never_means_more_leaves(grow):
@@ -119,6 +119,6 @@ def test_category_subsets_survive_pruning(grow):
     columns, unpruned = grow(X, y, settings_with(-1.0), n_categories=n_categories)
     _, pruned = grow(X, y, settings_with(0.02), n_categories=n_categories)
     assert 1 < pruned.n_leaves < unpruned.n_leaves
-    leaves = apply_codes(pruned, columns)
+    leaves = pruned.apply(columns)
     for node in np.unique(leaves):
         np.testing.assert_array_equal(np.bincount(y[leaves == node], minlength=2), pruned.values[node])

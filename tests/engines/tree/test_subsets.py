@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from fuselearn.engines.tree import TreeSettings, apply_codes
+from fuselearn.engines.tree import TreeSettings
 
 STUMP = TreeSettings(min_split=2, min_leaf=1, max_depth=1, complexity=-1.0)
 
@@ -26,7 +26,7 @@ def score_of(is_left, table):
 def chosen_score(columns, tree, table):
     """Score the split of a stump on one category column."""
     is_left = np.zeros((1, len(table)))
-    is_left[0, columns.codes[apply_codes(tree, columns) == 1, 0]] = 1
+    is_left[0, columns.codes[tree.apply(columns) == 1, 0]] = 1
     return score_of(is_left, table)[0]
 
 
@@ -88,7 +88,7 @@ def test_missing_is_one_more_category(grow):
     x = np.array([0, 0, 1, 1, 2, 2, np.nan, np.nan])[:, None]
     y = np.array([0, 0, 1, 1, 0, 0, 1, 1])
     columns, tree = grow(x, y, STUMP, n_categories=np.array([3], dtype=np.int32))
-    leaves = apply_codes(tree, columns)
+    leaves = tree.apply(columns)
     assert leaves[2] == leaves[3] == leaves[6] == leaves[7]
     assert len(set(leaves)) == 2
 
@@ -98,7 +98,7 @@ def test_subsets_of_many_words(grow, n_categories):
     x = np.tile(np.arange(n_categories), 2)
     y = (x % 3 == 0).astype(int)
     columns, tree = grow(x[:, None].astype(float), y, STUMP, n_categories=np.array([n_categories], dtype=np.int32))
-    leaves = apply_codes(tree, columns)
+    leaves = tree.apply(columns)
     assert tree.n_leaves == 2
     np.testing.assert_array_equal(tree.values[leaves].argmax(axis=1), y)
 
@@ -109,7 +109,7 @@ def test_categories_that_were_not_drawn_follow_the_heavier_child(grow, n_rows, h
     y = np.concatenate([np.repeat([0, 1], n_rows), [0, 1]])
     counts = np.array([1] * 8 + [0, 0])
     columns, tree = grow(x, y, STUMP, counts, np.array([5], dtype=np.int32))
-    classes = tree.values[apply_codes(tree, columns)].argmax(axis=1)
+    classes = tree.values[tree.apply(columns)].argmax(axis=1)
     assert classes[-2:].tolist() == [heavier, heavier]
 
 
@@ -132,7 +132,7 @@ def random_sides(grow, codes, n_categories=150, **kwargs):
     y[0] = 1  # some gain for any subset
     settings = STUMP.replace(random_cuts=True)
     columns, tree = grow(x, y, settings, n_categories=np.array([n_categories], dtype=np.int32), **kwargs)
-    return (apply_codes(tree, columns) == 1)[::4]
+    return (tree.apply(columns) == 1)[::4]
 
 
 def test_random_subsets_toss_a_coin_for_each_category(grow):
