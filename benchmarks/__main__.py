@@ -18,6 +18,7 @@ ALL = (
     "startup",
     "small_data",
     "large_data",
+    "forest",
     "prediction",
     "scaling",
     "stratification",

@@ -24,7 +24,7 @@ def main() -> None:
         ours.n_jobs = forest.n_jobs = n_jobs
         ours.predict_proba(X[:1])
         times = best_of_turns(lambda: ours.predict_proba(X), lambda: forest.predict_proba(X), 3)
-        print_ratio(f"predict_proba, 200,000 rows, 100 trees, n_jobs={n_jobs}", *times, 3)
+        print_ratio(f"predict_proba, 200,000 rows, 100 trees, n_jobs={n_jobs}", *times, 5)
         times = best_of_turns(lambda: ours.predict_proba(X[:1]), lambda: forest.predict_proba(X[:1]), 30)
         print_ratio(f"predict_proba, one row, 100 trees, n_jobs={n_jobs}", *times, 10)
 

@@ -29,7 +29,7 @@ def main() -> None:
             fuse, plain = KFHEClassifier(random_state=seed), PlainKFHE(random_state=seed)
             ours.append(seconds(lambda: fuse.fit(X, y)) / (fuse.n_iter_ + 1))  # noqa: B023
             other.append(seconds(lambda: plain.fit(X, y)) / len(plain.trees))  # noqa: B023
-        print_ratio(f"KFHE fit, {name}, per component", min(ours), min(other), 20)
+        print_ratio(f"KFHE fit, {name}, per component", min(ours), min(other), 35)
 
 
 if __name__ == "__main__":
