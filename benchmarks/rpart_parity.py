@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from fuselearn.engines.tree import TreeSettings, apply_codes, code_columns, grow_tree
+from fuselearn.engines.tree import TreeSettings, code_columns, grow_tree
 from fuselearn.sensors import TableCoder
 
 TREES = {"unpruned": -1.0, "default": 0.01}
@@ -41,7 +41,7 @@ def compare(oracle: Path, data: Path) -> np.ndarray:
             counts = np.ones(len(table)) if training == "full" else expected["count"].to_numpy()
             counts = counts.astype(np.int32)
             tree = grow_tree(columns, target, len(classes), counts, TreeSettings(complexity=complexity))
-            ours = tree.shares()[apply_codes(tree, columns)]
+            ours = tree.shares()[tree.apply(columns)]
             theirs = expected[[f"{kind}:{training}:{c}" for c in classes]].to_numpy()
             differs = np.flatnonzero((np.abs(ours - theirs) > 1e-6).any(axis=1))
             tied = tied_nodes(tree, columns, target, counts, len(classes)) if len(differs) else set()

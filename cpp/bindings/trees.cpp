@@ -92,8 +92,8 @@ std::vector<Tree> unstack_trees(nb::handle nodes, In<double, 2> values, In<std::
         tree.values.assign(all_values.data() + node * n_values, all_values.data() + (node + own_nodes) * n_values);
         tree.subsets.assign(all_words.data() + word, all_words.data() + word + own_words);
         tree.n_values = n_values;
-        const char* fault = find_fault(tree);
-        if (fault == nullptr) fault = find_misfit(tree, categories.size(), category_count);
+        const char* fault = find_misfit(tree, categories.size(), category_count);
+        if (fault == nullptr) fault = find_fault(tree);
         if (fault != nullptr) raise_value_error(std::string("A node of a tree ") + fault + ".");
         trees.push_back(std::move(tree));
         node += own_nodes;

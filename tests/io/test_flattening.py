@@ -126,7 +126,7 @@ def forge(parts, arrays=None):
         ("object", "builtins.list"),
         ("mapping", "os._Environ"),
         ("mapping", "fuselearn.sensors.table.TableCoder"),
-        ("named", "fuselearn.engines.tree.predicting.PackedForest"),
+        ("named", "fuselearn._core.Forest"),
         ("named", "fuselearn.sensors.table.TableCoder"),
     ],
 )

@@ -61,7 +61,7 @@ def test_what_a_model_is_made_of_is_trusted(name):
         "fuselearn.cli.commands.demo",
         "fuselearn.lab.running.store.ResultsStore",
         "fuselearn.datasets.openml.fetch",
-        "fuselearn.engines.tree.predicting.PackedForest",
+        "fuselearn._core.Forest",
         "fuselearn.io.files.load",
         "fuselearn.ensembles.kfhe.np",
         "fuselearn.ensembles.kfhe.closed_form_coefficients",

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_wine
 
 from fuselearn import CARTClassifier
-from fuselearn.engines.tree import grow_tree, vote_codes
+from fuselearn.engines.tree import ClassTarget, grow_tree
 from fuselearn.sensors import Classes, Sensor, TableCoder, TreeLearner, draw_covering_counts
 from fuselearn.sensors.tree import PackedTrees
 
@@ -52,10 +52,11 @@ def test_scores_are_the_class_shares_of_the_drawn_rows(sensor, counts):
 @pytest.mark.parametrize("times", [1, 40])
 def test_small_tables_of_numbers_give_the_trees_of_the_engine(sensor, counts, times):
     component = sensor.measure(times * counts, 1)
-    tree = grow_tree(sensor.learner.columns, sensor.target.numbers, 3, times * counts, sensor.learner.settings)
+    target = ClassTarget(sensor.target.numbers, 3)
+    tree = grow_tree(sensor.learner.columns, target, times * counts, sensor.learner.settings)
     np.testing.assert_array_equal(component.tree.nodes, tree.nodes)
     np.testing.assert_array_equal(component.tree.values, tree.values)
-    np.testing.assert_array_equal(component.votes(), vote_codes(tree, sensor.learner.columns))
+    np.testing.assert_array_equal(component.votes(), tree.vote(sensor.learner.columns))
 
 
 @settings(max_examples=30)
@@ -72,10 +73,10 @@ def test_small_tables_of_any_kind_give_the_trees_of_the_engine(seed, n_rows, has
     )
     sensor = bind(table, n_categories, target, 3, chosen)
     component = sensor.measure(counts, seed)
-    tree = grow_tree(sensor.learner.columns, target, 3, counts, sensor.learner.settings, seed=seed)
-    for part, expected in zip(component.tree, tree, strict=True):
-        np.testing.assert_array_equal(part, expected)
-    np.testing.assert_array_equal(component.votes(), vote_codes(tree, sensor.learner.columns))
+    tree = grow_tree(sensor.learner.columns, ClassTarget(target, 3), counts, sensor.learner.settings, seed=seed)
+    for name in ("nodes", "values", "subsets"):
+        np.testing.assert_array_equal(getattr(component.tree, name), getattr(tree, name))
+    np.testing.assert_array_equal(component.votes(), tree.vote(sensor.learner.columns))
     np.testing.assert_array_equal(component.votes(table), component.votes())
 
 

@@ -6,9 +6,7 @@ import pytest
 from scipy import sparse
 
 from fuselearn import CARTClassifier
-from fuselearn.engines.tree import code_columns
 from fuselearn.sensors import bind
-from fuselearn.sensors.tree import append_columns
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(90, 4)).round(1)
@@ -66,13 +64,6 @@ def test_a_tree_on_appended_labels_alone(learner):
     block = learner.extend(Y[:, :1]).train(Y[:, :1], COUNTS, 0)
     np.testing.assert_array_equal(block.scores(), Y[:, :1])
     np.testing.assert_array_equal(block.scores(extra=1 - Y[:, :1]), 1 - Y[:, :1])
-
-
-def test_coding_labels_is_coding_the_wider_table():
-    wider = code_columns(np.hstack([X, Y]))
-    for name, expected in wider._asdict().items():
-        actual = getattr(append_columns(code_columns(X), Y), name)
-        np.testing.assert_array_equal(actual, expected, err_msg=name, strict=True)
 
 
 def test_chosen_columns_in_rows_with_all_columns(learner):

@@ -9,14 +9,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fuselearn.engines.tree import (
+    ClassTarget,
+    Forest,
     TreeSettings,
     apply_forest,
     code_columns,
     grow_tree,
-    pack_forest,
-    predicting,
     sum_leaf_values,
 )
+
+# What the forest divides samples into: groups that descend abreast, values coded at once, leaves summed at once, and
+# blocks. Samples are sorted from so many samples and trees on, and threads started from so much work on.
+ABREAST, CODED_AT_ONCE, SUMMED_AT_ONCE, BLOCK = 16, 256, 512, 1 << 16
+SORTED_SAMPLES, SORTING_TREES = 1024, 8
 
 N_CATEGORIES = 40
 UNLIMITED = TreeSettings(min_split=2, min_leaf=1, max_depth=50, complexity=-1.0)
@@ -28,10 +33,10 @@ def around(*boundaries):
     return sorted({boundary + step for boundary in boundaries for step in (-1, 0, 1, 3) if boundary + step > 0})
 
 
-SIZES = around(1, predicting.ABREAST, predicting.ARRANGED_ROWS, predicting.BLOCK_ROWS, 2 * predicting.BLOCK_ROWS)
-CHUNKS = around(predicting.CHUNK_ROWS)
-WIDTHS = around(1, predicting.NEIGHBOURS, 2 * predicting.NEIGHBOURS)
-FORESTS = around(1, predicting.ARRANGED_TREES)
+SIZES = around(1, ABREAST, CODED_AT_ONCE, SUMMED_AT_ONCE, SORTED_SAMPLES, BLOCK)
+BLOCKS = around(2 * BLOCK)
+WIDTHS = around(1, 8)
+FORESTS = around(1, SORTING_TREES)
 
 
 def make_rows(rng, n_rows, n_categories, filling="numbers"):
@@ -58,7 +63,7 @@ def grow_forest(rng, n_trees, n_categories):
     y[np.isnan(X[:, 0])] = 0
     columns = code_columns(X, n_categories)
     counts = rng.poisson(1.0, (n_trees, 60)).astype(np.int32)
-    return [grow_tree(columns, y, 3, drawn, UNLIMITED) for drawn in counts]
+    return [grow_tree(columns, ClassTarget(y, 3), drawn, UNLIMITED) for drawn in counts]
 
 
 def check(find_leaves, seed, n_rows, n_columns, n_trees, fillings, with_categories, n_threads):
@@ -67,18 +72,16 @@ def check(find_leaves, seed, n_rows, n_columns, n_trees, fillings, with_categori
     n_categories[1::2] = N_CATEGORIES * with_categories
     trees = grow_forest(rng, n_trees, n_categories)
     # Fillings change where blocks do, or, in a table of one block, where groups of samples do.
-    unit = predicting.BLOCK_ROWS if n_rows > predicting.BLOCK_ROWS else predicting.ABREAST
+    unit = CODED_AT_ONCE * ABREAST if n_rows > BLOCK else ABREAST
     sizes = np.diff([*range(0, n_rows, unit), n_rows])
     X = np.vstack([make_rows(rng, size, n_categories, fillings[k % len(fillings)]) for k, size in enumerate(sizes)])
     expected = np.column_stack([find_leaves(tree, X, n_categories) for tree in trees])
 
-    forest = pack_forest(trees, n_categories)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(predicting, "THREADED_WORK", 0)
-        np.testing.assert_array_equal(apply_forest(forest, X, n_threads), expected)
-        values = [rng.normal(size=(len(tree.nodes), 2)) for tree in trees]
-        leaf_values = np.concatenate(values)[forest.leaves]
-        sums = sum_leaf_values(forest, leaf_values, X, n_threads)
+    forest = Forest(trees, n_categories)
+    np.testing.assert_array_equal(apply_forest(forest, X, n_threads), expected)
+    values = [rng.normal(size=(len(tree.nodes), 2)) for tree in trees]
+    leaf_values = np.concatenate([own[tree.nodes["feature"] < 0] for tree, own in zip(trees, values, strict=True)])
+    sums = sum_leaf_values(forest, leaf_values, X, n_threads)
     expected_sums = np.zeros((n_rows, 2))
     for t in range(n_trees):
         expected_sums += values[t][expected[:, t]]
@@ -103,17 +106,13 @@ def test_samples_reach_the_leaves_of_the_plain_descent(leaves_by_hand, **table):
 
 @pytest.mark.parametrize("filling", FILLINGS)
 def test_what_one_block_holds_does_not_reach_the_next(leaves_by_hand, filling):
-    n_rows = predicting.BLOCK_ROWS + predicting.ABREAST + 3
+    n_rows = BLOCK + ABREAST + 3
     for with_categories in (False, True):
-        check(leaves_by_hand, 0, n_rows, 2, predicting.ARRANGED_TREES, [filling, "numbers"], with_categories, 1)
-
-
-def test_what_one_chunk_holds_does_not_reach_the_next(leaves_by_hand):
-    check(leaves_by_hand, 0, predicting.CHUNK_ROWS + 3, 2, 2, ["missing", "infinite"], True, 1)
+        check(leaves_by_hand, 0, n_rows, 2, SORTING_TREES, [filling, "numbers"], with_categories, 1)
 
 
 @pytest.mark.slow
 @settings(max_examples=300)
-@given(n_rows=st.sampled_from([*SIZES, *CHUNKS]), **tables)
+@given(n_rows=st.sampled_from([*SIZES, *BLOCKS]), **tables)
 def test_samples_reach_the_leaves_of_the_plain_descent_in_many_tables(leaves_by_hand, **table):
     check(leaves_by_hand, **table)

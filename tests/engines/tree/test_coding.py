@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from fuselearn.engines.tree import code_columns
-from fuselearn.engines.tree.coding import _code_block
+from fuselearn.engines.tree.coding import encode_rows, raise_upper
 
 columns_of_floats = hnp.arrays(
     np.float64,
@@ -99,7 +99,7 @@ def test_more_distinct_values_are_cut_into_255_bins():
 
 
 @pytest.mark.parametrize(("n_values", "dtype"), [(255, np.uint8), (256, np.uint16)])
-def test_codes_of_a_large_table_take_as_little_room_as_they_can_with_one_code_for_missing(n_values, dtype):
+def test_codes_take_as_little_room_as_they_can_with_one_code_for_missing(n_values, dtype):
     expected = np.arange(5_000) % (n_values + 1)
     x = np.where(expected < n_values, expected, np.nan)
     columns = code_columns(x[:, None])
@@ -107,19 +107,15 @@ def test_codes_of_a_large_table_take_as_little_room_as_they_can_with_one_code_fo
     np.testing.assert_array_equal(columns.codes[:, 0], expected)
 
 
-def test_codes_of_a_small_table_take_two_bytes():
-    """So that growers are compiled once for all small tables."""
-    assert code_columns(np.array([[0.0], [1.0]])).codes.dtype == np.uint16
-
-
-def test_a_frame_that_cannot_be_written_to_is_coded_by_the_same_kernel():
-    X = np.arange(6.0).reshape(3, 2)
-    code_columns(X)
-    n_compiled = len(_code_block.signatures)
-    columnwise = np.asfortranarray(X)
-    columnwise.flags.writeable = False
-    code_columns(columnwise)
-    assert len(_code_block.signatures) == n_compiled
+@pytest.mark.parametrize(
+    "arrange", [np.asfortranarray, lambda X: X[::-1][::-1], lambda X: np.repeat(X, 2, axis=1)[:, ::2]]
+)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+def test_tables_of_any_layout_that_cannot_be_written_to_are_coded_alike(arrange, dtype):
+    X = np.random.default_rng(0).integers(-3, 4, (50, 3)).astype(dtype)
+    arranged = arrange(X)
+    arranged.flags.writeable = False
+    np.testing.assert_array_equal(code_columns(arranged).codes, code_columns(X).codes)
 
 
 def test_categories_are_codes_already():
@@ -181,3 +177,27 @@ def test_the_table_is_left_as_it_was():
     before = X.copy()
     code_columns(X)
     np.testing.assert_array_equal(X, before)
+
+
+@settings(max_examples=60)
+@given(columns_of_floats, st.sampled_from([None, 2, 5]), st.integers(0, 1000))
+def test_other_samples_get_the_last_code_that_does_not_exceed_them(X, max_bins, seed):
+    columns = code_columns(X, max_bins=max_bins)
+    others = np.random.default_rng(seed).permuted(np.vstack([X, X[:1] + 1.0, X[:1] - 1.0, X[:1] * 0.5]), axis=0)
+    codes = encode_rows(others, columns)
+    for f in range(X.shape[1]):
+        lower, upper = bounds(columns, f)
+        expected = np.maximum(np.searchsorted(lower, others[:, f], side="right") - 1, 0)
+        expected[np.isnan(others[:, f])] = len(lower)
+        np.testing.assert_array_equal(codes[:, f], expected)
+        raised = raise_upper(others, codes, columns)[columns.offsets[f] : columns.offsets[f + 1]]
+        largest = [max([upper[c], *others[codes[:, f] == c, f]]) for c in range(len(upper))]
+        np.testing.assert_array_equal(raised, largest)
+
+
+def test_codes_of_another_table_are_refused():
+    columns = code_columns(np.arange(4.0).reshape(2, 2))
+    with pytest.raises(ValueError, match="codes must not be above n_codes"):
+        raise_upper(np.zeros((1, 2)), np.array([[0, 3]], dtype=np.uint8), columns)
+    with pytest.raises(ValueError, match="Each sample in X"):
+        encode_rows(np.zeros((1, 3)), columns)

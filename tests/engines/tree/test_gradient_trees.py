@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from fuselearn._core import grow_gradient_tree as grow_in_core
 
-from fuselearn.engines.tree import apply_codes, code_columns
+from fuselearn._core import grow_gradient_tree as grow_in_core
+from fuselearn.engines.tree import code_columns
 from fuselearn.engines.tree.gradient_trees import (
     GradientSettings,
     gains_by_label,
@@ -23,7 +23,7 @@ def grow(X, G, H, *, categories=None, max_depth=3, min_leaf=1, l2=1.0, rows=None
     statistics = np.hstack([G, H]).astype(float)
     settings = GradientSettings(max_depth, min_leaf, l2)
     tree = grow_gradient_tree(make_gradient_table(columns), statistics, rows, features, settings, n_threads=n_threads)
-    return tree, apply_codes(tree, columns)
+    return tree, tree.apply(columns)
 
 
 def criterion(G, H, side, l2):

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from fuselearn.engines.tree import LeafCollector, Tree, restore_leaf_values
-from fuselearn.engines.tree.nodes import NODE
+from fuselearn.engines.tree import NODE, LeafCollector, Tree, restore_leaf_values
 
 
 def make_stump():

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fuselearn.engines.tree import apply_forest, code_columns, pack_forest
+from fuselearn.engines.tree import Forest, apply_forest, code_columns
 from fuselearn.engines.tree.pair_stumps import find_stump, left_samples, make_pair_table, make_tree
 
 N_COLUMNS, N_LABELS = 4, 3
@@ -69,7 +69,7 @@ def test_the_tree_sends_rows_where_the_stump_does(seed, n_rows, missing):
         return
     left = left_samples(table, stump)
     tree = make_tree(table, stump, np.zeros((2, N_LABELS)))
-    reached = apply_forest(pack_forest([tree], n_categories), X)[:, 0]
+    reached = apply_forest(Forest([tree], n_categories), X)[:, 0]
     np.testing.assert_array_equal(reached == 1, left)
 
 

@@ -1,5 +1,7 @@
 """A table of which only the entries are coded has the codes that a dense one has."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,10 +10,21 @@ from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
 from fuselearn.engines.tree import code_columns, code_entries, is_mostly_zero
-from fuselearn.engines.tree.sparse_coding import code_at
 
 VALUES = st.sampled_from([0.0, 0.0, 0.0, -0.0, -1.5, -1.0, 2.0, 2.5, np.nan])
 TABLES = arrays(np.float64, st.tuples(st.integers(1, 8), st.integers(1, 5)), elements=VALUES)
+
+
+def spread(columns):
+    """Write the codes of all values, by the entries of the samples and by those of the columns."""
+    by_sample, by_column = np.tile(columns.zeros, (2, columns.n_samples, 1))
+    starts, features, codes = columns.by_sample
+    by_sample[np.repeat(np.arange(columns.n_samples), np.diff(starts)), features] = codes
+    starts, samples, codes = columns.by_column
+    by_column[samples, np.repeat(np.arange(columns.n_columns), np.diff(starts))] = codes
+    assert all((np.diff(codes[a:b].astype(int)) >= 0).all() for a, b in pairwise(starts))
+    np.testing.assert_array_equal(by_sample, by_column)
+    return by_sample
 
 
 @given(TABLES)
@@ -21,8 +34,7 @@ def test_codes_are_those_of_the_dense_table(X):
         columns = code_entries(table)
         for name in ("n_codes", "offsets", "lower", "upper"):
             np.testing.assert_array_equal(getattr(columns, name), getattr(dense, name))
-        codes = [[code_at(columns.codes, i, f) for f in range(X.shape[1])] for i in range(len(X))]
-        np.testing.assert_array_equal(codes, dense.codes)
+        np.testing.assert_array_equal(spread(columns), dense.codes)
 
 
 def test_columns_with_more_values_than_codes_are_cut_into_the_same_bins():
@@ -31,9 +43,7 @@ def test_columns_with_more_values_than_codes_are_cut_into_the_same_bins():
     dense, columns = code_columns(X), code_entries(X)
     np.testing.assert_array_equal(columns.lower, dense.lower)
     np.testing.assert_array_equal(columns.upper, dense.upper)
-    codes = np.full(len(X), columns.codes.zeros[0])
-    codes[columns.by_column.rows] = columns.by_column.codes
-    np.testing.assert_array_equal(codes, dense.codes[:, 0])
+    np.testing.assert_array_equal(spread(columns), dense.codes)
 
 
 def test_the_matrix_passed_stays_as_it_is():

@@ -65,9 +65,7 @@ def code_columns(
         columns = X[:, block].toarray() if hasattr(X, "toarray") else X[:, block]
         values = np.array(columns.T, dtype=np.float64, order="C")
         # NumPy sorts with the widest instructions that the processor has.
-        return code_block(
-            values, np.sort(values, axis=1), n_categories[block], most_codes, n_bins, codes, block.start
-        )
+        return code_block(values, np.sort(values, axis=1), n_categories[block], most_codes, n_bins, codes, block.start)
 
     blocks = list(_column_blocks(n_samples, n_columns))
     if n_threads > 1 and len(blocks) > 1:

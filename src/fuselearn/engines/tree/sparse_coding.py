@@ -35,8 +35,8 @@ def code_entries(X: Any) -> SparseTable:
     >>> table.n_codes, table.zeros, table.lower
     (array([1, 3], dtype=int32), array([0, 1], dtype=int32), array([ 0. , -1. ,  0. ,  0.5]))
     >>> starts, samples, codes = table.by_column
-    >>> starts, samples, codes
-    (array([0, 1, 3]), array([3, 1, 0], dtype=uint32), array([1, 0, 2], dtype=uint16))
+    >>> starts.tolist(), samples.tolist(), codes.tolist()
+    ([0, 1, 3], [3, 1, 0], [1, 0, 2])
     """
     matrix = sparse.csc_array(X, dtype=np.float64, copy=True)
     matrix.sum_duplicates()

@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from fuselearn._kernels import inlined, kernel
-from fuselearn.engines.tree.predicting import code_goes_left
 
 # The bins of so few samples are sorted while they are found.
 SMALL = 32
@@ -326,3 +325,15 @@ def _descend(drawn, codes, features, n_codes, splits):  # type: ignore[no-untype
                 positions[child] += 1
         start = ends[place]
     return next_samples, next_copies, next_ends
+
+
+@inlined
+def code_goes_left(node, subsets, code, missing_code):  # type: ignore[no-untyped-def]
+    """Send a code left or right at a node that is split."""
+    if code == missing_code:
+        left = node.missing_left
+    elif node.is_category:
+        left = (subsets[node.cut + code // 32] >> np.uint32(code % 32)) & np.uint32(1) == 1
+    else:
+        left = code <= node.cut
+    return left

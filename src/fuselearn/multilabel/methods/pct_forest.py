@@ -196,9 +196,7 @@ class PCTForestClassifier(SummedTrees, MultilabelClassifier):
             total += scale_rows(sum_impurity_decreases(restore_weights(tree, shares), self.n_features_in_))
         return scale_rows(total)
 
-    def _out_of_bag(
-        self, samples: list[Sample], columns: Table | SparseTable, shape: tuple[int, ...]
-    ) -> Scores:
+    def _out_of_bag(self, samples: list[Sample], columns: Table | SparseTable, shape: tuple[int, ...]) -> Scores:
         """Average the leaves' shares over the trees that have not seen a sample."""
         sums, n_trees = np.zeros(shape), np.zeros(shape[0])
         for (tree, shares), (counts, _) in zip(self._trees_with_leaf_values(), samples, strict=True):
@@ -229,8 +227,6 @@ def _samples(
     return [(draw_counts(int(seed), chances, n_draws), None) for seed in seeds]
 
 
-def _grow(
-    table: Table | SparseTable, target: LabelTarget, settings: TreeSettings, sample: Sample, seed: int
-) -> Tree:
+def _grow(table: Table | SparseTable, target: LabelTarget, settings: TreeSettings, sample: Sample, seed: int) -> Tree:
     counts, weights = sample
     return grow_tree(table, target, counts, settings, weights=weights, seed=seed)
