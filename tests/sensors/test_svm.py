@@ -102,7 +102,7 @@ def test_sparse_equals_dense(scaling, kernel):
 
 
 def test_the_number_of_threads_changes_nothing(monkeypatch):
-    monkeypatch.setattr(training, "ROWS_FOR_THREADS", 1)
+    monkeypatch.setattr(training, "SAMPLES_FOR_THREADS", 1)
     one, two = (train(bound(X, n_threads), Y, COUNTS, seed=3).scores() for n_threads in (1, 2))
     np.testing.assert_array_equal(one, two)
 

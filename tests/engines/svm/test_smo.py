@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.svm import SVC
 
-from fuselearn.engines.svm import compute_gram, smo, solve, take_block
+from fuselearn.engines.svm import compute_gram, solve, take_block
 
 STEPS = 10_000_000
 
@@ -148,8 +148,8 @@ def test_a_problem_where_most_rows_settle_early():
     np.testing.assert_allclose(signs - residuals + intercept, decisions, atol=2e-3)
 
 
-@pytest.mark.parametrize("n", [smo._CHUNK - 1, smo._CHUNK, smo._CHUNK + 1, 2 * smo._CHUNK + 1])
-def test_problems_around_the_size_of_a_chunk(n):
+@pytest.mark.parametrize("n", [255, 256, 257, 513])
+def test_problems_of_several_hundred_samples(n):
     for seed in range(4):
         gram, signs, weights = draw_problem(seed, n)
         coefficients, residuals, _, converged = solve(gram, signs, weights, STEPS, 1e-4)

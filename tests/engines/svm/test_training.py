@@ -45,7 +45,7 @@ def test_each_column_is_trained_as_if_alone():
 
 
 def test_the_number_of_threads_changes_nothing(monkeypatch):
-    monkeypatch.setattr(training, "ROWS_FOR_THREADS", 1)
+    monkeypatch.setattr(training, "SAMPLES_FOR_THREADS", 1)
     folds = deal_folds(COUNTS, 5, 1)
     one, three = (train_columns(GRAM, SIGNS, COUNTS.astype(float), 1.0, folds=folds, n_threads=t) for t in (1, 3))
     for a, b in zip(one, three, strict=True):

@@ -6,14 +6,10 @@ radial one shrinks, by one of a few numbers, looked up by a count of bits.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
-from numba import types
-from numba.extending import intrinsic
 
-from fuselearn._kernels import kernel
+from fuselearn import _core
 
 Bits = npt.NDArray[np.uint64]
 
@@ -75,31 +71,8 @@ def append_labels(
         changes = factor * width**2 * (left.shape[1] - 2.0 * differing) / 4
     else:
         changes = np.exp(-factor * width**2 * differing)
-    left, right = pack_labels(left), pack_labels(right)
-    return _append(values, rows, columns, left, right, changes.astype(np.float32), name == "linear")
-
-
-@intrinsic
-def _count_bits(typing_context: Any, word: Any) -> Any:
-    """Count the bits of a word that are set."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.ctpop(args[0])
-
-    return types.uint64(types.uint64), generate
-
-
-@kernel
-def _append(values, rows, columns, left, right, changes, is_linear):  # type: ignore[no-untyped-def]
-    n_right, n_words = right.shape
-    appended = np.empty((len(rows), n_right), dtype=np.float32)
-    for i in range(len(rows)):
-        for j in range(n_right):
-            n_differing = 0
-            for word in range(n_words):
-                n_differing += _count_bits(left[i, word] ^ right[j, word])
-            if is_linear:
-                appended[i, j] = values[rows[i], columns[j]] + changes[n_differing]
-            else:
-                appended[i, j] = values[rows[i], columns[j]] * changes[n_differing]
-    return appended
+    rows, columns = (indices.astype(np.int64, copy=False) for indices in (rows, columns))
+    changes = changes.astype(np.float32)
+    return _core.append_labels(
+        values, rows, columns, pack_labels(left), pack_labels(right), changes, are_added=name == "linear"
+    )
