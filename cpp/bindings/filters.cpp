@@ -24,8 +24,10 @@ void bound_pull_halfway(InOut<double, 2> state, In<std::int32_t, 1> votes, doubl
     run_released([&](Interrupt&) { pull_halfway(matrix, read_votes.span(), gain); });
 }
 
-nb::object bound_compare_votes(In<double, 2> estimate, In<std::int32_t, 1> votes, In<std::int32_t, 1> truth,
-                               In<double, 1> fractions) {
+// Compare votes with the true classes; return what is wrong, and what `report` makes of each sum.
+template <class Sum, class Report>
+nb::object compare_checked(const Report& report, In<double, 2> estimate, In<std::int32_t, 1> votes,
+                           In<std::int32_t, 1> truth, In<double, 1> fractions) {
     const auto read_estimate = estimate.read("estimate");
     const auto read_votes = votes.read("votes");
     const auto read_truth = truth.read("truth");
@@ -37,12 +39,35 @@ nb::object bound_compare_votes(In<double, 2> estimate, In<std::int32_t, 1> votes
     check_range(read_votes.span(), n_classes, "votes");
     check_range(read_truth.span(), n_classes, "truth");
     const Out<bool, 1> wrong({n_samples});
-    VoteErrors errors;
+    VoteErrors<Sum> errors;
     run_released([&](Interrupt&) {
-        errors = compare_votes(read_estimate.matrix(), read_votes.span(), {read_truth.span(), read_fractions.span()},
-                               wrong.span());
+        errors = compare_votes<Sum>(read_estimate.matrix(), read_votes.span(),
+                                    {read_truth.span(), read_fractions.span()}, wrong.span());
     });
-    return nb::make_tuple(wrong.object(), nb::make_tuple(errors.measurement, errors.votes, errors.estimate));
+    return nb::make_tuple(wrong.object(),
+                          nb::make_tuple(report(errors.measurement), report(errors.votes), report(errors.estimate)));
+}
+
+nb::object bound_compare_votes(In<double, 2> estimate, In<std::int32_t, 1> votes, In<std::int32_t, 1> truth,
+                               In<double, 1> fractions) {
+    const auto round = [](const PlainSum& sum) { return sum.rounded(); };
+    return compare_checked<PlainSum>(round, estimate, votes, truth, fractions);
+}
+
+nb::object bound_compare_votes_exactly(In<double, 2> estimate, In<std::int32_t, 1> votes, In<std::int32_t, 1> truth,
+                                       In<double, 1> fractions) {
+    const auto as_bytes = [](const ExactSum& sum) {
+        if (!sum.is_finite()) raise_value_error("fractions must be finite.");
+        const auto bytes = sum.bytes();
+        return nb::bytes(bytes.data(), bytes.size());
+    };
+    return compare_checked<ExactSum>(as_bytes, estimate, votes, truth, fractions);
+}
+
+Weighting read_weighting(int weighting) {
+    if (weighting < 0 || weighting > static_cast<int>(Weighting::symmetric))
+        raise_value_error("weighting must be 0, 1 or 2, not " + std::to_string(weighting) + ".");
+    return static_cast<Weighting>(weighting);
 }
 
 // The bytes of a bool array, of which NumPy does not promise that they are 0 or 1.
@@ -59,19 +84,24 @@ nb::object bound_measure_weights(In<double, 1> weights, In<Loss, 1> loss, In<dou
     const auto read_first = first_weights.read("first_weights");
     check_length(read_loss.size(), read_weights.size(), "loss", "weights");
     check_length(read_first.size(), read_weights.size(), "first_weights", "weights");
-    if (weighting < 0 || weighting > static_cast<int>(Weighting::symmetric))
-        raise_value_error("weighting must be 0, 1 or 2, not " + std::to_string(weighting) + ".");
+    const Weighting read = read_weighting(weighting);
     const Out<double, 1> measured({read_weights.size()});
     run_released([&](Interrupt&) {
-        measure_weights({read_weights.span(), read_first.span(), n_samples}, loss_of(read_loss),
-                        static_cast<Weighting>(weighting), measured.span());
+        measure_weights({read_weights.span(), read_first.span(), n_samples}, loss_of(read_loss), read, measured.span());
     });
     return measured.object();
 }
 
-void bound_normalize(InOut<double, 1> weights) {
+template <class Loss>
+void bound_update_weights(InOut<double, 1> weights, In<Loss, 1> loss, In<double, 1> first_weights, double gain,
+                          int weighting, bool is_exact) {
     const auto entries = weights.read("weights");
-    run_released([&](Interrupt&) { normalize(entries); });
+    const auto read_loss = loss.read("loss");
+    const auto read_first = first_weights.read("first_weights");
+    check_length(read_loss.size(), ssize(entries), "loss", "weights");
+    check_length(read_first.size(), ssize(entries), "first_weights", "weights");
+    const WeightUpdate update{read_weighting(weighting), gain, is_exact};
+    run_released([&](Interrupt&) { update_weights(entries, read_first.span(), loss_of(read_loss), update); });
 }
 
 }  // namespace
@@ -83,6 +113,12 @@ void bind_filters(nb::module_& module) {
                nb::sig("def compare_votes(estimate: NDArray[numpy.float64], votes: NDArray[numpy.int32], "
                        "truth: NDArray[numpy.int32], fractions: NDArray[numpy.float64]) -> "
                        "tuple[NDArray[numpy.bool_], tuple[float, float, float]]"));
+    module.def("compare_votes_exactly", &bound_compare_votes_exactly, "estimate"_a, "votes"_a, "truth"_a, "fractions"_a,
+               nb::sig("def compare_votes_exactly(estimate: NDArray[numpy.float64], votes: NDArray[numpy.int32], "
+                       "truth: NDArray[numpy.int32], fractions: NDArray[numpy.float64]) -> "
+                       "tuple[NDArray[numpy.bool_], tuple[bytes, bytes, bytes]]"),
+               "Compare votes with the true classes; sums are whole numbers of 2**-1074 as signed bytes, the lowest "
+               "first.");
     module.def("measure_weights", &bound_measure_weights<double>, "weights"_a, "loss"_a, "first_weights"_a,
                "n_samples"_a, "weighting"_a,
                nb::sig("def measure_weights(weights: NDArray[numpy.float64], loss: NDArray[numpy.float64], "
@@ -93,7 +129,10 @@ void bind_filters(nb::module_& module) {
                nb::sig("def measure_weights_of_wrong(weights: NDArray[numpy.float64], loss: NDArray[numpy.bool_], "
                        "first_weights: NDArray[numpy.float64], n_samples: float, weighting: int) -> "
                        "NDArray[numpy.float64]"));
-    module.def("normalize", &bound_normalize, "weights"_a);
+    module.def("update_weights", &bound_update_weights<double>, "weights"_a, "loss"_a, "first_weights"_a, "gain"_a,
+               "weighting"_a, "is_exact"_a);
+    module.def("update_weights_of_wrong", &bound_update_weights<bool>, "weights"_a, "loss"_a, "first_weights"_a,
+               "gain"_a, "weighting"_a, "is_exact"_a);
 }
 
 }  // namespace fuselearn::bindings

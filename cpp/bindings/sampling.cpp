@@ -2,9 +2,9 @@
 
 #include "bindings/arrays.hpp"
 #include "sampling/draws.hpp"
-#include "sampling/exact_sum.hpp"
 #include "sampling/poisson.hpp"
 #include "sampling/random.hpp"
+#include "support/exact_sum.hpp"
 
 namespace fuselearn::bindings {
 

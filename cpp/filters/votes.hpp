@@ -1,6 +1,6 @@
 // Votes v, the estimate y and the measurement z = (y + one_hot(v)) / 2, compared with the true classes.
 //
-// One pass over y; sums run in the order of the samples. tests/engines/test_fusing.py pins it against argmax.
+// One pass over y. tests/engines/test_fusing.py pins it against argmax.
 
 #pragma once
 
@@ -8,15 +8,25 @@
 #include <limits>
 #include <span>
 
+#include "support/exact_sum.hpp"
 #include "support/views.hpp"
 
 namespace fuselearn {
 
-// The fractions of wrong samples.
+// A sum in the order of the samples, rounded at each step.
+class PlainSum {
+public:
+    void add_if(bool is_counted, double value) { sum_ += is_counted * value; }
+    double rounded() const { return sum_; }
+
+private:
+    double sum_ = 0.0;
+};
+
+// The fractions of wrong samples; Sum is PlainSum or ExactSum.
+template <class Sum>
 struct VoteErrors {
-    double measurement = 0.0;
-    double votes = 0.0;
-    double estimate = 0.0;
+    Sum measurement, votes, estimate;
 };
 
 struct TrueClasses {
@@ -25,10 +35,11 @@ struct TrueClasses {
 };
 
 // Write whether the largest score of z, the first of equal ones, is of another class than the true one.
-inline VoteErrors compare_votes(Matrix<const double> estimate, std::span<const std::int32_t> votes,
-                                const TrueClasses& truth, std::span<bool> wrong) {
+template <class Sum>
+VoteErrors<Sum> compare_votes(Matrix<const double> estimate, std::span<const std::int32_t> votes,
+                              const TrueClasses& truth, std::span<bool> wrong) {
     constexpr double infinity = std::numeric_limits<double>::infinity();
-    VoteErrors errors;
+    VoteErrors<Sum> errors;
     for (Index i = 0; i < estimate.n_rows(); ++i) {
         // Nothing here is a branch, which would often be predicted wrong.
         const auto scores = estimate.row(i);
@@ -43,9 +54,9 @@ inline VoteErrors compare_votes(Matrix<const double> estimate, std::span<const s
         const double raised = scores[vote] + 1.0;
         const bool vote_wins = (vote == first) | (raised > largest) | ((raised == largest) & (vote < first));
         wrong[i] = (vote_wins ? vote : first) != true_class;
-        errors.measurement += truth.fractions[i] * wrong[i];
-        errors.votes += truth.fractions[i] * (vote != true_class);
-        errors.estimate += truth.fractions[i] * (first != true_class);
+        errors.measurement.add_if(wrong[i], truth.fractions[i]);
+        errors.votes.add_if(vote != true_class, truth.fractions[i]);
+        errors.estimate.add_if(first != true_class, truth.fractions[i]);
     }
     return errors;
 }

@@ -1,6 +1,6 @@
 // The measurement of the sample weights, in which wrong samples count more.
 //
-// One pass; sums run in the order of the samples. tests/engines/test_fusing.py pins it against the formulas in NumPy.
+// A few passes. tests/engines/test_fusing.py pins it against the formulas in NumPy.
 
 #pragma once
 
@@ -10,12 +10,21 @@
 #include <numbers>
 #include <span>
 #include <type_traits>
+#include <vector>
 
+#include "filters/pulling.hpp"
+#include "support/exact_sum.hpp"
 #include "support/views.hpp"
 
 namespace fuselearn {
 
 enum class Weighting { exponential, linear, symmetric };
+
+struct WeightUpdate {
+    Weighting weighting;
+    double gain;
+    bool is_exact;  // whether sums are
+};
 
 struct SampleWeights {
     std::span<const double> now;    // w
@@ -60,11 +69,29 @@ void measure_weights(const SampleWeights& weights, std::span<const Loss> loss, W
     }
 }
 
-// Divide weights by their sum, in place.
-inline void normalize(std::span<double> weights) {
+// Divide weights by their sum, in place: an exact one, or one in the order of the samples.
+inline void normalize(std::span<double> weights, bool is_exact) {
     double total = 0.0;
-    for (const double weight : weights) total += weight;
+    if (is_exact) {
+        ExactSum exact;
+        for (const double weight : weights) exact.add(weight);
+        total = exact.rounded();
+    } else {
+        for (const double weight : weights) total += weight;
+    }
     for (double& weight : weights) weight /= total;
+}
+
+// The measurement update of the weights, in place: w <- w + K (z - w), scaled to sum to one.
+template <class Loss>
+void update_weights(std::span<double> weights, std::span<const double> first, std::span<const Loss> loss,
+                    const WeightUpdate& update) {
+    std::vector<double> measured(weights.size());
+    const auto n_samples = static_cast<double>(weights.size());
+    measure_weights({weights, first, n_samples}, loss, update.weighting, std::span(measured));
+    if (update.weighting != Weighting::exponential) normalize(measured, update.is_exact);
+    pull(weights, measured, update.gain);
+    normalize(weights, update.is_exact);
 }
 
 }  // namespace fuselearn

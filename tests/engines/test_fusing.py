@@ -1,11 +1,22 @@
-"""Kernels of the Kalman-filter ensembles against the formulas in NumPy."""
+"""Steps of the Kalman-filter ensembles against plain loops and the formulas in NumPy."""
+
+import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fuselearn.engines.fusing import WEIGHTINGS, compare_votes, measure_weights, normalize
+from fuselearn.engines.fusing import (
+    WEIGHTINGS,
+    compare_votes,
+    compare_votes_exactly,
+    measure_weights,
+    pull,
+    pull_halfway,
+    update_weights,
+)
 
 
 @settings(max_examples=60, deadline=None)
@@ -20,6 +31,19 @@ def test_votes_are_scores_of_zero_and_one(seed, n_samples, n_classes):
     np.testing.assert_array_equal(wrong, z.argmax(axis=1) != truth)
     expected = [shares[of.argmax(axis=1) != truth].sum() for of in (z, scores, estimate)]
     np.testing.assert_allclose(errors, expected, atol=1e-12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 30), st.integers(2, 4))
+def test_exact_sums_are_exact(seed, n_samples, n_classes):
+    rng = np.random.default_rng(seed)
+    estimate = rng.random((n_samples, n_classes))
+    truth, votes = rng.integers(0, n_classes, size=(2, n_samples)).astype(np.int32)
+    fractions = rng.dirichlet(np.ones(n_samples))
+    wrong, units = compare_votes_exactly(estimate, votes, truth, fractions)
+    np.testing.assert_array_equal(wrong, compare_votes(estimate, votes, truth, fractions)[0])
+    for count, is_wrong in zip(units, (wrong, votes != truth, estimate.argmax(axis=1) != truth), strict=True):
+        assert count == sum(Fraction(value) for value in fractions[is_wrong]) * 2**1074
 
 
 @pytest.mark.parametrize(("truth", "is_wrong"), [(0, False), (1, True)])
@@ -58,7 +82,94 @@ def test_measured_weights_are_those_of_the_formulas(seed, n_samples, weighting, 
     np.testing.assert_allclose(measured, expected, rtol=1e-12)
 
 
-def test_normalized_weights_sum_to_one():
-    weights = np.array([1.0, 3.0])
-    normalize(weights)
-    assert weights.tolist() == [0.25, 0.75]
+
+
+def pull_plainly(state, measurement, gain):
+    return [x + gain * (z - x) for x, z in zip(state, measurement, strict=True)]
+
+
+def scale_plainly(weights, is_exact):
+    total = math.fsum(weights) if is_exact else 0.0
+    if not is_exact:
+        for weight in weights:
+            total += weight
+    return [weight / total for weight in weights]
+
+
+def update_plainly(weights, loss, first, gain, weighting, is_exact):
+    n = len(weights)
+    factor = {
+        "exponential": lambda wrong: (math.e if wrong else 1.0) * math.exp(1 / n),
+        "linear": float,
+        "symmetric": lambda wrong: math.exp(2.0 * wrong - 1.0),
+    }[weighting]
+    start = first if weighting == "linear" else [0.0] * n
+    measured = [s + w * factor(wrong) for s, w, wrong in zip(start, weights, loss, strict=True)]
+    if weighting != "exponential":
+        measured = scale_plainly(measured, is_exact)
+    return scale_plainly(pull_plainly(weights, measured, gain), is_exact)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10_000), st.integers(1, 200), st.sampled_from(WEIGHTINGS), st.booleans(), st.floats(0, 1))
+def test_weights_are_updated_as_in_a_plain_program(seed, n_samples, weighting, is_exact, gain):
+    rng = np.random.default_rng(seed)
+    weights, first = rng.dirichlet(np.ones(n_samples), size=2)
+    loss = rng.random(n_samples) < 0.3
+    expected = update_plainly(weights.tolist(), loss.tolist(), first.tolist(), gain, weighting, is_exact)
+    for given_loss in (loss, loss.astype(np.float64)):
+        updated = weights.copy()
+        update_weights(updated, given_loss, first, gain, WEIGHTINGS.index(weighting), is_exact=is_exact)
+        assert updated.tolist() == expected
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10_000), st.integers(1, 200), st.integers(1, 5), st.floats(0, 1))
+def test_states_are_pulled_as_in_a_plain_program(seed, n_samples, n_classes, gain):
+    rng = np.random.default_rng(seed)
+    state, votes = rng.random((n_samples, n_classes)), rng.integers(0, n_classes, n_samples).astype(np.int32)
+    z = 0.5 * (state + np.eye(n_classes)[votes])
+    expected = np.reshape(pull_plainly(state.ravel().tolist(), z.ravel().tolist(), gain), state.shape)
+    by_votes = state.copy()
+    pull_halfway(by_votes, votes, gain)
+    np.testing.assert_array_equal(by_votes, expected)
+    pull(state.ravel(), z.ravel(), gain)
+    np.testing.assert_array_equal(state, expected)
+
+
+def test_bytes_other_than_0_and_1_are_true():
+    weights, odd = np.full(2, 0.5), np.array([255, 0], dtype=np.uint8).view(bool)
+    measured = measure_weights(weights, odd, weights, 2, WEIGHTINGS.index("linear"))
+    assert measured.tolist() == [1.0, 0.5]
+
+
+TWO, THREE = np.ones(2), np.ones(3)
+VOTES = np.zeros(2, dtype=np.int32)
+READ_ONLY = np.ones(2)
+READ_ONLY.flags.writeable = False
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        (lambda: pull(TWO, THREE, 0.5), "measurement must be as long as state"),
+        (lambda: pull(READ_ONLY, TWO, 0.5), "state is changed in place"),
+        (lambda: pull(np.ones(4)[::2], TWO, 0.5), "state is changed in place"),
+        (lambda: pull(TWO.astype(np.float32), TWO, 0.5), "state must be an array of float64"),
+        (lambda: pull_halfway(np.ones((2, 2)), VOTES + 2, 0.5), "votes must hold numbers from 0 to 1"),
+        (lambda: pull_halfway(np.ones((2, 2)), VOTES - 1, 0.5), "votes must hold numbers from 0 to 1"),
+        (lambda: pull_halfway(np.ones((3, 2)), VOTES, 0.5), "votes must be as long as state"),
+        (lambda: pull_halfway(np.ones(2), VOTES, 0.5), "state must be an array of float64 with 2 dimensions"),
+        (lambda: compare_votes(np.ones((2, 2)), VOTES, VOTES + 2, TWO), "truth must hold numbers from 0 to 1"),
+        (lambda: compare_votes(np.ones((2, 2)), VOTES, VOTES, THREE), "fractions must be as long as estimate"),
+        (lambda: compare_votes(np.ones((2, 0)), VOTES, VOTES, TWO), "votes must hold numbers"),
+        (lambda: compare_votes_exactly(np.eye(2), VOTES, VOTES, TWO * np.nan), "fractions must be finite"),
+        (lambda: measure_weights(TWO, THREE > 0, TWO, 2, 0), "loss must be as long as weights"),
+        (lambda: measure_weights(TWO, TWO > 0, TWO, 2, 3), "weighting must be 0, 1 or 2"),
+        (lambda: update_weights(TWO, TWO > 0, THREE, 0.5, 0), "first_weights must be as long as weights"),
+        (lambda: update_weights(READ_ONLY, TWO > 0, TWO, 0.5, 0), "weights is changed in place"),
+    ],
+)
+def test_strange_input_gets_a_sentence(step, said):
+    with pytest.raises((TypeError, ValueError), match=said):
+        step()

@@ -22,7 +22,18 @@ def sum_units(values: npt.NDArray[np.float64]) -> int:
     >>> sum_units(np.array([1e100, 1.0, -1e100])) == sum_units(np.ones(1))
     True
     """
-    return int.from_bytes(_core.sum_units(values), "little", signed=True)
+    return read_units(_core.sum_units(values))
+
+
+def read_units(stored: bytes) -> int:
+    """Read a sum as the core returns it.
+
+    Examples
+    --------
+    >>> read_units(bytes([255, 255]))
+    -1
+    """
+    return int.from_bytes(stored, "little", signed=True)
 
 
 def from_units(total: int) -> float:

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fuselearn import _core
+from fuselearn.engines.exact import read_units
 
 WEIGHTINGS = ("exponential", "linear", "symmetric")
 """How the weights of wrong samples are measured, see `measure_weights`."""
@@ -68,6 +69,22 @@ def compare_votes(
     return _core.compare_votes(estimate, votes, truth, fractions)
 
 
+def compare_votes_exactly(
+    estimate: Floats, votes: npt.NDArray[np.int32], truth: npt.NDArray[np.int32], fractions: Floats
+) -> tuple[npt.NDArray[np.bool_], tuple[int, int, int]]:
+    """Do the same as :func:`compare_votes` with exact sums, in units of 2**-1074, see `engines.exact`.
+
+    Examples
+    --------
+    >>> votes, truth = np.array([0, 0], dtype=np.int32), np.array([0, 1], dtype=np.int32)
+    >>> _, units = compare_votes_exactly(np.eye(2), votes, truth, np.array([0.75, 0.25]))
+    >>> [count / 2**1074 for count in units]
+    [0.25, 0.25, 0.0]
+    """
+    wrong, (error, vote_error, estimate_error) = _core.compare_votes_exactly(estimate, votes, truth, fractions)
+    return wrong, (read_units(error), read_units(vote_error), read_units(estimate_error))
+
+
 def measure_weights(
     weights: Floats, loss: npt.NDArray[np.bool_] | Floats, first_weights: Floats, n_samples: int, weighting: int
 ) -> Floats:
@@ -87,14 +104,32 @@ def measure_weights(
     return measure(weights, loss, first_weights, n_samples, weighting)
 
 
-def normalize(weights: Floats) -> None:
-    """Divide weights by their sum, in place.
+def update_weights(
+    weights: Floats,
+    loss: npt.NDArray[np.bool_] | Floats,
+    first_weights: Floats,
+    gain: float,
+    weighting: int,
+    *,
+    is_exact: bool = False,
+) -> None:
+    """Pull weights, in place, towards those of :func:`measure_weights`, and scale them to sum to one.
+
+    Parameters
+    ----------
+    weights, loss, first_weights, weighting
+        As those of :func:`measure_weights`, for all samples.
+    gain : float
+        K in w <- w + K (z - w).
+    is_exact : bool, default=False
+        Whether weights are divided by exact sums, which do not depend on the order of the samples.
 
     Examples
     --------
-    >>> weights = np.array([1.0, 3.0])
-    >>> normalize(weights)
-    >>> weights
-    array([0.25, 0.75])
+    >>> weights = np.array([0.5, 0.5])
+    >>> update_weights(weights, np.array([True, False]), weights.copy(), 1.0, SYMMETRIC)
+    >>> weights.round(3)
+    array([0.881, 0.119])
     """
-    _core.normalize(weights)
+    update = _core.update_weights_of_wrong if loss.dtype == bool else _core.update_weights
+    update(weights, loss, first_weights, gain, weighting, is_exact)

@@ -10,15 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from fuselearn.engines.fusing import EXPONENTIAL, WEIGHTINGS, measure_weights, normalize
+from fuselearn.engines.fusing import WEIGHTINGS, update_weights
 from fuselearn.ensembles.components import refuse_other_size
-from fuselearn.filters import Halfway, KalmanFilter
+from fuselearn.filters import Halfway, ImplicitMeasurement, KalmanFilter
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -84,6 +84,9 @@ class Truth:
 
     shares: Weights
 
+    is_exact: ClassVar[bool] = False
+    """Whether sums do not depend on the order of the samples."""
+
     def losses(self, scores: Scores) -> npt.NDArray[Any]:
         """Return how wrong the scores of each sample are, from 0 to 1."""
         raise NotImplementedError
@@ -98,10 +101,6 @@ class Truth:
         z = 0.5 * (y + scores)
         loss = self.losses(z)
         return Measurement(z, loss, Errors(float(self.shares @ loss), self.error(scores), self.error(y)))
-
-    def normalize(self, weights: Weights) -> None:
-        """Divide weights by their sum, in place."""
-        normalize(weights)
 
 
 @dataclass
@@ -223,14 +222,31 @@ class ArrayFilters:
 
     def update(self, h: Any, error: float) -> tuple[float, float]:
         """Perform the measurement update of both."""
-        truth, kf_w = self.truth, self.kf_w
         self.kf_m.update(self.measured.z, error)
-        measured = measure_weights(kf_w.state, self.measured.loss, truth.shares, len(truth.shares), self.weighting)
-        if self.weighting != EXPONENTIAL:
-            truth.normalize(measured)
-        kf_w.update(measured, error)
-        truth.normalize(kf_w.state)
+        self.kf_w.update(RaisedWeights(self.measured.loss, self.truth, self.weighting), error)
         return self.kf_m.gain, self.kf_m.variance
+
+
+class RaisedWeights(ImplicitMeasurement):
+    """The measurement of the weights w by kf-w, in which wrong samples count more.
+
+    Parameters
+    ----------
+    loss : array of shape (n_samples,)
+        How wrong each sample is, from 0 to 1.
+    truth : Truth
+    weighting : int
+        How much more they count, see `measure_weights`.
+    """
+
+    __slots__ = ("loss", "truth", "weighting")
+
+    def __init__(self, loss: npt.NDArray[Any], truth: Truth, weighting: int) -> None:
+        self.loss, self.truth, self.weighting = loss, truth, weighting
+
+    def pull(self, state: Weights, gain: float) -> None:
+        """Compute w <- w + K (z - w) in place, and scale w to sum to one."""
+        update_weights(state, self.loss, self.truth.shares, gain, self.weighting, is_exact=self.truth.is_exact)
 
 
 def closed_form_coefficients(gains: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

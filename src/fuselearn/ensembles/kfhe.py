@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from fuselearn._parameters import check_choice, check_whole_number
 from fuselearn._validation import clip_probabilities
 from fuselearn.engines.exact import exact_sum, from_units, sum_units
-from fuselearn.engines.fusing import WEIGHTINGS, compare_votes
+from fuselearn.engines.fusing import WEIGHTINGS, compare_votes, compare_votes_exactly
 from fuselearn.engines.sampling import draw_covering_poisson_counts
 from fuselearn.ensembles.bags import SAMPLINGS
 from fuselearn.ensembles.cart import CARTClassifier
@@ -72,6 +72,8 @@ class Compared(NamedTuple):
 class ExactClassTruth(ClassTruth):
     """The same with exact sums, which do not depend on the order or on where samples are kept."""
 
+    is_exact = True
+
     def error(self, scores: Scores) -> float:
         """Return the share of wrong samples."""
         return from_units(self.units(self.losses(scores)))
@@ -83,24 +85,18 @@ class ExactClassTruth(ClassTruth):
 
     def compare(self, y: Scores, h: Component) -> Compared:
         """Compute the measurement z of a model, and the sums of the shares of what is wrong."""
-        if self.vote == "probability":
-            scores = h.scores()
-            mean = 0.5 * (y + scores)
-            z: Scores | Halfway = mean
-            wrong, model_wrong = self.losses(mean), self.losses(scores)
-        else:
+        if self.vote == "class":
             votes = h.votes()
-            wrong, _ = compare_votes(y, votes, self.classes, self.shares)
-            z, model_wrong = Halfway(votes), votes != self.classes
-        return Compared(z, wrong, (self.units(wrong), self.units(model_wrong), self.units(self.losses(y))))
+            wrong, units = compare_votes_exactly(y, votes, self.classes, self.shares)
+            return Compared(Halfway(votes), wrong, units)
+        scores = h.scores()
+        z = 0.5 * (y + scores)
+        wrong = self.losses(z)
+        return Compared(z, wrong, (self.units(wrong), self.units(self.losses(scores)), self.units(self.losses(y))))
 
     def units(self, wrong: npt.NDArray[np.bool_]) -> int:
         """Sum up the shares of some samples."""
         return sum_units(self.shares[wrong])
-
-    def normalize(self, weights: Scores) -> None:
-        """Divide weights by their sum, in place."""
-        weights /= exact_sum(weights)
 
 
 class KFHEClassifier(FilterTrace, ComponentEnsemble, TableClassifier):

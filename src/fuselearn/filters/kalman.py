@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,8 +11,21 @@ from fuselearn._messages import show
 from fuselearn.engines.fusing import pull, pull_halfway
 
 
-class Halfway(NamedTuple):
+class ImplicitMeasurement:
+    """A measurement z that is not written out, but can pull a state x towards itself."""
+
+    def pull(self, state: npt.NDArray[np.float64], gain: float) -> None:
+        """Compute x <- x + K (z - x) in place."""
+        raise NotImplementedError
+
+
+class Halfway(ImplicitMeasurement):
     """The measurement z = (x + one_hot(votes)) / 2 of a state x, without computing z.
+
+    Parameters
+    ----------
+    votes : int32 array
+        For each row of the state, the index of the entry that is 1.
 
     Examples
     --------
@@ -25,8 +37,14 @@ class Halfway(NamedTuple):
            [0.1 , 0.9 ]])
     """
 
-    votes: npt.NDArray[np.int32]
-    """For each row of the state, the index of the entry that is 1."""
+    __slots__ = ("votes",)
+
+    def __init__(self, votes: npt.NDArray[np.int32]) -> None:
+        self.votes = votes
+
+    def pull(self, state: npt.NDArray[np.float64], gain: float) -> None:
+        """Compute x <- x + K (z - x) in place."""
+        pull_halfway(state, self.votes, gain)
 
 
 class KalmanFilter:
@@ -104,12 +122,12 @@ class KalmanFilter:
             self.variance *= self.transition**2
         self.variance += self.process_noise
 
-    def update(self, measurement: npt.ArrayLike | Halfway, error: float) -> float:
+    def update(self, measurement: npt.ArrayLike | ImplicitMeasurement, error: float) -> float:
         """Perform the measurement update and return the gain.
 
         Parameters
         ----------
-        measurement : array or Halfway
+        measurement : array or ImplicitMeasurement
             z, of the state's shape.
         error : float
             R, the measurement's variance.
@@ -118,8 +136,8 @@ class KalmanFilter:
             raise ValueError(f"error must be a finite number of at least 0, not {show(error)}.")
         uncertainty = self.variance + error
         gain = self.variance / uncertainty if uncertainty > 0 else 0.0
-        if isinstance(measurement, Halfway):
-            pull_halfway(self.state, measurement.votes, gain)
+        if isinstance(measurement, ImplicitMeasurement):
+            measurement.pull(self.state, gain)
         else:
             z = np.ascontiguousarray(measurement, dtype=np.float64)
             if z.shape != self.state.shape:

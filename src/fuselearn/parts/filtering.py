@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn.engines.fusing import EXPONENTIAL, WEIGHTINGS, measure_weights, pull, pull_halfway
+from fuselearn.engines.fusing import EXPONENTIAL, WEIGHTINGS, measure_weights, pull
 from fuselearn.engines.tree import TreeSettings
 from fuselearn.ensembles.filtering import Errors, Scores, Weights
 from fuselearn.ensembles.kfhe import Compared, ExactClassTruth
@@ -145,7 +145,7 @@ def update_estimate(y: Scores, compared: Compared, gain: float) -> Scores:
     """Pull the estimate towards the measurement."""
     y, z = y.copy(), compared.z
     if isinstance(z, Halfway):
-        pull_halfway(y, z.votes, gain)
+        z.pull(y, gain)
     else:
         pull(y.ravel(), z.ravel(), gain)
     return y

@@ -227,21 +227,21 @@ class Learner:
     def _check_sample(self, target: Target, counts: Counts) -> None:
         """Refuse a target or a sample that does not fit the bound table, or that is empty."""
         if isinstance(target, Classes):
-            shape, samples = np.shape(target.numbers), target.samples
-            fits = shape == ((self.n_samples,) if samples is None else np.shape(samples))
+            shape, samples = target.numbers.shape, target.samples
+            fits = shape == ((self.n_samples,) if samples is None else samples.shape)
             if samples is not None and not counts[samples].any():
                 raise ValueError("No sample that was drawn is of a class; at least one is needed.")
         elif isinstance(target, Values):
-            shape = np.shape(target.numbers)
+            shape = target.numbers.shape
             fits = shape == (self.n_samples,)
         else:
-            shape = np.shape(target)
+            shape = target.shape
             fits = len(shape) == 2 and shape[0] == self.n_samples
         if not fits or len(counts) != self.n_samples:
             raise ValueError(
                 f"The table has {self.n_samples} samples; the target has shape {shape} and counts {counts.shape}."
             )
-        if not counts.any():
+        if not np.count_nonzero(counts):  # several times as fast as ``any``
             raise ValueError("No sample was drawn; at least one is needed.")
 
 

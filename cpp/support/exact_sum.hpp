@@ -25,12 +25,16 @@ public:
     static constexpr Index n_digits = 69;
 
     // Numbers that are not finite make the sum meaningless; the caller has to ask for them.
+    void add(double value);
+    void add_if(bool is_counted, double value) {
+        if (is_counted) add(value);
+    }
+
     void add(std::span<const double> values, Interrupt& interrupt) {
-        for (Index start = 0; start < ssize(values); start += most_additions) {
+        constexpr Index block_size = 1 << 16;
+        for (Index start = 0; start < ssize(values); start += block_size) {
             interrupt.check();
-            const Index stop = std::min(start + most_additions, ssize(values));
-            for (Index i = start; i < stop; ++i) add(values[i]);
-            carry();
+            for (const double value : values.subspan(start, std::min(block_size, ssize(values) - start))) add(value);
         }
     }
 
@@ -38,8 +42,9 @@ public:
 
     // The bytes of the sum in two's complement, the lowest first.
     std::array<char, 4 * n_digits> bytes() const {
+        const Digits carried = carry(digits_);
         std::array<char, 4 * n_digits> bytes;
-        for (Index k = 0; k < ssize(bytes); ++k) bytes[k] = static_cast<char>(digits_[k / 4] >> (8 * (k % 4)));
+        for (Index k = 0; k < ssize(bytes); ++k) bytes[k] = static_cast<char>(carried[k / 4] >> (8 * (k % 4)));
         return bytes;
     }
 
@@ -47,51 +52,59 @@ public:
     double rounded() const;
 
 private:
-    static constexpr Index most_additions = Index{1} << 20;
+    using Digits = std::array<std::int64_t, n_digits>;
     static constexpr std::int64_t base = std::int64_t{1} << 32;
-
-    void add(double value) {
-        const auto bits = std::bit_cast<std::uint64_t>(value);
-        const std::uint64_t exponent = (bits >> 52) & 0x7FF;
-        const std::uint64_t fraction = bits & ((std::uint64_t{1} << 52) - 1);
-        is_finite_ &= exponent != 0x7FF;
-        // Without the leading bit, and with the exponent of 1, for the numbers below 2^-1022.
-        const std::uint64_t whole = fraction | (static_cast<std::uint64_t>(exponent != 0) << 52);
-        const std::uint64_t shift = exponent - (exponent != 0);
-        const std::uint64_t low = (whole & 0xFFFFFFFFu) << (shift % 32);
-        const std::uint64_t high = (whole >> 32) << (shift % 32);
-        const auto sign = static_cast<std::int64_t>(bits) < 0 ? std::int64_t{-1} : std::int64_t{1};
-        std::int64_t* digit = &digits_[shift / 32];
-        digit[0] += sign * static_cast<std::int64_t>(low & 0xFFFFFFFFu);
-        digit[1] += sign * static_cast<std::int64_t>((low >> 32) + (high & 0xFFFFFFFFu));
-        digit[2] += sign * static_cast<std::int64_t>(high >> 32);
-    }
+    static constexpr int most_pending = 1 << 29;  // an addition changes a digit by less than 2^33
 
     // Bring all digits but the last, which has the sign, between 0 and 2^32 - 1.
-    void carry() {
+    static Digits carry(Digits digits) {
         for (Index k = 0; k + 1 < n_digits; ++k) {
-            digits_[k + 1] += digits_[k] >> 32;
-            digits_[k] &= base - 1;
+            digits[k + 1] += digits[k] >> 32;
+            digits[k] &= base - 1;
         }
+        return digits;
     }
 
-    std::array<std::int64_t, n_digits> digits_{};
+    Digits digits_{};
+    int n_pending_ = 0;  // additions since the digits were carried
     bool is_finite_ = true;
 };
 
+inline void ExactSum::add(double value) {
+    const auto bits = std::bit_cast<std::uint64_t>(value);
+    const std::uint64_t exponent = (bits >> 52) & 0x7FF;
+    const std::uint64_t fraction = bits & ((std::uint64_t{1} << 52) - 1);
+    is_finite_ &= exponent != 0x7FF;
+    // Numbers below 2^-1022 have the exponent 0, but the unit of the exponent 1, and no leading bit.
+    const auto is_normal = static_cast<std::uint64_t>(exponent != 0);
+    const std::uint64_t whole = fraction | (is_normal << 52);
+    const std::uint64_t shift = exponent - is_normal;
+    const std::uint64_t low = (whole & 0xFFFFFFFFu) << (shift % 32);
+    const std::uint64_t high = (whole >> 32) << (shift % 32);
+    const auto sign = static_cast<std::int64_t>(bits) < 0 ? std::int64_t{-1} : std::int64_t{1};
+    std::int64_t* digit = &digits_[shift / 32];
+    digit[0] += sign * static_cast<std::int64_t>(low & 0xFFFFFFFFu);
+    digit[1] += sign * static_cast<std::int64_t>((low >> 32) + (high & 0xFFFFFFFFu));
+    digit[2] += sign * static_cast<std::int64_t>(high >> 32);
+    if (++n_pending_ == most_pending) {
+        digits_ = carry(digits_);
+        n_pending_ = 0;
+    }
+}
+
 inline double ExactSum::rounded() const {
-    const bool is_negative = digits_[n_digits - 1] < 0;
-    ExactSum magnitude = *this;
+    Digits digits = carry(digits_);
+    const bool is_negative = digits[n_digits - 1] < 0;
     if (is_negative) {
-        for (std::int64_t& digit : magnitude.digits_) digit = -digit;
-        magnitude.carry();
+        for (std::int64_t& digit : digits) digit = -digit;
+        digits = carry(digits);
     }
     Index top = n_digits - 1;
-    while (top >= 0 && magnitude.digits_[top] == 0) --top;
+    while (top >= 0 && digits[top] == 0) --top;
     if (top < 0) return 0.0;
 
     // The highest bit that is set and the 63 below it, of which the last is also set if any bit below them is.
-    const auto digit = [&](Index k) { return k < 0 ? 0 : static_cast<std::uint64_t>(magnitude.digits_[k]); };
+    const auto digit = [&](Index k) { return k < 0 ? std::uint64_t{0} : static_cast<std::uint64_t>(digits[k]); };
     const int n_free = std::countl_zero(static_cast<std::uint32_t>(digit(top)));
     const std::uint64_t next = digit(top - 2) << n_free;
     std::uint64_t leading = (((digit(top) << 32) | digit(top - 1)) << n_free) | (next >> 32);
