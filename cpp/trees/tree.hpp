@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -21,8 +22,9 @@ struct Node {
     std::int32_t left = -1;     // left child; the right one follows it
     std::int32_t cut = -1;      // numeric: largest code that goes left; category: first word of its subset
     bool is_category = false;
-    bool missing_left = true;  // learned, or the heavier child where nothing was missing
-    bool heavier_left = true;  // where unknown categories go
+    bool missing_left = true;               // learned, or the heavier child where nothing was missing
+    bool heavier_left = true;               // where unknown categories go
+    std::array<std::uint8_t, 5> padding{};  // so that equal trees are equal bytes
 
     bool is_leaf() const { return feature < 0; }
     // Look like a leaf that was never split.
