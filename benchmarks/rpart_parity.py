@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from fuselearn.engines.tree import TreeSettings, code_columns, grow_tree
+from fuselearn.engines.tree import ClassTarget, TreeSettings, code_columns, grow_tree
 from fuselearn.sensors import TableCoder
 
 TREES = {"unpruned": -1.0, "default": 0.01}
@@ -34,13 +34,13 @@ def compare(oracle: Path, data: Path) -> np.ndarray:
     matrix = coder.fit_transform(table.drop(columns="class"))
     classes = sorted(table["class"].astype(str).unique())
     target = np.searchsorted(classes, table["class"].astype(str)).astype(np.int32)
-    columns = code_columns(matrix, coder.n_categories_)
+    columns, asked = code_columns(matrix, coder.n_categories_), ClassTarget(target, len(classes))
     totals = np.zeros(5, dtype=int)
     for kind, complexity in TREES.items():
         for training in ("full", "sample"):
             counts = np.ones(len(table)) if training == "full" else expected["count"].to_numpy()
             counts = counts.astype(np.int32)
-            tree = grow_tree(columns, target, len(classes), counts, TreeSettings(complexity=complexity))
+            tree = grow_tree(columns, asked, counts, TreeSettings(complexity=complexity))
             ours = tree.shares()[tree.apply(columns)]
             theirs = expected[[f"{kind}:{training}:{c}" for c in classes]].to_numpy()
             differs = np.flatnonzero((np.abs(ours - theirs) > 1e-6).any(axis=1))

@@ -170,7 +170,7 @@ def test_weights_in_all_nodes_follow_from_the_leaves(weighted):
     forest = PCTForestClassifier(1, bootstrap=False, max_features=None, min_samples_leaf=3).fit(X, Y, weights)
     settings = forest._settings()
     counts, target = np.ones(40, dtype=np.int32), make_label_target(Y)
-    tree = grow_tree(code_columns(X), target, 3, counts, settings, weights=weights)
+    tree = grow_tree(code_columns(X), target, counts, settings, weights=weights)
     np.testing.assert_allclose(grown_trees(forest)[0].values, tree.values, rtol=1e-14 if weighted else 0)
 
 
@@ -197,7 +197,7 @@ def test_sparse_tables_have_the_forest_of_their_dense_copy(splitter, monkeypatch
         forest = PCTForestClassifier(10, splitter=splitter, random_state=0)
         expected = forest.fit(dense, Y, **given).predict_proba(dense)
         oob = forest.oob_decision_function_
-        monkeypatch.setattr("fuselearn.engines.tree.predicting.CHUNK_VALUES", 60 * 50)  # predicts in parts
+        monkeypatch.setattr("fuselearn.engines.tree.predicting.DENSE_VALUES", 60 * 50)  # predicts in parts
         for table in (X.tocsr(), X.tocsc(), pd.DataFrame(dense), pd.DataFrame.sparse.from_spmatrix(X)):
             forest.fit(table, Y, **given)
             np.testing.assert_array_equal(forest.predict_proba(table), expected)
