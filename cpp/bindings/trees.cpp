@@ -37,16 +37,7 @@ std::vector<Node> read_nodes(nb::handle nodes) {
     const nb::object contiguous = nb::module_::import_("numpy").attr("ascontiguousarray")(nodes);
     const nb::object viewed = contiguous.attr("view")("u1");
     const auto bytes = In<std::uint8_t, 1>{viewed}.read("nodes");
-    std::vector<Node> read(bytes.size() / sizeof(Node));
-    // Records may come from a file: a byte other than 0 and 1 would not be a bool.
-    for (std::size_t k = 0; k < read.size(); ++k) {
-        unsigned char record[sizeof(Node)];
-        std::memcpy(record, bytes.data() + k * sizeof(Node), sizeof(Node));
-        for (std::size_t flag = offsetof(Node, is_category); flag <= offsetof(Node, heavier_left); ++flag)
-            record[flag] = record[flag] != 0 ? 1 : 0;
-        std::memcpy(static_cast<void*>(&read[k]), record, sizeof(Node));
-    }
-    return read;
+    return read_node_bytes(bytes.span());
 }
 
 Tree make_tree(nb::handle nodes, In<double, 2> values, In<std::uint32_t, 1> subsets) {
@@ -203,6 +194,19 @@ nb::object vote(const Tree& tree, AnyTable table) {
 }
 
 }  // namespace
+
+std::vector<Node> read_node_bytes(std::span<const std::uint8_t> bytes) {
+    std::vector<Node> read(bytes.size() / sizeof(Node));
+    // Records may come from a file: a byte other than 0 and 1 would not be a bool.
+    for (std::size_t k = 0; k < read.size(); ++k) {
+        unsigned char record[sizeof(Node)];
+        std::memcpy(record, bytes.data() + k * sizeof(Node), sizeof(Node));
+        for (std::size_t flag = offsetof(Node, is_category); flag <= offsetof(Node, heavier_left); ++flag)
+            record[flag] = record[flag] != 0 ? 1 : 0;
+        std::memcpy(static_cast<void*>(&read[k]), record, sizeof(Node));
+    }
+    return read;
+}
 
 void check_fits(const Tree& tree, const Coding& coding) {
     if (const char* misfit = find_misfit(tree, coding))

@@ -14,6 +14,9 @@ nb::object view_of(const T* data, std::initializer_list<std::size_t> shape, nb::
     return nb::cast(nb::ndarray<nb::numpy, const T>(data, shape, owner), nb::rv_policy::reference);
 }
 
+// Nodes from the bytes of an array of NODE.
+std::vector<Node> read_node_bytes(std::span<const std::uint8_t> bytes);
+
 // Raise a sentence unless the tree can be used with columns of this coding.
 void check_fits(const Tree& tree, const Coding& coding);
 
