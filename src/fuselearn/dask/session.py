@@ -1,7 +1,8 @@
 """The tasks of one fit on a Dask cluster.
 
 All tasks are pure functions of their arguments, so Dask computes again what a lost worker held. Nothing is scattered:
-scattered data cannot be computed again.
+scattered data cannot be computed again. A round trip takes milliseconds, so that the tasks of a step are submitted
+together, and parts that the same thread of a worker keeps are one group, for which there is one task.
 """
 
 from __future__ import annotations
@@ -9,20 +10,42 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
+from uuid import uuid4
 from weakref import WeakSet
 
+import dask
+import numpy as np
 from dask import delayed
+from dask.delayed import Delayed
 from distributed import Client, Future, default_client
 from distributed.client import ClosedClientError
 from distributed.scheduler import KilledWorker
 
 # Values of up to so many bytes are sent with every task that needs them.
 SMALL = 2**14
-# So many results are merged in one task.
+# So many results are merged in one task; up to so many are merged here.
 MERGED_AT_ONCE = 8
+
+
+class Group(list[Any]):
+    """The parts of one thread of a worker, or a result for each of them."""
+
+
+class Advanced(NamedTuple):
+    """What a task keeps, and what it reports: for a group, the merged reports of its parts."""
+
+    kept: Any
+    report: Any
+
+
+class Given:
+    """A value for a task that Dask need not search for other tasks' results."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
 
 
 class DaskSession:
@@ -48,7 +71,8 @@ class DaskSession:
             raise TypeError("client is asynchronous; fit needs an ordinary one, dask.distributed.Client(address).")
         self.client = client
         self._futures: WeakSet[Future] = WeakSet()
-        self._homes: dict[str | None, list[int]] | None = None
+        self._homes: list[str | None] = []
+        self._order: list[int] = []
 
     def __enter__(self) -> Self:
         """Return the session itself."""
@@ -68,70 +92,136 @@ class DaskSession:
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future:
         """Submit one task."""
-        with self._connected():
-            return self._keep([self.client.submit(function, *arguments, pure=False)])[0]
+        return self._submit([self._task(function, function, *arguments)])[0]
 
-    def map(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Future]:
-        """Submit a task for each of the parts, to the worker that keeps the part; any other may perform it, too."""
-        if self._homes is None:
-            with self._connected():
-                return self._keep(self.client.map(function, *arguments, pure=False))
-        futures: dict[int, Future] = {}
-        for home, places in self._homes.items():
-            given = [[values[place] for place in places] for values in arguments]
-            at_home = {} if home is None else {"workers": [home], "allow_other_workers": True}
-            with self._connected():
-                mapped = self.client.map(function, *given, pure=False, **at_home)
-            futures.update(zip(places, self._keep(mapped), strict=True))
-        return [futures[place] for place in range(len(futures))]
+    def map_parts(
+        self, function: Callable[..., Any], *arguments: Sequence[Any], given: Sequence[Any] = ()
+    ) -> list[Future]:
+        """Submit a task for each of the parts, some arguments of which may be delayed values."""
+        return self.map(function, *arguments, given=given)
 
-    def settle(self, parts: Sequence[Future]) -> None:
-        """Remember which worker keeps each of the parts; None if a worker was lost just now.
+    def settle(self, parts: list[Future]) -> list[Future]:
+        """Let parts that the same thread of a worker keeps be one group.
 
         By default, Dask would perform a task on any worker that has one of its arguments, however small that is, and
         send the part there.
         """
         with self._connected():
-            where = self.client.who_has(parts)
+            where, n_threads = self.client.who_has(parts), self.client.nthreads()
         homes: dict[str | None, list[int]] = {}
-        for place, part in enumerate(parts):
-            homes.setdefault(next(iter(where.get(part.key, ())), None), []).append(place)
-        self._homes = homes
+        for position, part in enumerate(parts):
+            homes.setdefault(next(iter(where.get(part.key, ())), None), []).append(position)
+        groups = [
+            (home, group.tolist())
+            for home, positions in homes.items()
+            for group in np.array_split(positions, min(len(positions), n_threads.get(home, 1)))
+        ]
+        self._homes = [home for home, _ in groups]
+        self._order = [position for _, positions in groups for position in positions]
+        return self._submit(
+            [self._task(Group, Group, [parts[k] for k in positions], at=home) for home, positions in groups]
+        )
 
-    def hold(self, value: Any) -> Future:
-        """Put a value into a task of its own, so that it is sent once and not with each of the tasks that need it."""
-        return value if len(pickle.dumps(value)) <= SMALL else self.submit(_hold, value)
+    def map(self, function: Callable[..., Any], *kept: Sequence[Any], given: Sequence[Any] = ()) -> list[Future]:
+        """Submit a task for each group of parts, to the worker that keeps it; any other may perform it, too."""
+        return self._submit(self._map(function, _perform, (function,), kept, given))
 
-    def map_parts(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Future]:
-        """Submit a task for each of the parts, some arguments of which may be delayed values."""
-        call = delayed(function, pure=False)
-        with self._connected():
-            return self._keep(self.client.compute([call(*given) for given in zip(*arguments, strict=True)]))
+    def advance(
+        self,
+        function: Callable[..., tuple[Any, Any]],
+        merge: Callable[[list[Any]], Any],
+        *kept: list[Future],
+        given: Sequence[Any] = (),
+        later: Callable[[Any], Any] | None = None,
+    ) -> tuple[list[Future], Any]:
+        """Submit tasks that return what to keep and what to merge; wait for the latter, or keep what becomes of it."""
+        tasks = self._map(function, _advance, (function, merge), kept, given)
+        places = self._places(tasks)
+        reports = [self._task(_report, _report, task, at=home) for task, home in zip(tasks, places, strict=True)]
+        merged = (
+            reports if later is None else [self._task(later, _finish, merge, later, self._merge_tasks(merge, reports))]
+        )
+        futures = self._submit([*tasks, *merged])
+        own, results = futures[: len(tasks)], futures[len(tasks) :]
+        return own, results[0] if later is not None else self._merge(merge, results)
 
-    def merge(self, function: Callable[[list[Any]], Any], futures: Sequence[Future]) -> Any:
+    def merge(self, function: Callable[[list[Any]], Any], results: list[Future]) -> Any:
         """Merge results, a few at a time, on the cluster; fetch what comes out, and merge that.
 
         The function takes a list of results and returns one; how they are grouped must make no difference.
         """
-        places = [range(len(futures))] if self._homes is None else self._homes.values()
-        own = [[futures[place] for place in group] for group in places]  # first those of the same worker
-        while True:
-            groups = [some[k : k + MERGED_AT_ONCE] for some in own for k in range(0, len(some), MERGED_AT_ONCE)]
-            merged = [self.submit(function, group) for group in groups]
-            if len(merged) <= MERGED_AT_ONCE:
-                return function(self.fetch(merged))
-            own = [merged]
+        own = zip(results, self._places(results), strict=True)
+        return self._merge(
+            function,
+            self._submit([self._task(function, _merge_group, function, result, at=home) for result, home in own]),
+        )
 
-    def fetch(self, futures: Any) -> Any:
-        """Wait for results and return them."""
+    def fetch(self, results: Any) -> Any:
+        """Wait for results and return them; those for all parts in the order of the parts."""
         try:
             with self._connected():
-                return self.client.gather(futures)
+                values = self.client.gather(results)
         except KilledWorker as error:
             raise RuntimeError(
                 f"Workers died again and again in the task {error.task!r}. Perhaps its part does not fit into the "
                 "memory of a worker: use smaller parts."
             ) from error
+        if not (isinstance(values, list) and values and isinstance(_kept(values[0]), Group)):
+            return values
+        of_parts = [value for group in values for value in _kept(group)]
+        return [of_parts[k] for k in np.argsort(self._order)]
+
+    def _map(
+        self,
+        function: Callable[..., Any],
+        perform: Callable[..., Any],
+        how: tuple[Any, ...],
+        kept: tuple[Sequence[Any], ...],
+        given: Sequence[Any],
+    ) -> list[Delayed]:
+        """Make a task for each group of parts, or for each part before they are settled."""
+        values = [self._hold(value) for value in given]
+        own = list(zip(*kept, strict=True))
+        return [
+            self._task(function, perform, *how, len(kept), *results, *values, at=home)
+            for results, home in zip(own, self._places(own), strict=True)
+        ]
+
+    def _places(self, results: Sequence[Any]) -> Sequence[str | None]:
+        return self._homes or [None] * len(results)
+
+    def _hold(self, value: Any) -> Any:
+        """Return a value that many tasks need; a large one as a task of its own, so that it is sent once."""
+        if isinstance(value, Future):
+            return value
+        is_small = len(pickle.dumps(value)) <= SMALL
+        return Given(value) if is_small else self._task(_hold, _hold, Given(value))
+
+    def _task(
+        self, named: Callable[..., Any], function: Callable[..., Any], *arguments: Any, at: str | None = None
+    ) -> Delayed:
+        name = f"{named.__name__}-{uuid4().hex}"
+        with nullcontext() if at is None else dask.annotate(workers=[at], allow_other_workers=True):
+            return delayed(function, pure=False)(*arguments, dask_key_name=name)
+
+    def _submit(self, tasks: list[Delayed]) -> list[Future]:
+        """Submit tasks, in one message."""
+        with self._connected():
+            futures: list[Future] = self.client.compute(tasks, optimize_graph=False)
+        self._futures.update(futures)
+        return futures
+
+    def _merge(self, function: Callable[[list[Any]], Any], results: list[Future]) -> Any:
+        merging = self._merge_tasks(function, results)
+        values = self.fetch(results if merging is results else self._submit(merging))
+        return values[0] if len(values) == 1 else function(values)
+
+    def _merge_tasks(self, function: Callable[[list[Any]], Any], results: Sequence[Any]) -> Sequence[Any]:
+        """Merge until few results are left, first those of the same worker, which follow each other."""
+        while len(results) > MERGED_AT_ONCE:
+            groups = [results[k : k + MERGED_AT_ONCE] for k in range(0, len(results), MERGED_AT_ONCE)]
+            results = [self._task(function, function, group) for group in groups]
+        return results
 
     @contextmanager
     def _connected(self) -> Iterator[None]:
@@ -143,10 +233,40 @@ class DaskSession:
                 raise
             raise ConnectionError("The connection to the Dask scheduler was lost during the fit.") from error
 
-    def _keep(self, futures: list[Future]) -> list[Future]:
-        self._futures.update(futures)
-        return futures
+
+def _hold(given: Given) -> Any:
+    return given.value
 
 
-def _hold(value: Any) -> Any:
-    return value
+def _kept(result: Any) -> Any:
+    return result.kept if isinstance(result, Advanced) else result
+
+
+def _perform(function: Callable[..., Any], n_kept: int, *arguments: Any) -> Any:
+    """Call a function for each part of a group, or for a part."""
+    kept = [_kept(result) for result in arguments[:n_kept]]
+    given = [value.value if isinstance(value, Given) else value for value in arguments[n_kept:]]
+    if not isinstance(kept[0], Group):
+        return function(*kept, *given)
+    return Group(function(*own, *given) for own in zip(*kept, strict=True))
+
+
+def _advance(function: Callable[..., Any], merge: Callable[[list[Any]], Any], n_kept: int, *arguments: Any) -> Advanced:
+    results = _perform(function, n_kept, *arguments)
+    if not isinstance(results, Group):
+        return Advanced(*results)
+    kept, reports = zip(*results, strict=True)
+    return Advanced(Group(kept), reports[0] if len(reports) == 1 else merge(list(reports)))
+
+
+def _finish(merge: Callable[[list[Any]], Any], later: Callable[[Any], Any], results: list[Any]) -> Any:
+    return later(results[0] if len(results) == 1 else merge(results))
+
+
+def _report(advanced: Advanced) -> Any:
+    return advanced.report
+
+
+def _merge_group(function: Callable[[list[Any]], Any], results: Any) -> Any:
+    results = _kept(results)
+    return function(results) if isinstance(results, Group) else function([results])

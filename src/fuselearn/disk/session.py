@@ -81,18 +81,37 @@ class DiskSession:
         """Perform one task."""
         return self._keep(function(*(self.fetch(argument) for argument in arguments)))
 
-    def map(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
+    def map(self, function: Callable[..., Any], *kept: Sequence[Any], given: Sequence[Any] = ()) -> list[Any]:
         """Perform a task for each of the parts."""
-        return list(self._pool.map(lambda *given: self._keep(function(*(_read(one) for one in given))), *arguments))
+        values = _read_all(given)
+        return list(self._pool.map(lambda *own: self._keep(function(*_read_all(own), *values)), *kept))
 
     map_parts = map
 
-    def hold(self, value: Any) -> Any:
-        """Return a value that many tasks need."""
-        return value
+    def settle(self, parts: Sequence[Any]) -> list[Any]:
+        """Return the parts as they are: all are on this machine."""
+        return list(parts)
 
-    def settle(self, parts: Sequence[Any]) -> None:
-        """Do nothing: all parts are on this machine."""
+    def advance(
+        self,
+        function: Callable[..., tuple[Any, Any]],
+        merge: Callable[[list[Any]], Any],
+        *kept: Sequence[Any],
+        given: Sequence[Any] = (),
+        later: Callable[[Any], Any] | None = None,
+    ) -> tuple[list[Any], Any]:
+        """Perform tasks that return what to keep and what to merge, and merge while others are performed."""
+        values = _read_all(given)
+
+        def perform(*own: Any) -> tuple[Any, Any]:
+            to_keep, to_merge = function(*_read_all(own), *values)
+            return self._keep(to_keep), to_merge
+
+        results, merged = [], None
+        for result, value in self._pool.map(perform, *kept):
+            results.append(result)
+            merged = value if merged is None else merge([merged, value])
+        return results, merged if later is None else later(merged)
 
     def merge(self, function: Callable[[list[Any]], Any], results: Sequence[Any]) -> Any:
         """Merge results into one value, a few at a time."""
@@ -122,6 +141,10 @@ def _read(value: Any) -> Any:
     if isinstance(value, Stored):
         return value.load()
     return value.read() if isinstance(value, Source) else value
+
+
+def _read_all(values: Sequence[Any]) -> list[Any]:
+    return [_read(value) for value in values]
 
 
 def _take_if_large(buffer: pickle.PickleBuffer, buffers: list[pickle.PickleBuffer]) -> bool:

@@ -17,17 +17,18 @@ from sklearn.utils import check_array
 from fuselearn._validation import check_weights, number_labels
 from fuselearn.engines.exact import sum_units
 from fuselearn.engines.sampling import draw_poisson_counts, draw_uniforms
-from fuselearn.engines.tree import Table, code_columns
+from fuselearn.engines.tree import Table, Tree, code_columns
 from fuselearn.engines.tree.coding import encode_rows, raise_upper
 from fuselearn.engines.tree.tallying import (
-    Bins,
     Drawn,
-    Splits,
+    LevelBins,
+    LevelSplits,
     count_bins,
     count_classes,
     descend,
     list_drawn,
     merge_bins,
+    reach_leaves,
 )
 from fuselearn.sensors import TreeComponent
 from fuselearn.sensors.table import TableCoder, as_frame
@@ -100,8 +101,8 @@ class Count(NamedTuple):
     """What to count for a tree: the samples in some nodes of a level, in some of the features."""
 
     tree: int
-    """Place of the tree among those that are grown."""
-    features: npt.NDArray[np.intp]
+    """Position of the tree among those that are grown."""
+    features: npt.NDArray[np.int64]
     nodes: npt.NDArray[np.int64]
     n_classes: int
     squared: bool
@@ -111,8 +112,15 @@ class Descent(NamedTuple):
     """How samples of a tree go on to the next level."""
 
     tree: int
-    features: npt.NDArray[np.intp]
-    splits: Splits
+    features: npt.NDArray[np.int64]
+    splits: LevelSplits
+
+
+class Begun(NamedTuple):
+    """The samples that a part has drawn for several trees, counted by class, and by the bins that were asked for."""
+
+    totals: npt.NDArray[np.int64]
+    bins: list[LevelBins]
 
 
 def describe_part(number: int, X: Any, y: Any, sample_weight: Any) -> Facts:
@@ -134,7 +142,7 @@ def describe_part(number: int, X: Any, y: Any, sample_weight: Any) -> Facts:
         return Facts(n_samples, n_features, names, categories, labels, np.bincount(class_numbers))
 
 
-def sample_values(number: int, X: Any, coder: TableCoder, first: int, share: float) -> npt.NDArray[np.float64]:
+def sample_values(number: int, X: Any, first: int, coder: TableCoder, share: float) -> npt.NDArray[np.float64]:
     """Return the values of a share of the samples, which their numbers choose."""
     matrix = _read_matrix(number, X, coder)
     if share >= 1:
@@ -147,7 +155,7 @@ def find_edges(samples: Sequence[npt.NDArray[np.float64]], coder: TableCoder, ma
     return without_rows(code_columns(np.concatenate(samples), coder.n_categories_, max_bins))
 
 
-def code_part(number: int, X: Any, y: Any, sample_weight: Any, recipe: Recipe, first: int) -> Part:
+def code_part(number: int, X: Any, y: Any, sample_weight: Any, first: int, recipe: Recipe) -> Part:
     """Code a part."""
     matrix = _read_matrix(number, X, recipe.coder)
     labels, class_numbers = _read_labels(y, len(matrix))
@@ -171,18 +179,36 @@ def sum_weights(part: Part) -> tuple[int, bool]:
     return sum_units(part.weights), bool((part.weights == np.rint(part.weights)).all())
 
 
-def draw_part(part: Part, draws: list[Draw], weights: npt.NDArray[np.float64] | None) -> list[Drawn]:
-    """Draw samples of a part, by weights of their own or by these, for each of several trees."""
-    drawn_by = part.weights if weights is None else weights
-    return [list_drawn(draw_counts(draw, drawn_by, part.first)) for draw in draws]
+def divide_weights(source: Any, divisor: float | None) -> npt.NDArray[np.float64]:
+    """Return the weights of a source, divided if they are to be."""
+    weights: npt.NDArray[np.float64] = source.weights
+    return weights if divisor is None else weights / divisor
 
 
-def count_part(part: Part, drawn: list[Drawn], n_classes: int) -> npt.NDArray[np.int64]:
-    """Count the samples drawn of each class, for each of several trees."""
-    return np.array([count_classes(own, part.target, n_classes) for own in drawn])
+def begin_trees(
+    part: Part, source: Any, divisor: float | None, draws: list[Draw], counts: list[Count]
+) -> tuple[list[Drawn], Begun]:
+    """Draw samples of a part for each of several trees, by the weights of the source, and count them."""
+    weights = divide_weights(source, divisor)
+    drawn = [list_drawn(draw_counts(draw, weights, part.first)) for draw in draws]
+    totals = np.array(
+        [count_classes(own, part.target, count.n_classes) for own, count in zip(drawn, counts, strict=True)]
+    )
+    return drawn, Begun(totals, tally_part(part, drawn, counts))
 
 
-def tally_part(part: Part, drawn: list[Drawn], counts: list[Count]) -> list[Bins]:
+def advance_trees(
+    part: Part, drawn: list[Drawn], descents: list[Descent], counts: list[Count]
+) -> tuple[list[Drawn], list[LevelBins]]:
+    """Let the samples of several trees go on to the next level, and count them; trees that have grown are left out."""
+    next_drawn = [
+        descend(drawn[tree], part.codes, features, part.n_codes[features], splits)
+        for tree, features, splits in descents
+    ]
+    return next_drawn, tally_part(part, next_drawn, counts)
+
+
+def tally_part(part: Part, drawn: list[Drawn], counts: list[Count]) -> list[LevelBins]:
     """Count the samples in nodes of several trees."""
     return [
         count_bins(
@@ -199,23 +225,15 @@ def tally_part(part: Part, drawn: list[Drawn], counts: list[Count]) -> list[Bins
     ]
 
 
-def descend_part(part: Part, drawn: list[Drawn], descents: list[Descent]) -> list[Drawn]:
-    """Let the samples of several trees go on to the next level; those of trees that have grown are left out."""
-    return [
-        descend(drawn[tree], part.codes, features, part.n_codes[features], splits)
-        for tree, features, splits in descents
-    ]
-
-
-def merge_tallies(parts: list[list[Bins]]) -> list[Bins]:
+def merge_tallies(parts: list[list[LevelBins]]) -> list[LevelBins]:
     """Add the counts of several parts, tree by tree."""
     return [merge_bins(bins) for bins in zip(*parts, strict=True)]
 
 
-def add_arrays(parts: list[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
-    """Add the counts of several parts."""
-    total: npt.NDArray[np.int64] = np.sum(parts, axis=0)
-    return total
+def merge_begun(parts: list[Begun]) -> Begun:
+    """Add the counts of several parts, tree by tree."""
+    totals, bins = zip(*parts, strict=True)
+    return Begun(np.sum(totals, axis=0), merge_tallies(list(bins)))
 
 
 def draw_counts(draw: Draw, weights: npt.NDArray[np.float64], first: int) -> npt.NDArray[np.int32]:
@@ -225,11 +243,25 @@ def draw_counts(draw: Draw, weights: npt.NDArray[np.float64], first: int) -> npt
     return draw_poisson_counts(draw.seed, draw.rate * weights, first, draw.n_tries)
 
 
-def bind_tree(h: TreeComponent, part: Part) -> TreeComponent:
+def bind_tree(h: TreeComponent, part: Part) -> PartComponent:
     """Let a tree answer for the samples of a part."""
-    # A descent does not look at the bounds of codes, so that the upper ones serve for both.
-    table = Table(part.codes, part.n_codes, part.upper, part.upper, h.n_categories > 0)
-    return TreeComponent(h.tree, h.n_categories, table, np.empty((table.n_samples, 0), dtype=np.int8))
+    return PartComponent(h.tree, reach_leaves(h.tree, part.codes, part.n_codes))
+
+
+class PartComponent(NamedTuple):
+    """A tree, and the leaves that the samples of a part reach."""
+
+    tree: Tree
+    leaves: npt.NDArray[np.int32]
+
+    def scores(self) -> npt.NDArray[np.float64]:
+        """Return the class fractions in each sample's leaf."""
+        fractions: npt.NDArray[np.float64] = self.tree.shares()[self.leaves]
+        return fractions
+
+    def votes(self) -> npt.NDArray[np.int32]:
+        """Return the majority class of each sample's leaf, the first of equal ones."""
+        return self.tree.values.argmax(axis=1).astype(np.int32)[self.leaves]
 
 
 def without_rows(columns: Table) -> Table:

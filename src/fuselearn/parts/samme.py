@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,16 +12,22 @@ from fuselearn.engines.tree import TreeSettings
 from fuselearn.ensembles.boosted_classifier import frequent_first
 from fuselearn.ensembles.boosting import BoostRun, boost
 from fuselearn.parts.ensemble import PartedEnsemble
-from fuselearn.parts.part import Draw, Part, bind_tree
-from fuselearn.parts.sums import Weights, add_exactly, normalise, share_weights
-from fuselearn.parts.table import PartedTable, TreeOrder
+from fuselearn.parts.part import Draw, Part, bind_tree, divide_weights
+from fuselearn.parts.sums import add_units, from_all_units, from_one_sum
+from fuselearn.parts.table import PartedTable, Source, TreeOrder
 from fuselearn.sensors import TreeComponent
+
+
+class Weighted(NamedTuple):
+    """The weights of the samples of a part, still to be divided by their sum."""
+
+    weights: npt.NDArray[np.float64]
 
 
 class PartedBoosted:
     """The weights of the samples of a table in parts, as the loop of boosting sees them."""
 
-    weights: list[Any]
+    weights: Source
 
     def __init__(self, table: PartedTable, settings: TreeSettings) -> None:
         self.table, self.session, self.settings = table, table.session, settings
@@ -36,20 +42,27 @@ class PartedBoosted:
 
     def measure(self, component: TreeComponent) -> float:
         """Return the weight of the samples that a tree gets wrong."""
-        held = [self.session.hold(component)] * len(self.weights)
-        self.wrong = self.session.map(find_wrong, self.table.parts, held)
-        (error,) = add_exactly(self.session, self.session.map(sum_wrong, self.weights, self.wrong))
+        self.wrong, units = self.session.advance(
+            find_wrong, add_units, self.table.parts, self.weights.kept, given=(self.weights.divisor, component)
+        )
+        (error,) = from_all_units(units)
         return error
 
     def raise_wrong(self, factor: float) -> None:
         """Multiply the weights of the samples that the tree measured last gets wrong, and scale all."""
-        raised = self.session.map(raise_part, self.weights, self.wrong, [factor] * len(self.weights))
-        self.weights = normalise(self.session, raised)
+        kept, divisor = self.weights
+        self.weights = Source(
+            *self.session.advance(raise_part, add_units, kept, self.wrong, given=(divisor, factor), later=from_one_sum)
+        )
 
     def reset(self) -> None:
         """Let the weights be what they were at first."""
-        parts = self.table.parts
-        self.weights = self.session.map(share_weights, parts, [self.table.total_weight] * len(parts))
+        self.weights = Source(self.table.parts, self.table.total_weight)
+
+    def fetch_weights(self) -> npt.NDArray[np.float64]:
+        """Return the weights of all samples."""
+        kept, divisor = self.weights
+        return np.concatenate(self.session.fetch(self.session.map(divide_weights, kept, given=(divisor,))))
 
 
 class PartedSAMME(PartedEnsemble):
@@ -64,21 +77,18 @@ class PartedSAMME(PartedEnsemble):
         boost(boosted, run, rng, self.n_estimators, table.n_classes, self._announcer(self.n_estimators))
         self.estimator_errors_ = np.array(run.errors)
         self.resets_ = np.array(run.resets, dtype=np.int64)
-        self.weights_ = np.concatenate(table.session.fetch(boosted.weights))
+        self.weights_ = boosted.fetch_weights()
         self.class_order_ = frequent_first(table.class_counts)
         self._keep(run.components, np.array(run.alphas), np.ones(len(run.components), dtype=bool))
 
 
-def find_wrong(part: Part, h: TreeComponent) -> npt.NDArray[np.bool_]:
-    """Return which samples of a part a tree gets wrong."""
-    return bind_tree(h, part).votes() != part.target
+def find_wrong(part: Part, source: Any, divisor: float, h: TreeComponent) -> tuple[npt.NDArray[np.bool_], tuple[int]]:
+    """Return which samples of a part a tree gets wrong, and the sum of their weights."""
+    wrong = bind_tree(h, part).votes() != part.target
+    return wrong, (sum_units(divide_weights(source, divisor)[wrong]),)
 
 
-def sum_wrong(weights: Weights, wrong: npt.NDArray[np.bool_]) -> tuple[int]:
-    """Sum up the weights of the samples that are wrong."""
-    return (sum_units(weights[wrong]),)
-
-
-def raise_part(weights: Weights, wrong: npt.NDArray[np.bool_], factor: float) -> Weights:
-    """Multiply the weights of the samples that are wrong."""
-    return weights * np.where(wrong, factor, 1.0)
+def raise_part(source: Any, wrong: npt.NDArray[np.bool_], divisor: float, factor: float) -> tuple[Weighted, tuple[int]]:
+    """Multiply the weights of the samples that are wrong, and sum up all."""
+    weights = divide_weights(source, divisor) * np.where(wrong, factor, 1.0)
+    return Weighted(weights), (sum_units(weights),)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,25 +16,25 @@ from fuselearn.engines.tree import Table, Tree, TreeSettings
 from fuselearn.engines.tree.levels import GrowingTree
 from fuselearn.parts.checkpoint import Checkpoint
 from fuselearn.parts.part import (
+    Begun,
     Count,
     Descent,
     Draw,
     Facts,
     Recipe,
-    add_arrays,
+    advance_trees,
+    begin_trees,
     code_part,
-    count_part,
-    descend_part,
     describe_part,
-    draw_part,
     find_edges,
     get_upper,
+    merge_begun,
     merge_tallies,
     sample_values,
     sum_weights,
     tally_part,
 )
-from fuselearn.parts.session import Session
+from fuselearn.parts.session import Kept, Session
 from fuselearn.sensors import TableCoder, TreeComponent
 from fuselearn.sensors.table import MOST_CATEGORIES
 
@@ -45,18 +44,23 @@ EDGE_VALUES = 2**23
 BINS_AT_ONCE = 2**22
 NUMBERS = "biuf"
 
-Counts = npt.NDArray[np.int64]
-
 
 class TreeOrder(NamedTuple):
     """A tree that is to be grown: on which features, on which samples, how, and with which seed."""
 
-    features: npt.NDArray[np.intp]
+    features: npt.NDArray[np.int64]
     draw: Draw
     settings: TreeSettings
     seed: int
     cover: bool = False
     """Whether to draw again while a class is missing, rather than while all are."""
+
+
+class Source(NamedTuple):
+    """What samples are drawn by: kept results that have ``weights``, and what these are divided by, if they are."""
+
+    kept: Kept
+    divisor: Any = None
 
 
 class PartedTable:
@@ -86,7 +90,7 @@ class PartedTable:
         Sum of the sample weights, each times the weight of its class.
     has_whole_weights : bool
         Whether all weights are whole numbers.
-    parts : list
+    parts : Kept
         The coded parts, as the session keeps them.
     checkpoint : Checkpoint or None
         Where trees are saved, and from where they are taken if an earlier fit has saved them.
@@ -108,21 +112,20 @@ class PartedTable:
         self.classes, self.class_counts = agree_on_classes(facts)
         firsts = np.cumsum([0, *(part.n_samples for part in facts[:-1])]).tolist()
         share = EDGE_VALUES / (self.n_samples * self.n_features)
-        coders = [session.hold(self.coder)] * len(tables)
-        samples = session.map_parts(sample_values, numbers, tables, coders, firsts, [share] * len(tables))
+        samples = session.map_parts(sample_values, numbers, tables, firsts, given=(self.coder, share))
         columns = session.submit(find_edges, samples, self.coder, max_bins)
         factors = self._class_factors(class_weight)
         recipe = session.submit(Recipe, self.coder, columns, self.classes, share < 1, factors)
         del samples
-        self.parts = session.map_parts(code_part, numbers, tables, targets, weights, [recipe] * len(tables), firsts)
+        parts = session.map_parts(code_part, numbers, tables, targets, weights, firsts, given=(recipe,))
         self.columns: Table = session.fetch(columns)
         if share < 1:
-            upper = session.merge(take_largest, session.map(get_upper, self.parts))
+            upper = session.merge(take_largest, session.map(get_upper, parts))
             self.columns = self.columns.with_upper(upper)
-        units, are_whole = zip(*session.fetch(session.map(sum_weights, self.parts)), strict=True)
+        units, are_whole = zip(*session.fetch(session.map(sum_weights, parts)), strict=True)
         self.total_weight = from_units(sum(units))
         self.has_whole_weights = all(are_whole) and self.total_weight < 2**31
-        session.settle(self.parts)
+        self.parts = session.settle(parts)
         if self.total_weight == 0:
             raise ValueError("sample_weight is zero for every sample; at least one sample must count.")
 
@@ -131,18 +134,18 @@ class PartedTable:
         """Number of classes."""
         return len(self.classes)
 
-    def grow(self, orders: Sequence[TreeOrder], weights: list[Any] | None = None) -> list[TreeComponent]:
+    def grow(self, orders: Sequence[TreeOrder], source: Source | None = None) -> list[TreeComponent]:
         """Grow several trees at the same time, or take them from the checkpoint.
 
         Parameters
         ----------
         orders : sequence of TreeOrder
-        weights : list, optional
-            For each part, the weights by which its samples are drawn, if these are not those of the table.
+        source : Source, optional
+            The weights by which samples are drawn, if these are not those of the table.
         """
         saved = [None if self.checkpoint is None else self.checkpoint.find(order) for order in orders]
         asked = [order for order, tree in zip(orders, saved, strict=True) if tree is None]
-        grown = iter(self._grow(asked, weights) if asked else [])
+        grown = iter(self._grow(asked, source or Source(self.parts)) if asked else [])
         trees = []
         for order, tree in zip(orders, saved, strict=True):
             if tree is None:
@@ -152,63 +155,79 @@ class PartedTable:
             trees.append(TreeComponent(tree, self.coder.n_categories_))
         return trees
 
-    def _grow(self, orders: Sequence[TreeOrder], weights: list[Any] | None) -> list[Tree]:
+    def _grow(self, orders: Sequence[TreeOrder], source: Source) -> list[Tree]:
         """Grow trees level by level."""
         session = self.session
-        drawn, totals = self._draw(orders, weights)
-        columns = [self.columns.select(order.features) for order in orders]
+        counts = [self._count(t, order, np.zeros(1, dtype=np.int64)) for t, order in enumerate(orders)]
+        drawn, (totals, counted) = self._draw(orders, source, counts)
         trees = [
-            GrowingTree(own, total, order.settings, order.seed)
-            for own, total, order in zip(columns, totals, orders, strict=True)
+            GrowingTree(
+                self.columns.select(order.features), total, order.settings, order.seed, BINS_AT_ONCE // len(orders)
+            )
+            for total, order in zip(totals, orders, strict=True)
         ]
         growing = list(range(len(trees)))
-        while growing:
-            rounds = [trees[t].rounds(BINS_AT_ONCE // len(growing)) for t in growing]
-            for nodes in zip_longest(*rounds):
-                self._split(drawn, orders, trees, growing, nodes)
-            splits = [trees[t].end_level() for t in growing]
-            descents = [
-                Descent(k, orders[t].features, splits[k]) for k, t in enumerate(growing) if not trees[t].has_grown
-            ]
+        rounds = [[(0, 1)] for _ in trees]
+        while True:
+            for t, own_rounds, bins in zip(growing, rounds, counted, strict=True):
+                trees[t].split(*own_rounds[0], bins)
+            for number in range(1, max(len(own_rounds) for own_rounds in rounds)):
+                self._split(drawn, orders, trees, growing, rounds, number)
+            splits = {t: trees[t].end_level() for t in growing}
+            positions = {t: position for position, t in enumerate(growing)}
             growing = [t for t in growing if not trees[t].has_grown]
-            if growing:
-                drawn = session.map(descend_part, self.parts, drawn, [session.hold(descents)] * len(self.parts))
+            if not growing:
+                break
+            rounds = [trees[t].rounds(BINS_AT_ONCE // len(growing)) for t in growing]
+            descents = [Descent(positions[t], orders[t].features, splits[t]) for t in growing]
+            counts = [
+                self._count(position, orders[t], trees[t].counted_nodes(*own_rounds[0]))
+                for position, (t, own_rounds) in enumerate(zip(growing, rounds, strict=True))
+            ]
+            drawn, counted = session.advance(advance_trees, merge_tallies, self.parts, drawn, given=(descents, counts))
         return [tree.finish().with_features(order.features) for order, tree in zip(orders, trees, strict=True)]
 
-    def _draw(self, orders: Sequence[TreeOrder], weights: list[Any] | None) -> tuple[list[Any], Counts]:
-        """Draw samples for trees, again where a class is missing, or all are; also return how many of each class."""
-        session, n_parts = self.session, len(self.parts)
+    def _draw(self, orders: Sequence[TreeOrder], source: Source, counts: list[Count]) -> tuple[Kept, Begun]:
+        """Draw samples for trees, again where a class is missing, or all are; also count those in the roots."""
         draws = [order.draw for order in orders]
-        drawn_by = [None] * n_parts if weights is None else weights
         while True:
-            drawn = session.map(draw_part, self.parts, [session.hold(draws)] * n_parts, drawn_by)
-            counted = session.map(count_part, self.parts, drawn, [self.n_classes] * n_parts)
-            totals: Counts = session.merge(add_arrays, counted)
+            drawn, begun = self.session.advance(
+                begin_trees, merge_begun, self.parts, source.kept, given=(source.divisor, draws, counts)
+            )
             found = [
                 (total > 0).all() if order.cover else (total > 0).any()
-                for total, order in zip(totals, orders, strict=True)
+                for total, order in zip(begun.totals, orders, strict=True)
             ]
             again = [not ok and draw.n_tries < MOST_TRIES - 1 for ok, draw in zip(found, draws, strict=True)]
             if not any(again):
-                return drawn, totals
+                return drawn, begun
             draws = [
                 draw._replace(n_tries=draw.n_tries + 1) if rejected else draw
                 for draw, rejected in zip(draws, again, strict=True)
             ]
 
     def _split(
-        self, drawn: list[Any], orders: Sequence[TreeOrder], trees: list[GrowingTree], growing: list[int], nodes: Any
+        self,
+        drawn: Kept,
+        orders: Sequence[TreeOrder],
+        trees: list[GrowingTree],
+        growing: list[int],
+        rounds: list[list[tuple[int, int]]],
+        number: int,
     ) -> None:
-        """Split some nodes of each of the growing trees, or none where these are None."""
-        session, n_parts, squared = self.session, len(self.parts), self.columns.is_category is not None
-        asked = [
-            Count(k, orders[t].features, nodes[k], self.n_classes, squared)
-            for k, t in enumerate(growing)
-            if nodes[k] is not None
+        """Count the samples in the nodes of a later round, and split these."""
+        asked = [(position, t) for position, t in enumerate(growing) if number < len(rounds[position])]
+        counts = [
+            self._count(position, orders[t], trees[t].counted_nodes(*rounds[position][number])) for position, t in asked
         ]
-        tallies = session.map(tally_part, self.parts, drawn, [session.hold(asked)] * n_parts)
-        for count, bins in zip(asked, session.merge(merge_tallies, tallies), strict=True):
-            trees[growing[count.tree]].split(count.nodes, bins)
+        tallies = self.session.map(tally_part, self.parts, drawn, given=(counts,))
+        for (position, t), bins in zip(asked, self.session.merge(merge_tallies, tallies), strict=True):
+            trees[t].split(*rounds[position][number], bins)
+
+    def _count(self, position: int, order: TreeOrder, nodes: npt.NDArray[np.int64]) -> Count:
+        is_category = self.columns.is_category
+        squared = order.settings.correct_for_chance and is_category is not None and is_category[order.features].any()
+        return Count(position, order.features, nodes, self.n_classes, bool(squared))
 
     def _class_factors(self, class_weight: Any) -> npt.NDArray[np.float64] | None:
         if class_weight is None:

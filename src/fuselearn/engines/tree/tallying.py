@@ -13,9 +13,19 @@ import numpy as np
 import numpy.typing as npt
 
 from fuselearn import _core
-from fuselearn._core import LevelBins, LevelSplits, merge_bins
+from fuselearn._core import LevelBins, LevelSplits, merge_bins, reach_leaves
 
-__all__ = ["Drawn", "LevelBins", "LevelSplits", "count_bins", "count_classes", "descend", "list_drawn", "merge_bins"]
+__all__ = [
+    "Drawn",
+    "LevelBins",
+    "LevelSplits",
+    "count_bins",
+    "count_classes",
+    "descend",
+    "list_drawn",
+    "merge_bins",
+    "reach_leaves",
+]
 
 
 class Drawn(NamedTuple):
