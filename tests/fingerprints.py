@@ -440,7 +440,7 @@ def list_quick_cases() -> list[tuple[str, str]]:
 
 
 def _kind(expression: str) -> str:
-    return re.match(r"\w+", expression)[0]  # type: ignore[index]
+    return re.match(r"\w+", expression)[0]
 
 
 @cache
@@ -561,7 +561,7 @@ def judge(old: dict[str, Any], new: dict[str, Any]) -> tuple[str, str]:
     if not any(gaps.values()):
         return "equal to the bit", ""
     numbers = {name: gaps[name] for name in names if "sums" in old.get(name, ())}
-    largest = max(numbers, key=numbers.get, default="")  # type: ignore[arg-type]
+    largest = max(numbers, key=numbers.get, default="")
     others = [f"{name} by {max(gaps[name], 0.001):.1%}" for name in names if name not in numbers and gaps[name]]
     detail = ", ".join(([f"max diff {numbers[largest]:.1e} in {largest}"] if largest else []) + others)
     if any(gaps.get(name, 0) for name in ("predict", "result") if name not in numbers) or np.inf in gaps.values():
