@@ -30,7 +30,6 @@ PARTS = frozenset(
         "fuselearn.datasets.sparse_columns.SparseColumns",
         "fuselearn.diagnosis.cleaned.CleanedClassifier",
         "fuselearn.engines.svm.coupling.Coupling",
-        "fuselearn.engines.tree.growing.TreeSettings",
         "numpy.dtype",
         "scipy.sparse._bsr.bsr_array",
         "scipy.sparse._bsr.bsr_matrix",

@@ -120,8 +120,8 @@ class TreeLearner(Learner):
         return self.coder.transform(as_table(X))
 
     def unbind(self) -> None:
-        """Release the coded table."""
-        del self.table, self.columns, self.appended, self.for_values
+        """Release the coded table and what belongs to it."""
+        del self.table, self.columns, self.appended, self.for_values, self.settings
 
     def bound(self) -> tuple[npt.NDArray[np.int32], Table, npt.NDArray[np.integer]]:
         """Return what components answer from: numbers of categories, the coded table, and what was appended.
