@@ -202,8 +202,8 @@ void bind_settings(nb::module_& module) {
             [](TreeSettings* self, std::int64_t min_split, std::int64_t min_leaf, std::int64_t max_depth,
                double complexity, std::int64_t max_features, bool random_cuts, bool correct_for_chance) {
                 if (max_features < 1) raise_value_error("max_features must be at least 1.");
-                new (self) TreeSettings{narrow(min_split), narrow(min_leaf),     narrow(max_depth), complexity,
-                                        narrow(max_features), random_cuts, correct_for_chance};
+                new (self) TreeSettings{narrow(min_split),    narrow(min_leaf), narrow(max_depth), complexity,
+                                        narrow(max_features), random_cuts,      correct_for_chance};
             },
             nb::kw_only(), "min_split"_a = 20, "min_leaf"_a = 7, "max_depth"_a = 30, "complexity"_a = 0.01,
             "max_features"_a = std::numeric_limits<std::int32_t>::max(), "random_cuts"_a = false,
@@ -222,6 +222,7 @@ void bind_settings(nb::module_& module) {
         .def(
             "replace",
             [](nb::handle self, const nb::kwargs& changes) {
+                nb::cast<const TreeSettings&>(self);  // or it may be anything
                 nb::dict fields;
                 for (const char* name : {"min_split", "min_leaf", "max_depth", "complexity", "max_features",
                                          "random_cuts", "correct_for_chance"})
