@@ -35,15 +35,21 @@ struct ReadColumns {
     }
 };
 
+template <class Code>
+void check_n_codes(std::span<const std::int32_t> n_codes) {
+    for (const std::int32_t n : n_codes)
+        if (n < 0 || n > std::numeric_limits<Code>::max())
+            raise_value_error("n_codes must hold numbers of codes of the type of codes.");
+}
+
 // Features of a part, and how many codes each of them has.
 template <class Code>
 ReadColumns read_columns(const Values<Code, 2>& codes, In<std::int64_t, 1> features, In<std::int32_t, 1> n_codes) {
     ReadColumns columns{features.read("features"), n_codes.read("n_codes")};
+    if (columns.features.size() == 0) raise_value_error("features must not be empty.");
     check_range(columns.features.span(), codes.shape(1), "features");
     check_length(columns.n_codes.size(), columns.features.size(), "n_codes", "features");
-    for (const std::int32_t n : columns.n_codes.span())
-        if (n < 0 || n > std::numeric_limits<Code>::max())
-            raise_value_error("n_codes must hold numbers of codes of the type of codes.");
+    check_n_codes<Code>(columns.n_codes.span());
     return columns;
 }
 
@@ -159,6 +165,7 @@ nb::object reach_leaves(const Tree& tree, nb::handle codes, In<std::int32_t, 1> 
     return visit_codes(codes, [&]<class Code>(const Values<Code, 2>& read_codes) {
         const auto numbers = n_codes.read("n_codes");
         check_length(numbers.size(), read_codes.shape(1), "n_codes", "each sample in codes");
+        check_n_codes<Code>(numbers.span());
         Coding coding;
         coding.n_codes.assign(numbers.span().begin(), numbers.span().end());
         for (const Node& node : tree.nodes) {
@@ -170,7 +177,10 @@ nb::object reach_leaves(const Tree& tree, nb::handle codes, In<std::int32_t, 1> 
         }
         const Matrix<const Code> matrix = read_codes.matrix();
         const Out<std::int32_t, 1> leaves({matrix.n_rows()});
+        bool in_range = true;
         run_released([&](Interrupt& interrupt) {
+            in_range = are_codes_in_range(matrix, coding.n_codes);
+            if (!in_range) return;
             const TableSteps steps(tree, coding);
             const auto codes_of = [&](Index i) { return matrix.row(i).data(); };
             const auto visit = [&](Index i, Index leaf) { leaves.data()[i] = static_cast<std::int32_t>(leaf); };
@@ -181,6 +191,7 @@ nb::object reach_leaves(const Tree& tree, nb::handle codes, In<std::int32_t, 1> 
             else
                 descend_table<false>(steps, matrix.n_rows(), codes_of, interrupt, visit);
         });
+        if (!in_range) raise_value_error(BadCode().what());
         return leaves.object();
     });
 }
@@ -306,13 +317,13 @@ void bind_tree(nb::module_& module) {
                Key seed, Index most_kept) {
                 const auto read = totals.read("totals");
                 if (read.size() < 1) raise_value_error("totals must have at least one class.");
+                constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
                 std::int64_t n_copies = 0;
                 for (const std::int64_t total : read.span()) {
                     if (total < 0) raise_value_error("totals must not be negative.");
-                    n_copies += std::min<std::int64_t>(total, std::numeric_limits<std::int32_t>::max());
+                    n_copies = std::min(n_copies + std::min(total, most + 1), most + 1);
                 }
-                if (n_copies > std::numeric_limits<std::int32_t>::max())
-                    raise_value_error("totals must not sum to more than 2,147,483,647.");
+                if (n_copies > most) raise_value_error("At most 2,147,483,647 samples can be drawn for a tree.");
                 if (table.n_columns() == 0) raise_value_error("table must have at least one feature.");
                 new (self) GrowingTree(table.coding(), read.span(), settings, seed, most_kept);
             },

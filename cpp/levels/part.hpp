@@ -2,7 +2,9 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -38,6 +40,24 @@ struct DrawnSamples {
         return {samples.subspan(start(node), n), copies.subspan(start(node), n), {}};
     }
 };
+
+// Whether no code is above that for missing values. Samples are looked at in blocks, as one long array.
+template <class Code>
+bool are_codes_in_range(Matrix<const Code> codes, std::span<const std::int32_t> n_codes) {
+    constexpr Index block = 64;
+    std::vector<Code> most;
+    for (Index i = 0; i < block; ++i)
+        for (const std::int32_t n : n_codes)
+            most.push_back(static_cast<Code>(std::min<std::int32_t>(n, std::numeric_limits<Code>::max())));
+    for (Index i = 0; i < codes.n_rows(); i += block) {
+        const Code* const own = codes.data() + i * codes.n_columns();
+        const Index n = std::min(block, codes.n_rows() - i) * codes.n_columns();
+        bool has_above = false;
+        for (Index k = 0; k < n; ++k) has_above |= own[k] > most[k];
+        if (has_above) return false;
+    }
+    return true;
+}
 
 // How many samples ahead memory is asked for.
 constexpr Index samples_ahead = 12;

@@ -36,7 +36,9 @@ SETTINGS = [
     (DaskKFHEClassifier, {"estimator": CARTClassifier(max_depth=1), "class_weight": {"a": 3, "b": 1, "c": 1}}),
 ]
 NAMES = [f"{kind.__name__}-{'-'.join(given)}" for kind, given in SETTINGS]
-STAYS = {"code_part", "draw_part", "descend_part", "make_truth", "begin_estimate", "update_estimate", "divide_part"}
+STAYS = {
+    "code_part", "Group", "begin_trees", "advance_trees", "make_truth", "begin_states", "compare_part", "update_states",
+}  # fmt: skip
 BOUNDS = {1: [], 2: [150], 7: [3, 3, 90, 91, 200, 248]}
 
 
@@ -240,8 +242,8 @@ def test_what_travels_in_an_iteration_does_not_grow_with_the_samples(client, mon
 
         return call
 
-    hold, fetch = DaskSession.hold, DaskSession.fetch
-    monkeypatch.setattr(DaskSession, "hold", counted(hold))
+    hold, fetch = DaskSession._hold, DaskSession.fetch
+    monkeypatch.setattr(DaskSession, "_hold", counted(hold))
     monkeypatch.setattr(DaskSession, "fetch", counted(fetch))
     monkeypatch.setattr(table, "EDGE_VALUES", 1_000)
     per_iteration = []

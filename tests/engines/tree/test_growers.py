@@ -1,5 +1,6 @@
 """Every grower against the plainest one, and the plainest one against an exact search in plain Python."""
 
+import pickle
 from typing import NamedTuple
 
 import numpy as np
@@ -104,16 +105,17 @@ def grow_in_places(problem, columns):
     targets = [problem.y[samples] for samples in places]
     drawn = [list_drawn(problem.counts[samples]) for samples in places]
     totals = sum(count_classes(own, y, problem.n_classes) for own, y in zip(drawn, targets, strict=True))
-    growing_tree = GrowingTree(columns, totals, problem.settings, problem.seed)
-    squared = columns.is_category is not None
+    most_kept = (0, 60, 10**6)[problem.seed % 3]  # counts of parents are never, sometimes or always subtracted from
+    growing_tree = GrowingTree(columns, totals, problem.settings, problem.seed, most_kept)
+    squared = problem.settings.correct_for_chance and columns.is_category is not None
     while not growing_tree.has_grown:
         for nodes in growing_tree.rounds(1 + problem.seed % 100):
             counted = [
-                count_bins(own, *codes, y, problem.n_classes, nodes, squared)
+                count_bins(own, *codes, y, problem.n_classes, growing_tree.counted_nodes(*nodes), squared)
                 for own, codes, y in zip(drawn, coded, targets, strict=True)
             ]
-            growing_tree.split(nodes, merge_bins(counted[::-1]))
-        splits = growing_tree.end_level()
+            growing_tree.split(*nodes, pickle.loads(pickle.dumps(merge_bins(counted[::-1]))))
+        splits = pickle.loads(pickle.dumps(growing_tree.end_level()))
         drawn = [descend(own, *codes, splits) for own, codes in zip(drawn, coded, strict=True)]
     return growing_tree.finish()
 
