@@ -18,8 +18,6 @@
 
 namespace fuselearn {
 
-inline constexpr Index n_abreast = 16;
-
 // Codes of samples, in groups of n_abreast: those of a group lie column by column.
 template <class Code>
 struct CodeGroups {
@@ -36,45 +34,27 @@ struct CodeGroups {
 // How many samples buffers must have room for.
 constexpr Index fill_groups(Index n_samples) { return (n_samples + n_abreast - 1) / n_abreast * n_abreast; }
 
-// A step where nothing is missing and no split is by categories.
-template <class Code>
-struct PlainStep {
-    explicit PlainStep(const PackedForest<Code>& forest) : nodes(forest.nodes.data()) {}
-    const PackedNode<Code>* nodes;
-
-    std::uint32_t operator()(std::uint32_t here, const Code* codes) const {
-        const PackedNode<Code> node = nodes[here];
-        const Code code = codes[static_cast<std::size_t>(node.column) * n_abreast];
-        return node.left + static_cast<std::uint32_t>(code > node.cut);
-    }
-};
-
-// Any step. Missing numbers have the largest code, which goes right; where they go left, one is added to code and cut,
-// which makes that code zero.
+// A step of one sample, given its lane of the codes of its group.
 template <class Code, bool with_categories>
-struct AnyStep {
-    explicit AnyStep(const PackedForest<Code>& forest)
-        : nodes(forest.nodes.data()), tags(forest.tags.data()), subsets(forest.subsets.data()) {}
+struct Step {
     const PackedNode<Code>* nodes;
     const Tag* tags;
     const std::uint32_t* subsets;
 
     std::uint32_t operator()(std::uint32_t here, const Code* codes) const {
         const PackedNode<Code> node = nodes[here];
-        const Tag tag = tags[here];
-        const Code code = codes[static_cast<std::size_t>(node.column) * n_abreast];
-        const auto moved_code = static_cast<Code>(code + tag.missing_left());
-        const auto moved_cut = static_cast<Code>(node.cut + tag.missing_left());
-        auto right = static_cast<std::uint32_t>(moved_code > moved_cut);
+        const Code code = codes[node.offset];
+        auto right = static_cast<std::uint32_t>(code > node.cut);
         if constexpr (with_categories)
-            if (tag.is_category()) right = ~(subsets[tag.number() + code / 32u] >> (code % 32u)) & 1u;
+            if (const Tag tag = tags[here]; tag.is_category())
+                right = ~(subsets[tag.number() + code / 32u] >> (code % 32u)) & 1u;
         return node.left + right;
     }
 };
 
 // Let n_lanes samples of a group descend from a root, and write down the leaves that they reach.
-template <Index n_lanes, class Code, class Step>
-void descend_abreast(const Step& step, std::uint32_t root, const Code* codes, std::uint32_t* reached) {
+template <Index n_lanes, class Code, class AnyStep>
+void descend_abreast(const AnyStep& step, std::uint32_t root, const Code* codes, std::uint32_t* reached) {
     std::array<std::uint32_t, n_lanes> here;
     here.fill(root);
     std::uint32_t moved = 1;
@@ -91,8 +71,8 @@ void descend_abreast(const Step& step, std::uint32_t root, const Code* codes, st
 }
 
 // Find the leaves of the samples from `first`, which begins a group, to `end`; write them from reached[0] on.
-template <class Code, class Step>
-void descend(const Step& step, std::uint32_t root, const CodeGroups<Code>& groups, Index first, Index end,
+template <class Code, class AnyStep>
+void descend(const AnyStep& step, std::uint32_t root, const CodeGroups<Code>& groups, Index first, Index end,
              std::uint32_t* reached) {
     constexpr Index few = 3;  // so many lanes alone take less time than a whole group
     for (; end - first >= few; first += n_abreast, reached += n_abreast)

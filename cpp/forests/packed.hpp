@@ -13,6 +13,8 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
+#include <mutex>
 #include <vector>
 
 #include "support/views.hpp"
@@ -20,10 +22,13 @@
 
 namespace fuselearn {
 
+// So many samples descend side by side, see descent.hpp.
+inline constexpr Index n_abreast = 16;
+
 template <class Code>
 struct PackedNode {
     Code cut;            // larger codes go right, none in a leaf
-    Code column;         // among the columns that the forest splits; 0 in a leaf
+    Code offset;         // of its column's codes in a group of samples, see descent.hpp; 0 in a leaf
     std::uint32_t left;  // the right child follows; a leaf points to itself
 };
 
@@ -34,8 +39,8 @@ public:
     static Tag category(std::uint32_t first_word) { return Tag((first_word << n_bits) | category_bit); }
     static Tag leaf(std::uint32_t number) { return Tag(number << n_bits); }
 
-    // 1 where missing values go left, 0 elsewhere, in leaves and category splits, too.
-    std::uint32_t missing_left() const { return bits_ & missing_left_bit; }
+    // Not in leaves and category splits.
+    bool missing_left() const { return (bits_ & missing_left_bit) != 0; }
     bool is_category() const { return (bits_ & category_bit) != 0; }
     // The number of a leaf, or the first word of a category split's subset.
     std::uint32_t number() const { return bits_ >> n_bits; }
@@ -76,12 +81,29 @@ struct PackedForest {
     std::vector<PackedColumn> columns;  // only those that are split
     bool has_categories = false;        // whether a split is by categories
 
+    // The same nodes where numbers are missing, see samples.hpp: those that send missing values left look at the second
+    // half of the codes. Made on first use.
+    const std::vector<PackedNode<Code>>& nodes_by_side() const {
+        std::call_once(*by_side_once_, [this] {
+            by_side_ = nodes;
+            const auto half = static_cast<Code>(n_columns() * n_abreast);
+            for (std::size_t k = 0; k < by_side_.size(); ++k)
+                if (tags[k].missing_left()) by_side_[k].offset = static_cast<Code>(by_side_[k].offset + half);
+        });
+        return by_side_;
+    }
+
     PackedForest() = default;
     PackedForest(PackedForest&&) = default;
     PackedForest& operator=(PackedForest&&) = default;
 
     Index n_trees() const { return ssize(roots); }
     Index n_columns() const { return ssize(columns); }
+
+private:
+    // Behind a pointer, so that forests can be moved.
+    std::unique_ptr<std::once_flag> by_side_once_ = std::make_unique<std::once_flag>();
+    mutable std::vector<PackedNode<Code>> by_side_;
 };
 
 }  // namespace fuselearn

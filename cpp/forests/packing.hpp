@@ -65,7 +65,7 @@ struct SplitValues {
     // Whether codes of two bytes do.
     bool is_narrow(std::span<const std::int32_t> n_categories) const {
         constexpr Index most = std::numeric_limits<std::uint16_t>::max() - 1;
-        if (ssize(features) > most) return false;
+        if (2 * ssize(features) * n_abreast > most) return false;
         for (std::size_t c = 0; c < features.size(); ++c)
             if (std::max<Index>(thresholds[c].size(), n_categories[static_cast<std::size_t>(features[c])] + 1) > most)
                 return false;
@@ -159,7 +159,8 @@ PackedForest<Code> pack_trees(std::span<const Tree* const> trees, SplitValues sp
                 continue;
             }
             const auto column = static_cast<std::size_t>(splits.column_of[static_cast<std::size_t>(node.feature)]);
-            PackedNode<Code> packed{0, static_cast<Code>(column), root + static_cast<std::uint32_t>(node.left)};
+            PackedNode<Code> packed{0, static_cast<Code>(column * n_abreast),
+                                    root + static_cast<std::uint32_t>(node.left)};
             if (node.is_category) {
                 forest.has_categories = true;
                 forest.tags.push_back(

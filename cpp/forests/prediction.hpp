@@ -54,55 +54,39 @@ private:
     int n_threads_;
 };
 
-// Call work(step) with the way of stepping that the codes of a block need.
+// Call work(step) with the steps that the codes of a block need.
 template <class Code, class Work>
-void with_step(const PackedForest<Code>& forest, bool has_missing, const Work& work) {
+void with_step(const PackedForest<Code>& forest, bool by_side, const Work& work) {
+    const PackedNode<Code>* nodes = by_side ? forest.nodes_by_side().data() : forest.nodes.data();
     if (forest.has_categories)
-        work(AnyStep<Code, true>(forest));
-    else if (has_missing)
-        work(AnyStep<Code, false>(forest));
+        work(Step<Code, true>{nodes, forest.tags.data(), forest.subsets.data()});
     else
-        work(PlainStep<Code>(forest));
+        work(Step<Code, false>{nodes, forest.tags.data(), forest.subsets.data()});
 }
 
-// Sort samples by the leaf that they have reached in the first tree, and their codes with them.
-template <class Code>
-std::vector<std::uint32_t> sort_by_leaf(std::span<const std::uint32_t> reached, CodeGroups<Code> groups,
-                                        std::vector<Code>& codes) {
+// Order samples by the leaf that they have reached in the first tree.
+inline std::vector<std::uint32_t> order_by_leaf(std::span<const std::uint32_t> reached) {
     const std::uint32_t n_nodes = reached.empty() ? 0 : *std::max_element(reached.begin(), reached.end()) + 1;
     std::vector<std::uint32_t> next(static_cast<std::size_t>(n_nodes) + 1, 0);
     for (const std::uint32_t leaf : reached) ++next[leaf + 1];
     std::partial_sum(next.begin(), next.end(), next.begin());
     std::vector<std::uint32_t> order(reached.size());
     for (std::size_t i = 0; i < reached.size(); ++i) order[next[reached[i]]++] = static_cast<std::uint32_t>(i);
-
-    std::vector<Code> sorted(codes.size(), 0);
-    const CodeGroups<Code> sorted_groups{sorted, groups.n_columns};
-    for (Index i = 0; i < ssize(order); ++i) {
-        const Code* source = &groups.at(order[static_cast<std::size_t>(i)], 0);
-        Code* target = &sorted_groups.at(i, 0);
-        for (Index c = 0; c < groups.n_columns; ++c) target[c * n_abreast] = source[c * n_abreast];
-    }
-    codes.swap(sorted);
     return order;
 }
 
-// Samples of a block, coded.
+// The codes of samples in another order.
 template <class Code>
-struct CodedBlock {
-    std::vector<Code> codes;
-    bool has_missing;
-    Index n_columns;
-
-    template <class T>
-    CodedBlock(const PackedForest<Code>& forest, const Samples<T>& samples)
-        // There is at least one column, because a leaf reads one as well.
-        : codes(static_cast<std::size_t>(fill_groups(samples.n_samples) * std::max<Index>(1, forest.n_columns())), 0),
-          n_columns(std::max<Index>(1, forest.n_columns())) {
-        has_missing = code_samples(forest, samples, groups());
+std::vector<Code> arrange(const CodeGroups<Code>& groups, std::span<const std::uint32_t> order) {
+    std::vector<Code> arranged(groups.codes.size());
+    const CodeGroups<Code> target_groups{arranged, groups.n_columns};
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        const Code* const source = &groups.at(order[i], 0);
+        Code* const target = &target_groups.at(static_cast<Index>(i), 0);
+        for (Index c = 0; c < groups.n_columns; ++c) target[c * n_abreast] = source[c * n_abreast];
     }
-    CodeGroups<Code> groups() { return {codes, n_columns}; }
-};
+    return arranged;
+}
 
 // Add to each sample's sums the values of the leaves that it reaches, tree by tree.
 template <class T, class Code>
@@ -112,12 +96,13 @@ void sum_block(const PackedForest<Code>& forest, const Samples<T>& samples, Matr
     const Index n_values = leaf_values.n_columns();
     constexpr Index n_at_once = 512;  // leaves that are looked up before the next samples descend
     std::vector<std::uint32_t> order;
-    with_step(forest, block.has_missing, [&](const auto& step) {
+    with_step(forest, block.by_side(), [&](const auto& step) {
         if (samples.n_samples >= least_sorted_samples && forest.n_trees() >= least_sorting_trees) {
             std::vector<std::uint32_t> reached(static_cast<std::size_t>(fill_groups(samples.n_samples)));
             descend(step, forest.roots.front(), block.groups(), 0, samples.n_samples, reached.data());
             reached.resize(static_cast<std::size_t>(samples.n_samples));
-            order = sort_by_leaf<Code>(reached, block.groups(), block.codes);
+            order = order_by_leaf(reached);
+            block.replace(arrange(block.groups(), order));
         }
         std::fill(sums.flat().begin(), sums.flat().end(), 0.0);
         std::array<std::uint32_t, n_at_once> reached;
@@ -166,7 +151,7 @@ void find_leaves(const PackedForest<Code>& forest, const Samples<T>& samples, Ma
     run_pieces(blocks.count(), blocks.n_threads(), interrupt, [&](Index b) {
         const Index n = blocks.size(b);
         CodedBlock<Code> block(forest, samples.part(blocks.first(b), n));
-        with_step(forest, block.has_missing, [&](const auto& step) {
+        with_step(forest, block.by_side(), [&](const auto& step) {
             std::array<std::uint32_t, n_at_once> reached;
             for (Index t = 0; t < forest.n_trees(); ++t) {
                 interrupt.check();

@@ -73,4 +73,43 @@ bool code_samples(const PackedForest<Code>& forest, const Samples<T>& samples, c
     return has_missing;
 }
 
+// Samples of a block, coded. Where a number is missing, each column has a second one behind all columns, in which
+// missing numbers have the smallest code instead of the largest, so that they go left there without a branch.
+template <class Code>
+class CodedBlock {
+public:
+    template <class T>
+    CodedBlock(const PackedForest<Code>& forest, const Samples<T>& samples)
+        // There is at least one column, because a leaf reads one as well.
+        : n_columns_(std::max<Index>(1, forest.n_columns())) {
+        const Index n_filled = fill_groups(samples.n_samples);
+        codes_.resize(static_cast<std::size_t>(n_filled * n_columns_));
+        by_side_ = code_samples(forest, samples, groups());
+        if (by_side_) append_second_half(n_filled);
+    }
+
+    CodeGroups<Code> groups() { return {codes_, n_columns_}; }
+    bool by_side() const { return by_side_; }
+    void replace(std::vector<Code> codes) { codes_.swap(codes); }
+
+private:
+    void append_second_half(Index n_filled) {
+        std::vector<Code> both(2 * codes_.size());
+        const auto n_own = static_cast<std::size_t>(n_columns_ * n_abreast);
+        for (std::size_t group = 0; group < static_cast<std::size_t>(n_filled / n_abreast); ++group) {
+            const Code* const source = codes_.data() + group * n_own;
+            Code* const target = both.data() + 2 * group * n_own;
+            std::copy_n(source, n_own, target);
+            for (std::size_t k = 0; k < n_own; ++k)
+                target[n_own + k] = source[k] == PackedForest<Code>::missing ? Code{0} : source[k];
+        }
+        codes_.swap(both);
+        n_columns_ *= 2;
+    }
+
+    std::vector<Code> codes_;
+    Index n_columns_;
+    bool by_side_;
+};
+
 }  // namespace fuselearn
