@@ -42,6 +42,38 @@ constexpr const char* dtype_name() {
     if constexpr (std::is_same_v<T, std::uint64_t>) return "uint64";
 }
 
+template <class T>
+constexpr auto numpy_dtype() {
+    if constexpr (std::is_same_v<T, double>)
+        return nb::detail::const_name("numpy.float64");
+    else if constexpr (std::is_same_v<T, float>)
+        return nb::detail::const_name("numpy.float32");
+    else if constexpr (std::is_same_v<T, bool>)
+        return nb::detail::const_name("numpy.bool_");
+    else if constexpr (std::is_same_v<T, std::int8_t>)
+        return nb::detail::const_name("numpy.int8");
+    else if constexpr (std::is_same_v<T, std::int16_t>)
+        return nb::detail::const_name("numpy.int16");
+    else if constexpr (std::is_same_v<T, std::int32_t>)
+        return nb::detail::const_name("numpy.int32");
+    else if constexpr (std::is_same_v<T, std::int64_t>)
+        return nb::detail::const_name("numpy.int64");
+    else if constexpr (std::is_same_v<T, std::uint8_t>)
+        return nb::detail::const_name("numpy.uint8");
+    else if constexpr (std::is_same_v<T, std::uint16_t>)
+        return nb::detail::const_name("numpy.uint16");
+    else if constexpr (std::is_same_v<T, std::uint32_t>)
+        return nb::detail::const_name("numpy.uint32");
+    else
+        return nb::detail::const_name("numpy.uint64");
+}
+
+// How stubs name an array of such numbers.
+template <class T>
+constexpr auto array_name() {
+    return nb::detail::const_name("numpy.typing.NDArray[") + numpy_dtype<T>() + nb::detail::const_name("]");
+}
+
 // What an argument is, for error messages: "a float32 array of shape (3, 2)" or "a list".
 std::string describe(nb::handle source);
 
@@ -131,6 +163,32 @@ struct InOut {
     }
 };
 
+// An array of NumPy's whose type the stubs name.
+template <class T>
+class ArrayOf : public nb::object {
+public:
+    using nb::object::object;
+    static constexpr auto Name = array_name<T>();
+};
+
+// The same for codes of one byte or two, for records of nodes, and for flags that there may not be.
+class CodesArray : public nb::object {
+public:
+    using nb::object::object;
+    static constexpr auto Name =
+        nb::detail::const_name("numpy.typing.NDArray[numpy.unsignedinteger[typing.Any]]");
+};
+class RecordsArray : public nb::object {
+public:
+    using nb::object::object;
+    static constexpr auto Name = nb::detail::const_name("numpy.typing.NDArray[numpy.void]");
+};
+class OptionalFlags : public nb::object {
+public:
+    using nb::object::object;
+    static constexpr auto Name = nb::detail::const_name("numpy.typing.NDArray[numpy.bool_] | None");
+};
+
 // A new array of NumPy's for results.
 template <class T, int N>
 class Out {
@@ -144,7 +202,7 @@ public:
     {
         return {data_, shape_[0], shape_[1]};
     }
-    nb::object object() const { return object_; }
+    ArrayOf<T> object() const { return nb::borrow<ArrayOf<T>>(object_); }
 
 private:
     nb::object object_;
@@ -166,7 +224,7 @@ Out<T, N>::Out(std::array<Index, N> shape) : shape_(shape) {
 
 // A new array with a copy of these values.
 template <class Container>
-nb::object to_array(const Container& values) {
+auto to_array(const Container& values) {
     using T = std::remove_cv_t<typename Container::value_type>;
     const Out<T, 1> out({ssize(values)});
     std::copy(values.begin(), values.end(), out.data());
@@ -222,35 +280,9 @@ void bind_svm(nb::module_& module);
 
 namespace nanobind::detail {
 
-template <class T>
-constexpr auto numpy_dtype() {
-    if constexpr (std::is_same_v<T, double>)
-        return const_name("numpy.float64");
-    else if constexpr (std::is_same_v<T, float>)
-        return const_name("numpy.float32");
-    else if constexpr (std::is_same_v<T, bool>)
-        return const_name("numpy.bool_");
-    else if constexpr (std::is_same_v<T, std::int8_t>)
-        return const_name("numpy.int8");
-    else if constexpr (std::is_same_v<T, std::int16_t>)
-        return const_name("numpy.int16");
-    else if constexpr (std::is_same_v<T, std::int32_t>)
-        return const_name("numpy.int32");
-    else if constexpr (std::is_same_v<T, std::int64_t>)
-        return const_name("numpy.int64");
-    else if constexpr (std::is_same_v<T, std::uint8_t>)
-        return const_name("numpy.uint8");
-    else if constexpr (std::is_same_v<T, std::uint16_t>)
-        return const_name("numpy.uint16");
-    else if constexpr (std::is_same_v<T, std::uint32_t>)
-        return const_name("numpy.uint32");
-    else
-        return const_name("numpy.uint64");
-}
-
 template <class Argument, class T>
 struct array_caster {
-    NB_TYPE_CASTER(Argument, const_name("numpy.typing.NDArray[") + numpy_dtype<T>() + const_name("]"))
+    NB_TYPE_CASTER(Argument, fuselearn::bindings::array_name<T>())
     bool from_python(handle source, std::uint32_t, cleanup_list*) noexcept {
         value.source = source;
         return true;

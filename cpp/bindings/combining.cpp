@@ -14,7 +14,7 @@ namespace fuselearn::bindings {
 namespace {
 
 template <class Value>
-nb::object bound_average_middle(In<Value, 2> values, In<std::int64_t, 2> pairs, Index n_cut) {
+auto bound_average_middle(In<Value, 2> values, In<std::int64_t, 2> pairs, Index n_cut) {
     const auto read_values = values.read("values");
     const auto read_pairs = pairs.read("pairs");
     const Index n_members = read_values.shape(0);
@@ -31,7 +31,7 @@ nb::object bound_average_middle(In<Value, 2> values, In<std::int64_t, 2> pairs, 
 }
 
 template <class Score>
-nb::object bound_sum_leads(In<Score, 3> scores, In<double, 1> weights) {
+auto bound_sum_leads(In<Score, 3> scores, In<double, 1> weights) {
     const auto read_scores = scores.read("scores");
     const auto read_weights = weights.read("weights");
     check_length(read_weights.size(), read_scores.shape(0), "weights", "scores");
@@ -44,7 +44,7 @@ nb::object bound_sum_leads(In<Score, 3> scores, In<double, 1> weights) {
     return nb::make_tuple(sums.object(), n_gaps);
 }
 
-nb::object bound_average_logarithms(In<double, 2> values, In<double, 1> total, double size,
+auto bound_average_logarithms(In<double, 2> values, In<double, 1> total, double size,
                                     In<std::int64_t, 1> members) {
     const auto read_values = values.read("values");
     const auto read_total = total.read("total");
@@ -59,7 +59,7 @@ nb::object bound_average_logarithms(In<double, 2> values, In<double, 1> total, d
     return means.object();
 }
 
-nb::object bound_tally_classes(In<double, 3> values, In<std::int64_t, 1> members, In<double, 2> total,
+auto bound_tally_classes(In<double, 3> values, In<std::int64_t, 1> members, In<double, 2> total,
                                In<std::int64_t, 1> truth, In<double, 1> weights, In<std::int64_t, 1> samples) {
     const auto read_values = values.read("values");
     const auto read_members = members.read("members");
@@ -83,7 +83,7 @@ nb::object bound_tally_classes(In<double, 3> values, In<std::int64_t, 1> members
 }
 
 template <class Cluster>
-nb::object bound_measure_distances(In<Cluster, 2> clusters, int n_threads) {
+auto bound_measure_distances(In<Cluster, 2> clusters, int n_threads) {
     const auto read_clusters = clusters.read("clusters");
     const Index n_samples = read_clusters.shape(0);
     if (read_clusters.shape(1) > std::numeric_limits<Cluster>::max())

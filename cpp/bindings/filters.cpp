@@ -26,7 +26,7 @@ void bound_pull_halfway(InOut<double, 2> state, In<std::int32_t, 1> votes, doubl
 
 // Compare votes with the true classes; return what is wrong, and what `report` makes of each sum.
 template <class Sum, class Report>
-nb::object compare_checked(const Report& report, In<double, 2> estimate, In<std::int32_t, 1> votes,
+auto compare_checked(const Report& report, In<double, 2> estimate, In<std::int32_t, 1> votes,
                            In<std::int32_t, 1> truth, In<double, 1> fractions) {
     const auto read_estimate = estimate.read("estimate");
     const auto read_votes = votes.read("votes");
@@ -48,13 +48,13 @@ nb::object compare_checked(const Report& report, In<double, 2> estimate, In<std:
                           nb::make_tuple(report(errors.measurement), report(errors.votes), report(errors.estimate)));
 }
 
-nb::object bound_compare_votes(In<double, 2> estimate, In<std::int32_t, 1> votes, In<std::int32_t, 1> truth,
+auto bound_compare_votes(In<double, 2> estimate, In<std::int32_t, 1> votes, In<std::int32_t, 1> truth,
                                In<double, 1> fractions) {
     const auto round = [](const PlainSum& sum) { return sum.rounded(); };
     return compare_checked<PlainSum>(round, estimate, votes, truth, fractions);
 }
 
-nb::object bound_compare_votes_exactly(In<double, 2> estimate, In<std::int32_t, 1> votes, In<std::int32_t, 1> truth,
+auto bound_compare_votes_exactly(In<double, 2> estimate, In<std::int32_t, 1> votes, In<std::int32_t, 1> truth,
                                        In<double, 1> fractions) {
     const auto as_bytes = [](const ExactSum& sum) {
         if (!sum.is_finite()) raise_value_error("fractions must be finite.");
@@ -77,7 +77,7 @@ std::span<const std::uint8_t> loss_of(const Values<bool, 1>& wrong) {
 std::span<const double> loss_of(const Values<double, 1>& loss) { return loss.span(); }
 
 template <class Loss>
-nb::object bound_measure_weights(In<double, 1> weights, In<Loss, 1> loss, In<double, 1> first_weights, double n_samples,
+auto bound_measure_weights(In<double, 1> weights, In<Loss, 1> loss, In<double, 1> first_weights, double n_samples,
                                  int weighting) {
     const auto read_weights = weights.read("weights");
     const auto read_loss = loss.read("loss");

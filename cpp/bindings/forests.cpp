@@ -129,7 +129,7 @@ private:
     std::vector<double> copy_;
 };
 
-nb::object sum_values(const Forest& forest, In<double, 2> leaf_values, nb::handle X, int n_threads) {
+auto sum_values(const Forest& forest, In<double, 2> leaf_values, nb::handle X, int n_threads) {
     const auto values = leaf_values.read("leaf_values");
     if (values.shape(0) < forest.n_leaf_numbers)
         raise_value_error("leaf_values must have a row for each of the " + std::to_string(forest.n_leaf_numbers) +
@@ -148,7 +148,7 @@ nb::object sum_values(const Forest& forest, In<double, 2> leaf_values, nb::handl
     return sums.object();
 }
 
-nb::object apply(const Forest& forest, nb::handle X, int n_threads) {
+auto apply(const Forest& forest, nb::handle X, int n_threads) {
     const AnySamples samples(X, ssize(forest.n_categories));
     const Out<std::int32_t, 2> leaves({samples.n_samples(), forest.n_trees()});
     run_released([&](Interrupt& interrupt) {
@@ -162,7 +162,7 @@ nb::object apply(const Forest& forest, nb::handle X, int n_threads) {
     return leaves.object();
 }
 
-nb::object roots_of(const Forest& forest) {
+auto roots_of(const Forest& forest) {
     return std::visit(
         [](const auto& packed) {
             return to_array(std::vector<std::int64_t>(packed.roots.begin(), packed.roots.end()));
@@ -170,7 +170,7 @@ nb::object roots_of(const Forest& forest) {
         forest.packed);
 }
 
-nb::object features_of(const Forest& forest) {
+auto features_of(const Forest& forest) {
     return std::visit(
         [](const auto& packed) {
             std::vector<std::int64_t> features;

@@ -35,7 +35,7 @@ void check_wishes(std::span<const std::int64_t> room, std::span<const std::int64
         raise_value_error("room must be for all of the " + std::to_string(n_samples) + " samples.");
 }
 
-nb::object bound_deal_samples(In<std::int64_t, 1> sample_starts, In<std::int64_t, 1> sample_labels,
+auto bound_deal_samples(In<std::int64_t, 1> sample_starts, In<std::int64_t, 1> sample_labels,
                               In<std::int64_t, 1> label_starts, In<std::int64_t, 1> label_samples,
                               In<std::int64_t, 1> label_order, In<std::int64_t, 1> room, In<std::int64_t, 1> fractions,
                               In<double, 1> draws) {
@@ -68,7 +68,7 @@ nb::object bound_deal_samples(In<std::int64_t, 1> sample_starts, In<std::int64_t
     return folds.object();
 }
 
-nb::object bound_cluster_labels(In<double, 2> co_occurrences, In<std::int64_t, 1> first, Index capacity,
+auto bound_cluster_labels(In<double, 2> co_occurrences, In<std::int64_t, 1> first, Index capacity,
                                 Index most_rounds) {
     const auto read_counts = co_occurrences.read("co_occurrences");
     const auto read_first = first.read("first");
@@ -87,7 +87,7 @@ nb::object bound_cluster_labels(In<double, 2> co_occurrences, In<std::int64_t, 1
     return to_array(clusters);
 }
 
-nb::object bound_find_best_sizes(In<double, 2> ordered, double empty) {
+auto bound_find_best_sizes(In<double, 2> ordered, double empty) {
     const auto read_ordered = ordered.read("ordered");
     const Out<std::int64_t, 1> sizes({read_ordered.shape(0)});
     run_released([&](Interrupt& interrupt) { find_best_sizes(read_ordered.matrix(), empty, sizes.span(), interrupt); });

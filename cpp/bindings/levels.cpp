@@ -161,7 +161,7 @@ LevelSplits make_splits(const nb::tuple& state) {
     return splits;
 }
 
-nb::object reach_leaves(const Tree& tree, nb::handle codes, In<std::int32_t, 1> n_codes) {
+auto reach_leaves(const Tree& tree, nb::handle codes, In<std::int32_t, 1> n_codes) {
     return visit_codes(codes, [&]<class Code>(const Values<Code, 2>& read_codes) {
         const auto numbers = n_codes.read("n_codes");
         check_length(numbers.size(), read_codes.shape(1), "n_codes", "each sample in codes");

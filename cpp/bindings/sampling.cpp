@@ -38,7 +38,7 @@ Classes read_classes(const Values<std::int32_t, 1>& classes, Index n_classes, In
     return {classes.span(), n_classes};
 }
 
-nb::object draw_uniforms(Key seed, Index first, Index n_numbers) {
+auto draw_uniforms(Key seed, Index first, Index n_numbers) {
     check_not_negative(n_numbers, "n_numbers");
     const Out<double, 1> drawn({n_numbers});
     run_released([&](Interrupt&) {
@@ -48,7 +48,7 @@ nb::object draw_uniforms(Key seed, Index first, Index n_numbers) {
     return drawn.object();
 }
 
-nb::object bound_draw_counts(Key seed, In<double, 1> weights, Index n_draws) {
+auto bound_draw_counts(Key seed, In<double, 1> weights, Index n_draws) {
     const auto read_weights = weights.read("weights");
     check_weights(read_weights.span(), n_draws);
     const Out<std::int32_t, 1> counts({read_weights.size()});
@@ -57,7 +57,7 @@ nb::object bound_draw_counts(Key seed, In<double, 1> weights, Index n_draws) {
     return counts.object();
 }
 
-nb::object bound_draw_covering_counts(Key seed, In<double, 1> weights, Index n_draws, In<std::int32_t, 1> classes,
+auto bound_draw_covering_counts(Key seed, In<double, 1> weights, Index n_draws, In<std::int32_t, 1> classes,
                                       Index n_classes, Index max_tries) {
     const auto read_weights = weights.read("weights");
     const auto class_numbers = classes.read("classes");
@@ -71,7 +71,7 @@ nb::object bound_draw_covering_counts(Key seed, In<double, 1> weights, Index n_d
     return counts.object();
 }
 
-nb::object bound_draw_poisson_counts(Key seed, In<double, 1> rates, Index first, Index n_tries) {
+auto bound_draw_poisson_counts(Key seed, In<double, 1> rates, Index first, Index n_tries) {
     const auto read_rates = rates.read("rates");
     check_up_to(read_rates.span(), most_draws, "rates");
     check_not_negative(first, "first");
@@ -82,7 +82,7 @@ nb::object bound_draw_poisson_counts(Key seed, In<double, 1> rates, Index first,
     return counts.object();
 }
 
-nb::object bound_draw_covering_poisson_counts(Key seed, In<double, 1> rates, In<std::int32_t, 1> classes,
+auto bound_draw_covering_poisson_counts(Key seed, In<double, 1> rates, In<std::int32_t, 1> classes,
                                               Index n_classes, Index max_tries) {
     const auto read_rates = rates.read("rates");
     const auto class_numbers = classes.read("classes");

@@ -42,7 +42,7 @@ void check_stump(const PairTable& table, const Stump& stump) {
         raise_value_error("The stump must have codes of its feature.");
 }
 
-nb::object left_samples(const PairTable& table, const Stump& stump) {
+auto left_samples(const PairTable& table, const Stump& stump) {
     check_stump(table, stump);
     const Out<bool, 1> is_left({table.n_samples()});
     run_released([&](Interrupt&) { mark_left(table, stump, is_left.span()); });

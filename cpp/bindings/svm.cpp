@@ -48,7 +48,7 @@ struct TrainedArrays {
     Out<double, 2> left_out;
 };
 
-nb::object take_block(In<float, 2> gram, In<std::int64_t, 1> samples) {
+auto take_block(In<float, 2> gram, In<std::int64_t, 1> samples) {
     const auto values = gram.read("gram");
     const auto taken = samples.read("samples");
     check_range(taken.span(), std::min(values.shape(0), values.shape(1)), "samples");
@@ -186,7 +186,7 @@ nb::tuple fit_sigmoid(In<double, 1> values, In<double, 1> signs, In<double, 1> w
     return nb::make_tuple(sigmoid.slope, sigmoid.offset);
 }
 
-nb::object append_labels(In<float, 2> values, In<std::int64_t, 1> rows, In<std::int64_t, 1> columns,
+auto append_labels(In<float, 2> values, In<std::int64_t, 1> rows, In<std::int64_t, 1> columns,
                          In<std::uint64_t, 2> left, In<std::uint64_t, 2> right, In<float, 1> changes, bool are_added) {
     const auto read = values.read("values");
     const auto left_samples = rows.read("rows");
@@ -211,7 +211,7 @@ nb::object append_labels(In<float, 2> values, In<std::int64_t, 1> rows, In<std::
     return appended.object();
 }
 
-nb::object decide(In<float, 2> kernel_rows, In<std::int64_t, 1> asked, In<std::int32_t, 1> support,
+auto decide(In<float, 2> kernel_rows, In<std::int64_t, 1> asked, In<std::int32_t, 1> support,
                   In<float, 2> coefficients, In<double, 1> intercepts) {
     const auto values = kernel_rows.read("kernel_rows");
     const auto samples = asked.read("asked");
@@ -230,7 +230,7 @@ nb::object decide(In<float, 2> kernel_rows, In<std::int64_t, 1> asked, In<std::i
     return decisions.object();
 }
 
-nb::object collapse(In<double, 2> X, In<std::int32_t, 1> support, In<double, 2> coefficients) {
+auto collapse(In<double, 2> X, In<std::int32_t, 1> support, In<double, 2> coefficients) {
     const auto values = X.read("X");
     const auto vectors = support.read("support");
     const auto factors = coefficients.read("coefficients");

@@ -50,19 +50,20 @@ Table make_table(nb::handle codes, const Coding& coding) {
 }
 
 template <class T>
-nb::object vector_of(const std::vector<T>& values, nb::handle owner) {
+auto vector_of(const std::vector<T>& values, nb::handle owner) {
     return view_of(values.data(), {values.size()}, owner);
 }
 
-nb::object codes_of(nb::handle self) {
+CodesArray codes_of(nb::handle self) {
     const Table& table = nb::cast<const Table&>(self);
     return table.visit([&self](const auto& codes) {
-        return view_of(codes.data(),
-                       {static_cast<std::size_t>(codes.n_rows()), static_cast<std::size_t>(codes.n_columns())}, self);
+        return nb::borrow<CodesArray>(
+            view_of(codes.data(),
+                    {static_cast<std::size_t>(codes.n_rows()), static_cast<std::size_t>(codes.n_columns())}, self));
     });
 }
 
-nb::object order_of(const Table& table) {
+auto order_of(const Table& table) {
     if (table.n_samples() > Table::most_sorted_samples)
         raise_value_error("Tables of more than " + std::to_string(Table::most_sorted_samples) +
                           " samples are not kept in order.");
@@ -72,9 +73,9 @@ nb::object order_of(const Table& table) {
     return order.object();
 }
 
-nb::object is_category_of(const Coding& coding, nb::handle owner) {
-    if (!coding.has_categories()) return nb::none();
-    return vector_of(coding.is_category, owner).attr("view")("?");
+OptionalFlags is_category_of(const Coding& coding, nb::handle owner) {
+    if (!coding.has_categories()) return nb::borrow<OptionalFlags>(nb::none());
+    return nb::borrow<OptionalFlags>(vector_of(coding.is_category, owner).attr("view")("?"));
 }
 
 // Let Python read what the codes of a table mean.
@@ -146,7 +147,7 @@ nb::tuple code_block(In<double, 2> values, In<double, 2> sorted, In<std::int32_t
 
 // Code other samples by the codes of a table.
 template <class Code>
-nb::object encode_as(const Coding& coding, Matrix<const double> numbers) {
+auto encode_as(const Coding& coding, Matrix<const double> numbers) {
     const Out<Code, 2> codes({numbers.n_rows(), numbers.n_columns()});
     run_released([&](Interrupt& interrupt) {
         std::vector<double> column(static_cast<std::size_t>(numbers.n_rows()));
@@ -162,17 +163,17 @@ nb::object encode_as(const Coding& coding, Matrix<const double> numbers) {
     return codes.object();
 }
 
-nb::object encode(const Table& table, In<double, 2> X) {
+CodesArray encode(const Table& table, In<double, 2> X) {
     const auto numbers = X.read("X");
     check_length(numbers.shape(1), table.n_columns(), "Each sample in X", "n_codes");
     if (table.coding().most_codes() <= std::numeric_limits<std::uint8_t>::max())
-        return encode_as<std::uint8_t>(table.coding(), numbers.matrix());
-    return encode_as<std::uint16_t>(table.coding(), numbers.matrix());
+        return nb::borrow<CodesArray>(encode_as<std::uint8_t>(table.coding(), numbers.matrix()));
+    return nb::borrow<CodesArray>(encode_as<std::uint16_t>(table.coding(), numbers.matrix()));
 }
 
 // The largest value of each code, in the table and in other samples that have been coded by it.
 template <class Code>
-nb::object raise_upper_by(const Coding& coding, In<double, 2> X, In<Code, 2> codes) {
+auto raise_upper_by(const Coding& coding, In<double, 2> X, In<Code, 2> codes) {
     const auto numbers = X.read("X");
     const auto read = codes.read("codes");
     check_length(numbers.shape(0), read.shape(0), "X", "codes");
@@ -186,7 +187,7 @@ nb::object raise_upper_by(const Coding& coding, In<double, 2> X, In<Code, 2> cod
     return upper.object();
 }
 
-nb::object raise_upper_of(const Table& table, In<double, 2> X, nb::handle codes) {
+auto raise_upper_of(const Table& table, In<double, 2> X, nb::handle codes) {
     if (const In<std::uint8_t, 2> bytes{codes}; bytes.has_dtype()) return raise_upper_by(table.coding(), X, bytes);
     if (const In<std::uint16_t, 2> words{codes}; words.has_dtype()) return raise_upper_by(table.coding(), X, words);
     raise_wrong_array(codes, "codes", "uint8 or uint16", 2);

@@ -95,18 +95,18 @@ std::vector<Tree> unstack_trees(nb::handle nodes, In<double, 2> values, In<std::
 
 const Tree& tree_of(nb::handle self) { return nb::cast<const Tree&>(self); }
 
-nb::object nodes_of(nb::handle self) {
+RecordsArray nodes_of(nb::handle self) {
     const Tree& tree = tree_of(self);
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(tree.nodes.data());
-    return view_of(bytes, {tree.nodes.size() * sizeof(Node)}, self).attr("view")(node_dtype);
+    return nb::borrow<RecordsArray>(view_of(bytes, {tree.nodes.size() * sizeof(Node)}, self).attr("view")(node_dtype));
 }
 
-nb::object values_of(nb::handle self) {
+auto values_of(nb::handle self) {
     const Tree& tree = tree_of(self);
     return view_of(tree.values.data(), {tree.nodes.size(), static_cast<std::size_t>(tree.n_values)}, self);
 }
 
-nb::object subsets_of(nb::handle self) {
+auto subsets_of(nb::handle self) {
     const Tree& tree = tree_of(self);
     return view_of(tree.subsets.data(), {tree.subsets.size()}, self);
 }
@@ -118,7 +118,7 @@ Index depth_of(const Tree& tree) {
     return *std::max_element(depth.begin(), depth.end());
 }
 
-nb::object shares_of(const Tree& tree) {
+auto shares_of(const Tree& tree) {
     const Out<double, 2> shares({tree.n_nodes(), tree.n_values});
     for (Index k = 0; k < tree.n_nodes(); ++k) {
         const double weight = tree.nodes[k].weight > 0 ? tree.nodes[k].weight : 1.0;
@@ -161,7 +161,7 @@ Tree with_features(const Tree& tree, In<std::int64_t, 1> features) {
     return renamed;
 }
 
-nb::object apply(const Tree& tree, AnyTable table, In<std::int64_t, 1> samples) {
+auto apply(const Tree& tree, AnyTable table, In<std::int64_t, 1> samples) {
     return table.visit("table", [&](const auto& read) -> nb::object {
         check_fits(tree, coding_of(read));
         Chosen chosen{{}, read.n_samples(), samples.is_none()};
@@ -180,7 +180,7 @@ nb::object apply(const Tree& tree, AnyTable table, In<std::int64_t, 1> samples) 
     });
 }
 
-nb::object vote(const Tree& tree, AnyTable table) {
+auto vote(const Tree& tree, AnyTable table) {
     return table.visit("table", [&](const auto& read) -> nb::object {
         check_fits(tree, coding_of(read));
         const Out<std::int32_t, 1> votes({read.n_samples()});

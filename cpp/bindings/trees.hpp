@@ -10,8 +10,9 @@ namespace fuselearn::bindings {
 
 // A read-only view of values that another Python object owns.
 template <class T>
-nb::object view_of(const T* data, std::initializer_list<std::size_t> shape, nb::handle owner) {
-    return nb::cast(nb::ndarray<nb::numpy, const T>(data, shape, owner), nb::rv_policy::reference);
+ArrayOf<T> view_of(const T* data, std::initializer_list<std::size_t> shape, nb::handle owner) {
+    return nb::borrow<ArrayOf<T>>(
+        nb::cast(nb::ndarray<nb::numpy, const T>(data, shape, owner), nb::rv_policy::reference));
 }
 
 // Nodes from the bytes of an array of NODE.
