@@ -93,7 +93,7 @@ void bind_arrays() {
 nb::object make_empty(std::span<const Index> shape, const char* dtype, void** data) {
     // NumPy's own error for such an array is a ValueError about arr.size.
     double n_values = 1;
-    for (const Index length : shape) n_values *= static_cast<double>(length);
+    for (const Index length : shape) n_values *= static_cast<double>(std::max<Index>(length, 1));
     if (n_values > 1e17) throw std::bad_alloc();
     nb::object made;
     if (shape.size() == 1) {

@@ -49,7 +49,9 @@ Index check_leaf_numbers(std::span<const Tree* const> trees, std::span<const std
     return Index{largest} + 1;
 }
 
-Forest make_forest(const nb::sequence& trees, In<std::int32_t, 1> n_categories, In<std::int32_t, 1> leaf_numbers) {
+Forest make_forest(nb::handle trees, In<std::int32_t, 1> n_categories, In<std::int32_t, 1> leaf_numbers) {
+    if (!nb::isinstance<nb::list>(trees) && !nb::isinstance<nb::tuple>(trees))
+        throw nb::type_error(("trees must be a list or a tuple of trees, not " + describe(trees) + ".").c_str());
     const nb::tuple held(trees);  // nobody may take a tree out of the list meanwhile
     const std::vector<const Tree*> read = read_trees(held);
     const auto categories = n_categories.read("n_categories");
@@ -91,7 +93,7 @@ public:
         if (!is_array || array_.ndim() != 2 || (!is_double_ && array_.dtype() != nb::dtype<float>()))
             raise_wrong_array(source, "X", "float64 or float32", 2);
         if (static_cast<Index>(array_.shape(1)) != n_features)
-            raise_value_error("The trees expect " + std::to_string(n_features) + " columns, not " +
+            raise_value_error("X must have " + std::to_string(n_features) + " columns, as the trees expect, not " +
                               std::to_string(array_.shape(1)) + ".");
         data_ = array_.data();
         strides_ = {array_.stride(0), array_.stride(1)};
@@ -189,9 +191,13 @@ void bind_forests(nb::module_& module) {
         "``leaf_numbers`` gives the number of each node that is a leaf.")
         .def(
             "__init__",
-            [](Forest* self, const nb::sequence& trees, In<std::int32_t, 1> n_categories,
-               In<std::int32_t, 1> leaf_numbers) { new (self) Forest(make_forest(trees, n_categories, leaf_numbers)); },
-            "trees"_a, "n_categories"_a, "leaf_numbers"_a.none() = nb::none())
+            [](Forest* self, nb::handle trees, In<std::int32_t, 1> n_categories, In<std::int32_t, 1> leaf_numbers) {
+                new (self) Forest(make_forest(trees, n_categories, leaf_numbers));
+            },
+            "trees"_a, "n_categories"_a, "leaf_numbers"_a.none() = nb::none(),
+            nb::sig("def __init__(self, trees: collections.abc.Sequence[Tree], "
+                    "n_categories: numpy.typing.NDArray[numpy.int32], "
+                    "leaf_numbers: numpy.typing.NDArray[numpy.int32] | None = None) -> None"))
         .def_prop_ro("n_trees", &Forest::n_trees, "Number of trees.")
         .def_prop_ro("roots", &roots_of, "Index of each tree's first node among the nodes of all trees.")
         .def_prop_ro("features", &features_of, "Indices of the features that the trees split.")

@@ -231,6 +231,7 @@ void bind_settings(nb::module_& module) {
         .def(
             "replace",
             [](nb::handle self, const nb::kwargs& changes) {
+                nb::cast<const TreeSettings&>(self);  // or it may be anything
                 nb::dict fields = fields_of(self);
                 fields.update(changes);
                 return self.type()(**fields);

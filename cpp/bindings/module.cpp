@@ -1,17 +1,20 @@
 // The extension module: one function per group of bindings.
 
+#include <stdexcept>
 #include <typeinfo>
 
 #include "bindings/arrays.hpp"
 
 namespace {
 
-// What nb::cast throws would be a RuntimeError.
+// What nb::cast throws would be a RuntimeError, and what a vector does if it would be too long, a ValueError.
 void translate(const std::exception_ptr& failure, void* /*unused*/) {
     try {
         std::rethrow_exception(failure);
     } catch (const std::bad_cast&) {
         PyErr_SetString(PyExc_TypeError, "self is not of this class, or has not been made.");
+    } catch (const std::length_error&) {
+        PyErr_NoMemory();
     }
 }
 

@@ -43,7 +43,7 @@ nb::object draw_uniforms(Key seed, Index first, Index n_numbers) {
     const Out<double, 1> drawn({n_numbers});
     run_released([&](Interrupt&) {
         for (Index i = 0; i < n_numbers; ++i)
-            drawn.data()[i] = uniform(mix(seed, static_cast<std::uint64_t>(first + i)));
+            drawn.data()[i] = uniform(mix(seed, static_cast<std::uint64_t>(first) + static_cast<std::uint64_t>(i)));
     });
     return drawn.object();
 }

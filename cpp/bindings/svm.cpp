@@ -152,6 +152,7 @@ nb::tuple train_sparse(In<double, 1> data, nb::handle indices, nb::handle starts
     const auto features = In<Position, 1>{indices}.read("indices");
     const auto bounds = In<Position, 1>{starts}.read("starts");
     check_length(features.size(), values.size(), "indices", "data");
+    if (n_features < 0) raise_value_error("n_features must not be negative.");
     check_range(features.span(), n_features, "indices");
     if (bounds.size() == 0 || bounds.span().front() != 0 || bounds.span().back() > values.size() ||
         !std::ranges::is_sorted(bounds.span()))

@@ -118,7 +118,7 @@ nb::tuple code_block(In<double, 2> values, In<double, 2> sorted, In<std::int32_t
     check_length(ascending.shape(1), numbers.shape(1), "Each column of sorted", "that of values");
     check_length(categories.size(), n_columns, "n_categories", "values");
     check_length(numbers.shape(1), target.n_rows(), "Each column of values", "codes");
-    if (first < 0 || first + n_columns > target.n_columns())
+    if (first < 0 || first > target.n_columns() - n_columns)
         raise_value_error("codes must have the columns from first on.");
     for (const std::int32_t number : categories.span())
         if (number < 0 || number > most_codes)

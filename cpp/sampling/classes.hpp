@@ -17,6 +17,7 @@ struct Classes {
 };
 
 inline bool covers(std::span<const std::int32_t> counts, const Classes& classes) {
+    if (classes.n_classes > ssize(counts)) return false;
     constexpr Index block_size = 64;
     std::vector<std::uint8_t> is_seen(classes.n_classes, 0);
     Index n_missing = classes.n_classes;

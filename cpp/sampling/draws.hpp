@@ -99,6 +99,7 @@ inline void draw_counts(Key key, std::span<const double> weights, Index n_draws,
 inline void draw_covering_counts(Key seed, std::span<const double> weights, Index n_draws, const Classes& classes,
                                  Index max_tries, std::span<std::int32_t> counts, Interrupt& interrupt) {
     for (Index n_tries = 0; n_tries < max_tries; ++n_tries) {
+        interrupt.check();
         draw_counts(mix(seed, static_cast<std::uint64_t>(n_tries)), weights, n_draws, counts, interrupt);
         if (covers(counts, classes)) break;
     }

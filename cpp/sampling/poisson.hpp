@@ -90,6 +90,7 @@ inline void draw_poisson_counts(const PoissonDraw& draw, std::span<const double>
 inline void draw_covering_poisson_counts(Key seed, std::span<const double> rates, const Classes& classes,
                                          Index max_tries, std::span<std::int32_t> counts, Interrupt& interrupt) {
     for (Index n_tries = 0; n_tries < max_tries; ++n_tries) {
+        interrupt.check();
         draw_poisson_counts({seed, static_cast<std::uint64_t>(n_tries)}, rates, counts, interrupt);
         if (covers(counts, classes)) break;
     }

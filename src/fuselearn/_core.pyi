@@ -1,8 +1,129 @@
+from collections.abc import Sequence
+
 import numpy
 import numpy.dtypes
 import numpy.typing
 
 def draw_uniforms(seed: int, first: int, n_numbers: int) -> numpy.typing.NDArray[numpy.float64]: ...
+def draw_counts(
+    seed: int, weights: numpy.typing.NDArray[numpy.float64], n_draws: int
+) -> numpy.typing.NDArray[numpy.int32]: ...
+def draw_covering_counts(
+    seed: int,
+    weights: numpy.typing.NDArray[numpy.float64],
+    n_draws: int,
+    classes: numpy.typing.NDArray[numpy.int32],
+    n_classes: int,
+    max_tries: int,
+) -> numpy.typing.NDArray[numpy.int32]: ...
+def draw_poisson_counts(
+    seed: int, rates: numpy.typing.NDArray[numpy.float64], first: int, n_tries: int
+) -> numpy.typing.NDArray[numpy.int32]: ...
+def draw_covering_poisson_counts(
+    seed: int,
+    rates: numpy.typing.NDArray[numpy.float64],
+    classes: numpy.typing.NDArray[numpy.int32],
+    n_classes: int,
+    max_tries: int,
+) -> numpy.typing.NDArray[numpy.int32]: ...
+def sum_units(values: numpy.typing.NDArray[numpy.float64]) -> bytes: ...
+def exact_sum(values: numpy.typing.NDArray[numpy.float64]) -> float: ...
+def pull(
+    state: numpy.typing.NDArray[numpy.float64], measurement: numpy.typing.NDArray[numpy.float64], gain: float
+) -> None: ...
+def pull_halfway(
+    state: numpy.typing.NDArray[numpy.float64], votes: numpy.typing.NDArray[numpy.int32], gain: float
+) -> None: ...
+def compare_votes(
+    estimate: numpy.typing.NDArray[numpy.float64],
+    votes: numpy.typing.NDArray[numpy.int32],
+    truth: numpy.typing.NDArray[numpy.int32],
+    fractions: numpy.typing.NDArray[numpy.float64],
+) -> tuple[numpy.typing.NDArray[numpy.bool_], tuple[float, float, float]]: ...
+def compare_votes_exactly(
+    estimate: numpy.typing.NDArray[numpy.float64],
+    votes: numpy.typing.NDArray[numpy.int32],
+    truth: numpy.typing.NDArray[numpy.int32],
+    fractions: numpy.typing.NDArray[numpy.float64],
+) -> tuple[numpy.typing.NDArray[numpy.bool_], tuple[bytes, bytes, bytes]]: ...
+def measure_weights(
+    weights: numpy.typing.NDArray[numpy.float64],
+    loss: numpy.typing.NDArray[numpy.float64],
+    first_weights: numpy.typing.NDArray[numpy.float64],
+    n_samples: float,
+    weighting: int,
+) -> numpy.typing.NDArray[numpy.float64]: ...
+def measure_weights_of_wrong(
+    weights: numpy.typing.NDArray[numpy.float64],
+    loss: numpy.typing.NDArray[numpy.bool_],
+    first_weights: numpy.typing.NDArray[numpy.float64],
+    n_samples: float,
+    weighting: int,
+) -> numpy.typing.NDArray[numpy.float64]: ...
+def update_weights(
+    weights: numpy.typing.NDArray[numpy.float64],
+    loss: numpy.typing.NDArray[numpy.float64],
+    first_weights: numpy.typing.NDArray[numpy.float64],
+    gain: float,
+    weighting: int,
+    is_exact: bool,
+) -> None: ...
+def update_weights_of_wrong(
+    weights: numpy.typing.NDArray[numpy.float64],
+    loss: numpy.typing.NDArray[numpy.bool_],
+    first_weights: numpy.typing.NDArray[numpy.float64],
+    gain: float,
+    weighting: int,
+    is_exact: bool,
+) -> None: ...
+def average_middle_f4(
+    values: numpy.typing.NDArray[numpy.float32], pairs: numpy.typing.NDArray[numpy.int64], n_cut: int
+) -> object: ...
+def average_middle_f8(
+    values: numpy.typing.NDArray[numpy.float64], pairs: numpy.typing.NDArray[numpy.int64], n_cut: int
+) -> object: ...
+def sum_leads_f4(
+    scores: numpy.typing.NDArray[numpy.float32], weights: numpy.typing.NDArray[numpy.float64]
+) -> object: ...
+def sum_leads_f8(
+    scores: numpy.typing.NDArray[numpy.float64], weights: numpy.typing.NDArray[numpy.float64]
+) -> object: ...
+def average_logarithms(
+    values: numpy.typing.NDArray[numpy.float64],
+    total: numpy.typing.NDArray[numpy.float64],
+    size: float,
+    members: numpy.typing.NDArray[numpy.int64],
+) -> object: ...
+def tally_classes(
+    values: numpy.typing.NDArray[numpy.float64],
+    members: numpy.typing.NDArray[numpy.int64],
+    total: numpy.typing.NDArray[numpy.float64],
+    truth: numpy.typing.NDArray[numpy.int64],
+    weights: numpy.typing.NDArray[numpy.float64],
+    samples: numpy.typing.NDArray[numpy.int64],
+) -> object: ...
+def measure_distances_i2(clusters: numpy.typing.NDArray[numpy.int16], n_threads: int) -> object: ...
+def measure_distances_i4(clusters: numpy.typing.NDArray[numpy.int32], n_threads: int) -> object: ...
+def climb(
+    bits: numpy.typing.NDArray[numpy.int8], prices: numpy.typing.NDArray[numpy.float64], most_sweeps: int
+) -> int: ...
+def deal_samples(
+    sample_starts: numpy.typing.NDArray[numpy.int64],
+    sample_labels: numpy.typing.NDArray[numpy.int64],
+    label_starts: numpy.typing.NDArray[numpy.int64],
+    label_samples: numpy.typing.NDArray[numpy.int64],
+    label_order: numpy.typing.NDArray[numpy.int64],
+    room: numpy.typing.NDArray[numpy.int64],
+    fractions: numpy.typing.NDArray[numpy.int64],
+    draws: numpy.typing.NDArray[numpy.float64],
+) -> object: ...
+def cluster_labels(
+    co_occurrences: numpy.typing.NDArray[numpy.float64],
+    first: numpy.typing.NDArray[numpy.int64],
+    capacity: int,
+    most_rounds: int,
+) -> object: ...
+def find_best_sizes(ordered: numpy.typing.NDArray[numpy.float64], empty: float) -> object: ...
 
 class Table:
     def __init__(
@@ -20,6 +141,11 @@ class Table:
     def order(self) -> object: ...
     def with_codes(self, codes: object) -> Table: ...
     def with_upper(self, upper: numpy.typing.NDArray[numpy.float64]) -> Table: ...
+    def take(self, samples: numpy.typing.NDArray[numpy.int64]) -> Table: ...
+    def select(self, columns: numpy.typing.NDArray[numpy.int64]) -> Table: ...
+    def append_flags(self, flags: numpy.typing.NDArray[numpy.uint8]) -> Table: ...
+    def encode(self, X: numpy.typing.NDArray[numpy.float64]) -> object: ...
+    def raise_upper(self, X: numpy.typing.NDArray[numpy.float64], codes: object) -> object: ...
     def __getstate__(self) -> tuple: ...
     def __setstate__(self, arg: tuple, /) -> None: ...
     @property
@@ -69,6 +195,26 @@ class SparseTable:
     @property
     def n_columns(self) -> int: ...
 
+def code_block(
+    values: numpy.typing.NDArray[numpy.float64],
+    sorted: numpy.typing.NDArray[numpy.float64],
+    n_categories: numpy.typing.NDArray[numpy.int32],
+    most_codes: int,
+    n_bins: int,
+    codes: numpy.typing.NDArray[numpy.uint16],
+    first: int,
+) -> tuple[
+    numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]
+]: ...
+def code_entries(
+    starts: numpy.typing.NDArray[numpy.int64],
+    samples: numpy.typing.NDArray[numpy.int32],
+    values: numpy.typing.NDArray[numpy.float64],
+    n_samples: int,
+    most_codes: int,
+    n_bins: int,
+) -> SparseTable: ...
+
 NODE: numpy.dtypes.VoidDType = ...
 
 class Tree:
@@ -88,8 +234,22 @@ class Tree:
     @property
     def depth(self) -> int: ...
     def shares(self) -> object: ...
+    def with_values(self, values: numpy.typing.NDArray[numpy.float64]) -> Tree: ...
+    def with_leaf_values(self, values: numpy.typing.NDArray[numpy.float64]) -> Tree: ...
+    def with_features(self, features: numpy.typing.NDArray[numpy.int64]) -> Tree: ...
+    def apply(self, table: Table | SparseTable, samples: numpy.typing.NDArray[numpy.int64] | None = None) -> object: ...
+    def vote(self, table: Table | SparseTable) -> object: ...
     def __getstate__(self) -> tuple: ...
     def __setstate__(self, arg: tuple, /) -> None: ...
+
+def unstack_trees(
+    nodes: object,
+    values: numpy.typing.NDArray[numpy.float64],
+    subsets: numpy.typing.NDArray[numpy.uint32],
+    n_nodes: numpy.typing.NDArray[numpy.int64],
+    n_words: numpy.typing.NDArray[numpy.int64],
+    n_categories: numpy.typing.NDArray[numpy.int32],
+) -> list[Tree]: ...
 
 class TreeSettings:
     def __init__(
@@ -119,6 +279,7 @@ class TreeSettings:
     def correct_for_chance(self) -> bool: ...
     def __eq__(self, arg: TreeSettings, /) -> bool: ...
     def __hash__(self) -> int: ...
+    def replace(self, **kwargs) -> object: ...
     def __getstate__(self) -> tuple: ...
     def __setstate__(self, arg: tuple[int, int, int, float, int, bool, bool], /) -> None: ...
 
@@ -136,6 +297,19 @@ class LabelTarget:
     def n_labels(self) -> int: ...
     def __len__(self) -> int: ...
 
+class StoragePlan:
+    def __init__(
+        self,
+        *,
+        most_presorted: int = 2000,
+        least_histogram: int = 8,
+        samples_per_code: float = 1.5,
+        n_branches: int = 16,
+        least_branch: int = 2000,
+        times_as_many: int = 4,
+        most_sorted: int = 65536,
+    ) -> None: ...
+
 def grow_class_tree(
     table: Table,
     target: ClassTarget,
@@ -145,6 +319,7 @@ def grow_class_tree(
     n_threads: int = 1,
     whole: numpy.typing.NDArray[numpy.int32] | None = None,
     weights: numpy.typing.NDArray[numpy.float64] | None = None,
+    plan: StoragePlan | None = None,
 ) -> Tree: ...
 def grow_label_tree(
     table: Table,
@@ -152,8 +327,10 @@ def grow_label_tree(
     counts: numpy.typing.NDArray[numpy.int32],
     settings: TreeSettings,
     seed: int = 0,
+    n_threads: int = 1,
     whole: numpy.typing.NDArray[numpy.int32] | None = None,
     weights: numpy.typing.NDArray[numpy.float64] | None = None,
+    plan: StoragePlan | None = None,
 ) -> Tree: ...
 def grow_sparse_label_tree(
     table: SparseTable,
@@ -161,6 +338,143 @@ def grow_sparse_label_tree(
     counts: numpy.typing.NDArray[numpy.int32],
     settings: TreeSettings,
     seed: int = 0,
+    n_threads: int = 1,
     whole: numpy.typing.NDArray[numpy.int32] | None = None,
     weights: numpy.typing.NDArray[numpy.float64] | None = None,
+    plan: StoragePlan | None = None,
 ) -> Tree: ...
+
+class Forest:
+    def __init__(
+        self,
+        trees: Sequence[Tree],
+        n_categories: numpy.typing.NDArray[numpy.int32],
+        leaf_numbers: numpy.typing.NDArray[numpy.int32] | None = None,
+    ) -> None: ...
+    @property
+    def n_trees(self) -> int: ...
+    @property
+    def roots(self) -> object: ...
+    @property
+    def features(self) -> object: ...
+    @property
+    def n_categories(self) -> object: ...
+    def sum_leaf_values(
+        self, leaf_values: numpy.typing.NDArray[numpy.float64], X: object, n_threads: int = 1
+    ) -> object: ...
+    def apply(self, X: object, n_threads: int = 1) -> object: ...
+
+class GradientTable:
+    def __init__(self, table: Table) -> None: ...
+    @property
+    def n_columns(self) -> int: ...
+
+def grow_gradient_tree(
+    table: GradientTable,
+    statistics: numpy.typing.NDArray[numpy.float64],
+    samples: numpy.typing.NDArray[numpy.int32],
+    features: numpy.typing.NDArray[numpy.int64],
+    max_depth: int,
+    min_leaf: int,
+    l2: float,
+    n_threads: int,
+) -> Tree: ...
+
+class Stump:
+    @property
+    def score(self) -> float: ...
+    @property
+    def feature(self) -> int: ...
+    @property
+    def first(self) -> int: ...
+    @property
+    def last(self) -> int: ...
+    @property
+    def missing_left(self) -> bool: ...
+
+class PairTable:
+    def __init__(self, table: Table | SparseTable) -> None: ...
+    @property
+    def n_columns(self) -> int: ...
+
+def find_stump(
+    table: PairTable,
+    positive: numpy.typing.NDArray[numpy.float64],
+    negative: numpy.typing.NDArray[numpy.float64],
+    first_feature: int,
+    end_feature: int,
+    n_threads: int = 1,
+) -> Stump: ...
+def left_samples(table: PairTable, stump: Stump) -> object: ...
+def make_stump_tree(table: PairTable, stump: Stump, votes: numpy.typing.NDArray[numpy.float64]) -> Tree: ...
+def take_block(gram: numpy.typing.NDArray[numpy.float32], samples: numpy.typing.NDArray[numpy.int64]) -> object: ...
+def solve_svm(
+    gram: numpy.typing.NDArray[numpy.float32],
+    signs: numpy.typing.NDArray[numpy.float64],
+    bounds: numpy.typing.NDArray[numpy.float64],
+    max_steps: int,
+    tolerance: float,
+) -> tuple: ...
+def train_svms(
+    gram: numpy.typing.NDArray[numpy.float32],
+    signs: numpy.typing.NDArray[numpy.float64],
+    weights: numpy.typing.NDArray[numpy.float64],
+    cost: float,
+    folds: numpy.typing.NDArray[numpy.float64],
+    max_steps: int,
+    tolerance: float,
+    n_threads: int,
+) -> tuple: ...
+def train_linear_svms(
+    X: object,
+    samples: numpy.typing.NDArray[numpy.int64],
+    squares: numpy.typing.NDArray[numpy.float64],
+    signs: numpy.typing.NDArray[numpy.float64],
+    weights: numpy.typing.NDArray[numpy.float64],
+    cost: float,
+    folds: numpy.typing.NDArray[numpy.float64],
+    max_passes: int,
+    tolerance: float,
+    n_threads: int,
+) -> tuple: ...
+def train_sparse_linear_svms(
+    data: numpy.typing.NDArray[numpy.float64],
+    indices: object,
+    starts: object,
+    n_features: int,
+    samples: numpy.typing.NDArray[numpy.int64],
+    squares: numpy.typing.NDArray[numpy.float64],
+    signs: numpy.typing.NDArray[numpy.float64],
+    weights: numpy.typing.NDArray[numpy.float64],
+    cost: float,
+    folds: numpy.typing.NDArray[numpy.float64],
+    max_passes: int,
+    tolerance: float,
+    n_threads: int,
+) -> tuple: ...
+def fit_sigmoid(
+    values: numpy.typing.NDArray[numpy.float64],
+    signs: numpy.typing.NDArray[numpy.float64],
+    weights: numpy.typing.NDArray[numpy.float64],
+) -> tuple: ...
+def append_labels(
+    values: numpy.typing.NDArray[numpy.float32],
+    rows: numpy.typing.NDArray[numpy.int64],
+    columns: numpy.typing.NDArray[numpy.int64],
+    left: numpy.typing.NDArray[numpy.uint64],
+    right: numpy.typing.NDArray[numpy.uint64],
+    changes: numpy.typing.NDArray[numpy.float32],
+    are_added: bool,
+) -> object: ...
+def decide(
+    kernel_rows: numpy.typing.NDArray[numpy.float32],
+    asked: numpy.typing.NDArray[numpy.int64],
+    support: numpy.typing.NDArray[numpy.int32],
+    coefficients: numpy.typing.NDArray[numpy.float32],
+    intercepts: numpy.typing.NDArray[numpy.float64],
+) -> object: ...
+def collapse(
+    X: numpy.typing.NDArray[numpy.float64],
+    support: numpy.typing.NDArray[numpy.int32],
+    coefficients: numpy.typing.NDArray[numpy.float64],
+) -> object: ...

@@ -22,7 +22,7 @@ from fuselearn import _core
 
 SIZES = [6, 6, 6, 30, 2]  # lengths of arrays, which one call has in common
 PATIENCE = 1500  # attempts to find arguments that are accepted
-SECONDS = 3  # a call may take; then it must be possible to interrupt it
+SECONDS = 0.5  # a call may take; then it must be possible to interrupt it
 GIGABYTE = 1 << 30
 EXPECTED = (TypeError, ValueError, OverflowError, MemoryError)
 INTEGERS = [0, 1, 2, 3, -1, 5, 100, 2**15, 2**31 - 1, 2**31, 2**40, 2**62, 2**63 - 1, 2**63, 2**64, -(2**31), -(2**63)]
@@ -168,12 +168,13 @@ class Maker:
 
     def instance(self, name):
         """Make a new object of a class; None if no call is known that returns one."""
-        if name not in self.recipes and name not in self.making:
+        if name not in self.making:
+            recipes = self.recipes.setdefault(name, [])
+            patience = PATIENCE if not recipes else 100 if len(recipes) < 50 and self.rng.random() < 0.1 else 0
             self.making.add(name)
-            self.recipes[name] = []
             for known, (_, returned) in self.signatures.items():
-                if returned.rpartition(".")[2] == name:
-                    self.recipes[name] += search(self, known, PATIENCE if known.endswith("__init__") else 200, 4)
+                if patience and returned.rpartition(".")[2] == name:
+                    recipes += search(self, known, patience, 4)
             self.making.discard(name)
         recipes = self.recipes.get(name)
         if not recipes:
@@ -246,13 +247,13 @@ def call(maker, function, arguments):
         member = member.fget
     elif method == "__init__":
         member = getattr(_core, owner)
-    if hasattr(signal, "alarm"):
-        signal.alarm(SECONDS)
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, SECONDS)
     try:
         return member(*by_position, **by_name)
     finally:
-        if hasattr(signal, "alarm"):
-            signal.alarm(0)
+        if hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def read_parameters(name, member):
@@ -352,7 +353,7 @@ def change_array(maker, array):
             warnings.simplefilter("ignore")
             try:
                 array = array.astype(maker.choose(DTYPES))
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError, RuntimeError):
                 array = np.zeros(array.shape, maker.choose(DTYPES))
     elif action == "order" and array.ndim:
         array = maker.choose([lambda: array[::-1].copy(), lambda: rng.permutation(array)])()
@@ -419,20 +420,21 @@ def judge(maker, function, parameters, error):
         return None
     if not re.fullmatch(r"[A-Za-z].*\.", message, re.DOTALL):
         return f"raised {type(error).__name__} without a sentence: {message!r}"
-    words = {form for p in parameters for form in forms(p.name)}
+    words = {form for p in parameters for form in forms(p)}
     if function.endswith("__setstate__"):  # its parts are what the object is made from
         made_from, _ = maker.signatures.get(function.replace("__setstate__", "__init__"), ([], ""))
-        words |= {"state"} | {form for p in made_from for form in forms(p.name)}
+        words |= {"state"} | {form for p in made_from for form in forms(p)}
     if not any(re.search(rf"\b{re.escape(word)}", message, re.IGNORECASE) for word in words):
         return f"raised {type(error).__name__} that names no argument: {message!r}"
     return None
 
 
-def forms(name):
-    """The words that a message may use for an argument."""
-    yield name
-    yield name.replace("_", " ")
-    yield name.rstrip("s")
+def forms(parameter):
+    """The words that a message may use for an argument: its name, or its class."""
+    yield parameter.name
+    yield parameter.name.replace("_", " ")
+    yield parameter.name.rstrip("s")
+    yield parameter.kind.rpartition(".")[2]
 
 
 def describe(arguments):
@@ -543,7 +545,7 @@ def main():
     def give_up(*_):
         raise SlowError(f"{function} takes long.")
 
-    if hasattr(signal, "alarm"):
+    if hasattr(signal, "setitimer"):
         signal.signal(signal.SIGALRM, give_up)
     limit_memory()
     warnings.simplefilter("ignore")

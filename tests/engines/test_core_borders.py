@@ -21,22 +21,23 @@ FUNCTIONS = [name for name in NAMES if not isinstance(core_calls.find_callables(
 
 
 def run(name, n_calls, *options):
-    return subprocess.run(
-        [sys.executable, PROGRAM, name, str(n_calls), *options],
-        capture_output=True,
-        text=True,
-        errors="replace",
-        timeout=600,
-        check=False,
-    )
+    """Run the program, and return its status, its output and its errors; the status is None if it does not end."""
+    command = [sys.executable, PROGRAM, name, str(n_calls), *options]
+    with subprocess.Popen(command, stdout=-1, stderr=-1, text=True, errors="replace") as process:
+        try:
+            output, errors = process.communicate(timeout=30 + n_calls / 20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return None, *process.communicate()
+        return process.returncode, output, errors
 
 
 def check(name, n_calls):
-    done = run(name, n_calls)
-    if done.returncode != 0:
-        calls = [line for line in run(name, n_calls, "--trace").stderr.splitlines() if line.startswith(name)]
-        pytest.fail(f"status {done.returncode} after {calls[-1:]}:\n{done.stderr[-5000:]}")
-    found = json.loads(done.stdout)
+    status, output, errors = run(name, n_calls)
+    if status != 0:
+        calls = [line for line in run(name, n_calls, "--trace")[2].splitlines() if line.startswith(name)]
+        pytest.fail(f"status {status} after {calls[-1:]}:\n{errors[-5000:]}")
+    found = json.loads(output)
     assert not found["faults"], "\n".join(found["faults"][:5])
     assert found["returned"], f"no accepted arguments were found; help with PLAUSIBLE in {PROGRAM.name}"
 

@@ -82,8 +82,6 @@ def test_measured_weights_are_those_of_the_formulas(seed, n_samples, weighting, 
     np.testing.assert_allclose(measured, expected, rtol=1e-12)
 
 
-
-
 def pull_plainly(state, measurement, gain):
     return [x + gain * (z - x) for x, z in zip(state, measurement, strict=True)]
 

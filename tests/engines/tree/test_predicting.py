@@ -307,7 +307,7 @@ class TestRefusals:
 
     @pytest.mark.parametrize("X", [np.zeros((2, 3)), np.zeros((0, 5), dtype=np.float32)])
     def test_samples_with_another_number_of_features(self, forest, X):
-        with pytest.raises(ValueError, match="The trees expect 4 columns"):
+        with pytest.raises(ValueError, match="X must have 4 columns, as the trees expect"):
             forest.apply(X)
 
     @pytest.mark.parametrize("X", [np.zeros(4), np.zeros((2, 4), dtype=int), [[0.0] * 4]])
