@@ -175,8 +175,7 @@ public:
 class CodesArray : public nb::object {
 public:
     using nb::object::object;
-    static constexpr auto Name =
-        nb::detail::const_name("numpy.typing.NDArray[numpy.unsignedinteger[typing.Any]]");
+    static constexpr auto Name = nb::detail::const_name("numpy.typing.NDArray[numpy.unsignedinteger[typing.Any]]");
 };
 class RecordsArray : public nb::object {
 public:

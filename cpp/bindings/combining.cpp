@@ -44,8 +44,7 @@ auto bound_sum_leads(In<Score, 3> scores, In<double, 1> weights) {
     return nb::make_tuple(sums.object(), n_gaps);
 }
 
-auto bound_average_logarithms(In<double, 2> values, In<double, 1> total, double size,
-                                    In<std::int64_t, 1> members) {
+auto bound_average_logarithms(In<double, 2> values, In<double, 1> total, double size, In<std::int64_t, 1> members) {
     const auto read_values = values.read("values");
     const auto read_total = total.read("total");
     const auto read_members = members.read("members");
@@ -60,7 +59,7 @@ auto bound_average_logarithms(In<double, 2> values, In<double, 1> total, double 
 }
 
 auto bound_tally_classes(In<double, 3> values, In<std::int64_t, 1> members, In<double, 2> total,
-                               In<std::int64_t, 1> truth, In<double, 1> weights, In<std::int64_t, 1> samples) {
+                         In<std::int64_t, 1> truth, In<double, 1> weights, In<std::int64_t, 1> samples) {
     const auto read_values = values.read("values");
     const auto read_members = members.read("members");
     const auto read_total = total.read("total");

@@ -26,8 +26,8 @@ void bound_pull_halfway(InOut<double, 2> state, In<std::int32_t, 1> votes, doubl
 
 // Compare votes with the true classes; return what is wrong, and what `report` makes of each sum.
 template <class Sum, class Report>
-auto compare_checked(const Report& report, In<double, 2> estimate, In<std::int32_t, 1> votes,
-                           In<std::int32_t, 1> truth, In<double, 1> fractions) {
+auto compare_checked(const Report& report, In<double, 2> estimate, In<std::int32_t, 1> votes, In<std::int32_t, 1> truth,
+                     In<double, 1> fractions) {
     const auto read_estimate = estimate.read("estimate");
     const auto read_votes = votes.read("votes");
     const auto read_truth = truth.read("truth");
@@ -49,13 +49,13 @@ auto compare_checked(const Report& report, In<double, 2> estimate, In<std::int32
 }
 
 auto bound_compare_votes(In<double, 2> estimate, In<std::int32_t, 1> votes, In<std::int32_t, 1> truth,
-                               In<double, 1> fractions) {
+                         In<double, 1> fractions) {
     const auto round = [](const PlainSum& sum) { return sum.rounded(); };
     return compare_checked<PlainSum>(round, estimate, votes, truth, fractions);
 }
 
 auto bound_compare_votes_exactly(In<double, 2> estimate, In<std::int32_t, 1> votes, In<std::int32_t, 1> truth,
-                                       In<double, 1> fractions) {
+                                 In<double, 1> fractions) {
     const auto as_bytes = [](const ExactSum& sum) {
         if (!sum.is_finite()) raise_value_error("fractions must be finite.");
         const auto bytes = sum.bytes();
@@ -78,7 +78,7 @@ std::span<const double> loss_of(const Values<double, 1>& loss) { return loss.spa
 
 template <class Loss>
 auto bound_measure_weights(In<double, 1> weights, In<Loss, 1> loss, In<double, 1> first_weights, double n_samples,
-                                 int weighting) {
+                           int weighting) {
     const auto read_weights = weights.read("weights");
     const auto read_loss = loss.read("loss");
     const auto read_first = first_weights.read("first_weights");

@@ -225,7 +225,7 @@ void bind_settings(nb::module_& module) {
         .def_ro("correct_for_chance", &TreeSettings::correct_for_chance)
         .def(
             "__eq__", [](const TreeSettings& self, const TreeSettings& other) { return self == other; },
-            nb::is_operator())
+            nb::is_operator(), nb::sig("def __eq__(self, other: object, /) -> bool"))
         .def("__hash__", [](const TreeSettings& self) { return nb::hash(state_of(self)); })
         .def("__repr__", [](nb::handle self) { return nb::str("TreeSettings(**{})").format(fields_of(self)); })
         .def(
@@ -236,6 +236,7 @@ void bind_settings(nb::module_& module) {
                 fields.update(changes);
                 return self.type()(**fields);
             },
+            nb::sig("def replace(self, **changes: typing.Any) -> TreeSettings"),
             "Return settings with other values for some of them.")
         .def("__getstate__", &state_of)
         .def("__setstate__",

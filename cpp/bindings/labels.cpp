@@ -36,9 +36,9 @@ void check_wishes(std::span<const std::int64_t> room, std::span<const std::int64
 }
 
 auto bound_deal_samples(In<std::int64_t, 1> sample_starts, In<std::int64_t, 1> sample_labels,
-                              In<std::int64_t, 1> label_starts, In<std::int64_t, 1> label_samples,
-                              In<std::int64_t, 1> label_order, In<std::int64_t, 1> room, In<std::int64_t, 1> fractions,
-                              In<double, 1> draws) {
+                        In<std::int64_t, 1> label_starts, In<std::int64_t, 1> label_samples,
+                        In<std::int64_t, 1> label_order, In<std::int64_t, 1> room, In<std::int64_t, 1> fractions,
+                        In<double, 1> draws) {
     const auto read_sample_starts = sample_starts.read("sample_starts");
     const auto read_sample_labels = sample_labels.read("sample_labels");
     const auto read_label_starts = label_starts.read("label_starts");
@@ -68,8 +68,7 @@ auto bound_deal_samples(In<std::int64_t, 1> sample_starts, In<std::int64_t, 1> s
     return folds.object();
 }
 
-auto bound_cluster_labels(In<double, 2> co_occurrences, In<std::int64_t, 1> first, Index capacity,
-                                Index most_rounds) {
+auto bound_cluster_labels(In<double, 2> co_occurrences, In<std::int64_t, 1> first, Index capacity, Index most_rounds) {
     const auto read_counts = co_occurrences.read("co_occurrences");
     const auto read_first = first.read("first");
     const Index n_labels = read_counts.shape(0), n_clusters = read_first.size();

@@ -58,7 +58,7 @@ auto bound_draw_counts(Key seed, In<double, 1> weights, Index n_draws) {
 }
 
 auto bound_draw_covering_counts(Key seed, In<double, 1> weights, Index n_draws, In<std::int32_t, 1> classes,
-                                      Index n_classes, Index max_tries) {
+                                Index n_classes, Index max_tries) {
     const auto read_weights = weights.read("weights");
     const auto class_numbers = classes.read("classes");
     check_weights(read_weights.span(), n_draws);
@@ -82,8 +82,8 @@ auto bound_draw_poisson_counts(Key seed, In<double, 1> rates, Index first, Index
     return counts.object();
 }
 
-auto bound_draw_covering_poisson_counts(Key seed, In<double, 1> rates, In<std::int32_t, 1> classes,
-                                              Index n_classes, Index max_tries) {
+auto bound_draw_covering_poisson_counts(Key seed, In<double, 1> rates, In<std::int32_t, 1> classes, Index n_classes,
+                                        Index max_tries) {
     const auto read_rates = rates.read("rates");
     const auto class_numbers = classes.read("classes");
     check_up_to(read_rates.span(), most_draws, "rates");

@@ -187,7 +187,7 @@ nb::tuple fit_sigmoid(In<double, 1> values, In<double, 1> signs, In<double, 1> w
 }
 
 auto append_labels(In<float, 2> values, In<std::int64_t, 1> rows, In<std::int64_t, 1> columns,
-                         In<std::uint64_t, 2> left, In<std::uint64_t, 2> right, In<float, 1> changes, bool are_added) {
+                   In<std::uint64_t, 2> left, In<std::uint64_t, 2> right, In<float, 1> changes, bool are_added) {
     const auto read = values.read("values");
     const auto left_samples = rows.read("rows");
     const auto right_samples = columns.read("columns");
@@ -211,8 +211,8 @@ auto append_labels(In<float, 2> values, In<std::int64_t, 1> rows, In<std::int64_
     return appended.object();
 }
 
-auto decide(In<float, 2> kernel_rows, In<std::int64_t, 1> asked, In<std::int32_t, 1> support,
-                  In<float, 2> coefficients, In<double, 1> intercepts) {
+auto decide(In<float, 2> kernel_rows, In<std::int64_t, 1> asked, In<std::int32_t, 1> support, In<float, 2> coefficients,
+            In<double, 1> intercepts) {
     const auto values = kernel_rows.read("kernel_rows");
     const auto samples = asked.read("asked");
     const auto vectors = support.read("support");

@@ -161,8 +161,8 @@ Tree with_features(const Tree& tree, In<std::int64_t, 1> features) {
     return renamed;
 }
 
-auto apply(const Tree& tree, AnyTable table, In<std::int64_t, 1> samples) {
-    return table.visit("table", [&](const auto& read) -> nb::object {
+ArrayOf<std::int32_t> apply(const Tree& tree, AnyTable table, In<std::int64_t, 1> samples) {
+    return table.visit("table", [&](const auto& read) {
         check_fits(tree, coding_of(read));
         Chosen chosen{{}, read.n_samples(), samples.is_none()};
         std::optional<Values<std::int64_t, 1>> indices;
@@ -180,8 +180,8 @@ auto apply(const Tree& tree, AnyTable table, In<std::int64_t, 1> samples) {
     });
 }
 
-auto vote(const Tree& tree, AnyTable table) {
-    return table.visit("table", [&](const auto& read) -> nb::object {
+ArrayOf<std::int32_t> vote(const Tree& tree, AnyTable table) {
+    return table.visit("table", [&](const auto& read) {
         check_fits(tree, coding_of(read));
         const Out<std::int32_t, 1> votes({read.n_samples()});
         run_released([&](Interrupt& interrupt) {

@@ -1,4 +1,5 @@
-// Ask for memory that is needed a few steps later, where the compiler can; samples of a node lie scattered over a table.
+// Ask for memory that is needed a few steps later, where the compiler can; samples of a node lie scattered over a
+// table.
 
 #pragma once
 

@@ -5,7 +5,6 @@
 
 #pragma once
 
-
 namespace fuselearn {
 
 #if defined(__x86_64__) && defined(__GNUC__)

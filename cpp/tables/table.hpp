@@ -44,8 +44,8 @@ public:
     // Tables of up to so many samples keep them in the order of each column.
     static constexpr Index most_sorted_samples = 4000;
 
-    // The samples in the order of each column's codes, as words `code * 2^16 + sample`, of shape (n_columns, n_samples);
-    // only for small tables.
+    // The samples in the order of each column's codes, as words `code * 2^16 + sample`, of shape (n_columns,
+    // n_samples); only for small tables.
     Matrix<const std::uint32_t> sorted_words() const {
         std::call_once(*sorted_once_, [this] { sort_columns(); });
         return {sorted_words_.data(), n_columns(), n_samples_};

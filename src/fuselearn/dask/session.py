@@ -204,7 +204,7 @@ class DaskSession:
         with nullcontext() if at is None else dask.annotate(workers=[at], allow_other_workers=True):
             return delayed(function, pure=False)(*arguments, dask_key_name=name)
 
-    def _submit(self, tasks: list[Delayed]) -> list[Future]:
+    def _submit(self, tasks: Sequence[Delayed]) -> list[Future]:
         """Submit tasks, in one message."""
         with self._connected():
             futures: list[Future] = self.client.compute(tasks, optimize_graph=False)

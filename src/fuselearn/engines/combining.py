@@ -1,10 +1,12 @@
 """What combines the answers of many members, for blocks of samples at once.
 
-``np.median`` returns the same medians in 4 to 12 times the time, ``scipy.stats.rankdata`` the same ranks in 5 to 50 times
-the time: ``python -m benchmarks combining`` compares them.
+``np.median`` returns the same medians in 4 to 12 times the time, ``scipy.stats.rankdata`` the same ranks in 5 to 50
+times the time: ``python -m benchmarks combining`` compares them.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +34,7 @@ def average_middle(values: Floats, pairs: Indices, n_cut: int) -> tuple[Doubles,
     >>> average_middle(np.array([[1.0, 5.0], [9.0, 7.0]]), np.array([[0, 1]]), 0)
     (array([5., 6.]), 0)
     """
-    average = _core.average_middle_f4 if values.dtype == np.float32 else _core.average_middle_f8
+    average: Any = _core.average_middle_f4 if values.dtype == np.float32 else _core.average_middle_f8
     return average(values, pairs, n_cut)
 
 
@@ -56,7 +58,7 @@ def sum_leads(scores: Floats, weights: Doubles) -> tuple[Doubles, int]:
     >>> sum_leads(np.array([[[0.5, 0.3, 0.2]], [[0.4, 0.5, 0.1]]]), np.array([2.0, 1.0]))
     (array([[ 4.,  2., -6.]]), 0)
     """
-    sum_up = _core.sum_leads_f4 if scores.dtype == np.float32 else _core.sum_leads_f8
+    sum_up: Any = _core.sum_leads_f4 if scores.dtype == np.float32 else _core.sum_leads_f8
     return sum_up(scores, weights)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -100,7 +102,7 @@ def measure_weights(
     >>> measure_weights(np.array([0.4, 0.6]), np.array([True, False]), first, 2, LINEAR)
     array([0.9, 0.5])
     """
-    measure = _core.measure_weights_of_wrong if loss.dtype == bool else _core.measure_weights
+    measure: Any = _core.measure_weights_of_wrong if loss.dtype == bool else _core.measure_weights
     return measure(weights, loss, first_weights, n_samples, weighting)
 
 
@@ -131,5 +133,5 @@ def update_weights(
     >>> weights.round(3)
     array([0.881, 0.119])
     """
-    update = _core.update_weights_of_wrong if loss.dtype == bool else _core.update_weights
+    update: Any = _core.update_weights_of_wrong if loss.dtype == bool else _core.update_weights
     update(weights, loss, first_weights, gain, weighting, is_exact)

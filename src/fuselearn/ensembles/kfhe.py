@@ -83,7 +83,7 @@ class ExactClassTruth(ClassTruth):
         z, loss, units = self.compare(y, h)
         return Measurement(z, loss, Errors(*(from_units(sum_of_shares) for sum_of_shares in units)))
 
-    def compare(self, y: Scores, h: Component) -> Compared:
+    def compare(self, y: Scores, h: Any) -> Compared:
         """Compute the measurement z of a model, and the sums of the shares of what is wrong."""
         if self.vote == "class":
             votes = h.votes()

@@ -346,8 +346,8 @@ class LabelMachines:
         extra = rows.extra[only] @ machines.extra_weights.T
         if sparse.issparse(features):
             return features[only] @ machines.coefficients.T.astype(np.float64) + machines.intercepts + extra
-        every = np.arange(features.shape[1], dtype=np.int32)
-        return decide(features, only, every, machines.coefficients, machines.intercepts) + extra
+        columns: npt.NDArray[Any] = np.arange(features.shape[1], dtype=np.int32)
+        return decide(features, only, columns, machines.coefficients, machines.intercepts) + extra
 
     def _calibrate(self, machines: Machines, decisions: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         if self.probability == "platt":

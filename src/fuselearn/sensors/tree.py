@@ -89,7 +89,7 @@ class TreeLearner(Learner):
         if target.samples is not None:
             counts, weights = counts[target.samples], None if weights is None else weights[target.samples]
             if len(numbers) != self.n_samples or (np.diff(target.samples) == 0).any():
-                columns = columns.take(target.samples)
+                columns = columns.take(target.samples.astype(np.int64, copy=False))
         factors = self._class_factors(target, counts)
         if factors is not None:
             weights = factors * (counts if weights is None else weights)
@@ -298,7 +298,7 @@ def _bound_columns(
         return columns
     if extra is None:
         extra = appended if only is None else appended[only]
-    chosen = columns if only is None else columns.take(only)
+    chosen = columns if only is None else columns.take(only.astype(np.int64, copy=False))
     return chosen.append_flags(extra.astype(np.uint8)) if n_appended else chosen
 
 

@@ -47,5 +47,5 @@ def deal_samples(
     """
     by_label = labels.tocsc()
     lists = (labels.indptr, labels.indices, by_label.indptr, by_label.indices)
-    tables = [part.astype(np.int64, copy=False) for part in lists]
-    return _core.deal_samples(*tables, label_order, room, fractions, draws)
+    starts, own_labels, label_starts, samples = (part.astype(np.int64, copy=False) for part in lists)
+    return _core.deal_samples(starts, own_labels, label_starts, samples, label_order, room, fractions, draws)

@@ -2,7 +2,8 @@
 
 Every part lists the samples that were drawn for the tree by the node that they have reached (`Drawn`), counts them per
 node, feature, code and class (`count_bins`), and lets them descend once the nodes are split (`descend`). The counts of
-all parts are added (`merge_bins`). Counts are whole numbers, so their sum depends neither on the parts nor on the order.
+all parts are added (`merge_bins`). Counts are whole numbers, so their sum depends neither on the parts nor on the
+order.
 """
 
 from __future__ import annotations
