@@ -45,9 +45,13 @@ struct Step {
         const PackedNode<Code> node = nodes[here];
         const Code code = codes[node.offset];
         auto right = static_cast<std::uint32_t>(code > node.cut);
-        if constexpr (with_categories)
-            if (const Tag tag = tags[here]; tag.is_category())
-                right = ~(subsets[tag.number() + code / 32u] >> (code % 32u)) & 1u;
+        if constexpr (with_categories) {
+            // Without a branch, which half of the steps would take: other nodes look at the first word for nothing.
+            const Tag tag = tags[here];
+            const std::uint32_t mask = tag.is_category() ? ~0u : 0u;
+            const std::uint32_t word = subsets[(tag.number() + code / 32u) & mask];
+            right |= (~word >> (code % 32u)) & mask & 1u;
+        }
         return node.left + right;
     }
 };

@@ -27,7 +27,7 @@ inline constexpr Index n_abreast = 16;
 
 template <class Code>
 struct PackedNode {
-    Code cut;            // larger codes go right, none in a leaf
+    Code cut;            // larger codes go right, none in a leaf or by category
     Code offset;         // of its column's codes in a group of samples, see descent.hpp; 0 in a leaf
     std::uint32_t left;  // the right child follows; a leaf points to itself
 };
@@ -70,7 +70,7 @@ template <class Code>
 struct PackedForest {
     // The code of missing numbers; no rank and no category may come this far.
     static constexpr Code missing = std::numeric_limits<Code>::max();
-    // In a leaf, so that no code goes right.
+    // In leaves and splits by category, so that no code goes right by it.
     static constexpr Code no_cut = std::numeric_limits<Code>::max();
 
     std::vector<PackedNode<Code>> nodes;

@@ -159,7 +159,7 @@ PackedForest<Code> pack_trees(std::span<const Tree* const> trees, SplitValues sp
                 continue;
             }
             const auto column = static_cast<std::size_t>(splits.column_of[static_cast<std::size_t>(node.feature)]);
-            PackedNode<Code> packed{0, static_cast<Code>(column * n_abreast),
+            PackedNode<Code> packed{PackedForest<Code>::no_cut, static_cast<Code>(column * n_abreast),
                                     root + static_cast<std::uint32_t>(node.left)};
             if (node.is_category) {
                 forest.has_categories = true;

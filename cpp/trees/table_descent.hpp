@@ -36,28 +36,19 @@ Index find_leaf(const Tree& tree, const Coding& coding, const CodeOf& code_of) {
 // The nodes of a tree as a table's samples descend them.
 class TableSteps {
 public:
-    TableSteps(const Tree& tree, const Coding& coding) : tree_(tree), coding_(coding), steps_(tree.nodes.size()) {
+    TableSteps(const Tree& tree, const Coding& coding) : steps_(tree.nodes.size()) {
         for (std::size_t k = 0; k < steps_.size(); ++k) {
             const Node& node = tree.nodes[k];
-            if (node.is_leaf()) {
+            if (node.is_leaf())
                 steps_[k] = {0, 0, 0, static_cast<std::uint32_t>(k)};
-                continue;
-            }
-            Step step{0, by_category, static_cast<std::uint32_t>(node.feature), static_cast<std::uint32_t>(node.left)};
-            if (node.is_category) {
-                has_categories_ = true;
-            } else {
-                const auto missing = static_cast<std::int64_t>(coding.missing_code(node.feature));
-                const std::int64_t first = std::int64_t{node.cut} + 1;
-                const std::int64_t end = node.missing_left ? missing : missing + 1;
-                step.first_right = static_cast<std::uint32_t>(first);
-                step.n_right = static_cast<std::uint32_t>(std::clamp<std::int64_t>(end - first, 0, missing + 1));
-            }
-            steps_[k] = step;
+            else if (node.is_category)
+                steps_[k] = category_step(tree, node, coding.missing_code(node.feature));
+            else
+                steps_[k] = numeric_step(node, coding.missing_code(node.feature));
         }
     }
 
-    bool has_categories() const { return has_categories_; }
+    bool has_categories() const { return !words_.empty(); }
 
     // Go one step down, given the codes of a sample; stay in a leaf.
     template <bool with_categories, class Code>
@@ -65,24 +56,45 @@ public:
         const Step step = steps_[here];
         const std::uint32_t code = codes[step.column];
         auto right = static_cast<std::uint32_t>(code - step.first_right < step.n_right);
-        if constexpr (with_categories)
-            if (step.n_right == by_category)
-                right = tree_.goes_left(tree_.nodes[here], code, coding_.missing_code(step.column)) ? 0 : 1;
+        if constexpr (with_categories) {
+            // Without a branch: other nodes look at the first word for nothing.
+            const std::uint32_t mask = step.n_right == by_category ? ~0u : 0u;
+            const std::uint32_t word = words_[(step.first_right + code / 32u) & mask];
+            right = (right & ~mask) | ((word >> (code % 32u)) & mask & 1u);
+        }
         return step.left + right;
     }
 
 private:
     static constexpr std::uint32_t by_category = 0xFFFFFFFF;  // more codes than there are
     struct Step {
-        std::uint32_t first_right;  // codes from here on go right,
+        std::uint32_t first_right;  // codes from here on go right; by category: the first word of those that do
         std::uint32_t n_right;      // so many; none in a leaf
         std::uint32_t column;
         std::uint32_t left;
     };
-    const Tree& tree_;
-    const Coding& coding_;
+
+    static Step numeric_step(const Node& node, Index missing_code) {
+        const Index first = Index{node.cut} + 1;
+        const Index n_right =
+            std::clamp<Index>(missing_code + (node.missing_left ? 0 : 1) - first, 0, missing_code + 1);
+        return {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(n_right),
+                static_cast<std::uint32_t>(node.feature), static_cast<std::uint32_t>(node.left)};
+    }
+
+    // With a bit for each code that goes right, that of missing values included.
+    Step category_step(const Tree& tree, const Node& node, Index missing_code) {
+        const std::size_t first_word = words_.size();
+        words_.resize(first_word + static_cast<std::size_t>(missing_code / 32 + 1), 0);
+        for (Index code = 0; code <= missing_code; ++code)
+            if (!tree.goes_left(node, code, missing_code))
+                words_[first_word + static_cast<std::size_t>(code / 32)] |= 1u << (code % 32);
+        return {static_cast<std::uint32_t>(first_word), by_category, static_cast<std::uint32_t>(node.feature),
+                static_cast<std::uint32_t>(node.left)};
+    }
+
     std::vector<Step> steps_;
-    bool has_categories_ = false;
+    std::vector<std::uint32_t> words_;
 };
 
 // Call visit(k, leaf) for each of n samples, whose codes begin at codes_of(k).
