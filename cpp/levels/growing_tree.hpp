@@ -108,7 +108,8 @@ public:
     // Whether the counts of a round's nodes are those of their samples.
     bool are_counts_of(const LevelRound& round, const LevelBins& bins) const {
         const std::vector<std::int64_t> nodes = counted_nodes(round);
-        if (bins.shape != shape_ || bins.nodes.size() != nodes.size()) return false;
+        if (bins.nodes.size() != nodes.size()) return false;
+        if (bins.shape != shape_ && !nodes.empty()) return false;
         const std::vector<Index> starts = bin_starts(growth_.coding());
         for (std::size_t n = 0; n < nodes.size(); ++n) {
             const std::int64_t expected = growth_.node(level_[nodes[n]].node).count;
