@@ -142,22 +142,31 @@ nb::tuple state_of(const LevelSplits& splits) {
     return nb::make_tuple(bytes.object(), to_array(splits.subsets), to_array(splits.children), splits.n_children);
 }
 
+template <class T>
+T read_number(nb::handle value, const char* name) {
+    T number{};
+    if (!nb::try_cast(value, number))
+        throw nb::type_error((std::string(name) + " must be a number, not " + describe(value) + ".").c_str());
+    return number;
+}
+
 LevelSplits make_splits(const nb::tuple& state) {
     if (state.size() != 4) raise_value_error("The state of splits has four parts.");
     const nb::object kept[3] = {state[0], state[1], state[2]};
-    const auto bytes = In<std::uint8_t, 1>{kept[0]}.read("nodes");
-    const auto subsets = In<std::uint32_t, 1>{kept[1]}.read("subsets");
-    const auto children = In<std::int64_t, 1>{kept[2]}.read("children");
+    const auto bytes = In<std::uint8_t, 1>{kept[0]}.read("nodes of the state");
+    const auto subsets = In<std::uint32_t, 1>{kept[1]}.read("subsets of the state");
+    const auto children = In<std::int64_t, 1>{kept[2]}.read("children of the state");
     LevelSplits splits;
     splits.nodes = read_node_bytes(bytes.span());
     splits.subsets.assign(subsets.span().begin(), subsets.span().end());
     splits.children.assign(children.span().begin(), children.span().end());
-    splits.n_children = nb::cast<Index>(state[3]);
-    check_length(children.size(), 2 * ssize(splits.nodes), "children", "both sides of nodes");
+    splits.n_children = read_number<Index>(state[3], "n_children of the state");
+    check_length(children.size(), 2 * ssize(splits.nodes), "children of the state", "both sides of nodes");
     std::int64_t next = 0;
     for (const std::int64_t child : splits.children)
-        if (child != -1 && child != next++) raise_value_error("children must be numbered one after the other, or -1.");
-    if (next != splits.n_children) raise_value_error("n_children must be the number of children.");
+        if (child != -1 && child != next++)
+            raise_value_error("children of the state must be numbered one after the other, or -1.");
+    if (next != splits.n_children) raise_value_error("n_children of the state must be the number of children.");
     return splits;
 }
 
@@ -219,33 +228,39 @@ nb::tuple state_of(const LevelBins& bins) {
 
 LevelBins make_bins(const nb::tuple& state) {
     if (state.size() != 8) raise_value_error("The state of bins has eight parts.");
-    LevelBins bins{{nb::cast<Index>(state[0]), nb::cast<Index>(state[1]), nb::cast<bool>(state[2])}, {}};
+    LevelBins bins{
+        {read_number<Index>(state[0], "n_bins of the state"), read_number<Index>(state[1], "n_classes of the state"),
+         read_number<bool>(state[2], "squared of the state")},
+        {}};
     const nb::object kept[5] = {state[3], state[4], state[5], state[6], state[7]};
-    const auto is_dense = In<bool, 1>{kept[0]}.read("is_dense");
-    const auto ends = In<std::int64_t, 1>{kept[1]}.read("ends");
-    const auto numbers = In<std::uint32_t, 1>{kept[2]}.read("numbers");
-    const auto counted = In<std::int32_t, 1>{kept[3]}.read("counted");
-    const auto squares = In<std::int64_t, 1>{kept[4]}.read("squares");
-    if (bins.shape.n_bins < 0 || bins.shape.n_classes < 1) raise_value_error("Bins must have classes.");
-    check_length(ends.size(), is_dense.size(), "ends", "is_dense");
+    const auto is_dense = In<bool, 1>{kept[0]}.read("is_dense of the state");
+    const auto ends = In<std::int64_t, 1>{kept[1]}.read("ends of the state");
+    const auto numbers = In<std::uint32_t, 1>{kept[2]}.read("numbers of the state");
+    const auto counted = In<std::int32_t, 1>{kept[3]}.read("counted of the state");
+    const auto squares = In<std::int64_t, 1>{kept[4]}.read("squares of the state");
+    const auto [n_bins, n_classes, squared] = bins.shape;
+    if (n_bins < 0 || n_classes < 1) raise_value_error("n_bins and n_classes of the state must not be negative.");
+    check_length(ends.size(), is_dense.size(), "ends of the state", "is_dense");
+    const Index n_all = counted.size() / n_classes;
     Index row = 0, listed = 0;
     for (Index k = 0; k < ends.size(); ++k) {
         const Index end = ends.data()[k];
-        const Index n_rows = end - row;
-        const Index n_listed = is_dense.data()[k] ? 0 : n_rows;
-        if (n_rows < 0 || end * bins.shape.n_classes > counted.size() || listed + n_listed > numbers.size() ||
-            (is_dense.data()[k] && n_rows != bins.shape.n_bins) || (bins.shape.squared && end > squares.size()))
-            raise_value_error("ends must ascend to the number of bins.");
-        const auto own = numbers.span().subspan(listed, n_listed);
+        const bool dense = is_dense.data()[k];
+        const Index n_rows = end < row || end > n_all ? -1 : end - row;
+        const Index n_listed = dense ? 0 : n_rows;
+        if (n_rows < 0 || n_listed > numbers.size() - listed || (dense && n_rows != n_bins) ||
+            (squared && end > squares.size()))
+            raise_value_error("ends of the state must ascend to the number of bins.");
+        const std::uint32_t* const own = numbers.data() + listed;
         for (Index b = 0; b < n_listed; ++b)
-            if (static_cast<Index>(own[b]) >= bins.shape.n_bins || (b > 0 && own[b] <= own[b - 1]))
-                raise_value_error("numbers must ascend within a node.");
+            if (static_cast<Index>(own[b]) >= n_bins || (b > 0 && own[b] <= own[b - 1]))
+                raise_value_error("numbers of the state must ascend within a node.");
         const std::int32_t* const counts = counted.data();
         const std::int64_t* const sums = squares.data();
         bins.nodes.emplace_back(
-            is_dense.data()[k], std::vector<std::uint32_t>(own.begin(), own.end()),
-            std::vector<std::int32_t>(counts + row * bins.shape.n_classes, counts + end * bins.shape.n_classes),
-            bins.shape.squared ? std::vector<std::int64_t>(sums + row, sums + end) : std::vector<std::int64_t>());
+            dense, std::vector<std::uint32_t>(own, own + n_listed),
+            std::vector<std::int32_t>(counts + row * n_classes, counts + end * n_classes),
+            squared ? std::vector<std::int64_t>(sums + row, sums + end) : std::vector<std::int64_t>());
         row = end;
         listed += n_listed;
     }
@@ -254,9 +269,11 @@ LevelBins make_bins(const nb::tuple& state) {
 
 LevelBins merge_bins(const std::vector<const LevelBins*>& parts) {
     if (parts.empty()) raise_value_error("parts must not be empty.");
-    for (const LevelBins* part : parts)
+    for (const LevelBins* part : parts) {
+        if (part == nullptr) raise_value_error("parts must not be None.");
         if (part->shape != parts[0]->shape || part->nodes.size() != parts[0]->nodes.size())
             raise_value_error("parts must have counted the same nodes, features and classes.");
+    }
     LevelBins merged = *parts[0];
     run_released([&](Interrupt& interrupt) {
         for (std::size_t p = 1; p < parts.size(); ++p) {
@@ -304,7 +321,8 @@ void bind_bins(nb::module_& module) {
 }
 
 LevelRound read_round(const GrowingTree& tree, Index first, Index end) {
-    if (first < 0 || end < first || end > tree.level_size()) raise_value_error("A round must be nodes of the level.");
+    if (!tree.is_round({first, end}))
+        raise_value_error("first and end must be a round of the level that has not been split yet.");
     return {first, end};
 }
 
@@ -323,7 +341,9 @@ void bind_tree(nb::module_& module) {
                     if (total < 0) raise_value_error("totals must not be negative.");
                     n_copies = std::min(n_copies + std::min(total, most + 1), most + 1);
                 }
-                if (n_copies > most) raise_value_error("At most 2,147,483,647 samples can be drawn for a tree.");
+                if (n_copies > most)
+                    raise_value_error(
+                        "totals must not sum to more than 2,147,483,647, the samples that a tree can have.");
                 if (table.n_columns() == 0) raise_value_error("table must have at least one feature.");
                 new (self) GrowingTree(table.coding(), read.span(), settings, seed, most_kept);
             },

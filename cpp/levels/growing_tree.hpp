@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -93,10 +94,22 @@ public:
         return nodes;
     }
 
+    // Whether nodes of the level wait for their split, and with each of them the sibling that it is derived from.
+    bool is_round(const LevelRound& round) const {
+        if (round.first < 0 || round.end < round.first || round.end > ssize(level_)) return false;
+        const auto cuts_pair = [this](Index k) {
+            return k > 0 && k < ssize(level_) && level_[k].parent >= 0 && level_[k].parent == level_[k - 1].parent &&
+                   !(level_[k].is_counted && level_[k - 1].is_counted);
+        };
+        return !cuts_pair(round.first) && !cuts_pair(round.end) &&
+               std::none_of(is_split_.begin() + round.first, is_split_.begin() + round.end, std::identity{});
+    }
+
     // Whether the counts of a round's nodes are those of their samples.
     bool are_counts_of(const LevelRound& round, const LevelBins& bins) const {
         const std::vector<std::int64_t> nodes = counted_nodes(round);
-        if (bins.shape != shape_ || bins.nodes.size() != nodes.size()) return false;
+        if (bins.nodes.size() != nodes.size()) return false;
+        if (bins.shape != shape_ && !nodes.empty()) return false;
         const std::vector<Index> starts = bin_starts(growth_.coding());
         for (std::size_t n = 0; n < nodes.size(); ++n) {
             const std::int64_t expected = growth_.node(level_[nodes[n]].node).count;
@@ -113,6 +126,7 @@ public:
 
     // Split the nodes of a round, whose samples have been counted in all parts.
     void split(const LevelRound& round, LevelBins bins, Interrupt& interrupt) {
+        std::fill(is_split_.begin() + round.first, is_split_.begin() + round.end, true);
         Index n_taken = 0;
         for (Index k = round.first; k < round.end; ++k)
             if (level_[k].is_counted) own_bins_[k] = std::move(bins.nodes[n_taken++]);
@@ -161,6 +175,7 @@ private:
 
     void start_level() {
         own_bins_.assign(level_.size(), {});
+        is_split_.assign(level_.size(), false);
         children_.assign(2 * level_.size(), -1);
         next_.clear();
         Index n_bins = 0;
@@ -218,6 +233,7 @@ private:
     std::vector<LevelNode> next_;
     std::vector<std::int64_t> children_;  // positions in the next level, two for each node of the level
     std::vector<NodeBins> own_bins_;      // by position in the level
+    std::vector<bool> is_split_;
     std::vector<NodeBins> bins_above_;
     NodeBins aside_;
     bool keeps_ = false;

@@ -219,15 +219,17 @@ def test_counts_of_other_nodes_are_refused():
     for bins in (count(2 * counts), count(counts, 4), count(counts, squared=True), count(counts, nodes=())):
         with pytest.raises(ValueError, match="bins must have the counts of the nodes of the round"):
             tree.split(0, 1, bins)
-    with pytest.raises(ValueError, match="A round must be nodes of the level"):
+    with pytest.raises(ValueError, match="first and end must be a round of the level"):
         tree.split(0, 2, count(counts))
     tree.split(0, 1, count(counts))
+    with pytest.raises(ValueError, match="that has not been split yet"):
+        tree.split(0, 1, count(counts))
     with pytest.raises(ValueError, match="parts must have counted the same"):
         merge_bins([count(counts), count(counts, 4)])
     with pytest.raises(ValueError, match="parts must not be empty"):
         merge_bins([])
     for totals, message in (
-        ([2**31], "At most 2,147,483,647 samples"),
+        ([2**31], "totals must not sum to more"),
         ([-1, 3], "not be negative"),
         ([], "at least one class"),
     ):
@@ -267,16 +269,24 @@ def changed(state, position, value):
 @pytest.mark.parametrize(
     ("kind", "state", "message"),
     [
-        (LevelBins, changed(BIN_STATE, 4, [4, 7]), "ends must ascend to the number of bins"),
-        (LevelBins, changed(BIN_STATE, 4, [3, 6]), "ends must ascend to the number of bins"),
-        (LevelBins, changed(BIN_STATE, 4, [4]), "ends must be as long as is_dense"),
-        (LevelBins, changed(BIN_STATE, 5, [3, 1]), "numbers must ascend within a node"),
-        (LevelBins, changed(BIN_STATE, 5, [1, 4]), "numbers must ascend within a node"),
-        (LevelBins, changed(BIN_STATE, 2, True), "ends must ascend to the number of bins"),
-        (LevelBins, changed(BIN_STATE, 1, 0), "Bins must have classes"),
-        (LevelSplits, changed(SPLIT_STATE, 2, [0, -1, 2, 1]), "children must be numbered one after the other"),
-        (LevelSplits, changed(SPLIT_STATE, 2, [0, -1, 1]), "children must be as long as both sides of nodes"),
-        (LevelSplits, changed(SPLIT_STATE, 3, 4), "n_children must be the number of children"),
+        (LevelBins, changed(BIN_STATE, 4, [4, 7]), "ends of the state must ascend to the number of bins"),
+        (LevelBins, changed(BIN_STATE, 4, [3, 6]), "ends of the state must ascend to the number of bins"),
+        (LevelBins, changed(BIN_STATE, 4, [4]), "ends of the state must be as long as is_dense"),
+        (LevelBins, changed(BIN_STATE, 5, [3, 1]), "numbers of the state must ascend within a node"),
+        (LevelBins, changed(BIN_STATE, 5, [1, 4]), "numbers of the state must ascend within a node"),
+        (LevelBins, changed(BIN_STATE, 2, True), "ends of the state must ascend to the number of bins"),
+        (LevelBins, changed(BIN_STATE, 1, 0), "n_bins and n_classes of the state"),
+        (
+            LevelSplits,
+            changed(SPLIT_STATE, 2, [0, -1, 2, 1]),
+            "children of the state must be numbered one after the other",
+        ),
+        (
+            LevelSplits,
+            changed(SPLIT_STATE, 2, [0, -1, 1]),
+            "children of the state must be as long as both sides of nodes",
+        ),
+        (LevelSplits, changed(SPLIT_STATE, 3, 4), "n_children of the state must be the number of children"),
     ],
 )
 def test_damaged_states_get_a_sentence(kind, state, message):
