@@ -18,7 +18,7 @@
 #include "support/interrupt.hpp"
 #include "support/parallel.hpp"
 #include "support/views.hpp"
-#include "support/wide_vectors.hpp"
+#include "support/wide.hpp"
 #include "tables/table.hpp"
 #include "trees/growth.hpp"
 #include "trees/splits.hpp"

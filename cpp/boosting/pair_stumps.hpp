@@ -22,7 +22,7 @@
 #include "support/interrupt.hpp"
 #include "support/parallel.hpp"
 #include "support/views.hpp"
-#include "support/wide_vectors.hpp"
+#include "support/wide.hpp"
 
 namespace fuselearn {
 
