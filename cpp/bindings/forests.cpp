@@ -174,6 +174,7 @@ auto features_of(const Forest& forest) {
     return std::visit(
         [](const auto& packed) {
             std::vector<std::int64_t> features;
+            features.reserve(packed.columns.size());
             for (const PackedColumn& column : packed.columns) features.push_back(column.feature);
             std::sort(features.begin(), features.end());
             return to_array(features);
