@@ -190,6 +190,7 @@ nb::tuple state_of(const TreeSettings& settings) {
 }
 
 nb::dict fields_of(nb::handle settings) {
+    nb::cast<const TreeSettings&>(settings);  // or it may be anything
     nb::dict fields;
     for (const char* name :
          {"min_split", "min_leaf", "max_depth", "complexity", "max_features", "random_cuts", "correct_for_chance"})
@@ -231,7 +232,6 @@ void bind_settings(nb::module_& module) {
         .def(
             "replace",
             [](nb::handle self, const nb::kwargs& changes) {
-                nb::cast<const TreeSettings&>(self);  // or it may be anything
                 nb::dict fields = fields_of(self);
                 fields.update(changes);
                 return self.type()(**fields);

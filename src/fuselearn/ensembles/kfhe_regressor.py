@@ -169,7 +169,7 @@ class KFHERegressor(FilterTrace, ComponentSequence, TableRegressor):
     >>> from fuselearn.ensembles import KFHERegressor
     >>> X, y = load_diabetes(return_X_y=True)
     >>> float(round(cross_val_score(KFHERegressor(random_state=0), X, y, cv=5).mean(), 2))
-    0.43
+    0.42
     """
 
     _run_: FilterRun

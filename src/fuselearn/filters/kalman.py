@@ -12,7 +12,20 @@ from fuselearn.engines.fusing import pull, pull_halfway
 
 
 class ImplicitMeasurement:
-    """A measurement z that is not written out, but can pull a state x towards itself."""
+    """A measurement z that is not written out, but can pull a state x towards itself.
+
+    Examples
+    --------
+    A measurement of zeros.
+
+    >>> class Zeros(ImplicitMeasurement):
+    ...     def pull(self, state, gain):
+    ...         state *= 1 - gain
+    >>> state = np.array([1.0, 2.0])
+    >>> Zeros().pull(state, 0.5)
+    >>> state
+    array([0.5, 1. ])
+    """
 
     def pull(self, state: npt.NDArray[np.float64], gain: float) -> None:
         """Compute x <- x + K (z - x) in place."""

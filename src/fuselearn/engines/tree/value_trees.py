@@ -41,8 +41,7 @@ def grow_value_tree(
     Examples
     --------
     >>> from fuselearn.engines.tree import code_columns
-    >>> from fuselearn._core import Tree
-    from fuselearn.engines.tree.gradient_trees import make_gradient_table
+    >>> from fuselearn.engines.tree.gradient_trees import make_gradient_table
     >>> table = make_gradient_table(code_columns(np.array([[1.0], [2.0], [3.0], [4.0]])))
     >>> y, weights = np.array([1.0, 3.0, 10.0, 10.0]), np.ones(4)
     >>> grow_value_tree(table, y, weights, max_depth=1, min_leaf=1).shares()
