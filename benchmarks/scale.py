@@ -26,7 +26,16 @@ from fuselearn.disk import DiskKFHEClassifier
 
 N_FEATURES, DEPTH, N_PARTS = 20, 6, 8
 FEW, MANY = 2, 6
-BEFORE_TREES = ("describe_part", "sample_values", "find_edges", "get_upper", "take_largest", "Recipe", "sum_weights")
+BEFORE_TREES = (
+    "describe_part",
+    "sample_values",
+    "find_edges",
+    "get_upper",
+    "take_largest",
+    "Recipe",
+    "sum_weights",
+    "_hold",
+)
 
 
 @contextmanager
@@ -81,7 +90,7 @@ def bytes_received(client: Client, fit: Callable[[], Any]) -> tuple[float, float
             for key, n_bytes in entry["keys"].items():
                 name = str(key).split("-")[0]
                 if name not in BEFORE_TREES and "(" not in name:
-                    totals[name == "code_part"] += n_bytes
+                    totals[name in ("code_part", "Group")] += n_bytes
         return totals
 
     fetch, fetched = DaskSession.fetch, []
