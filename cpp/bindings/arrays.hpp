@@ -267,6 +267,7 @@ void bind_filters(nb::module_& module);
 void bind_combining(nb::module_& module);
 void bind_labels(nb::module_& module);
 void bind_tables(nb::module_& module);
+void bind_sparse_tables(nb::module_& module);
 void bind_trees(nb::module_& module);
 void bind_growing(nb::module_& module);
 void bind_forests(nb::module_& module);

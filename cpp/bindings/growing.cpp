@@ -6,6 +6,7 @@
 #include "bindings/trees.hpp"
 #include "trees/grow_tree.hpp"
 #include "trees/settings.hpp"
+#include "trees/table_descent.hpp"
 #include "trees/targets.hpp"
 
 namespace fuselearn::bindings {
@@ -95,17 +96,6 @@ template <class TableKind, class Target>
 void check_table(const TableKind& table, const Target& target) {
     check_length(target.n_samples(), table.n_samples(), "target", "the table");
     if (table.n_columns() == 0) raise_value_error("table must have at least one feature.");
-}
-
-template <class CodeOf>
-Index find_leaf(const Tree& tree, const Coding& coding, const CodeOf& code_of_feature) {
-    Index k = 0;
-    while (!tree.nodes[k].is_leaf()) {
-        const Node& node = tree.nodes[k];
-        const Index code = code_of_feature(node.feature);
-        k = node.left + (tree.goes_left(node, code, coding.missing_code(node.feature)) ? 0 : 1);
-    }
-    return k;
 }
 
 template <class Target>

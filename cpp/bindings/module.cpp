@@ -32,6 +32,7 @@ NB_MODULE(_core, module) {
     bind_combining(module);
     bind_labels(module);
     bind_tables(module);
+    bind_sparse_tables(module);
     bind_trees(module);
     bind_growing(module);
     bind_forests(module);

@@ -6,8 +6,13 @@
 
 #pragma once
 
+#include <limits>
+#include <vector>
+
 #include "bindings/arrays.hpp"
+#include "bindings/trees.hpp"
 #include "tables/coding.hpp"
+#include "tables/rank_coding.hpp"
 #include "tables/sparse_table.hpp"
 #include "tables/table.hpp"
 
@@ -18,6 +23,39 @@ Coding make_coding(In<std::int32_t, 1> n_codes, In<double, 1> lower, In<double, 
 
 inline const Coding& coding_of(const Table& table) { return table.coding(); }
 inline const Coding& coding_of(const SparseTable& table) { return table.coding; }
+
+// A code has two bytes, and one more code means missing.
+inline constexpr std::int32_t most_codes = std::numeric_limits<std::uint16_t>::max();
+
+// Raise a sentence unless a column may have so many codes and bins.
+CodeLimits read_limits(Index most_codes_of_column, Index n_bins);
+
+template <class T>
+auto vector_of(const std::vector<T>& values, nb::handle owner) {
+    return view_of(values.data(), {values.size()}, owner);
+}
+
+// Let Python read what the codes of a table mean.
+template <class AnyKind>
+void add_coding(nb::class_<AnyKind>& bound) {
+    const auto coding = [](nb::handle self) -> const Coding& { return coding_of(nb::cast<const AnyKind&>(self)); };
+    bound
+        .def_prop_ro(
+            "n_codes", [coding](nb::handle self) { return vector_of(coding(self).n_codes, self); },
+            "Number of codes of each column.")
+        .def_prop_ro(
+            "offsets", [coding](nb::handle self) { return vector_of(coding(self).offsets, self); },
+            "Index in ``lower`` and ``upper`` of each column's first code, and the end.")
+        .def_prop_ro(
+            "lower", [coding](nb::handle self) { return vector_of(coding(self).lower, self); },
+            "Smallest value of each code.")
+        .def_prop_ro(
+            "upper", [coding](nb::handle self) { return vector_of(coding(self).upper, self); },
+            "Largest value of each code.")
+        .def_prop_ro(
+            "n_samples", [](const AnyKind& table) { return table.n_samples(); }, "Number of samples.")
+        .def_prop_ro("n_columns", [](const AnyKind& table) { return table.n_columns(); }, "Number of columns.");
+}
 
 struct AnyTable {
     nb::handle source;

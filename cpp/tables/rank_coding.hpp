@@ -6,11 +6,14 @@
 
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "support/interrupt.hpp"
 #include "support/views.hpp"
 #include "tables/coding.hpp"
 #include "tables/lookup.hpp"
@@ -61,18 +64,58 @@ inline Bounds find_bounds(std::span<const double> ascending, const CodeLimits& l
     return bounds;
 }
 
-// Code each number by the last code whose lower bound does not exceed it, or the first one if there is none.
+// How the numbers of one column are coded: by the last code whose lower bound does not exceed them, or the first one if
+// there is none.
 //
 // Codes are used as indices, so they stay in range even for a number that is no category. Missing numbers get the code
-// behind the last one. Codes lie `stride` apart.
+// behind the last one.
+class Coder {
+public:
+    // The bounds must outlive this object.
+    Coder(std::span<const double> lower, Index n_numbers)
+        : lookup_(lower, n_numbers), n_codes_(static_cast<std::uint32_t>(lower.size())) {}
+
+    // So many numbers are coded at once, while they are in the processor's cache.
+    static constexpr Index n_at_once = 256;
+
+    // Write codes that lie `stride` apart.
+    template <class Code>
+    void code(std::span<const double> numbers, Code* codes, Index stride) const {
+        std::array<std::uint32_t, n_at_once> counts;
+        while (!numbers.empty()) {
+            const auto some = numbers.first(std::min<std::size_t>(numbers.size(), n_at_once));
+            lookup_.count_not_above(some, n_codes_ + 1, std::span<std::uint32_t>(counts));
+            for (std::size_t i = 0; i < some.size(); ++i, codes += stride)
+                *codes = static_cast<Code>(std::max(counts[i], std::uint32_t{1}) - 1);
+            numbers = numbers.subspan(some.size());
+        }
+    }
+
+private:
+    Lookup lookup_;
+    std::uint32_t n_codes_;
+};
+
+// Code samples by the codes of a table.
 template <class Code>
-void code_numbers(std::span<const double> numbers, std::span<const double> lower, Code* codes, Index stride) {
-    const Lookup lookup(lower, ssize(numbers));
-    std::vector<std::uint32_t> counts(numbers.size());
-    const auto n_codes = static_cast<std::uint32_t>(lower.size());
-    lookup.count_not_above(numbers, n_codes + 1, std::span(counts));
-    for (std::size_t i = 0; i < counts.size(); ++i, codes += stride)
-        *codes = static_cast<Code>(std::max(counts[i], std::uint32_t{1}) - 1);
+void encode_samples(const Coding& coding, Matrix<const double> samples, Matrix<Code> codes, Interrupt& interrupt) {
+    std::vector<Coder> coders;
+    for (Index f = 0; f < coding.n_columns(); ++f) {
+        const auto own =
+            std::span(coding.lower)
+                .subspan(static_cast<std::size_t>(coding.offset(f)), static_cast<std::size_t>(coding.missing_code(f)));
+        coders.emplace_back(own, samples.n_rows());
+    }
+    std::array<double, Coder::n_at_once> numbers;
+    for (Index first = 0; first < samples.n_rows(); first += Coder::n_at_once) {
+        interrupt.check();
+        const Index n = std::min(Coder::n_at_once, samples.n_rows() - first);
+        for (Index f = 0; f < coding.n_columns(); ++f) {
+            for (Index i = 0; i < n; ++i) numbers[static_cast<std::size_t>(i)] = samples(first + i, f);
+            coders[static_cast<std::size_t>(f)].code(std::span(numbers).first(static_cast<std::size_t>(n)),
+                                                     &codes(first, f), codes.n_columns());
+        }
+    }
 }
 
 // Raise the upper bound of each code to the largest number that has it.

@@ -88,10 +88,11 @@ inline SparseTable code_entries(const EntryColumns& entries, const CodeLimits& l
         const auto missing = std::partition(sorted.begin(), sorted.end(), [](double x) { return !std::isnan(x); });
         std::sort(sorted.begin(), missing);
         const Bounds bounds = find_bounds(add_zeros(sorted, entries.n_samples, limits.most_codes), limits);
-        code_numbers(own, bounds.lower, codes.data() + start, 1);
+        const Coder coder(bounds.lower, ssize(own));
+        coder.code(own, codes.data() + start, 1);
         std::uint16_t zero = 0;
         const double value_of_zero = 0.0;
-        if (bounds.size() > 0) code_numbers(std::span(&value_of_zero, 1), bounds.lower, &zero, 1);
+        if (bounds.size() > 0) coder.code(std::span(&value_of_zero, 1), &zero, 1);
         table.zeros.push_back(zero);
         coding.n_codes.push_back(static_cast<std::int32_t>(bounds.size()));
         coding.offsets.push_back(coding.offsets.back() + bounds.size());

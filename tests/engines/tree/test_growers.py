@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fuselearn.engines.tree import (
+    NODE,
     ClassTarget,
     StoragePlan,
     TreeSettings,
@@ -17,7 +18,6 @@ from fuselearn.engines.tree import (
     make_label_target,
 )
 from fuselearn.engines.tree.levels import GrowingTree
-from fuselearn.engines.tree.nodes import NODE
 from fuselearn.engines.tree.tallying import count_bins, count_classes, descend, list_drawn, merge_bins
 
 ALL = 2**31 - 1
