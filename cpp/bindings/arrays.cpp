@@ -2,7 +2,9 @@
 
 #include <nanobind/stl/string.h>
 
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <new>
 
 namespace fuselearn::bindings {
@@ -33,6 +35,12 @@ void raise_not_writable(const char* name) {
 }
 
 void raise_value_error(const std::string& sentence) { throw nb::value_error(sentence.c_str()); }
+
+nb::tuple hold(nb::handle source, const char* name) {
+    if (!nb::isinstance<nb::list>(source) && !nb::isinstance<nb::tuple>(source))
+        throw nb::type_error((std::string(name) + " must be a list or a tuple, not " + describe(source) + ".").c_str());
+    return nb::tuple(source);
+}
 
 bool is_contiguous(const AnyArray& array) {
     if (array.size() == 0) return true;  // whatever its strides are
@@ -112,6 +120,12 @@ void check_length(Index length, Index expected, const char* name, const char* ot
     if (length != expected)
         raise_value_error(std::string(name) + " must be as long as " + other + " (" + std::to_string(expected) +
                           "), not " + std::to_string(length) + ".");
+}
+
+void check_finite(std::span<const double> numbers, const char* name) {
+    Index n_wrong = 0;  // counted, so that the loop has no branch
+    for (const double number : numbers) n_wrong += !(std::abs(number) <= std::numeric_limits<double>::max());
+    if (n_wrong > 0) raise_value_error(std::string(name) + " must be finite.");
 }
 
 bool poll_signals() noexcept {

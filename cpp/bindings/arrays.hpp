@@ -81,6 +81,9 @@ std::string describe(nb::handle source);
 [[noreturn]] void raise_not_writable(const char* name);
 [[noreturn]] void raise_value_error(const std::string& sentence);
 
+// The items of a list or a tuple, which nobody can take out of the list meanwhile.
+nb::tuple hold(nb::handle source, const char* name);
+
 using AnyArray = nb::ndarray<nb::ro, nb::device::cpu>;
 
 // Whether an array has C order; dimensions of length one may have any stride.
@@ -232,6 +235,9 @@ auto to_array(const Container& values) {
 
 // Raise a sentence unless an array has the length that another one gives.
 void check_length(Index length, Index expected, const char* name, const char* other);
+
+// Raise a sentence if a number is NaN or infinite.
+void check_finite(std::span<const double> numbers, const char* name);
 
 // Raise a sentence unless all numbers are from 0 to n - 1.
 template <class T>

@@ -1,5 +1,7 @@
 // What combines the answers of many members, and the search for output codes, as Python sees them.
 
+#include <nanobind/stl/tuple.h>
+
 #include <limits>
 
 #include "bindings/arrays.hpp"
@@ -27,7 +29,7 @@ auto bound_average_middle(In<Value, 2> values, In<std::int64_t, 2> pairs, Index 
     run_released([&](Interrupt& interrupt) {
         n_gaps = average_middle(read_values.matrix(), {read_pairs.matrix(), n_cut}, means.span(), interrupt);
     });
-    return nb::make_tuple(means.object(), n_gaps);
+    return std::tuple(means.object(), n_gaps);
 }
 
 template <class Score>
@@ -41,7 +43,7 @@ auto bound_sum_leads(In<Score, 3> scores, In<double, 1> weights) {
     Index n_gaps = 0;
     run_released(
         [&](Interrupt& interrupt) { n_gaps = sum_leads(members, read_weights.span(), sums.matrix(), interrupt); });
-    return nb::make_tuple(sums.object(), n_gaps);
+    return std::tuple(sums.object(), n_gaps);
 }
 
 auto bound_average_logarithms(In<double, 2> values, In<double, 1> total, double size, In<std::int64_t, 1> members) {

@@ -1,5 +1,7 @@
 // The updates of Kalman filters as Python sees them.
 
+#include <nanobind/stl/tuple.h>
+
 #include "bindings/arrays.hpp"
 #include "filters/pulling.hpp"
 #include "filters/votes.hpp"
@@ -38,26 +40,27 @@ auto compare_checked(const Report& report, In<double, 2> estimate, In<std::int32
     check_length(read_fractions.size(), n_samples, "fractions", "estimate");
     check_range(read_votes.span(), n_classes, "votes");
     check_range(read_truth.span(), n_classes, "truth");
+    check_finite(read_fractions.span(), "fractions");
     const Out<bool, 1> wrong({n_samples});
     VoteErrors<Sum> errors;
     run_released([&](Interrupt&) {
         errors = compare_votes<Sum>(read_estimate.matrix(), read_votes.span(),
                                     {read_truth.span(), read_fractions.span()}, wrong.span());
     });
-    return nb::make_tuple(wrong.object(),
-                          nb::make_tuple(report(errors.measurement), report(errors.votes), report(errors.estimate)));
+    return std::tuple(wrong.object(),
+                      std::tuple(report(errors.measurement), report(errors.votes), report(errors.estimate)));
 }
 
 auto bound_compare_votes(In<double, 2> estimate, In<std::int32_t, 1> votes, In<std::int32_t, 1> truth,
-                         In<double, 1> fractions) {
-    const auto round = [](const PlainSum& sum) { return sum.rounded(); };
-    return compare_checked<PlainSum>(round, estimate, votes, truth, fractions);
+                         In<double, 1> fractions, bool is_exact) {
+    const auto round = [](const auto& sum) { return sum.rounded(); };
+    return is_exact ? compare_checked<ExactSum>(round, estimate, votes, truth, fractions)
+                    : compare_checked<PlainSum>(round, estimate, votes, truth, fractions);
 }
 
-auto bound_compare_votes_exactly(In<double, 2> estimate, In<std::int32_t, 1> votes, In<std::int32_t, 1> truth,
-                                 In<double, 1> fractions) {
+auto bound_compare_votes_in_units(In<double, 2> estimate, In<std::int32_t, 1> votes, In<std::int32_t, 1> truth,
+                                  In<double, 1> fractions) {
     const auto as_bytes = [](const ExactSum& sum) {
-        if (!sum.is_finite()) raise_value_error("fractions must be finite.");
         const auto bytes = sum.bytes();
         return nb::bytes(bytes.data(), bytes.size());
     };
@@ -109,26 +112,15 @@ void bound_update_weights(InOut<double, 1> weights, In<Loss, 1> loss, In<double,
 void bind_filters(nb::module_& module) {
     module.def("pull", &bound_pull, "state"_a, "measurement"_a, "gain"_a);
     module.def("pull_halfway", &bound_pull_halfway, "state"_a, "votes"_a, "gain"_a);
-    module.def("compare_votes", &bound_compare_votes, "estimate"_a, "votes"_a, "truth"_a, "fractions"_a,
-               nb::sig("def compare_votes(estimate: NDArray[numpy.float64], votes: NDArray[numpy.int32], "
-                       "truth: NDArray[numpy.int32], fractions: NDArray[numpy.float64]) -> "
-                       "tuple[NDArray[numpy.bool_], tuple[float, float, float]]"));
-    module.def("compare_votes_exactly", &bound_compare_votes_exactly, "estimate"_a, "votes"_a, "truth"_a, "fractions"_a,
-               nb::sig("def compare_votes_exactly(estimate: NDArray[numpy.float64], votes: NDArray[numpy.int32], "
-                       "truth: NDArray[numpy.int32], fractions: NDArray[numpy.float64]) -> "
-                       "tuple[NDArray[numpy.bool_], tuple[bytes, bytes, bytes]]"),
+    module.def("compare_votes", &bound_compare_votes, "estimate"_a, "votes"_a, "truth"_a, "fractions"_a, "is_exact"_a);
+    module.def("compare_votes_in_units", &bound_compare_votes_in_units, "estimate"_a, "votes"_a, "truth"_a,
+               "fractions"_a,
                "Compare votes with the true classes; sums are whole numbers of 2**-1074 as signed bytes, the lowest "
                "first.");
     module.def("measure_weights", &bound_measure_weights<double>, "weights"_a, "loss"_a, "first_weights"_a,
-               "n_samples"_a, "weighting"_a,
-               nb::sig("def measure_weights(weights: NDArray[numpy.float64], loss: NDArray[numpy.float64], "
-                       "first_weights: NDArray[numpy.float64], n_samples: float, weighting: int) -> "
-                       "NDArray[numpy.float64]"));
+               "n_samples"_a, "weighting"_a);
     module.def("measure_weights_of_wrong", &bound_measure_weights<bool>, "weights"_a, "loss"_a, "first_weights"_a,
-               "n_samples"_a, "weighting"_a,
-               nb::sig("def measure_weights_of_wrong(weights: NDArray[numpy.float64], loss: NDArray[numpy.bool_], "
-                       "first_weights: NDArray[numpy.float64], n_samples: float, weighting: int) -> "
-                       "NDArray[numpy.float64]"));
+               "n_samples"_a, "weighting"_a);
     module.def("update_weights", &bound_update_weights<double>, "weights"_a, "loss"_a, "first_weights"_a, "gain"_a,
                "weighting"_a, "is_exact"_a);
     module.def("update_weights_of_wrong", &bound_update_weights<bool>, "weights"_a, "loss"_a, "first_weights"_a,

@@ -50,9 +50,7 @@ Index check_leaf_numbers(std::span<const Tree* const> trees, std::span<const std
 }
 
 Forest make_forest(nb::handle trees, In<std::int32_t, 1> n_categories, In<std::int32_t, 1> leaf_numbers) {
-    if (!nb::isinstance<nb::list>(trees) && !nb::isinstance<nb::tuple>(trees))
-        throw nb::type_error(("trees must be a list or a tuple of trees, not " + describe(trees) + ".").c_str());
-    const nb::tuple held(trees);  // nobody may take a tree out of the list meanwhile
+    const nb::tuple held = hold(trees, "trees");
     const std::vector<const Tree*> read = read_trees(held);
     const auto categories = n_categories.read("n_categories");
     Forest forest;

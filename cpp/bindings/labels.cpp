@@ -20,12 +20,6 @@ void check_starts(std::span<const std::int64_t> starts, Index n_items, const cha
                           std::to_string(n_items) + ".");
 }
 
-void check_finite(std::span<const double> numbers, const char* name) {
-    Index n_wrong = 0;  // counted, so that the loop has no branch
-    for (const double number : numbers) n_wrong += !(std::abs(number) <= std::numeric_limits<double>::max());
-    if (n_wrong > 0) raise_value_error(std::string(name) + " must be finite.");
-}
-
 void check_wishes(std::span<const std::int64_t> room, std::span<const std::int64_t> fractions, Index n_samples) {
     constexpr std::int64_t most = std::int64_t{1} << 31;
     check_length(ssize(fractions), ssize(room), "fractions", "room");

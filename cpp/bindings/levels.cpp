@@ -267,13 +267,18 @@ LevelBins make_bins(const nb::tuple& state) {
     return bins;
 }
 
-LevelBins merge_bins(const std::vector<const LevelBins*>& parts) {
+LevelBins merge_bins(nb::handle listed) {
+    const nb::tuple held = hold(listed, "parts");
+    std::vector<const LevelBins*> parts;
+    for (const nb::handle part : held) {
+        parts.push_back(nullptr);
+        if (!nb::try_cast<const LevelBins*>(part, parts.back(), false) || parts.back() == nullptr)
+            throw nb::type_error(("parts must hold LevelBins, not " + describe(part) + ".").c_str());
+    }
     if (parts.empty()) raise_value_error("parts must not be empty.");
-    for (const LevelBins* part : parts) {
-        if (part == nullptr) raise_value_error("parts must not be None.");
+    for (const LevelBins* part : parts)
         if (part->shape != parts[0]->shape || part->nodes.size() != parts[0]->nodes.size())
             raise_value_error("parts must have counted the same nodes, features and classes.");
-    }
     LevelBins merged = *parts[0];
     run_released([&](Interrupt& interrupt) {
         for (std::size_t p = 1; p < parts.size(); ++p) {
@@ -317,7 +322,8 @@ void bind_bins(nb::module_& module) {
         .def("__setstate__", [](LevelBins& self, const nb::tuple& state) { new (&self) LevelBins(make_bins(state)); });
     module.def("count_bins", &count_bins, "samples"_a, "copies"_a, "ends"_a, "codes"_a, "features"_a, "n_codes"_a,
                "classes"_a, "n_classes"_a, "nodes"_a, "squared"_a);
-    module.def("merge_bins", &merge_bins, "parts"_a);
+    module.def("merge_bins", &merge_bins, "parts"_a,
+               nb::sig("def merge_bins(parts: collections.abc.Sequence[LevelBins]) -> LevelBins"));
 }
 
 LevelRound read_round(const GrowingTree& tree, Index first, Index end) {

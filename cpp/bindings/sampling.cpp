@@ -118,22 +118,13 @@ double exact_sum(In<double, 1> values) {
 }  // namespace
 
 void bind_sampling(nb::module_& module) {
-    module.def("draw_uniforms", &draw_uniforms, "seed"_a, "first"_a, "n_numbers"_a,
-               nb::sig("def draw_uniforms(seed: int, first: int, n_numbers: int) -> NDArray[numpy.float64]"));
-    module.def("draw_counts", &bound_draw_counts, "seed"_a, "weights"_a, "n_draws"_a,
-               nb::sig("def draw_counts(seed: int, weights: NDArray[numpy.float64], n_draws: int) -> "
-                       "NDArray[numpy.int32]"));
+    module.def("draw_uniforms", &draw_uniforms, "seed"_a, "first"_a, "n_numbers"_a);
+    module.def("draw_counts", &bound_draw_counts, "seed"_a, "weights"_a, "n_draws"_a);
     module.def("draw_covering_counts", &bound_draw_covering_counts, "seed"_a, "weights"_a, "n_draws"_a, "classes"_a,
-               "n_classes"_a, "max_tries"_a,
-               nb::sig("def draw_covering_counts(seed: int, weights: NDArray[numpy.float64], n_draws: int, "
-                       "classes: NDArray[numpy.int32], n_classes: int, max_tries: int) -> NDArray[numpy.int32]"));
-    module.def("draw_poisson_counts", &bound_draw_poisson_counts, "seed"_a, "rates"_a, "first"_a, "n_tries"_a,
-               nb::sig("def draw_poisson_counts(seed: int, rates: NDArray[numpy.float64], first: int, n_tries: int) "
-                       "-> NDArray[numpy.int32]"));
+               "n_classes"_a, "max_tries"_a);
+    module.def("draw_poisson_counts", &bound_draw_poisson_counts, "seed"_a, "rates"_a, "first"_a, "n_tries"_a);
     module.def("draw_covering_poisson_counts", &bound_draw_covering_poisson_counts, "seed"_a, "rates"_a, "classes"_a,
-               "n_classes"_a, "max_tries"_a,
-               nb::sig("def draw_covering_poisson_counts(seed: int, rates: NDArray[numpy.float64], "
-                       "classes: NDArray[numpy.int32], n_classes: int, max_tries: int) -> NDArray[numpy.int32]"));
+               "n_classes"_a, "max_tries"_a);
     module.def("sum_units", &sum_units, "values"_a,
                "Sum up finite numbers, in units of 2**-1074; return a whole number as signed bytes, the lowest first.");
     module.def("exact_sum", &exact_sum, "values"_a, "Sum up finite numbers and round once.");

@@ -19,6 +19,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -29,6 +30,7 @@
 #include "support/views.hpp"
 #include "support/wide.hpp"
 #include "svm/platt.hpp"
+#include "svm/sums.hpp"
 #include "svm/training.hpp"
 
 namespace fuselearn::svm {
@@ -37,35 +39,16 @@ namespace fuselearn::svm {
 // overshoots; with less, it takes more passes to settle.
 constexpr double intercept_step = 0.03;
 
-// Sums are kept in lanes, so that compilers can use vector instructions.
-template <class Value>
-double multiply_dense(const Value* __restrict values, const double* __restrict weights, Index n) {
-    constexpr Index lanes = 16;
-    std::array<double, lanes> sums{};
-    Index k = 0;
-    for (; k + lanes <= n; k += lanes)
-        for (Index l = 0; l < lanes; ++l) sums[l] += static_cast<double>(values[k + l]) * weights[k + l];
-    for (Index l = 0; k < n; ++k, ++l) sums[l] += static_cast<double>(values[k]) * weights[k];
-    for (Index half = lanes / 2; half > 0; half /= 2)
-        for (Index l = 0; l < half; ++l) sums[l] += sums[l + half];
-    return sums[0];
-}
-
-template <class Value>
-void add_dense(double* __restrict weights, const Value* __restrict values, double factor, Index n) {
-    for (Index k = 0; k < n; ++k) weights[k] += factor * static_cast<double>(values[k]);
-}
-
 template <class Value>
 struct DenseFeatures {
     Matrix<const Value> values;
 
     Index n_features() const { return values.n_columns(); }
     double multiply(Index sample, std::span<const double> weights) const {
-        return vectorized<multiply_dense<Value>>(values.row(sample).data(), weights.data(), n_features());
+        return vectorized<svm::multiply<Value>>(values.row(sample).data(), weights.data(), n_features());
     }
     void add_to(std::span<double> weights, Index sample, double factor) const {
-        vectorized<add_dense<Value>>(weights.data(), values.row(sample).data(), factor, n_features());
+        vectorized<add_multiple<Value>>(weights.data(), values.row(sample).data(), factor, n_features());
     }
 };
 
@@ -141,10 +124,13 @@ public:
         std::vector<std::int64_t> all;
         for (Index k = 0; k < ssize(bounds); ++k)
             if (bounds[k] > 0.0) all.push_back(k);
+        if (all.empty()) return true;
         std::vector<std::int64_t> waiting = all;
-        outliers_ = {};
-        Index n_left = training_.max_passes * ssize(all);
+        outliers_ = {infinity<double>, -infinity<double>};
+        constexpr Index largest = std::numeric_limits<Index>::max();
+        Index n_left = training_.max_passes < largest / ssize(all) ? training_.max_passes * ssize(all) : largest;
         for (Key pass = 1; n_left > 0; ++pass) {
+            interrupt_.check();
             n_left -= std::max<Index>(ssize(waiting), 1);
             const Residuals found = make_pass(waiting, solution, pass);
             std::erase(waiting, settled);

@@ -12,7 +12,7 @@
 #include "support/interrupt.hpp"
 #include "support/views.hpp"
 #include "support/wide.hpp"
-#include "svm/linear.hpp"
+#include "svm/sums.hpp"
 
 namespace fuselearn::svm {
 
@@ -23,34 +23,42 @@ struct Machines {
     Matrix<const Value> coefficients;  // (n_machines, n_support)
 };
 
-// Write the decision values of the asked samples, whose kernel values are rows of `values`: for each asked one as many
-// products as there are coefficients. Sums are in double precision and do not depend on what else is asked.
+// Of the training samples: with more support vectors, to multiply by zeros is cheaper than to pick their kernel values.
+constexpr double dense_fraction = 0.3;
+
+// Write the decision values of the asked samples, whose kernel values are rows of `values`. Sums are in double
+// precision and do not depend on what else is asked.
 inline void decide(Matrix<const float> values, std::span<const std::int64_t> asked, const Machines<float>& machines,
                    std::span<const double> intercepts, Matrix<double> decisions, Interrupt& interrupt) {
+    const Index n_machines = ssize(intercepts);
     const Index n_support = ssize(machines.support);
-    const auto flat = machines.coefficients.flat();
-    const std::vector<double> coefficients(flat.begin(), flat.end());
-    std::vector<double> picked(static_cast<std::size_t>(n_support));
+    const bool is_dense = static_cast<double>(n_support) > dense_fraction * static_cast<double>(values.n_columns());
+    const Index width = is_dense ? values.n_columns() : n_support;
+    std::vector<double> coefficients(static_cast<std::size_t>(n_machines * width), 0.0);
+    for (Index c = 0; c < n_machines; ++c)
+        for (Index s = 0; s < n_support; ++s)
+            coefficients[c * width + (is_dense ? machines.support[s] : s)] += machines.coefficients(c, s);
+
+    std::vector<float> picked(static_cast<std::size_t>(n_support));
     for (Index r = 0; r < ssize(asked); ++r) {
         interrupt.check();
-        const std::span<const float> row = values.row(asked[r]);
-        for (Index s = 0; s < n_support; ++s) picked[s] = static_cast<double>(row[machines.support[s]]);
-        for (Index c = 0; c < ssize(intercepts); ++c)
+        const float* row = values.row(asked[r]).data();
+        if (!is_dense) {
+            for (Index s = 0; s < n_support; ++s) picked[s] = row[machines.support[s]];
+            row = picked.data();
+        }
+        for (Index c = 0; c < n_machines; ++c)
             decisions(r, c) =
-                intercepts[c] + vectorized<multiply_dense<double>>(coefficients.data() + c * n_support,
-                                                                   std::as_const(picked).data(), n_support);
+                intercepts[c] + vectorized<multiply<float>>(row, std::as_const(coefficients).data() + c * width, width);
     }
 }
 
 // Turn coefficients of samples into weights of features, which give the same products. `weights` start at zero.
 inline void collapse(Matrix<const double> X, const Machines<double>& machines, Matrix<double> weights,
                      Interrupt& interrupt) {
-    for (Index s = 0; s < ssize(machines.support); ++s) {
+    for (Index c = 0; c < weights.n_rows(); ++c) {
         interrupt.check();
-        const double* const sample = X.row(machines.support[s]).data();
-        for (Index c = 0; c < weights.n_rows(); ++c)
-            if (const double coefficient = machines.coefficients(c, s); coefficient != 0.0)
-                vectorized<add_dense<double>>(weights.row(c).data(), sample, coefficient, X.n_columns());
+        add_rows(weights.row(c), X, machines.support, machines.coefficients.row(c));
     }
 }
 

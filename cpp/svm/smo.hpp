@@ -28,6 +28,7 @@
 #include "support/interrupt.hpp"
 #include "support/views.hpp"
 #include "svm/steps.hpp"
+#include "svm/sums.hpp"
 
 namespace fuselearn::svm {
 
@@ -69,6 +70,12 @@ struct Question {
     Reals upper, lower;             // limits of the coefficients
 };
 
+inline Samples all_samples(Index n) {
+    Samples all(static_cast<std::size_t>(n));
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+}
+
 struct Solution {
     explicit Solution(std::span<const double> signs)
         : coefficients(signs.size(), 0.0), residuals(signs.begin(), signs.end()) {}
@@ -84,25 +91,6 @@ inline void take_block(GramMatrix gram, const Samples& samples, Matrix<float> bl
         const float* const row = gram.row(samples[i]).data();
         float* const copied = block.row(i).data();
         for (Index j = 0; j < ssize(samples); ++j) copied[j] = row[samples[j]];
-    }
-}
-
-// Add multiples of rows of the Gram matrix to the residuals.
-inline void add_rows(std::span<double> residuals, GramMatrix gram, std::span<const double> factors) {
-    Samples used;
-    for (Index k = 0; k < ssize(factors); ++k)
-        if (factors[k] != 0.0) used.push_back(static_cast<std::int32_t>(k));
-    for (Index first = 0; first < ssize(used); first += 4) {
-        std::array<const float*, 4> rows;
-        std::array<double, 4> times;
-        for (Index r = 0; r < 4; ++r) {
-            // The last four may not be full: the missing rows count nothing.
-            const bool is_missing = first + r >= ssize(used);
-            const Index k = used[is_missing ? first : first + r];
-            rows[r] = gram.row(k).data();
-            times[r] = is_missing ? 0.0 : factors[k];
-        }
-        vectorized<add_four_rows>(residuals.data(), rows, times, ssize(residuals));
     }
 }
 
@@ -125,10 +113,8 @@ inline Samples find_unsettled(const Question& question, const Solution& solution
         unsettled[n_unsettled] = static_cast<std::int32_t>(k);
         n_unsettled += stays_up | stays_down ? 0 : 1;
     }
-    if (static_cast<double>(n_unsettled) > largest_part * static_cast<double>(n))
-        std::iota(unsettled.begin(), unsettled.end(), 0);
-    else
-        unsettled.resize(static_cast<std::size_t>(n_unsettled));
+    if (static_cast<double>(n_unsettled) > largest_part * static_cast<double>(n)) return all_samples(n);
+    unsettled.resize(static_cast<std::size_t>(n_unsettled));
     return unsettled;
 }
 
@@ -144,7 +130,7 @@ public:
           residuals_(chosen.size()),
           no_rise_(chosen.size()),
           no_fall_(chosen.size()),
-          scratch_(chosen.size()),
+          gains_(chosen.size()),
           diagonal_(chosen.size()) {
         for (Index k = 0; k < size(); ++k) {
             const Index sample = chosen[k];
@@ -192,13 +178,12 @@ private:
     Index size() const { return ssize(coefficients_); }
 
     Best<Real> move_and_find(Index i, Index j, Real move) {
-        return vectorized<move_and_find_highest<Real>>(residuals_.data(), scratch_.data(),
-                                                       std::as_const(no_rise_).data(), gram_.row(i).data(),
-                                                       gram_.row(j).data(), move, size());
+        return vectorized<move_and_find_highest<Real>>(residuals_.data(), std::as_const(no_rise_).data(),
+                                                       gram_.row(i).data(), gram_.row(j).data(), move, size());
     }
 
     Best<Real> find_partner_of(const Best<Real>& highest) {
-        return vectorized<find_partner<Real>>(std::as_const(residuals_).data(), scratch_.data(),
+        return vectorized<find_partner<Real>>(std::as_const(residuals_).data(), gains_.data(),
                                               std::as_const(no_fall_).data(), std::as_const(diagonal_).data(),
                                               gram_.row(highest.sample).data(), diagonal_[highest.sample],
                                               highest.value, size());
@@ -212,7 +197,7 @@ private:
 
     GramMatrix gram_;
     Reals upper_, lower_, coefficients_;
-    std::vector<Real> residuals_, no_rise_, no_fall_, scratch_;
+    std::vector<Real> residuals_, no_rise_, no_fall_, gains_;
     std::vector<float> diagonal_;
 };
 
@@ -236,13 +221,13 @@ BoutResult run_bout(const Question& question, Solution& solution, const Samples&
     }
     Bout<Real> bout(gram, question, solution, chosen);
     const Index n_steps = bout.descend(effort, interrupt);
-    Reals changes(question.signs.size(), 0.0);
+    Reals changes(chosen.size());
     for (Index k = 0; k < n_chosen; ++k) {
         double& coefficient = solution.coefficients[chosen[k]];
-        changes[chosen[k]] = coefficient - bout.coefficients()[k];
+        changes[k] = coefficient - bout.coefficients()[k];
         coefficient = bout.coefficients()[k];
     }
-    add_rows(solution.residuals, question.gram, changes);
+    add_rows<float>(solution.residuals, question.gram, chosen, changes);
     double drift = 0.0;
     for (Index k = 0; k < n_chosen; ++k)
         drift = larger(std::abs(solution.residuals[chosen[k]] - static_cast<double>(bout.residuals()[k])), drift);
@@ -261,8 +246,7 @@ inline bool improve(const Question& question, Solution& solution, const Effort& 
     Index n_left = effort.max_steps;
     Index most_steps = n;
     bool precise = false;
-    Samples chosen(static_cast<std::size_t>(n));
-    std::iota(chosen.begin(), chosen.end(), 0);
+    Samples chosen = all_samples(n);
     Range range = measure_range(question, solution);
     while (range.highest - range.lowest > effort.tolerance) {
         if (n_left <= 0) return false;

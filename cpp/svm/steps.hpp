@@ -1,4 +1,4 @@
-// The two loops of a step of sequential minimal optimization, and sums of rows of a Gram matrix.
+// The two loops of a step of sequential minimal optimization, and others that look for largest residuals.
 //
 // Each is one pass over the samples, without a branch. Largest values are kept in lanes, so that compilers can use
 // vector instructions without taking liberties with floats; of equal values the first wins, whatever the number of
@@ -30,24 +30,32 @@ constexpr Real larger(Real a, Real b) {
 }
 
 template <class Real>
-Real find_largest(Lanes<Real> lanes) {
-    for (Index half = n_lanes / 2; half > 0; half /= 2)
-        for (Index l = 0; l < half; ++l) lanes[l] = larger(lanes[l + half], lanes[l]);
-    return lanes[0];
+Real find_largest(const Lanes<Real>& lanes) {
+    const auto of_four = [&](Index l) {
+        return larger(larger(lanes[l], lanes[l + 1]), larger(lanes[l + 2], lanes[l + 3]));
+    };
+    return larger(larger(of_four(0), of_four(4)), larger(of_four(8), of_four(12)));
 }
 
-// Return the position of the first of the largest values, for which the lanes that hold it are searched.
-template <class Real>
-Index find_first(const Real* values, Index n, const Lanes<Real>& lanes, Real largest) {
-    const Index n_in_lanes = n - n % n_lanes;
-    Index first = n_in_lanes;
-    while (first < n - 1 && values[first] != largest) ++first;
-    for (Index l = 0; l < n_lanes; ++l) {
-        if (lanes[l] != largest) continue;
-        for (Index k = l; k < std::min(first, n_in_lanes); k += n_lanes)
-            if (values[k] == largest) first = k;
+// Return the first position whose value is the largest, for which the lanes that hold it are searched, or the values
+// that do not fill all lanes.
+template <class Real, class ValueAt>
+Index find_first(const Lanes<Real>& lanes, Real largest, Index n, const ValueAt& value_at) {
+    int n_found = 0;
+    int lane = 0;
+    for (int l = 0; l < n_lanes; ++l) {
+        const int found = lanes[l] == largest ? 1 : 0;
+        n_found += found;
+        lane += found * l;
     }
-    return std::min(first, n - 1);
+    const Index n_in_lanes = n - n % n_lanes;
+    if (n_found == 1) {
+        for (Index k = lane; k < n_in_lanes; k += n_lanes)
+            if (value_at(k) == largest) return k;
+    }
+    Index k = n_found > 0 ? 0 : n_in_lanes;
+    while (k < n - 1 && value_at(k) != largest) ++k;
+    return k;
 }
 
 template <class Real>
@@ -60,9 +68,8 @@ struct Best {
 //
 // Where a sample cannot rise, `no_rise` is minus infinity, else 0.
 template <class Real>
-Best<Real> move_and_find_highest(Real* __restrict residuals, Real* __restrict candidates,
-                                 const Real* __restrict no_rise, const float* __restrict up_row,
-                                 const float* __restrict down_row, Real move, Index n) {
+Best<Real> move_and_find_highest(Real* __restrict residuals, const Real* __restrict no_rise,
+                                 const float* __restrict up_row, const float* __restrict down_row, Real move, Index n) {
     Lanes<Real> lanes;
     lanes.fill(-infinity<Real>);
     Index k = 0;
@@ -70,16 +77,14 @@ Best<Real> move_and_find_highest(Real* __restrict residuals, Real* __restrict ca
         for (Index l = 0; l < n_lanes; ++l) {
             const Real moved = residuals[k + l] - move * (up_row[k + l] - down_row[k + l]);
             residuals[k + l] = moved;
-            candidates[k + l] = moved + no_rise[k + l];
             lanes[l] = larger(moved + no_rise[k + l], lanes[l]);
         }
     Real highest = find_largest(lanes);
     for (; k < n; ++k) {
         residuals[k] -= move * (up_row[k] - down_row[k]);
-        candidates[k] = residuals[k] + no_rise[k];
-        highest = larger(candidates[k], highest);
+        highest = larger(residuals[k] + no_rise[k], highest);
     }
-    return {find_first(candidates, n, lanes, highest), highest};
+    return {find_first(lanes, highest, n, [=](Index at) { return residuals[at] + no_rise[at]; }), highest};
 }
 
 // Find the sample that may fall by which the pair with the highest one gains most, and how far from the optimum the
@@ -115,14 +120,13 @@ Best<Real> find_partner(const Real* __restrict residuals, Real* __restrict gains
         best_gain = larger(gains[k], best_gain);
         gap = larger(distance, gap);
     }
-    return {find_first(gains, n, best_gains, best_gain), gap};
+    return {find_first(best_gains, best_gain, n, [=](Index at) { return gains[at]; }), gap};
 }
 
 // Add a multiple of a row, and find the largest residual, or the smallest if the direction is -1 and not 1, of the
 // samples that are not barred, by minus infinity.
-inline Best<double> add_and_find(double* __restrict residuals, double* __restrict candidates,
-                                 const double* __restrict barred, const float* __restrict row, double factor,
-                                 double direction, Index n) {
+inline Best<double> add_and_find(double* __restrict residuals, const double* __restrict barred,
+                                 const float* __restrict row, double factor, double direction, Index n) {
     Lanes<double> lanes;
     lanes.fill(-infinity<double>);
     Index k = 0;
@@ -130,16 +134,15 @@ inline Best<double> add_and_find(double* __restrict residuals, double* __restric
         for (Index l = 0; l < n_lanes; ++l) {
             const double sum = residuals[k + l] + factor * row[k + l];
             residuals[k + l] = sum;
-            candidates[k + l] = direction * sum + barred[k + l];
             lanes[l] = larger(direction * sum + barred[k + l], lanes[l]);
         }
     double highest = find_largest(lanes);
     for (; k < n; ++k) {
         residuals[k] += factor * row[k];
-        candidates[k] = direction * residuals[k] + barred[k];
-        highest = larger(candidates[k], highest);
+        highest = larger(direction * residuals[k] + barred[k], highest);
     }
-    return {find_first(candidates, n, lanes, highest), highest};
+    const auto candidate = [=](Index at) { return direction * residuals[at] + barred[at]; };
+    return {find_first(lanes, highest, n, candidate), highest};
 }
 
 struct Range {
@@ -160,19 +163,12 @@ inline Range find_range(const double* __restrict residuals, const double* __rest
             highest[l] = larger(riser(k + l), highest[l]);
             lowest[l] = larger(faller(k + l), lowest[l]);
         }
-    for (Index l = 0; k < n; ++k, ++l) {
-        highest[l] = larger(riser(k), highest[l]);
-        lowest[l] = larger(faller(k), lowest[l]);
+    Range range{find_largest(highest), -find_largest(lowest)};
+    for (; k < n; ++k) {
+        range.highest = larger(riser(k), range.highest);
+        range.lowest = -larger(faller(k), -range.lowest);
     }
-    return {find_largest(highest), -find_largest(lowest)};
-}
-
-// Add multiples of four rows at a time, as the sum costs more than the products.
-inline void add_four_rows(double* __restrict sums, std::array<const float*, 4> rows, std::array<double, 4> factors,
-                          Index n) {
-    const auto [a, b, c, d] = rows;
-    const auto [times_a, times_b, times_c, times_d] = factors;
-    for (Index k = 0; k < n; ++k) sums[k] += (times_a * a[k] + times_b * b[k]) + (times_c * c[k] + times_d * d[k]);
+    return range;
 }
 
 }  // namespace fuselearn::svm

@@ -82,18 +82,17 @@ inline void move_inside(const Question& question, Solution& solution) {
         solution.coefficients[k] = inside;
         surplus += inside;
     }
-    add_rows(solution.residuals, question.gram, changes);
+    add_rows<float>(solution.residuals, question.gram, all_samples(n), changes);
     if (surplus == 0.0) return;
 
     const double heavy = surplus > 0.0 ? 1.0 : -1.0;
-    Reals barred(changes.size()), candidates(changes.size());
+    Reals barred(changes.size());
     for (Index k = 0; k < n; ++k) barred[k] = heavy * solution.coefficients[k] > 0.0 ? 0.0 : -infinity<double>;
     Index most = 0;
     double change = 0.0;
     while (true) {
-        const Best<double> best =
-            vectorized<add_and_find>(solution.residuals.data(), candidates.data(), std::as_const(barred).data(),
-                                     question.gram.row(most).data(), heavy * change, -heavy, n);
+        const Best<double> best = vectorized<add_and_find>(solution.residuals.data(), std::as_const(barred).data(),
+                                                           question.gram.row(most).data(), heavy * change, -heavy, n);
         if (!(heavy * surplus > 0.0) || best.value == -infinity<double>) return;
         most = best.sample;
         change = std::min(heavy * solution.coefficients[most], heavy * surplus);

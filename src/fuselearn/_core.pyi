@@ -40,8 +40,9 @@ def compare_votes(
     votes: numpy.typing.NDArray[numpy.int32],
     truth: numpy.typing.NDArray[numpy.int32],
     fractions: numpy.typing.NDArray[numpy.float64],
+    is_exact: bool,
 ) -> tuple[numpy.typing.NDArray[numpy.bool_], tuple[float, float, float]]: ...
-def compare_votes_exactly(
+def compare_votes_in_units(
     estimate: numpy.typing.NDArray[numpy.float64],
     votes: numpy.typing.NDArray[numpy.int32],
     truth: numpy.typing.NDArray[numpy.int32],
@@ -79,16 +80,16 @@ def update_weights_of_wrong(
 ) -> None: ...
 def average_middle_f4(
     values: numpy.typing.NDArray[numpy.float32], pairs: numpy.typing.NDArray[numpy.int64], n_cut: int
-) -> tuple: ...
+) -> tuple[numpy.typing.NDArray[numpy.float64], int]: ...
 def average_middle_f8(
     values: numpy.typing.NDArray[numpy.float64], pairs: numpy.typing.NDArray[numpy.int64], n_cut: int
-) -> tuple: ...
+) -> tuple[numpy.typing.NDArray[numpy.float64], int]: ...
 def sum_leads_f4(
     scores: numpy.typing.NDArray[numpy.float32], weights: numpy.typing.NDArray[numpy.float64]
-) -> tuple: ...
+) -> tuple[numpy.typing.NDArray[numpy.float64], int]: ...
 def sum_leads_f8(
     scores: numpy.typing.NDArray[numpy.float64], weights: numpy.typing.NDArray[numpy.float64]
-) -> tuple: ...
+) -> tuple[numpy.typing.NDArray[numpy.float64], int]: ...
 def average_logarithms(
     values: numpy.typing.NDArray[numpy.float64],
     total: numpy.typing.NDArray[numpy.float64],
@@ -170,6 +171,18 @@ class Table:
     @property
     def n_columns(self) -> int: ...
 
+def code_block(
+    values: numpy.typing.NDArray[numpy.float64],
+    sorted: numpy.typing.NDArray[numpy.float64],
+    n_categories: numpy.typing.NDArray[numpy.int32],
+    most_codes: int,
+    n_bins: int,
+    codes: numpy.typing.NDArray[numpy.uint16],
+    first: int,
+) -> tuple[
+    numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]
+]: ...
+
 class SparseTable:
     def __init__(
         self,
@@ -204,17 +217,6 @@ class SparseTable:
     @property
     def n_columns(self) -> int: ...
 
-def code_block(
-    values: numpy.typing.NDArray[numpy.float64],
-    sorted: numpy.typing.NDArray[numpy.float64],
-    n_categories: numpy.typing.NDArray[numpy.int32],
-    most_codes: int,
-    n_bins: int,
-    codes: numpy.typing.NDArray[numpy.uint16],
-    first: int,
-) -> tuple[
-    numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]
-]: ...
 def code_entries(
     starts: numpy.typing.NDArray[numpy.int64],
     samples: numpy.typing.NDArray[numpy.int32],

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from fuselearn.engines.fusing import (
     WEIGHTINGS,
     compare_votes,
-    compare_votes_exactly,
+    compare_votes_in_units,
     measure_weights,
     pull,
     pull_halfway,
@@ -40,10 +40,13 @@ def test_exact_sums_are_exact(seed, n_samples, n_classes):
     estimate = rng.random((n_samples, n_classes))
     truth, votes = rng.integers(0, n_classes, size=(2, n_samples)).astype(np.int32)
     fractions = rng.dirichlet(np.ones(n_samples))
-    wrong, units = compare_votes_exactly(estimate, votes, truth, fractions)
+    wrong, units = compare_votes_in_units(estimate, votes, truth, fractions)
     np.testing.assert_array_equal(wrong, compare_votes(estimate, votes, truth, fractions)[0])
-    for count, is_wrong in zip(units, (wrong, votes != truth, estimate.argmax(axis=1) != truth), strict=True):
+    rounded = compare_votes(estimate, votes, truth, fractions, is_exact=True)[1]
+    of_each = (wrong, votes != truth, estimate.argmax(axis=1) != truth)
+    for count, error, is_wrong in zip(units, rounded, of_each, strict=True):
         assert count == sum(Fraction(value) for value in fractions[is_wrong]) * 2**1074
+        assert error == math.fsum(fractions[is_wrong])
 
 
 @pytest.mark.parametrize(("truth", "is_wrong"), [(0, False), (1, True)])
@@ -161,7 +164,7 @@ READ_ONLY.flags.writeable = False
         (lambda: compare_votes(np.ones((2, 2)), VOTES, VOTES + 2, TWO), "truth must hold numbers from 0 to 1"),
         (lambda: compare_votes(np.ones((2, 2)), VOTES, VOTES, THREE), "fractions must be as long as estimate"),
         (lambda: compare_votes(np.ones((2, 0)), VOTES, VOTES, TWO), "votes must hold numbers"),
-        (lambda: compare_votes_exactly(np.eye(2), VOTES, VOTES, TWO * np.nan), "fractions must be finite"),
+        (lambda: compare_votes_in_units(np.eye(2), VOTES, VOTES, TWO * np.nan), "fractions must be finite"),
         (lambda: measure_weights(TWO, THREE > 0, TWO, 2, 0), "loss must be as long as weights"),
         (lambda: measure_weights(TWO, TWO > 0, TWO, 2, 3), "weighting must be 0, 1 or 2"),
         (lambda: update_weights(TWO, TWO > 0, THREE, 0.5, 0), "first_weights must be as long as weights"),

@@ -44,7 +44,12 @@ def pull_halfway(state: Floats, votes: npt.NDArray[np.int32], gain: float) -> No
 
 
 def compare_votes(
-    estimate: Floats, votes: npt.NDArray[np.int32], truth: npt.NDArray[np.int32], fractions: Floats
+    estimate: Floats,
+    votes: npt.NDArray[np.int32],
+    truth: npt.NDArray[np.int32],
+    fractions: Floats,
+    *,
+    is_exact: bool = False,
 ) -> tuple[npt.NDArray[np.bool_], tuple[float, float, float]]:
     """Compare the votes v, the estimate y and z = (y + one_hot(v)) / 2 with the true classes.
 
@@ -54,6 +59,8 @@ def compare_votes(
     votes, truth : int32 array of shape (n_samples,)
     fractions : array of shape (n_samples,)
         What each sample counts; they sum to 1.
+    is_exact : bool, default=False
+        Whether sums do not depend on the order of the samples.
 
     Returns
     -------
@@ -68,22 +75,22 @@ def compare_votes(
     >>> compare_votes(np.array([[0.9, 0.1], [0.2, 0.8]]), both[::-1].copy(), both, np.array([0.75, 0.25]))
     (array([ True,  True]), (1.0, 1.0, 0.0))
     """
-    return _core.compare_votes(estimate, votes, truth, fractions)
+    return _core.compare_votes(estimate, votes, truth, fractions, is_exact)
 
 
-def compare_votes_exactly(
+def compare_votes_in_units(
     estimate: Floats, votes: npt.NDArray[np.int32], truth: npt.NDArray[np.int32], fractions: Floats
 ) -> tuple[npt.NDArray[np.bool_], tuple[int, int, int]]:
-    """Do the same as :func:`compare_votes` with exact sums, in units of 2**-1074, see `engines.exact`.
+    """Do the same with exact sums in units of 2**-1074, see `engines.exact`, for a part of the samples.
 
     Examples
     --------
     >>> votes, truth = np.array([0, 0], dtype=np.int32), np.array([0, 1], dtype=np.int32)
-    >>> _, units = compare_votes_exactly(np.eye(2), votes, truth, np.array([0.75, 0.25]))
+    >>> _, units = compare_votes_in_units(np.eye(2), votes, truth, np.array([0.75, 0.25]))
     >>> [count / 2**1074 for count in units]
     [0.25, 0.25, 0.0]
     """
-    wrong, (error, vote_error, estimate_error) = _core.compare_votes_exactly(estimate, votes, truth, fractions)
+    wrong, (error, vote_error, estimate_error) = _core.compare_votes_in_units(estimate, votes, truth, fractions)
     return wrong, (read_units(error), read_units(vote_error), read_units(estimate_error))
 
 
@@ -124,7 +131,7 @@ def update_weights(
     gain : float
         K in w <- w + K (z - w).
     is_exact : bool, default=False
-        Whether weights are divided by exact sums, which do not depend on the order of the samples.
+        Whether sums do not depend on the order of the samples.
 
     Examples
     --------

@@ -25,8 +25,8 @@ class Trained(NamedTuple):
 
     component: Component
     features: npt.NDArray[np.intp]
-    left_out: npt.NDArray[np.intp]
-    scores: npt.NDArray[np.float64]
+    left_out: npt.NDArray[np.intp] | None
+    scores: npt.NDArray[np.float64] | None
 
 
 class BagTraining:
@@ -63,14 +63,16 @@ class BagTraining:
         out_of_bag = None if scorer is None else self.vote
         seeds = rng.integers(2**63, size=self.n_estimators)[n_before:]
         sensor.learner.n_threads = 1  # components are trained side by side instead
+        train = delayed(_train_one)
         trained = Parallel(n_jobs=self.n_jobs, prefer=sensor.learner.prefer, return_as="generator")(
-            delayed(_train_one)(sensor, plan, out_of_bag, seed) for seed in seeds
+            train(sensor, plan, out_of_bag, seed) for seed in seeds
         )
         announce = self._announcer(self.n_estimators, n_before)
         for part in trained:
             components.append(part.component)
             features.append(part.features)
-            votes[part.left_out] += part.scores
+            if scorer is not None:
+                votes[part.left_out] += part.scores
             if announce(len(components), part.component):
                 with warnings.catch_warnings():  # joblib counts the tasks that are given up
                     warnings.simplefilter("ignore", UserWarning)
@@ -102,8 +104,9 @@ def _train_one(sensor: Sensor, plan: BagPlan, out_of_bag: str | None, seed: int)
         component = sensor.measure(counts, int(rng.integers(2**31)), weights=weights, features=chosen)
         if not isinstance(component, TreeComponent) or component.tree.n_leaves > 1:
             break
-    left_out, scores = np.flatnonzero(counts == 0), np.zeros((1, sensor.n_classes))
+    left_out = scores = None
     if out_of_bag is not None:
+        left_out = np.flatnonzero(counts == 0)
         scores = component_scores(component, out_of_bag == "class", sensor.n_classes)[left_out]
     component.unbind()  # or the training data would travel back from a worker process with each component
     return Trained(component, features, left_out, scores)

@@ -91,16 +91,20 @@ class Truth:
         """Return how wrong the scores of each sample are, from 0 to 1."""
         raise NotImplementedError
 
+    def mean(self, loss: npt.NDArray[Any]) -> float:
+        """Return the weighted mean of losses."""
+        return float(self.shares @ loss)
+
     def error(self, scores: Scores) -> float:
-        """Return the weighted mean of the losses."""
-        return float(self.shares @ self.losses(scores))
+        """Return the weighted mean of the losses of scores."""
+        return self.mean(self.losses(scores))
 
     def measure(self, y: Scores, h: Any) -> Measurement:
         """Compute the measurement z = (y + h) / 2 and its error."""
         scores = h.scores()
         z = 0.5 * (y + scores)
         loss = self.losses(z)
-        return Measurement(z, loss, Errors(float(self.shares @ loss), self.error(scores), self.error(y)))
+        return Measurement(z, loss, Errors(self.mean(loss), self.error(scores), self.error(y)))
 
 
 @dataclass

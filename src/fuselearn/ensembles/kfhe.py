@@ -13,8 +13,8 @@ from sklearn.base import BaseEstimator
 
 from fuselearn._parameters import check_choice, check_whole_number
 from fuselearn._validation import clip_probabilities
-from fuselearn.engines.exact import exact_sum, from_units, sum_units
-from fuselearn.engines.fusing import WEIGHTINGS, compare_votes, compare_votes_exactly
+from fuselearn.engines.exact import exact_sum, sum_units
+from fuselearn.engines.fusing import WEIGHTINGS, compare_votes, compare_votes_in_units
 from fuselearn.engines.sampling import draw_covering_poisson_counts
 from fuselearn.ensembles.bags import SAMPLINGS
 from fuselearn.ensembles.cart import CARTClassifier
@@ -55,7 +55,7 @@ class ClassTruth(Truth):
         if self.vote == "probability":
             return super().measure(y, h)
         votes = h.votes()
-        wrong, errors = compare_votes(y, votes, self.classes, self.shares)
+        wrong, errors = compare_votes(y, votes, self.classes, self.shares, is_exact=self.is_exact)
         return Measurement(Halfway(votes), wrong, Errors(*errors))
 
 
@@ -74,20 +74,15 @@ class ExactClassTruth(ClassTruth):
 
     is_exact = True
 
-    def error(self, scores: Scores) -> float:
+    def mean(self, loss: npt.NDArray[Any]) -> float:
         """Return the share of wrong samples."""
-        return from_units(self.units(self.losses(scores)))
-
-    def measure(self, y: Scores, h: Component) -> Measurement:
-        """Compute the measurement z of a model."""
-        z, loss, units = self.compare(y, h)
-        return Measurement(z, loss, Errors(*(from_units(sum_of_shares) for sum_of_shares in units)))
+        return exact_sum(self.shares[loss])
 
     def compare(self, y: Scores, h: Any) -> Compared:
         """Compute the measurement z of a model, and the sums of the shares of what is wrong."""
         if self.vote == "class":
             votes = h.votes()
-            wrong, units = compare_votes_exactly(y, votes, self.classes, self.shares)
+            wrong, units = compare_votes_in_units(y, votes, self.classes, self.shares)
             return Compared(Halfway(votes), wrong, units)
         scores = h.scores()
         z = 0.5 * (y + scores)

@@ -369,11 +369,19 @@ def tree_values(tree: Tree, coefficient: float, votes: bool) -> npt.NDArray[np.f
 
 def as_table(X: Any) -> Any:
     """Check an array or a sparse matrix of numbers or gaps; data frames are for the coder to check."""
-    if as_frame(X) is not None:
+    if as_frame(X) is not None or _needs_no_check(X):
         return X
     return check_array(
         X, dtype=[np.float64, np.float32], accept_sparse="csc", ensure_all_finite="allow-nan", input_name="X"
     )
+
+
+def _needs_no_check(X: Any) -> bool:
+    """Return whether an array is of finite numbers; scikit-learn's check of a small one takes as long as five trees."""
+    if not (isinstance(X, np.ndarray) and X.dtype in (np.float64, np.float32) and X.ndim == 2 and X.size):
+        return False
+    with np.errstate(over="ignore"):
+        return bool(np.isfinite(X.sum()))
 
 
 def fit_coder(X: Any) -> tuple[TableCoder, Any]:

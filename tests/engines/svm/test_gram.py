@@ -23,6 +23,7 @@ def form(request):
 def test_values_are_those_of_the_formula(form, kernel, block_bytes, monkeypatch):
     if block_bytes is not None:
         monkeypatch.setattr(gram, "_BLOCK_BYTES", block_bytes)
+        monkeypatch.setattr(gram, "_TILE", 3)
     values = compute_gram(form(X), kernel, 0.3)
     assert values.dtype == np.float32
     np.testing.assert_allclose(values, EXPECTED[kernel](X, X), rtol=1e-6, atol=1e-6)

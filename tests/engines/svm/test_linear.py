@@ -88,3 +88,80 @@ def test_rows_without_values_have_the_sign_of_most():
 
 def test_too_few_passes_are_told():
     assert not train(max_passes=1).converged.any()
+
+
+class NaiveMachine:
+    """Dual coordinate descent as :mod:`~fuselearn.engines.svm.linear` describes it, one number at a time."""
+
+    def __init__(self, signs, bounds):
+        self.X, self.signs, self.bounds = X[ROWS], signs, bounds
+        self.squares = (self.X**2).sum(axis=1)
+        self.coefficients, self.weights = np.zeros(len(signs)), np.zeros(X.shape[1])
+        positive, negative = bounds[signs > 0].sum(), bounds[signs < 0].sum()
+        self.intercept = 1.0 if positive > negative else -1.0
+        self.step = max(0.03 * self.squares.mean(), 1.0 / min(positive, negative))
+        self.settled_above, self.settled_below = np.inf, -np.inf
+
+    def visit(self, k):
+        """Set a coefficient to its best value; return its residual, or nothing if it stays on a bound."""
+        upper, lower = (self.bounds[k], 0.0) if self.signs[k] > 0 else (0.0, -self.bounds[k])
+        old, residual = self.coefficients[k], self.signs[k] - self.X[k] @ self.weights - self.intercept
+        if (old >= upper and residual >= 0) or (old <= lower and residual <= 0):
+            return None, self.settled_below <= residual <= self.settled_above
+        self.coefficients[k] = np.clip(old + residual / (self.squares[k] + self.step), lower, upper)
+        self.intercept += self.step * (self.coefficients[k] - old)
+        self.weights += (self.coefficients[k] - old) * self.X[k]
+        return residual, True
+
+    def make_pass(self, waiting, number):
+        residuals, blocks = [0.0], np.arange(-(-len(waiting) // 32))
+        for turn in range(len(blocks)):
+            block = draw_into(blocks, turn, number)
+            part = waiting[32 * block : 32 * block + 32]
+            for place in range(len(part)):
+                residual, stays = self.visit(draw_into(part, place, mix(number, int(block))))
+                residuals += [] if residual is None else [residual]
+                part[place] = part[place] if stays else -1
+        return max(residuals), min(residuals), waiting[waiting >= 0]
+
+    def descend(self, max_passes, tolerance=1e-3):
+        everything = np.flatnonzero(self.bounds)
+        waiting, n_left, number = everything.copy(), max_passes * len(everything), 0
+        while n_left > 0:
+            n_left, number = n_left - max(len(waiting), 1), number + 1
+            highest, lowest, waiting = self.make_pass(waiting, number)
+            total = self.coefficients.sum()
+            is_done = highest - lowest <= tolerance
+            if is_done and len(waiting) == len(everything) and abs(self.step * total) <= tolerance:
+                return True
+            self.intercept += self.step * total
+            waiting = everything.copy() if is_done else waiting
+            self.settled_above = np.inf if is_done or highest == 0 else highest
+            self.settled_below = -np.inf if is_done or lowest == 0 else lowest
+        return False
+
+
+def mix(key, salt):
+    mask = 2**64 - 1
+    z = (key + 0x9E3779B97F4A7C15 * (salt + 1)) & mask
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & mask
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
+    return z ^ (z >> 31)
+
+
+def draw_into(items, position, key):
+    other = position + int((mix(key, position) >> 11) / 2**53 * (len(items) - position))
+    items[[position, other]] = items[[other, position]]
+    return items[position]
+
+
+@FORMS
+@pytest.mark.parametrize("max_passes", [1, 2, 3, 4, 1000])
+@pytest.mark.parametrize("C", [0.01, 0.1])
+def test_every_pass_is_that_of_a_plain_program(form, C, max_passes):
+    trained = train(form, C, max_passes=max_passes)
+    for c, signs in enumerate(SIGNS[:, ROWS]):
+        naive = NaiveMachine(signs, C * COUNTS[ROWS])
+        assert trained.converged[c] == naive.descend(max_passes)
+        np.testing.assert_allclose(trained.coefficients[c], naive.weights, rtol=1e-9, atol=1e-12)
+        assert trained.intercepts[c] == pytest.approx(naive.intercept, rel=1e-9)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 _BLOCK_BYTES = 2**26
+_TILE = 128
 
 
 def compute_gram(
@@ -40,12 +41,9 @@ def compute_gram(
     shifts = measure_rows(X, kernel, centre)
     step = _block_rows(n_rows)
     for start in range(0, n_rows, step):
-        stop = min(start + step, n_rows)
-        values = _compute(X[start:stop], X[start:], shifts[start:stop], shifts[start:], kernel, factor)
-        gram[start:stop, start:] = values
-        gram[start:, start:stop] = values.T
-        square = gram[start:stop, start:stop]
-        square[:] = np.maximum(square, square.T)
+        part, others = slice(start, min(start + step, n_rows)), slice(start, n_rows)
+        _compute(X[part], X[others], shifts[part], shifts[others], kernel, factor, gram[part, others])
+    _mirror(gram)
     if kernel == "rbf":
         np.fill_diagonal(gram, 1.0)
     return gram
@@ -67,13 +65,20 @@ def compute_kernel(
     step = _block_rows(Z.shape[0])
     for start in range(0, X.shape[0], step):
         part = slice(start, start + step)
-        values[part] = _compute(X[part], Z, x_shifts[part], z_shifts, kernel, factor)
+        _compute(X[part], Z, x_shifts[part], z_shifts, kernel, factor, values[part])
     return values
 
 
 def _compute(
-    X: Any, Z: Any, x_shifts: npt.NDArray[np.float64], z_shifts: npt.NDArray[np.float64], kernel: str, factor: float
-) -> npt.NDArray[np.float32]:
+    X: Any,
+    Z: Any,
+    x_shifts: npt.NDArray[np.float64],
+    z_shifts: npt.NDArray[np.float64],
+    kernel: str,
+    factor: float,
+    values: npt.NDArray[np.float32],
+) -> None:
+    """Write kernel values."""
     # Distances are small differences of large numbers: float32 enters only when they are known.
     products = X @ Z.T
     if hasattr(products, "toarray"):
@@ -81,13 +86,26 @@ def _compute(
     products -= x_shifts[:, None]
     products -= z_shifts
     if kernel == "linear":
-        products *= factor
-        return products.astype(np.float32)
+        np.multiply(products, factor, out=values, casting="same_kind")
+        return
     # Half of the squared distance, with a minus.
     np.minimum(products, 0.0, out=products)
-    products *= 2.0 * factor
-    exponents = products.astype(np.float32)
-    return np.exp(exponents, out=exponents)
+    np.multiply(products, 2.0 * factor, out=values, casting="same_kind")
+    np.exp(values, out=values)
+
+
+def _mirror(gram: npt.NDArray[np.float32]) -> None:
+    """Copy the values above the diagonal of a square matrix below it, tile by tile, as tiles fit into the cache.
+
+    Near the diagonal, where there are two values, both become the larger one.
+    """
+    n_rows = len(gram)
+    for start in range(0, n_rows, _TILE):
+        part = slice(start, start + _TILE)
+        square = gram[part, part]
+        square[:] = np.maximum(square, square.T)
+        for other in range(start + _TILE, n_rows, _TILE):
+            gram[other : other + _TILE, part] = gram[part, other : other + _TILE].T
 
 
 def measure_rows(X: Any, kernel: str, centre: npt.NDArray[np.float64] | None = None) -> npt.NDArray[np.float64]:
@@ -103,4 +121,5 @@ def measure_rows(X: Any, kernel: str, centre: npt.NDArray[np.float64] | None = N
 
 
 def _block_rows(n_columns: int) -> int:
-    return max(1, _BLOCK_BYTES // (8 * max(n_columns, 1)))
+    # Whole tiles, as those on the diagonal are computed twice.
+    return max(1, _BLOCK_BYTES // (8 * max(n_columns, 1) * _TILE)) * _TILE
