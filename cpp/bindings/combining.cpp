@@ -22,7 +22,7 @@ auto bound_average_middle(In<Value, 2> values, In<std::int64_t, 2> pairs, Index 
     const Index n_members = read_values.shape(0);
     check_length(read_pairs.shape(1), 2, "the second dimension of pairs", "a pair");
     check_range(read_pairs.span(), n_members, "pairs");
-    if (n_cut < 0 || 2 * n_cut >= n_members)
+    if (n_cut < 0 || n_cut >= (n_members + 1) / 2)
         raise_value_error("n_cut must leave at least one of the " + std::to_string(n_members) + " members.");
     const Out<double, 1> means({read_values.shape(1)});
     Index n_gaps = 0;

@@ -216,8 +216,11 @@ private:
     void sum_squares(const DrawnSamples& drawn, NodeBins& bins) const {
         for (Index k = 0; k < ssize(drawn.samples); ++k) {
             const std::int64_t square = std::int64_t{drawn.copies[k]} * drawn.copies[k];
-            for (Index f = 0; f < columns_.n_features(); ++f)
-                bins.squares()[starts_[f] + columns_.code(drawn.samples[k], f)] += square;
+            for (Index f = 0; f < columns_.n_features(); ++f) {
+                const Index code = columns_.code(drawn.samples[k], f);
+                if (code > columns_.n_codes[f]) throw BadCode();  // of a sample without copies, which is not missed
+                bins.squares()[starts_[f] + code] += square;
+            }
         }
     }
 

@@ -125,7 +125,7 @@ void raise_upper(Matrix<const double> numbers, Matrix<const Code> codes, const C
     for (Index i = 0; i < numbers.n_rows(); ++i)
         for (Index f = 0; f < numbers.n_columns(); ++f) {
             const double number = numbers(i, f);
-            if (std::isnan(number)) continue;
+            if (std::isnan(number) || codes(i, f) == coding.missing_code(f)) continue;
             double& bound = upper[static_cast<std::size_t>(coding.offset(f) + codes(i, f))];
             bound = std::max(bound, number);
         }

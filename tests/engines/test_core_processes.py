@@ -72,6 +72,7 @@ def test_ctrl_c_ends_a_long_call(n_threads):
 
 
 @posix_only
+@pytest.mark.skipif("ASAN_OPTIONS" in os.environ, reason="a child may inherit a lock of the sanitizer's allocator")
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_forks_before_after_and_during_calls(n_threads):
     """No thread and no lock of the core outlives a call, so that a child can do what its parent can."""
