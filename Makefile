@@ -12,7 +12,7 @@ FORMATTED := src tests benchmarks docs examples .ci
 # One quick file per package of the library and per dependency whose versions matter.
 QUICK_TESTS := @.ci/quick-tests.txt
 # What calls the compiled core, without scikit-learn's checks of estimators, which `make test` runs.
-CORE_TESTS := tests/engines tests/filters tests/sensors tests/ensembles --ignore tests/ensembles/test_common.py
+CORE_TESTS := tests/engines tests/fusion tests/learners tests/ensembles --ignore tests/ensembles/test_common.py
 SITE := docs/_build/html
 
 # The library with a core of its own: $(call build-core,NAME,OPTIONS) puts it into build/NAME/package. Programs that run

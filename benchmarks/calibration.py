@@ -31,7 +31,7 @@ from fuselearn.multilabel import (
     LabelPowersetClassifier,
     macro_f1,
 )
-from fuselearn.sensors.svm import SVMLearner
+from fuselearn.learners.svm import SVMLearner
 
 DATASETS = {"flags_ml": 5, "birds": 5, "emotions": 5, "genbase": 2, "medical": 2, "llog": 1, "scene": 1, "yeast": 1}
 N_MEMBERS = 20

@@ -20,8 +20,8 @@ from sklearn.model_selection import StratifiedKFold
 from fuselearn import CARTClassifier
 from fuselearn.datasets import corrupt_labels, load
 from fuselearn.ensembles.filtering import measure_weights
-from fuselearn.filters import KalmanFilter
-from fuselearn.sensors import Classes, Sensor, bind, draw_covering_counts
+from fuselearn.fusion import KalmanFilter
+from fuselearn.learners import Classes, Sensor, bind, draw_covering_counts
 
 LEVELS = (0.0, 0.1, 0.2, 0.3)
 N_COMPONENTS, N_FOLDS, FOLDS_USED = 60, 5, 2

@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from fuselearn.engines.tree import ClassTarget, TreeSettings, code_columns, grow_tree
-from fuselearn.sensors import TableCoder
+from fuselearn.learners import TableCoder
 
 TREES = {"unpruned": -1.0, "default": 0.01}
 

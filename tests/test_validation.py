@@ -9,7 +9,7 @@ from fuselearn._parameters import check_choice, check_number, check_whole_number
 from fuselearn._random import make_generator
 from fuselearn._validation import read_weights
 from fuselearn.ensembles.components import error_of_guessing
-from fuselearn.sensors import are_counts
+from fuselearn.learners import are_counts
 
 
 class TestParameters:

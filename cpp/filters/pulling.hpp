@@ -1,6 +1,6 @@
 // The measurement update of a Kalman filter whose uncertainty is one number: x <- x + K (z - x), in place.
 //
-// One pass over the state x, without temporary arrays. tests/filters/test_kalman.py pins both against NumPy.
+// One pass over the state x, without temporary arrays. tests/fusion/test_kalman.py pins both against NumPy.
 
 #pragma once
 

@@ -79,7 +79,7 @@ _PACKAGES: dict[str, set[str]] = {
         "BaggedClassifier", "BaggedRegressor", "CARTClassifier", "ForestClassifier", "KFHEClassifier",
         "SAMMEClassifier", "SVMClassifier",
     },
-    "filters": set(),
+    "fusion": set(),
     "io": {"load", "save", "to_onnx"},
     "lab": set(),
     "multilabel": {

@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from fuselearn._compat import check_sample_weight
-from fuselearn.sensors.table import as_frame, refuse_odd_cells
+from fuselearn.learners.table import as_frame, refuse_odd_cells
 
 
 def validate_rows(estimator: Any, X: Any, *, reset: bool) -> Any:

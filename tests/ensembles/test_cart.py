@@ -8,8 +8,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.tree import DecisionTreeClassifier
 
 from fuselearn import BaggedClassifier, CARTClassifier, SVMClassifier
+from fuselearn.learners import Classes, bind
 from fuselearn.multilabel import BinaryRelevanceClassifier
-from fuselearn.sensors import Classes, bind
 
 X, y = load_wine(return_X_y=True)
 

@@ -23,7 +23,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fuselearn import BaggedClassifier, CARTClassifier, ForestClassifier, KFHEClassifier, SAMMEClassifier
 from fuselearn.ensembles import table_estimator
-from fuselearn.sensors import tree as trees
+from fuselearn.learners import tree as trees
 
 DRAWN = "a weight of 2 changes which samples are drawn; so do two copies"
 
@@ -468,7 +468,7 @@ class TestBadInput:
             raise KeyboardInterrupt
 
         for name in ("measure", "measure_sample"):
-            monkeypatch.setattr(f"fuselearn.sensors.Sensor.{name}", interrupt)
+            monkeypatch.setattr(f"fuselearn.learners.Sensor.{name}", interrupt)
         with pytest.raises(KeyboardInterrupt):
             model.fit(self.X, self.y)
         with pytest.raises(NotFittedError):

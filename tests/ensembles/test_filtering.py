@@ -7,7 +7,7 @@ import pytest
 
 from fuselearn.ensembles.filtering import Errors, Measurement, Truth, closed_form_coefficients, train_kfhe
 from fuselearn.ensembles.kfhe import ClassTruth
-from fuselearn.filters import KalmanFilter
+from fuselearn.fusion import KalmanFilter
 
 
 class Scripted:

@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import fuselearn
 from fuselearn import BaggedClassifier, KFHEClassifier, SAMMEClassifier, SVMClassifier
 from fuselearn.codes import ErrorCorrectingCodeClassifier
-from fuselearn.sensors.svm import SVMLearner
+from fuselearn.learners.svm import SVMLearner
 
 X, y = load_wine(return_X_y=True)
 TWO = y < 2
@@ -78,7 +78,7 @@ def test_many_samples_are_predicted_in_parts(monkeypatch):
     model = SVMClassifier(random_state=0).fit(X, y)
     fused = KFHEClassifier(LOGISTIC, n_estimators=2, random_state=0).fit(X, y)
     expected = [one.predict_proba(X) for one in (model, fused)]
-    monkeypatch.setattr("fuselearn.sensors.svm.KERNEL_VALUES", 50 * len(X))
+    monkeypatch.setattr("fuselearn.learners.svm.KERNEL_VALUES", 50 * len(X))
     for one, before in zip((model, fused), expected, strict=True):
         np.testing.assert_allclose(one.predict_proba(X), before, atol=1e-12)
 

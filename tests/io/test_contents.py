@@ -13,9 +13,9 @@ from sklearn.tree import DecisionTreeClassifier
 from fuselearn import KFHEClassifier, SVMClassifier
 from fuselearn.io import ModelFileError, load, save
 from fuselearn.io.contents import check_contents
+from fuselearn.learners import kernel_table
+from fuselearn.learners.svm import SVMLearner
 from fuselearn.multilabel import HOMERClassifier
-from fuselearn.sensors import kernel_table
-from fuselearn.sensors.svm import SVMLearner
 
 X, y = load_wine(return_X_y=True)
 

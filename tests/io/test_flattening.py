@@ -13,8 +13,8 @@ from sklearn.utils import Bunch
 from fuselearn import CARTClassifier
 from fuselearn.io import ModelFileError
 from fuselearn.io.flattening import flatten, unflatten
-from fuselearn.sensors import TableCoder
-from fuselearn.sensors.svm import Kernel
+from fuselearn.learners import TableCoder
+from fuselearn.learners.svm import Kernel
 
 plain = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -125,9 +125,9 @@ def forge(parts, arrays=None):
         ("object", "sklearn.utils._bunch.Bunch"),
         ("object", "builtins.list"),
         ("mapping", "os._Environ"),
-        ("mapping", "fuselearn.sensors.table.TableCoder"),
+        ("mapping", "fuselearn.learners.table.TableCoder"),
         ("named", "fuselearn._core.Forest"),
-        ("named", "fuselearn.sensors.table.TableCoder"),
+        ("named", "fuselearn.learners.table.TableCoder"),
     ],
 )
 def test_types_that_a_file_may_not_hold_are_named(kind, name):
@@ -160,7 +160,7 @@ def test_long_arrays_of_no_numbers_are_refused():
         [["other", 0]],
         [["tuple", [0]]],
         [["pickle", "cos"]],
-        [["object", "fuselearn.sensors.table.TableCoder", "text"]],
+        [["object", "fuselearn.learners.table.TableCoder", "text"]],
         [],
         {},
         7,

@@ -17,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 from fuselearn import SVMClassifier, to_onnx
 from fuselearn.io.onnx_sums import split_exactly
+from fuselearn.learners import kernel_table
 from fuselearn.multilabel import (
     AdaBoostMHClassifier,
     BinaryRelevanceClassifier,
@@ -33,7 +34,6 @@ from fuselearn.multilabel import (
     PCTForestClassifier,
     ThresholdedClassifier,
 )
-from fuselearn.sensors import kernel_table
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

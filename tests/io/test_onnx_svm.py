@@ -10,8 +10,8 @@ from sklearn.preprocessing import StandardScaler
 
 from fuselearn import BaggedClassifier, SVMClassifier, to_onnx
 from fuselearn.io import onnx_svm
+from fuselearn.learners import kernel_table
 from fuselearn.multilabel import HOMERClassifier
-from fuselearn.sensors import kernel_table
 
 X, Y = make_classification(300, 8, n_informative=6, n_classes=4, flip_y=0.1, random_state=0)
 ROWS = np.random.default_rng(0).normal(scale=2.0, size=(3_000, 8))

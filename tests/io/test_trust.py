@@ -20,8 +20,8 @@ X, y = load_wine(return_X_y=True)
     "name",
     [
         "fuselearn.ensembles.kfhe.KFHEClassifier",
-        "fuselearn.sensors.table.TableCoder",
-        "fuselearn.sensors.fusion.WeightedSum",
+        "fuselearn.learners.table.TableCoder",
+        "fuselearn.learners.fusion.WeightedSum",
         "sklearn.pipeline.Pipeline",
         "sklearn.calibration._SigmoidCalibration",
         "sklearn.gaussian_process.kernels.RBF",

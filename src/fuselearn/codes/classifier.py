@@ -16,9 +16,9 @@ from fuselearn.codes.decoding import DECODINGS, class_probabilities, codeword_di
 from fuselearn.codes.search import search_code
 from fuselearn.ensembles.components import ComponentEnsemble
 from fuselearn.ensembles.table_classifier import TableClassifier
-from fuselearn.sensors import Component, Sensor, TreeComponent, are_counts
-from fuselearn.sensors.fusion import StoredComponents
-from fuselearn.sensors.tree import PackedTrees
+from fuselearn.learners import Component, Sensor, TreeComponent, are_counts
+from fuselearn.learners.fusion import StoredComponents
+from fuselearn.learners.tree import PackedTrees
 
 CODES = ("auto", "exhaustive", "hamming", "random")
 BITS_PER_DOUBLING = 10

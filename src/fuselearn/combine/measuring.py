@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fuselearn import ensembles
-from fuselearn.sensors.table import has_missing
+from fuselearn.learners.table import has_missing
 
 # Support vector machines take time and memory in proportion to the square of the samples.
 MOST_SVM_SAMPLES = 5_000

@@ -16,7 +16,7 @@ from sklearn.utils.validation import has_fit_parameter
 from fuselearn._compat import take_rows
 from fuselearn._messages import show
 from fuselearn._validation import validate_rows
-from fuselearn.sensors.table import as_frame
+from fuselearn.learners.table import as_frame
 
 Columns = npt.NDArray[np.intp] | None
 Answer = Callable[[Any, Any], npt.NDArray[np.float64]]

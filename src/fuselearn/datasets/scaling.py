@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
 from fuselearn._validation import read_table
-from fuselearn.sensors.table import TableCoder, as_frame
+from fuselearn.learners.table import TableCoder, as_frame
 
 Floats = npt.NDArray[np.float64]
 

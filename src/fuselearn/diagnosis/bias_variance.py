@@ -20,8 +20,8 @@ from fuselearn._random import make_generator, seed_estimator
 from fuselearn._validation import read_table
 from fuselearn.diagnosis.decomposition import PARTS, decompose_squared, decompose_zero_one, standard_errors
 from fuselearn.engines.sampling import MOST_TRIES
-from fuselearn.sensors import draw_counts
-from fuselearn.sensors.estimator import train_clone
+from fuselearn.learners import draw_counts
+from fuselearn.learners.estimator import train_clone
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from fuselearn._extras import require
-from fuselearn.sensors.table import as_frame
+from fuselearn.learners.table import as_frame
 
 # A part has about so many values: 64 MB as they are read. Row groups of Parquet files are not divided.
 PART_VALUES = 2**23

@@ -15,9 +15,9 @@ from fuselearn.ensembles.bags import BagPlan
 from fuselearn.ensembles.boosted_classifier import choose_frequent, frequent_first
 from fuselearn.ensembles.components import refuse_other_size
 from fuselearn.ensembles.out_of_bag import read_scoring
-from fuselearn.sensors import Component, Sensor, TreeComponent
-from fuselearn.sensors.binding import count_all_samples
-from fuselearn.sensors.fusion import component_scores
+from fuselearn.learners import Component, Sensor, TreeComponent
+from fuselearn.learners.binding import count_all_samples
+from fuselearn.learners.fusion import component_scores
 
 
 class Trained(NamedTuple):

@@ -20,7 +20,7 @@ from fuselearn._random import make_generator
 from fuselearn._validation import read_numbers, read_weights, validate_rows
 from fuselearn.ensembles.bags import BagPlan, plan_bags
 from fuselearn.ensembles.out_of_bag import KnownValues, read_scoring, score_known
-from fuselearn.sensors.estimator import train_clone
+from fuselearn.learners.estimator import train_clone
 
 
 class Trained(NamedTuple):

@@ -14,8 +14,8 @@ from fuselearn.ensembles.boosting import ArrayBoosted, BoostRun, boost
 from fuselearn.ensembles.components import ComponentEnsemble, refuse_other_size
 from fuselearn.ensembles.out_of_bag import read_scoring
 from fuselearn.ensembles.table_classifier import TableClassifier
-from fuselearn.sensors import Component, Sensor
-from fuselearn.sensors.fusion import component_scores
+from fuselearn.learners import Component, Sensor
+from fuselearn.learners.fusion import component_scores
 
 Weights = npt.NDArray[np.float64]
 

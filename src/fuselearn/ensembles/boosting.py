@@ -12,7 +12,7 @@ import numpy.typing as npt
 from fuselearn.engines.exact import exact_sum
 from fuselearn.engines.sampling import MOST_TRIES, draw_covering_poisson_counts
 from fuselearn.ensembles.components import error_of_guessing
-from fuselearn.sensors import Component, Sensor, TreeComponent, draw_covering_counts
+from fuselearn.learners import Component, Sensor, TreeComponent, draw_covering_counts
 
 Weights = npt.NDArray[np.float64]
 

@@ -17,7 +17,7 @@ from fuselearn.engines.sampling import MOST_TRIES
 from fuselearn.ensembles.boosted_classifier import BoostedClassifier
 from fuselearn.ensembles.boosting import ArrayBoosted, BoostRun, train_with_split
 from fuselearn.ensembles.cart import CARTClassifier
-from fuselearn.sensors import Sensor
+from fuselearn.learners import Sensor
 
 Weights = npt.NDArray[np.float64]
 

@@ -17,9 +17,9 @@ from fuselearn._parameters import (
 from fuselearn.engines.tree import TreeSettings
 from fuselearn.ensembles.single_tree import SingleTree, check_bins, read_depth, shorten
 from fuselearn.ensembles.table_classifier import TableClassifier
-from fuselearn.sensors.binding import Sensor
-from fuselearn.sensors.table import TableCoder
-from fuselearn.sensors.tree import TreeComponent
+from fuselearn.learners.binding import Sensor
+from fuselearn.learners.table import TableCoder
+from fuselearn.learners.tree import TreeComponent
 
 CATEGORY_RULES = ("corrected", "rpart")
 

@@ -10,8 +10,8 @@ from fuselearn._parameters import check_whole_number
 from fuselearn.engines.tree import TreeSettings
 from fuselearn.ensembles.single_tree import SingleTree, check_bins, read_depth, shorten
 from fuselearn.ensembles.table_regressor import TableRegressor, Weights, train_on_all
-from fuselearn.sensors import Learner, TreeComponent, Values
-from fuselearn.sensors.table import TableCoder
+from fuselearn.learners import Learner, TreeComponent, Values
+from fuselearn.learners.table import TableCoder
 
 
 class CARTRegressor(SingleTree, TableRegressor):

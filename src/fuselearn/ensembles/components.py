@@ -21,8 +21,8 @@ from fuselearn._validation import clip_probabilities, read_weights
 from fuselearn.ensembles.cart import CARTClassifier
 from fuselearn.ensembles.out_of_bag import KnownClasses, Scorer, read_scoring, score_known
 from fuselearn.ensembles.single_tree import tree_importances
-from fuselearn.sensors import Component, TreeComponent, WeightedSum
-from fuselearn.sensors.fusion import component_scores
+from fuselearn.learners import Component, TreeComponent, WeightedSum
+from fuselearn.learners.fusion import component_scores
 
 
 class ComponentSequence:

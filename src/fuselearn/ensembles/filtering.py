@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fuselearn.engines.fusing import WEIGHTINGS, update_weights
 from fuselearn.ensembles.components import refuse_other_size
-from fuselearn.filters import Halfway, ImplicitMeasurement, KalmanFilter
+from fuselearn.fusion import Halfway, ImplicitMeasurement, KalmanFilter
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

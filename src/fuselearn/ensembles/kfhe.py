@@ -34,9 +34,9 @@ from fuselearn.ensembles.filtering import (
 )
 from fuselearn.ensembles.out_of_bag import read_scoring
 from fuselearn.ensembles.table_classifier import TableClassifier
-from fuselearn.filters import Halfway
-from fuselearn.sensors import Component, Sensor, are_counts, draw_covering_counts
-from fuselearn.sensors.fusion import component_scores
+from fuselearn.fusion import Halfway
+from fuselearn.learners import Component, Sensor, are_counts, draw_covering_counts
+from fuselearn.learners.fusion import component_scores
 
 
 @dataclass(frozen=True)

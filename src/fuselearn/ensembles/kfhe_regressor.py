@@ -25,7 +25,7 @@ from fuselearn.ensembles.filtering import (
     train_kfhe,
 )
 from fuselearn.ensembles.table_regressor import TableRegressor, Weights, train_on_all
-from fuselearn.sensors import Component, Learner, Values, draw_counts
+from fuselearn.learners import Component, Learner, Values, draw_counts
 
 LOSSES = ("linear", "square", "exponential")
 # A regressor with this error is no better than the mean of the target; less what rounding may take from a sum.

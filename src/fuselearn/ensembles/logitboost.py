@@ -13,7 +13,7 @@ from fuselearn._parameters import check_number, check_whole_number
 from fuselearn.ensembles.cart import CARTClassifier
 from fuselearn.ensembles.single_tree import tree_importances
 from fuselearn.ensembles.table_classifier import TableClassifier
-from fuselearn.sensors import Component, Sensor, TreeComponent, Values
+from fuselearn.learners import Component, Sensor, TreeComponent, Values
 
 Weights = npt.NDArray[np.float64]
 

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 
 from fuselearn.ensembles.boosted_classifier import BoostedClassifier
 from fuselearn.ensembles.boosting import ArrayBoosted
-from fuselearn.sensors import Sensor
+from fuselearn.learners import Sensor
 
 
 class CappedBoosted(ArrayBoosted):

@@ -14,7 +14,7 @@ from fuselearn._parameters import check_whole_number
 from fuselearn.ensembles.cart import CARTClassifier
 from fuselearn.ensembles.components import ComponentEnsemble
 from fuselearn.ensembles.table_classifier import TableClassifier
-from fuselearn.sensors import Classes, Component, Sensor, bind, count_all_samples
+from fuselearn.learners import Classes, Component, Sensor, bind, count_all_samples
 
 Numbers = npt.NDArray[np.float64]
 

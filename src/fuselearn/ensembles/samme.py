@@ -13,7 +13,7 @@ from fuselearn._parameters import check_choice
 from fuselearn.ensembles.bags import SAMPLINGS
 from fuselearn.ensembles.boosted_classifier import BoostedClassifier
 from fuselearn.ensembles.boosting import ArrayBoosted
-from fuselearn.sensors import Sensor
+from fuselearn.learners import Sensor
 
 
 class SAMMEClassifier(BoostedClassifier):

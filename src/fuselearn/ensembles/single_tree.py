@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from fuselearn._parameters import check_whole_number, count_threads
 from fuselearn.engines.tree import Tree
 from fuselearn.ensembles.table_estimator import validate_numbers
-from fuselearn.sensors.fusion import WeightedSum
-from fuselearn.sensors.table import TableCoder
-from fuselearn.sensors.tree import TreeComponent, TreeLearner, fit_coder
+from fuselearn.learners.fusion import WeightedSum
+from fuselearn.learners.table import TableCoder
+from fuselearn.learners.tree import TreeComponent, TreeLearner, fit_coder
 
 
 class SingleTree:

@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._parameters import check_choice, check_class_weight, check_number
 from fuselearn.ensembles.table_classifier import TableClassifier
-from fuselearn.sensors.binding import Sensor
-from fuselearn.sensors.svm import KERNELS, PROBABILITIES, SCALINGS, ClassMachines, SVMLearner, SVMSettings
+from fuselearn.learners.binding import Sensor
+from fuselearn.learners.svm import KERNELS, PROBABILITIES, SCALINGS, ClassMachines, SVMLearner, SVMSettings
 
 
 class SVMClassifier(TableClassifier):

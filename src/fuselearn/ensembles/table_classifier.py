@@ -14,7 +14,7 @@ from fuselearn._parameters import count_threads
 from fuselearn._random import make_generator
 from fuselearn._validation import clip_probabilities, read_classes, read_weights
 from fuselearn.ensembles.table_estimator import TableEstimator, Weights
-from fuselearn.sensors import Classes, Sensor, bind
+from fuselearn.learners import Classes, Sensor, bind
 
 
 class TableClassifier(ClassifierMixin, TableEstimator):

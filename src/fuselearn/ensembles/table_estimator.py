@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fuselearn._fitting import without_derived
 from fuselearn._validation import validate_frame, validate_rows
-from fuselearn.sensors import Component, Learner, WeightedSum, answer_in_parts
-from fuselearn.sensors.table import as_frame
+from fuselearn.learners import Component, Learner, WeightedSum, answer_in_parts
+from fuselearn.learners.table import as_frame
 
 Weights = npt.NDArray[np.float64]
 

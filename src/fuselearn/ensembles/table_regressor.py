@@ -12,7 +12,7 @@ from fuselearn._fitting import fit_whole_or_not
 from fuselearn._parameters import count_threads
 from fuselearn._validation import read_numbers, read_weights
 from fuselearn.ensembles.table_estimator import TableEstimator, Weights
-from fuselearn.sensors import Component, Learner, Values, bind_regressor, count_all_samples
+from fuselearn.learners import Component, Learner, Values, bind_regressor, count_all_samples
 
 
 class TableRegressor(RegressorMixin, TableEstimator):

@@ -13,7 +13,7 @@ from fuselearn import __version__
 from fuselearn.datasets import SparseColumns, TableCleaner
 from fuselearn.datasets.cleaning import first_step
 from fuselearn.io.contents import walk_parts
-from fuselearn.sensors import TableCoder
+from fuselearn.learners import TableCoder
 
 FORMAT = 1
 

@@ -16,7 +16,7 @@ from fuselearn.codes.decoding import ROUNDING
 from fuselearn.io.onnx_graph import Graph, apply
 from fuselearn.io.onnx_sums import add_exact_sums
 from fuselearn.io.onnx_trees import TreeSum
-from fuselearn.sensors import TreeComponent
+from fuselearn.learners import TreeComponent
 
 
 def add_codewords(

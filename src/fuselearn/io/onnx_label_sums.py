@@ -21,14 +21,14 @@ from fuselearn.io.onnx_inputs import Categories
 from fuselearn.io.onnx_sums import add_exact_sums
 from fuselearn.io.onnx_svm import add_machines, add_scaled, refuse_large
 from fuselearn.io.onnx_trees import TreeSum
+from fuselearn.learners.svm import LabelMachines, SVMLearner
+from fuselearn.learners.tree import LabelTrees, TreeLearner
 from fuselearn.multilabel.decisions.rules import OwnDecision
 from fuselearn.multilabel.learning.base import MultilabelClassifier
 from fuselearn.multilabel.learning.fusion import OnSomeFeatures
 from fuselearn.multilabel.learning.homer_model import HOMERModel
 from fuselearn.multilabel.methods.binary_relevance import JoinedLabels, Relevance
 from fuselearn.multilabel.methods.chain import Chain
-from fuselearn.sensors.svm import LabelMachines, SVMLearner
-from fuselearn.sensors.tree import LabelTrees, TreeLearner
 
 MODELS = (Relevance, Chain, HOMERModel)
 

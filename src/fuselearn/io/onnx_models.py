@@ -23,9 +23,9 @@ from fuselearn.ensembles import CARTClassifier, RotationForestClassifier, SVMCla
 from fuselearn.ensembles.boosted_classifier import BoostedClassifier
 from fuselearn.ensembles.components import ComponentEnsemble
 from fuselearn.io.onnx_trees import TreeSum
+from fuselearn.learners import TreeComponent
+from fuselearn.learners.tree import tree_values
 from fuselearn.multilabel.learning.base import MultilabelClassifier
-from fuselearn.sensors import TreeComponent
-from fuselearn.sensors.tree import tree_values
 
 if TYPE_CHECKING:
     import onnx

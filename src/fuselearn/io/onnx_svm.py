@@ -1,6 +1,6 @@
 """Export support vector machines to ONNX, as products of matrices in double precision.
 
-The formulas are those of :class:`~fuselearn.sensors.svm.SVMLearner`. Categories become columns of 0 and 1, which are
+The formulas are those of :class:`~fuselearn.learners.svm.SVMLearner`. Categories become columns of 0 and 1, which are
 scaled; a linear machine has one weight per column, and a radial one has one per kernel value,
 
     exp(-gamma |x - z|^2) = exp(2 gamma (x.z - x.x / 2 - z.z / 2)),
@@ -22,9 +22,9 @@ from scipy import sparse
 from fuselearn.engines.svm import Coupling
 from fuselearn.ensembles import SVMClassifier
 from fuselearn.io.onnx_graph import Graph, add_logistic, apply, take
-from fuselearn.sensors.kernel_table import LARGEST_SCALED, KernelTable
-from fuselearn.sensors.numbers import NumberEncoder
-from fuselearn.sensors.svm import ClassMachines, LabelMachines
+from fuselearn.learners.kernel_table import LARGEST_SCALED, KernelTable
+from fuselearn.learners.numbers import NumberEncoder
+from fuselearn.learners.svm import ClassMachines, LabelMachines
 
 Floats = npt.NDArray[np.float64]
 

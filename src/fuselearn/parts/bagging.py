@@ -10,10 +10,10 @@ import numpy as np
 from fuselearn.engines.sampling import MOST_TRIES
 from fuselearn.ensembles.bags import BagPlan, poisson_rate
 from fuselearn.ensembles.boosted_classifier import frequent_first
+from fuselearn.learners import TreeComponent
 from fuselearn.parts.ensemble import PartedEnsemble
 from fuselearn.parts.part import Draw
 from fuselearn.parts.table import PartedTable, TreeOrder
-from fuselearn.sensors import TreeComponent
 
 # Trees are grown so many at a time: a level of all of them takes hardly longer to submit than that of one.
 TREES_AT_ONCE = 16

@@ -13,11 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._random import make_generator
 from fuselearn.ensembles import CARTClassifier
+from fuselearn.learners import Component, WeightedSum
 from fuselearn.parts.checkpoint import Checkpoint, digest
 from fuselearn.parts.session import Session
 from fuselearn.parts.sums import add_exactly, sum_fingerprint
 from fuselearn.parts.table import PartedTable
-from fuselearn.sensors import Component, WeightedSum
 
 # These change how a fit is done, but not which trees it grows first.
 NOT_OF_THE_MODEL = {

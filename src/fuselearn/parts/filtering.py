@@ -12,11 +12,11 @@ from fuselearn.engines.fusing import EXPONENTIAL, WEIGHTINGS, measure_weights, p
 from fuselearn.engines.tree import TreeSettings
 from fuselearn.ensembles.filtering import Errors, Scores, Weights
 from fuselearn.ensembles.kfhe import Compared, ExactClassTruth
-from fuselearn.filters import Halfway, KalmanFilter
+from fuselearn.fusion import Halfway, KalmanFilter
+from fuselearn.learners import TreeComponent
 from fuselearn.parts.part import Draw, Part, bind_tree, divide_weights
 from fuselearn.parts.sums import add_exactly, add_units, from_all_units, from_one_sum
 from fuselearn.parts.table import PartedTable, Source, TreeOrder
-from fuselearn.sensors import TreeComponent
 
 
 class States(NamedTuple):

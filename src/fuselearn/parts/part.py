@@ -30,8 +30,8 @@ from fuselearn.engines.tree.tallying import (
     merge_bins,
     reach_leaves,
 )
-from fuselearn.sensors import TreeComponent
-from fuselearn.sensors.table import TableCoder, as_frame
+from fuselearn.learners import TreeComponent
+from fuselearn.learners.table import TableCoder, as_frame
 
 # Seed of the choice of samples that bin edges are computed from. Other draws have seeds from 0 on, too, but for other
 # purposes, so that a coincidence does not matter.

@@ -11,11 +11,11 @@ from fuselearn.engines.exact import sum_units
 from fuselearn.engines.tree import TreeSettings
 from fuselearn.ensembles.boosted_classifier import frequent_first
 from fuselearn.ensembles.boosting import BoostRun, boost
+from fuselearn.learners import TreeComponent
 from fuselearn.parts.ensemble import PartedEnsemble
 from fuselearn.parts.part import Draw, Part, bind_tree, divide_weights
 from fuselearn.parts.sums import add_units, from_all_units, from_one_sum
 from fuselearn.parts.table import PartedTable, Source, TreeOrder
-from fuselearn.sensors import TreeComponent
 
 
 class Weighted(NamedTuple):

@@ -14,6 +14,8 @@ from fuselearn.engines.exact import from_units
 from fuselearn.engines.sampling import MOST_TRIES
 from fuselearn.engines.tree import Table, Tree, TreeSettings
 from fuselearn.engines.tree.levels import GrowingTree
+from fuselearn.learners import TableCoder, TreeComponent
+from fuselearn.learners.table import MOST_CATEGORIES
 from fuselearn.parts.checkpoint import Checkpoint
 from fuselearn.parts.part import (
     Begun,
@@ -35,8 +37,6 @@ from fuselearn.parts.part import (
     tally_part,
 )
 from fuselearn.parts.session import Kept, Session
-from fuselearn.sensors import TableCoder, TreeComponent
-from fuselearn.sensors.table import MOST_CATEGORIES
 
 # Bin edges are computed from all values if there are at most so many, and else from about as many.
 EDGE_VALUES = 2**23

@@ -14,6 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import get_tags
 
 from fuselearn import CARTClassifier, SVMClassifier, multilabel
+from fuselearn.learners import draw_counts
 from fuselearn.multilabel import (
     BinaryRelevanceClassifier,
     CardinalityThreshold,
@@ -26,7 +27,6 @@ from fuselearn.multilabel import (
 )
 from fuselearn.multilabel.data.stratification import IterativeStratifiedKFold
 from fuselearn.multilabel.learning.base import MultilabelClassifier
-from fuselearn.sensors import draw_counts
 
 
 def relevance(**kwargs):
@@ -372,7 +372,7 @@ class TestWeights:
 def test_large_tables_are_predicted_in_parts(labelled, monkeypatch):
     X, Y = labelled
     expected = relevance(estimator=None).fit(X, Y).predict_proba(X)
-    monkeypatch.setattr("fuselearn.sensors.svm.KERNEL_VALUES", 80 * 30)
+    monkeypatch.setattr("fuselearn.learners.svm.KERNEL_VALUES", 80 * 30)
     for form in (np.asarray, sparse.csr_array, lambda X: pl.DataFrame(X, schema=list("abcde"))):
         model = relevance(estimator=None).fit(form(X), Y)
         sizes = []

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from fuselearn import CARTClassifier, SVMClassifier
+from fuselearn.learners import bind
 from fuselearn.multilabel.learning.homer_model import HOMERSettings, train_homer
-from fuselearn.sensors import bind
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(90, 4)).round(2)

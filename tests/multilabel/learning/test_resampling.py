@@ -7,10 +7,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 from fuselearn import CARTClassifier, SVMClassifier
 from fuselearn._parameters import count_draws
+from fuselearn.learners import bind, draw_counts
 from fuselearn.multilabel import CardinalityThreshold, EnsembleOfBinaryRelevanceClassifier, EnsembleOfChainsClassifier
 from fuselearn.multilabel.methods.binary_relevance import Relevance
 from fuselearn.multilabel.methods.chain import train_chain
-from fuselearn.sensors import bind, draw_counts
 
 TREE = CARTClassifier(min_samples_split=4)
 LOGISTIC = SVMClassifier(probability="logistic")

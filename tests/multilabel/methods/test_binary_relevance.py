@@ -9,8 +9,8 @@ from sklearn.multioutput import MultiOutputClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from fuselearn import CARTClassifier, SVMClassifier
+from fuselearn.learners import bind
 from fuselearn.multilabel import BinaryRelevanceClassifier
-from fuselearn.sensors import bind
 
 
 def test_trees_are_those_of_single_labels(labelled):

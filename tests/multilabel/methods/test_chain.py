@@ -10,9 +10,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multioutput import ClassifierChain
 
 from fuselearn import CARTClassifier, SVMClassifier
+from fuselearn.learners import bind
 from fuselearn.multilabel import BinaryRelevanceClassifier, ChainClassifier
 from fuselearn.multilabel.methods.chain import train_chain
-from fuselearn.sensors import bind
 
 ORDER = [2, 0, 3, 1]
 LOGISTIC = SVMClassifier(probability="logistic", gamma=0.2)

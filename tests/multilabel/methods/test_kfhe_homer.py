@@ -9,9 +9,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.naive_bayes import GaussianNB
 
 from fuselearn import SVMClassifier
+from fuselearn.learners import bind, draw_counts
 from fuselearn.multilabel import HOMERClassifier, KFHEHOMERClassifier, PerLabelThresholds
 from fuselearn.multilabel.learning.homer_model import train_homer
-from fuselearn.sensors import bind, draw_counts
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(120, 6)).round(2)

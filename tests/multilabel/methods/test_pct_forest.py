@@ -13,9 +13,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from fuselearn.datasets import make_digit_pairs
 from fuselearn.engines.tree import code_columns, grow_tree, make_label_target, restore_weights
+from fuselearn.learners import draw_counts
 from fuselearn.multilabel import CardinalityThreshold, PCTForestClassifier, PerLabelThresholds
 from fuselearn.multilabel.learning.label_trees import sum_impurity_decreases
-from fuselearn.sensors import draw_counts
 
 
 def make_table(seed, with_ties):

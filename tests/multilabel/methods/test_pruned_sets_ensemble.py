@@ -5,8 +5,8 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 
 from fuselearn import CARTClassifier, SVMClassifier
+from fuselearn.learners import draw_counts
 from fuselearn.multilabel import EnsembleOfPrunedSetsClassifier, PrunedSetsClassifier
-from fuselearn.sensors import draw_counts
 
 TREE = CARTClassifier(min_samples_split=4)
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from fuselearn.sensors.table import as_frame
+from fuselearn.learners.table import as_frame
 
 LabelTable = npt.NDArray[np.uint8]
 PartialTable = npt.NDArray[np.int8]

@@ -18,8 +18,8 @@ from sklearn.utils import check_array, check_consistent_length
 from fuselearn._compat import take_rows
 from fuselearn._parameters import check_number, check_whole_number
 from fuselearn._random import make_generator
+from fuselearn.learners.table import as_frame
 from fuselearn.multilabel.data.labels import LabelTable, read_labels
-from fuselearn.sensors.table import as_frame
 
 __all__ = ["ml_ros", "ml_rus", "mlsmote"]
 

@@ -20,6 +20,7 @@ from fuselearn._random import make_generator
 from fuselearn._validation import read_weights, validate_rows
 from fuselearn.ensembles.cart import CARTClassifier
 from fuselearn.ensembles.svm import SVMClassifier
+from fuselearn.learners import Learner, answer_in_parts, bind, count_all_samples
 from fuselearn.multilabel.data.labels import (
     UNKNOWN,
     check_same_labels,
@@ -30,7 +31,6 @@ from fuselearn.multilabel.data.labels import (
 from fuselearn.multilabel.data.stratification import IterativeStratifiedKFold
 from fuselearn.multilabel.decisions.rules import RULES, DecisionRule, OwnDecision, make_decision_rule
 from fuselearn.multilabel.learning.fusion import LabelModel, LabelSum
-from fuselearn.sensors import Learner, answer_in_parts, bind, count_all_samples
 
 Labels = npt.NDArray[np.int8]
 Scores = npt.NDArray[np.float64]

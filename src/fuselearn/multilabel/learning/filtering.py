@@ -16,8 +16,8 @@ from fuselearn._progress import ProgressLines
 from fuselearn._validation import validate_rows
 from fuselearn.engines.fusing import WEIGHTINGS
 from fuselearn.ensembles.filtering import FilterTrace, Truth, closed_form_coefficients, train_kfhe
+from fuselearn.learners import Learner, count_all_samples, draw_counts
 from fuselearn.multilabel.learning.fusion import LabelSum
-from fuselearn.sensors import Learner, count_all_samples, draw_counts
 
 Counts = npt.NDArray[np.int32]
 Labels = npt.NDArray[np.int8]

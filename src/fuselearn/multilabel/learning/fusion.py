@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
 
-from fuselearn.sensors import Learner
+from fuselearn.learners import Learner
 
 Indices = npt.NDArray[np.integer]
 Scores = npt.NDArray[np.float64]

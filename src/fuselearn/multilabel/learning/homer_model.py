@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from fuselearn.learners import Component, Learner
 from fuselearn.multilabel.learning.hierarchy import LEAF, Hierarchy, grow_hierarchy, mark_meta_labels
 from fuselearn.multilabel.learning.label_clustering import CLUSTERINGS, count_co_occurrences
-from fuselearn.sensors import Component, Learner
 
 Counts = npt.NDArray[np.int32]
 Indices = npt.NDArray[np.integer]

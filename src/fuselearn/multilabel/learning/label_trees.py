@@ -25,9 +25,9 @@ from fuselearn.engines.tree import (
     sum_leaf_values,
     unstack_trees,
 )
+from fuselearn.learners import TableCoder
+from fuselearn.learners.tree import as_table, fit_coder
 from fuselearn.multilabel.learning.base import Scores
-from fuselearn.sensors import TableCoder
-from fuselearn.sensors.tree import as_table, fit_coder
 
 
 class SummedTrees:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from fuselearn.sensors.numbers import NumberEncoder
+from fuselearn.learners.numbers import NumberEncoder
 
 __all__ = ["METRICS", "SCALINGS", "NeighbourSearch", "Neighbours", "ScaledNumbers"]
 

@@ -11,8 +11,8 @@ from joblib import Parallel, delayed
 
 from fuselearn._parameters import check_choice, check_verbose, check_whole_number, count_draws, count_features
 from fuselearn._progress import ProgressLines
+from fuselearn.learners import Learner, draw_counts
 from fuselearn.multilabel.learning.fusion import LabelModel, LabelSum, OnSomeFeatures, ask, average_parts
-from fuselearn.sensors import Learner, draw_counts
 
 Counts = npt.NDArray[np.int32]
 Labels = npt.NDArray[np.int8]

@@ -10,9 +10,9 @@ import numpy.typing as npt
 from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import check_is_fitted
 
+from fuselearn.learners import Component, LabelEstimators, LabelTrees, Learner, TableCoder
 from fuselearn.multilabel.data.labels import UNKNOWN
 from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Scores, Weights
-from fuselearn.sensors import Component, LabelEstimators, LabelTrees, Learner, TableCoder
 
 Counts = npt.NDArray[np.int32]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from fuselearn.learners import Learner
 from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier
 from fuselearn.multilabel.learning.resampling import ResampledEnsemble, TrainMember
 from fuselearn.multilabel.methods.binary_relevance import Counts, Relevance, train_relevance
-from fuselearn.sensors import Learner
 
 
 def train_sampled_relevance(learner: Learner, Y: Labels, counts: Counts, rng: np.random.Generator) -> Relevance:

@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._messages import show
 from fuselearn._parameters import check_choice
+from fuselearn.learners import Component, Learner
 from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Scores, Weights
 from fuselearn.multilabel.methods.binary_relevance import Counts, as_estimators
-from fuselearn.sensors import Component, Learner
 
 Indices = npt.NDArray[np.intp]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from fuselearn.learners import Learner
 from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier
 from fuselearn.multilabel.learning.resampling import ResampledEnsemble, TrainMember
 from fuselearn.multilabel.methods.chain import Chain, Counts, train_chain
-from fuselearn.sensors import Learner
 
 
 def train_random_chain(learner: Learner, Y: Labels, counts: Counts, rng: np.random.Generator) -> Chain:

@@ -12,12 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._parameters import check_choice, check_verbose, check_whole_number, count_draws
 from fuselearn._progress import ProgressLines
+from fuselearn.learners import draw_counts
 from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Weights
 from fuselearn.multilabel.learning.fusion import LabelSum
 from fuselearn.multilabel.learning.homer_model import HOMERModel, train_homer
 from fuselearn.multilabel.methods.homer import bind_for_nodes
 from fuselearn.multilabel.methods.homer_ensemble import HOMEREnsemble
-from fuselearn.sensors import draw_counts
 
 
 class EnsembleHOMERClassifier(HOMEREnsemble, MultilabelClassifier):

@@ -14,6 +14,7 @@ from fuselearn._messages import show
 from fuselearn._parameters import check_choice, check_verbose, check_whole_number
 from fuselearn._progress import ProgressLines
 from fuselearn._random import seed_estimator
+from fuselearn.learners.table import has_missing
 from fuselearn.multilabel.decisions.rules import (
     CardinalityThreshold,
     DecisionRule,
@@ -28,7 +29,6 @@ from fuselearn.multilabel.methods.ensemble_homer import EnsembleHOMERClassifier
 from fuselearn.multilabel.methods.kfhe_homer import KFHEHOMERClassifier
 from fuselearn.multilabel.methods.pct_forest import PCTForestClassifier
 from fuselearn.multilabel.methods.thresholding import ThresholdedClassifier
-from fuselearn.sensors.table import has_missing
 
 # Of more samples, support vector machines take longer than all forests together.
 MOST_SVM_SAMPLES = 5_000

@@ -9,12 +9,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._parameters import check_choice, check_flag, check_whole_number
+from fuselearn.learners import Learner, count_all_samples
 from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Weights
 from fuselearn.multilabel.learning.fusion import LabelSum
 from fuselearn.multilabel.learning.hierarchy import describe_hierarchy, draw_hierarchy
 from fuselearn.multilabel.learning.homer_model import HOMERSettings, train_homer
 from fuselearn.multilabel.learning.label_clustering import CLUSTERINGS
-from fuselearn.sensors import Learner, count_all_samples
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

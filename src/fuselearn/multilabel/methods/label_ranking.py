@@ -10,9 +10,9 @@ import numpy.typing as npt
 from joblib import Parallel, delayed
 
 from fuselearn._parameters import check_choice
+from fuselearn.learners import Component, Learner, count_all_samples
 from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Scores, Weights
 from fuselearn.multilabel.learning.fusion import LabelSum
-from fuselearn.sensors import Component, Learner, count_all_samples
 
 Counts = npt.NDArray[np.int32]
 Pair = tuple[int, int]

@@ -15,10 +15,10 @@ from sklearn.utils.validation import has_fit_parameter
 
 from fuselearn._messages import show
 from fuselearn._parameters import check_flag, check_number, check_whole_number
+from fuselearn.learners import count_all_samples, draw_counts
+from fuselearn.learners.estimator import train_clone
+from fuselearn.learners.numbers import NumberEncoder
 from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Scores, Weights
-from fuselearn.sensors import count_all_samples, draw_counts
-from fuselearn.sensors.estimator import train_clone
-from fuselearn.sensors.numbers import NumberEncoder
 
 
 class PLSTClassifier(MultilabelClassifier):

@@ -12,9 +12,9 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from fuselearn._messages import show
 from fuselearn._parameters import check_choice, check_number, count_threads
+from fuselearn.learners import Component, Learner, bind, count_all_samples
 from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Scores, Weights
 from fuselearn.multilabel.learning.neighbours import SCALINGS, ScaledNumbers
-from fuselearn.sensors import Component, Learner, bind, count_all_samples
 
 N_STARTS = 10
 

@@ -28,9 +28,9 @@ from fuselearn.engines.tree import (
     restore_weights,
 )
 from fuselearn.ensembles.cart import CATEGORY_RULES
+from fuselearn.learners import count_all_samples, draw_counts
 from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Scores, Weights
 from fuselearn.multilabel.learning.label_trees import SummedTrees, scale_rows, sum_impurity_decreases
-from fuselearn.sensors import count_all_samples, draw_counts
 
 Sample = tuple[npt.NDArray[np.int32], Weights | None]
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fuselearn.learners import Component, Learner, list_classes
 from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Scores, Weights
-from fuselearn.sensors import Component, Learner, list_classes
 
 Counts = npt.NDArray[np.int32]
 Indices = npt.NDArray[np.integer]

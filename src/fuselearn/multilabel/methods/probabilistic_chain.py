@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from fuselearn._parameters import check_choice, check_whole_number
+from fuselearn.learners import Component, Learner
 from fuselearn.multilabel.learning.base import Labels, Scores, Weights
 from fuselearn.multilabel.methods.binary_relevance import Counts
 from fuselearn.multilabel.methods.chain import Chain, ChainClassifier, Indices, train_chain
-from fuselearn.sensors import Component, Learner
 
 
 class ProbabilisticChainClassifier(ChainClassifier):

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from fuselearn._parameters import check_whole_number
+from fuselearn.learners import Learner
 from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Weights
 from fuselearn.multilabel.methods.powerset import Counts, SetModel, find_label_sets, train_sets
-from fuselearn.sensors import Learner
 
 
 class PrunedSetsClassifier(MultilabelClassifier):

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from fuselearn.learners import Learner
 from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier
 from fuselearn.multilabel.learning.resampling import ResampledEnsemble, TrainMember
 from fuselearn.multilabel.methods.powerset import Counts, SetModel
 from fuselearn.multilabel.methods.pruned_sets import check_pruning, train_pruned_sets
-from fuselearn.sensors import Learner
 
 
 def train_sampled_sets(

@@ -12,10 +12,10 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from fuselearn._parameters import check_choice, check_flag, check_whole_number
+from fuselearn.learners import Learner, count_all_samples
 from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Weights
 from fuselearn.multilabel.learning.fusion import LabelSum, OfSomeLabels
 from fuselearn.multilabel.methods.powerset import Counts, Indices, train_powerset
-from fuselearn.sensors import Learner, count_all_samples
 
 # The numbers of some labels, sorted.
 Choice = tuple[int, ...]

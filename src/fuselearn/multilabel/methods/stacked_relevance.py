@@ -12,11 +12,11 @@ from sklearn.model_selection import check_cv
 
 from fuselearn._messages import show
 from fuselearn._parameters import check_whole_number
+from fuselearn.learners import Learner, bind, count_all_samples
 from fuselearn.multilabel.data.stratification import IterativeStratifiedKFold
 from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Scores, Weights
 from fuselearn.multilabel.learning.fusion import LabelSum
 from fuselearn.multilabel.methods.binary_relevance import Counts, Relevance, train_relevance
-from fuselearn.sensors import Learner, bind, count_all_samples
 
 Indices = npt.NDArray[np.intp]
 

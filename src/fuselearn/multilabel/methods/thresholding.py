@@ -15,10 +15,10 @@ from sklearn.utils import get_tags
 
 from fuselearn._messages import show
 from fuselearn._parameters import check_whole_number
+from fuselearn.learners import count_all_samples
 from fuselearn.multilabel.data.stratification import IterativeStratifiedKFold
 from fuselearn.multilabel.learning.base import N_FOLDS, Labels, MultilabelClassifier, Scores, Weights
 from fuselearn.multilabel.learning.label_learner import MultilabelLearner, score_folds
-from fuselearn.sensors import count_all_samples
 
 __all__ = ["ThresholdedClassifier"]
 

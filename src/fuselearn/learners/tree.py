@@ -26,8 +26,8 @@ from fuselearn.engines.tree import (
 )
 from fuselearn.engines.tree.gradient_trees import GradientTable, make_gradient_table
 from fuselearn.engines.tree.value_trees import grow_value_tree
-from fuselearn.sensors.protocols import Classes, Counts, Indices, Labels, Learner, Scores, Target, Values, Weights
-from fuselearn.sensors.table import TableCoder, as_frame
+from fuselearn.learners.protocols import Classes, Counts, Indices, Labels, Learner, Scores, Target, Values, Weights
+from fuselearn.learners.table import TableCoder, as_frame
 
 # Threads are worth starting from this many (sample, feature, tree) triples on.
 THREADED_WORK = 100_000
@@ -53,7 +53,7 @@ class TreeLearner(Learner):
     Examples
     --------
     >>> from fuselearn import CARTClassifier
-    >>> from fuselearn.sensors import bind
+    >>> from fuselearn.learners import bind
     >>> learner = bind(CARTClassifier(min_samples_split=2), np.arange(4.0)[:, None])
     >>> type(learner).__name__, learner.n_samples, learner.n_features
     ('TreeLearner', 4, 1)
@@ -175,7 +175,7 @@ class TreeComponent:
     Examples
     --------
     >>> from fuselearn import CARTClassifier
-    >>> from fuselearn.sensors import Classes, bind
+    >>> from fuselearn.learners import Classes, bind
     >>> learner = bind(CARTClassifier(min_samples_split=2), np.arange(4.0)[:, None])
     >>> target = Classes(np.array([0, 0, 1, 1], dtype=np.int32), 2)
     >>> learner.train(target, np.ones(4, dtype=np.int32), seed=0).scores()
@@ -236,7 +236,7 @@ class LabelTrees:
     Examples
     --------
     >>> from fuselearn import CARTClassifier
-    >>> from fuselearn.sensors import bind
+    >>> from fuselearn.learners import bind
     >>> learner = bind(CARTClassifier(min_samples_split=2), np.arange(4.0)[:, None])
     >>> learner.train(np.array([[0, 1], [0, 1], [1, 1], [1, 0]]), np.ones(4, dtype=np.int32), seed=0).scores()
     array([[0., 1.],

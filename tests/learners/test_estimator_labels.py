@@ -13,8 +13,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from fuselearn.sensors import bind, draw_counts
-from fuselearn.sensors.estimator import append_features
+from fuselearn.learners import bind, draw_counts
+from fuselearn.learners.estimator import append_features
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 3))

@@ -17,8 +17,8 @@ from sklearn.utils.validation import has_fit_parameter
 from fuselearn._compat import take_rows
 from fuselearn._random import seed_estimator
 from fuselearn.engines.sampling import draw_counts
-from fuselearn.sensors.protocols import Classes, Counts, Indices, Learner, Scores, Target, Values, Weights
-from fuselearn.sensors.table import as_frame
+from fuselearn.learners.protocols import Classes, Counts, Indices, Learner, Scores, Target, Values, Weights
+from fuselearn.learners.table import as_frame
 
 _LABEL_VALUES = np.array([0, 1])
 

@@ -6,7 +6,7 @@ import pytest
 from scipy import sparse
 
 from fuselearn import CARTClassifier
-from fuselearn.sensors import bind
+from fuselearn.learners import bind
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(90, 4)).round(1)

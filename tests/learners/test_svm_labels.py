@@ -7,8 +7,8 @@ import pytest
 from scipy import sparse
 
 from fuselearn import SVMClassifier
-from fuselearn.sensors import bind
-from fuselearn.sensors.numbers import NumberEncoder
+from fuselearn.learners import bind
+from fuselearn.learners.numbers import NumberEncoder
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(70, 4)) * [1, 10, 0.1, 1]

@@ -1,5 +1,5 @@
 """The Kalman filter on arrays: time update and measurement update."""
 
-from fuselearn.filters.kalman import Halfway, ImplicitMeasurement, KalmanFilter
+from fuselearn.fusion.kalman import Halfway, ImplicitMeasurement, KalmanFilter
 
 __all__ = ["Halfway", "ImplicitMeasurement", "KalmanFilter"]

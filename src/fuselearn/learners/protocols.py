@@ -45,7 +45,7 @@ class Values(NamedTuple):
     Examples
     --------
     >>> from fuselearn.ensembles import CARTRegressor
-    >>> from fuselearn.sensors import Values, bind_regressor
+    >>> from fuselearn.learners import Values, bind_regressor
     >>> learner = bind_regressor(CARTRegressor(max_depth=1), np.arange(4.0)[:, None])
     >>> learner.train(Values(np.array([1.0, 3.0, 8.0, 8.0])), np.ones(4, dtype=np.int32), seed=0).scores()
     array([[2.],
@@ -70,7 +70,7 @@ class Component(Protocol):
     Examples
     --------
     >>> from fuselearn import CARTClassifier
-    >>> from fuselearn.sensors import Classes, bind
+    >>> from fuselearn.learners import Classes, bind
     >>> learner = bind(CARTClassifier(min_samples_split=2), np.arange(4.0)[:, None])
     >>> target = Classes(np.array([0, 0, 1, 1], dtype=np.int32), 2)
     >>> component = learner.train(target, np.ones(4, dtype=np.int32), seed=0)
@@ -117,7 +117,7 @@ class Learner:
     Examples
     --------
     >>> from fuselearn import CARTClassifier
-    >>> from fuselearn.sensors import Classes, bind
+    >>> from fuselearn.learners import Classes, bind
     >>> learner = bind(CARTClassifier(min_samples_split=2), np.arange(4.0)[:, None])
     >>> counts = np.ones(4, dtype=np.int32)
     >>> for classes in ([0, 0, 1, 1], [0, 1, 1, 1]):  # two targets on the table that was bound once

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils import check_array
 
-from fuselearn.sensors.table import TableCoder, as_frame
+from fuselearn.learners.table import TableCoder, as_frame
 
 # A table with more columns for categories than this is kept sparse.
 DENSE_CATEGORIES = 1_000

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fuselearn.filters import Halfway, KalmanFilter
+from fuselearn.fusion import Halfway, KalmanFilter
 
 errors = st.lists(st.floats(0.01, 10.0), min_size=1, max_size=12)
 

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from fuselearn.sensors import Classes, EstimatorLearner, Sensor, draw_counts, draw_covering_counts
+from fuselearn.learners import Classes, EstimatorLearner, Sensor, draw_counts, draw_covering_counts
 
 X, numbers = load_iris(return_X_y=True)
 CLASSES = np.array(["setosa", "versicolor", "virginica"])

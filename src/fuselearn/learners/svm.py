@@ -1,6 +1,6 @@
 """The SVM learner: a table of numbers, scaled once, on whose Gram matrices support vector machines are trained.
 
-Large tables have no Gram matrix; :class:`~fuselearn.sensors.kernel_table.KernelTable` says from which size on. Their
+Large tables have no Gram matrix; :class:`~fuselearn.learners.kernel_table.KernelTable` says from which size on. Their
 machines are linear in the features, or in Nystroem features that approximate the radial kernel.
 """
 
@@ -24,9 +24,9 @@ from fuselearn.engines.svm import (
     train_columns,
     train_linear_columns,
 )
-from fuselearn.sensors.kernel_table import Kernel, KernelRows, KernelTable, join_columns
-from fuselearn.sensors.numbers import NumberEncoder
-from fuselearn.sensors.protocols import Classes, Counts, Indices, Labels, Learner, Scores, Target, Values, Weights
+from fuselearn.learners.kernel_table import Kernel, KernelRows, KernelTable, join_columns
+from fuselearn.learners.numbers import NumberEncoder
+from fuselearn.learners.protocols import Classes, Counts, Indices, Labels, Learner, Scores, Target, Values, Weights
 
 KERNELS = ("rbf", "linear")
 PROBABILITIES = ("platt", "logistic", "sign")

@@ -13,8 +13,8 @@ from sklearn.utils import get_tags
 from fuselearn._compat import take_rows
 from fuselearn._messages import show
 from fuselearn.engines.sampling import draw_covering_counts
-from fuselearn.sensors.estimator import EstimatorLearner
-from fuselearn.sensors.protocols import Classes, Component, Counts, Learner, Weights
+from fuselearn.learners.estimator import EstimatorLearner
+from fuselearn.learners.protocols import Classes, Component, Counts, Learner, Weights
 
 
 def bind(estimator: Any, X: Any, n_threads: int = 1) -> Learner:
@@ -59,7 +59,7 @@ def bind_regressor(estimator: Any, X: Any, n_threads: int = 1) -> Learner:
     Examples
     --------
     >>> from sklearn.linear_model import LinearRegression
-    >>> from fuselearn.sensors import Values, bind_regressor
+    >>> from fuselearn.learners import Values, bind_regressor
     >>> learner = bind_regressor(LinearRegression(), np.arange(3.0)[:, None])
     >>> component = learner.train(Values(np.array([1.0, 3.0, 5.0])), np.ones(3, dtype=np.int32), seed=0)
     >>> component.scores(np.array([[10.0]])).round(6)

@@ -8,8 +8,8 @@ from sklearn.datasets import load_wine
 
 from fuselearn import CARTClassifier
 from fuselearn.engines.tree import ClassTarget, grow_tree
-from fuselearn.sensors import Classes, Sensor, TableCoder, TreeLearner, draw_covering_counts
-from fuselearn.sensors.tree import PackedTrees
+from fuselearn.learners import Classes, Sensor, TableCoder, TreeLearner, draw_covering_counts
+from fuselearn.learners.tree import PackedTrees
 
 X, y = load_wine(return_X_y=True)
 NUMERIC = np.zeros(X.shape[1], dtype=np.int32)

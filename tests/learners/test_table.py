@@ -7,8 +7,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from fuselearn.sensors import TableCoder
-from fuselearn.sensors.table import refuse_odd_cells
+from fuselearn.learners import TableCoder
+from fuselearn.learners.table import refuse_odd_cells
 
 LIBRARIES = [pytest.param(pd.DataFrame, id="pandas"), pytest.param(pl.DataFrame, id="polars")]
 nan = np.nan
@@ -26,7 +26,7 @@ def test_numbers_booleans_and_gaps(frame):
 def test_a_thousand_columns_of_numbers_are_read_in_one_go(monkeypatch):
     frame = pd.DataFrame(np.arange(2000).reshape(2, 1000)).astype({0: float, 1: bool})
     expected = TableCoder().fit_transform(frame.astype({2: object}))
-    monkeypatch.setattr("fuselearn.sensors.table._numbers", None)
+    monkeypatch.setattr("fuselearn.learners.table._numbers", None)
     coded = TableCoder().fit_transform(frame)
     np.testing.assert_array_equal(coded, expected)
     assert coded.dtype == np.float64

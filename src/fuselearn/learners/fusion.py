@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn.sensors.protocols import Component
-from fuselearn.sensors.tree import PackedTrees, TreeComponent, restore_components, store_components
+from fuselearn.learners.protocols import Component
+from fuselearn.learners.tree import PackedTrees, TreeComponent, restore_components, store_components
 
 
 class StoredComponents:
@@ -50,7 +50,7 @@ class WeightedSum(StoredComponents):
     Examples
     --------
     >>> from fuselearn import CARTClassifier
-    >>> from fuselearn.sensors import Classes, bind
+    >>> from fuselearn.learners import Classes, bind
     >>> learner = bind(CARTClassifier(min_samples_split=2), np.arange(4.0)[:, None])
     >>> counts = np.ones(4, dtype=np.int32)
     >>> targets = [Classes(np.array(numbers, dtype=np.int32), 2) for numbers in ([0, 0, 1, 1], [0, 1, 1, 1])]

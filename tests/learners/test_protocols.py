@@ -7,7 +7,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.naive_bayes import GaussianNB
 
 from fuselearn import CARTClassifier, SVMClassifier
-from fuselearn.sensors import Classes, bind, list_classes
+from fuselearn.learners import Classes, bind, list_classes
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 3)).round(1)

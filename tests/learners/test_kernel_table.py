@@ -8,10 +8,10 @@ from scipy import sparse
 
 from fuselearn import SVMClassifier
 from fuselearn.io import load, save
+from fuselearn.learners import kernel_table
+from fuselearn.learners.kernel_table import Kernel, KernelTable
+from fuselearn.learners.svm import SVMLearner
 from fuselearn.multilabel import BinaryRelevanceClassifier, ChainClassifier, EnsembleHOMERClassifier
-from fuselearn.sensors import kernel_table
-from fuselearn.sensors.kernel_table import Kernel, KernelTable
-from fuselearn.sensors.svm import SVMLearner
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(400, 5)) * [1, 3, 1, 1, 1]

@@ -8,7 +8,7 @@ from sklearn.svm import SVC
 
 from fuselearn import SVMClassifier
 from fuselearn.engines.svm import training
-from fuselearn.sensors.svm import SVMLearner, SVMSettings
+from fuselearn.learners.svm import SVMLearner, SVMSettings
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(120, 6)) * [1, 10, 0.1, 1, 5, 1] + [0, 100, 0, 3, 0, 0]

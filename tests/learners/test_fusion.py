@@ -6,8 +6,8 @@ from sklearn.datasets import load_iris
 from sklearn.naive_bayes import GaussianNB
 
 from fuselearn import CARTClassifier
-from fuselearn.sensors import Classes, WeightedSum, bind
-from fuselearn.sensors.fusion import component_scores
+from fuselearn.learners import Classes, WeightedSum, bind
+from fuselearn.learners.fusion import component_scores
 
 X, y = load_iris(return_X_y=True)
 
