@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fuselearn import datasets
+from fuselearn.learners.svm import SVMLearner
 from fuselearn.multilabel import (
     EnsembleHOMERClassifier,
     HOMERClassifier,
@@ -31,7 +32,6 @@ from fuselearn.multilabel import (
     LabelPowersetClassifier,
     macro_f1,
 )
-from fuselearn.learners.svm import SVMLearner
 
 DATASETS = {"flags_ml": 5, "birds": 5, "emotions": 5, "genbase": 2, "medical": 2, "llog": 1, "scene": 1, "yeast": 1}
 N_MEMBERS = 20
