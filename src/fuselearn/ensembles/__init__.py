@@ -9,7 +9,6 @@ from fuselearn.ensembles.cart import CARTClassifier
 from fuselearn.ensembles.cart_regressor import CARTRegressor
 from fuselearn.ensembles.forest import ForestClassifier
 from fuselearn.ensembles.kfhe import KFHEClassifier
-from fuselearn.ensembles.kfhe_regressor import KFHERegressor
 from fuselearn.ensembles.logitboost import LogitBoostClassifier
 from fuselearn.ensembles.madaboost import MadaBoostClassifier
 from fuselearn.ensembles.rotation_forest import RotationForestClassifier
@@ -26,7 +25,6 @@ __all__ = [
     "CARTRegressor",
     "ForestClassifier",
     "KFHEClassifier",
-    "KFHERegressor",
     "LogitBoostClassifier",
     "MadaBoostClassifier",
     "RotationForestClassifier",

@@ -1,23 +1,195 @@
-"""Bagging: classifiers on bootstrap samples, random subspaces, or both."""
+"""Bagging, random subspaces, and the training that forests share with them: equal votes of models on bags."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from fuselearn._parameters import check_choice, check_whole_number
-from fuselearn.ensembles.bag_training import BagTraining
-from fuselearn.ensembles.bags import BagPlan, plan_bags
-from fuselearn.ensembles.components import ComponentEnsemble
-from fuselearn.ensembles.table_classifier import TableClassifier
+from fuselearn._parameters import check_choice, check_whole_number, count_draws, count_features
+from fuselearn.engines.exact import exact_sum
+from fuselearn.engines.sampling import MOST_TRIES, draw_counts, draw_covering_poisson_counts
+from fuselearn.ensembles.ensemble import EnsembleClassifier, frequent_first, refuse_other_size
+from fuselearn.fusion import OutOfBag, Problem, Trained, WeightedSum
+from fuselearn.fusion.problem import never_stop
+from fuselearn.fusion.weighted_sum import output_of
+from fuselearn.learners import Model, TreeModel, count_all_samples
+from fuselearn.learners.target import Scores, Weights
+
+SAMPLINGS = ("multinomial", "poisson")
 
 
-class BaggedClassifier(BagTraining, ComponentEnsemble, TableClassifier):
+class BagPlan(NamedTuple):
+    """How the samples and features of a bag are drawn."""
+
+    n_samples: int
+    weights: Weights | None
+    """By which samples are drawn; None means that all are equal."""
+    n_draws: int
+    bootstrap: bool
+    """Whether samples are drawn with replacement."""
+    leaves_out: bool
+    """Whether samples can stay out of a bag."""
+    n_all: int
+    n_features: int
+    """How many of the features are drawn."""
+    rate: float | None = None
+    """Expected number of copies per unit of weight, if copies are drawn independently of all other samples."""
+
+    def draw_features(self, rng: np.random.Generator) -> npt.NDArray[np.intp]:
+        """Draw features, without replacement."""
+        return np.sort(rng.choice(self.n_all, self.n_features, replace=False))
+
+    def draw_counts(self, rng: np.random.Generator) -> npt.NDArray[np.int32]:
+        """Draw samples; return how often each was drawn."""
+        weights = np.ones(self.n_samples) if self.weights is None else self.weights
+        if self.bootstrap and self.rate is not None:
+            any_sample = np.zeros(self.n_samples, dtype=np.int32)
+            return draw_covering_poisson_counts(int(rng.integers(2**62)), self.rate * weights, any_sample, 1)
+        if self.bootstrap:
+            return draw_counts(int(rng.integers(2**62)), weights, self.n_draws)
+        if not self.leaves_out:
+            return (weights > 0).astype(np.int32)
+        counts = np.zeros(self.n_samples, dtype=np.int32)
+        counts[rng.choice(self.n_samples, self.n_draws, replace=False, p=weights / weights.sum())] = 1
+        return counts
+
+
+def poisson_rate(n_draws: int, total_weight: float) -> float:
+    """Return the expected number of draws per unit of weight."""
+    return n_draws / total_weight
+
+
+def plan_bags(
+    shape: tuple[int, int],
+    weights: Weights | None,
+    *,
+    n_used: int | None = None,
+    max_samples: int | float,
+    bootstrap: bool,
+    max_features: int | float | str | None = None,
+    leave_out: bool = False,
+    sampling: str = "multinomial",
+) -> BagPlan:
+    """Check the parameters of an ensemble that say how bags are drawn.
+
+    Parameters
+    ----------
+    shape : (n_samples, n_features)
+        Of the table.
+    weights : array of shape (n_samples,) or None
+        Samples of more weight are drawn more often.
+    n_used : int, optional
+        Number of samples that take part; all by default.
+    max_samples, bootstrap, max_features
+        As those of :class:`~fuselearn.BaggedClassifier`.
+    leave_out : bool, default=False
+        Whether to refuse bags that leave no samples out.
+    sampling : {"multinomial", "poisson"}, default="multinomial"
+        As that of :class:`~fuselearn.BaggedClassifier`.
+    """
+    check_choice("sampling", sampling, SAMPLINGS)
+    n_all, n_used = shape[1], n_used or shape[0]
+    n_draws = count_draws(max_samples, n_used, largest_share=1)
+    n_features = count_features(max_features, n_all)
+    if not bootstrap and n_draws > n_used:
+        raise ValueError(f"max_samples must be at most the {n_used} samples without bootstrap, not {n_draws}.")
+    n_positive = shape[0] if weights is None else np.count_nonzero(weights)
+    if not bootstrap and n_positive < n_draws < n_used:
+        raise ValueError(
+            f"sample_weight is positive for {n_positive} samples only; {n_draws} cannot be drawn without replacement."
+        )
+    if not bootstrap and n_draws < n_used and sampling == "poisson":
+        raise ValueError("sampling='poisson' draws with replacement: set bootstrap=True, or max_samples=1.0.")
+    rate = None
+    if sampling == "poisson":
+        rate = poisson_rate(n_draws, n_used if weights is None else exact_sum(weights))
+    plan = BagPlan(shape[0], weights, n_draws, bootstrap, bootstrap or n_draws < n_used, n_all, n_features, rate)
+    if leave_out and not plan.leaves_out:
+        raise ValueError("oob_score needs samples to be left out: set bootstrap=True or max_samples below 1.")
+    return plan
+
+
+class Bag(NamedTuple):
+    """A trained model, its features, the samples that it was not trained on, and its outputs for those, if wanted."""
+
+    model: Model
+    features: npt.NDArray[np.intp]
+    left_out: npt.NDArray[np.intp] | None
+    scores: Scores | None
+
+
+def train_bags(problem: Problem, plan: BagPlan, n_estimators: int, *, vote: str = "class") -> Trained:
+    """Train models on bags of their own, side by side; all have the same weight.
+
+    Parameters
+    ----------
+    problem : Problem
+    plan : BagPlan
+    n_estimators : int
+    vote : {"class", "probability"}
+        Whether a model counts with the class that it chooses or with its scores.
+    """
+    n_columns = problem.target.n_columns
+    models: list[Model] = []
+    features: list[npt.NDArray[np.intp]] = []
+    out_of_bag = OutOfBag(problem.n_samples, n_columns)
+    if problem.previous is not None:
+        models, (features, out_of_bag) = list(problem.previous.fused.models), problem.previous.state
+        refuse_other_size(len(out_of_bag.weight), problem.n_samples)
+    seeds = problem.rng.integers(2**63, size=n_estimators)[len(models) :]
+    output = "votes" if vote == "class" else "scores"
+    problem.learner.n_threads = 1  # models are trained side by side instead
+    wanted = output if problem.out_of_bag else None
+    on_one = replace(problem, on_iteration=never_stop, X=None, previous=None)  # what travels to a worker process
+    bags = Parallel(n_jobs=problem.n_jobs, prefer=problem.learner.prefer, return_as="generator")(
+        delayed(_train_on_bag)(on_one, plan, wanted, seed) for seed in seeds
+    )
+    for bag in bags:
+        models.append(bag.model)
+        features.append(bag.features)
+        if bag.left_out is not None and bag.scores is not None:
+            out_of_bag.add(bag.left_out, bag.scores)
+        if problem.on_iteration(len(models), bag.model):
+            with warnings.catch_warnings():  # joblib counts the tasks that are given up
+                warnings.simplefilter("ignore", UserWarning)
+                bags.close()
+            break
+    fused = WeightedSum(models, np.full(len(models), 1.0 / len(models)), n_columns, output)
+    trace: dict[str, Any] = {"_features_": np.array(features)}
+    if problem.target.task == "classes":
+        trace["class_order_"] = frequent_first(problem)
+    return Trained(fused, trace, out_of_bag, (features, out_of_bag))
+
+
+def _train_on_bag(problem: Problem, plan: BagPlan, out_of_bag: Any, seed: int) -> Bag:
+    """Draw samples and features, and train one model; draw again while it is a tree without a split."""
+    rng = np.random.default_rng(seed)
+    for _ in range(MOST_TRIES):
+        features = plan.draw_features(rng)
+        if plan.leaves_out:
+            counts, weights = plan.draw_counts(rng), None
+        else:
+            counts, weights = count_all_samples(plan.weights, problem.n_samples, copies=problem.learner.counts_copies)
+        chosen = None if len(features) == plan.n_all else features
+        model = problem.train(counts, int(rng.integers(2**31)), weights=weights, features=chosen)
+        if not isinstance(model, TreeModel) or model.tree.n_leaves > 1:
+            break
+    left_out = scores = None
+    if out_of_bag is not None:
+        left_out = np.flatnonzero(counts == 0)
+        scores = output_of(model, out_of_bag, problem.target.n_columns)[left_out]
+    return Bag(model, features, left_out, scores)
+
+
+class BaggedClassifier(EnsembleClassifier):
     """Equal votes of classifiers that are trained on random parts of the data.
 
     Each classifier sees randomly drawn samples (bagging), randomly drawn features (random subspaces), or both (random
@@ -148,13 +320,15 @@ class BaggedClassifier(BagTraining, ComponentEnsemble, TableClassifier):
         check_choice("vote", self.vote, ("class", "probability"))
         self._check_ensemble(check_whole_number("n_estimators", self.n_estimators, 1))
 
-    def _plan_bags(self, n_samples: int, weights: npt.NDArray[np.float64] | None, *, leave_out: bool) -> BagPlan:
-        return plan_bags(
-            (n_samples, self.n_features_in_),
-            weights,
+    def _train(self, problem: Problem) -> Trained:
+        plan = plan_bags(
+            (problem.n_samples, self.n_features_in_),
+            problem.weights,
+            n_used=problem.n_used,
             max_samples=self.max_samples,
             bootstrap=self.bootstrap,
             max_features=self.max_features,
-            leave_out=leave_out,
+            leave_out=problem.out_of_bag,
             sampling=self.sampling,
         )
+        return train_bags(problem, plan, self.n_estimators, vote=self.vote)

@@ -6,20 +6,16 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import brentq
 from scipy.special import erf, erfinv
 from sklearn.base import BaseEstimator
 
 from fuselearn._messages import show
 from fuselearn._parameters import check_number
-from fuselearn.engines.sampling import MOST_TRIES
-from fuselearn.ensembles.boosted_classifier import BoostedClassifier
-from fuselearn.ensembles.boosting import ArrayBoosted, BoostRun, train_with_split
+from fuselearn.ensembles.boosting import BoostedClassifier, SAMMEWeights, train_boosting
 from fuselearn.ensembles.cart import CARTClassifier
-from fuselearn.learners import Sensor
-
-Weights = npt.NDArray[np.float64]
+from fuselearn.fusion import Problem, Trained
+from fuselearn.learners.target import Weights
 
 # A classifier must be right on more than half of the weight, by more than rounding.
 LEAST_EDGE = 1e-9
@@ -87,13 +83,18 @@ def solve_step(ahead: Weights, signs: Weights, shares: Weights, c: float, time_l
     return Step(float(brentq(lambda alpha: time_of(alpha) - time_left, 0.0, most, xtol=1e-12)), time_left)
 
 
-class ClockedBoosted(ArrayBoosted):
+class ClockedWeights(SAMMEWeights):
     """Weights that are largest for samples that can still become right in the time left."""
 
-    def __init__(self, sensor: Sensor, initial: Weights, c: float) -> None:
-        super().__init__(sensor, initial, poisson=False)
+    def __init__(self, problem: Problem, c: float) -> None:
+        super().__init__(problem)
         self.c = c
-        self.state = np.zeros(len(initial)), c
+        self.state = np.zeros(problem.n_samples), c
+
+    @property
+    def is_over(self) -> bool:  # type: ignore[override]
+        """Whether there is no time left."""
+        return self.time_left <= 0.0
 
     @property
     def state(self) -> Any:
@@ -107,12 +108,24 @@ class ClockedBoosted(ArrayBoosted):
         self.weights = self.initial * np.exp(exponents[self.initial > 0].min() - exponents)
         self.weights /= self.weights.sum()
 
-    def take_in(self) -> float:
+    def has_edge(self, error: float) -> bool:
+        """Return whether a classifier is right on more than half of the weight."""
+        return error < 0.5 - LEAST_EDGE
+
+    def update(self, error: float) -> tuple[float, bool]:
         """Let the classifier measured last change margins, time and weights; return its coefficient."""
         signs = np.where(self.wrong, -1.0, 1.0)
         alpha, time = solve_step(self.margins + self.time_left, signs, self.initial, self.c, self.time_left)
         self.state = self.margins + alpha * signs, self.time_left - time
-        return alpha
+        return alpha, False
+
+
+def train_brownboost(problem: Problem, n_estimators: int = 100, *, target_error: float = 0.1) -> Trained:
+    """Train BrownBoost; the parameters are those of :class:`BrownBoostClassifier`."""
+    rule = ClockedWeights(problem, float(erfinv(1.0 - target_error)) ** 2)
+    trained = train_boosting(problem, n_estimators, rule)
+    trained.trace["time_left_"] = rule.time_left
+    return trained
 
 
 class BrownBoostClassifier(BoostedClassifier):
@@ -145,7 +158,7 @@ class BrownBoostClassifier(BoostedClassifier):
 
     Attributes
     ----------
-    classes_, n_features_in_, feature_names_in_, estimators_, coefficients_, estimator_errors_, weights_
+    classes_, n_features_in_, feature_names_in_, estimators_, estimator_weights_, estimator_errors_, sample_weights_
         As those of :class:`SAMMEClassifier`. There may be fewer than ``n_estimators`` classifiers.
     time_left_ : float
         What is left of c.
@@ -210,28 +223,5 @@ class BrownBoostClassifier(BoostedClassifier):
             raise ValueError(f"target_error must be above 0 and below 1, not {show(self.target_error)}.")
         super()._check_parameters()
 
-    def _make_boosted(self, sensor: Sensor, initial: Weights) -> ArrayBoosted:
-        return ClockedBoosted(sensor, initial, float(erfinv(1.0 - self.target_error)) ** 2)
-
-    def _boost(
-        self, boosted: ClockedBoosted, run: BoostRun, rng: np.random.Generator, announce: Callable[..., bool]
-    ) -> None:
-        for t in range(len(run.components) + 1, self.n_estimators + 1):
-            if boosted.time_left <= 0.0:
-                break
-            for _ in range(MOST_TRIES):
-                component = train_with_split(boosted, rng)
-                error = boosted.measure(component)
-                if error < 0.5 - LEAST_EDGE:
-                    break
-            else:
-                if run.components:
-                    break
-            # A first classifier without an edge is all that there is: a vote of one.
-            alpha = boosted.take_in() if error < 0.5 - LEAST_EDGE else 1.0
-            run.components.append(component)
-            run.errors.append(error)
-            run.alphas.append(alpha)
-            if announce(t, component, error=error, weight=alpha) or error >= 0.5 - LEAST_EDGE:
-                break
-        self.time_left_ = boosted.time_left
+    def _train(self, problem: Problem) -> Trained:
+        return train_brownboost(problem, self.n_estimators, target_error=self.target_error)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._parameters import (
     check_choice,
@@ -13,18 +14,20 @@ from fuselearn._parameters import (
     check_number,
     check_whole_number,
     count_features,
+    count_threads,
 )
-from fuselearn.engines.tree import TreeSettings
-from fuselearn.ensembles.single_tree import SingleTree, check_bins, read_depth, shorten
-from fuselearn.ensembles.table_classifier import TableClassifier
-from fuselearn.learners.binding import Sensor
+from fuselearn.base import ClassifierBase, prepare_samples, train_one, validate_numbers
+from fuselearn.engines.tree import Tree, TreeSettings
+from fuselearn.ensembles.tree_description import shorten, tree_importances, write_tree
+from fuselearn.fusion import Problem, Trained, WeightedSum
+from fuselearn.learners import TreeLearner, TreeModel
 from fuselearn.learners.table import TableCoder
-from fuselearn.learners.tree import TreeComponent
+from fuselearn.learners.trees import fit_coder
 
 CATEGORY_RULES = ("corrected", "rpart")
 
 
-class CARTClassifier(SingleTree, TableClassifier):
+class CARTClassifier(ClassifierBase):
     """A classification tree that splits and prunes as rpart does.
 
     Each node is split where the Gini impurity falls most, ::
@@ -143,15 +146,61 @@ class CARTClassifier(SingleTree, TableClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    _validate_table = staticmethod(validate_numbers)
+
+    @property
+    def tree_(self) -> Tree:
+        """Nodes, class weights and category subsets as arrays."""
+        check_is_fitted(self)
+        tree: Tree = self._fused_.models[0].tree
+        return tree
+
+    @property
+    def feature_importances_(self) -> npt.NDArray[np.float64]:
+        """Impurity removed by each feature's splits, less what is put down to chance, as fractions that sum to one."""
+        return tree_importances(self.tree_, self.n_features_in_)
+
+    def apply(self, X: Any) -> npt.NDArray[np.int32]:
+        """Return the index of the leaf that each sample ends in.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self._fused_.leaves(prepare_samples(self, X), count_threads(self.n_jobs))[:, 0]
+
+    def get_depth(self) -> int:
+        """Return the number of splits on the longest path."""
+        return self.tree_.depth
+
+    def get_n_leaves(self) -> int:
+        """Return the number of leaves."""
+        return self.tree_.n_leaves
+
+    def export_text(self, *, decimals: int = 2) -> str:
+        """Write the tree out, one line per node.
+
+        Parameters
+        ----------
+        decimals : int, default=2
+            Decimals of cut points and weights.
+        """
+        return write_tree(self, lambda node: self._describe_leaf(node, decimals), decimals)
+
     def _check_parameters(self) -> None:
         self._engine_settings()
 
-    def _fit_sensor(self, sensor: Sensor, X: Any, weights: Any, rng: np.random.Generator) -> None:
-        self._adopt_alone(sensor.measure_all(weights, int(rng.integers(2**31))))
+    def _train(self, problem: Problem) -> Trained:
+        return train_one(problem, int(problem.rng.integers(2**31)))
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore a copy or a file; files older than ``category_rule`` were made with rpart's rule."""
-        super().__setstate__({"category_rule": "rpart", **state})
+    def _bind_table(self, X: Any, n_threads: int) -> TreeLearner:
+        """Bind a table to the trees of the core."""
+        coder, matrix = fit_coder(X)
+        return TreeLearner(matrix, coder, self, n_threads)
 
     def _describe_leaf(self, node: int, decimals: int) -> str:
         return f"class {self._predicted(node)} ({self._share(node, decimals)})"
@@ -166,12 +215,12 @@ class CARTClassifier(SingleTree, TableClassifier):
         return f"{shorten(values.max(), decimals)} of {shorten(values.sum(), decimals)}"
 
     def _wrap(
-        self, component: TreeComponent, coder: TableCoder, classes: npt.NDArray[Any], names: npt.NDArray[Any] | None
+        self, model: TreeModel, coder: TableCoder, classes: npt.NDArray[Any], names: npt.NDArray[Any] | None
     ) -> CARTClassifier:
         """Return a grown tree as a classifier with the parameters of this one."""
         tree = CARTClassifier(**self.get_params())
         tree.classes_ = classes
-        tree._take_over(component, coder, names)
+        set_tree(tree, model, coder, names)
         return tree
 
     def _engine_settings(self, n_features: int = 1) -> TreeSettings:
@@ -194,3 +243,25 @@ class CARTClassifier(SingleTree, TableClassifier):
             random_cuts=self.splitter == "random",
             correct_for_chance=self.category_rule == "corrected",
         )
+
+
+def set_tree(estimator: Any, model: TreeModel, coder: TableCoder, names: npt.NDArray[Any] | None) -> None:
+    """Make an estimator the fitted one of a grown tree."""
+    estimator.n_features_in_ = len(coder.n_categories_)
+    if names is not None:
+        estimator.feature_names_in_ = names
+    estimator._coder_ = coder
+    estimator._fused_ = WeightedSum([model], np.ones(1), model.tree.values.shape[1])
+
+
+def read_depth(max_depth: int | None) -> int:
+    """Check the parameter ``max_depth`` and return the maximum number of splits on a path, which None does not limit."""
+    return 2**31 - 1 if max_depth is None else check_whole_number("max_depth", max_depth, 1)
+
+
+def check_bins(max_bins: int | None) -> None:
+    """Check the parameter ``max_bins``."""
+    if max_bins is not None:
+        check_whole_number("max_bins", max_bins, 2)
+        if max_bins > 65_535:
+            raise ValueError(f"max_bins must be at most 65535, not {max_bins}.")

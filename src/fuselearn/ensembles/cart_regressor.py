@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._parameters import check_whole_number
-from fuselearn.engines.tree import TreeSettings
-from fuselearn.ensembles.single_tree import SingleTree, check_bins, read_depth, shorten
-from fuselearn.ensembles.table_regressor import TableRegressor, Weights, train_on_all
-from fuselearn.learners import Learner, TreeComponent, Values
+from fuselearn.base import RegressorBase, train_one, validate_numbers
+from fuselearn.engines.tree import Tree, TreeSettings
+from fuselearn.ensembles.cart import check_bins, read_depth, set_tree
+from fuselearn.ensembles.tree_description import shorten, tree_importances, write_tree
+from fuselearn.fusion import Problem, Trained
+from fuselearn.learners import TreeLearner, TreeModel
 from fuselearn.learners.table import TableCoder
+from fuselearn.learners.trees import fit_coder
 
 
-class CARTRegressor(SingleTree, TableRegressor):
+class CARTRegressor(RegressorBase):
     """A regression tree, which predicts the mean of the training samples in a leaf.
 
     Each node is split where the squared error falls most, ::
@@ -85,22 +90,51 @@ class CARTRegressor(SingleTree, TableRegressor):
         self.max_bins = max_bins
         self.n_jobs = n_jobs
 
+    _validate_table = staticmethod(validate_numbers)
+
+    @property
+    def tree_(self) -> Tree:
+        """Nodes, means and category subsets as arrays."""
+        check_is_fitted(self)
+        tree: Tree = self._fused_.models[0].tree
+        return tree
+
+    @property
+    def feature_importances_(self) -> npt.NDArray[np.float64]:
+        """Impurity removed by each feature's splits, as fractions that sum to one."""
+        return tree_importances(self.tree_, self.n_features_in_)
+
+    def export_text(self, *, decimals: int = 2) -> str:
+        """Write the tree out, one line per node.
+
+        Parameters
+        ----------
+        decimals : int, default=2
+            Decimals of cut points and weights.
+        """
+        return write_tree(self, lambda node: self._describe_leaf(node, decimals), decimals)
+
     def _check_parameters(self) -> None:
         self._engine_settings()
 
-    def _fit_learner(self, learner: Learner, target: Values, weights: Weights | None) -> None:
-        self._adopt_alone(train_on_all(learner, target, weights, seed=0))
+    def _train(self, problem: Problem) -> Trained:
+        return train_one(problem, 0)
+
+    def _bind_table(self, X: Any, n_threads: int) -> TreeLearner:
+        """Bind a table to the trees of the core."""
+        coder, matrix = fit_coder(X)
+        return TreeLearner(matrix, coder, self, n_threads)
 
     def _describe_leaf(self, node: int, decimals: int) -> str:
         (mean,), count = self.tree_.shares()[node], self.tree_.nodes["count"][node]
         return f"{shorten(mean, decimals)} ({count} samples)"
 
     def _wrap(
-        self, component: TreeComponent, coder: TableCoder, classes: None, names: npt.NDArray[Any] | None
+        self, model: TreeModel, coder: TableCoder, classes: None, names: npt.NDArray[Any] | None
     ) -> CARTRegressor:
         """Return a grown tree as a regressor with the parameters of this one."""
         tree = CARTRegressor(**self.get_params())
-        tree._take_over(component, coder, names)
+        set_tree(tree, model, coder, names)
         return tree
 
     def _engine_settings(self, n_features: int = 1) -> TreeSettings:

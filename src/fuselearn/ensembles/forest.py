@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from fuselearn._parameters import check_choice, check_flag, check_whole_number
-from fuselearn.ensembles.bag_training import BagTraining
-from fuselearn.ensembles.bags import BagPlan, plan_bags
+from fuselearn.ensembles.bagging import plan_bags, train_bags
 from fuselearn.ensembles.cart import CARTClassifier
-from fuselearn.ensembles.components import ComponentEnsemble
-from fuselearn.ensembles.table_classifier import TableClassifier
+from fuselearn.ensembles.ensemble import EnsembleClassifier
+from fuselearn.fusion import Problem, Trained
 
 
-class ForestClassifier(BagTraining, ComponentEnsemble, TableClassifier):
+class ForestClassifier(EnsembleClassifier):
     """A random forest, or a forest of extremely randomised trees.
 
     Deep trees that look at a few random features in each node. In a random forest each tree learns from a bootstrap
@@ -71,7 +67,7 @@ class ForestClassifier(BagTraining, ComponentEnsemble, TableClassifier):
     classes_, n_features_in_, feature_names_in_
         The classes; the number of features; their names, if fitted on a DataFrame whose column names are text.
     estimators_ : list of CARTClassifier
-    coefficients_ : array of shape (n_estimators,)
+    estimator_weights_ : array of shape (n_estimators,)
         The same weight for all trees.
     oob_score_, oob_decision_function_, oob_prediction_
         If ``oob_score`` is set: the score, class shares and classes by the trees that have not seen a sample. Shares
@@ -106,7 +102,6 @@ class ForestClassifier(BagTraining, ComponentEnsemble, TableClassifier):
     """
 
     estimator = None
-    vote = "probability"
 
     def __init__(
         self,
@@ -150,7 +145,7 @@ class ForestClassifier(BagTraining, ComponentEnsemble, TableClassifier):
         check_whole_number("min_samples_leaf", self.min_samples_leaf, 1)
         if self.bootstrap is not None:
             check_flag("bootstrap", self.bootstrap)
-        self._base()._check_parameters()
+        self._base_estimator()._check_parameters()
         self._check_ensemble(check_whole_number("n_estimators", self.n_estimators, 1))
 
     def _default_estimator(self) -> CARTClassifier:
@@ -163,13 +158,14 @@ class ForestClassifier(BagTraining, ComponentEnsemble, TableClassifier):
             splitter=self.splitter,
         )
 
-    def _plan_bags(self, n_samples: int, weights: npt.NDArray[np.float64] | None, *, leave_out: bool) -> BagPlan:
-        bootstrap = self.splitter == "best" if self.bootstrap is None else self.bootstrap
-        return plan_bags(
-            (n_samples, self.n_features_in_),
-            weights,
+    def _train(self, problem: Problem) -> Trained:
+        plan = plan_bags(
+            (problem.n_samples, self.n_features_in_),
+            problem.weights,
+            n_used=problem.n_used,
             max_samples=self.max_samples,
-            bootstrap=bootstrap,
-            leave_out=leave_out,
+            bootstrap=self.splitter == "best" if self.bootstrap is None else self.bootstrap,
+            leave_out=problem.out_of_bag,
             sampling=self.sampling,
         )
+        return train_bags(problem, plan, self.n_estimators, vote="probability")

@@ -5,38 +5,39 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._parameters import check_choice, check_whole_number
 from fuselearn._validation import clip_probabilities
+from fuselearn.base import prepare_samples
 from fuselearn.engines.exact import exact_sum, sum_units
 from fuselearn.engines.fusing import WEIGHTINGS, compare_votes, compare_votes_in_units
-from fuselearn.engines.sampling import draw_covering_poisson_counts
-from fuselearn.ensembles.bags import SAMPLINGS
+from fuselearn.engines.sampling import MOST_TRIES, draw_covering_counts, draw_covering_poisson_counts
+from fuselearn.ensembles.bagging import SAMPLINGS
 from fuselearn.ensembles.cart import CARTClassifier
-from fuselearn.ensembles.components import (
-    ComponentEnsemble,
-    error_of_guessing,
-)
-from fuselearn.ensembles.filtering import (
+from fuselearn.ensembles.ensemble import EnsembleClassifier, guessing_error, refuse_other_size
+from fuselearn.fusion import OutOfBag, Problem, Trained, WeightedSum
+from fuselearn.fusion.filtering import (
+    ArrayStates,
     Errors,
     FilterRun,
-    FilterTrace,
     Measurement,
     Scores,
     Truth,
+    Weights,
     closed_form_coefficients,
-    train_kfhe,
+    run_filters,
 )
-from fuselearn.ensembles.out_of_bag import read_scoring
-from fuselearn.ensembles.table_classifier import TableClassifier
-from fuselearn.fusion import Halfway
-from fuselearn.learners import Component, Sensor, are_counts, draw_covering_counts
-from fuselearn.learners.fusion import component_scores
+from fuselearn.fusion.weighted_sum import output_of
+from fuselearn.learners import Model, are_counts
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -50,22 +51,13 @@ class ClassTruth(Truth):
         """Return which samples are wrong."""
         return scores.argmax(axis=1) != self.classes
 
-    def measure(self, y: Scores, h: Component) -> Measurement:
-        """Compute the measurement z of a model, which counts with its votes or with its scores."""
+    def compare(self, y: Scores, h: Model) -> Measurement:
+        """Compute the measurement of a model, which counts with its votes or with its scores."""
         if self.vote == "probability":
-            return super().measure(y, h)
+            return self.measure(y, h.scores())
         votes = h.votes()
         wrong, errors = compare_votes(y, votes, self.classes, self.shares, is_exact=self.is_exact)
-        return Measurement(Halfway(votes), wrong, Errors(*errors))
-
-
-class Compared(NamedTuple):
-    """A measurement, with sums that are exact, see `engines.exact`."""
-
-    z: Scores | Halfway
-    loss: npt.NDArray[np.bool_]
-    units: tuple[int, int, int]
-    """Sums of the shares of the samples where z, the model and the estimate are wrong."""
+        return Measurement(None, votes, wrong, Errors(*errors))
 
 
 @dataclass(frozen=True)
@@ -75,37 +67,108 @@ class ExactClassTruth(ClassTruth):
     is_exact = True
 
     def mean(self, loss: npt.NDArray[Any]) -> float:
-        """Return the share of wrong samples."""
+        """Return the weight of the wrong samples."""
         return exact_sum(self.shares[loss])
 
-    def compare(self, y: Scores, h: Any) -> Compared:
-        """Compute the measurement z of a model, and the sums of the shares of what is wrong."""
+    def compare_in_units(self, y: Scores, h: Model) -> Measurement:
+        """Compute the measurement of a model for a part of the samples; its errors are exact sums, see `exact`."""
         if self.vote == "class":
             votes = h.votes()
             wrong, units = compare_votes_in_units(y, votes, self.classes, self.shares)
-            return Compared(Halfway(votes), wrong, units)
+            return Measurement(None, votes, wrong, units)
         scores = h.scores()
         z = 0.5 * (y + scores)
         wrong = self.losses(z)
-        return Compared(z, wrong, (self.units(wrong), self.units(self.losses(scores)), self.units(self.losses(y))))
+        return Measurement(
+            z, None, wrong, (self.units(wrong), self.units(self.losses(scores)), self.units(self.losses(y)))
+        )
 
     def units(self, wrong: npt.NDArray[np.bool_]) -> int:
-        """Sum up the shares of some samples."""
+        """Sum up the weights of some samples."""
         return sum_units(self.shares[wrong])
 
 
-class KFHEClassifier(FilterTrace, ComponentEnsemble, TableClassifier):
+def train_kfhe(
+    problem: Problem,
+    n_estimators: int = 100,
+    *,
+    weighting: str = "exponential",
+    vote: str = "class",
+    sampling: str = "multinomial",
+    reset: bool = True,
+) -> Trained:
+    """Train KFHE: h_0 on all samples, every later model on a sample drawn by the weights of kf-w.
+
+    The parameters are those of :class:`KFHEClassifier`.
+    """
+    classes, n_classes, initial = problem.target.values, problem.target.n_columns, problem.initial_weights
+    poisson, output = sampling == "poisson", "votes" if vote == "class" else "scores"
+    if poisson:
+        truth: ClassTruth = ExactClassTruth(initial / exact_sum(initial), classes, vote)
+    else:
+        truth = ClassTruth(initial / initial.sum(), classes, vote)
+    # While a fold is held out, there may be a class that no draw can cover.
+    max_tries = MOST_TRIES if problem.n_used is None else 1
+    seeds = problem.rng.integers(2**62, size=n_estimators + 1).tolist()
+    out_of_bag = OutOfBag(problem.n_samples, n_classes)
+    left_out = np.empty(0, dtype=np.intp)
+
+    def draw(weights: Weights, seed: int) -> npt.NDArray[np.int32]:
+        if poisson:
+            return draw_covering_poisson_counts(seed, problem.n_draws * weights, classes, n_classes)
+        return draw_covering_counts(seed, weights, problem.n_draws, classes, n_classes, max_tries)
+
+    def train(weights: Weights, seed: int) -> Model:
+        nonlocal left_out
+        counts = draw(weights, seed)
+        if problem.out_of_bag:
+            left_out = np.flatnonzero(counts == 0)
+        return problem.train(counts, seed)
+
+    def train_first(seed: int) -> Model:
+        if poisson and problem.weights is not None and not are_counts(problem.weights):
+            return problem.train(draw(truth.shares, seed), seed)
+        return problem.train_on_all(seed)
+
+    def on_iteration(t: int, h: Model, *, error: float, gain: float) -> bool:
+        if problem.out_of_bag:
+            out_of_bag.scale(1.0 - gain / 2)
+            out_of_bag.add(left_out, output_of(h, output, n_classes, only=left_out), gain / 2)
+        return problem.on_iteration(t, h, error=error, gain=gain)
+
+    if problem.previous is None:
+        run = FilterRun([train_first(seeds[0])])
+        states = ArrayStates(run.models[0].scores(), truth, train, truth.compare, weighting=weighting)
+    else:
+        run, y, w, out_of_bag = problem.previous.state
+        refuse_other_size(len(w), problem.n_samples)
+        run = replace(run, models=list(problem.previous.fused.models))
+        states = ArrayStates(y, truth, train, truth.compare, weighting=weighting, w=w)
+    run_filters(
+        states,
+        run,
+        seeds[len(run.models) :],
+        guessing_error=guessing_error(n_classes) if reset else math.inf,
+        on_iteration=on_iteration,
+    )
+    outputs = ["scores", *[output] * (len(run.models) - 1)]
+    fused = WeightedSum(run.models, closed_form_coefficients(np.array(run.gains)), n_classes, outputs)
+    trace = run.trace(truth.error(states.y), states.w)
+    return Trained(fused, trace, out_of_bag, (replace(run, models=[]), states.y, states.w, out_of_bag))
+
+
+class KFHEClassifier(EnsembleClassifier):
     """An ensemble in which a Kalman filter fuses classifiers, each a noisy measurement of the ideal one.
 
     With y the estimate of the training samples' class scores, P its variance and h_t the t-th classifier, ::
 
-        measurement     z = (y + h_t) / 2,         with error   R = share of samples where argmax z is wrong
+        measurement     z = (y + h_t) / 2,         with error   R = fraction of samples where argmax z is wrong
         gain            K = P / (P + R)
         estimate        y <- y + K (z - y),        variance     P <- (1 - K) P
 
     The sample for h_t is drawn with sample weights w that a second filter estimates in the same way, from measurements
     in which wrong samples count more. Training ends early once K is 0: then nothing is left to learn. Since the
-    estimate is linear in the classifiers, the trained ensemble is a weighted sum of them, with ``coefficients_``. The
+    estimate is linear in the classifiers, the trained ensemble is a weighted sum of them, with ``estimator_weights_``. The
     weights w start as ``sample_weight``, by which errors are weighted, too.
 
     Parameters
@@ -157,18 +220,18 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble, TableClassifier):
     gains_, variances_, measurement_errors_ : array of shape (n_iter,)
         Gain K, variance P and error R of each measurement.
     train_errors_ : array of shape (n_iter + 1,)
-        Share of wrong training samples of the estimate, from the first classifier on.
+        Fraction of wrong training samples of the estimate, from the first classifier on.
     resets_ : array of int
         Measurements (counted from 1) before which the weights were reset.
-    weights_ : array of shape (n_samples,)
+    sample_weights_ : array of shape (n_samples,)
         Final sample weights; they are large for samples that the ensemble fits worst.
-    coefficients_ : array of shape (n_iter + 1,)
+    estimator_weights_ : array of shape (n_iter + 1,)
         Weight of each classifier in the ensemble; they sum to 1.
     oob_score_, oob_decision_function_, oob_prediction_
-        If ``oob_score`` is set: the score, shares of classes and classes of the votes by classifiers that have not seen
-        a sample. Shares are NaN for samples that every classifier has seen.
+        If ``oob_score`` is set: the score, fractions of classes and classes of the votes by classifiers that were not
+        trained on a sample. Fractions are NaN for samples that every classifier was trained on.
     feature_importances_ : array of shape (n_features,)
-        Mean of the classifiers' importances, weighted by ``coefficients_``; if they have any, as trees do.
+        Mean of the classifiers' importances, weighted by ``estimator_weights_``; if they have any, as trees do.
 
     See Also
     --------
@@ -191,7 +254,13 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble, TableClassifier):
     0.96
     """
 
-    _run_: FilterRun
+    n_iter_: int
+    gains_: Weights
+    variances_: Weights
+    measurement_errors_: Weights
+    train_errors_: Weights
+    resets_: npt.NDArray[np.int64]
+    sample_weights_: Weights
 
     def __init__(
         self,
@@ -232,55 +301,17 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble, TableClassifier):
         check_choice("weighting", self.weighting, WEIGHTINGS)
         check_choice("vote", self.vote, ("class", "probability"))
         check_choice("sampling", self.sampling, SAMPLINGS)
-        self._check_ensemble(n_estimators + 1, "_run_")
+        self._check_ensemble(n_estimators + 1)
 
-    def _fit_sensor(self, sensor: Sensor, X: Any, weights: Scores | None, rng: np.random.Generator) -> None:
-        scorer, n_before = read_scoring(self.oob_score, "accuracy"), self._n_before
-        shares = np.ones(sensor.n_rows) if weights is None else weights
-        classes = sensor.target.numbers
-        poisson = self.sampling == "poisson"
-        if poisson:
-            truth: ClassTruth = ExactClassTruth(shares / exact_sum(shares), classes, self.vote)
-        else:
-            truth = ClassTruth(shares / shares.sum(), classes, self.vote)
-        seeds = rng.integers(2**62, size=self.n_estimators + 1).tolist()
-        left_out: dict[int, npt.NDArray[np.intp]] = {}
-
-        def draw(weights: Scores, seed: int) -> npt.NDArray[np.int32]:
-            if poisson:
-                return draw_covering_poisson_counts(seed, sensor.n_rows * weights, classes, sensor.n_classes)
-            return draw_covering_counts(seed, weights, sensor.n_rows, classes, sensor.n_classes)
-
-        def train(weights: Scores, seed: int) -> Component:
-            counts = draw(weights, seed)
-            h = sensor.measure(counts, seed)
-            if scorer is not None:
-                left_out[id(h)] = np.flatnonzero(counts == 0)
-            return h
-
-        def train_first() -> Component:
-            if poisson and weights is not None and not are_counts(weights):
-                return sensor.measure(draw(truth.shares, seeds[0]), seeds[0])
-            return sensor.measure_all(weights, seeds[0])
-
-        run = train_kfhe(
-            self._earlier_run(sensor.n_rows) if n_before else train_first(),
-            train,
-            truth,
-            seeds[max(1, n_before) :],
+    def _train(self, problem: Problem) -> Trained:
+        return train_kfhe(
+            problem,
+            self.n_estimators,
             weighting=self.weighting,
-            guessing_error=error_of_guessing(sensor.n_classes) if self.reset else math.inf,
-            announce=self._announcer(self.n_estimators, max(0, n_before - 1)),
+            vote=self.vote,
+            sampling=self.sampling,
+            reset=self.reset,
         )
-        self._keep_trace(run, truth.error(run.kf_m.state))
-        by_class = np.full(len(run.models), self.vote == "class")
-        by_class[0] = False
-        self._adopt(sensor.learner, run.models, closed_form_coefficients(self.gains_), by_class)
-        if scorer is not None:
-            positions = {t: left_out[id(h)] for t, h in enumerate(run.models) if id(h) in left_out}
-            self._score_left_out(scorer, X, classes, positions)
-        if self.warm_start:
-            self._run_ = replace(run, models=[])
 
     def staged_predict_proba(self, X: Any) -> Iterator[npt.NDArray[np.float64]]:
         """Predict class scores after the first classifier and after each measurement.
@@ -294,13 +325,11 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble, TableClassifier):
         ndarray of shape (n_samples, n_classes)
             In all ``n_iter_ + 1`` of them; the last one is what ``predict_proba`` gives.
         """
-        rows = self._read_rows(X)
-        n_classes = len(self.classes_)
-        estimate = clip_probabilities(self._components_[0].scores(rows))
+        outputs = self._fused_.outputs_of_models(prepare_samples(self, X))
+        estimate = clip_probabilities(next(outputs))
         yield estimate
-        for component, gain in zip(self._components_[1:], self.gains_, strict=True):
-            h = component_scores(component, self.vote == "class", n_classes, rows)
-            estimate = clip_probabilities((1.0 - gain / 2) * estimate + gain / 2 * h)
+        for gain, output in zip(self.gains_, outputs, strict=True):
+            estimate = clip_probabilities((1.0 - gain / 2) * estimate + gain / 2 * output)
             yield estimate
 
     def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
@@ -316,3 +345,16 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble, TableClassifier):
         """
         for scores in self.staged_predict_proba(X):
             yield self.classes_[self._choose(scores)]
+
+    def plot_trace(self) -> Figure:
+        """Draw the filter at work: gain, variance, measurement error and training error per measurement.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Show it in a notebook, or write it with ``savefig``.
+        """
+        from fuselearn.ensembles.trace import draw_trace
+
+        check_is_fitted(self)
+        return draw_trace(self)

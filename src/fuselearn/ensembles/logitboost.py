@@ -5,24 +5,40 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._parameters import check_number, check_whole_number
+from fuselearn.base import ClassifierBase, sum_scores
 from fuselearn.ensembles.cart import CARTClassifier
-from fuselearn.ensembles.single_tree import tree_importances
-from fuselearn.ensembles.table_classifier import TableClassifier
-from fuselearn.learners import Component, Sensor, TreeComponent, Values
-
-Weights = npt.NDArray[np.float64]
+from fuselearn.ensembles.tree_description import tree_importances
+from fuselearn.fusion import Problem, Trained, WeightedSum
+from fuselearn.learners import Model, TreeModel, value_target
+from fuselearn.learners.target import Scores, Weights
 
 # Bounds of the working response and of the weights, as the paper has them.
 LARGEST_RESPONSE = 4.0
 LEAST_WEIGHT = 2 * np.finfo(float).eps
 
 
-class LogitBoostClassifier(TableClassifier):
+def train_logitboost(problem: Problem, n_estimators: int = 100, *, learning_rate: float = 1.0) -> Trained:
+    """Train LogitBoost, a regression tree per class in each round."""
+    n_classes, learner, weights = problem.target.n_columns, problem.learner, problem.initial_weights
+    counts = (weights > 0).astype(np.int32)
+    truth = np.eye(n_classes)[problem.target.values]
+    scores = np.zeros_like(truth)
+    trees: list[Model] = []
+    for _ in range(n_estimators):
+        responses, curvatures = working_responses(truth, softmax(scores, axis=1))
+        for j in range(n_classes):
+            tree: Any = learner.train(value_target(responses[:, j]), counts, 0, weights=weights * curvatures[:, j])
+            trees.append(spread(tree, j, n_classes))
+        scores += learning_rate * sum(tree.scores() for tree in trees[-n_classes:])
+    fused = WeightedSum(trees, np.full(len(trees), float(learning_rate)), n_classes)
+    return Trained(fused, {"n_iter_": n_estimators})
+
+
+class LogitBoostClassifier(ClassifierBase):
     """Additive logistic regression for many classes: Newton steps on the log-likelihood, each a regression tree.
 
     With p_ij the probability so far that sample i is of class j, and y_ij whether it is, a round grows for each of the
@@ -105,9 +121,9 @@ class LogitBoostClassifier(TableClassifier):
         if check_number("learning_rate", self.learning_rate, 0.0) == 0.0:
             raise ValueError("learning_rate must be above 0.")
         check_whole_number("min_samples_leaf", self.min_samples_leaf, 1)
-        self._base()._check_parameters()
+        self._base_estimator()._check_parameters()
 
-    def _base(self) -> CARTClassifier:
+    def _base_estimator(self) -> CARTClassifier:
         return CARTClassifier(
             min_samples_split=2,
             min_samples_leaf=self.min_samples_leaf,
@@ -115,21 +131,8 @@ class LogitBoostClassifier(TableClassifier):
             max_bins=self.max_bins,
         )
 
-    def _fit_sensor(self, sensor: Sensor, X: Any, weights: Weights | None, rng: np.random.Generator) -> None:
-        n_classes, learner = sensor.n_classes, sensor.learner
-        weights = np.ones(sensor.n_rows) if weights is None else weights
-        counts = (weights > 0).astype(np.int32)
-        truth = np.eye(n_classes)[sensor.target.numbers]
-        scores = np.zeros_like(truth)
-        trees: list[Component] = []
-        for _ in range(self.n_estimators):
-            responses, curvatures = working_responses(truth, softmax(scores, axis=1))
-            for j in range(n_classes):
-                tree = learner.train(Values(responses[:, j]), counts, 0, weights=weights * curvatures[:, j])
-                trees.append(spread(tree, j, n_classes))
-            scores += self.learning_rate * sum(tree.scores() for tree in trees[-n_classes:])
-        self.n_iter_ = self.n_estimators
-        self._adopt(learner, trees, np.full(len(trees), float(self.learning_rate)), np.zeros(len(trees), dtype=bool))
+    def _train(self, problem: Problem) -> Trained:
+        return train_logitboost(problem, self.n_estimators, learning_rate=self.learning_rate)
 
     def decision_function(self, X: Any) -> Weights:
         """Compute the scores F of the classes, or for two classes by how much the second one leads.
@@ -143,19 +146,18 @@ class LogitBoostClassifier(TableClassifier):
         ndarray of shape (n_samples,) or (n_samples, n_classes)
         """
         check_is_fitted(self)
-        scores = super()._class_scores(X)
+        scores = sum_scores(self, X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     @property
     def feature_importances_(self) -> Weights:
         """Mean of the trees' importances, as shares that sum to one."""
         check_is_fitted(self)
-        trees: Any = self._fused_.components
-        total = np.sum([tree_importances(component.tree, self.n_features_in_) for component in trees], axis=0)
+        total = np.sum([tree_importances(model.tree, self.n_features_in_) for model in self._fused_.models], axis=0)
         return total / total.sum() if total.any() else total
 
-    def _class_scores(self, X: Any) -> Weights:
-        return softmax(super()._class_scores(X), axis=1)
+    def _to_probabilities(self, scores: Scores) -> Scores:
+        return softmax(scores, axis=1)
 
 
 def working_responses(truth: Weights, chances: Weights) -> tuple[Weights, Weights]:
@@ -170,8 +172,7 @@ def working_responses(truth: Weights, chances: Weights) -> tuple[Weights, Weight
     return np.clip((truth - chances) / curvatures, -LARGEST_RESPONSE, LARGEST_RESPONSE), curvatures
 
 
-def spread(component: TreeComponent, j: int, n_classes: int) -> TreeComponent:
+def spread(model: TreeModel, j: int, n_classes: int) -> TreeModel:
     """Let the tree of class j say what it adds to the scores of all classes: to its own, and less to the others."""
     effect = (n_classes - 1) / n_classes * (np.eye(n_classes)[j] - 1.0 / n_classes)
-    tree = component.tree.with_values(component.tree.values * effect)
-    return TreeComponent(tree, component.n_categories, component.columns, component.appended)
+    return TreeModel(model.tree.with_values(model.tree.values * effect), model.n_categories, model.bound)

@@ -6,20 +6,18 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
-from fuselearn.ensembles.boosted_classifier import BoostedClassifier
-from fuselearn.ensembles.boosting import ArrayBoosted
-from fuselearn.learners import Sensor
+from fuselearn.ensembles.boosting import BoostedClassifier, SAMMEWeights, train_boosting
+from fuselearn.fusion import Problem, Trained
 
 
-class CappedBoosted(ArrayBoosted):
+class CappedWeights(SAMMEWeights):
     """Weights that are those of boosting, but at most the initial ones, before they are scaled to sum to one."""
 
-    def __init__(self, sensor: Sensor, initial: npt.NDArray[np.float64]) -> None:
-        super().__init__(sensor, initial, poisson=False)
-        self.margins = np.zeros(len(initial))
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        self.margins = np.zeros(problem.n_samples)
 
     @property
     def state(self) -> Any:
@@ -33,18 +31,22 @@ class CappedBoosted(ArrayBoosted):
 
     def raise_wrong(self, factor: float) -> None:
         """Let the classifier measured last change the margins, and compute the weights."""
-        alpha, n_classes = np.log(factor), self.sensor.n_classes
-        self.margins = self.margins + alpha * (1.0 - 1.0 / n_classes - self.wrong)
+        self.margins = self.margins + np.log(factor) * (1.0 - 1.0 / self.n_classes - self.wrong)
         self._weigh()
 
     def reset(self) -> None:
-        """Let the weights be what they were at first."""
+        """Set the weights back to the initial ones."""
         super().reset()
         self.margins = np.zeros(len(self.initial))
 
     def _weigh(self) -> None:
         self.weights = self.initial * np.exp(-np.maximum(self.margins, 0.0))
         self.weights /= self.weights.sum()
+
+
+def train_madaboost(problem: Problem, n_estimators: int = 100) -> Trained:
+    """Train MadaBoost; the parameters are those of :class:`MadaBoostClassifier`."""
+    return train_boosting(problem, n_estimators, CappedWeights(problem))
 
 
 class MadaBoostClassifier(BoostedClassifier):
@@ -72,7 +74,7 @@ class MadaBoostClassifier(BoostedClassifier):
 
     Attributes
     ----------
-    classes_, n_features_in_, feature_names_in_, estimators_, coefficients_, estimator_errors_, resets_, weights_
+    classes_, n_features_in_, feature_names_in_, estimators_, estimator_weights_, estimator_errors_, resets_, sample_weights_
         As those of :class:`SAMMEClassifier`.
     oob_score_, oob_decision_function_, oob_prediction_, feature_importances_
         As those of :class:`SAMMEClassifier`.
@@ -118,5 +120,5 @@ class MadaBoostClassifier(BoostedClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _make_boosted(self, sensor: Sensor, initial: npt.NDArray[np.float64]) -> ArrayBoosted:
-        return CappedBoosted(sensor, initial)
+    def _train(self, problem: Problem) -> Trained:
+        return train_madaboost(problem, self.n_estimators)

@@ -12,42 +12,67 @@ from sklearn.utils.validation import validate_data
 
 from fuselearn._parameters import check_whole_number
 from fuselearn.ensembles.cart import CARTClassifier
-from fuselearn.ensembles.components import ComponentEnsemble
-from fuselearn.ensembles.table_classifier import TableClassifier
-from fuselearn.learners import Classes, Component, Sensor, bind, count_all_samples
+from fuselearn.ensembles.ensemble import EnsembleClassifier
+from fuselearn.fusion import Problem, Trained, WeightedSum
+from fuselearn.learners import Model, Target, bind, count_all_samples
 
 Numbers = npt.NDArray[np.float64]
 
 # Share of the samples of the chosen classes from which principal components are computed, as in the paper.
-DRAWN_SHARE = 0.75
+DRAWN_FRACTION = 0.75
 
 
-class RotatedComponent:
-    """A classifier on rotated features, and the rotation."""
+class RotatedModel(Model):
+    """A model of rotated features, and the rotation."""
 
-    def __init__(self, component: Component, coder: Any, rotation: Numbers) -> None:
-        self.component = component
+    def __init__(self, model: Model, coder: Any, ranges: Numbers, rotation: Numbers) -> None:
+        self.model = model
         self.coder = coder
+        self.ranges = ranges
         self.rotation = rotation
 
-    def scores(self, rows: Any = None, extra: Any = None, only: Any = None) -> Numbers:
-        """Return the class scores of scaled samples."""
-        return self.component.scores(self._rotate(rows))
+    def scores(self, X: Any = None, *, appended: Any = None, only: Any = None) -> Numbers:
+        """Return the class scores of new samples."""
+        return self.model.scores(self._rotate(X if only is None else X[only]))
 
-    def votes(self, rows: Any = None) -> npt.NDArray[np.int32]:
-        """Return the numbers of the classes that the classifier chooses for scaled samples."""
-        return self.component.votes(self._rotate(rows))
+    def votes(self, X: Any = None) -> npt.NDArray[np.int32]:
+        """Return the indices of the classes that the model chooses for new samples."""
+        return self.model.votes(self._rotate(X))
 
-    def unbind(self) -> None:
-        """Release the training data."""
-        self.component.unbind()
-
-    def _rotate(self, rows: Any) -> Any:
-        rotated = rows @ self.rotation
+    def _rotate(self, X: Any) -> Any:
+        rotated = X / self.ranges @ self.rotation
         return rotated if self.coder is None else self.coder.transform(rotated)
 
 
-class RotationForestClassifier(ComponentEnsemble, TableClassifier):
+def train_rotation_forest(problem: Problem, n_estimators: int = 100, *, features_per_subset: int = 3) -> Trained:
+    """Train classifiers on rotated features, each on all samples; their scores have equal weights."""
+    X, weights, learner = problem.X, problem.weights, problem.learner
+    used = np.ones(len(X), dtype=bool) if weights is None else weights > 0
+    ranges = np.ptp(X[used], axis=0)
+    ranges = np.where(ranges > 0, ranges, 1.0)
+    train = delayed(_train_rotated)
+    models = Parallel(n_jobs=problem.n_jobs, prefer=learner.prefer)(
+        train(learner.estimator, X, ranges, problem.target, weights, features_per_subset, seed)
+        for seed in problem.rng.integers(2**62, size=n_estimators).tolist()
+    )
+    fused = WeightedSum(models, np.full(len(models), 1.0 / len(models)), problem.target.n_columns)
+    return Trained(fused, {"ranges_": ranges, "_coder_": None})  # each model has a coder of its own
+
+
+def _train_rotated(
+    base: Any, X: Numbers, ranges: Numbers, target: Target, weights: Numbers | None, subset_size: int, seed: int
+) -> RotatedModel:
+    """Draw a rotation and train a classifier on the rotated samples."""
+    scaled, used = X / ranges, slice(None) if weights is None else weights > 0
+    rotation = draw_rotation(scaled[used], target.values[used], subset_size, np.random.default_rng(seed))
+    learner = bind(base, scaled @ rotation)
+    counts, weights = count_all_samples(weights, len(X), copies=learner.counts_copies)
+    model = learner.train(target, counts, seed, weights=weights)
+    learner.release()
+    return RotatedModel(model, learner.coder, ranges, rotation)
+
+
+class RotationForestClassifier(EnsembleClassifier):
     """Classifiers on all samples, each with the features rotated in its own way.
 
     For each classifier the features are divided at random into subsets of ``features_per_subset``. For each subset,
@@ -114,8 +139,6 @@ class RotationForestClassifier(ComponentEnsemble, TableClassifier):
     True
     """
 
-    ranges_: Numbers
-
     def __init__(
         self,
         estimator: BaseEstimator | None = None,
@@ -150,47 +173,21 @@ class RotationForestClassifier(ComponentEnsemble, TableClassifier):
     def _check_table(self, X: Any, *, reset: bool) -> Numbers:
         return validate_data(self, X, reset=reset, dtype=np.float64)
 
-    def _prepare(self, X: Numbers) -> Numbers:
-        return X / self.ranges_
-
-    def _fit_sensor(self, sensor: Sensor, X: Numbers, weights: Numbers | None, rng: np.random.Generator) -> None:
-        sensor.learner.unbind()
-        used = np.ones(len(X), dtype=bool) if weights is None else weights > 0
-        ranges = np.ptp(X[used], axis=0)
-        self.ranges_ = np.where(ranges > 0, ranges, 1.0)
-        scaled, base = self._prepare(X), self._base()
-        components = Parallel(n_jobs=self.n_jobs, prefer=sensor.learner.prefer)(
-            delayed(_train_one)(base, scaled, sensor.target, weights, self.features_per_subset, seed)
-            for seed in rng.integers(2**62, size=self.n_estimators).tolist()
-        )
-        n_components = len(components)
-        self._adopt_members(components, np.full(n_components, 1.0 / n_components), np.zeros(n_components, dtype=bool))
+    def _train(self, problem: Problem) -> Trained:
+        return train_rotation_forest(problem, self.n_estimators, features_per_subset=self.features_per_subset)
 
     @property
     def rotations_(self) -> list[Numbers]:
         """Rotation of each classifier."""
-        return [component.rotation for component in self._components_]  # type: ignore[attr-defined]
+        return [model.rotation for model in self._fused_.models]
 
-    def _importances(self, component: Any) -> Numbers:
-        return component.rotation**2 @ super()._importances(component.component)
+    def _importances(self, model: Any) -> Numbers:
+        return model.rotation**2 @ super()._importances(model.model)
 
-    def _as_estimator(self, component: Any, base: Any) -> Any:
+    def _as_estimator(self, model: Any, base: Any) -> Any:
         if not hasattr(base, "_wrap"):
-            return component.component.model
-        return base._wrap(component.component, component.coder, self.classes_, None)
-
-
-def _train_one(
-    base: Any, X: Numbers, target: Classes, weights: Numbers | None, subset_size: int, seed: int
-) -> RotatedComponent:
-    """Draw a rotation and train a classifier on the rotated samples."""
-    used = slice(None) if weights is None else weights > 0
-    rotation = draw_rotation(X[used], target.numbers[used], subset_size, np.random.default_rng(seed))
-    learner = bind(base, X @ rotation)
-    counts, weights = count_all_samples(weights, len(X), copies=learner.counts_copies)
-    component = learner.train(target, counts, seed, weights=weights)
-    component.unbind()  # or the training data would travel back from a worker process
-    return RotatedComponent(component, learner.coder, rotation)
+            return model.model.estimator
+        return base._wrap(model.model, model.coder, self.classes_, None)
 
 
 def draw_rotation(X: Numbers, classes: npt.NDArray[np.int32], subset_size: int, rng: np.random.Generator) -> Numbers:
@@ -225,7 +222,7 @@ def draw_rotation(X: Numbers, classes: npt.NDArray[np.int32], subset_size: int, 
         if len(chosen) == 0:
             chosen = rng.choice(present, 1)
         rows = np.flatnonzero(np.isin(classes, chosen))
-        rows = rng.choice(rows, max(1, round(DRAWN_SHARE * len(rows))))
+        rows = rng.choice(rows, max(1, round(DRAWN_FRACTION * len(rows))))
         part = X[np.ix_(rows, subset)]
         part = part - part.mean(axis=0)
         rotation[np.ix_(subset, subset)] = np.linalg.eigh(part.T @ part)[1]

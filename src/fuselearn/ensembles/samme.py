@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
 from fuselearn._parameters import check_choice
-from fuselearn.ensembles.bags import SAMPLINGS
-from fuselearn.ensembles.boosted_classifier import BoostedClassifier
-from fuselearn.ensembles.boosting import ArrayBoosted
-from fuselearn.learners import Sensor
+from fuselearn.ensembles.bagging import SAMPLINGS
+from fuselearn.ensembles.boosting import BoostedClassifier, SAMMEWeights, train_boosting
+from fuselearn.fusion import Problem, Trained
+
+
+def train_samme(problem: Problem, n_estimators: int = 100, *, sampling: str = "multinomial") -> Trained:
+    """Train AdaBoost.SAMME; the parameters are those of :class:`SAMMEClassifier`."""
+    return train_boosting(problem, n_estimators, SAMMEWeights(problem, poisson=sampling == "poisson"))
 
 
 class SAMMEClassifier(BoostedClassifier):
@@ -58,18 +60,18 @@ class SAMMEClassifier(BoostedClassifier):
     classes_, n_features_in_, feature_names_in_
         The classes; the number of features; their names, if fitted on a DataFrame whose column names are text.
     estimators_ : list of classifiers
-    coefficients_ : array of shape (n_estimators,)
+    estimator_weights_ : array of shape (n_estimators,)
         alpha of each classifier.
     oob_score_, oob_decision_function_, oob_prediction_
         If ``oob_score`` is set: the score, shares of classes and classes of the votes by classifiers that have not seen
         a sample. Shares are NaN for samples that every classifier has seen.
     feature_importances_ : array of shape (n_features,)
-        Mean of the classifiers' importances, weighted by ``coefficients_``; if they have any, as trees do.
+        Mean of the classifiers' importances, weighted by ``estimator_weights_``; if they have any, as trees do.
     estimator_errors_ : array of shape (n_estimators,)
         Weighted error of each classifier.
     resets_ : array of int
         Classifiers (counted from 1) after which the weights were reset.
-    weights_ : array of shape (n_samples,)
+    sample_weights_ : array of shape (n_samples,)
         Final sample weights.
 
     See Also
@@ -127,5 +129,5 @@ class SAMMEClassifier(BoostedClassifier):
         check_choice("sampling", self.sampling, SAMPLINGS)
         super()._check_parameters()
 
-    def _make_boosted(self, sensor: Sensor, initial: npt.NDArray[np.float64]) -> ArrayBoosted:
-        return ArrayBoosted(sensor, initial, poisson=self.sampling == "poisson")
+    def _train(self, problem: Problem) -> Trained:
+        return train_samme(problem, self.n_estimators, sampling=self.sampling)

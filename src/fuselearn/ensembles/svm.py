@@ -9,12 +9,12 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._parameters import check_choice, check_class_weight, check_number
-from fuselearn.ensembles.table_classifier import TableClassifier
-from fuselearn.learners.binding import Sensor
+from fuselearn.base import ClassifierBase, predict_samples, train_one
+from fuselearn.fusion import Problem, Trained, WeightedSum
 from fuselearn.learners.svm import KERNELS, PROBABILITIES, SCALINGS, ClassMachines, SVMLearner, SVMSettings
 
 
-class SVMClassifier(TableClassifier):
+class SVMClassifier(ClassifierBase):
     """Support vector machines with probabilities, made to be trained many times on one table.
 
     Two classes are told apart by one machine, more of them by one machine per class against all others. The machine
@@ -119,9 +119,8 @@ class SVMClassifier(TableClassifier):
     def _check_parameters(self) -> None:
         self._engine_settings()
 
-    def _fit_sensor(self, sensor: Sensor, X: Any, weights: Any, rng: np.random.Generator) -> None:
-        component = sensor.measure_all(weights, int(rng.integers(2**31)))
-        self._adopt(sensor.learner, [component], np.ones(1), np.zeros(1, dtype=bool))
+    def _train(self, problem: Problem) -> Trained:
+        return train_one(problem, int(problem.rng.integers(2**31)))
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
         """Compute the logarithms of the class probabilities, or the log-odds of the second of two classes.
@@ -136,18 +135,17 @@ class SVMClassifier(TableClassifier):
             The class that is predicted has the largest one; the second of two classes is predicted above 0.
         """
         check_is_fitted(self)
-        (component,) = self._fused_.components
-        assert isinstance(component, ClassMachines), "fit has trained machines"
+        (model,) = self._fused_.models
         if len(self.classes_) == 2:
-            return self._answer(X, lambda part: component.machines.logits(part)[:, 0])
-        return self._answer(X, component.log_scores)
+            return predict_samples(self, X, lambda batch: model.machines.logits(batch)[:, 0])
+        return predict_samples(self, X, model.log_scores)
 
     def _bind_table(self, X: Any, n_threads: int) -> SVMLearner:
         """Bind a table to the SVM engine."""
         return SVMLearner(X, self, n_threads)
 
     def _wrap(
-        self, component: ClassMachines, learner: SVMLearner, classes: npt.NDArray[Any], names: npt.NDArray[Any] | None
+        self, model: ClassMachines, learner: SVMLearner, classes: npt.NDArray[Any], names: npt.NDArray[Any] | None
     ) -> SVMClassifier:
         """Return trained machines as a classifier with the parameters of this one."""
         machine = SVMClassifier(**self.get_params())
@@ -156,8 +154,7 @@ class SVMClassifier(TableClassifier):
         if names is not None:
             machine.feature_names_in_ = names
         machine._coder_ = learner
-        component.unbind()
-        machine._adopt_alone(component)
+        machine._fused_ = WeightedSum([model], np.ones(1), len(classes))
         return machine
 
     def _engine_settings(self) -> SVMSettings:

@@ -1,4 +1,4 @@
-"""A Kalman filter whose uncertainty is one number and whose state is an array of any shape."""
+"""A Kalman filter whose uncertainty is one number and whose state is an array of any shape, kept here or elsewhere."""
 
 from __future__ import annotations
 
@@ -8,56 +8,64 @@ import numpy as np
 import numpy.typing as npt
 
 from fuselearn._messages import show
-from fuselearn.engines.fusing import pull, pull_halfway
+from fuselearn.engines.fusing import pull
 
 
-class ImplicitMeasurement:
-    """A measurement z that is not written out, but can pull a state x towards itself.
+class ScalarFilter:
+    """The recursion of variance and gain, which does not depend on the state.
 
-    Examples
-    --------
-    A measurement of zeros.
+    In formulas, ::
 
-    >>> class Zeros(ImplicitMeasurement):
-    ...     def pull(self, state, gain):
-    ...         state *= 1 - gain
-    >>> state = np.array([1.0, 2.0])
-    >>> Zeros().pull(state, 0.5)
-    >>> state
-    array([0.5, 1. ])
-    """
+        time update:         P <- a^2 P + Q,
+        measurement update:  K = P / (P + R),     P <- (1 - K) P.
 
-    def pull(self, state: npt.NDArray[np.float64], gain: float) -> None:
-        """Compute x <- x + K (z - x) in place."""
-        raise NotImplementedError
-
-
-class Halfway(ImplicitMeasurement):
-    """The measurement z = (x + one_hot(votes)) / 2 of a state x, without computing z.
+    So the state may be kept anywhere: in memory, on disk or on a cluster.
 
     Parameters
     ----------
-    votes : int32 array
-        For each row of the state, the index of the entry that is 1.
+    variance : float
+        P, the variance of the initial estimate.
+    process_noise : float
+        Q, the variance added by every time update.
+    transition : float
+        a, the factor of the time update.
+
+    Attributes
+    ----------
+    variance : float
+    gain : float
+        K of the last measurement update, NaN before the first.
 
     Examples
     --------
-    >>> kf = KalmanFilter(np.array([[0.5, 0.5], [0.2, 0.8]]))
-    >>> kf.update(Halfway(np.array([0, 1], dtype=np.int32)), error=0.0)
-    1.0
-    >>> kf.state
-    array([[0.75, 0.25],
-           [0.1 , 0.9 ]])
+    >>> recursion = ScalarFilter(variance=1.0)
+    >>> recursion.update(error=1.0), recursion.update(error=1.0)
+    (0.5, 0.3333333333333333)
     """
 
-    __slots__ = ("votes",)
+    def __init__(self, variance: float = 1.0, process_noise: float = 0.0, transition: float = 1.0) -> None:
+        for name, number in (("variance", variance), ("process_noise", process_noise)):
+            if not 0 <= number < math.inf:
+                raise ValueError(f"{name} must be a finite number of at least 0, not {show(number)}.")
+        if not math.isfinite(transition):
+            raise ValueError(f"transition must be a finite number, not {show(transition)}.")
+        self.variance = float(variance)
+        self.process_noise = float(process_noise)
+        self.transition = float(transition)
+        self.gain = np.nan
 
-    def __init__(self, votes: npt.NDArray[np.int32]) -> None:
-        self.votes = votes
+    def predict(self) -> None:
+        """Perform the time update."""
+        self.variance = self.transition**2 * self.variance + self.process_noise
 
-    def pull(self, state: npt.NDArray[np.float64], gain: float) -> None:
-        """Compute x <- x + K (z - x) in place."""
-        pull_halfway(state, self.votes, gain)
+    def update(self, error: float) -> float:
+        """Perform the measurement update for a measurement with variance R, and return the gain."""
+        if not 0 <= error < math.inf:
+            raise ValueError(f"error must be a finite number of at least 0, not {show(error)}.")
+        uncertainty = self.variance + error
+        self.gain = self.variance / uncertainty if uncertainty > 0 else 0.0
+        self.variance -= self.gain * self.variance
+        return self.gain
 
 
 class KalmanFilter:
@@ -117,45 +125,38 @@ class KalmanFilter:
     def __init__(
         self, state: npt.ArrayLike, variance: float = 1.0, process_noise: float = 0.0, transition: float = 1.0
     ) -> None:
-        for name, number in (("variance", variance), ("process_noise", process_noise)):
-            if not 0 <= number < math.inf:
-                raise ValueError(f"{name} must be a finite number of at least 0, not {show(number)}.")
-        if not math.isfinite(transition):
-            raise ValueError(f"transition must be a finite number, not {show(transition)}.")
         self.state: npt.NDArray[np.float64] = np.array(state, dtype=np.float64, order="C")
-        self.variance = float(variance)
-        self.process_noise = float(process_noise)
-        self.transition = float(transition)
-        self.gain = np.nan
+        self._scalar = ScalarFilter(variance, process_noise, transition)
+
+    @property
+    def variance(self) -> float:
+        """P, the variance of the estimate."""
+        return self._scalar.variance
+
+    @property
+    def gain(self) -> float:
+        """K of the last measurement update, NaN before the first."""
+        return self._scalar.gain
 
     def predict(self) -> None:
         """Perform the time update."""
-        if self.transition != 1.0:
-            self.state *= self.transition
-            self.variance *= self.transition**2
-        self.variance += self.process_noise
+        self._scalar.predict()
+        if self._scalar.transition != 1.0:
+            self.state *= self._scalar.transition
 
-    def update(self, measurement: npt.ArrayLike | ImplicitMeasurement, error: float) -> float:
+    def update(self, measurement: npt.ArrayLike, error: float) -> float:
         """Perform the measurement update and return the gain.
 
         Parameters
         ----------
-        measurement : array or ImplicitMeasurement
+        measurement : array
             z, of the state's shape.
         error : float
             R, the measurement's variance.
         """
-        if not 0 <= error < math.inf:
-            raise ValueError(f"error must be a finite number of at least 0, not {show(error)}.")
-        uncertainty = self.variance + error
-        gain = self.variance / uncertainty if uncertainty > 0 else 0.0
-        if isinstance(measurement, ImplicitMeasurement):
-            measurement.pull(self.state, gain)
-        else:
-            z = np.ascontiguousarray(measurement, dtype=np.float64)
-            if z.shape != self.state.shape:
-                raise ValueError(f"measurement has shape {z.shape}; the state has shape {self.state.shape}.")
-            pull(self.state.ravel(), z.ravel(), gain)
-        self.gain = gain
-        self.variance -= gain * self.variance
+        z = np.ascontiguousarray(measurement, dtype=np.float64)
+        if z.shape != self.state.shape:
+            raise ValueError(f"measurement has shape {z.shape}; the state has shape {self.state.shape}.")
+        gain = self._scalar.update(error)
+        pull(self.state.ravel(), z.ravel(), gain)
         return gain

@@ -1,40 +1,38 @@
-"""Sensors: tables bound to a way of learning, measured many times.
+"""Learners: tables bound to a way of learning, on which any number of models are trained.
 
-:func:`bind` does the expensive work on a table once and returns a *learner*, which trains any number of *components*
-on any target (classes, labels or numbers) and any sample, given as how often each sample was drawn. There is one
-learner for trees, one for support vector machines and one for any other estimator. A learner with a target of classes
-is a *sensor*. The learner of support vector machines is in ``fuselearn.learners.svm``: ensembles of trees need not load
-it.
+:func:`bind` does the expensive work on a table once and returns a *learner*, which trains any number of *models* on any
+target (classes, labels or values) and any sample, given as how often each sample was drawn. There is one learner for
+trees, one for SVMs and one for clones of any other estimator. The learner of SVMs is in ``fuselearn.learners.svm``:
+ensembles of trees need not load it.
 """
 
-from fuselearn.engines.sampling import draw_counts, draw_covering_counts
-from fuselearn.learners.binding import Sensor, answer_in_parts, are_counts, bind, bind_regressor, count_all_samples
-from fuselearn.learners.estimator import EstimatorComponent, EstimatorLearner, LabelEstimators
-from fuselearn.learners.fusion import WeightedSum
-from fuselearn.learners.protocols import Classes, Component, Learner, Values, list_classes
+from fuselearn.learners.binding import bind, check_base, predict_in_batches
+from fuselearn.learners.clones import CloneLearner, CloneModel, LabelClones
+from fuselearn.learners.learner import Bound, LabelModel, Learner, Model, are_counts, count_all_samples
 from fuselearn.learners.table import TableCoder
-from fuselearn.learners.tree import LabelTrees, TreeComponent, TreeLearner
+from fuselearn.learners.target import Target, class_list_target, class_target, label_target, value_target
+from fuselearn.learners.trees import LabelTrees, TreeLearner, TreeModel
 
 __all__ = [
-    "Classes",
-    "Component",
-    "EstimatorComponent",
-    "EstimatorLearner",
-    "LabelEstimators",
+    "Bound",
+    "CloneLearner",
+    "CloneModel",
+    "LabelClones",
+    "LabelModel",
     "LabelTrees",
     "Learner",
-    "Sensor",
+    "Model",
     "TableCoder",
-    "TreeComponent",
+    "Target",
     "TreeLearner",
-    "Values",
-    "WeightedSum",
-    "answer_in_parts",
+    "TreeModel",
     "are_counts",
     "bind",
-    "bind_regressor",
+    "check_base",
+    "class_list_target",
+    "class_target",
     "count_all_samples",
-    "draw_counts",
-    "draw_covering_counts",
-    "list_classes",
+    "label_target",
+    "predict_in_batches",
+    "value_target",
 ]

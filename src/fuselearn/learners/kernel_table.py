@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import threading
 import warnings
+import weakref
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -72,6 +73,7 @@ class KernelTable:
         # The columns appended are the first of these; the tables of a chain, and their files, hold them once.
         self._labels: npt.NDArray[np.integer] = np.empty((self.n_rows, 0), dtype=np.int8)
         self._n_appended = 0
+        self._derived: list[weakref.ref[KernelTable]] = []  # extended or of some columns; released with this one
 
     def prepare(self, X: Any) -> KernelRows:
         """Scale new samples, for which kernel values are then computed once for all machines."""
@@ -79,7 +81,7 @@ class KernelTable:
 
     def restrict(self, columns: npt.NDArray[np.intp]) -> Self:
         """Return a table of some of the columns, with Gram matrices of its own. Scaled rows are still held once."""
-        other = copy.copy(self)
+        other = self._derive()
         other.root, other.source, other.chosen = other, self, columns
         other.n_columns, other.shift, other.scale = len(columns), self.shift[columns], self.scale[columns]
         other._training_X = None
@@ -101,7 +103,7 @@ class KernelTable:
 
         Its kernel values are those of the first table, brought up to date with the columns appended since.
         """
-        other = copy.copy(self)
+        other = self._derive()
         n_columns = columns.shape[1] if n_columns is None else n_columns
         other._n_appended = self._n_appended + n_columns
         other._labels = np.hstack([self.appended, columns]) if self._n_appended else columns
@@ -128,7 +130,7 @@ class KernelTable:
     def bound_rows(self) -> KernelRows:
         """Return the training rows."""
         if self._bound is None:
-            raise RuntimeError("The table no longer has its training data; pass the samples.")
+            raise RuntimeError("The training data are no longer bound; pass the samples.")
         return self._bound
 
     def gram(self, kernel: Kernel, rows: npt.NDArray[np.integer]) -> npt.NDArray[np.float32]:
@@ -140,14 +142,25 @@ class KernelTable:
         return values if len(rows) == self.n_rows else take_block(values, rows)
 
     def keep_rows(self) -> None:
-        """Keep the training rows when the table is unbound: support vectors are among them."""
+        """Keep the training rows when the table is released: support vectors are among them."""
         self.root.source._needs_rows = True
 
-    def unbind(self) -> None:
+    def release(self) -> None:
         """Release the Gram matrices, and the training rows too if no machine needs kernel values to them."""
         self._bound = None
         if not self._needs_rows:
             self._training_X = None
+        for derived in self._derived:
+            if (table := derived()) is not None:
+                table.release()
+        self._derived = []
+
+    def _derive(self) -> Self:
+        """Return a copy that is released with this table."""
+        other = copy.copy(self)
+        other._derived = []
+        self._derived.append(weakref.ref(other))
+        return other
 
     def training_rows(self) -> Any:
         """Return the scaled training rows that support vectors are among."""

@@ -25,8 +25,9 @@ from fuselearn.engines.svm import (
     train_linear_columns,
 )
 from fuselearn.learners.kernel_table import Kernel, KernelRows, KernelTable, join_columns
+from fuselearn.learners.learner import LabelModel, Learner, Model
 from fuselearn.learners.numbers import NumberEncoder
-from fuselearn.learners.protocols import Classes, Counts, Indices, Labels, Learner, Scores, Target, Values, Weights
+from fuselearn.learners.target import Counts, Indices, Labels, Scores, Target, Weights
 
 KERNELS = ("rbf", "linear")
 PROBABILITIES = ("platt", "logistic", "sign")
@@ -112,7 +113,7 @@ class SVMLearner(Learner):
         return self
 
     @property
-    def samples_at_once(self) -> int:  # type: ignore[override]
+    def batch_size(self) -> int:  # type: ignore[override]
         """Of how many new samples the kernel values fit into memory at once."""
         return max(1, KERNEL_VALUES // self.table.most_values)
 
@@ -122,11 +123,11 @@ class SVMLearner(Learner):
         """Train a machine per label, or per class against all others, on the samples drawn."""
         self._check_sample(target, counts)
         drawn = counts if weights is None else np.where(counts > 0, weights, 0.0)
-        if isinstance(target, Classes):
+        if target.task == "classes":
             return self._train_classes(target, drawn, seed)
-        assert not isinstance(target, Values), "an SVMClassifier learns no numbers"
+        assert target.task == "labels", "an SVMClassifier learns no values"
         self._refuse_class_weight()
-        return self._train_labels(target, drawn, seed)[0]
+        return self._train_labels(target.values, drawn, seed)[0]
 
     def extend(self, columns: npt.NDArray[np.integer], n_columns: int | None = None) -> Self:
         """Return a learner whose kernel values are brought up to date with appended features."""
@@ -140,14 +141,18 @@ class SVMLearner(Learner):
         """Turn new samples into scaled numbers."""
         return self.adapt(self.table.root.source.prepare(self.encoder.transform(X)))
 
-    def adapt(self, rows: KernelRows) -> KernelRows:
-        """Choose the learner's features of prepared rows."""
+    def adapt(self, X: KernelRows) -> KernelRows:
+        """Choose the learner's features of prepared samples."""
         root = self.table.root
-        return rows if root.chosen is None else root.restrict_rows(rows)
+        return X if root.chosen is None else root.restrict_rows(X)
 
-    def unbind(self) -> None:
+    def training_samples(self, X: Any) -> KernelRows:
+        """Return the bound samples, whose kernel values are computed already."""
+        return self.table.bound_rows()
+
+    def release(self) -> None:
         """Release the Gram matrices."""
-        self.table.unbind()
+        self.table.release()
 
     def _replaced(self, **changes: Any) -> Self:
         other = super()._replaced(**changes)
@@ -155,8 +160,8 @@ class SVMLearner(Learner):
             other.settings = other.estimator._engine_settings()
         return other
 
-    def _train_classes(self, target: Classes, drawn: Counts | Weights, seed: int) -> ClassMachines:
-        numbers, n_classes = target.numbers, target.n_classes
+    def _train_classes(self, target: Target, drawn: Counts | Weights, seed: int) -> ClassMachines:
+        classes, n_classes = target.values, target.n_columns
         samples = np.arange(self.n_samples) if target.samples is None else target.samples
         drawn = np.where(np.isin(np.arange(self.n_samples), samples), drawn, 0)
         factors = self._class_factors(target, drawn[samples])
@@ -164,18 +169,18 @@ class SVMLearner(Learner):
             own = np.zeros(self.n_samples)
             own[samples] = factors
             drawn = drawn * own
-        if n_classes == 2 and target.labels is None and target.samples is None:
-            machines, _ = self._train_labels(numbers[:, None], drawn, seed)
+        if n_classes == 2 and target.label_sets is None and target.samples is None:
+            machines, _ = self._train_labels(classes[:, None], drawn, seed)
             return ClassMachines(machines, None)
         members = np.zeros((self.n_samples, n_classes), dtype=np.int8)
-        members[samples, numbers] = 1
+        members[samples, classes] = 1
         machines, left_out = self._train_labels(members, drawn, seed)
-        share = np.bincount(numbers, drawn[samples], n_classes)
+        share = np.bincount(classes, drawn[samples], n_classes)
         coupling = Coupling(share / share.sum())
         if left_out is not None:
-            labels = np.eye(n_classes, dtype=np.int8) if target.labels is None else target.labels
+            labels = np.eye(n_classes, dtype=np.int8) if target.label_sets is None else target.label_sets
             truth = np.zeros((self.n_samples, labels.shape[1]), dtype=np.bool_)
-            np.logical_or.at(truth, samples, labels[numbers] > 0)
+            np.logical_or.at(truth, samples, labels[classes] > 0)
             chances = machines.calibrate(left_out.decisions.T)
             coupling = fit_coupling(coupling.shares, chances, labels, truth[left_out.rows], left_out.weights)
         return ClassMachines(machines, coupling)
@@ -275,7 +280,7 @@ class SVMLearner(Learner):
         return Machines(None, weights, extra_weights, *trained[1:5]), trained.left_out
 
 
-class LabelMachines:
+class LabelMachines(LabelModel):
     """One support vector machine per label, all trained on the same samples.
 
     Labels that were constant on those samples have no machine, and the probability 0 or 1.
@@ -297,24 +302,22 @@ class LabelMachines:
         self.is_constant = is_constant
         self.machines = machines
 
-    def scores(
-        self, rows: KernelRows | None = None, extra: npt.NDArray[Any] | None = None, only: Indices | None = None
-    ) -> Scores:
+    def scores(self, X: Any = None, *, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
         """Return the machines' probabilities."""
-        logits = self.logits(rows, extra, only)
+        logits = self.logits(X, appended, only)
         return (logits > 0.0).astype(np.float64) if self.probability == "sign" else expit(logits)
 
     def logits(
-        self, rows: KernelRows | None = None, extra: npt.NDArray[Any] | None = None, only: Indices | None = None
+        self, X: KernelRows | None = None, appended: npt.NDArray[Any] | None = None, only: Indices | None = None
     ) -> Scores:
         """Return what the probabilities are logistic functions or signs of; infinite for constant labels."""
-        if rows is None and extra is None:
+        if X is None and appended is None:
             rows = self.table.bound_rows()
         else:
-            rows = self.table.root.bound_rows() if rows is None else rows
+            rows = self.table.root.bound_rows() if X is None else X
             if self.table is not self.table.root:
-                assert extra is not None, "rows for an extended learner come with its appended features"
-                rows, only = self.table.extend_rows(rows, extra, only), None
+                assert appended is not None, "samples for an extended learner come with its appended features"
+                rows, only = self.table.extend_rows(rows, appended, only), None
         if rows.table.root is not self.table.root:  # prepared before features were chosen
             rows = self.table.root.restrict_rows(rows)
         only = np.arange(rows.n_rows) if only is None else only
@@ -329,11 +332,6 @@ class LabelMachines:
         if self.machines is not None:
             chances[:, ~self.is_constant] = expit(self._calibrate(self.machines, decisions))
         return chances
-
-    def unbind(self) -> None:
-        """Release the Gram matrix of an extended table; the others belong to the learner."""
-        if self.table is not self.table.root:
-            self.table.unbind()
 
     def _decide(self, machines: Machines, rows: KernelRows, only: Indices) -> npt.NDArray[np.float64]:
         if machines.support is not None:
@@ -355,31 +353,21 @@ class LabelMachines:
         return 2.0 * decisions
 
 
-class ClassMachines:
+class ClassMachines(Model):
     """One support vector machine for two classes; for more, one per class, whose probabilities are coupled."""
 
     def __init__(self, machines: LabelMachines, coupling: Coupling | None) -> None:
         self.machines = machines
         self.coupling = coupling
 
-    def scores(
-        self, rows: KernelRows | None = None, extra: npt.NDArray[Any] | None = None, only: Indices | None = None
-    ) -> Scores:
+    def scores(self, X: Any = None, *, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
         """Return the probabilities of the classes, which sum to one."""
-        chances = self.machines.scores(rows, extra, only)
+        chances = self.machines.scores(X, appended=appended, only=only)
         return np.hstack([1.0 - chances, chances]) if self.coupling is None else self.coupling.apply(chances)
 
-    def log_scores(self, rows: KernelRows | None = None) -> Scores:
+    def log_scores(self, X: KernelRows | None = None) -> Scores:
         """Return the logarithms of the probabilities of three or more classes, never infinite."""
-        return np.log(np.maximum(self.scores(rows), np.finfo(np.float64).tiny))
-
-    def votes(self, rows: KernelRows | None = None) -> npt.NDArray[np.int32]:
-        """Return the number of the most probable class, the first of equal ones."""
-        return self.scores(rows).argmax(axis=1).astype(np.int32)
-
-    def unbind(self) -> None:
-        """Release the Gram matrix of an extended table."""
-        self.machines.unbind()
+        return np.log(np.maximum(self.scores(X), np.finfo(np.float64).tiny))
 
 
 def _deal(drawn: npt.NDArray[Any], n_folds: int, seed: int) -> npt.NDArray[np.float64]:

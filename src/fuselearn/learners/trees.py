@@ -26,8 +26,9 @@ from fuselearn.engines.tree import (
 )
 from fuselearn.engines.tree.gradient_trees import GradientTable, make_gradient_table
 from fuselearn.engines.tree.value_trees import grow_value_tree
-from fuselearn.learners.protocols import Classes, Counts, Indices, Labels, Learner, Scores, Target, Values, Weights
+from fuselearn.learners.learner import Bound, LabelModel, Learner, Model
 from fuselearn.learners.table import TableCoder, as_frame
+from fuselearn.learners.target import Counts, Indices, Labels, Scores, Target, Weights
 
 # Threads are worth starting from this many (sample, feature, tree) triples on.
 THREADED_WORK = 100_000
@@ -66,71 +67,66 @@ class TreeLearner(Learner):
         self.n_samples, self.n_features = matrix.shape
         self.estimator = estimator
         self.settings: TreeSettings = estimator._engine_settings(self.n_features)
-        self.table = code_columns(matrix, coder.n_categories_, estimator.max_bins, n_threads)
-        self.appended = np.empty((self.n_samples, 0), dtype=np.int8)
+        table = code_columns(matrix, coder.n_categories_, estimator.max_bins, n_threads)
+        self.bound = Bound(table, np.empty((self.n_samples, 0), dtype=np.int8))
         # What trees are grown on, and which of the features, of the table or appended behind it, each column is.
-        self.columns = self.table
-        self.places = np.arange(self.n_features)
+        self.columns = table
+        self.positions = np.arange(self.n_features)
+        self.n_categories: npt.NDArray[np.int32] = coder.n_categories_  # of appended features, too
         self.for_values: tuple[Table, GradientTable] | None = None  # the columns as regression trees take them
         self.n_threads = n_threads
 
     def train(
         self, target: Target, counts: Counts, seed: int, *, weights: Weights | None = None
-    ) -> TreeComponent | LabelTrees:
+    ) -> TreeModel | LabelTrees:
         """Grow a tree, or a tree per label, on the samples drawn."""
         self._check_sample(target, counts)
-        if isinstance(target, Values):
-            tree = self._grow_values(target.numbers, counts, weights)
-            return TreeComponent(self._place(tree), *self.bound())
-        if not isinstance(target, Classes):
+        if target.task == "values":
+            tree = self._grow_values(target.values, counts, weights)
+            return TreeModel(self._reindex(tree), self.n_categories, self.bound)
+        if target.task == "labels":
             self._refuse_class_weight()
-            return LabelTrees(self._grow_labels(target, counts, seed, weights), self.bound(), self.n_threads)
-        columns, numbers = self.columns, target.numbers
+            trees = self._grow_labels(target.values, counts, seed, weights)
+            return LabelTrees(trees, self.n_categories, self.bound, self.n_threads)
+        columns, classes = self.columns, target.values
         if target.samples is not None:
             counts, weights = counts[target.samples], None if weights is None else weights[target.samples]
-            if len(numbers) != self.n_samples or (np.diff(target.samples) == 0).any():
+            if len(classes) != self.n_samples or (np.diff(target.samples) == 0).any():
                 columns = columns.take(target.samples.astype(np.int64, copy=False))
         factors = self._class_factors(target, counts)
         if factors is not None:
             weights = factors * (counts if weights is None else weights)
             counts = np.where(weights > 0, counts, 0).astype(np.int32)
         tree = grow_tree(
-            columns, ClassTarget(numbers, target.n_classes), counts, self.settings,
+            columns, ClassTarget(classes, target.n_columns), counts, self.settings,
             weights=weights, seed=seed, n_threads=self.n_threads,
         )  # fmt: skip
-        return TreeComponent(self._place(tree), *self.bound())
+        return TreeModel(self._reindex(tree), self.n_categories, self.bound)
 
     def extend(self, columns: npt.NDArray[np.integer], n_columns: int | None = None) -> Self:
         """Return a learner whose coded table has features of 0 and 1 appended."""
         columns = columns[:, :n_columns]
-        appended = np.hstack([self.appended, columns])
-        added = self.n_features + np.arange(self.appended.shape[1], appended.shape[1])
+        bound = self.bound.extend(columns)
+        added = self.n_features + np.arange(self.bound.appended.shape[1], bound.appended.shape[1])
         return self._replaced(
-            appended=appended,
+            bound=bound,
             columns=self.columns.append_flags(columns.astype(np.uint8)),
-            places=np.concatenate([self.places, added]),
+            positions=np.concatenate([self.positions, added]),
+            n_categories=np.pad(self.n_categories, (0, columns.shape[1])),
         )
 
     def restrict(self, features: npt.NDArray[np.intp]) -> Self:
         """Return a learner on some of the coded columns."""
-        return self._replaced(columns=self.columns.select(features), places=self.places[features])
+        return self._replaced(columns=self.columns.select(features), positions=self.positions[features])
 
     def prepare(self, X: Any) -> npt.NDArray[np.floating]:
         """Turn new samples into numbers, category numbers and NaN."""
         return self.coder.transform(as_table(X))
 
-    def unbind(self) -> None:
+    def release(self) -> None:
         """Release the coded table and what belongs to it."""
-        del self.table, self.columns, self.appended, self.for_values, self.settings
-
-    def bound(self) -> tuple[npt.NDArray[np.int32], Table, npt.NDArray[np.integer]]:
-        """Return what components answer from: numbers of categories, the coded table, and what was appended.
-
-        What was appended is kept apart from the table, which the components of a chain share.
-        """
-        n_categories = self.coder.n_categories_
-        n_appended = self.appended.shape[1]
-        return np.pad(n_categories, (0, n_appended)) if n_appended else n_categories, self.table, self.appended
+        self.bound.release()
+        del self.columns, self.for_values, self.settings
 
     def _replaced(self, **changes: Any) -> Self:
         other = super()._replaced(**changes)
@@ -159,25 +155,25 @@ class TreeLearner(Learner):
                 self.columns, ClassTarget(targets[label], 2), counts, self.settings,
                 weights=weights, seed=seed, n_threads=within,
             )  # fmt: skip
-            return self._place(tree)
+            return self._reindex(tree)
 
-        work = self.n_samples * len(self.places) * n_labels
+        work = self.n_samples * len(self.positions) * n_labels
         return _map(grow, n_labels, self.n_threads if within == 1 and work >= THREADED_WORK else 1)
 
-    def _place(self, tree: Tree) -> Tree:
-        """Let the splits of a tree name features by their places in rows for prediction, instead of columns."""
-        return tree if self.columns is self.table else tree.with_features(self.places)
+    def _reindex(self, tree: Tree) -> Tree:
+        """Let the splits of a tree name features by their positions in samples for prediction, instead of columns."""
+        return tree if self.columns is self.bound.table else tree.with_features(self.positions)
 
 
-class TreeComponent:
-    """One tree over several classes, or one of numbers, whose shares are means.
+class TreeModel(Model):
+    """One tree over several classes, or one of values, whose shares are means.
 
     Examples
     --------
     >>> from fuselearn import CARTClassifier
-    >>> from fuselearn.learners import Classes, bind
+    >>> from fuselearn.learners import bind, class_target
     >>> learner = bind(CARTClassifier(min_samples_split=2), np.arange(4.0)[:, None])
-    >>> target = Classes(np.array([0, 0, 1, 1], dtype=np.int32), 2)
+    >>> target = class_target(np.array([0, 0, 1, 1], dtype=np.int32), 2)
     >>> learner.train(target, np.ones(4, dtype=np.int32), seed=0).scores()
     array([[1., 0.],
            [1., 0.],
@@ -185,60 +181,49 @@ class TreeComponent:
            [0., 1.]])
     """
 
-    __slots__ = ("appended", "columns", "n_categories", "tree")
+    __slots__ = ("bound", "n_categories", "tree")
 
-    def __init__(
-        self,
-        tree: Tree,
-        n_categories: npt.NDArray[np.int32],
-        columns: Table | None = None,
-        appended: npt.NDArray[np.integer] | None = None,
-    ) -> None:
+    def __init__(self, tree: Tree, n_categories: npt.NDArray[np.int32], bound: Bound | None = None) -> None:
         self.tree = tree
         self.n_categories = n_categories
-        self.columns = columns
-        self.appended = appended
+        self.bound = Bound() if bound is None else bound
 
-    def scores(self, rows: Any = None, extra: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
-        """Return the class shares, or the mean, in each sample's leaf."""
-        return self.tree.shares()[self._leaves(rows, extra, only)]
+    def scores(self, X: Any = None, *, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
+        """Return the class fractions, or the mean, in each sample's leaf."""
+        return self.tree.shares()[self._leaves(X, appended, only)]
 
-    def votes(self, rows: Any = None) -> npt.NDArray[np.int32]:
+    def votes(self, X: Any = None) -> npt.NDArray[np.int32]:
         """Return the majority class of each sample's leaf, the first of equal ones."""
-        if rows is None:
-            return self.tree.vote(_bound_columns(self.columns, self.appended))
-        return self.tree.values.argmax(axis=1).astype(np.int32)[self._leaves(rows, None, None)]
-
-    def unbind(self) -> None:
-        """Release the coded table."""
-        self.columns = None
-        self.appended = None
+        if X is None:
+            return self.tree.vote(_bound_columns(self.bound))
+        return self.tree.values.argmax(axis=1).astype(np.int32)[self._leaves(X, None, None)]
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy or a file keeps: the tree, without the coded table."""
-        return store_components([self])
+        return store_trees([self])
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore the component of a copy or a file."""
-        (restored,) = restore_components(state)
+        """Restore the model of a copy or a file."""
+        (restored,) = restore_trees(state)
         self.__init__(restored.tree, restored.n_categories)  # type: ignore[misc]
 
-    def _leaves(self, rows: Any, extra: npt.NDArray[Any] | None, only: Indices | None) -> npt.NDArray[np.int32]:
-        if rows is None:
-            return self.tree.apply(_bound_columns(self.columns, self.appended, extra, only))
+    def _leaves(self, X: Any, appended: npt.NDArray[Any] | None, only: Indices | None) -> npt.NDArray[np.int32]:
+        if X is None:
+            return self.tree.apply(_bound_columns(self.bound, appended, only))
         forest = Forest([self.tree], self.n_categories)
-        return apply_forest(forest, _complete(rows, extra, only, len(self.n_categories)))[:, 0]
+        return apply_forest(forest, _complete(X, appended, only, len(self.n_categories)))[:, 0]
 
 
-class LabelTrees:
+class LabelTrees(LabelModel):
     """One tree per label.
 
     Examples
     --------
     >>> from fuselearn import CARTClassifier
-    >>> from fuselearn.learners import bind
+    >>> from fuselearn.learners import bind, label_target
     >>> learner = bind(CARTClassifier(min_samples_split=2), np.arange(4.0)[:, None])
-    >>> learner.train(np.array([[0, 1], [0, 1], [1, 1], [1, 0]]), np.ones(4, dtype=np.int32), seed=0).scores()
+    >>> target = label_target(np.array([[0, 1], [0, 1], [1, 1], [1, 0]]))
+    >>> learner.train(target, np.ones(4, dtype=np.int32), seed=0).scores()
     array([[0., 1.],
            [0., 1.],
            [1., 1.],
@@ -246,83 +231,68 @@ class LabelTrees:
     """
 
     def __init__(
-        self,
-        trees: list[Tree],
-        bound: tuple[npt.NDArray[np.int32], Table, npt.NDArray[np.integer]],
-        n_threads: int = 1,
+        self, trees: list[Tree], n_categories: npt.NDArray[np.int32], bound: Bound | None = None, n_threads: int = 1
     ) -> None:
         self.trees = trees
+        self.n_categories = n_categories
+        self.bound = Bound() if bound is None else bound
         self.n_threads = n_threads
-        self.n_categories, self.columns, self.appended = bound
         self.forest: Forest | None = None
 
-    def scores(self, rows: Any = None, extra: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
-        """Return the share of training samples with the label in each sample's leaf, tree by tree."""
-        if rows is None:
-            columns = _bound_columns(self.columns, self.appended, extra, only)
+    def scores(self, X: Any = None, *, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
+        """Return the fraction of training samples with the label in each sample's leaf, tree by tree."""
+        if X is None:
+            columns = _bound_columns(self.bound, appended, only)
             return np.column_stack([tree.shares()[tree.apply(columns), 1] for tree in self.trees])
         if self.forest is None:
             self.forest = Forest(self.trees, self.n_categories)
-        reached = apply_forest(self.forest, _complete(rows, extra, only, len(self.n_categories)), self.n_threads)
+        reached = apply_forest(self.forest, _complete(X, appended, only, len(self.n_categories)), self.n_threads)
         return np.concatenate([tree.shares()[:, 1] for tree in self.trees])[reached + self.forest.roots]
 
-    def split(self) -> list[TreeComponent]:
-        """Return each tree as a component of its own, of the classes 0 and 1."""
-        return [TreeComponent(tree, self.n_categories) for tree in self.trees]
-
-    def unbind(self) -> None:
-        """Release the coded table."""
-        self.columns = self.appended = None  # type: ignore[assignment]
+    def split(self) -> list[TreeModel]:
+        """Return each tree as a model of its own, of the classes 0 and 1."""
+        return [TreeModel(tree, self.n_categories) for tree in self.trees]
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy or a file keeps: the trees in a compact form, without the coded table."""
-        return {**vars(self), "trees": stack_trees(self.trees), "columns": None, "appended": None, "forest": None}
+        return {**vars(self), "trees": stack_trees(self.trees), "forest": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore the component of a copy or a file."""
+        """Restore the model of a copy or a file."""
         vars(self).update(state)
         self.trees = unstack_trees(state["trees"], self.n_categories)
 
 
-def _bound_columns(
-    columns: Table | None,
-    appended: npt.NDArray[np.integer] | None,
-    extra: npt.NDArray[Any] | None = None,
-    only: Indices | None = None,
-) -> Table:
+def _bound_columns(bound: Bound, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Table:
     """Return the coded training samples, or some of them, with what was appended."""
-    if columns is None or appended is None:
-        raise RuntimeError("The component no longer has its training data; pass the samples.")
-    n_appended = appended.shape[1]
+    table: Table = bound.table
+    n_appended = bound.appended.shape[1]
     if only is None and not n_appended:
-        return columns
-    if extra is None:
-        extra = appended if only is None else appended[only]
-    chosen = columns if only is None else columns.take(only.astype(np.int64, copy=False))
-    return chosen.append_flags(extra.astype(np.uint8)) if n_appended else chosen
+        return table
+    if appended is None:
+        appended = bound.appended if only is None else bound.appended[only]
+    chosen = table if only is None else table.take(only.astype(np.int64, copy=False))
+    return chosen.append_flags(appended.astype(np.uint8)) if n_appended else chosen
 
 
-def _complete(rows: Any, extra: npt.NDArray[Any] | None, only: Indices | None, n_features: int) -> Any:
-    """Choose among rows, and append the features that the learner was extended with."""
-    rows = rows if only is None else rows[only]
-    if extra is not None:
-        rows = np.hstack([rows, extra])
-    assert rows.shape[1] == n_features, "rows for an extended learner come with its appended features"
-    return rows
+def _complete(X: Any, appended: npt.NDArray[Any] | None, only: Indices | None, n_features: int) -> Any:
+    """Select samples, and append the features that the learner was extended with."""
+    X = X if only is None else X[only]
+    if appended is not None:
+        X = np.hstack([X, appended])
+    assert X.shape[1] == n_features, "samples for an extended learner come with its appended features"
+    return X
 
 
-def store_components(components: Sequence[TreeComponent]) -> dict[str, Any]:
+def store_trees(models: Sequence[TreeModel]) -> dict[str, Any]:
     """Bring the trees of one ensemble into a few arrays, for copies and files."""
-    return {
-        "trees": stack_trees([component.tree for component in components]),
-        "n_categories": components[0].n_categories,
-    }
+    return {"trees": stack_trees([model.tree for model in models]), "n_categories": models[0].n_categories}
 
 
-def restore_components(state: dict[str, Any]) -> list[TreeComponent]:
-    """Turn the arrays of ``store_components`` back into components, after checking them."""
+def restore_trees(state: dict[str, Any]) -> list[TreeModel]:
+    """Turn the arrays of ``store_trees`` back into models, after checking them."""
     n_categories = np.ascontiguousarray(state["n_categories"], dtype=np.int32)
-    return [TreeComponent(tree, n_categories) for tree in unstack_trees(state["trees"], n_categories)]
+    return [TreeModel(tree, n_categories) for tree in unstack_trees(state["trees"], n_categories)]
 
 
 class PackedTrees:
@@ -330,33 +300,30 @@ class PackedTrees:
 
     Parameters
     ----------
-    components : sequence of TreeComponent
-    coefficients : array of shape (n_components,)
-    by_class : bool array of shape (n_components,)
-        Whether a component counts with its vote (one for a class) or with its scores.
+    models : sequence of TreeModel
+    coefficients : array of shape (n_models,)
+    voting : bool array of shape (n_models,)
+        Whether a tree counts with its vote (one for a class) or with its scores.
     """
 
     def __init__(
-        self,
-        components: Sequence[TreeComponent],
-        coefficients: npt.NDArray[np.float64],
-        by_class: npt.NDArray[np.bool_],
+        self, models: Sequence[TreeModel], coefficients: npt.NDArray[np.float64], voting: npt.NDArray[np.bool_]
     ) -> None:
-        trees = [component.tree for component in components]
-        self.forest = Forest(trees, components[0].n_categories)
+        trees = [model.tree for model in models]
+        self.forest = Forest(trees, models[0].n_categories)
         values = [
-            tree_values(component.tree, coefficient, votes)
-            for component, coefficient, votes in zip(components, coefficients, by_class, strict=True)
+            tree_values(tree, coefficient, votes)
+            for tree, coefficient, votes in zip(trees, coefficients, voting, strict=True)
         ]
         is_leaf = np.concatenate([tree.nodes["feature"] < 0 for tree in trees])
         self.leaf_values = np.concatenate(values)[is_leaf]
 
     def scores(self, X: npt.NDArray[np.floating], n_threads: int = 1) -> npt.NDArray[np.float64]:
-        """Return the weighted sum of the components' scores or votes for each row."""
+        """Return the weighted sum of the trees' scores or votes for each sample."""
         return sum_leaf_values(self.forest, self.leaf_values, X, n_threads)
 
     def leaves(self, X: npt.NDArray[np.floating], n_threads: int = 1) -> npt.NDArray[np.int32]:
-        """Return the leaf that each row ends in, tree by tree, as a node of that tree."""
+        """Return the leaf that each sample ends in, tree by tree, as a node of that tree."""
         return apply_forest(self.forest, X, n_threads)
 
 

@@ -1,0 +1,353 @@
+"""The bases of the estimators: check, bind, train, decide.
+
+``fit`` checks the data, binds the table to the base estimator, and hands a :class:`~fuselearn.fusion.Problem` to
+``_train``, which calls an algorithm, a function ``train_x(problem, **settings)``. What it returns, a
+:class:`~fuselearn.fusion.Trained`, is kept; predictions read nothing else.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, Self, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fuselearn._compat import count_rows
+from fuselearn._parameters import count_threads
+from fuselearn._random import make_generator
+from fuselearn._validation import (
+    clip_probabilities,
+    read_classes,
+    read_numbers,
+    read_weights,
+    validate_frame,
+    validate_rows,
+)
+from fuselearn.fusion import Problem, Trained, WeightedSum
+from fuselearn.learners import bind, check_base, class_target, predict_in_batches, value_target
+from fuselearn.learners.table import as_frame
+from fuselearn.learners.target import Scores, Weights
+
+Fit = TypeVar("Fit", bound=Callable[..., Any])
+
+# New sparse samples are predicted in batches that have so many values if they are made dense.
+DENSE_VALUES = 2**24
+
+
+def reset_on_failure(fit: Fit) -> Fit:
+    """Decorate a ``fit`` method so that it leaves an unfitted estimator if it fails or is interrupted.
+
+    On success, the number of training samples is stored for the header of a model file.
+    """
+
+    @functools.wraps(fit)
+    def wrapped(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
+        if not getattr(self, "warm_start", False):
+            _reset(self)
+        try:
+            fit(self, X, *args, **kwargs)
+            if "_n_rows_" not in vars(self):  # of a Dask collection, only fit knows it
+                self._n_rows_ = count_rows(X)
+            return self
+        except BaseException:
+            _reset(self)
+            raise
+
+    return wrapped  # type: ignore[return-value]
+
+
+def _reset(estimator: Any) -> None:
+    for name in [n for n in vars(estimator) if n.endswith("_") and not n.startswith("__")]:
+        delattr(estimator, name)
+
+
+def without_derived(estimator: Any, state: Any) -> dict[str, Any]:
+    """Return the state of an estimator without attributes that can be computed again, each a ``cached_property``."""
+    kind = type(estimator)
+    return {n: v for n, v in state.items() if not isinstance(getattr(kind, n, None), functools.cached_property)}
+
+
+def validate_numbers(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Check a table of numbers with or without missing values, or the shape and the names of a DataFrame."""
+    if as_frame(X) is None:
+        return validate_data(
+            estimator,
+            X,
+            reset=reset,
+            dtype=[np.float64, np.float32],
+            accept_sparse="csr",
+            ensure_all_finite="allow-nan",
+        )
+    return validate_frame(estimator, X, reset=reset)
+
+
+def check_table(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Check a table as the base estimator takes it."""
+    validate = getattr(estimator._base_estimator(), "_validate_table", validate_rows)
+    return validate(estimator, X, reset=reset)
+
+
+def keep_trained(estimator: Any, trained: Trained) -> None:
+    """Set the fitted attributes of what was trained."""
+    vars(estimator).pop("estimators_", None)  # those of an earlier fit, if it is continued
+    estimator._fused_ = trained.fused
+    vars(estimator).update(trained.trace)
+
+
+def prepare_samples(estimator: Any, X: Any) -> Any:
+    """Check new samples and bring them into the form that the models take."""
+    check_is_fitted(estimator)
+    X = estimator._check_table(X, reset=False)
+    return X if estimator._coder_ is None else estimator._coder_.transform(X)
+
+
+def predict_samples(estimator: Any, X: Any, predict: Callable[[Any], npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """Predict new samples by a function of prepared samples, in batches if they have kernel values."""
+    check_is_fitted(estimator)
+    X, coder = estimator._check_table(X, reset=False), estimator._coder_
+    if coder is None:
+        return predict(X)
+    batch_size = getattr(coder, "batch_size", 2**31)
+    if sparse.issparse(X):  # what trees need is dense
+        batch_size = min(batch_size, max(1, DENSE_VALUES // X.shape[1]))
+    return predict_in_batches(X, batch_size, lambda batch: predict(coder.transform(batch)))
+
+
+def sum_scores(estimator: Any, X: Any) -> Scores:
+    """Return the weighted sum of the models' outputs for new samples."""
+    n_threads = count_threads(estimator.n_jobs)
+    return predict_samples(estimator, X, lambda batch: estimator._fused_.scores(batch, n_threads))
+
+
+class ClassifierBase(ClassifierMixin, BaseEstimator):
+    """A classifier of single classes. Subclasses write ``_train`` and ``_check_parameters``."""
+
+    random_state: Any
+    n_jobs: int | None
+    class_weight: Any = None
+    classes_: npt.NDArray[Any]
+    n_features_in_: int
+    _coder_: Any  # its transform prepares samples for the models; None if they take samples as they are
+    _fused_: WeightedSum
+
+    def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's tags of the estimator."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state that a copy or a file keeps, without attributes that can be computed again."""
+        return without_derived(self, super().__getstate__())
+
+    @reset_on_failure
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the classifier.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+            What the base estimator takes. Trees take numbers, NaN, sparse matrices, and category columns of a
+            DataFrame.
+        y : array-like of shape (n_samples,)
+            Classes of any type.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the samples; the description of the class says how they count.
+
+        Returns
+        -------
+        object
+            Fitted estimator.
+        """
+        self._check_parameters()
+        before = vars(self).get("classes_"), vars(self).get("n_features_in_")  # of a fit that is continued
+        base = self._base_estimator()
+        check_base(base, "classifier")
+        X = self._check_table(X, reset=True)
+        learner = bind(base, X, count_threads(self.n_jobs))
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        self.classes_, classes = read_classes(y, learner.n_samples)
+        if before[0] is not None and not (
+            np.array_equal(before[0], self.classes_) and before[1] == self.n_features_in_
+        ):
+            raise ValueError("With warm_start=True, X and y must have the features and classes of the fit before.")
+        weights = self._read_weights(sample_weight, X, classes)
+        self._coder_ = learner.coder
+        problem = self._pose(
+            Problem(
+                learner,
+                class_target(classes, len(self.classes_), self.classes_),
+                weights,
+                make_generator(self.random_state),
+                X,
+                n_jobs=self.n_jobs,
+            )
+        )
+        self._keep(self._train(problem), problem)
+        learner.release()
+        return self
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Predict the class of each sample.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        return self.classes_[self._choose(self.predict_proba(X))]
+
+    def predict_proba(self, X: Any) -> Scores:
+        """Predict class probabilities.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            They sum to one; classes are in the order of ``classes_``.
+        """
+        check_is_fitted(self)
+        return clip_probabilities(self._to_probabilities(sum_scores(self, X)))
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters that make no sense, before any work is done."""
+
+    def _base_estimator(self) -> Any:
+        """Return the base estimator: the estimator itself, if it is not an ensemble of others."""
+        return self
+
+    def _check_table(self, X: Any, *, reset: bool) -> Any:
+        """Check a table as the base estimator takes it."""
+        return check_table(self, X, reset=reset)
+
+    def _train(self, problem: Problem) -> Trained:
+        """Train models on the bound table, by calling an algorithm."""
+        raise NotImplementedError
+
+    def _pose(self, problem: Problem) -> Problem:
+        """Complete the problem by what is reported during the fit."""
+        return problem
+
+    def _keep(self, trained: Trained, problem: Problem) -> None:
+        """Set the fitted attributes of what was trained."""
+        keep_trained(self, trained)
+
+    def _read_weights(self, sample_weight: Any, X: Any, classes: npt.NDArray[np.int32]) -> Weights | None:
+        """Check sample weights and multiply them by the weights of the classes; None if neither is given.
+
+        A single model's learner multiplies by the weights of the classes itself, once samples are drawn.
+        """
+        weights = read_weights(sample_weight, X, len(classes))
+        if self.class_weight is None or self._base_estimator() is self:
+            return weights
+        by_class = compute_sample_weight(self.class_weight, self.classes_[classes])
+        return read_weights(by_class if weights is None else weights * by_class, X, len(classes))
+
+    def _to_probabilities(self, scores: Scores) -> Scores:
+        """Turn the sum of the models' outputs into probabilities, but for rounding errors."""
+        return scores
+
+    def _choose(self, scores: Scores) -> npt.NDArray[np.intp]:
+        """Choose the class with the largest score, the first of equal ones."""
+        return scores.argmax(axis=1)
+
+
+class RegressorBase(RegressorMixin, BaseEstimator):
+    """A regressor. Subclasses write ``_train`` and ``_check_parameters``."""
+
+    random_state: Any = None
+    n_jobs: int | None
+    n_features_in_: int
+    _coder_: Any
+    _fused_: WeightedSum
+
+    def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's tags of the estimator."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state that a copy or a file keeps, without attributes that can be computed again."""
+        return without_derived(self, super().__getstate__())
+
+    @reset_on_failure
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the regressor.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+            What the base estimator takes. Trees take numbers, NaN, sparse matrices, and category columns of a
+            DataFrame.
+        y : array-like of shape (n_samples,)
+            Numbers.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the samples; the description of the class says how they count.
+
+        Returns
+        -------
+        object
+            Fitted estimator.
+        """
+        self._check_parameters()
+        base = self._base_estimator()
+        check_base(base, "regressor")
+        X = self._check_table(X, reset=True)
+        learner = bind(base, X, count_threads(self.n_jobs))
+        target = value_target(read_numbers(y, learner.n_samples, type(self).__name__))
+        weights = read_weights(sample_weight, X, learner.n_samples)
+        rng = make_generator(self.random_state)
+        self._coder_ = learner.coder
+        keep_trained(self, self._train(Problem(learner, target, weights, rng, X, n_jobs=self.n_jobs)))
+        learner.release()
+        return self
+
+    def predict(self, X: Any) -> npt.NDArray[np.float64]:
+        """Predict the value of each sample.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return sum_scores(self, X)[:, 0]
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters that make no sense, before any work is done."""
+
+    def _base_estimator(self) -> Any:
+        """Return the base estimator: the estimator itself, if it is not an ensemble of others."""
+        return self
+
+    def _check_table(self, X: Any, *, reset: bool) -> Any:
+        """Check a table as the base estimator takes it."""
+        return check_table(self, X, reset=reset)
+
+    def _train(self, problem: Problem) -> Trained:
+        """Train models on the bound table, by calling an algorithm."""
+        raise NotImplementedError
+
+
+def train_one(problem: Problem, seed: int) -> Trained:
+    """Train a single model on all samples."""
+    return Trained(WeightedSum([problem.train_on_all(seed)], np.ones(1), problem.target.n_columns))

@@ -1,0 +1,209 @@
+"""The base of ensembles of classifiers: base estimator, members, warm starts, progress and out-of-bag scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.dummy import DummyClassifier
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from fuselearn._messages import show
+from fuselearn._parameters import check_class_weight, check_flag, check_verbose
+from fuselearn._progress import ProgressLines
+from fuselearn._validation import clip_probabilities
+from fuselearn.base import ClassifierBase
+from fuselearn.ensembles.cart import CARTClassifier
+from fuselearn.ensembles.out_of_bag import KnownClasses, read_scoring, score_known
+from fuselearn.ensembles.tree_description import tree_importances
+from fuselearn.fusion import Problem, Trained
+from fuselearn.learners import Model, TreeModel
+from fuselearn.learners.target import Scores, Weights
+
+
+class EnsembleClassifier(ClassifierBase):
+    """A classifier that is an ensemble of others. Subclasses write ``_train`` and ``_check_parameters``."""
+
+    estimator: BaseEstimator | None
+    n_estimators: int
+    oob_score: Any = False
+    warm_start: bool = False
+    verbose: int = 0
+    callback: Callable[[int, Any], Any] | None = None
+    class_order_: npt.NDArray[np.intp]
+    oob_score_: float
+    oob_decision_function_: Scores
+    oob_prediction_: npt.NDArray[Any]
+    _trained_: Trained
+
+    def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's tags: the ensemble takes what its base estimator takes."""
+        tags = super().__sklearn_tags__()
+        if isinstance(self.estimator, BaseEstimator):
+            base = get_tags(self.estimator)
+            tags.input_tags.allow_nan = base.input_tags.allow_nan
+            tags.input_tags.sparse = base.input_tags.sparse
+        return tags
+
+    def __len__(self) -> int:
+        """Return the number of fitted members."""
+        check_is_fitted(self)
+        return len(self._fused_.models)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Iterate over the fitted members."""
+        return iter(self.estimators_)
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return one fitted member, or several by a slice."""
+        return self.estimators_[index]
+
+    @property
+    def estimator_weights_(self) -> Weights:
+        """Weight of each member in the ensemble."""
+        return self._fused_.coefficients
+
+    @cached_property
+    def estimators_(self) -> list[Any]:
+        """The fitted members, as estimators of their own."""
+        check_is_fitted(self)
+        base = self._base_estimator()
+        return [self._as_estimator(model, base) for model in self._fused_.models]
+
+    @property
+    def feature_importances_(self) -> Weights:
+        """Mean of the members' importances, weighted by ``estimator_weights_``, as fractions that sum to one.
+
+        Only if the members have any: trees, for example.
+        """
+        check_is_fitted(self)
+        total = np.zeros(self.n_features_in_)
+        for model, weight in zip(self._fused_.models, self._fused_.coefficients, strict=True):
+            total += weight * self._importances(model)
+        return total / total.sum() if total.any() else total
+
+    def decision_function(self, X: Any) -> Scores:
+        """Compute the class scores, or for two classes the second one less the first one.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            The class with the largest one is predicted, the second of two above 0; ``predict`` breaks ties.
+        """
+        scores = self._decision_scores(X)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def _decision_scores(self, X: Any) -> Scores:
+        """Return the class scores that ``decision_function`` compares."""
+        return self.predict_proba(X)
+
+    def _choose(self, scores: Scores) -> npt.NDArray[np.intp]:
+        """Choose the class with the largest score; if there are several, the first one by ``class_order_``."""
+        order = vars(self).get("class_order_")
+        return super()._choose(scores) if order is None else order[scores[:, order].argmax(axis=1)]
+
+    def _default_estimator(self) -> Any:
+        """Return the base estimator that ``estimator=None`` stands for."""
+        return CARTClassifier()
+
+    def _base_estimator(self) -> Any:
+        return self._default_estimator() if self.estimator is None else self.estimator
+
+    def _check_ensemble(self, n_members: int) -> None:
+        """Refuse parameters that make no sense, and to continue a fit that was not made for it."""
+        read_scoring(self.oob_score, "accuracy")
+        check_class_weight(self.class_weight)
+        check_flag("warm_start", self.warm_start)
+        check_verbose(self.verbose)
+        if not (self.callback is None or callable(self.callback)):
+            raise TypeError(f"callback must be a function or None, not {show(self.callback)}.")
+        n_before = len(self) if hasattr(self, "_fused_") else 0
+        if n_before and not hasattr(self, "_trained_"):
+            raise ValueError("warm_start=True continues a fit with warm_start=True only: set it before the first fit.")
+        if n_members < n_before:
+            raise ValueError(
+                f"n_estimators is {n_members}, but with warm_start=True the ensemble has {n_before} members already."
+            )
+
+    def _pose(self, problem: Problem) -> Problem:
+        """Report progress, call back, and hand over what an earlier fit has left."""
+        previous = replace(self._trained_, fused=self._fused_) if hasattr(self, "_trained_") else None
+        return replace(
+            problem,
+            previous=previous,
+            out_of_bag=read_scoring(self.oob_score, "accuracy") is not None,
+            on_iteration=self._reporter(0 if previous is None else len(self)),
+        )
+
+    def _reporter(self, n_before: int) -> Callable[..., bool]:
+        """Return what is called after each member."""
+        progress = ProgressLines(type(self).__name__, self.verbose, self.n_estimators, n_before)
+        base = self._base_estimator()
+
+        def report(number: int, model: Model, **facts: float) -> bool:
+            progress.report(number, facts)
+            if self.callback is None:
+                return False
+            answer = self.callback(number, self._as_estimator(model, base))
+            return isinstance(answer, bool | np.bool_) and bool(answer)
+
+        return report
+
+    def _keep(self, trained: Trained, problem: Problem) -> None:
+        """Set the fitted attributes, out-of-bag scores among them."""
+        super()._keep(trained, problem)
+        if self.warm_start:
+            self._trained_ = replace(trained, fused=None, trace={})  # type: ignore[arg-type]
+        scorer = read_scoring(self.oob_score, "accuracy")
+        if scorer is None:
+            return
+        assert trained.out_of_bag is not None, "the problem asked for out-of-bag scores"
+        classes, means = problem.target.values, trained.out_of_bag.mean()
+        covered = ~np.isnan(means[:, 0])
+        self.oob_decision_function_ = clip_probabilities(means)
+        self.oob_prediction_ = self.classes_[self._choose(trained.out_of_bag.total)]
+        known = KnownClasses(self.oob_prediction_[covered], means[covered], self.classes_)
+        self.oob_score_ = score_known(scorer, known, self.classes_[classes[covered]])
+
+    def _importances(self, model: Any) -> Weights:
+        if isinstance(model, TreeModel):
+            return tree_importances(model.tree, self.n_features_in_)
+        importances = np.zeros(self.n_features_in_)
+        if not isinstance(model.estimator, DummyClassifier):  # that of a sample with a single class
+            features = slice(None) if model.features is None else model.features
+            importances[features] = model.estimator.feature_importances_
+        return importances
+
+    def _as_estimator(self, model: Any, base: Any) -> Any:
+        """Return a model as a fitted estimator of its own."""
+        if not hasattr(base, "_wrap"):
+            return model.estimator
+        names = vars(self).get("feature_names_in_")
+        return base._wrap(model, self._coder_, self.classes_, names)
+
+
+def refuse_other_size(n_before: int, n_samples: int) -> None:
+    """Refuse to continue a fit on another number of samples."""
+    if n_before != n_samples:
+        raise ValueError(f"With warm_start=True, X must have the {n_before} samples of the last fit, not {n_samples}.")
+
+
+def guessing_error(n_classes: int) -> float:
+    """Return the error from which a classifier is no better than guessing, less what rounding may take from a sum."""
+    return 1.0 - 1.0 / n_classes - 1e-12
+
+
+def frequent_first(problem: Problem) -> npt.NDArray[np.intp]:
+    """Order the classes by their numbers of training samples, largest first."""
+    classes = problem.target.values if problem.n_used is None else problem.target.values[problem.initial_weights > 0]
+    return np.argsort(-np.bincount(classes, minlength=problem.target.n_columns), kind="stable")

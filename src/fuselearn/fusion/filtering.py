@@ -1,0 +1,259 @@
+"""Algorithm 1 of the KFHE paper: two Kalman filters side by side.
+
+kf-m estimates the scores y of the training samples; its measurements are trained models h_t. kf-w estimates the weights
+w by which the next model's training sample is drawn; it raises the weights of samples that are still wrong. The loop
+needs neither classes nor labels: what is wrong, the :class:`Truth` says. Nor does it need the states y and w, which
+:class:`States` keeps, in memory or in parts: gains and variances are numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from fuselearn.engines.fusing import WEIGHTINGS, pull, pull_halfway, update_weights
+from fuselearn.fusion.kalman import ScalarFilter
+from fuselearn.fusion.problem import never_stop
+
+Scores = npt.NDArray[np.float64]
+Weights = npt.NDArray[np.float64]
+
+
+class Errors(NamedTuple):
+    """How wrong a measurement is."""
+
+    error: float
+    """R, the weighted mean of the loss."""
+    model_error: float
+    """The same for the model alone."""
+    estimate_error: float
+    """The same for the estimate before the measurement."""
+
+
+class Measurement(NamedTuple):
+    """What a trained model says about the training samples: z, the mean of the estimate y and the model's scores."""
+
+    z: Scores | None
+    """None for a model that votes: z = (y + one_hot(votes)) / 2 need not be written out."""
+    votes: npt.NDArray[np.int32] | None
+    loss: npt.NDArray[Any]
+    """How wrong z is for each sample, from 0 to 1; bool where it is either right or wrong."""
+    errors: Any
+
+    def pull(self, y: Scores, gain: float) -> None:
+        """Compute y <- y + K (z - y) in place."""
+        if self.votes is not None:
+            pull_halfway(y, self.votes, gain)
+        else:
+            assert self.z is not None, "a measurement has either votes or scores"
+            pull(y.ravel(), self.z.ravel(), gain)
+
+
+class States(Protocol):
+    """The states of kf-m and kf-w, wherever they are kept, and the models that they are measured by."""
+
+    def train(self, seed: int) -> Any:
+        """Train a model on a sample drawn by the weights."""
+        ...
+
+    def measure(self, h: Any) -> Errors:
+        """Compute the errors of the measurement z = (y + h) / 2."""
+        ...
+
+    def reset(self) -> None:
+        """Set the weights back to the initial ones."""
+        ...
+
+    def update(self, h: Any, gain: float, weights_gain: float) -> None:
+        """Pull the estimate and the weights towards the model measured last."""
+        ...
+
+
+@dataclass(frozen=True)
+class Truth:
+    """The right answers for the training samples; subclasses say what is wrong.
+
+    Parameters
+    ----------
+    shares : array of shape (n_samples,)
+        Weight of each sample; they sum to 1.
+    """
+
+    shares: Weights
+
+    is_exact: ClassVar[bool] = False
+    """Whether sums do not depend on the order of the samples."""
+
+    def losses(self, scores: Scores) -> npt.NDArray[Any]:
+        """Return how wrong the scores of each sample are, from 0 to 1."""
+        raise NotImplementedError
+
+    def mean(self, loss: npt.NDArray[Any]) -> float:
+        """Return the weighted mean of losses."""
+        return float(self.shares @ loss)
+
+    def error(self, scores: Scores) -> float:
+        """Return the weighted mean of the losses of scores."""
+        return self.mean(self.losses(scores))
+
+    def measure(self, y: Scores, scores: Scores) -> Measurement:
+        """Compute the measurement z = (y + h) / 2 from the scores of a model, and its error."""
+        z = 0.5 * (y + scores)
+        loss = self.losses(z)
+        return Measurement(z, None, loss, Errors(self.mean(loss), self.error(scores), self.error(y)))
+
+
+@dataclass
+class FilterRun:
+    """Both filters, the models that they have fused, and the trace of it."""
+
+    models: list[Any]
+    kf_m: ScalarFilter = field(default_factory=ScalarFilter)
+    kf_w: ScalarFilter = field(default_factory=ScalarFilter)
+    gains: list[float] = field(default_factory=list)
+    variances: list[float] = field(default_factory=list)
+    errors: list[float] = field(default_factory=list)
+    train_errors: list[float] = field(default_factory=list)
+    resets: list[int] = field(default_factory=list)
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the last gain was 0: then no measurement can change the estimate any more."""
+        return bool(self.gains) and self.gains[-1] == 0.0
+
+    def trace(self, last_error: float, sample_weights: Weights) -> dict[str, Any]:
+        """Return the fitted attributes of an estimator whose estimate has this error in the end."""
+        return {
+            "n_iter_": len(self.gains),
+            "gains_": np.array(self.gains),
+            "variances_": np.array(self.variances),
+            "measurement_errors_": np.array(self.errors),
+            "train_errors_": np.array([*self.train_errors, last_error]),
+            "resets_": np.array(self.resets, dtype=np.int64),
+            "sample_weights_": sample_weights,
+        }
+
+
+def run_filters(
+    states: States,
+    run: FilterRun,
+    seeds: list[int],
+    *,
+    guessing_error: float = math.inf,
+    on_iteration: Callable[..., bool] = never_stop,
+) -> FilterRun:
+    """Train one model per seed, each on a sample drawn by the weights of kf-w, and fuse them by kf-m.
+
+    Parameters
+    ----------
+    states : States
+    run : FilterRun
+        With h_0, whose scores are the first estimate, or as an earlier fit has left it; it is continued in place.
+    seeds : list of int
+        One for each measurement.
+    guessing_error : float
+        A model with at least this error is discarded, once, and replaced by one drawn with the initial weights.
+    on_iteration : callable
+        ``on_iteration(t, h, error=..., gain=...)`` is called after each measurement; training ends if it returns True.
+    """
+    for t, seed in enumerate([] if run.is_certain else seeds, start=len(run.models)):
+        run.kf_m.predict()
+        run.kf_w.predict()
+
+        h = states.train(seed)
+        errors = states.measure(h)
+        run.train_errors.append(errors.estimate_error)
+        if errors.model_error >= guessing_error:
+            states.reset()
+            run.kf_w.variance = 1.0
+            h = states.train(seed + 1)
+            errors = states.measure(h)
+            run.resets.append(t)
+
+        gain, weights_gain = run.kf_m.update(errors.error), run.kf_w.update(errors.error)
+        states.update(h, gain, weights_gain)
+
+        run.models.append(h)
+        run.gains.append(gain)
+        run.variances.append(run.kf_m.variance)
+        run.errors.append(errors.error)
+        if on_iteration(t, h, error=errors.error, gain=gain) or run.is_certain:
+            break
+    return run
+
+
+class ArrayStates:
+    """The states in memory: y and w, as arrays.
+
+    Parameters
+    ----------
+    y : array of shape (n_samples, n_columns)
+        The first estimate.
+    truth : Truth
+        What measurements are compared with; its shares are the initial weights.
+    train : callable
+        ``train(weights, seed)`` returns a model trained on samples drawn by the weights.
+    measure : callable
+        ``measure(y, h)`` returns the :class:`Measurement` of a model.
+    weighting : {"exponential", "linear", "symmetric"}
+        How wrong samples gain weight, see `measure_weights`.
+    w : array of shape (n_samples,), optional
+        Weights of an earlier fit.
+    """
+
+    def __init__(
+        self,
+        y: Scores,
+        truth: Truth,
+        train: Callable[[Weights, int], Any],
+        measure: Callable[[Scores, Any], Measurement],
+        *,
+        weighting: str,
+        w: Weights | None = None,
+    ) -> None:
+        self.y, self.truth = np.array(y, dtype=np.float64, order="C"), truth
+        self.w = truth.shares.copy() if w is None else w
+        self.train_on, self.compare = train, measure
+        self.weighting = WEIGHTINGS.index(weighting)
+
+    def train(self, seed: int) -> Any:
+        """Train a model on a sample drawn by the weights."""
+        return self.train_on(self.w, seed)
+
+    def measure(self, h: Any) -> Errors:
+        """Compute the errors of the measurement."""
+        self.measured = self.compare(self.y, h)
+        errors: Errors = self.measured.errors
+        return errors
+
+    def reset(self) -> None:
+        """Set the weights back to the initial ones."""
+        self.w[:] = self.truth.shares
+
+    def update(self, h: Any, gain: float, weights_gain: float) -> None:
+        """Pull y towards z, and w towards weights in which wrong samples count more; w is scaled to sum to one."""
+        self.measured.pull(self.y, gain)
+        update_weights(
+            self.w, self.measured.loss, self.truth.shares, weights_gain, self.weighting, is_exact=self.truth.is_exact
+        )
+
+
+def closed_form_coefficients(gains: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return each model's weight in the final estimate.
+
+    The recursion y_t = (1 - K_t/2) y_{t-1} + (K_t/2) h_t unrolls to a weighted sum of h_0, ..., h_T with the weights
+    (K_t / 2) times the product of (1 - K_s / 2) over all later s, and K_0 / 2 read as 1.
+
+    Examples
+    --------
+    >>> closed_form_coefficients(np.array([1.0, 0.5]))
+    array([0.375, 0.375, 0.25 ])
+    """
+    share = np.concatenate([[1.0], gains / 2])
+    kept_later = np.concatenate([np.cumprod((1.0 - gains / 2)[::-1])[::-1], [1.0]])
+    return share * kept_later

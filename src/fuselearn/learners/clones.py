@@ -1,0 +1,274 @@
+"""The learner of clones: any scikit-learn classifier or regressor."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any, Self
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+from joblib import Parallel, delayed
+from scipy import sparse
+from sklearn.base import BaseEstimator, clone
+from sklearn.dummy import DummyClassifier
+from sklearn.utils.validation import has_fit_parameter
+
+from fuselearn._compat import take_rows
+from fuselearn._random import seed_estimator
+from fuselearn.engines.sampling import draw_counts
+from fuselearn.learners.learner import Bound, LabelModel, Learner, Model
+from fuselearn.learners.table import as_frame
+from fuselearn.learners.target import Counts, Indices, Scores, Target, Weights
+
+_LABEL_VALUES = np.array([0, 1])
+
+
+class CloneLearner(Learner):
+    """Train clones of a scikit-learn classifier, or regressor, on samples of a table.
+
+    If the estimator takes ``sample_weight``, it gets the drawn samples once, weighted by their counts; otherwise it
+    gets every drawn sample as often as it was drawn, and weights other than counts become draws. From a sample of one
+    class only, a classifier that always predicts it is made instead.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+        Passed to the estimator as it is.
+    estimator : classifier or regressor
+    n_threads : int
+        Clones for labels that are trained at the same time.
+
+    Examples
+    --------
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from fuselearn.learners import class_target
+    >>> learner = CloneLearner(np.arange(4.0)[:, None], GaussianNB(), n_threads=1)
+    >>> target = class_target(np.array([0, 0, 1, 1], dtype=np.int32), 2)
+    >>> learner.train(target, np.array([1, 2, 1, 0], dtype=np.int32), seed=0).estimator
+    GaussianNB()
+    """
+
+    prefer = "processes"
+
+    def __init__(self, X: Any, estimator: BaseEstimator, n_threads: int) -> None:
+        self.n_samples = X.shape[0]
+        self.bound = Bound(X, np.empty((self.n_samples, 0), dtype=np.int8))
+        self.estimator = estimator
+        self.features: npt.NDArray[np.intp] | None = None
+        self.n_threads = n_threads
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what travels to a worker process, where models are trained."""
+        return {**vars(self), "bound": (self.bound.table, self.bound.appended)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Bind the table in a worker process."""
+        vars(self).update(state, bound=Bound(*state["bound"]))
+
+    def train(
+        self, target: Target, counts: Counts, seed: int, *, weights: Weights | None = None
+    ) -> CloneModel | LabelClones:
+        """Train a clone, or a clone per label, on the samples drawn."""
+        self._check_sample(target, counts)
+        X = append_features(self.bound.table, self.bound.appended)
+        if target.samples is not None:
+            X, counts = take_rows(X, target.samples), counts[target.samples]
+            weights = None if weights is None else weights[target.samples]
+        if weights is not None and not has_fit_parameter(self.estimator, "sample_weight"):
+            counts, weights = draw_counts(seed, np.where(counts > 0, weights, 0.0), len(counts)), None
+        features = self._features()
+        X = X if features is None else take_rows(X, features, axis=1)
+
+        if target.task == "values":
+            fitted = fit_clone(self.estimator, X, target.values, counts, seed, weights=weights)
+            return self._model(fitted, None)
+        if target.task == "classes":
+            classes = np.arange(target.n_columns) if target.names is None else target.names
+            fitted = _fit_classifier(self.estimator, X, classes[target.values], counts, seed, weights)
+            return self._model(fitted, classes)
+        clones = Parallel(n_jobs=self.n_threads)(
+            delayed(_fit_classifier)(self.estimator, X, np.asarray(y, dtype=np.int64), counts, seed, weights)
+            for y in target.values.T
+        )
+        return LabelClones([self._model(fitted, _LABEL_VALUES) for fitted in clones], self.n_threads)
+
+    def extend(self, columns: npt.NDArray[np.integer], n_columns: int | None = None) -> Self:
+        """Return a learner whose clones get features of 0 and 1 appended to the table."""
+        return self._replaced(bound=self.bound.extend(columns[:, :n_columns]))
+
+    def restrict(self, features: npt.NDArray[np.intp]) -> Self:
+        """Return a learner whose clones get some features of the table."""
+        return self._replaced(features=features)
+
+    def release(self) -> None:
+        """Release the table."""
+        self.bound.release()
+
+    def _features(self) -> npt.NDArray[np.intp] | None:
+        """List the features that the clones see: chosen ones, and appended ones behind the whole table."""
+        if self.features is None:
+            return None
+        n_features, n_appended = self.bound.table.shape[1], self.bound.appended.shape[1]
+        return np.concatenate([self.features, n_features + np.arange(n_appended)])
+
+    def _model(self, fitted: Any, classes: npt.NDArray[Any] | None) -> CloneModel:
+        return CloneModel(fitted, classes, self._features(), self.bound)
+
+
+class CloneModel(Model):
+    """One fitted classifier, or one fitted regressor, which has no classes.
+
+    Classes that a classifier has not seen get score 0.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> fitted = DummyClassifier().fit([[0.0], [1.0]], ["low", "low"])
+    >>> CloneModel(fitted, np.array(["high", "low"])).scores(np.array([[5.0]]))
+    array([[0., 1.]])
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        classes: npt.NDArray[Any] | None,
+        features: npt.NDArray[np.intp] | None = None,
+        bound: Bound | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.classes = classes
+        self.features = features
+        self.bound = Bound() if bound is None else bound
+
+    def scores(self, X: Any = None, *, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
+        """Return class probabilities, the votes of a classifier that has none, or predicted values as a column."""
+        return self.score_completed(self.complete(X, appended, only))
+
+    def score_completed(self, X: Any) -> Scores:
+        """Return the scores of samples that ``complete`` returned."""
+        kind = type(self.estimator).__name__
+        if self.classes is None:
+            predictions = np.asarray(self.estimator.predict(X), dtype=np.float64).reshape(X.shape[0], 1)
+            if not np.isfinite(predictions).all():
+                raise ValueError(f"{kind} predicts NaN or infinity, which cannot be combined.")
+            return predictions
+        if not hasattr(self.estimator, "predict_proba"):
+            return np.eye(len(self.classes))[self._class_indices(self.estimator.predict(X))]
+        scores = np.zeros((X.shape[0], len(self.classes)))
+        probabilities = self.estimator.predict_proba(X)
+        if not np.isfinite(probabilities).all():
+            raise ValueError(f"{kind} predicts probabilities of NaN, which cannot be combined.")
+        scores[:, self._class_indices(self.estimator.classes_)] = probabilities
+        return scores
+
+    def votes(self, X: Any = None) -> npt.NDArray[np.int32]:
+        """Return the indices of the predicted classes."""
+        return self._class_indices(self.estimator.predict(self.complete(X)))
+
+    def complete(self, X: Any, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Any:
+        """Select samples, by default of the training samples, and the features that the estimator was fitted on."""
+        if X is None:
+            X = self.bound.table
+            if appended is None:
+                appended = self.bound.appended if only is None else self.bound.appended[only]
+        X = X if only is None else take_rows(X, only)
+        if appended is not None:
+            X = append_features(X, appended)
+        return X if self.features is None else take_rows(X, self.features, axis=1)
+
+    def _class_indices(self, labels: Any) -> npt.NDArray[np.int32]:
+        return np.searchsorted(self.classes, labels).astype(np.int32)  # type: ignore[arg-type]
+
+
+class LabelClones(LabelModel):
+    """One fitted classifier per label.
+
+    Examples
+    --------
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from fuselearn.learners import label_target
+    >>> learner = CloneLearner(np.arange(4.0)[:, None], GaussianNB(), n_threads=1)
+    >>> target = label_target(np.array([[0, 1], [0, 1], [1, 1], [1, 0]]))
+    >>> learner.train(target, np.ones(4, dtype=np.int32), seed=0).scores(np.array([[9.0]])).round()
+    array([[1., 1.]])
+    """
+
+    def __init__(self, models: list[CloneModel], n_threads: int) -> None:
+        self.models = models
+        self.n_threads = n_threads
+
+    def scores(self, X: Any = None, *, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
+        """Return the classifiers' probabilities, or their votes if they have none."""
+        X = self.models[0].complete(X, appended, only)
+        columns = Parallel(n_jobs=self.n_threads, prefer="threads")(
+            delayed(_score_label)(model, X) for model in self.models
+        )
+        return np.column_stack(columns)
+
+    def split(self) -> list[CloneModel]:
+        """Return each classifier as a model of its own, of the classes 0 and 1."""
+        return self.models
+
+
+def append_features(X: Any, columns: npt.NDArray[Any]) -> Any:
+    """Append features of 0 and 1 to a table of any kind.
+
+    Examples
+    --------
+    >>> append_features(np.array([[0.5], [1.5]]), np.array([[1], [0]]))
+    array([[0.5, 1. ],
+           [1.5, 0. ]])
+    """
+    if columns.shape[1] == 0:
+        return X
+    if sparse.issparse(X):
+        return sparse.hstack([X, sparse.csr_array(columns)], format="csr")
+    frame = as_frame(X)
+    if frame is None:
+        return np.hstack([X, columns])
+    taken = set(frame.columns)
+    numbers = (k for k in count() if _name(k, taken) not in taken)
+    series = [
+        nw.new_series(_name(next(numbers), taken), column.astype(np.int64), backend=frame.implementation)
+        for column in columns.T
+    ]
+    return frame.with_columns(*series).to_native()
+
+
+def _name(number: int, others: set[Any]) -> Any:
+    """Name an appended feature as the others are named: by text or by number."""
+    return f"label {number}" if all(isinstance(name, str) for name in others) else number
+
+
+def _score_label(model: CloneModel, X: Any) -> npt.NDArray[np.float64]:
+    return model.score_completed(X)[:, 1]
+
+
+def _fit_classifier(
+    estimator: BaseEstimator, X: Any, y: npt.NDArray[Any], counts: Counts, seed: int, weights: Weights | None
+) -> Any:
+    """Fit a clone, or, where one class was drawn only, a classifier that always predicts it."""
+    drawn = y[counts > 0]
+    if (drawn == drawn[0]).all():  # many classifiers refuse to learn from it
+        estimator = DummyClassifier()
+    return fit_clone(estimator, X, y, counts, seed, weights=weights)
+
+
+def fit_clone(
+    estimator: BaseEstimator, X: Any, y: npt.NDArray[Any], counts: Counts, seed: int, *, weights: Weights | None = None
+) -> Any:
+    """Fit a clone of any scikit-learn estimator to the samples drawn.
+
+    An estimator that takes ``sample_weight`` gets the drawn samples once, weighted by their counts or by ``weights``;
+    another one gets every drawn sample as often as it was drawn.
+    """
+    model = seed_estimator(clone(estimator), seed)
+    samples = np.flatnonzero(counts)
+    if has_fit_parameter(model, "sample_weight"):
+        drawn_weights = (counts if weights is None else weights)[samples].astype(np.float64)
+        return model.fit(take_rows(X, samples), y[samples], sample_weight=drawn_weights)
+    if weights is not None:
+        raise ValueError(f"{type(model).__name__} takes no sample_weight, so it can learn from drawn samples only.")
+    samples = np.repeat(samples, counts[samples])
+    return model.fit(take_rows(X, samples), y[samples])

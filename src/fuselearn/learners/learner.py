@@ -1,0 +1,298 @@
+"""One table, many questions: what ensembles expect of a learner and of the models that it trains."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.class_weight import compute_sample_weight
+
+from fuselearn.learners.target import Counts, Indices, Scores, Target, Weights
+
+
+class Model:
+    """A trained model.
+
+    Without ``X`` its methods predict for the samples that the learner is bound to, from prepared data, as long as they
+    are bound. In copies and files a model has no training data.
+
+    Examples
+    --------
+    >>> from fuselearn import CARTClassifier
+    >>> from fuselearn.learners import bind, class_target
+    >>> learner = bind(CARTClassifier(min_samples_split=2), np.arange(4.0)[:, None])
+    >>> target = class_target(np.array([0, 0, 1, 1], dtype=np.int32), 2)
+    >>> model = learner.train(target, np.ones(4, dtype=np.int32), seed=0)
+    >>> model.votes(learner.prepare(np.array([[0.0], [9.0]])))
+    array([0, 1], dtype=int32)
+    """
+
+    __slots__ = ()
+
+    def scores(self, X: Any = None, *, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
+        """Return the probability of each class or label, or the predicted value.
+
+        Parameters
+        ----------
+        X : what ``Learner.prepare`` returned, optional
+            By default, the training samples.
+        appended : array of shape (n_predicted, n_appended), optional
+            Values of the features that the learner was extended with. By default, and for training samples only,
+            those that it was extended with.
+        only : int array of shape (n_predicted,), optional
+            Indices of the samples to predict; all by default.
+
+        Returns
+        -------
+        array of shape (n_predicted, n_columns)
+            Probabilities of classes sum to one.
+        """
+        raise NotImplementedError
+
+    def votes(self, X: Any = None) -> npt.NDArray[np.int32]:
+        """Return the index of the class that a model of classes chooses, the first of equally probable ones."""
+        return self.scores(X).argmax(axis=1).astype(np.int32)
+
+    def choices(self, n_columns: int, X: Any = None, *, only: Indices | None = None) -> Scores:
+        """Return 1 for the class that a model of classes chooses, and 0 for others."""
+        votes = self.votes(X)
+        return np.eye(n_columns)[votes if only is None else votes[only]]
+
+
+class LabelModel(Model):
+    """A trained multi-label model, such as a chain, a label powerset or a hierarchy."""
+
+    __slots__ = ()
+
+    def decisions(self, X: Any = None, *, only: Indices | None = None) -> Scores:
+        """Return scores above 0.5 for the labels that the model chooses; by default, their probabilities."""
+        return self.scores(X, only=only)
+
+    def choices(self, n_columns: int, X: Any = None, *, only: Indices | None = None) -> Scores:
+        """Return 1 for the labels that the model chooses, and 0 for others."""
+        return (self.decisions(X, only=only) > 0.5).astype(np.float64)
+
+
+class Bound:
+    """What a learner and its models share of the training data, until the learner releases it.
+
+    Parameters
+    ----------
+    table : object
+        The table as the learner has prepared it.
+    appended : array of shape (n_samples, n_appended)
+        Features of 0 and 1 that the learner was extended with, none at first.
+    """
+
+    def __init__(self, table: Any = None, appended: npt.NDArray[np.integer] | None = None) -> None:
+        self._table = table
+        self._appended = appended
+        self._extended: list[Bound] = []
+
+    @property
+    def table(self) -> Any:
+        """The table, without appended features."""
+        if self._table is None:
+            raise RuntimeError("The training data are no longer bound; pass the samples.")
+        return self._table
+
+    @property
+    def appended(self) -> npt.NDArray[np.integer]:
+        """The appended features."""
+        if self._appended is None:
+            raise RuntimeError("The training data are no longer bound; pass the samples.")
+        return self._appended
+
+    def extend(self, columns: npt.NDArray[np.integer]) -> Bound:
+        """Append features to the same table; it is released with this one."""
+        extended = Bound(self._table, np.hstack([self.appended, columns]))
+        self._extended.append(extended)
+        return extended
+
+    def release(self) -> None:
+        """Let go of the table, also as it was extended."""
+        self._table = self._appended = None
+        for extended in self._extended:
+            extended.release()
+        self._extended.clear()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Leave the training data out of copies and files."""
+        return Bound, ()
+
+
+class Learner:
+    """A table bound to a way of learning; the base of the learners of trees, SVMs and clones of any estimator.
+
+    A learner trains any number of models, on any target and any sample, and copies nothing that they can share.
+    All labels of a target get the same seed, so that their order does not matter. A label that is constant on the
+    samples drawn is learned as that constant.
+
+    Examples
+    --------
+    >>> from fuselearn import CARTClassifier
+    >>> from fuselearn.learners import bind, class_target
+    >>> learner = bind(CARTClassifier(min_samples_split=2), np.arange(4.0)[:, None])
+    >>> counts = np.ones(4, dtype=np.int32)
+    >>> for classes in ([0, 0, 1, 1], [0, 1, 1, 1]):  # two targets on the table that was bound once
+    ...     print(learner.train(class_target(np.array(classes, dtype=np.int32), 2), counts, seed=0).votes())
+    [0 0 1 1]
+    [0 1 1 1]
+    """
+
+    n_samples: int
+    estimator: BaseEstimator
+    n_threads: int
+    coder: Any = None
+    """What prepares new samples for the models, by its ``transform``; None if they take samples as they are.
+    An ensemble keeps nothing else of the learner."""
+    counts_copies: bool = True
+    """Whether weights that are whole numbers mean copies of samples."""
+    prefer: str = "threads"
+    """What joblib should train several models in: "processes" for estimators that hold the interpreter's lock."""
+    batch_size: int = 2**31
+    """Maximum number of new samples to prepare at once."""
+    bound_parameters: tuple[str, ...] = ()
+    """Parameters of the estimator that decide how the table is bound."""
+
+    def train(self, target: Target, counts: Counts, seed: int, *, weights: Weights | None = None) -> Model:
+        """Train a model on the samples drawn.
+
+        Parameters
+        ----------
+        target : Target
+            For labels, the model consists of one model per label.
+        counts : int32 array of shape (n_samples,)
+            How often each sample was drawn; 0 leaves it out.
+        seed : int
+            Seed of the model's own random choices.
+        weights : array of shape (n_samples,), optional
+            Weights of the samples, where they are not simply the counts. An estimator that takes none learns from
+            samples drawn by them.
+
+        Returns
+        -------
+        Model
+        """
+        raise NotImplementedError
+
+    def with_params(self, **params: Any) -> Self:
+        """Return a learner on the same bound table whose estimator has other parameters."""
+        for name in params:
+            if name in self.bound_parameters:
+                raise ValueError(f"{name} cannot vary between models that are trained on one bound table.")
+        return self.with_estimator(clone(self.estimator).set_params(**params)) if params else self
+
+    def with_estimator(self, estimator: BaseEstimator) -> Self:
+        """Return a learner on the same bound table for an estimator that binds tables in the same way."""
+        return self._replaced(estimator=estimator)
+
+    def extend(self, columns: npt.NDArray[np.integer], n_columns: int | None = None) -> Self:
+        """Return a learner on the same samples with features of 0 and 1 appended: all columns, or the first of them.
+
+        The learners of a chain are extended by the first, the first two, ... columns of one array, and may share it.
+        """
+        raise NotImplementedError
+
+    def restrict(self, features: npt.NDArray[np.intp]) -> Self:
+        """Return a learner on some features of the table, which has not been extended yet."""
+        raise NotImplementedError
+
+    def prepare(self, X: Any) -> Any:
+        """Check new samples, with all their features, and return them as the models take them."""
+        return X if self.coder is None else self.coder.transform(X)
+
+    def adapt(self, X: Any) -> Any:
+        """Turn samples that were prepared before features were chosen into those that this learner's models take.
+
+        So an ensemble whose members see different features prepares new samples once.
+        """
+        return X
+
+    def training_samples(self, X: Any) -> Any:
+        """Return the samples of the bound table ``X`` as models take new ones, by what is bound if that is faster."""
+        return self.prepare(X)
+
+    def release(self) -> None:
+        """Release what only training needs, also for all models and learners that share it.
+
+        Models of an extended learner can still predict for the training samples, given ``appended``, as long as the
+        learner that was extended is bound.
+        """
+        raise NotImplementedError
+
+    def _replaced(self, **changes: Any) -> Self:
+        other = copy.copy(self)
+        vars(other).update(changes)
+        return other
+
+    def _class_factors(self, target: Target, drawn: Counts | Weights) -> Weights | None:
+        """Return the weight of the class of each of the target's values by ``class_weight``; None if that is None.
+
+        Only what was drawn is balanced. ``drawn`` is the number of times, or the weight, with which each value counts.
+        """
+        class_weight = getattr(self.estimator, "class_weight", None)
+        if class_weight is None:
+            return None
+        names = target.values if target.names is None else target.names[target.values]
+        used = np.flatnonzero(drawn > 0) if class_weight == "balanced" else None
+        factors: Weights = compute_sample_weight(class_weight, names, indices=used)
+        return factors
+
+    def _refuse_class_weight(self) -> None:
+        """Refuse class weights where there are no classes."""
+        if getattr(self.estimator, "class_weight", None) is not None:
+            raise ValueError(
+                "class_weight is for classes; the labels of a sample have weights of their own. Set class_weight=None."
+            )
+
+    def _check_sample(self, target: Target, counts: Counts) -> None:
+        """Refuse a target or a sample that does not fit the bound table, or that is empty."""
+        shape, samples = target.values.shape, target.samples
+        if samples is not None and not counts[samples].any():
+            raise ValueError("No sample that was drawn is of a class; at least one is needed.")
+        n_values = self.n_samples if samples is None else len(samples)
+        if shape[0] != n_values or len(shape) != 1 + (target.task == "labels") or len(counts) != self.n_samples:
+            raise ValueError(
+                f"The table has {self.n_samples} samples; the target has shape {shape} and counts {counts.shape}."
+            )
+        if not np.count_nonzero(counts):  # several times as fast as ``any``
+            raise ValueError("No sample was drawn; at least one is needed.")
+
+
+def count_all_samples(weights: Weights | None, n_samples: int, *, copies: bool = True) -> tuple[Counts, Weights | None]:
+    """Turn sample weights into counts, and into weights where whole numbers cannot express them.
+
+    Parameters
+    ----------
+    weights : array of shape (n_samples,), optional
+    n_samples : int
+    copies : bool
+        Whether weights that are whole numbers mean copies of samples.
+
+    Examples
+    --------
+    >>> count_all_samples(np.array([0.0, 3.0, 1.0]), 3)
+    (array([0, 3, 1], dtype=int32), None)
+    >>> count_all_samples(np.array([0.0, 0.5, 1.0]), 3)
+    (array([0, 1, 1], dtype=int32), array([0. , 0.5, 1. ]))
+    """
+    if weights is None:
+        return np.ones(n_samples, dtype=np.int32), None
+    if copies and are_counts(weights):
+        return weights.astype(np.int32), None
+    return (weights > 0).astype(np.int32), weights
+
+
+def are_counts(weights: Weights) -> bool:
+    """Return whether weights are whole numbers, and so the number of copies of each sample.
+
+    Examples
+    --------
+    >>> are_counts(np.array([0.0, 3.0])), are_counts(np.array([0.5, 3.0]))
+    (True, False)
+    """
+    return bool((weights == np.rint(weights)).all() and weights.sum() < 2**31)
