@@ -43,7 +43,7 @@ class BaggedRegressor(RegressorBase):
     max_samples : int or float, default=1.0
         Samples drawn for each regressor, as a number or as a fraction of all samples.
     max_features : int, float, "sqrt", "log2" or None, default=None
-        Features that each regressor sees, as a number, a fraction, or a root or logarithm of their number; None means all.
+        Features that each regressor sees: a number, a fraction, or a root or logarithm of their number; None means all.
     bootstrap : bool, default=True
         Whether samples are drawn with replacement.
     oob_score : bool, str or callable, default=False
@@ -84,7 +84,7 @@ class BaggedRegressor(RegressorBase):
     >>> X, y = load_diabetes(return_X_y=True)
     >>> bagged = BaggedRegressor(oob_score=True, random_state=0).fit(X, y)
     >>> round(bagged.oob_score_, 2)
-    0.42
+    0.4
     """
 
     def __init__(

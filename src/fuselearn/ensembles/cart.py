@@ -255,7 +255,7 @@ def set_tree(estimator: Any, model: TreeModel, coder: TableCoder, names: npt.NDA
 
 
 def read_depth(max_depth: int | None) -> int:
-    """Check the parameter ``max_depth`` and return the maximum number of splits on a path, which None does not limit."""
+    """Check ``max_depth`` and return the maximum number of splits on a path, which None does not limit."""
     return 2**31 - 1 if max_depth is None else check_whole_number("max_depth", max_depth, 1)
 
 

@@ -168,8 +168,8 @@ class KFHEClassifier(EnsembleClassifier):
 
     The sample for h_t is drawn with sample weights w that a second filter estimates in the same way, from measurements
     in which wrong samples count more. Training ends early once K is 0: then nothing is left to learn. Since the
-    estimate is linear in the classifiers, the trained ensemble is a weighted sum of them, with ``estimator_weights_``. The
-    weights w start as ``sample_weight``, by which errors are weighted, too.
+    estimate is linear in the classifiers, the trained ensemble is a weighted sum of them, with ``estimator_weights_``.
+    The weights w start as ``sample_weight``, by which errors are weighted, too.
 
     Parameters
     ----------

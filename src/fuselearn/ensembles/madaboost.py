@@ -74,7 +74,8 @@ class MadaBoostClassifier(BoostedClassifier):
 
     Attributes
     ----------
-    classes_, n_features_in_, feature_names_in_, estimators_, estimator_weights_, estimator_errors_, resets_, sample_weights_
+    classes_, n_features_in_, feature_names_in_, estimators_, estimator_weights_, estimator_errors_, resets_,
+    sample_weights_
         As those of :class:`SAMMEClassifier`.
     oob_score_, oob_decision_function_, oob_prediction_, feature_importances_
         As those of :class:`SAMMEClassifier`.

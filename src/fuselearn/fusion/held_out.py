@@ -1,0 +1,111 @@
+"""Held-out scores: what an algorithm says about samples that it was not trained on.
+
+A fold is nothing but weights of 0. So a learner that is bound once serves all folds: the training function runs again
+for each, and its models predict the samples outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.model_selection import check_cv
+
+from fuselearn._messages import show
+from fuselearn.fusion.problem import Problem, Trained, never_stop
+from fuselearn.learners.target import Indices, Scores
+
+Splits = Sequence[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]
+
+
+def list_splits(cv: Any, n_samples: int, y: npt.NDArray[Any], groups: Any = None, *, classifier: bool = True) -> Splits:
+    """List the splits of a splitter, of a number of folds, or of an iterable, as pairs of sample indices.
+
+    Examples
+    --------
+    >>> list_splits([(np.array([True, False]), [1])], 2, np.array([0, 1]))
+    [(array([0]), array([1]))]
+    """
+    splits = list(check_cv(cv, y, classifier=classifier).split(np.empty((n_samples, 0)), y, groups))
+    pairs = [(_as_indices(inside, n_samples), _as_indices(outside, n_samples)) for inside, outside in splits]
+    if not any(len(outside) for _, outside in pairs):
+        raise ValueError(f"cv holds out no samples: {show(cv)}.")
+    return pairs
+
+
+def _as_indices(samples: Any, n_samples: int) -> npt.NDArray[np.intp]:
+    samples = np.asarray(samples)
+    return np.flatnonzero(samples) if samples.dtype.kind == "b" else np.arange(n_samples)[samples]
+
+
+def held_out_samples(splits: Splits, n_samples: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Return the samples that any split holds out, and the first split that does.
+
+    Time-ordered splits, for one, never hold out the earliest samples.
+
+    Examples
+    --------
+    >>> samples = np.arange
+    >>> held_out_samples([(samples(2), samples(2, 4)), (samples(4), samples(4, 6))], 6)
+    (array([2, 3, 4, 5]), array([0, 0, 1, 1]))
+    """
+    first = np.full(n_samples, -1)
+    for number in reversed(range(len(splits))):
+        first[splits[number][1]] = number
+    samples = np.flatnonzero(first >= 0)
+    return samples, first[samples]
+
+
+def average_held_out(parts: Sequence[Scores], splits: Splits, n_samples: int) -> Scores:
+    """Average the scores for the outside of each split; NaN for samples that no split holds out.
+
+    Examples
+    --------
+    >>> splits = [(np.array([2]), np.array([0, 1])), (np.array([0]), np.array([1]))]
+    >>> average_held_out([np.array([[1.0], [2.0]]), np.array([[4.0]])], splits, 3)
+    array([[ 1.],
+           [ 3.],
+           [nan]])
+    """
+    sums, times = np.zeros((n_samples, *parts[0].shape[1:])), np.zeros(n_samples)
+    for part, (_, outside) in zip(parts, splits, strict=True):
+        sums[outside] += part
+        times[outside] += 1
+    divisors = np.where(times > 0, times, np.nan).reshape(-1, *[1] * (sums.ndim - 1))
+    means: Scores = sums / divisors
+    return means
+
+
+def hold_out(
+    train: Callable[[Problem], Trained], problem: Problem, splits: Splits, make_rng: Callable[[], np.random.Generator]
+) -> list[Scores]:
+    """Train on the inside of each split and return the scores for its outside, on the table bound once.
+
+    Parameters
+    ----------
+    train : callable
+        The algorithm with its settings.
+    problem : Problem
+        That of all samples.
+    splits : sequence of pairs of int arrays
+        The samples inside and outside of each split.
+    make_rng : callable
+        Returns the generator of each training.
+    """
+    found = []
+    for inside, outside in splits:
+        trained = train(restrict_problem(problem, inside, make_rng()))
+        found.append(trained.fused.scores(problem.samples, only=outside))
+    return found
+
+
+def restrict_problem(problem: Problem, inside: Indices, rng: np.random.Generator) -> Problem:
+    """Return the same problem for some of the samples: the others get the weight 0."""
+    weights = np.zeros(problem.n_samples)
+    weights[inside] = problem.initial_weights[inside]
+    return replace(
+        problem, weights=weights, n_used=len(inside), rng=rng, on_iteration=never_stop, out_of_bag=False, previous=None
+    )
