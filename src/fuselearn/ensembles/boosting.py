@@ -20,7 +20,7 @@ from fuselearn.engines.sampling import MOST_TRIES, draw_covering_counts, draw_co
 from fuselearn.ensembles.ensemble import EnsembleClassifier, frequent_first, guessing_error, refuse_other_size
 from fuselearn.fusion import OutOfBag, Problem, Trained, WeightedSum
 from fuselearn.learners import TreeModel
-from fuselearn.learners.target import Scores, Weights
+from fuselearn.learners.target import Weights
 
 
 class WeightRule(Protocol):
@@ -223,7 +223,8 @@ def train_boosting(problem: Problem, n_estimators: int, rule: Any) -> Trained:
         return problem.on_iteration(t, model, error=error, weight=weight)
 
     boost(rule, run, rng, n_estimators, on_iteration)
-    fused = WeightedSum(run.models, np.array(run.alphas), n_classes, "votes")
+    alphas = np.array(run.alphas)
+    fused = WeightedSum(run.models, alphas, n_classes, "votes", divisor=alphas.sum())
     trace = {**run.trace(rule.weights), "class_order_": frequent_first(problem)}
     return Trained(fused, trace, out_of_bag, (replace(run, models=[]), rng, rule.state, out_of_bag))
 
@@ -237,9 +238,6 @@ class BoostedClassifier(EnsembleClassifier):
 
     def _check_parameters(self) -> None:
         self._check_ensemble(check_whole_number("n_estimators", self.n_estimators, 1))
-
-    def _to_probabilities(self, scores: Scores) -> Scores:
-        return scores / self.estimator_weights_.sum()
 
     def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
         """Predict classes with the first classifier, the first two, and so on.

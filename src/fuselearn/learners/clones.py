@@ -93,6 +93,10 @@ class CloneLearner(Learner):
         )
         return LabelClones([self._model(fitted, _LABEL_VALUES) for fitted in clones], self.n_threads)
 
+    def fits(self, estimator: BaseEstimator) -> bool:
+        """Return True: any estimator can be cloned."""
+        return not hasattr(estimator, "_bind_table")
+
     def extend(self, columns: npt.NDArray[np.integer], n_columns: int | None = None) -> Self:
         """Return a learner whose clones get features of 0 and 1 appended to the table."""
         return self._replaced(bound=self.bound.extend(columns[:, :n_columns]))

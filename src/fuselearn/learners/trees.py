@@ -130,7 +130,7 @@ class TreeLearner(Learner):
 
     def _replaced(self, **changes: Any) -> Self:
         other = super()._replaced(**changes)
-        other.settings = other.estimator._engine_settings(len(other.places))
+        other.settings = other.estimator._engine_settings(len(other.positions))
         return other
 
     def _grow_values(self, y: Scores, counts: Counts, weights: Weights | None) -> Tree:

@@ -1,22 +1,20 @@
-"""What a fused classifier knows of its sensors: which there are, how far each is from the labels, and what it counts.
+"""What a fused classifier needs of its members: learners that they share, calibration, errors and weights.
 
-A sensor's scores are calibrated first, by one number: probabilities p become p^a, scaled to a sum of one, with the
-exponent a for which the squared error on held-out samples is smallest. The order of the classes stays. Then the sensors
+A member's scores are calibrated first, by one number: probabilities p become p^a, scaled to a sum of one, with the
+exponent a for which the squared error on held-out samples is smallest. The order of the classes stays. Then the members
 are compared by that error, the variance R_k of a measurement in the terms of a Kalman filter.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn import ensembles
-from fuselearn.learners.table import has_missing
+from fuselearn.learners import Learner, bind
+from fuselearn.learners.target import Scores, Weights
 
-# Support vector machines take time and memory in proportion to the square of the samples.
-MOST_SVM_SAMPLES = 5_000
 EXPONENTS = np.geomspace(0.1, 6.0, 25)
 LEAST_PROBABILITY = 1e-3
 # Few samples must not turn luck into certainty: larger exponents are not tried, and log(b) costs half a sample's error.
@@ -24,14 +22,41 @@ SHARPNESS = np.geomspace(1.0, 3.0, 12)
 COST_OF_SHARPNESS = 0.5
 MOST_NOISE = 0.9
 
-Scores = npt.NDArray[np.float64]
-Weights = npt.NDArray[np.float64]
-ClassNumbers = npt.NDArray[np.intp]
-Named = TypeVar("Named", bound=tuple[Any, ...])  # a sensor after its name
+ClassIndices = npt.NDArray[np.integer]
 
 
-class SensorReport(NamedTuple):
-    """What was measured about a sensor.
+class SharedLearners:
+    """Learners of one table, one for each way in which base estimators bind it.
+
+    Examples
+    --------
+    >>> from fuselearn import CARTClassifier
+    >>> learners = SharedLearners(np.arange(4.0)[:, None])
+    >>> first, second = learners.get(CARTClassifier()), learners.get(CARTClassifier(max_depth=1))
+    >>> first.bound is second.bound, second.estimator
+    (True, CARTClassifier(max_depth=1))
+    """
+
+    def __init__(self, X: Any) -> None:
+        self.X = X
+        self.learners: list[Learner] = []
+
+    def get(self, base: Any) -> Learner:
+        """Return a learner for a base estimator; the table is bound if it has not been bound in this way."""
+        for learner in self.learners:
+            if learner.fits(base):
+                return learner.with_estimator(base)
+        self.learners.append(bind(base, self.X))
+        return self.learners[-1]
+
+    def release(self) -> None:
+        """Release what only training needs."""
+        for learner in self.learners:
+            learner.release()
+
+
+class MemberReport(NamedTuple):
+    """What was measured about a member.
 
     Attributes
     ----------
@@ -41,11 +66,11 @@ class SensorReport(NamedTuple):
     error : float
         Mean squared error of its calibrated probabilities on held-out samples.
     accuracy : float
-        Share of the held-out samples whose label it predicts.
+        Fraction of the held-out samples whose label it predicts.
     exponent : float
-        By which its probabilities are calibrated; above 1 they were too even, below 1 too sharp.
+        Exponent of the calibration; above 1 the probabilities were underconfident, below 1 overconfident.
     seconds : float
-        Time of its fits on parts of the samples.
+        Time of its fits to parts of the samples.
     """
 
     name: str
@@ -56,34 +81,7 @@ class SensorReport(NamedTuple):
     seconds: float
 
 
-def default_sensors(n_components: int, seed: int) -> list[tuple[str, Any]]:
-    """List the sensors of a `FusedClassifier` that was given none; the ensembles have ``n_components`` trees."""
-    size: dict[str, Any] = {"n_estimators": n_components, "random_state": seed}
-    deep = ensembles.CARTClassifier(
-        min_samples_split=6, min_samples_leaf=3, max_depth=None, complexity=-1.0, max_features="sqrt"
-    )
-    return [
-        ("kfhe", ensembles.KFHEClassifier(**size)),
-        ("kfhe_sqrt", ensembles.KFHEClassifier(deep, **size)),
-        ("samme", ensembles.SAMMEClassifier(**size)),
-        ("bagging", ensembles.BaggedClassifier(**size)),
-        ("forest", ensembles.ForestClassifier(**size)),
-        ("forest_leaf3", ensembles.ForestClassifier(min_samples_leaf=3, **size)),
-        ("extra_trees", ensembles.ForestClassifier(splitter="random", **size)),
-        ("extra_trees_leaf3", ensembles.ForestClassifier(splitter="random", min_samples_leaf=3, **size)),
-        ("svm", ensembles.SVMClassifier(random_state=seed)),
-        ("svm_linear", ensembles.SVMClassifier(kernel="linear", random_state=seed)),
-    ]
-
-
-def suitable(sensors: list[Named], X: Any) -> list[Named]:
-    """Return the default sensors that can learn from a table: support vector machines need a small and complete one."""
-    if X.shape[0] <= MOST_SVM_SAMPLES and not has_missing(X):
-        return sensors
-    return [sensor for sensor in sensors if not isinstance(sensor[1], ensembles.SVMClassifier)]
-
-
-def deal_folds(target: ClassNumbers, n_folds: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:
+def deal_folds(target: ClassIndices, n_folds: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:
     """Return a fold for each sample, such that the samples of a class are spread evenly, also those of a rare one.
 
     Examples
@@ -108,7 +106,7 @@ def squared_error(
     >>> squared_error(np.array([[0.8, 0.2], [0.5, 0.5]]), np.array([0, 1]), None)
     0.29
     """
-    # scikit-learn's brier_score_loss checks its input for 1.6 ms; a fused classifier asks 40 times per sensor.
+    # scikit-learn's brier_score_loss checks its input for 1.6 ms; a fused classifier needs it 40 times per member.
     truth = np.eye(probabilities.shape[1])[target]
     return float(np.average(((probabilities - truth) ** 2).sum(axis=1), weights=weights))
 
@@ -126,20 +124,20 @@ def sharpen(probabilities: Scores, exponent: float) -> Scores:
     return scaled
 
 
-def best_exponent(probabilities: Scores, target: ClassNumbers, weights: Weights | None) -> float:
+def best_exponent(probabilities: Scores, target: ClassIndices, weights: Weights | None) -> float:
     """Return the exponent with the smallest squared error, the first of equal ones."""
     errors = [squared_error(sharpen(probabilities, exponent), target, weights) for exponent in EXPONENTS]
     return float(EXPONENTS[int(np.argmin(errors))])
 
 
-def separate_noise(probabilities: Scores, target: ClassNumbers, weights: Weights | None) -> tuple[float, float]:
-    """Tell wrong labels from samples that are hard to classify.
+def separate_noise(probabilities: Scores, target: ClassIndices, weights: Weights | None) -> tuple[float, float]:
+    """Distinguish wrong labels from samples that are hard to classify.
 
-    Probabilities p that were calibrated to noisy labels are too even for the correct classes. If a share e of the
-    labels is drawn at random, labels follow (1 - e) q + e / n_classes, with q the probabilities of the correct classes:
-    even where q is certain, a share of the labels differs, which no power of p can express. With q in proportion to
-    p^b, b and e are those with the smallest squared error plus log(b) / (2 n_samples); for each b, e is a least-squares
-    estimate.
+    Probabilities p that were calibrated to noisy labels are underconfident about the correct classes. If a fraction e
+    of the labels is drawn at random, labels follow (1 - e) q + e / n_classes, with q the probabilities of the correct
+    classes: even where q is certain, a fraction of the labels differs, which no power of p can express. With q in
+    proportion to p^b, b and e are those with the smallest squared error plus log(b) / (2 n_samples); for each b, e is a
+    least-squares estimate.
 
     Parameters
     ----------
@@ -154,11 +152,11 @@ def separate_noise(probabilities: Scores, target: ClassNumbers, weights: Weights
     exponent : float
         b, from 1 to 3.
     noise_rate : float
-        Share of wrong labels, e (n_classes - 1) / n_classes.
+        Fraction of wrong labels, e (n_classes - 1) / n_classes.
 
     Examples
     --------
-    Probabilities that are too even, and labels of which every fifth is wrong:
+    Underconfident probabilities, and labels of which every fifth is wrong:
 
     >>> rng = np.random.default_rng(0)
     >>> correct = rng.dirichlet([0.5, 0.5], 5_000)
@@ -184,14 +182,14 @@ def separate_noise(probabilities: Scores, target: ClassNumbers, weights: Weights
     return best[1], best[2] * (n_classes - 1) / n_classes
 
 
-def weigh_sensors(errors: npt.NDArray[np.float64], tolerance: float, least: float) -> npt.NDArray[np.float64]:
-    """Weigh sensors by their errors, as shares of one; those below ``least`` get nothing.
+def weigh_members(errors: npt.NDArray[np.float64], tolerance: float, least: float) -> npt.NDArray[np.float64]:
+    """Weigh members by their errors, as fractions of one; those below ``least`` get nothing.
 
     Examples
     --------
     An error larger by the tolerance costs a factor of e:
 
-    >>> weigh_sensors(np.array([0.20, 0.21, 0.40]), 0.01, 0.01).round(2)
+    >>> weigh_members(np.array([0.20, 0.21, 0.40]), 0.01, 0.01).round(2)
     array([0.73, 0.27, 0.  ])
     """
     weights = np.exp((errors.min() - errors) / tolerance)
