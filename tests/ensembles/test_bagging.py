@@ -24,7 +24,7 @@ class TestVotes:
     def test_each_classifier_has_one_vote(self, trees):
         votes = np.mean([np.eye(3)[tree.predict(X)] for tree in trees.estimators_], axis=0)
         np.testing.assert_allclose(trees.predict_proba(X), votes, atol=1e-12)
-        np.testing.assert_allclose(trees.coefficients_, 1 / 12)
+        np.testing.assert_allclose(trees.estimator_weights_, 1 / 12)
 
     def test_or_its_probabilities(self):
         model = BaggedClassifier(n_estimators=12, vote="probability", random_state=0).fit(X, y)

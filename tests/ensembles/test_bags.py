@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from fuselearn import BaggedClassifier, BaggedRegressor
-from fuselearn.ensembles.bags import plan_bags
+from fuselearn.ensembles.bagging import plan_bags
 
 
-def plan(n_rows=10, n_columns=3, **changes):
+def plan(n_X=10, n_columns=3, **changes):
     weights = changes.pop("sample_weight", None)
     settings = {"max_samples": 1.0, "bootstrap": True} | changes
     return plan_bags((n_rows, n_columns), None if weights is None else np.asarray(weights, dtype=float), **settings)

@@ -113,7 +113,7 @@ def test_new_rows_need_no_training_rows(bind, kernel):
     learner = bind(X)
     block = train(learner, Y, COUNTS, kernel=kernel)
     bound = block.scores()
-    learner.unbind()
+    learner.release()
     assert learner.table._training_X is None
     np.testing.assert_allclose(block.scores(learner.prepare(X)), bound, atol=1e-5)
 
@@ -126,7 +126,7 @@ def test_appended_columns_are_columns_like_others(bind, kernel, form):
     extended = learner.extend(Y[:, 2:3])
     block = train(extended, Y[:, 2:3], COUNTS, kernel=kernel, C=10.0)
     assert ((block.scores() > 0.5) == Y[:, 2:3]).mean() > 0.98
-    extended.unbind()
+    extended.release()
     turned = 1 - Y[:, 2:3]
     assert ((block.scores(learner.prepare(form(X)), turned) > 0.5) == turned).mean() > 0.95
 

@@ -81,7 +81,7 @@ def test_prediction_of_new_rows_needs_no_gram_matrix(kernel):
     learner = bound(X)
     block = train(learner, Y, COUNTS, kernel=kernel)
     before = block.scores()
-    learner.unbind()
+    learner.release()
     np.testing.assert_allclose(block.scores(learner.prepare(X)), before, atol=1e-6)
     with pytest.raises(RuntimeError, match="training data"):
         block.scores()
@@ -135,7 +135,7 @@ def test_appended_labels_are_columns_like_others(kernel, scaling, width, is_spar
     rows = narrow.prepare(form((Z if scaling is None else X)[:20]))
     np.testing.assert_allclose(block.scores(rows, labels), expected, atol=2e-3)
     some = np.array([4, 0, 19])
-    np.testing.assert_allclose(block.scores(extra=labels[some], only=some), expected[some], atol=2e-3)
+    np.testing.assert_allclose(block.scores(appended=labels[some], only=some), expected[some], atol=2e-3)
 
 
 def test_the_first_sensor_is_left_as_it_was(learner):
@@ -149,8 +149,8 @@ def test_rows_of_an_extended_sensor_outlive_its_gram_matrix():
     extended = learner.extend(Y[:, :1])
     block = train(extended, Y[:, 1:], COUNTS)
     expected = block.scores()
-    extended.unbind()
-    learner.unbind()
+    extended.release()
+    learner.release()
     np.testing.assert_allclose(block.scores(learner.prepare(X), Y[:, :1]), expected, atol=1e-5)
 
 
@@ -201,7 +201,7 @@ def test_more_columns_than_rows(probability):
     block = train(learner, Y, COUNTS, kernel="linear", probability=probability)
     before = block.scores()
     assert ((before[DRAWN, 0] > 0.5) == Y[DRAWN, 0]).mean() > 0.95
-    learner.unbind()
+    learner.release()
     np.testing.assert_allclose(block.scores(learner.prepare(wide)), before, atol=1e-5)
 
 
@@ -238,8 +238,8 @@ def test_a_sensor_on_some_columns_is_one_of_the_narrower_table(kernel, is_sparse
     chosen = whole.restrict(columns)
     block, expected = (train(learner, Y, COUNTS, kernel=kernel, probability="logistic") for learner in (chosen, narrow))
     np.testing.assert_allclose(block.scores(), expected.scores(), atol=1e-3)
-    chosen.unbind()
-    whole.unbind()
+    chosen.release()
+    whole.release()
     rows = whole.prepare(form(NEW))
     np.testing.assert_array_equal(block.scores(rows), block.scores(chosen.adapt(rows)))
     np.testing.assert_allclose(block.scores(rows), expected.scores(narrow.prepare(form(NEW[:, columns]))), atol=1e-3)
@@ -250,7 +250,7 @@ def test_scaled_rows_are_held_once_whatever_the_number_of_choices():
     choices = [whole.restrict(np.array([k, k + 1])) for k in range(5)]
     blocks = [train(chosen.extend(Y[:, :1]), Y[:, 1:], COUNTS) for chosen in choices]
     for chosen in choices:
-        chosen.unbind()
-    whole.unbind()
+        chosen.release()
+    whole.release()
     assert all(block.table.root._training_X is None for block in blocks)
     np.testing.assert_array_equal(choices[1].table.training_rows(), Z[:, 1:3])

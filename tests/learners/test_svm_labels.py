@@ -55,7 +55,7 @@ def test_bound_rows_may_get_other_labels_appended(learner):
     block = learner.extend(Y[:, :2]).with_params(**FAST).train(Y[:, 2:], COUNTS, 0)
     other = 1 - Y[:, :2]
     from_rows = block.scores(learner.prepare(X), other)
-    np.testing.assert_allclose(block.scores(extra=other), from_rows, atol=1e-5)
+    np.testing.assert_allclose(block.scores(appended=other), from_rows, atol=1e-5)
     assert abs(block.scores() - from_rows).max() > 0.01
 
 
@@ -104,8 +104,8 @@ def test_without_gram_matrices_blocks_answer_for_passed_rows_only(kernel):
     extra = rng.integers(0, 2, (20, 1))
     expected = [block.scores(rows, extra) for block in blocks]
     for block in blocks:
-        block.unbind()
-    learner.unbind()
+        block.release()
+    learner.release()
     rows = learner.prepare(NEW)
     for block, before in zip(blocks, expected, strict=True):
         np.testing.assert_array_equal(block.scores(rows, extra), before)

@@ -252,8 +252,10 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         weights = self._measure(training)
         chosen = np.flatnonzero(weights)
         self.estimator_weights_ = weights[chosen]
-        fitting = Parallel(n_jobs=self.n_jobs, prefer="threads")(delayed(training.fit)(training.data.members[k]) for k in chosen)
-        self._keep_members(fitting, data.X)
+        fitted = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(training.fit)(training.data.members[k]) for k in chosen
+        )
+        self._keep_members(fitted, data.X)
         training.learners.release()
         return self
 

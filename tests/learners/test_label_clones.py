@@ -14,7 +14,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from fuselearn.learners import bind, draw_counts
-from fuselearn.learners.estimator import append_features
+from fuselearn.learners.clones import append_features
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 3))
@@ -125,8 +125,8 @@ def test_appended_labels_are_features_like_others():
     model = LogisticRegression().fit(wide[DRAWN], Y[DRAWN, 1], sample_weight=COUNTS[DRAWN])
     np.testing.assert_allclose(block.scores()[:, 0], model.predict_proba(wide)[:, 1])
     other = 1 - Y[:, :1]
-    np.testing.assert_array_equal(block.scores(extra=other), block.scores(X, other))
-    assert (block.scores() != block.scores(extra=other)).any()
+    np.testing.assert_array_equal(block.scores(appended=other), block.scores(X, other))
+    assert (block.scores() != block.scores(appended=other)).any()
 
 
 def test_some_rows_have_the_probabilities_that_they_have_among_all():
@@ -152,8 +152,8 @@ def test_blocks_without_training_data_answer_for_passed_rows_only():
     learner = bind(GaussianNB(), X)
     block = learner.train(Y, COUNTS, 0)
     expected = block.scores(NEW)
-    block.unbind()
-    learner.unbind()
+    block.release()
+    learner.release()
     np.testing.assert_array_equal(block.scores(learner.prepare(NEW)), expected)
     with pytest.raises(RuntimeError, match="training data"):
         block.scores()

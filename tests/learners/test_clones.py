@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from fuselearn.learners import Classes, EstimatorLearner, Sensor, draw_counts, draw_covering_counts
+from fuselearn.learners import class_target, CloneLearner, Sensor, draw_counts, draw_covering_counts
 
 X, numbers = load_iris(return_X_y=True)
 CLASSES = np.array(["setosa", "versicolor", "virginica"])
@@ -20,7 +20,7 @@ y = CLASSES[numbers]
 
 
 def bind(estimator, data=X):
-    return Sensor(EstimatorLearner(data, estimator, 1), Classes(numbers.astype(np.int32), 3, CLASSES))
+    return Sensor(CloneLearner(data, estimator, 1), class_target(numbers.astype(np.int32), 3, CLASSES))
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +121,7 @@ def test_measuring_a_sample_is_drawing_and_measuring():
 def test_a_component_without_its_training_data_answers_for_passed_rows_only(counts):
     component = bind(GaussianNB()).measure(counts, 0)
     votes = component.votes()
-    component.unbind()
+    component.release()
     np.testing.assert_array_equal(component.votes(X), votes)
     with pytest.raises(RuntimeError, match="training data"):
         component.scores()

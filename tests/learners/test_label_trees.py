@@ -57,13 +57,13 @@ def test_bound_rows_may_get_other_labels_appended(learner):
     rows = learner.prepare(X)
     np.testing.assert_array_equal(block.scores(), block.scores(rows, Y[:, :2]))
     other = 1 - Y[:, :2]
-    np.testing.assert_array_equal(block.scores(extra=other), block.scores(rows, other))
+    np.testing.assert_array_equal(block.scores(appended=other), block.scores(rows, other))
 
 
 def test_a_tree_on_appended_labels_alone(learner):
     block = learner.extend(Y[:, :1]).train(Y[:, :1], COUNTS, 0)
     np.testing.assert_array_equal(block.scores(), Y[:, :1])
-    np.testing.assert_array_equal(block.scores(extra=1 - Y[:, :1]), 1 - Y[:, :1])
+    np.testing.assert_array_equal(block.scores(appended=1 - Y[:, :1]), 1 - Y[:, :1])
 
 
 def test_chosen_columns_in_rows_with_all_columns(learner):
@@ -135,8 +135,8 @@ def test_blocks_without_training_data_answer_for_passed_rows_only():
     learner = bind(TREE, X)
     block = learner.train(Y, COUNTS, 0)
     expected = block.scores(NEW)
-    block.unbind()
-    learner.unbind()
+    block.release()
+    learner.release()
     np.testing.assert_array_equal(block.scores(learner.prepare(NEW)), expected)
     with pytest.raises(RuntimeError, match="training data"):
         block.scores()

@@ -8,8 +8,8 @@ from sklearn.datasets import load_wine
 
 from fuselearn import CARTClassifier
 from fuselearn.engines.tree import ClassTarget, grow_tree
-from fuselearn.learners import Classes, Sensor, TableCoder, TreeLearner, draw_covering_counts
-from fuselearn.learners.tree import PackedTrees
+from fuselearn.learners import class_target, Sensor, TableCoder, TreeLearner, draw_covering_counts
+from fuselearn.learners.trees import PackedTrees
 
 X, y = load_wine(return_X_y=True)
 NUMERIC = np.zeros(X.shape[1], dtype=np.int32)
@@ -19,7 +19,7 @@ UNPRUNED = CARTClassifier(complexity=-1.0)
 def bind(table, n_categories, target, n_classes, tree=UNPRUNED):
     coder = TableCoder()
     coder.n_categories_ = n_categories
-    return Sensor(TreeLearner(table, coder, tree, 1), Classes(target, n_classes))
+    return Sensor(TreeLearner(table, coder, tree, 1), class_target(target, n_classes))
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +92,7 @@ def test_classes_in_two_groups_are_another_target_on_the_same_table(sensor, coun
 def test_a_component_without_its_training_data_answers_for_passed_rows_only(sensor, counts):
     component = sensor.measure(counts, 1)
     votes = component.votes()
-    component.unbind()
+    component.release()
     np.testing.assert_array_equal(component.votes(X), votes)
     for method in (component.scores, component.votes):
         with pytest.raises(RuntimeError, match="training data"):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from fuselearn.ensembles.filtering import Errors, Measurement, Truth, closed_form_coefficients, train_kfhe
+from fuselearn.fusion.filtering import Errors, Measurement, Truth, closed_form_coefficients, train_kfhe
 from fuselearn.ensembles.kfhe import ClassTruth
 from fuselearn.fusion import KalmanFilter
 

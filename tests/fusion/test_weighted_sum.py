@@ -6,8 +6,8 @@ from sklearn.datasets import load_iris
 from sklearn.naive_bayes import GaussianNB
 
 from fuselearn import CARTClassifier
-from fuselearn.learners import Classes, WeightedSum, bind
-from fuselearn.learners.fusion import component_scores
+from fuselearn.learners import class_target, WeightedSum, bind
+from fuselearn.fusion.weighted_sum import component_scores
 
 X, y = load_iris(return_X_y=True)
 
@@ -15,7 +15,7 @@ X, y = load_iris(return_X_y=True)
 def measure(kind, seed):
     counts = np.random.default_rng(seed).poisson(1, len(X)).astype(np.int32)
     estimator = CARTClassifier(complexity=-1.0) if kind == "tree" else GaussianNB()
-    return bind(estimator, X).train(Classes(y.astype(np.int32), 3), counts, 0)
+    return bind(estimator, X).train(class_target(y.astype(np.int32), 3), counts, 0)
 
 
 @pytest.mark.parametrize("kinds", [("tree", "tree", "tree"), ("bayes", "bayes", "bayes"), ("tree", "bayes", "tree")])
@@ -25,7 +25,7 @@ def test_votes_and_scores_are_summed(kinds):
     votes = [np.eye(3)[component.votes(X)] for component in components]
     expected = 0.5 * components[0].scores(X) + 0.3 * votes[1] + 0.2 * votes[2]
     for component in components:
-        component.unbind()
+        component.release()
     np.testing.assert_allclose(fused.scores(X, 3), expected, atol=1e-15)
     np.testing.assert_allclose(fused.scores(X[:1], 3), expected[:1], atol=1e-15)
     np.testing.assert_array_equal(fused.scores(X, 3, n_threads=2), fused.scores(X, 3))
