@@ -8,7 +8,7 @@ from scipy import sparse
 
 from fuselearn import SVMClassifier
 from fuselearn.io import load, save
-from fuselearn.learners import kernel_table
+from fuselearn.learners import kernel_table, label_target
 from fuselearn.learners.kernel_table import Kernel, KernelTable
 from fuselearn.learners.svm import SVMLearner
 from fuselearn.multilabel import BinaryRelevanceClassifier, ChainClassifier, EnsembleHOMERClassifier
@@ -27,7 +27,9 @@ def bound(data, n_threads=1, **parameters):
 def train(learner, labels, drawn, seed=0, **parameters):
     """Train a machine per label; numbers drawn that are floats are weights."""
     weights = None if drawn.dtype.kind in "iu" else drawn
-    return learner.with_params(**parameters).train(labels, np.ceil(drawn).astype(np.int32), seed, weights=weights)
+    return learner.with_params(**parameters).train(
+        label_target(labels), np.ceil(drawn).astype(np.int32), seed, weights=weights
+    )
 
 
 pytestmark = pytest.mark.filterwarnings("ignore:The Gram matrix of")
@@ -128,7 +130,7 @@ def test_appended_columns_are_columns_like_others(bind, kernel, form):
     assert ((block.scores() > 0.5) == Y[:, 2:3]).mean() > 0.98
     extended.release()
     turned = 1 - Y[:, 2:3]
-    assert ((block.scores(learner.prepare(form(X)), turned) > 0.5) == turned).mean() > 0.95
+    assert ((block.scores(learner.prepare(form(X)), appended=turned) > 0.5) == turned).mean() > 0.95
 
 
 def test_a_fold_without_positives(bind):

@@ -7,7 +7,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.naive_bayes import GaussianNB
 
 from fuselearn import CARTClassifier, SVMClassifier
-from fuselearn.learners import class_target, bind, class_list_target
+from fuselearn.learners import bind, check_base, class_list_target, class_target, label_target
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 3)).round(1)
@@ -56,7 +56,7 @@ def test_appended_labels_are_features(estimator):
     extended = learner.extend(target[:, :1])
     block = extended.train(class_list_target(target, np.ones(60, dtype=np.int32)), np.ones(60, dtype=np.int32), 0)
     assert (block.scores().argmax(axis=1) == target.argmax(axis=1)).all()
-    np.testing.assert_allclose(block.scores(learner.prepare(X), target[:, :1]), block.scores(), atol=1e-6)
+    np.testing.assert_allclose(block.scores(learner.prepare(X), appended=target[:, :1]), block.scores(), atol=1e-6)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
@@ -70,7 +70,7 @@ def test_targets_and_counts_that_do_not_fit_the_table(estimator):
     learner = bind(estimator, X)
     for target in (CLASSES[:4], CLASSES[0], class_target(np.zeros(4, dtype=np.int32), 2)):
         with pytest.raises(ValueError, match="The table has 60 samples"):
-            learner.train(target, COUNTS, 0)
+            learner.train(label_target(target), COUNTS, 0)
     with pytest.raises(ValueError, match="No sample was drawn"):
         learner.train(CLASSES, np.zeros(60, dtype=np.int32), 0)
 
@@ -88,7 +88,7 @@ def test_parameters_that_vary_on_one_bound_table(estimator, params):
     learner = bind(estimator, X)
     varied, fresh = learner.with_params(**params), bind(clone(estimator).set_params(**params), X)
     for target in (CLASSES, class_target((X.sum(axis=1) > 0).astype(np.int32), 2)):
-        first, second, third = (one.train(target, COUNTS, 0).scores() for one in (varied, fresh, learner))
+        first, second, third = (one.train(label_target(target), COUNTS, 0).scores() for one in (varied, fresh, learner))
         np.testing.assert_array_equal(first, second)
         assert (first != third).any()
 
@@ -104,4 +104,4 @@ def test_parameters_of_the_binding_cannot_vary(estimator, params):
 @pytest.mark.parametrize("value", [LinearRegression(), "forest", GaussianNB, 3])
 def test_what_is_no_classifier(value):
     with pytest.raises(TypeError, match="estimator must be a classifier or None"):
-        bind(value, X)
+        check_base(value, "classifier")

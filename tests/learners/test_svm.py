@@ -8,6 +8,7 @@ from sklearn.svm import SVC
 
 from fuselearn import SVMClassifier
 from fuselearn.engines.svm import training
+from fuselearn.learners import label_target
 from fuselearn.learners.svm import SVMLearner, SVMSettings
 
 rng = np.random.default_rng(0)
@@ -28,7 +29,9 @@ def bound(data, n_threads=1, **parameters):
 def train(learner, labels, drawn, seed=0, **parameters):
     """Train a machine per label; numbers drawn that are floats are weights."""
     weights = None if drawn.dtype.kind in "iu" else drawn
-    return learner.with_params(**parameters).train(labels, np.ceil(drawn).astype(np.int32), seed, weights=weights)
+    return learner.with_params(**parameters).train(
+        label_target(labels), np.ceil(drawn).astype(np.int32), seed, weights=weights
+    )
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +136,7 @@ def test_appended_labels_are_columns_like_others(kernel, scaling, width, is_spar
     labels = 1 - Y[:20, :2]
     expected = other.scores(wide.prepare(form(np.hstack([scaled[:20], width * labels]))))
     rows = narrow.prepare(form((Z if scaling is None else X)[:20]))
-    np.testing.assert_allclose(block.scores(rows, labels), expected, atol=2e-3)
+    np.testing.assert_allclose(block.scores(rows, appended=labels), expected, atol=2e-3)
     some = np.array([4, 0, 19])
     np.testing.assert_allclose(block.scores(appended=labels[some], only=some), expected[some], atol=2e-3)
 
@@ -151,7 +154,7 @@ def test_rows_of_an_extended_sensor_outlive_its_gram_matrix():
     expected = block.scores()
     extended.release()
     learner.release()
-    np.testing.assert_allclose(block.scores(learner.prepare(X), Y[:, :1]), expected, atol=1e-5)
+    np.testing.assert_allclose(block.scores(learner.prepare(X), appended=Y[:, :1]), expected, atol=1e-5)
 
 
 def test_a_logistic_and_a_sign_of_the_same_margin(learner):
@@ -226,7 +229,9 @@ def test_copies_of_one_row_are_no_trouble():
 
 def test_too_few_steps_are_told(learner):
     with pytest.warns(ConvergenceWarning, match="stopped before it reached its tolerance"):
-        learner._replaced(settings=SVMSettings(probability="sign", max_steps=3)).train(Y, COUNTS.astype(np.int32), 0)
+        learner._replaced(settings=SVMSettings(probability="sign", max_steps=3)).train(
+            label_target(Y), COUNTS.astype(np.int32), 0
+        )
 
 
 @pytest.mark.parametrize("is_sparse", [False, True])
