@@ -1,4 +1,4 @@
-"""Iterative stratification: deal samples to folds, those of the rarest label first."""
+"""Loops over tables of labels."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ import numpy.typing as npt
 from scipy import sparse
 
 from fuselearn import _core
+from fuselearn._core import cluster_labels, find_best_sizes
 
 Indices = npt.NDArray[np.int64]
 
 
 def deal_samples(
-    labels: sparse.csr_array,
-    label_order: Indices,
-    room: Indices,
-    fractions: Indices,
-    draws: npt.NDArray[np.float64],
+    labels: sparse.csr_array, label_order: Indices, room: Indices, fractions: Indices, draws: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.int32]:
-    """Deal the samples of the rarest label that is left, again and again; then the samples without labels.
+    """Deal samples to folds by iterative stratification: the samples of the rarest label left, again and again.
+
+    Samples without labels come last.
 
     Parameters
     ----------

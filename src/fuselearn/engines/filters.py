@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fuselearn import _core
+from fuselearn._core import compare_votes, pull, pull_halfway
 from fuselearn.engines.exact import read_units
 
 WEIGHTINGS = ("exponential", "linear", "symmetric")
@@ -17,71 +18,10 @@ EXPONENTIAL, LINEAR, SYMMETRIC = range(3)
 Floats = npt.NDArray[np.float64]
 
 
-def pull(state: Floats, measurement: Floats, gain: float) -> None:
-    """Compute x <- x + K (z - x) in place, without the temporary arrays that NumPy would make.
-
-    Examples
-    --------
-    >>> state = np.array([0.0, 1.0])
-    >>> pull(state, np.array([1.0, 1.0]), 0.25)
-    >>> state
-    array([0.25, 1.  ])
-    """
-    _core.pull(state, measurement, gain)
-
-
-def pull_halfway(state: Floats, votes: npt.NDArray[np.int32], gain: float) -> None:
-    """Compute the same for z = (x + one_hot(votes)) / 2, which is not written out.
-
-    Examples
-    --------
-    >>> state = np.array([[0.5, 0.5]])
-    >>> pull_halfway(state, np.array([1], dtype=np.int32), 1.0)
-    >>> state
-    array([[0.25, 0.75]])
-    """
-    _core.pull_halfway(state, votes, gain)
-
-
-def compare_votes(
-    estimate: Floats,
-    votes: npt.NDArray[np.int32],
-    truth: npt.NDArray[np.int32],
-    fractions: Floats,
-    *,
-    is_exact: bool = False,
-) -> tuple[npt.NDArray[np.bool_], tuple[float, float, float]]:
-    """Compare the votes v, the estimate y and z = (y + one_hot(v)) / 2 with the true classes.
-
-    Parameters
-    ----------
-    estimate : array of shape (n_samples, n_classes)
-    votes, truth : int32 array of shape (n_samples,)
-    fractions : array of shape (n_samples,)
-        What each sample counts; they sum to 1.
-    is_exact : bool, default=False
-        Whether sums do not depend on the order of the samples.
-
-    Returns
-    -------
-    wrong : bool array of shape (n_samples,)
-        Whether the largest score of z, the first of equal ones, is of another class.
-    errors : tuple of three floats
-        Fraction of wrong samples of z, of the votes and of the estimate.
-
-    Examples
-    --------
-    >>> one, both = np.array([1], dtype=np.int32), np.array([0, 1], dtype=np.int32)
-    >>> compare_votes(np.array([[0.9, 0.1], [0.2, 0.8]]), both[::-1].copy(), both, np.array([0.75, 0.25]))
-    (array([ True,  True]), (1.0, 1.0, 0.0))
-    """
-    return _core.compare_votes(estimate, votes, truth, fractions, is_exact)
-
-
 def compare_votes_in_units(
     estimate: Floats, votes: npt.NDArray[np.int32], truth: npt.NDArray[np.int32], fractions: Floats
 ) -> tuple[npt.NDArray[np.bool_], tuple[int, int, int]]:
-    """Do the same with exact sums in units of 2**-1074, see `engines.exact`, for a part of the samples.
+    """Compare votes as `compare_votes` does, with exact sums in units of 2**-1074, for a part of the samples.
 
     Examples
     --------
