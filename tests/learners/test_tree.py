@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_wine
 
 from fuselearn import CARTClassifier
-from fuselearn.engines.tree import ClassTarget, grow_tree
+from fuselearn.engines.trees import ClassTarget, grow_tree
 from fuselearn.learners import Classes, Sensor, TableCoder, TreeLearner, draw_covering_counts
 from fuselearn.learners.tree import PackedTrees
 

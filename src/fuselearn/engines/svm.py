@@ -325,8 +325,8 @@ def train_linear_columns(
     """Train one linear SVM per label on the features themselves, by dual coordinate descent.
 
     The problem is that of :func:`train_columns`: the hinge loss, and an intercept that is not penalized; see
-    ``cpp/svm/linear.hpp``. liblinear penalizes the intercept. With the costs of texts, C divided by thousands of features, its intercept stays near zero;
-    scaled up, it does not converge on Nystroem features.
+    ``cpp/svm/linear.hpp``. liblinear penalizes the intercept. With the costs of texts, C divided by thousands of
+    features, its intercept stays near zero; scaled up, it does not converge on Nystroem features.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
 
-from fuselearn.engines.sampling import MOST_TRIES
+from fuselearn.engines.draws import MOST_TRIES
 from fuselearn.ensembles.bags import BagPlan
 from fuselearn.ensembles.boosted_classifier import choose_frequent, frequent_first
 from fuselearn.ensembles.components import refuse_other_size

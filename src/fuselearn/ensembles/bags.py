@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fuselearn._parameters import check_choice, count_draws, count_features
+from fuselearn.engines.draws import MOST_TRIES, draw_counts, draw_covering_poisson_counts
 from fuselearn.engines.exact import exact_sum
-from fuselearn.engines.sampling import draw_counts, draw_covering_poisson_counts
 
 SAMPLINGS = ("multinomial", "poisson")
 
@@ -38,7 +38,9 @@ class BagPlan(NamedTuple):
         chances = np.ones(self.n_samples) if self.chances is None else self.chances
         if self.bootstrap and self.rate is not None:
             any_sample = np.zeros(self.n_samples, dtype=np.int32)
-            return draw_covering_poisson_counts(int(rng.integers(2**62)), self.rate * chances, any_sample, 1)
+            return draw_covering_poisson_counts(
+                int(rng.integers(2**62)), self.rate * chances, any_sample, 1, MOST_TRIES
+            )
         if self.bootstrap:
             return draw_counts(int(rng.integers(2**62)), chances, self.n_draws)
         if not self.leaves_rows_out:

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from fuselearn.engines.draws import MOST_TRIES, draw_covering_poisson_counts
 from fuselearn.engines.exact import exact_sum
-from fuselearn.engines.sampling import MOST_TRIES, draw_covering_poisson_counts
 from fuselearn.ensembles.components import error_of_guessing
 from fuselearn.learners import Component, Sensor, TreeComponent, draw_covering_counts
 
@@ -112,7 +112,7 @@ class ArrayBoosted:
         n_samples = self.sensor.n_rows
         if self.poisson:
             any_sample = np.zeros(n_samples, dtype=np.int32)
-            self.counts = draw_covering_poisson_counts(seed, n_samples * self.weights, any_sample, 1)
+            self.counts = draw_covering_poisson_counts(seed, n_samples * self.weights, any_sample, 1, MOST_TRIES)
         else:
             self.counts = draw_covering_counts(
                 seed, self.weights, n_samples, self.truth, self.sensor.n_classes, max_tries=1

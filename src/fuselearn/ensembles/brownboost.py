@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 
 from fuselearn._messages import show
 from fuselearn._parameters import check_number
-from fuselearn.engines.sampling import MOST_TRIES
+from fuselearn.engines.draws import MOST_TRIES
 from fuselearn.ensembles.boosted_classifier import BoostedClassifier
 from fuselearn.ensembles.boosting import ArrayBoosted, BoostRun, train_with_split
 from fuselearn.ensembles.cart import CARTClassifier

@@ -14,7 +14,7 @@ from fuselearn._parameters import (
     check_whole_number,
     count_features,
 )
-from fuselearn.engines.tree import TreeSettings
+from fuselearn.engines.trees import TreeSettings
 from fuselearn.ensembles.single_tree import SingleTree, check_bins, read_depth, shorten
 from fuselearn.ensembles.table_classifier import TableClassifier
 from fuselearn.learners.binding import Sensor

@@ -7,7 +7,7 @@ from typing import Any
 import numpy.typing as npt
 
 from fuselearn._parameters import check_whole_number
-from fuselearn.engines.tree import TreeSettings
+from fuselearn.engines.trees import TreeSettings
 from fuselearn.ensembles.single_tree import SingleTree, check_bins, read_depth, shorten
 from fuselearn.ensembles.table_regressor import TableRegressor, Weights, train_on_all
 from fuselearn.learners import Learner, TreeComponent, Values

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from fuselearn.engines.fusing import WEIGHTINGS, update_weights
+from fuselearn.engines.filters import WEIGHTINGS, update_weights
 from fuselearn.ensembles.components import refuse_other_size
 from fuselearn.fusion import Halfway, ImplicitMeasurement, KalmanFilter
 

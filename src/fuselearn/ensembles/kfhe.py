@@ -13,9 +13,9 @@ from sklearn.base import BaseEstimator
 
 from fuselearn._parameters import check_choice, check_whole_number
 from fuselearn._validation import clip_probabilities
+from fuselearn.engines.draws import MOST_TRIES, draw_covering_poisson_counts
 from fuselearn.engines.exact import exact_sum, sum_units
-from fuselearn.engines.fusing import WEIGHTINGS, compare_votes, compare_votes_in_units
-from fuselearn.engines.sampling import draw_covering_poisson_counts
+from fuselearn.engines.filters import WEIGHTINGS, compare_votes, compare_votes_in_units
 from fuselearn.ensembles.bags import SAMPLINGS
 from fuselearn.ensembles.cart import CARTClassifier
 from fuselearn.ensembles.components import (
@@ -248,8 +248,10 @@ class KFHEClassifier(FilterTrace, ComponentEnsemble, TableClassifier):
 
         def draw(weights: Scores, seed: int) -> npt.NDArray[np.int32]:
             if poisson:
-                return draw_covering_poisson_counts(seed, sensor.n_rows * weights, classes, sensor.n_classes)
-            return draw_covering_counts(seed, weights, sensor.n_rows, classes, sensor.n_classes)
+                return draw_covering_poisson_counts(
+                    seed, sensor.n_rows * weights, classes, sensor.n_classes, MOST_TRIES
+                )
+            return draw_covering_counts(seed, weights, sensor.n_rows, classes, sensor.n_classes, MOST_TRIES)
 
         def train(weights: Scores, seed: int) -> Component:
             counts = draw(weights, seed)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._parameters import check_whole_number, count_threads
-from fuselearn.engines.tree import Tree
+from fuselearn.engines.trees import Tree
 from fuselearn.ensembles.table_estimator import validate_numbers
 from fuselearn.learners.fusion import WeightedSum
 from fuselearn.learners.table import TableCoder

@@ -7,7 +7,7 @@ is a *sensor*. The learner of support vector machines is in ``fuselearn.learners
 it.
 """
 
-from fuselearn.engines.sampling import draw_counts, draw_covering_counts
+from fuselearn.engines.draws import draw_counts, draw_covering_counts
 from fuselearn.learners.binding import Sensor, answer_in_parts, are_counts, bind, bind_regressor, count_all_samples
 from fuselearn.learners.estimator import EstimatorComponent, EstimatorLearner, LabelEstimators
 from fuselearn.learners.fusion import WeightedSum

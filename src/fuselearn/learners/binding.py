@@ -12,7 +12,7 @@ from sklearn.utils import get_tags
 
 from fuselearn._compat import take_rows
 from fuselearn._messages import show
-from fuselearn.engines.sampling import draw_covering_counts
+from fuselearn.engines.draws import draw_covering_counts
 from fuselearn.learners.estimator import EstimatorLearner
 from fuselearn.learners.protocols import Classes, Component, Counts, Learner, Weights
 

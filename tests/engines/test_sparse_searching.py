@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from fuselearn.engines.tree import TreeSettings, code_columns, code_entries, grow_tree, make_label_target
-from fuselearn.engines.tree.pair_stumps import find_stump, left_samples, make_pair_table
+from fuselearn.engines.tables import code_columns, code_entries
+from fuselearn.engines.trees import PairTable, TreeSettings, find_stump, grow_tree, left_samples, make_label_target
 
 UNLIMITED = TreeSettings(min_split=2, min_leaf=1, max_depth=99, complexity=-1.0)
 
@@ -67,9 +67,11 @@ def test_features_are_drawn_among_those_that_vary():
 def test_stumps_are_those_of_the_dense_table(share, seed):
     X, Y, _, rng = make_table(seed, share)
     weights = rng.integers(1, 9, Y.shape).astype(float)  # so that sums are exact in any order
-    tables = [make_pair_table(columns) for columns in (code_columns(X), code_entries(X))]
+    tables = [PairTable(columns) for columns in (code_columns(X), code_entries(X))]
     for features in (range(X.shape[1]), *(range(f, f + 1) for f in range(X.shape[1]))):
-        expected, stump = (find_stump(table, weights * Y, weights * (1 - Y), features) for table in tables)
+        expected, stump = (
+            find_stump(table, weights * Y, weights * (1 - Y), features.start, features.stop) for table in tables
+        )
         for name in ("score", "feature", "first", "last", "missing_left"):
             assert getattr(stump, name) == getattr(expected, name)
         if stump.feature >= 0:

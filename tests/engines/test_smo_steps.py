@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fuselearn.engines.svm import compute_gram, deal_folds, fit_sigmoid, solve, take_block, train_columns
+from fuselearn._core import fit_sigmoid, solve_svm
+from fuselearn.engines.svm import compute_gram, deal_folds, take_block, train_columns
 
 LANES = 16
 FOLD_SLACK = 10.0
@@ -119,7 +120,7 @@ def test_solutions_are_equal_to_the_bit(seed, n, C, tolerance):
     bounds = C * weights
     naive, coefficients, residuals = NaiveProblem(gram, signs, bounds), np.zeros(n), signs.copy()
     converged = naive.improve(coefficients, residuals, 3000, tolerance)
-    found = solve(gram, signs, bounds, 3000, tolerance)
+    found = solve_svm(gram, signs, bounds, 3000, tolerance)
     np.testing.assert_array_equal(found[0], coefficients)
     np.testing.assert_array_equal(found[1], residuals)
     assert found[2] == naive.find_intercept(coefficients, residuals)

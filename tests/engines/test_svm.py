@@ -5,7 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuselearn.engines.svm import compute_gram, deal_folds, fit_sigmoid, solve, train_columns, training
+from fuselearn._core import fit_sigmoid, solve_svm
+from fuselearn.engines import svm
+from fuselearn.engines.svm import compute_gram, deal_folds, train_columns
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(80, 3))
@@ -39,13 +41,13 @@ def test_each_column_is_trained_as_if_alone():
         alone = train_columns(GRAM, SIGNS[c : c + 1], COUNTS.astype(float), 2.0, folds=folds)
         for part, whole in zip(alone, together, strict=True):
             np.testing.assert_array_equal(part[0], whole[c])
-        coefficients, _, intercept, _ = solve(GRAM, SIGNS[c], 2.0 * COUNTS, STEPS, 1e-3)
+        coefficients, _, intercept, _ = solve_svm(GRAM, SIGNS[c], 2.0 * COUNTS, STEPS, 1e-3)
         np.testing.assert_array_equal(together.coefficients[c], coefficients)
         assert together.intercepts[c] == intercept
 
 
 def test_the_number_of_threads_changes_nothing(monkeypatch):
-    monkeypatch.setattr(training, "SAMPLES_FOR_THREADS", 1)
+    monkeypatch.setattr(svm, "SAMPLES_FOR_THREADS", 1)
     folds = deal_folds(COUNTS, 5, 1)
     one, three = (train_columns(GRAM, SIGNS, COUNTS.astype(float), 1.0, folds=folds, n_threads=t) for t in (1, 3))
     for a, b in zip(one, three, strict=True):
@@ -59,7 +61,7 @@ def test_the_sigmoid_is_fitted_to_values_of_left_out_copies(C):
     for c in range(3):
         values, signs, weights = [], [], []
         for left_out in folds:
-            _, residuals, intercept, _ = solve(GRAM, SIGNS[c], C * (COUNTS - left_out), STEPS, 1e-5)
+            _, residuals, intercept, _ = solve_svm(GRAM, SIGNS[c], C * (COUNTS - left_out), STEPS, 1e-5)
             asked = left_out > 0
             values.append((SIGNS[c] - residuals + intercept)[asked])
             signs.append(SIGNS[c][asked])

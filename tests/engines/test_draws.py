@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from fuselearn.engines.sampling import (
+from fuselearn.engines.draws import (
     MOST_TRIES,
     draw_counts,
     draw_covering_counts,
@@ -175,7 +175,7 @@ def test_a_bootstrap_sample_leaves_out_about_one_row_in_e():
 def test_covering_samples_have_every_class():
     classes = np.array([0] * 96 + [1, 1, 2, 2], dtype=np.int32)
     for seed in range(50):
-        counts = draw_covering_counts(seed, np.ones(100), 100, classes, 3)
+        counts = draw_covering_counts(seed, np.ones(100), 100, classes, 3, MOST_TRIES)
         assert counts.sum() == 100
         assert (np.bincount(classes, weights=counts) > 0).all()
 
@@ -189,7 +189,7 @@ def test_a_single_try_may_miss_a_class():
 
 def test_what_cannot_be_covered_is_drawn_nevertheless():
     classes = np.array([0, 0, 1], dtype=np.int32)
-    counts = draw_covering_counts(3, np.array([1.0, 1.0, 0.0]), 5, classes, 2)
+    counts = draw_covering_counts(3, np.array([1.0, 1.0, 0.0]), 5, classes, 2, MOST_TRIES)
     assert counts.sum() == 5
     assert counts[2] == 0
 
@@ -197,7 +197,7 @@ def test_what_cannot_be_covered_is_drawn_nevertheless():
 def test_a_covering_sample_is_drawn_by_the_weights():
     classes = np.array([0, 1, 0, 1], dtype=np.int32)
     weights = np.array([0.1, 0.4, 0.4, 0.1])
-    mean = np.mean([draw_covering_counts(seed, weights, 40, classes, 2) for seed in range(500)], axis=0)
+    mean = np.mean([draw_covering_counts(seed, weights, 40, classes, 2, MOST_TRIES) for seed in range(500)], axis=0)
     np.testing.assert_allclose(mean, 40 * weights, atol=0.6)
 
 
@@ -206,8 +206,11 @@ def test_a_covering_sample_is_drawn_by_the_weights():
 def test_poisson_counts_depend_on_the_numbers_of_rows_and_not_on_their_parts(seed, rates, first, data):
     rates = np.array(rates)
     middle = data.draw(st.integers(0, len(rates)))
-    parts = draw_poisson_counts(seed, rates[:middle], first), draw_poisson_counts(seed, rates[middle:], first + middle)
-    counts = draw_poisson_counts(seed, rates, first)
+    parts = (
+        draw_poisson_counts(seed, rates[:middle], first, n_tries=0),
+        draw_poisson_counts(seed, rates[middle:], first + middle, n_tries=0),
+    )
+    counts = draw_poisson_counts(seed, rates, first, n_tries=0)
     assert counts.dtype == np.int32
     assert counts.tolist() == [*parts[0], *parts[1]]
     assert (counts[rates == 0] == 0).all()
@@ -216,7 +219,7 @@ def test_poisson_counts_depend_on_the_numbers_of_rows_and_not_on_their_parts(see
 @pytest.mark.parametrize("rate", [0.3, 1.0, 4.0])
 def test_poisson_counts_have_a_poisson_distribution(rate):
     n_rows = 50_000
-    found = np.bincount(draw_poisson_counts(11, np.full(n_rows, rate)), minlength=20)[:20]
+    found = np.bincount(draw_poisson_counts(11, np.full(n_rows, rate), first=0, n_tries=0), minlength=20)[:20]
     expected = n_rows * stats.poisson(rate).pmf(np.arange(20))
     common = expected >= 5
     assert stats.chisquare(found[common], expected[common] * found[common].sum() / expected[common].sum()).pvalue > 0.01
@@ -224,18 +227,24 @@ def test_poisson_counts_have_a_poisson_distribution(rate):
 
 def test_other_tries_are_other_draws():
     rates = np.ones(50)
-    assert not np.array_equal(draw_poisson_counts(3, rates), draw_poisson_counts(3, rates, n_tries=1))
-    assert not np.array_equal(draw_poisson_counts(3, rates), draw_poisson_counts(4, rates))
+    assert not np.array_equal(
+        draw_poisson_counts(3, rates, first=0, n_tries=0), draw_poisson_counts(3, rates, n_tries=1, first=0)
+    )
+    assert not np.array_equal(
+        draw_poisson_counts(3, rates, first=0, n_tries=0), draw_poisson_counts(4, rates, first=0, n_tries=0)
+    )
 
 
 def test_poisson_draws_are_repeated_until_all_classes_are_covered():
     classes = np.array([0, 0, 1], dtype=np.int32)
     for seed in range(20):
-        counts = draw_covering_poisson_counts(seed, np.array([0.5, 0.5, 0.5]), classes, 2)
+        counts = draw_covering_poisson_counts(seed, np.array([0.5, 0.5, 0.5]), classes, 2, MOST_TRIES)
         assert counts[2] > 0
         assert counts[:2].any()
-    last = draw_poisson_counts(5, np.array([1.0, 1.0, 0.0]), n_tries=MOST_TRIES - 1)
-    np.testing.assert_array_equal(draw_covering_poisson_counts(5, np.array([1.0, 1.0, 0.0]), classes, 2), last)
+    last = draw_poisson_counts(5, np.array([1.0, 1.0, 0.0]), n_tries=MOST_TRIES - 1, first=0)
+    np.testing.assert_array_equal(
+        draw_covering_poisson_counts(5, np.array([1.0, 1.0, 0.0]), classes, 2, MOST_TRIES), last
+    )
 
 
 ONE_CLASS = np.zeros(2, dtype=np.int32)
@@ -252,14 +261,26 @@ ONE_CLASS = np.zeros(2, dtype=np.int32)
         (lambda: draw_counts(1, np.zeros(2), 1), "weights must hold a positive number"),
         (lambda: draw_counts(1, np.empty(0), 1), "weights must hold a positive number"),
         (lambda: draw_counts(1, np.ones(2), -1), "n_draws must be from 0"),
-        (lambda: draw_covering_counts(1, np.ones(2), 1, ONE_CLASS + 1, 1), "classes must hold numbers from 0 to 0"),
-        (lambda: draw_covering_counts(1, np.ones(2), 1, ONE_CLASS - 1, 1), "classes must hold numbers from 0 to 0"),
-        (lambda: draw_covering_counts(1, np.ones(3), 1, ONE_CLASS, 1), "classes must be as long as weights"),
+        (
+            lambda: draw_covering_counts(1, np.ones(2), 1, ONE_CLASS + 1, 1, MOST_TRIES),
+            "classes must hold numbers from 0 to 0",
+        ),
+        (
+            lambda: draw_covering_counts(1, np.ones(2), 1, ONE_CLASS - 1, 1, MOST_TRIES),
+            "classes must hold numbers from 0 to 0",
+        ),
+        (
+            lambda: draw_covering_counts(1, np.ones(3), 1, ONE_CLASS, 1, MOST_TRIES),
+            "classes must be as long as weights",
+        ),
         (lambda: draw_covering_counts(1, np.ones(2), 1, ONE_CLASS, 1, 0), "max_tries must be at least 1"),
-        (lambda: draw_poisson_counts(1, np.array([np.inf])), "rates must be finite"),
-        (lambda: draw_poisson_counts(1, np.array([-1.0])), "rates must be finite and not negative"),
-        (lambda: draw_poisson_counts(1, np.ones(1), -1), "first must not be negative"),
-        (lambda: draw_covering_poisson_counts(1, np.ones(3), ONE_CLASS, 1), "classes must be as long as rates"),
+        (lambda: draw_poisson_counts(1, np.array([np.inf]), first=0, n_tries=0), "rates must be finite"),
+        (lambda: draw_poisson_counts(1, np.array([-1.0]), first=0, n_tries=0), "rates must be finite and not negative"),
+        (lambda: draw_poisson_counts(1, np.ones(1), -1, n_tries=0), "first must not be negative"),
+        (
+            lambda: draw_covering_poisson_counts(1, np.ones(3), ONE_CLASS, 1, MOST_TRIES),
+            "classes must be as long as rates",
+        ),
         (lambda: draw_uniforms(1, 0, -1), "n_numbers must not be negative"),
     ],
 )

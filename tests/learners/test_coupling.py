@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy.optimize import brute
 
-from fuselearn.engines.svm import Coupling, coupling, fit_coupling
+from fuselearn.learners import coupling
+from fuselearn.learners.coupling import Coupling, fit_coupling
 
 SHARES = np.array([0.5, 0.3, 0.15, 0.05])
 SETS = np.array([[0, 0], [1, 0], [0, 1], [1, 1]])

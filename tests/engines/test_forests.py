@@ -6,17 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from fuselearn.engines.tree import (
-    ClassTarget,
-    Forest,
-    TreeSettings,
-    apply_forest,
-    code_columns,
-    code_entries,
-    grow_tree,
-    predicting,
-    sum_leaf_values,
-)
+from fuselearn.engines import forests
+from fuselearn.engines.forests import Forest, apply_forest, sum_leaf_values
+from fuselearn.engines.tables import code_columns, code_entries
+from fuselearn.engines.trees import ClassTarget, TreeSettings, grow_tree
 
 # Samples are sorted by the leaves of the first tree from so many samples and trees on.
 SORTED_SAMPLES, SORTING_TREES = 1024, 8
@@ -262,7 +255,7 @@ def test_sparse_samples_are_made_dense_a_few_at_a_time(monkeypatch):
         TreeSettings(min_split=2, min_leaf=1),
     )  # fmt: skip
     forest = Forest([tree], np.zeros(3, dtype=np.int32))
-    monkeypatch.setattr(predicting, "DENSE_VALUES", 60)
+    monkeypatch.setattr(forests, "DENSE_VALUES", 60)
     monkeypatch.setattr(sparse.csr_array, "toarray", refuse_long(sparse.csr_array.toarray))
     for matrix in (sparse.csr_array(X), sparse.csc_array(X)):
         np.testing.assert_array_equal(apply_forest(forest, matrix), apply_forest(forest, X))

@@ -6,7 +6,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from fuselearn.engines.tree import ClassTarget, TreeSettings, code_columns, grow_tree, growing, make_label_target
+from fuselearn.engines import trees
+from fuselearn.engines.tables import code_columns
+from fuselearn.engines.trees import ClassTarget, TreeSettings, grow_tree, make_label_target
 
 UNLIMITED = TreeSettings(min_split=2, min_leaf=1, max_depth=2**31 - 1, complexity=-1.0)
 # Up to here the engine compares the fractions that are scores exactly.
@@ -77,9 +79,7 @@ class Judge:
         self.columns = code_columns(X, self.n_categories)
         # The engine rounds weights to whole numbers and leaves out the rows that this leaves without any.
         self.given = counts if weights is None else weights
-        self.weights = (
-            counts if weights is None else np.rint(weights * (growing.WEIGHT_SUM / weights.sum())).astype(int)
-        )
+        self.weights = counts if weights is None else np.rint(weights * (trees.WEIGHT_SUM / weights.sum())).astype(int)
         self.counts = np.where(self.weights > 0, counts, 0)
         total = int(self.weights[self.counts > 0].sum())
         self.slack = 0 if total * Y.shape[1] <= EXACT_WEIGHT else Fraction(1e-8) * total

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fuselearn.engines.fusing import (
+from fuselearn.engines.filters import (
     WEIGHTINGS,
     compare_votes,
     compare_votes_in_units,
@@ -26,7 +26,7 @@ def test_votes_are_scores_of_zero_and_one(seed, n_samples, n_classes):
     estimate = rng.integers(0, 5, size=(n_samples, n_classes)) / 4  # so that ties are common
     truth, votes = rng.integers(0, n_classes, size=(2, n_samples)).astype(np.int32)
     shares = rng.dirichlet(np.ones(n_samples))
-    wrong, errors = compare_votes(estimate, votes, truth, shares)
+    wrong, errors = compare_votes(estimate, votes, truth, shares, is_exact=False)
     z, scores = (estimate + np.eye(n_classes)[votes]) / 2, np.eye(n_classes)[votes]
     np.testing.assert_array_equal(wrong, z.argmax(axis=1) != truth)
     expected = [shares[of.argmax(axis=1) != truth].sum() for of in (z, scores, estimate)]
@@ -41,7 +41,7 @@ def test_exact_sums_are_exact(seed, n_samples, n_classes):
     truth, votes = rng.integers(0, n_classes, size=(2, n_samples)).astype(np.int32)
     fractions = rng.dirichlet(np.ones(n_samples))
     wrong, units = compare_votes_in_units(estimate, votes, truth, fractions)
-    np.testing.assert_array_equal(wrong, compare_votes(estimate, votes, truth, fractions)[0])
+    np.testing.assert_array_equal(wrong, compare_votes(estimate, votes, truth, fractions, is_exact=False)[0])
     rounded = compare_votes(estimate, votes, truth, fractions, is_exact=True)[1]
     of_each = (wrong, votes != truth, estimate.argmax(axis=1) != truth)
     for count, error, is_wrong in zip(units, rounded, of_each, strict=True):
@@ -52,20 +52,20 @@ def test_exact_sums_are_exact(seed, n_samples, n_classes):
 @pytest.mark.parametrize(("truth", "is_wrong"), [(0, False), (1, True)])
 def test_ties_go_to_the_first_class(truth, is_wrong):
     votes, truth = np.array([0], dtype=np.int32), np.array([truth], dtype=np.int32)
-    wrong, _ = compare_votes(np.array([[0.0, 1.0, 0.0]]), votes, truth, np.ones(1))
+    wrong, _ = compare_votes(np.array([[0.0, 1.0, 0.0]]), votes, truth, np.ones(1), is_exact=False)
     assert wrong.tolist() == [is_wrong]
 
 
 def test_no_error_is_exactly_zero():
     """The filter's early stop asks for an error of zero, not of nearly zero."""
     truth = np.arange(7, dtype=np.int32) % 2
-    _, errors = compare_votes(np.eye(2)[truth], truth, truth, np.full(7, 1 / 7))
+    _, errors = compare_votes(np.eye(2)[truth], truth, truth, np.full(7, 1 / 7), is_exact=False)
     assert errors == (0.0, 0.0, 0.0)
 
 
 def test_every_sample_wrong_is_an_error_of_one():
     truth, votes = np.zeros(7, dtype=np.int32), np.ones(7, dtype=np.int32)
-    _, errors = compare_votes(np.eye(2)[votes], votes, truth, np.full(7, 1 / 7))
+    _, errors = compare_votes(np.eye(2)[votes], votes, truth, np.full(7, 1 / 7), is_exact=False)
     assert errors == pytest.approx((1.0, 1.0, 1.0), abs=1e-15)
 
 
@@ -161,9 +161,15 @@ READ_ONLY.flags.writeable = False
         (lambda: pull_halfway(np.ones((2, 2)), VOTES - 1, 0.5), "votes must hold numbers from 0 to 1"),
         (lambda: pull_halfway(np.ones((3, 2)), VOTES, 0.5), "votes must be as long as state"),
         (lambda: pull_halfway(np.ones(2), VOTES, 0.5), "state must be an array of float64 with 2 dimensions"),
-        (lambda: compare_votes(np.ones((2, 2)), VOTES, VOTES + 2, TWO), "truth must hold numbers from 0 to 1"),
-        (lambda: compare_votes(np.ones((2, 2)), VOTES, VOTES, THREE), "fractions must be as long as estimate"),
-        (lambda: compare_votes(np.ones((2, 0)), VOTES, VOTES, TWO), "votes must hold numbers"),
+        (
+            lambda: compare_votes(np.ones((2, 2)), VOTES, VOTES + 2, TWO, is_exact=False),
+            "truth must hold numbers from 0 to 1",
+        ),
+        (
+            lambda: compare_votes(np.ones((2, 2)), VOTES, VOTES, THREE, is_exact=False),
+            "fractions must be as long as estimate",
+        ),
+        (lambda: compare_votes(np.ones((2, 0)), VOTES, VOTES, TWO, is_exact=False), "votes must hold numbers"),
         (lambda: compare_votes_in_units(np.eye(2), VOTES, VOTES, TWO * np.nan), "fractions must be finite"),
         (lambda: measure_weights(TWO, THREE > 0, TWO, 2, 0), "loss must be as long as weights"),
         (lambda: measure_weights(TWO, TWO > 0, TWO, 2, 3), "weighting must be 0, 1 or 2"),

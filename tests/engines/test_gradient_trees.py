@@ -4,14 +4,8 @@ import numpy as np
 import pytest
 
 from fuselearn._core import grow_gradient_tree as grow_in_core
-from fuselearn.engines.tree import code_columns
-from fuselearn.engines.tree.gradient_trees import (
-    GradientSettings,
-    gains_by_label,
-    grow_gradient_tree,
-    make_gradient_table,
-    newton_values,
-)
+from fuselearn.engines.tables import code_columns
+from fuselearn.engines.trees import GradientTable, gains_by_label, grow_gradient_tree, newton_values
 
 
 def grow(X, G, H, *, categories=None, max_depth=3, min_leaf=1, l2=1.0, rows=None, features=None, n_threads=1):
@@ -21,8 +15,8 @@ def grow(X, G, H, *, categories=None, max_depth=3, min_leaf=1, l2=1.0, rows=None
     rows = np.arange(len(X), dtype=np.int32) if rows is None else np.array(rows, dtype=np.int32)
     features = np.arange(X.shape[1]) if features is None else np.array(features)
     statistics = np.hstack([G, H]).astype(float)
-    settings = GradientSettings(max_depth, min_leaf, l2)
-    tree = grow_gradient_tree(make_gradient_table(columns), statistics, rows, features, settings, n_threads=n_threads)
+    settings = max_depth, min_leaf, l2
+    tree = grow_gradient_tree(GradientTable(columns), statistics, rows, features, *settings, n_threads=n_threads)
     return tree, tree.apply(columns)
 
 
@@ -137,13 +131,13 @@ GIVEN = {
     ],
 )
 def test_the_core_takes_what_fits_the_table_only(name, value, kind, message):
-    table = make_gradient_table(code_columns(np.arange(8.0).reshape(4, 2)))
+    table = GradientTable(code_columns(np.arange(8.0).reshape(4, 2)))
     with pytest.raises(kind, match=message):
         grow_in_core(table, **{**GIVEN, name: value})
 
 
 def test_statistics_of_any_strides():
-    table = make_gradient_table(code_columns(np.arange(8.0).reshape(4, 2)))
+    table = GradientTable(code_columns(np.arange(8.0).reshape(4, 2)))
     statistics = np.random.default_rng(0).normal(size=(8, 4)) ** 2
     expected = grow_in_core(table, **{**GIVEN, "statistics": statistics[::2, :2].copy()})
     strided = grow_in_core(table, **{**GIVEN, "statistics": statistics[::2, :2]})

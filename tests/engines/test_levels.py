@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from fuselearn._core import LevelSplits, TreeSettings
-from fuselearn.engines.tree import ClassTarget, code_columns, grow_tree
-from fuselearn.engines.tree.levels import GrowingTree
-from fuselearn.engines.tree.tallying import (
+from fuselearn.engines.levels import (
     Drawn,
+    GrowingTree,
     LevelBins,
     count_bins,
     count_classes,
@@ -18,6 +17,8 @@ from fuselearn.engines.tree.tallying import (
     merge_bins,
     reach_leaves,
 )
+from fuselearn.engines.tables import code_columns
+from fuselearn.engines.trees import ClassTarget, grow_tree
 
 N_CODES = np.array([400, 3, 255], dtype=np.int32)
 FEATURES = np.array([3, 0, 2])
@@ -61,7 +62,7 @@ def check(bins, expected):
 @pytest.mark.parametrize("squared", [True, False])
 def test_nodes_of_all_sizes(squared):
     drawn = draw([5, 0, 40, 300, 1])  # few bins are filled, none, more, most
-    bins = count_bins(drawn, CODES, FEATURES, N_CODES, TARGET, 3, np.arange(5), squared)
+    bins = count_bins(*drawn, CODES, FEATURES, N_CODES, TARGET, 3, np.arange(5), squared)
     check(bins, [count_plainly(drawn, node) for node in range(5)])
     assert len(bins.list_filled()[3]) == (len(bins.list_filled()[1]) if squared else 0)
 
@@ -72,7 +73,7 @@ def test_any_number_of_copies(copies, features):
     codes = np.minimum(CODES[:, :3], 9).astype(np.uint8)
     drawn = list_drawn(RNG.integers(0, copies, N_SAMPLES, endpoint=True).astype(np.int32))
     n_codes = np.full(3, 9, dtype=np.int32)
-    bins = count_bins(drawn, codes, np.array(features), n_codes, TARGET, 3, np.array([0]), False)
+    bins = count_bins(*drawn, codes, np.array(features), n_codes, TARGET, 3, np.array([0]), False)
     counted = np.zeros((30, 3), dtype=int)
     for position, f in enumerate(features):
         np.add.at(counted, (10 * position + codes[drawn.samples, f], TARGET[drawn.samples]), drawn.copies)
@@ -83,7 +84,7 @@ def test_features_that_no_cache_holds():
     codes = RNG.integers(0, 256, (500, 300)).astype(np.uint8)
     target = RNG.integers(0, 20, 500).astype(np.int32)
     drawn, n_codes = list_drawn(np.full(500, 3, dtype=np.int32)), np.full(300, 255, dtype=np.int32)
-    bins = count_bins(drawn, codes, np.arange(300), n_codes, target, 20, np.array([0]), False)
+    bins = count_bins(*drawn, codes, np.arange(300), n_codes, target, 20, np.array([0]), False)
     counted = np.zeros((300, 256, 20), dtype=int)
     np.add.at(counted, (np.arange(300), codes, target[:, np.newaxis]), 3)
     check(bins, [(counted.reshape(-1, 20), None)])
@@ -91,14 +92,14 @@ def test_features_that_no_cache_holds():
 
 def test_some_nodes_only():
     drawn = draw([5, 20, 40])
-    last = count_bins(drawn, CODES, FEATURES, N_CODES, TARGET, 3, np.array([2]), False)
+    last = count_bins(*drawn, CODES, FEATURES, N_CODES, TARGET, 3, np.array([2]), False)
     check(last, [count_plainly(drawn, 2)])
 
 
 @pytest.mark.parametrize("sizes", [(4, 7), (300, 200), (3, 300), (0, 0)])
 def test_counts_of_several_places_are_added(sizes):
     places = [draw(sizes), draw(sizes[::-1]), draw(sizes)]
-    counted = [count_bins(own, CODES, FEATURES, N_CODES, TARGET, 3, np.arange(2), True) for own in places]
+    counted = [count_bins(*own, CODES, FEATURES, N_CODES, TARGET, 3, np.arange(2), True) for own in places]
     before = counted[0].list_filled()
     merged = merge_bins(counted)
     expected = [
@@ -118,7 +119,7 @@ def test_samples_descend_in_order_and_leaves_are_left_out():
     settings = TreeSettings(min_split=2, min_leaf=1, complexity=-1.0)
     features = np.array([0])
     tree = GrowingTree(columns, count_classes(drawn, y, 2), settings, 0, 0)
-    tree.split(0, 1, count_bins(drawn, columns.codes, features, columns.n_codes, y, 2, np.array([0]), False))
+    tree.split(0, 1, count_bins(*drawn, columns.codes, features, columns.n_codes, y, 2, np.array([0]), False))
     splits = tree.end_level()
     assert tree.has_grown  # both sides are pure
     assert splits.n_children == 0
@@ -127,7 +128,7 @@ def test_samples_descend_in_order_and_leaves_are_left_out():
 
     noisy = np.array([0, 1, 1, 0, 1, 0], dtype=np.int32)
     tree = GrowingTree(columns, count_classes(drawn, noisy, 2), settings.replace(max_depth=3), 0, 0)
-    tree.split(0, 1, count_bins(drawn, columns.codes, features, columns.n_codes, noisy, 2, np.array([0]), False))
+    tree.split(0, 1, count_bins(*drawn, columns.codes, features, columns.n_codes, noisy, 2, np.array([0]), False))
     below = descend(drawn, columns.codes, features, columns.n_codes, tree.end_level())
     # Samples 3 (class 0, three copies) against those below (0, 1 and 2) or above (4), which go on.
     assert np.all(np.diff(below.samples[: below.ends[0]]) > 0)
@@ -155,7 +156,7 @@ def test_leaves_are_those_of_the_table():
 
 DRAWN = Drawn(np.arange(3, dtype=np.uint32), np.ones(3, dtype=np.int32), np.array([3]))
 GIVEN = {
-    "drawn": DRAWN, "codes": CODES, "features": FEATURES, "n_codes": N_CODES, "target": TARGET, "n_classes": 3,
+    **DRAWN._asdict(), "codes": CODES, "features": FEATURES, "n_codes": N_CODES, "classes": TARGET, "n_classes": 3,
     "nodes": np.array([0]), "squared": False,
 }  # fmt: skip
 
@@ -166,7 +167,7 @@ GIVEN = {
 def test_codes_out_of_range_get_a_sentence(n_drawn, squared, dtype):
     codes = np.minimum(CODES, 3).astype(dtype)
     drawn = list_drawn((np.arange(N_SAMPLES) < n_drawn).astype(np.int32))
-    given = {**GIVEN, "drawn": drawn, "squared": squared}
+    given = {**GIVEN, **drawn._asdict(), "squared": squared}
     for f, wrong in ((3, 255), (2, 200), (0, 4)):
         n_codes = np.array([3, 3, 3], dtype=np.int32)
         codes[1, f], kept = wrong, codes[1, f]
@@ -184,20 +185,16 @@ def test_codes_out_of_range_get_a_sentence(n_drawn, squared, dtype):
         ({"features": np.array([3, 0])}, ValueError, "n_codes must be as long as features"),
         ({"features": np.arange(0), "n_codes": N_CODES[:0]}, ValueError, "features must not be empty"),
         ({"n_codes": -N_CODES}, ValueError, "n_codes must hold numbers of codes"),
-        ({"target": TARGET[:5]}, ValueError, "classes must be as long as codes"),
+        ({"classes": TARGET[:5]}, ValueError, "classes must be as long as codes"),
         ({"n_classes": 2}, ValueError, "classes must hold numbers from 0 to 1 only"),
         ({"n_classes": 0}, ValueError, "n_classes must be at least 1"),
         ({"nodes": np.array([1])}, ValueError, "nodes must hold numbers from 0 to 0 only"),
-        (
-            {"drawn": DRAWN._replace(samples=DRAWN.samples + 1000)},
-            ValueError,
-            "samples must hold numbers",
-        ),
-        ({"drawn": DRAWN._replace(copies=DRAWN.copies[:2])}, ValueError, "copies must be as long as samples"),
-        ({"drawn": DRAWN._replace(copies=-DRAWN.copies)}, ValueError, "copies must not be negative"),
-        ({"drawn": DRAWN._replace(ends=np.array([2]))}, ValueError, "ends must ascend to the number of samples"),
-        ({"drawn": DRAWN._replace(ends=np.array([4, 3]))}, ValueError, "ends must ascend to the number of samples"),
-        ({"drawn": DRAWN._replace(ends=np.array([-1, 3]))}, ValueError, "ends must ascend to the number of samples"),
+        ({"samples": DRAWN.samples + 1000}, ValueError, "samples must hold numbers"),
+        ({"copies": DRAWN.copies[:2]}, ValueError, "copies must be as long as samples"),
+        ({"copies": -DRAWN.copies}, ValueError, "copies must not be negative"),
+        ({"ends": np.array([2])}, ValueError, "ends must ascend to the number of samples"),
+        ({"ends": np.array([4, 3])}, ValueError, "ends must ascend to the number of samples"),
+        ({"ends": np.array([-1, 3])}, ValueError, "ends must ascend to the number of samples"),
     ],
 )
 def test_wrong_parts_get_a_sentence(changes, kind, message):
@@ -213,7 +210,7 @@ def test_counts_of_other_nodes_are_refused():
     def count(counts, n_classes=3, squared=False, nodes=(0,)):
         drawn = list_drawn(counts)
         return count_bins(
-            drawn, columns.codes, np.arange(2), n_codes, TARGET, n_classes, np.array(nodes, dtype=int), squared
+            *drawn, columns.codes, np.arange(2), n_codes, TARGET, n_classes, np.array(nodes, dtype=int), squared
         )
 
     for bins in (count(2 * counts), count(counts, 4), count(counts, squared=True), count(counts, nodes=())):
@@ -241,7 +238,7 @@ def test_splits_of_other_tables_are_refused():
     columns = code_columns(CODES.astype(float))
     drawn, nodes = list_drawn(np.ones(N_SAMPLES, dtype=np.int32)), np.array([0])
     tree = GrowingTree(columns, count_classes(drawn, TARGET, 3), TreeSettings(complexity=-1.0), 0, 0)
-    tree.split(0, 1, count_bins(drawn, columns.codes, np.arange(4), columns.n_codes, TARGET, 3, nodes, False))
+    tree.split(0, 1, count_bins(*drawn, columns.codes, np.arange(4), columns.n_codes, TARGET, 3, nodes, False))
     splits = tree.end_level()
     assert splits.n_children == 2
     below = descend(drawn, columns.codes, np.arange(4), columns.n_codes, splits)
@@ -296,6 +293,6 @@ def test_damaged_states_get_a_sentence(kind, state, message):
 
 
 def test_bins_survive_pickling():
-    bins = count_bins(draw([5, 300]), CODES, FEATURES, N_CODES, TARGET, 3, np.arange(2), True)
+    bins = count_bins(*draw([5, 300]), CODES, FEATURES, N_CODES, TARGET, 3, np.arange(2), True)
     for restored, array in zip(pickle.loads(pickle.dumps(bins)).list_filled(), bins.list_filled(), strict=True):
         np.testing.assert_array_equal(restored, array)

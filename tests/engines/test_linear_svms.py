@@ -91,7 +91,7 @@ def test_too_few_passes_are_told():
 
 
 class NaiveMachine:
-    """Dual coordinate descent as :mod:`~fuselearn.engines.svm.linear` describes it, one number at a time."""
+    """Dual coordinate descent as :mod:`~fuselearn.engines.svm` describes it, one number at a time."""
 
     def __init__(self, signs, bounds):
         self.X, self.signs, self.bounds = X[ROWS], signs, bounds

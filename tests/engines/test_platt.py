@@ -7,7 +7,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.svm import SVC
 
-from fuselearn.engines.svm import fit_sigmoid
+from fuselearn._core import fit_sigmoid
 
 
 def draw_values(seed):

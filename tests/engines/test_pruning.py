@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris, load_wine
 
-from fuselearn.engines.tree import TreeSettings
+from fuselearn.engines.trees import TreeSettings
 
 
 def settings_with(complexity):

@@ -1,12 +1,13 @@
-"""Trees survive being brought into a few arrays, and arrays that are no trees are refused."""
+"""Trees and values of leaves survive being brought into a few arrays, and forged arrays are refused."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuselearn.engines.tree import ClassTarget, TreeSettings, code_columns, grow_tree, stack_trees, unstack_trees
-from fuselearn.engines.tree.storing import _narrow
+from fuselearn.engines.forests import LeafCollector, _narrow, restore_leaf_values, stack_trees, unstack_trees
+from fuselearn.engines.tables import code_columns
+from fuselearn.engines.trees import NODE, ClassTarget, Tree, TreeSettings, grow_tree
 
 N_CATEGORIES = np.array([0, 40, 0], dtype=np.int32)
 
@@ -132,3 +133,41 @@ class TestForgeries:
         self.refuse({name: part for name, part in stored.items() if name != "gain"}, "not the expected ones")
         self.refuse({**stored, "gain": stored["gain"].astype(str)}, "other than arrays of numbers")
         self.refuse({**stored, "gain": stored["gain"].tolist()}, "other than arrays of numbers")
+
+
+def make_stump():
+    nodes = np.zeros(3, dtype=NODE)
+    nodes["feature"], nodes["left"] = (0, -1, -1), (1, -1, -1)
+    return Tree(nodes, np.empty((3, 0)), np.empty(0, np.uint32))
+
+
+def test_values_are_those_that_were_added():
+    rng = np.random.default_rng(0)
+    collector, expected = LeafCollector(), []
+    for size in (1, 7, 30):
+        is_leaf, values = rng.random(size) < 0.8, rng.choice([0.0, 1.0, 1 / 3], (size, 2))
+        is_leaf[0] = True
+        collector.add(is_leaf, values)
+        expected.append(values[is_leaf])
+    rows, numbers = collector.collect()
+    np.testing.assert_array_equal(rows[numbers[numbers >= 0]], np.concatenate(expected))
+    assert len(np.unique(rows, axis=0)) == len(rows)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"numbers": np.array([-1, 0, 2], dtype=np.int32)},
+        {"numbers": np.array([-1, 0, -1], dtype=np.int32)},
+        {"numbers": np.array([-1, 0], dtype=np.int32)},
+        {"numbers": np.array([-1.0, 0.0, 1.0])},
+        {"numbers": None},
+        {"rows": np.ones(2)},
+        {"rows": np.ones((2, 2), dtype=np.float32)},
+    ],
+)
+def test_values_of_other_trees_are_refused(changes):
+    stored = {"rows": np.ones((2, 2)), "numbers": np.array([-1, 0, 1], dtype=np.int32)}
+    assert restore_leaf_values(stored, [make_stump()]).rows is stored["rows"]
+    with pytest.raises(ValueError, match="do not fit the trees"):
+        restore_leaf_values({**stored, **changes}, [make_stump()])

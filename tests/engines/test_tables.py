@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from fuselearn.engines.tree import SparseTable, Table, code_columns, code_entries
+from fuselearn.engines.tables import SparseTable, Table, code_columns, code_entries
 
 NAMES = ("codes", "n_codes", "offsets", "lower", "upper", "is_category")
 N_CATEGORIES = np.array([0, 4, 0], dtype=np.int32)

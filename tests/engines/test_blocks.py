@@ -8,15 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fuselearn.engines.tree import (
-    ClassTarget,
-    Forest,
-    TreeSettings,
-    apply_forest,
-    code_columns,
-    grow_tree,
-    sum_leaf_values,
-)
+from fuselearn.engines.forests import Forest, apply_forest, sum_leaf_values
+from fuselearn.engines.tables import code_columns
+from fuselearn.engines.trees import ClassTarget, TreeSettings, grow_tree
 
 # What the forest divides samples into: groups that descend abreast, values coded at once, leaves summed at once, and
 # blocks. Samples are sorted from so many samples and trees on, and threads started from so much work on.
