@@ -59,10 +59,11 @@ Tree make_tree(const PairTable& table, const Stump& stump, In<double, 2> votes) 
 }  // namespace
 
 void bind_stumps(nb::module_& module) {
-    nb::class_<Stump>(module, "Stump",
-                      "A split into two sides, and how good it is.\n\n"
-                      "Codes from ``first`` to ``last`` go left, missing values if ``missing_left``. The feature is\n"
-                      "-1 if there is nothing to split.")
+    nb::class_<Stump>(
+        module, "Stump",
+        "A split into two sides, and how good it is.\n\n"
+        "Codes from ``first`` to ``last`` go left, missing values if ``missing_left``. The feature is -1 if "
+        "there is nothing to split.")
         .def_ro("score", &Stump::score)
         .def_ro("feature", &Stump::feature)
         .def_ro("first", &Stump::first)
