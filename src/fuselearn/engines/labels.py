@@ -1,4 +1,4 @@
-"""Loops over tables of labels."""
+"""Loops over label matrices: stratified folds, clusters of labels, and the best number of labels."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Indices = npt.NDArray[np.int64]
 def deal_samples(
     labels: sparse.csr_array, label_order: Indices, room: Indices, fractions: Indices, draws: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.int32]:
-    """Deal samples to folds by iterative stratification: the samples of the rarest label left, again and again.
+    """Deal samples to folds by iterative stratification.
 
-    Samples without labels come last.
+    The samples of the rarest label that is left are dealt, again and again; then the samples without labels.
 
     Parameters
     ----------
