@@ -76,9 +76,7 @@ def test_weights_of_columns_stand_for_coefficients_of_rows(seed, n_support, n_co
     rng = np.random.default_rng(seed)
     X, support = rng.normal(size=(20, n_columns)), rng.permutation(20)[:n_support].astype(np.int32)
     coefficients = rng.normal(size=(n_machines, n_support)) * rng.integers(0, 2, (n_machines, n_support))
-    np.testing.assert_allclose(
-        collapse(X, support, coefficients), coefficients @ X[support], rtol=1e-12, atol=1e-12
-    )
+    np.testing.assert_allclose(collapse(X, support, coefficients), coefficients @ X[support], rtol=1e-12, atol=1e-12)
 
 
 @given(n_labels=st.integers(0, 200), seed=st.integers(0, 99))
