@@ -15,6 +15,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from fuselearn import CARTClassifier, KFHEClassifier
+from fuselearn.engines.draws import MOST_TRIES
 from fuselearn.learners import draw_covering_counts
 
 
@@ -32,7 +33,7 @@ def plain_kfhe(fit, X, y, n_estimators, seed, *, weighting, vote, shares=None, h
     trace["train_errors"].append(initial[estimate.argmax(axis=1) != y].sum())
 
     def measure(w, seed):
-        h = fit(draw_covering_counts(seed, w, n, y.astype(np.int32), c))
+        h = fit(draw_covering_counts(seed, w, n, y.astype(np.int32), c, MOST_TRIES))
         return np.eye(c)[h.argmax(axis=1)] if vote == "class" else h
 
     for t in range(1, n_estimators + 1):

@@ -68,11 +68,11 @@ def test_at_least_one_row_needs_a_class(estimator):
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
 def test_targets_and_counts_that_do_not_fit_the_table(estimator):
     learner = bind(estimator, X)
-    for target in (CLASSES[:4], CLASSES[0], class_target(np.zeros(4, dtype=np.int32), 2)):
+    for target in (label_target(CLASSES[:4]), class_target(np.zeros(4, dtype=np.int32), 2)):
         with pytest.raises(ValueError, match="The table has 60 samples"):
-            learner.train(label_target(target), COUNTS, 0)
+            learner.train(target, COUNTS, 0)
     with pytest.raises(ValueError, match="No sample was drawn"):
-        learner.train(CLASSES, np.zeros(60, dtype=np.int32), 0)
+        learner.train(label_target(CLASSES), np.zeros(60, dtype=np.int32), 0)
 
 
 @pytest.mark.parametrize(
@@ -87,8 +87,8 @@ def test_targets_and_counts_that_do_not_fit_the_table(estimator):
 def test_parameters_that_vary_on_one_bound_table(estimator, params):
     learner = bind(estimator, X)
     varied, fresh = learner.with_params(**params), bind(clone(estimator).set_params(**params), X)
-    for target in (CLASSES, class_target((X.sum(axis=1) > 0).astype(np.int32), 2)):
-        first, second, third = (one.train(label_target(target), COUNTS, 0).scores() for one in (varied, fresh, learner))
+    for target in (label_target(CLASSES), class_target((X.sum(axis=1) > 0).astype(np.int32), 2)):
+        first, second, third = (one.train(target, COUNTS, 0).scores() for one in (varied, fresh, learner))
         np.testing.assert_array_equal(first, second)
         assert (first != third).any()
 

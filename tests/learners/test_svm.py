@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from fuselearn import SVMClassifier
-from fuselearn.engines.svm import training
+from fuselearn.engines import svm
 from fuselearn.learners import label_target
 from fuselearn.learners.svm import SVMLearner, SVMSettings
 
@@ -105,7 +105,7 @@ def test_sparse_equals_dense(scaling, kernel):
 
 
 def test_the_number_of_threads_changes_nothing(monkeypatch):
-    monkeypatch.setattr(training, "SAMPLES_FOR_THREADS", 1)
+    monkeypatch.setattr(svm, "SAMPLES_FOR_THREADS", 1)
     one, two = (train(bound(X, n_threads), Y, COUNTS, seed=3).scores() for n_threads in (1, 2))
     np.testing.assert_array_equal(one, two)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_wine
 
 from fuselearn import CARTClassifier
-from fuselearn.engines.tree import ClassTarget, grow_tree
+from fuselearn.engines.trees import ClassTarget, grow_tree
 from fuselearn.fusion import Problem
 from fuselearn.learners import TableCoder, TreeLearner, class_target
 from fuselearn.learners.trees import PackedTrees

@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from fuselearn._parameters import check_whole_number
 from fuselearn.base import prepare_samples
+from fuselearn.engines.draws import MOST_TRIES, draw_covering_counts, draw_covering_poisson_counts
 from fuselearn.engines.exact import exact_sum
-from fuselearn.engines.sampling import MOST_TRIES, draw_covering_counts, draw_covering_poisson_counts
 from fuselearn.ensembles.ensemble import EnsembleClassifier, frequent_first, guessing_error, refuse_other_size
 from fuselearn.fusion import OutOfBag, Problem, Trained, WeightedSum
 from fuselearn.learners import TreeModel
@@ -147,7 +147,7 @@ class SAMMEWeights:
         n_draws = self.problem.n_draws
         if self.poisson:
             any_sample = np.zeros(len(self.weights), dtype=np.int32)
-            self.counts = draw_covering_poisson_counts(seed, n_draws * self.weights, any_sample, 1)
+            self.counts = draw_covering_poisson_counts(seed, n_draws * self.weights, any_sample, 1, MOST_TRIES)
         else:
             self.counts = draw_covering_counts(seed, self.weights, n_draws, self.classes, self.n_classes, max_tries=1)
         return self.problem.train(self.counts, seed)

@@ -16,7 +16,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from fuselearn._compat import take_rows
 from fuselearn._random import seed_estimator
-from fuselearn.engines.sampling import draw_counts
+from fuselearn.engines.draws import draw_counts
 from fuselearn.learners.learner import Bound, LabelModel, Learner, Model
 from fuselearn.learners.table import as_frame
 from fuselearn.learners.target import Counts, Indices, Scores, Target, Weights

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fuselearn.engines.sampling import MOST_TRIES
+from fuselearn.engines.draws import MOST_TRIES
 from fuselearn.ensembles.bags import BagPlan, poisson_rate
 from fuselearn.ensembles.boosted_classifier import frequent_first
 from fuselearn.learners import TreeComponent

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fuselearn.engines.exact import sum_units
-from fuselearn.engines.fusing import EXPONENTIAL, WEIGHTINGS, measure_weights, pull
-from fuselearn.engines.tree import TreeSettings
+from fuselearn.engines.filters import EXPONENTIAL, WEIGHTINGS, measure_weights, pull
+from fuselearn.engines.trees import TreeSettings
 from fuselearn.ensembles.filtering import Errors, Scores, Weights
 from fuselearn.ensembles.kfhe import Compared, ExactClassTruth
 from fuselearn.fusion import Halfway, KalmanFilter

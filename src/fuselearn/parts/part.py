@@ -15,11 +15,9 @@ import numpy.typing as npt
 from sklearn.utils import check_array
 
 from fuselearn._validation import check_weights, number_labels
+from fuselearn.engines.draws import draw_poisson_counts, draw_uniforms
 from fuselearn.engines.exact import sum_units
-from fuselearn.engines.sampling import draw_poisson_counts, draw_uniforms
-from fuselearn.engines.tree import Table, Tree, code_columns
-from fuselearn.engines.tree.coding import encode_rows, raise_upper
-from fuselearn.engines.tree.tallying import (
+from fuselearn.engines.levels import (
     Drawn,
     LevelBins,
     LevelSplits,
@@ -30,6 +28,8 @@ from fuselearn.engines.tree.tallying import (
     merge_bins,
     reach_leaves,
 )
+from fuselearn.engines.tables import Table, code_columns
+from fuselearn.engines.trees import Tree
 from fuselearn.learners import TreeComponent
 from fuselearn.learners.table import TableCoder, as_frame
 
@@ -164,8 +164,8 @@ def code_part(number: int, X: Any, y: Any, sample_weight: Any, first: int, recip
     weights = _read_weights(sample_weight, len(matrix))
     if recipe.class_factors is not None:
         weights = weights * recipe.class_factors[target]
-    codes = encode_rows(matrix, recipe.columns)
-    upper = raise_upper(matrix, codes, recipe.columns) if recipe.is_sampled else recipe.columns.upper
+    codes = recipe.columns.encode(matrix)
+    upper = recipe.columns.raise_upper(matrix, codes) if recipe.is_sampled else recipe.columns.upper
     return Part(codes, recipe.columns.n_codes, target, weights, first, upper)
 
 
@@ -212,7 +212,7 @@ def tally_part(part: Part, drawn: list[Drawn], counts: list[Count]) -> list[Leve
     """Count the samples in nodes of several trees."""
     return [
         count_bins(
-            drawn[asked.tree],
+            *drawn[asked.tree],
             part.codes,
             asked.features,
             part.n_codes[asked.features],

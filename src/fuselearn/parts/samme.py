@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fuselearn.engines.exact import sum_units
-from fuselearn.engines.tree import TreeSettings
+from fuselearn.engines.trees import TreeSettings
 from fuselearn.ensembles.boosted_classifier import frequent_first
 from fuselearn.ensembles.boosting import BoostRun, boost
 from fuselearn.learners import TreeComponent

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from fuselearn.engines.draws import draw_uniforms
 from fuselearn.engines.exact import from_units, sum_units
-from fuselearn.engines.sampling import draw_uniforms
 from fuselearn.parts.part import Part
 from fuselearn.parts.session import Kept, Session
 
