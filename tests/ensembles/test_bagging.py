@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris, load_wine
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import balanced_accuracy_score, log_loss, roc_auc_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -125,7 +125,7 @@ class TestSamples:
         assert drawn[125:].sum() / drawn[50:125].sum() == pytest.approx(3, rel=0.2)
 
     @pytest.mark.parametrize(
-        "model", [BaggedClassifier(GaussianNB()), BaggedRegressor()], ids=["classifier", "regressor"]
+        "model", [BaggedClassifier(GaussianNB()), BaggedRegressor(LinearRegression())], ids=["classifier", "regressor"]
     )
     def test_a_bad_cell_is_refused_also_where_no_sample_is_drawn(self, model):
         table = X.astype(object)

@@ -7,7 +7,7 @@ from fuselearn import BaggedClassifier, BaggedRegressor
 from fuselearn.ensembles.bagging import plan_bags
 
 
-def plan(n_X=10, n_columns=3, **changes):
+def plan(n_rows=10, n_columns=3, **changes):
     weights = changes.pop("sample_weight", None)
     settings = {"max_samples": 1.0, "bootstrap": True} | changes
     return plan_bags((n_rows, n_columns), None if weights is None else np.asarray(weights, dtype=float), **settings)
@@ -40,9 +40,9 @@ class TestLeftOut:
 
 
 def test_whether_rows_can_stay_out():
-    assert plan().leaves_rows_out
-    assert plan(bootstrap=False, max_samples=0.9).leaves_rows_out
-    assert not plan(bootstrap=False).leaves_rows_out
+    assert plan().leaves_out
+    assert plan(bootstrap=False, max_samples=0.9).leaves_out
+    assert not plan(bootstrap=False).leaves_out
 
 
 def test_columns_are_drawn_without_replacement_and_in_order():

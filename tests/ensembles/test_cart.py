@@ -8,7 +8,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.tree import DecisionTreeClassifier
 
 from fuselearn import BaggedClassifier, CARTClassifier, SVMClassifier
-from fuselearn.learners import class_target, bind
+from fuselearn.learners import bind, class_target
 from fuselearn.multilabel import BinaryRelevanceClassifier
 
 X, y = load_wine(return_X_y=True)

@@ -15,8 +15,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from fuselearn import CARTClassifier, KFHEClassifier
-from fuselearn.engines.draws import MOST_TRIES
-from fuselearn.learners import draw_covering_counts
+from fuselearn.engines.draws import MOST_TRIES, draw_covering_counts
 
 
 def plain_kfhe(fit, X, y, n_estimators, seed, *, weighting, vote, shares=None, h0=None, reset=True):
