@@ -22,7 +22,7 @@ from fuselearn.engines.tree import Tree
 from fuselearn.engines.tree.storing import stack_trees, unstack_trees
 
 if TYPE_CHECKING:
-    from fuselearn.parts.table import TreeOrder
+    from fuselearn.scale.table import TreeOrder
 
 FORMAT = 1
 SEED = "seed"

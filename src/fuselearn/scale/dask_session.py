@@ -94,12 +94,6 @@ class DaskSession:
         """Submit one task."""
         return self._submit([self._task(function, function, *arguments)])[0]
 
-    def map_parts(
-        self, function: Callable[..., Any], *arguments: Sequence[Any], given: Sequence[Any] = ()
-    ) -> list[Future]:
-        """Submit a task for each of the parts, some arguments of which may be delayed values."""
-        return self.map(function, *arguments, given=given)
-
     def settle(self, parts: list[Future]) -> list[Future]:
         """Let parts that the same thread of a worker keeps be one group.
 
@@ -123,7 +117,10 @@ class DaskSession:
         )
 
     def map(self, function: Callable[..., Any], *kept: Sequence[Any], given: Sequence[Any] = ()) -> list[Future]:
-        """Submit a task for each group of parts, to the worker that keeps it; any other may perform it, too."""
+        """Submit a task for each group of parts, to the worker that keeps it; any other may perform it, too.
+
+        Arguments may be delayed values.
+        """
         return self._submit(self._map(function, _perform, (function,), kept, given))
 
     def advance(
@@ -144,17 +141,6 @@ class DaskSession:
         futures = self._submit([*tasks, *merged])
         own, results = futures[: len(tasks)], futures[len(tasks) :]
         return own, results[0] if later is not None else self._merge(merge, results)
-
-    def merge(self, function: Callable[[list[Any]], Any], results: list[Future]) -> Any:
-        """Merge results, a few at a time, on the cluster; fetch what comes out, and merge that.
-
-        The function takes a list of results and returns one; how they are grouped must make no difference.
-        """
-        own = zip(results, self._places(results), strict=True)
-        return self._merge(
-            function,
-            self._submit([self._task(function, _merge_group, function, result, at=home) for result, home in own]),
-        )
 
     def fetch(self, results: Any) -> Any:
         """Wait for results and return them; those for all parts in the order of the parts."""
@@ -265,8 +251,3 @@ def _finish(merge: Callable[[list[Any]], Any], later: Callable[[Any], Any], resu
 
 def _report(advanced: Advanced) -> Any:
     return advanced.report
-
-
-def _merge_group(function: Callable[[list[Any]], Any], results: Any) -> Any:
-    results = _kept(results)
-    return function(results) if isinstance(results, Group) else function([results])

@@ -20,11 +20,10 @@ from typing import Any, Self
 from weakref import finalize
 
 from fuselearn._messages import show
-from fuselearn.disk.sources import Source
+from fuselearn.scale.sources import Source
 
 # Arrays of at least so many bytes are written to disk.
 LARGE = 2**16
-MERGED_AT_ONCE = 8
 
 
 class Stored:
@@ -86,8 +85,6 @@ class DiskSession:
         values = _read_all(given)
         return list(self._pool.map(lambda *own: self._keep(function(*_read_all(own), *values)), *kept))
 
-    map_parts = map
-
     def settle(self, parts: Sequence[Any]) -> list[Any]:
         """Return the parts as they are: all are on this machine."""
         return list(parts)
@@ -112,14 +109,6 @@ class DiskSession:
             results.append(result)
             merged = value if merged is None else merge([merged, value])
         return results, merged if later is None else later(merged)
-
-    def merge(self, function: Callable[[list[Any]], Any], results: Sequence[Any]) -> Any:
-        """Merge results into one value, a few at a time."""
-        merged = None
-        for start in range(0, len(results), MERGED_AT_ONCE):
-            group = [_read(result) for result in results[start : start + MERGED_AT_ONCE]]
-            merged = function(group if merged is None else [merged, *group])
-        return merged
 
     def fetch(self, results: Any) -> Any:
         """Return results."""

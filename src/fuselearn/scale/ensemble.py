@@ -1,157 +1,326 @@
-"""The common part of ensembles of trees that are trained on a table in parts."""
+"""Ensembles of trees that are trained on a table in parts, and are ordinary ensembles afterwards."""
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from fuselearn._extras import require
+from fuselearn._messages import show
 from fuselearn._random import make_generator
-from fuselearn.ensembles import CARTClassifier
-from fuselearn.learners import Component, WeightedSum
-from fuselearn.parts.checkpoint import Checkpoint, digest
-from fuselearn.parts.session import Session
-from fuselearn.parts.sums import add_exactly, sum_fingerprint
-from fuselearn.parts.table import PartedTable
+from fuselearn.base import keep_trained, reset_on_failure
+from fuselearn.ensembles import BaggedClassifier, CARTClassifier, ForestClassifier, KFHEClassifier, SAMMEClassifier
+from fuselearn.ensembles.bagging import plan_bags
+from fuselearn.fusion import Trained
+from fuselearn.scale.checkpoint import Checkpoint, digest
+from fuselearn.scale.disk_session import DiskSession
+from fuselearn.scale.part import sum_fingerprint
+from fuselearn.scale.session import Session
+from fuselearn.scale.sources import list_parts, list_tables
+from fuselearn.scale.table import TableInParts
+from fuselearn.scale.training import ProblemInParts, train_bags, train_kfhe, train_samme
 
+KINDS = (KFHEClassifier, SAMMEClassifier, BaggedClassifier, ForestClassifier)
 # These change how a fit is done, but not which trees it grows first.
-NOT_OF_THE_MODEL = {
-    "n_estimators",
-    "callback",
-    "verbose",
-    "n_jobs",
-    "random_state",
-    "checkpoint",
-    "client",
-    "directory",
-}
+NOT_OF_THE_MODEL = {"n_estimators", "callback", "verbose", "n_jobs", "random_state"}
 
 
-class PartedEnsemble:
-    """What an ensemble of trees has if it is trained on a table in parts; a mixin before the local class.
+class EnsembleInParts(ClassifierMixin, BaseEstimator):
+    """The base of estimators that train another one on a table in parts. Subclasses write ``fit`` and ``_predict``."""
 
-    The constructor is that of the local class, with ``sampling="poisson"``, ``checkpoint`` and what ``added`` names.
-    """
-
-    local_class: type[Any]
-    random_state: Any
     estimator: Any
-    class_weight: Any
     checkpoint: Any
-    oob_score: Any
-    warm_start: bool
-    sampling: str
-    get_params: Any
-    _base: Any
-    _check_parameters: Any
-    _coder_: Any
-    _fused_: WeightedSum
+    estimator_: Any
     classes_: npt.NDArray[Any]
-
-    def __init_subclass__(cls, local: type[Any] | None = None, added: str = "", **options: Any) -> None:
-        """Give the constructor the signature by which scikit-learn finds the parameters."""
-        super().__init_subclass__(**options)
-        if local is None:
-            return
-        cls.local_class = local
-        signature = inspect.signature(local.__init__)
-        parameters = [
-            parameter.replace(default="poisson") if name == "sampling" else parameter
-            for name, parameter in signature.parameters.items()
-        ]
-        own = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Any)
-            for name in ("checkpoint", added)
-        ]
-        signature = signature.replace(parameters=[*parameters, *own])
-
-        def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
-            bound = signature.bind(self, *args, **kwargs)
-            bound.apply_defaults()
-            for name, value in list(bound.arguments.items())[1:]:
-                setattr(self, name, value)
-
-        __init__.__signature__ = signature  # type: ignore[attr-defined]
-        cls.__init__ = __init__  # type: ignore[method-assign]
+    n_features_in_: int
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state that a copy or a file keeps: paths as text, which files can hold."""
-        state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
+        state: dict[str, Any] = super().__getstate__()
         return {name: os.fspath(value) if isinstance(value, os.PathLike) else value for name, value in state.items()}
 
-    def to_local(self) -> Any:
-        """Return the ordinary estimator, which needs neither a cluster nor files.
+    def predict(self, X: Any) -> Any:
+        """Predict the class of each sample, part by part.
+
+        Parameters
+        ----------
+        X : as that of ``fit``, or what the ordinary estimator takes
 
         Returns
         -------
-        fitted estimator
-            Of the ordinary class.
+        ndarray of shape (n_samples,)
+            For a Dask collection a Dask array, and for a list of delayed parts a list, computed when they are needed.
         """
         check_is_fitted(self)
-        local = self.local_class()
-        state: Any = self.__getstate__()
-        own = self.get_params(deep=False).keys() - local.get_params(deep=False).keys()
-        local.__setstate__({name: value for name, value in state.items() if name not in own})
-        return local
+        return self._predict("predict", X)
 
-    def _fit_parts(self, session: Session, parts: Sequence[tuple[Any, Any, Any]]) -> None:
-        """Fit the ensemble to parts of samples, as a session reads them."""
-        table = PartedTable(session, parts, self._base().max_bins, self.class_weight)
-        if table.names is not None:
-            self.feature_names_in_ = np.array(table.names, dtype=object)
-        self.n_features_in_ = table.n_features
-        self._coder_ = table.coder
-        self.classes_ = table.classes
-        random_state = self.random_state
-        if self.checkpoint is not None:
-            table.checkpoint = Checkpoint(self.checkpoint, self._describe_fit(table), table.coder.n_categories_)
-            random_state = table.checkpoint.seed if random_state is None else random_state
-        self._fit_table(table, make_generator(random_state))
-        self._n_rows_ = table.n_samples
+    def predict_proba(self, X: Any) -> Any:
+        """Predict class probabilities, part by part.
 
-    def _fit_table(self, table: PartedTable, rng: np.random.Generator) -> None:
+        Parameters
+        ----------
+        X : as that of ``fit``, or what the ordinary estimator takes
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            For a Dask collection a Dask array, and for a list of delayed parts a list, computed when they are needed.
+        """
+        check_is_fitted(self)
+        return self._predict("predict_proba", X)
+
+    def _predict(self, method: str, X: Any) -> Any:
         raise NotImplementedError
 
-    def _check_supported(self) -> None:
-        """Refuse what is not done on parts."""
-        self._check_parameters()
-        name = type(self).__name__
-        base = self._base()
+    def _check_parameters(self) -> None:
+        """Refuse what cannot be trained in parts."""
+        name, local = type(self).__name__, self.estimator
+        if not isinstance(local, KINDS):
+            kinds = ", ".join(kind.__name__ for kind in KINDS)
+            raise TypeError(f"{name} trains one of {kinds}, not {show(local)}.")
+        local._check_parameters()
+        base = local._base_estimator()
         if not isinstance(base, CARTClassifier):
-            raise TypeError(f"{name} trains trees only: estimator must be a CARTClassifier or None.")
+            raise TypeError(f"{name} trains trees only: the base estimator must be a CARTClassifier or None.")
         if base.class_weight is not None:
-            raise ValueError(f"{name} takes class_weight itself; that of its estimator must be None.")
-        if self.sampling != "poisson":
-            raise ValueError(f"{name} draws samples with sampling='poisson' only.")
+            raise ValueError(f"Pass class_weight to {type(local).__name__}; that of its base estimator must be None.")
+        if local.sampling != "poisson":
+            raise ValueError(
+                f"{name} draws samples with sampling='poisson' only: pass {type(local).__name__}(sampling='poisson')."
+            )
         for parameter in ("oob_score", "warm_start"):
-            if getattr(self, parameter):
+            if getattr(local, parameter):
                 raise ValueError(f"{name} does not support {parameter}; set {parameter}=False.")
-        if self.checkpoint is not None and not isinstance(self.random_state, int | np.integer | None):
+        if self.checkpoint is not None and not isinstance(local.random_state, int | np.integer | None):
             raise ValueError("With checkpoint, random_state must be a whole number or None: others change with use.")
 
-    def _describe_fit(self, table: PartedTable) -> dict[str, Any]:
-        """Return what must be the same if a fit is resumed."""
-        params = self.get_params(deep=False)
-        columns = table.columns
-        return {
-            "class": type(self).local_class.__name__,
-            "parameters": {name: repr(value) for name, value in params.items() if name not in NOT_OF_THE_MODEL},
-            "random_state": None if self.random_state is None else int(self.random_state),
-            "number of samples": table.n_samples,
-            "features": table.n_features if table.names is None else table.names,
-            "classes": [str(label) for label in table.classes],
-            "samples per class": table.class_counts.tolist(),
-            "sum of the weights": table.total_weight,
-            "values": digest([columns.n_codes, columns.lower, columns.upper]),
-            "samples": add_exactly(table.session, table.session.map(sum_fingerprint, table.parts)),
-        }
+    def _fit_parts(self, session: Session, parts: Sequence[tuple[Any, Any, Any]]) -> None:
+        """Fit a copy of the estimator to parts of samples, as a session reads them."""
+        local = clone(self.estimator).set_params(callback=self.estimator.callback)  # which may have a state of its own
+        base = local._base_estimator()
+        table = TableInParts(session, parts, base.max_bins, local.class_weight)
+        local.classes_, local.n_features_in_, local._coder_ = table.classes, table.n_features, table.coder
+        local._n_rows_ = table.n_samples
+        if table.names is not None:
+            local.feature_names_in_ = np.array(table.names, dtype=object)
+        random_state = local.random_state
+        if self.checkpoint is not None:
+            table.checkpoint = Checkpoint(self.checkpoint, describe_fit(local, table), table.coder.n_categories_)
+            random_state = table.checkpoint.seed if random_state is None else random_state
+        rng = make_generator(random_state)
+        keep_trained(local, train(local, ProblemInParts(table, base._engine_settings, rng, local._reporter(0))))
+        self.estimator_ = local
+        for name in ("classes_", "n_features_in_", "feature_names_in_", "_n_rows_"):
+            if hasattr(local, name):
+                setattr(self, name, getattr(local, name))
 
-    def _keep(
-        self, components: Sequence[Component], coefficients: npt.NDArray[np.float64], by_class: npt.NDArray[np.bool_]
-    ) -> None:
-        self._fused_ = WeightedSum(components, coefficients, by_class)
+
+class DaskEnsemble(EnsembleInParts):
+    """Train an ensemble of trees on a Dask cluster.
+
+    The model is the same for any division of the samples into parts and for any number of workers, and the same as that
+    of the estimator itself on samples in the same order.
+
+    .. versionadded:: 0.2
+
+    Parameters
+    ----------
+    estimator : KFHEClassifier, SAMMEClassifier, BaggedClassifier or ForestClassifier
+        With ``sampling="poisson"``, with a ``CARTClassifier`` or None as its own estimator, and without ``oob_score``
+        and ``warm_start``.
+    client : distributed.Client or None, default=None
+        The cluster; None means the client that was made last.
+    checkpoint : path or None, default=None
+        Folder in which every tree is saved once it has grown. A fit that was lost goes on with the trees in there if it
+        is started again with the same samples and parameters, and gives the model that it would have given.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        The fitted ensemble, an ordinary one, which needs no cluster: it predicts, and can be saved and exported.
+        ``sample_weights_`` is fetched once, at the end.
+    classes_, n_features_in_, feature_names_in_
+        As those of ``estimator_``.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from dask.distributed import Client
+    >>> from fuselearn import KFHEClassifier
+    >>> from fuselearn.scale import DaskEnsemble
+    >>> client = Client(processes=False, dashboard_address=None)
+    >>> X = da.random.default_rng(0).normal(size=(1000, 4), chunks=(250, 4))
+    >>> y = X[:, 0] + X[:, 1] > 0
+    >>> model = DaskEnsemble(KFHEClassifier(n_estimators=5, sampling="poisson", random_state=0)).fit(X, y)
+    >>> bool((model.predict(X) == y).mean().compute() > 0.95), model.estimator_.n_iter_
+    (True, 5)
+    >>> client.close()
+    """
+
+    def __init__(self, estimator: Any, *, client: Any = None, checkpoint: Any = None) -> None:
+        self.estimator = estimator
+        self.client = client
+        self.checkpoint = checkpoint
+
+    def __sklearn_clone__(self) -> Self:
+        """Return an unfitted estimator with the same client, which cannot be copied."""
+        return type(self)(clone(self.estimator), client=self.client, checkpoint=self.checkpoint)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state that a copy or a file keeps: without the client."""
+        return super().__getstate__() | {"client": None}
+
+    @reset_on_failure
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the ensemble to samples on a cluster.
+
+        Parameters
+        ----------
+        X : dask.array.Array, dask.dataframe.DataFrame or list of delayed arrays or DataFrames
+            Numbers, NaN, and category columns of DataFrames.
+        y : dask.array.Array, dask.dataframe.Series or list of delayed arrays
+            Classes of any type, in the partitions of X.
+        sample_weight : as y, optional
+
+        Returns
+        -------
+        object
+            Fitted estimator.
+        """
+        require(type(self).__name__, "dask", "distributed")
+        from fuselearn.scale.dask_parts import list_parts
+        from fuselearn.scale.dask_session import DaskSession
+
+        self._check_parameters()
+        with DaskSession(self.client) as session:
+            self._fit_parts(session, list_parts(X, y, sample_weight))
+        return self
+
+    def _predict(self, method: str, X: Any) -> Any:
+        from fuselearn.scale.dask_parts import is_collection, predict_parts
+
+        if not is_collection(X):
+            return getattr(self.estimator_, method)(X)
+        nothing = self.classes_[:0] if method == "predict" else np.empty((0, len(self.classes_)))
+        return predict_parts(self.estimator_, method, X, nothing)
+
+
+class DiskEnsemble(EnsembleInParts):
+    """Train an ensemble of trees on a table that is larger than memory.
+
+    The table is read three times, a part at a time, and coded to one or two bytes per value, which are kept on disk
+    during the fit, as are the estimate and the weights of the samples. The model is that of the estimator itself on the
+    same samples; bins of a table of more than 8,388,608 values are computed from about so many of them.
+
+    .. versionadded:: 0.2
+
+    Parameters
+    ----------
+    estimator : KFHEClassifier, SAMMEClassifier, BaggedClassifier or ForestClassifier
+        With ``sampling="poisson"``, with a ``CARTClassifier`` or None as its own estimator, and without ``oob_score``
+        and ``warm_start``. Its ``n_jobs`` is the number of parts that are worked on at a time.
+    directory : path or None, default=None
+        Where files are kept during the fit: about ``n_features + 8 n_classes + 30`` bytes per sample. None means the
+        system's folder for temporary files, which on some systems is in memory.
+    checkpoint : path or None, default=None
+        Folder in which every tree is saved once it has grown. A fit that was lost goes on with the trees in there if it
+        is started again with the same samples and parameters, and gives the model that it would have given.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        The fitted ensemble, an ordinary one, which needs no files: it predicts, and can be saved and exported.
+    classes_, n_features_in_, feature_names_in_
+        As those of ``estimator_``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fuselearn import KFHEClassifier
+    >>> from fuselearn.scale import DiskEnsemble
+    >>> X = np.random.default_rng(0).normal(size=(1000, 4))  # or np.load("X.npy", mmap_mode="r")
+    >>> y = X[:, 0] + X[:, 1] > 0
+    >>> model = DiskEnsemble(KFHEClassifier(n_estimators=5, sampling="poisson", random_state=0)).fit(X, y)
+    >>> model.score(X, y) > 0.95, model.estimator_.n_iter_
+    (True, 5)
+    """
+
+    def __init__(self, estimator: Any, *, directory: Any = None, checkpoint: Any = None) -> None:
+        self.estimator = estimator
+        self.directory = directory
+        self.checkpoint = checkpoint
+
+    @reset_on_failure
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the ensemble to samples on disk.
+
+        Parameters
+        ----------
+        X : array or DataFrame of shape (n_samples, n_features), path, list of paths, or list of Source
+            An array, which may be mapped into memory (``numpy.memmap``), or the path of a ``.npy`` file, of a Parquet
+            file or of a folder of Parquet files. Parquet files may have columns of text or categories. Other files can
+            be read by a :class:`~fuselearn.scale.Source` of your own per part.
+        y : array of shape (n_samples,), path of a .npy file, str, or list of Source
+            Classes of any type; for Parquet files, the name of their column.
+        sample_weight : as y, optional
+
+        Returns
+        -------
+        object
+            Fitted estimator.
+        """
+        self._check_parameters()
+        parts = list_parts(X, y, sample_weight)
+        with DiskSession(self.directory, effective_n_jobs(self.estimator.n_jobs)) as session:
+            self._fit_parts(session, parts)
+        return self
+
+    def _predict(self, method: str, X: Any) -> npt.NDArray[Any]:
+        predict = getattr(self.estimator_, method)
+        if not isinstance(X, str | os.PathLike | list | np.memmap):
+            return predict(X)  # type: ignore[no-any-return]
+        names = getattr(self, "feature_names_in_", None)
+        return np.concatenate([predict(part.read()) for part in list_tables(X, names)])
+
+
+def train(local: Any, problem: ProblemInParts) -> Trained:
+    """Train what an estimator trains in memory."""
+    if isinstance(local, KFHEClassifier):
+        given = {"weighting": local.weighting, "vote": local.vote, "reset": local.reset}
+        return train_kfhe(problem, local.n_estimators, **given)
+    if isinstance(local, SAMMEClassifier):
+        return train_samme(problem, local.n_estimators)
+    is_forest = isinstance(local, ForestClassifier)
+    plan = plan_bags(
+        (problem.table.n_samples, problem.table.n_features),
+        None,  # samples are drawn where their weights are
+        max_samples=local.max_samples,
+        max_features=None if is_forest else local.max_features,  # a forest draws features in the nodes of its trees
+        bootstrap=local.splitter == "best" if local.bootstrap is None else local.bootstrap,
+        sampling=local.sampling,
+    )
+    return train_bags(problem, plan, local.n_estimators, vote="probability" if is_forest else local.vote)
+
+
+def describe_fit(local: Any, table: TableInParts) -> dict[str, Any]:
+    """Return what must be the same if a fit is resumed."""
+    params, columns = local.get_params(deep=False), table.columns
+    return {
+        "class": type(local).__name__,
+        "parameters": {name: repr(value) for name, value in params.items() if name not in NOT_OF_THE_MODEL},
+        "random_state": None if local.random_state is None else int(local.random_state),
+        "number of samples": table.n_samples,
+        "features": table.n_features if table.names is None else table.names,
+        "classes": [str(label) for label in table.classes],
+        "samples per class": table.class_counts.tolist(),
+        "sum of the weights": table.total_weight,
+        "values": digest([columns.n_codes, columns.lower, columns.upper]),
+        "samples": table.sum_exactly(sum_fingerprint, table.parts),
+    }

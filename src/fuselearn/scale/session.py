@@ -12,23 +12,15 @@ Kept = list[Any]
 class Session(Protocol):
     """The tasks of one fit.
 
-    Results are kept as the session likes; only ``fetch``, ``merge`` and ``advance`` return values. Results that are no
-    longer referred to are released.
+    Results are kept as the session likes; only ``fetch`` and ``advance`` return values. Results that are no longer
+    referred to are released.
     """
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Perform one task; arguments may be kept results, or lists of them."""
         ...
 
-    def map_parts(self, function: Callable[..., Any], *arguments: Sequence[Any], given: Sequence[Any] = ()) -> Kept:
-        """Do as ``map`` does where some arguments are to be read where the task is performed."""
-        ...
-
-    def settle(self, parts: Kept) -> Kept:
-        """Arrange the parts for all tasks that follow, which are best performed where their parts are kept."""
-        ...
-
-    def map(self, function: Callable[..., Any], *kept: Kept, given: Sequence[Any] = ()) -> Kept:
+    def map(self, function: Callable[..., Any], *kept: Sequence[Any], given: Sequence[Any] = ()) -> Kept:
         """Perform a task for each of the parts, with what is kept for it and what is given to all."""
         ...
 
@@ -42,13 +34,13 @@ class Session(Protocol):
     ) -> tuple[Kept, Any]:
         """Perform tasks that return what to keep and what to merge; return the former, kept, and the merged value.
 
-        With ``later``, do not wait for the merged value, but keep what this function makes of it; tasks may take it
-        among what is given.
+        How values are grouped when they are merged must make no difference. With ``later``, do not wait for the merged
+        value, but keep what this function makes of it; tasks may take it among what is given.
         """
         ...
 
-    def merge(self, function: Callable[[list[Any]], Any], results: Kept) -> Any:
-        """Merge kept results into one value, a few at a time; how they are grouped must make no difference."""
+    def settle(self, parts: Kept) -> Kept:
+        """Arrange the parts for all tasks that follow, which are best performed where their parts are kept."""
         ...
 
     def fetch(self, results: Any) -> Any:

@@ -29,7 +29,8 @@ class Source:
     Examples
     --------
     >>> import numpy as np
-    >>> from fuselearn.disk import DiskForestClassifier, Source
+    >>> from fuselearn import ForestClassifier
+    >>> from fuselearn.scale import DiskEnsemble, Source
     >>> class Drawn(Source):
     ...     def __init__(self, seed):
     ...         self.seed = seed
@@ -38,7 +39,8 @@ class Source:
     >>> class Sign(Drawn):
     ...     def read(self):
     ...         return super().read()[:, 0] > 0
-    >>> model = DiskForestClassifier(5, random_state=0).fit([Drawn(0), Drawn(1)], [Sign(0), Sign(1)])
+    >>> model = DiskEnsemble(ForestClassifier(5, sampling="poisson", random_state=0))
+    >>> model = model.fit([Drawn(0), Drawn(1)], [Sign(0), Sign(1)])
     >>> model.n_features_in_, model.classes_
     (4, array([False,  True]))
     """
@@ -216,5 +218,5 @@ def _open_array(name: str, values: Any) -> Any:
     if isinstance(values, np.ndarray) or (name == "X" and as_frame(values) is not None):
         return values
     if name == "X" and sparse.issparse(values):
-        raise TypeError("X is sparse; the class without Disk in its name takes sparse matrices.")
+        raise TypeError("X is sparse; fit the estimator itself, without DiskEnsemble, in memory.")
     return np.asarray(values)
