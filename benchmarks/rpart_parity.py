@@ -19,7 +19,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from fuselearn.engines.tree import ClassTarget, TreeSettings, code_columns, grow_tree
+from fuselearn.engines.tables import code_columns
+from fuselearn.engines.trees import ClassTarget, TreeSettings, grow_tree
 from fuselearn.learners import TableCoder
 
 TREES = {"unpruned": -1.0, "default": 0.01}

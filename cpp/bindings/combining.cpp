@@ -115,12 +115,19 @@ void bind_combining(nb::module_& module) {
     module.def("average_middle_f8", &bound_average_middle<double>, "values"_a, "pairs"_a, "n_cut"_a);
     module.def("sum_leads_f4", &bound_sum_leads<float>, "scores"_a, "weights"_a);
     module.def("sum_leads_f8", &bound_sum_leads<double>, "scores"_a, "weights"_a);
-    module.def("average_logarithms", &bound_average_logarithms, "values"_a, "total"_a, "size"_a, "members"_a);
+    module.def("average_logarithms", &bound_average_logarithms, "values"_a, "total"_a, "size"_a, "members"_a,
+               "Average log((total + value) / size) over cells, for some of the members, by logarithms of products.");
     module.def("tally_classes", &bound_tally_classes, "values"_a, "members"_a, "total"_a, "truth"_a, "weights"_a,
-               "samples"_a);
+               "samples"_a,
+               "Count true against predicted classes in some samples, weighted, for the sum `total` with each of some "
+               "members added.");
     module.def("measure_distances_i2", &bound_measure_distances<std::int16_t>, "clusters"_a, "n_threads"_a);
     module.def("measure_distances_i4", &bound_measure_distances<std::int32_t>, "clusters"_a, "n_threads"_a);
-    module.def("climb", &climb, "bits"_a, "prices"_a, "most_sweeps"_a);
+    module.def("climb", &climb, "bits"_a, "prices"_a, "most_sweeps"_a,
+               "Flip bits of a code book, in place, while any flip makes it better; return the number of\n"
+               "sweeps over all bits.\n\n"
+               "The book has shape (n_bits, n_classes). `prices[0]` is by how much a pair of classes at each\n"
+               "distance changes the price if it comes closer by one bit, `prices[1]` if it moves apart.");
 }
 
 }  // namespace fuselearn::bindings

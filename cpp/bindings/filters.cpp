@@ -110,9 +110,15 @@ void bound_update_weights(InOut<double, 1> weights, In<Loss, 1> loss, In<double,
 }  // namespace
 
 void bind_filters(nb::module_& module) {
-    module.def("pull", &bound_pull, "state"_a, "measurement"_a, "gain"_a);
-    module.def("pull_halfway", &bound_pull_halfway, "state"_a, "votes"_a, "gain"_a);
-    module.def("compare_votes", &bound_compare_votes, "estimate"_a, "votes"_a, "truth"_a, "fractions"_a, "is_exact"_a);
+    module.def("pull", &bound_pull, "state"_a, "measurement"_a, "gain"_a,
+               "Compute x <- x + K (z - x) in place, without the temporary arrays that NumPy would make.");
+    module.def("pull_halfway", &bound_pull_halfway, "state"_a, "votes"_a, "gain"_a,
+               "Compute x <- x + K (z - x) in place for z = (x + one_hot(votes)) / 2, which is not written out.");
+    module.def("compare_votes", &bound_compare_votes, "estimate"_a, "votes"_a, "truth"_a, "fractions"_a, "is_exact"_a,
+               "Compare the votes v, the estimate y and z = (y + one_hot(v)) / 2 with the true classes.\n\n"
+               "Return whether the largest score of z, the first of equal ones, is of another class, for each\n"
+               "sample; and the sum of the fractions of wrong samples of z, of the votes and of the estimate.\n"
+               "If `is_exact`, sums do not depend on the order.");
     module.def("compare_votes_in_units", &bound_compare_votes_in_units, "estimate"_a, "votes"_a, "truth"_a,
                "fractions"_a,
                "Compare votes with the true classes; sums are whole numbers of 2**-1074 as signed bytes, the lowest "

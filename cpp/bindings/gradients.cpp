@@ -52,7 +52,12 @@ void bind_gradients(nb::module_& module) {
         [](const GradientTable& table, In<double, 2> statistics, In<std::int32_t, 1> samples,
            In<std::int64_t, 1> features, Index max_depth, Index min_leaf, double l2,
            int n_threads) { return grow(table, statistics, samples, features, {max_depth, min_leaf, l2, n_threads}); },
-        "table"_a, "statistics"_a, "samples"_a, "features"_a, "max_depth"_a, "min_leaf"_a, "l2"_a, "n_threads"_a);
+        "table"_a, "statistics"_a, "samples"_a, "features"_a, "max_depth"_a, "min_leaf"_a, "l2"_a, "n_threads"_a,
+        "Grow a tree on the gradients and Hessians of several labels.\n\n"
+        "`statistics` has the gradients of the labels' losses for each sample, then the Hessians; both\n"
+        "are 0 where a label is not known. Only the ascending `samples` take part. Of equally good\n"
+        "splits, that on the first of the `features` is taken. The values of the tree are the sums of\n"
+        "gradients and Hessians in each node.");
 }
 
 }  // namespace fuselearn::bindings

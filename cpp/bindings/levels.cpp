@@ -321,9 +321,12 @@ void bind_bins(nb::module_& module) {
         .def("__getstate__", [](const LevelBins& bins) { return state_of(bins); })
         .def("__setstate__", [](LevelBins& self, const nb::tuple& state) { new (&self) LevelBins(make_bins(state)); });
     module.def("count_bins", &count_bins, "samples"_a, "copies"_a, "ends"_a, "codes"_a, "features"_a, "n_codes"_a,
-               "classes"_a, "n_classes"_a, "nodes"_a, "squared"_a);
+               "classes"_a, "n_classes"_a, "nodes"_a, "squared"_a,
+               "Count the samples in some nodes of a level by feature, code and class; also sum their squared copies "
+               "if `squared`.");
     module.def("merge_bins", &merge_bins, "parts"_a,
-               nb::sig("def merge_bins(parts: collections.abc.Sequence[LevelBins]) -> LevelBins"));
+               nb::sig("def merge_bins(parts: collections.abc.Sequence[LevelBins]) -> LevelBins"),
+               "Add the counts of several parts.");
 }
 
 LevelRound read_round(const GrowingTree& tree, Index first, Index end) {
@@ -401,9 +404,10 @@ void bind_levels(nb::module_& module) {
         .def("__setstate__",
              [](LevelSplits& self, const nb::tuple& state) { new (&self) LevelSplits(make_splits(state)); });
     bind_tree(module);
-    module.def("descend", &descend, "samples"_a, "copies"_a, "ends"_a, "codes"_a, "features"_a, "n_codes"_a,
-               "splits"_a);
-    module.def("reach_leaves", &reach_leaves, "tree"_a, "codes"_a, "n_codes"_a);
+    module.def("descend", &descend, "samples"_a, "copies"_a, "ends"_a, "codes"_a, "features"_a, "n_codes"_a, "splits"_a,
+               "Let the samples of a level go on to the next one; samples that are not needed there are left out.");
+    module.def("reach_leaves", &reach_leaves, "tree"_a, "codes"_a, "n_codes"_a,
+               "Return the leaf that each sample of a part reaches.");
 }
 
 }  // namespace fuselearn::bindings

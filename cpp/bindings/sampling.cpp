@@ -118,13 +118,27 @@ double exact_sum(In<double, 1> values) {
 }  // namespace
 
 void bind_sampling(nb::module_& module) {
-    module.def("draw_uniforms", &draw_uniforms, "seed"_a, "first"_a, "n_numbers"_a);
-    module.def("draw_counts", &bound_draw_counts, "seed"_a, "weights"_a, "n_draws"_a);
+    module.def(
+        "draw_uniforms", &draw_uniforms, "seed"_a, "first"_a, "n_numbers"_a,
+        "Return random numbers in [0, 1) of the samples from `first` on, each of which depends on its index alone.");
+    module.def("draw_counts", &bound_draw_counts, "seed"_a, "weights"_a, "n_draws"_a,
+               "Draw samples with replacement, with probabilities proportional to their weights; return how\n"
+               "often each was drawn.\n\n"
+               "Sorted uniform numbers are made from exponential spacings and merged with the running sum of\n"
+               "the weights, so the draw takes time in proportion to the number of samples and of draws.");
     module.def("draw_covering_counts", &bound_draw_covering_counts, "seed"_a, "weights"_a, "n_draws"_a, "classes"_a,
-               "n_classes"_a, "max_tries"_a);
-    module.def("draw_poisson_counts", &bound_draw_poisson_counts, "seed"_a, "rates"_a, "first"_a, "n_tries"_a);
-    module.def("draw_covering_poisson_counts", &bound_draw_covering_poisson_counts, "seed"_a, "rates"_a, "classes"_a,
-               "n_classes"_a, "max_tries"_a);
+               "n_classes"_a, "max_tries"_a,
+               "Draw counts until every class is among the samples drawn, or `max_tries` draws have been made.");
+    module.def("draw_poisson_counts", &bound_draw_poisson_counts, "seed"_a, "rates"_a, "first"_a, "n_tries"_a,
+               "Draw how often each sample is there, independently of all others, as Poisson numbers of given\n"
+               "rates.\n\n"
+               "The count of a sample depends on the seed, its index (that of the first one is `first`), its\n"
+               "rate, and the number of draws with this seed that have been rejected (`n_tries`) alone, so\n"
+               "samples can be drawn for in parts.");
+    module.def(
+        "draw_covering_poisson_counts", &bound_draw_covering_poisson_counts, "seed"_a, "rates"_a, "classes"_a,
+        "n_classes"_a, "max_tries"_a,
+        "Draw Poisson counts until every class is among the samples drawn, or `max_tries` draws have been made.");
     module.def("sum_units", &sum_units, "values"_a,
                "Sum up finite numbers, in units of 2**-1074; return a whole number as signed bytes, the lowest first.");
     module.def("exact_sum", &exact_sum, "values"_a, "Sum up finite numbers and round once.");

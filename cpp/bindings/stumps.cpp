@@ -80,9 +80,15 @@ void bind_stumps(nb::module_& module) {
             "table"_a, nb::keep_alive<1, 2>())
         .def_prop_ro("n_columns", &PairTable::n_columns, "Number of columns.");
     module.def("find_stump", &find, "table"_a, "positive"_a, "negative"_a, "first_feature"_a, "end_feature"_a,
-               "n_threads"_a = 1);
-    module.def("left_samples", &left_samples, "table"_a, "stump"_a);
-    module.def("make_stump_tree", &make_tree, "table"_a, "stump"_a, "votes"_a);
+               "n_threads"_a = 1,
+               "Find the split with the smallest sum over sides and labels of sqrt(positive weight * negative\n"
+               "weight).\n\n"
+               "`positive` has the weight of each (sample, label) pair if the sample has the label, `negative`\n"
+               "if not. Of equally good splits in the features from `first_feature` to `end_feature`, the\n"
+               "first feature's is taken, and in it the first cut.");
+    module.def("left_samples", &left_samples, "table"_a, "stump"_a, "Return whether each sample goes left.");
+    module.def("make_stump_tree", &make_tree, "table"_a, "stump"_a, "votes"_a,
+               "Write a stump as a tree whose leaves hold the votes of the two sides, the left ones first.");
 }
 
 }  // namespace fuselearn::bindings

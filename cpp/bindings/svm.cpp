@@ -247,8 +247,12 @@ auto collapse(In<double, 2> X, In<std::int32_t, 1> support, In<double, 2> coeffi
 }  // namespace
 
 void bind_svm(nb::module_& module) {
-    module.def("take_block", &take_block, "gram"_a, "samples"_a);
-    module.def("solve_svm", &solve_svm, "gram"_a, "signs"_a, "bounds"_a, "max_steps"_a, "tolerance"_a);
+    module.def("take_block", &take_block, "gram"_a, "samples"_a,
+               "Copy the kernel values between some samples into a matrix of their own.");
+    module.def("solve_svm", &solve_svm, "gram"_a, "signs"_a, "bounds"_a, "max_steps"_a, "tolerance"_a,
+               "Train one SVM; return its coefficients, residuals, intercept, and whether it converged.\n\n"
+               "`bounds` are C times the weight of each sample. Residuals are y - K b, so that decision values\n"
+               "are y - residuals + intercept.");
     module.def("train_svms", &train_svms, "gram"_a, "signs"_a, "weights"_a, "cost"_a, "folds"_a, "max_steps"_a,
                "tolerance"_a, "n_threads"_a);
     module.def("train_linear_svms", &train_linear_svms, "X"_a, "samples"_a, "squares"_a, "signs"_a, "weights"_a,
@@ -256,11 +260,14 @@ void bind_svm(nb::module_& module) {
     module.def("train_sparse_linear_svms", &train_sparse_linear_svms, "data"_a, "indices"_a, "starts"_a, "n_features"_a,
                "samples"_a, "squares"_a, "signs"_a, "weights"_a, "cost"_a, "folds"_a, "max_passes"_a, "tolerance"_a,
                "n_threads"_a);
-    module.def("fit_sigmoid", &fit_sigmoid, "values"_a, "signs"_a, "weights"_a);
+    module.def(
+        "fit_sigmoid", &fit_sigmoid, "values"_a, "signs"_a, "weights"_a,
+        "Return the slope and the offset of P(positive | f) = 1 / (1 + exp(slope f + offset)) by Platt's method.");
     module.def("append_labels", &append_labels, "values"_a, "rows"_a, "columns"_a, "left"_a, "right"_a, "changes"_a,
                "are_added"_a);
     module.def("decide", &decide, "kernel_rows"_a, "asked"_a, "support"_a, "coefficients"_a, "intercepts"_a);
-    module.def("collapse", &collapse, "X"_a, "support"_a, "coefficients"_a);
+    module.def("collapse", &collapse, "X"_a, "support"_a, "coefficients"_a,
+               "Turn coefficients of samples into weights of features, which have the same products.");
 }
 
 }  // namespace fuselearn::bindings

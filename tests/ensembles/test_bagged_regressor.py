@@ -21,6 +21,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fuselearn import BaggedRegressor
+from fuselearn.ensembles import CARTRegressor
 
 X, y = load_diabetes(return_X_y=True)
 
@@ -65,8 +66,8 @@ class TestMean:
 
     def test_default_trees_grow_until_they_fit(self):
         model = BaggedRegressor(n_estimators=2, random_state=0).fit(X, y)
-        assert isinstance(model.estimators_[0], DecisionTreeRegressor)
-        assert model.estimators_[0].get_n_leaves() > 200
+        assert isinstance(model.estimators_[0], CARTRegressor)
+        assert model.estimators_[0].tree_.n_leaves > 200
 
     def test_one_regressor_on_all_rows_is_that_regressor(self):
         model = BaggedRegressor(LinearRegression(), 1, bootstrap=False).fit(X, y)
@@ -142,7 +143,7 @@ class TestSamples:
         assert [knn.n_samples_fit_ for knn in model.estimators_] == [5, 5, 5]
 
     def test_random_subspaces(self):
-        model = BaggedRegressor(n_estimators=6, max_features=3, random_state=0).fit(X, y)
+        model = BaggedRegressor(DecisionTreeRegressor(), 6, max_features=3, random_state=0).fit(X, y)
         mean = np.mean(
             [
                 tree.predict(X[:, columns])

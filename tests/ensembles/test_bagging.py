@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris, load_wine
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import balanced_accuracy_score, log_loss, roc_auc_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -24,7 +24,7 @@ class TestVotes:
     def test_each_classifier_has_one_vote(self, trees):
         votes = np.mean([np.eye(3)[tree.predict(X)] for tree in trees.estimators_], axis=0)
         np.testing.assert_allclose(trees.predict_proba(X), votes, atol=1e-12)
-        np.testing.assert_allclose(trees.coefficients_, 1 / 12)
+        np.testing.assert_allclose(trees.estimator_weights_, 1 / 12)
 
     def test_or_its_probabilities(self):
         model = BaggedClassifier(n_estimators=12, vote="probability", random_state=0).fit(X, y)
@@ -125,7 +125,7 @@ class TestSamples:
         assert drawn[125:].sum() / drawn[50:125].sum() == pytest.approx(3, rel=0.2)
 
     @pytest.mark.parametrize(
-        "model", [BaggedClassifier(GaussianNB()), BaggedRegressor()], ids=["classifier", "regressor"]
+        "model", [BaggedClassifier(GaussianNB()), BaggedRegressor(LinearRegression())], ids=["classifier", "regressor"]
     )
     def test_a_bad_cell_is_refused_also_where_no_sample_is_drawn(self, model):
         table = X.astype(object)

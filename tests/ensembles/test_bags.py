@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fuselearn import BaggedClassifier, BaggedRegressor
-from fuselearn.ensembles.bags import plan_bags
+from fuselearn.ensembles.bagging import plan_bags
 
 
 def plan(n_rows=10, n_columns=3, **changes):
@@ -40,9 +40,9 @@ class TestLeftOut:
 
 
 def test_whether_rows_can_stay_out():
-    assert plan().leaves_rows_out
-    assert plan(bootstrap=False, max_samples=0.9).leaves_rows_out
-    assert not plan(bootstrap=False).leaves_rows_out
+    assert plan().leaves_out
+    assert plan(bootstrap=False, max_samples=0.9).leaves_out
+    assert not plan(bootstrap=False).leaves_out
 
 
 def test_columns_are_drawn_without_replacement_and_in_order():

@@ -43,9 +43,9 @@ class TestMadaBoost:
         y = np.where(np.arange(len(self.y)) % 9 == 0, 2 - self.y, self.y)
         model = MadaBoostClassifier(STUMP, n_estimators=8, random_state=0).fit(self.X, y)
         wrong = np.array([one.predict(self.X) != y for one in model.estimators_])
-        margins = model.coefficients_ @ (2 / 3 - wrong)
+        margins = model.estimator_weights_ @ (2 / 3 - wrong)
         weights = np.minimum(1, np.exp(-margins))
-        np.testing.assert_allclose(model.weights_, weights / weights.sum())
+        np.testing.assert_allclose(model.sample_weights_, weights / weights.sum())
         assert len(model.resets_) == 0
         assert margins.min() < 0, "or the bound is not tested"
 
@@ -55,8 +55,8 @@ class TestMadaBoost:
             kind(STUMP, n_estimators=2, random_state=0).fit(self.X, self.y)
             for kind in (MadaBoostClassifier, SAMMEClassifier)
         )
-        assert capped.coefficients_[0] == free.coefficients_[0]
-        assert capped.coefficients_[1] != free.coefficients_[1]
+        assert capped.estimator_weights_[0] == free.estimator_weights_[0]
+        assert capped.estimator_weights_[1] != free.estimator_weights_[1]
 
     def test_a_warm_start_is_one_fit(self):
         whole = MadaBoostClassifier(STUMP, n_estimators=6, random_state=0).fit(self.X, self.y)
@@ -96,8 +96,8 @@ class TestBrownBoost:
         model = BrownBoostClassifier(STUMP, n_estimators=4, target_error=0.05, random_state=0).fit(self.X, self.y)
         c = erfinv(0.95) ** 2
         signs = np.array([np.where(one.predict(self.X) == self.y, 1, -1) for one in model.estimators_])
-        weights = np.exp(-((model.coefficients_ @ signs + model.time_left_) ** 2) / c)
-        np.testing.assert_allclose(model.weights_, weights / weights.sum())
+        weights = np.exp(-((model.estimator_weights_ @ signs + model.time_left_) ** 2) / c)
+        np.testing.assert_allclose(model.sample_weights_, weights / weights.sum())
         assert 0 <= model.time_left_ < c
 
     def test_ends_when_the_time_is_over(self):
@@ -116,7 +116,7 @@ class TestBrownBoost:
         X, y = np.zeros((40, 1)), np.arange(40) % 4
         model = BrownBoostClassifier(DummyClassifier(), random_state=0).fit(X, y)
         assert len(model) == 1
-        assert model.coefficients_.tolist() == [1.0]
+        assert model.estimator_weights_.tolist() == [1.0]
 
     @pytest.mark.parametrize("value", [0.0, 1.0, -0.1, "some"])
     def test_target_error_is_checked(self, value):

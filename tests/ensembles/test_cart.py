@@ -8,7 +8,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.tree import DecisionTreeClassifier
 
 from fuselearn import BaggedClassifier, CARTClassifier, SVMClassifier
-from fuselearn.learners import Classes, bind
+from fuselearn.learners import bind, class_target
 from fuselearn.multilabel import BinaryRelevanceClassifier
 
 X, y = load_wine(return_X_y=True)
@@ -87,7 +87,7 @@ class TestLimits:
             assert CARTClassifier(max_depth=depth, complexity=-1, min_samples_split=2).fit(X, y).get_depth() == depth
 
     def test_no_limit_on_the_depth(self):
-        # Classes alternate along one column, so each cut takes off one row.
+        # Target alternate along one column, so each cut takes off one row.
         data, labels = np.arange(200.0)[:, None], np.arange(200) % 2
         tree = CARTClassifier(max_depth=None, min_samples_split=2, complexity=-1).fit(data, labels)
         assert tree.get_n_leaves() == 200
@@ -192,7 +192,7 @@ class TestClassWeight:
     @pytest.mark.parametrize("base", [CARTClassifier, SVMClassifier])
     def test_a_class_with_a_weight_need_not_be_drawn(self, base):
         learner = bind(base(class_weight={"c": 2.0}), self.X)
-        target = Classes(self.y.astype(np.int32), 3, np.array(["a", "b", "c"]))
+        target = class_target(self.y.astype(np.int32), 3, np.array(["a", "b", "c"]))
         component = learner.train(target, (self.y < 2).astype(np.int32), seed=0)
         assert set(component.votes()) == {0, 1}
 

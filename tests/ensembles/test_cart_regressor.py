@@ -25,7 +25,7 @@ def test_is_the_tree_of_scikit_learn(min_leaf, max_depth, weights, shift):
     theirs = DecisionTreeRegressor(min_samples_leaf=min_leaf, max_depth=max_depth, random_state=0)
     ours.fit(X, y + shift, sample_weight=weights)
     theirs.fit(X, y + shift, sample_weight=weights)
-    assert ours.get_n_leaves() == theirs.get_n_leaves()
+    assert ours.tree_.n_leaves == theirs.get_n_leaves()
     np.testing.assert_allclose(ours.predict(X) - shift, theirs.predict(X) - shift, rtol=1e-6)
     if max_depth is not None:  # in small nodes, splits on different features can be equally good
         np.testing.assert_allclose(ours.feature_importances_, theirs.feature_importances_, atol=1e-6)

@@ -27,7 +27,7 @@ class TestImportances:
     @pytest.mark.parametrize("make", [*ENSEMBLES, ErrorCorrectingCodeClassifier])
     def test_they_are_the_weighted_mean_of_the_members(self, make):
         model = make(TREE, random_state=0).fit(X, noisy)
-        weights = getattr(model, "coefficients_", None)
+        weights = getattr(model, "estimator_weights_", None)
         members = np.array([member.feature_importances_ for member in model])
         np.testing.assert_allclose(model.feature_importances_, np.average(members, axis=0, weights=weights), atol=1e-12)
 
@@ -35,7 +35,7 @@ class TestImportances:
     def test_trees_of_scikit_learn_have_them(self, make):
         model = make(DecisionTreeClassifier(max_depth=2), n_estimators=5, random_state=0).fit(X, y)
         members = np.array([member.feature_importances_ for member in model.estimators_])
-        expected = np.average(members, axis=0, weights=model.coefficients_)
+        expected = np.average(members, axis=0, weights=model.estimator_weights_)
         np.testing.assert_allclose(model.feature_importances_, expected, atol=1e-12)
 
     def test_random_subspaces_put_them_where_they_belong(self):
@@ -84,7 +84,7 @@ class TestOutOfBag:
         total = np.zeros((len(X), 3))
         for position, outside in model._left_out_.items():
             votes = np.eye(3)[model[position].predict(X)]
-            total[outside] += model.coefficients_[position] * votes[outside]
+            total[outside] += model.estimator_weights_[position] * votes[outside]
         assert 0 not in model._left_out_ or make is SAMMEClassifier  # h_0 of KFHE has seen all
         with np.errstate(invalid="ignore"):
             np.testing.assert_allclose(model.oob_decision_function_, total / total.sum(axis=1, keepdims=True))
@@ -151,7 +151,7 @@ class TestWarmStart:
         first = parts[1]
         parts.set_params(n_estimators=12).fit(X, noisy)
         np.testing.assert_array_equal(whole.predict_proba(X), parts.predict_proba(X))
-        np.testing.assert_array_equal(whole.coefficients_, parts.coefficients_)
+        np.testing.assert_array_equal(whole.estimator_weights_, parts.estimator_weights_)
         np.testing.assert_allclose(whole.oob_decision_function_, parts.oob_decision_function_)
         assert len(parts) == len(whole) == len(list(parts))
         np.testing.assert_array_equal(parts[1].predict(X), first.predict(X))
@@ -160,7 +160,7 @@ class TestWarmStart:
         whole = KFHEClassifier(n_estimators=30, random_state=0).fit(X, noisy)
         parts = KFHEClassifier(n_estimators=10, warm_start=True, random_state=0).fit(X, noisy)
         parts.set_params(n_estimators=30).fit(X, noisy)
-        for name in ("gains_", "variances_", "measurement_errors_", "train_errors_", "resets_", "weights_"):
+        for name in ("gains_", "variances_", "measurement_errors_", "train_errors_", "resets_", "sample_weights_"):
             np.testing.assert_array_equal(getattr(whole, name), getattr(parts, name))
 
     def test_a_certain_filter_learns_nothing_more(self):

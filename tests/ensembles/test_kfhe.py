@@ -15,7 +15,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from fuselearn import CARTClassifier, KFHEClassifier
-from fuselearn.learners import draw_covering_counts
+from fuselearn.engines.draws import MOST_TRIES, draw_covering_counts
 
 
 def plain_kfhe(fit, X, y, n_estimators, seed, *, weighting, vote, shares=None, h0=None, reset=True):
@@ -32,7 +32,7 @@ def plain_kfhe(fit, X, y, n_estimators, seed, *, weighting, vote, shares=None, h
     trace["train_errors"].append(initial[estimate.argmax(axis=1) != y].sum())
 
     def measure(w, seed):
-        h = fit(draw_covering_counts(seed, w, n, y.astype(np.int32), c))
+        h = fit(draw_covering_counts(seed, w, n, y.astype(np.int32), c, MOST_TRIES))
         return np.eye(c)[h.argmax(axis=1)] if vote == "class" else h
 
     for t in range(1, n_estimators + 1):
@@ -72,7 +72,7 @@ def assert_follows(model, X, estimate, weights, trace):
     np.testing.assert_allclose(model.variances_, trace["variances"], atol=1e-12)
     np.testing.assert_allclose(model.measurement_errors_, trace["errors"], atol=1e-12)
     np.testing.assert_allclose(model.train_errors_, trace["train_errors"], atol=1e-12)
-    np.testing.assert_allclose(model.weights_, weights, atol=1e-12)
+    np.testing.assert_allclose(model.sample_weights_, weights, atol=1e-12)
     np.testing.assert_array_equal(model.resets_, trace["resets"])
     np.testing.assert_allclose(model.predict_proba(X), estimate, atol=1e-12)
 
@@ -90,7 +90,7 @@ class TestAgainstPlainKFHE:
         )  # fmt: skip
         assert_follows(model, X, estimate, weights, trace)
         assert model.n_iter_ == 25
-        assert np.ptp(model.weights_) > 0.001
+        assert np.ptp(model.sample_weights_) > 0.001
 
     @pytest.mark.parametrize("weighting", ["exponential", "linear"])
     def test_sample_weight_starts_the_weight_filter_and_weighs_the_errors(self, noisy_wine, weighting):
@@ -138,7 +138,7 @@ class TestIdentities:
             h = np.eye(3)[tree.predict_proba(new).argmax(axis=1)]
             estimate = (1 - gain / 2) * estimate + gain / 2 * h
         np.testing.assert_allclose(model.predict_proba(new), estimate, atol=1e-12)
-        assert model.coefficients_.sum() == pytest.approx(1.0)
+        assert model.estimator_weights_.sum() == pytest.approx(1.0)
 
     def test_stages_end_with_the_prediction(self, model, noisy_wine):
         X, _ = noisy_wine
@@ -154,8 +154,8 @@ class TestIdentities:
         np.testing.assert_allclose(model.train_errors_, errors, atol=1e-12)
 
     def test_weights_sum_to_one(self, model):
-        assert model.weights_.sum() == pytest.approx(1.0)
-        assert (model.weights_ > 0).all()
+        assert model.sample_weights_.sum() == pytest.approx(1.0)
+        assert (model.sample_weights_ > 0).all()
 
     def test_the_default_tree_is_unpruned(self, model, noisy_wine):
         X, y = noisy_wine
@@ -176,7 +176,7 @@ class TestEarlyStop:
         assert model.variances_.tolist() == [0.0, 0.0]
         assert model.measurement_errors_.tolist() == [0.0, 0.0]
         assert model.train_errors_.tolist() == [0.0, 0.0, 0.0]
-        np.testing.assert_allclose(model.coefficients_, [0.5, 0.5, 0.0])
+        np.testing.assert_allclose(model.estimator_weights_, [0.5, 0.5, 0.0])
         assert model.score(self.X, self.y) == 1.0
 
 
@@ -326,7 +326,7 @@ def test_wrong_labels_end_up_with_large_weights():
     flipped = rng.permutation(300)[:15]
     y[flipped] = 1 - y[flipped]
     model = KFHEClassifier(CARTClassifier(max_depth=1), n_estimators=10, random_state=0).fit(X, y)
-    assert set(np.argsort(model.weights_)[-15:]) == set(flipped)
+    assert set(np.argsort(model.sample_weights_)[-15:]) == set(flipped)
 
 
 def test_the_trace_is_drawn_with_its_resets(scripted):
@@ -353,7 +353,7 @@ class TestPoisson:
         n_wrong = model.train_errors_ * len(y)
         np.testing.assert_allclose(n_wrong, n_wrong.round(), atol=1e-9)
         assert model.train_errors_[-1] == pytest.approx(1 - model.score(X, y))
-        assert math.fsum(model.weights_) == pytest.approx(1, abs=1e-15)
+        assert math.fsum(model.sample_weights_) == pytest.approx(1, abs=1e-15)
 
     def test_the_first_classifier_sees_all_samples_if_weights_are_whole(self, noisy_wine):
         X, y = noisy_wine

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from fuselearn import CARTClassifier, SAMMEClassifier
-from fuselearn.learners import draw_covering_counts
+from fuselearn.engines.draws import draw_covering_counts
 
 
 def alpha_of(error, n_classes):
@@ -45,9 +45,9 @@ def plain_samme(fit, y, n_estimators, seed, initial=None):
 
 def assert_follows(model, alphas, errors, resets, weights):
     np.testing.assert_allclose(model.estimator_errors_, errors, atol=1e-12)
-    np.testing.assert_allclose(model.coefficients_, alphas, rtol=1e-9)
+    np.testing.assert_allclose(model.estimator_weights_, alphas, rtol=1e-9)
     np.testing.assert_array_equal(model.resets_, resets)
-    np.testing.assert_allclose(model.weights_, weights, atol=1e-12)
+    np.testing.assert_allclose(model.sample_weights_, weights, atol=1e-12)
 
 
 class TestAgainstPlainSAMME:
@@ -69,7 +69,7 @@ class TestAgainstPlainSAMME:
         model = SAMMEClassifier(n_estimators=15, random_state=4).fit(X, y)
         votes = sum(
             alpha * np.eye(3)[tree.predict(X)]
-            for tree, alpha in zip(model.estimators_, model.coefficients_, strict=True)
+            for tree, alpha in zip(model.estimators_, model.estimator_weights_, strict=True)
         )
         np.testing.assert_allclose(model.predict_proba(X), votes / votes.sum(axis=1, keepdims=True), atol=1e-12)
         np.testing.assert_array_equal(model.predict(X), votes.argmax(axis=1))
@@ -111,29 +111,29 @@ class TestResets:
 
     def test_no_error_counts_as_an_error_of_a_thousandth(self, scripted):
         model = SAMMEClassifier(scripted(self.y), 2, random_state=1).fit(self.X, self.y)
-        np.testing.assert_allclose(model.coefficients_, np.log(999) + np.log(2))
-        np.testing.assert_allclose(model.weights_, 1 / 30)
+        np.testing.assert_allclose(model.estimator_weights_, np.log(999) + np.log(2))
+        np.testing.assert_allclose(model.sample_weights_, 1 / 30)
         assert model.estimator_errors_.tolist() == [0.0, 0.0]
 
-    def test_an_error_of_guessing_or_more_counts_as_just_below_guessing(self, scripted):
+    def test_an_guessing_error_or_more_counts_as_just_below_guessing(self, scripted):
         guessing = np.where(np.arange(30) < 10, self.y, self.bad)
         for answer in (self.bad, guessing):
             model = SAMMEClassifier(scripted(answer), 2, random_state=1).fit(self.X, self.y)
             error = 2 / 3 - 0.001
-            np.testing.assert_allclose(model.coefficients_, np.log((1 - error) / error) + np.log(2), rtol=1e-6)
+            np.testing.assert_allclose(model.estimator_weights_, np.log((1 - error) / error) + np.log(2), rtol=1e-6)
             assert model.resets_.tolist() == [1, 2]
-            assert (model.coefficients_ > 0).all()
+            assert (model.estimator_weights_ > 0).all()
 
     def test_resets_return_to_the_given_weights(self, scripted):
         weights = np.arange(1.0, 31.0)
         model = SAMMEClassifier(scripted(self.y), 3, random_state=1).fit(self.X, self.y, sample_weight=weights)
-        np.testing.assert_allclose(model.weights_, weights / weights.sum())
+        np.testing.assert_allclose(model.sample_weights_, weights / weights.sum())
 
     def test_weights_by_hand(self, scripted):
         # Five of thirty rows are wrong, err = 1/6 and alpha = log(5) + log(2): their weights grow tenfold.
         model = SAMMEClassifier(scripted(self.good), 1, random_state=1).fit(self.X, self.y)
-        np.testing.assert_allclose(model.coefficients_, np.log(10))
-        np.testing.assert_allclose(model.weights_, np.where(np.arange(30) < 25, 1, 10) / 75)
+        np.testing.assert_allclose(model.estimator_weights_, np.log(10))
+        np.testing.assert_allclose(model.sample_weights_, np.where(np.arange(30) < 25, 1, 10) / 75)
 
 
 class TestTies:

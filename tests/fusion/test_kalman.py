@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fuselearn.fusion import Halfway, KalmanFilter
+from fuselearn.fusion import KalmanFilter
 
 errors = st.lists(st.floats(0.01, 10.0), min_size=1, max_size=12)
 
@@ -157,20 +157,3 @@ def test_a_measurement_of_another_shape_is_refused():
 def test_a_transition_that_is_no_number_is_refused():
     with pytest.raises(ValueError, match="transition"):
         KalmanFilter(np.zeros(2), transition=np.nan)
-
-
-def test_halfway_to_votes_is_the_mean_with_ones_and_zeros():
-    first, votes = np.array([[0.2, 0.3, 0.5], [1.0, 0.0, 0.0]]), np.array([2, 1], dtype=np.int32)
-    by_votes, by_scores = KalmanFilter(first), KalmanFilter(first)
-    assert by_votes.update(Halfway(votes), 0.25) == by_scores.update((first + np.eye(3)[votes]) / 2, 0.25)
-    np.testing.assert_allclose(by_votes.state, by_scores.state, atol=1e-15)
-    assert by_votes.variance == by_scores.variance
-
-
-@pytest.mark.parametrize("votes", [[0, 3], [-1, 0], [0], [0, 1, 2]])
-def test_votes_out_of_range_are_refused(votes):
-    kf = KalmanFilter(np.zeros((2, 3)))
-    with pytest.raises(ValueError, match="votes"):
-        kf.update(Halfway(np.array(votes, dtype=np.int32)), 1.0)
-    np.testing.assert_array_equal(kf.state, 0.0)
-    assert kf.variance == 1.0

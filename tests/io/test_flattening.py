@@ -119,7 +119,7 @@ def forge(parts, arrays=None):
     ("kind", "name"),
     [
         ("object", "subprocess.Popen"),
-        ("object", "fuselearn.engines.tree.nodes.Tree"),
+        ("object", "fuselearn.engines.trees.Tree"),
         ("object", "sklearn.tree._tree.Tree"),
         ("object", "sklearn.neighbors._kd_tree.KDTree"),
         ("object", "sklearn.utils._bunch.Bunch"),

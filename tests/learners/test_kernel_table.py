@@ -8,7 +8,7 @@ from scipy import sparse
 
 from fuselearn import SVMClassifier
 from fuselearn.io import load, save
-from fuselearn.learners import kernel_table
+from fuselearn.learners import kernel_table, label_target
 from fuselearn.learners.kernel_table import Kernel, KernelTable
 from fuselearn.learners.svm import SVMLearner
 from fuselearn.multilabel import BinaryRelevanceClassifier, ChainClassifier, EnsembleHOMERClassifier
@@ -27,7 +27,9 @@ def bound(data, n_threads=1, **parameters):
 def train(learner, labels, drawn, seed=0, **parameters):
     """Train a machine per label; numbers drawn that are floats are weights."""
     weights = None if drawn.dtype.kind in "iu" else drawn
-    return learner.with_params(**parameters).train(labels, np.ceil(drawn).astype(np.int32), seed, weights=weights)
+    return learner.with_params(**parameters).train(
+        label_target(labels), np.ceil(drawn).astype(np.int32), seed, weights=weights
+    )
 
 
 pytestmark = pytest.mark.filterwarnings("ignore:The Gram matrix of")
@@ -113,7 +115,7 @@ def test_new_rows_need_no_training_rows(bind, kernel):
     learner = bind(X)
     block = train(learner, Y, COUNTS, kernel=kernel)
     bound = block.scores()
-    learner.unbind()
+    learner.release()
     assert learner.table._training_X is None
     np.testing.assert_allclose(block.scores(learner.prepare(X)), bound, atol=1e-5)
 
@@ -126,9 +128,9 @@ def test_appended_columns_are_columns_like_others(bind, kernel, form):
     extended = learner.extend(Y[:, 2:3])
     block = train(extended, Y[:, 2:3], COUNTS, kernel=kernel, C=10.0)
     assert ((block.scores() > 0.5) == Y[:, 2:3]).mean() > 0.98
-    extended.unbind()
+    extended.release()
     turned = 1 - Y[:, 2:3]
-    assert ((block.scores(learner.prepare(form(X)), turned) > 0.5) == turned).mean() > 0.95
+    assert ((block.scores(learner.prepare(form(X)), appended=turned) > 0.5) == turned).mean() > 0.95
 
 
 def test_a_fold_without_positives(bind):

@@ -7,7 +7,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from fuselearn import SVMClassifier
-from fuselearn.engines.svm import training
+from fuselearn.engines import svm
+from fuselearn.learners import label_target
 from fuselearn.learners.svm import SVMLearner, SVMSettings
 
 rng = np.random.default_rng(0)
@@ -28,7 +29,9 @@ def bound(data, n_threads=1, **parameters):
 def train(learner, labels, drawn, seed=0, **parameters):
     """Train a machine per label; numbers drawn that are floats are weights."""
     weights = None if drawn.dtype.kind in "iu" else drawn
-    return learner.with_params(**parameters).train(labels, np.ceil(drawn).astype(np.int32), seed, weights=weights)
+    return learner.with_params(**parameters).train(
+        label_target(labels), np.ceil(drawn).astype(np.int32), seed, weights=weights
+    )
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +84,7 @@ def test_prediction_of_new_rows_needs_no_gram_matrix(kernel):
     learner = bound(X)
     block = train(learner, Y, COUNTS, kernel=kernel)
     before = block.scores()
-    learner.unbind()
+    learner.release()
     np.testing.assert_allclose(block.scores(learner.prepare(X)), before, atol=1e-6)
     with pytest.raises(RuntimeError, match="training data"):
         block.scores()
@@ -102,7 +105,7 @@ def test_sparse_equals_dense(scaling, kernel):
 
 
 def test_the_number_of_threads_changes_nothing(monkeypatch):
-    monkeypatch.setattr(training, "SAMPLES_FOR_THREADS", 1)
+    monkeypatch.setattr(svm, "SAMPLES_FOR_THREADS", 1)
     one, two = (train(bound(X, n_threads), Y, COUNTS, seed=3).scores() for n_threads in (1, 2))
     np.testing.assert_array_equal(one, two)
 
@@ -133,9 +136,9 @@ def test_appended_labels_are_columns_like_others(kernel, scaling, width, is_spar
     labels = 1 - Y[:20, :2]
     expected = other.scores(wide.prepare(form(np.hstack([scaled[:20], width * labels]))))
     rows = narrow.prepare(form((Z if scaling is None else X)[:20]))
-    np.testing.assert_allclose(block.scores(rows, labels), expected, atol=2e-3)
+    np.testing.assert_allclose(block.scores(rows, appended=labels), expected, atol=2e-3)
     some = np.array([4, 0, 19])
-    np.testing.assert_allclose(block.scores(extra=labels[some], only=some), expected[some], atol=2e-3)
+    np.testing.assert_allclose(block.scores(appended=labels[some], only=some), expected[some], atol=2e-3)
 
 
 def test_the_first_sensor_is_left_as_it_was(learner):
@@ -149,9 +152,9 @@ def test_rows_of_an_extended_sensor_outlive_its_gram_matrix():
     extended = learner.extend(Y[:, :1])
     block = train(extended, Y[:, 1:], COUNTS)
     expected = block.scores()
-    extended.unbind()
-    learner.unbind()
-    np.testing.assert_allclose(block.scores(learner.prepare(X), Y[:, :1]), expected, atol=1e-5)
+    extended.release()
+    learner.release()
+    np.testing.assert_allclose(block.scores(learner.prepare(X), appended=Y[:, :1]), expected, atol=1e-5)
 
 
 def test_a_logistic_and_a_sign_of_the_same_margin(learner):
@@ -201,7 +204,7 @@ def test_more_columns_than_rows(probability):
     block = train(learner, Y, COUNTS, kernel="linear", probability=probability)
     before = block.scores()
     assert ((before[DRAWN, 0] > 0.5) == Y[DRAWN, 0]).mean() > 0.95
-    learner.unbind()
+    learner.release()
     np.testing.assert_allclose(block.scores(learner.prepare(wide)), before, atol=1e-5)
 
 
@@ -226,7 +229,9 @@ def test_copies_of_one_row_are_no_trouble():
 
 def test_too_few_steps_are_told(learner):
     with pytest.warns(ConvergenceWarning, match="stopped before it reached its tolerance"):
-        learner._replaced(settings=SVMSettings(probability="sign", max_steps=3)).train(Y, COUNTS.astype(np.int32), 0)
+        learner._replaced(settings=SVMSettings(probability="sign", max_steps=3)).train(
+            label_target(Y), COUNTS.astype(np.int32), 0
+        )
 
 
 @pytest.mark.parametrize("is_sparse", [False, True])
@@ -238,8 +243,8 @@ def test_a_sensor_on_some_columns_is_one_of_the_narrower_table(kernel, is_sparse
     chosen = whole.restrict(columns)
     block, expected = (train(learner, Y, COUNTS, kernel=kernel, probability="logistic") for learner in (chosen, narrow))
     np.testing.assert_allclose(block.scores(), expected.scores(), atol=1e-3)
-    chosen.unbind()
-    whole.unbind()
+    chosen.release()
+    whole.release()
     rows = whole.prepare(form(NEW))
     np.testing.assert_array_equal(block.scores(rows), block.scores(chosen.adapt(rows)))
     np.testing.assert_allclose(block.scores(rows), expected.scores(narrow.prepare(form(NEW[:, columns]))), atol=1e-3)
@@ -250,7 +255,7 @@ def test_scaled_rows_are_held_once_whatever_the_number_of_choices():
     choices = [whole.restrict(np.array([k, k + 1])) for k in range(5)]
     blocks = [train(chosen.extend(Y[:, :1]), Y[:, 1:], COUNTS) for chosen in choices]
     for chosen in choices:
-        chosen.unbind()
-    whole.unbind()
+        chosen.release()
+    whole.release()
     assert all(block.table.root._training_X is None for block in blocks)
     np.testing.assert_array_equal(choices[1].table.training_rows(), Z[:, 1:3])

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from fuselearn._parameters import check_whole_number
 from fuselearn._random import make_generator
 from fuselearn.codes.codebook import CodeBook, check_n_bits, distance_bound, min_distance, random_code
-from fuselearn.engines.code_search import climb
+from fuselearn.engines.combining import climb
 
 MOST_SWEEPS = 20
 MOST_STEPS = 100_000_000

@@ -55,7 +55,7 @@ class AveragingRegressor(RegressorMixin, MemberEnsemble):
     ----------
     estimators_, named_estimators_ : list of regressors, Bunch
         The fitted members; the same by name.
-    weights_ : array of shape (n_members,)
+    estimator_weights_ : array of shape (n_members,)
         The weights used.
     n_features_in_, feature_names_in_
         Number of the features, and their names if fitted on a DataFrame whose column names are text.
@@ -82,7 +82,7 @@ class AveragingRegressor(RegressorMixin, MemberEnsemble):
     >>> tree = DecisionTreeRegressor(random_state=0)
     >>> members = [("line", LinearRegression()), ("near", KNeighborsRegressor()), ("tree", tree)]
     >>> average = AveragingRegressor(members, weights="performance").fit(X, y)
-    >>> average.weights_.round(1)  # the tree has learned the rows by heart
+    >>> average.estimator_weights_.round(1)  # the tree has learned the rows by heart
     array([1.3, 1.1, 0.6])
     """
 
@@ -108,7 +108,7 @@ class AveragingRegressor(RegressorMixin, MemberEnsemble):
         self.n_jobs = n_jobs
 
     def _combine(self, X: Any) -> npt.NDArray[np.float64]:
-        weights = None if self.weights is None else self.weights_
+        weights = None if self.weights is None else self.estimator_weights_
         return average_predictions(np.stack(self._ask(X)), self.rule, weights=weights, trim=self.trim)
 
     def _check_settings(self, members: list[Member]) -> None:

@@ -24,7 +24,7 @@ from fuselearn._messages import show
 from fuselearn._parameters import check_choice, check_whole_number, count_draws, count_threads
 from fuselearn._random import make_generator, seed_estimator
 from fuselearn._validation import validate_rows
-from fuselearn.engines.co_association import NO_CLUSTER, NOT_DRAWN, measure_distances
+from fuselearn.engines.combining import NO_CLUSTER, NOT_DRAWN, measure_distances
 
 if TYPE_CHECKING:
     import pandas as pd

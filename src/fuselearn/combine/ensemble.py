@@ -16,8 +16,8 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d
 
 from fuselearn._compat import clone_parameters, take_rows
-from fuselearn._fitting import fit_whole_or_not
 from fuselearn._validation import clip_probabilities, read_weights
+from fuselearn.base import reset_on_failure
 from fuselearn.combine.answers import Classes, settle_classes
 from fuselearn.combine.members import (
     Answer,
@@ -62,14 +62,13 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
     classes_: Any
     n_features_in_: int
     estimators_: list[Any]
-    weights_: Weights
+    estimator_weights_: Weights
     _members_: list[FittedMember]
     _classes_: Classes | None  # None for a regression
     _n_outputs_: int | None
     _nouns = ("classifier", "regressor")
     _learns_from_target = True  # also if the members are fitted already
     _keeps_all = True  # also members that get no weight
-    _prefer: str | None = None  # where members are fitted, in joblib's words
     __metadata_request__fit = {"groups": True}  # noqa: RUF012, read by scikit-learn; groups have no other use
 
     def __sklearn_tags__(self) -> Any:
@@ -150,7 +149,7 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return Bunch(**{member.name: member.model for member in self._members_})
 
-    @fit_whole_or_not
+    @reset_on_failure
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None, **params: Any) -> Self:
         """Weigh the members, by held-out samples if weights are learned, and fit them on all samples.
 
@@ -177,8 +176,8 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
         data = self._read_data(X, y, sample_weight, groups, **params)
         weights = self._weigh(data)
         chosen = np.arange(len(data.members)) if self._keeps_all else np.flatnonzero(weights)
-        self.weights_ = weights[chosen]
-        self._adopt(self._fit_members(data._replace(members=[data.members[k] for k in chosen])), data.X)
+        self.estimator_weights_ = weights[chosen]
+        self._keep_members(self._fit_members(data._replace(members=[data.members[k] for k in chosen])), data.X)
         return self
 
     def _read_data(self, X: Any, y: Any, sample_weight: Any, groups: Any, **params: Any) -> TrainingData:
@@ -334,7 +333,7 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
         columns = [resolve_columns(member, data.X) for member in data.members]
         models = [member.estimator for member in data.members]
         if not self.prefit:
-            models = Parallel(n_jobs=self.n_jobs, prefer=self._prefer)(
+            models = Parallel(n_jobs=self.n_jobs, prefer=None)(
                 delayed(clone(model).fit)(take_columns(data.X, seen), data.target, **(member.passed or {}))
                 for model, member, seen in zip(models, data.members, columns, strict=True)
             )
@@ -345,7 +344,7 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
         """Return the listed members that are not dropped."""
         return np.array([not is_dropped(one) for one in self.estimators])
 
-    def _adopt(self, members: list[FittedMember], X: Any) -> None:
+    def _keep_members(self, members: list[FittedMember], X: Any) -> None:
         """Keep the fitted members, and learn from a prediction for one sample how many numbers regressors predict."""
         self._members_ = members
         self.estimators_ = [member.model for member in members]
@@ -359,12 +358,12 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
         return ask_members(self._members_, read_rows(self, X, reset=False), self._answer, self.n_jobs)
 
     def _combine(self, X: Any) -> npt.NDArray[np.float64]:
-        """Sum the answers of the members about new samples, each times its weight in ``weights_``."""
+        """Sum the answers of the members about new samples, each times its weight in ``estimator_weights_``."""
         check_is_fitted(self)
         X = read_rows(self, X, reset=False)
-        counted = np.flatnonzero(self.weights_) if self.weights_.any() else np.arange(1)
+        counted = np.flatnonzero(self.estimator_weights_) if self.estimator_weights_.any() else np.arange(1)
         answers = ask_members([self._members_[k] for k in counted], X, self._answer, self.n_jobs)
-        return np.tensordot(self.weights_[counted], np.stack(answers), axes=1)
+        return np.tensordot(self.estimator_weights_[counted], np.stack(answers), axes=1)
 
 
 def read_number_target(y: Any) -> npt.NDArray[np.float64]:

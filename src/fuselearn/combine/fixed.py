@@ -79,7 +79,7 @@ class FixedCombiner(ClassifierMixin, MemberEnsemble):
     classes_ : array of shape (n_classes,), or a list with 0 and 1 for each label
     estimators_, named_estimators_ : list of classifiers, Bunch
         The fitted members; the same by name.
-    weights_ : array of shape (n_members,)
+    estimator_weights_ : array of shape (n_members,)
         The weights used.
     n_features_in_, feature_names_in_
         Number of the features, and their names if fitted on a DataFrame whose column names are text.
@@ -233,6 +233,6 @@ class FixedCombiner(ClassifierMixin, MemberEnsemble):
         """Combine the answers of the members about new samples."""
         answers = np.stack(self._ask(X))
         cells = answers.reshape(len(answers), -1, answers.shape[-1])
-        weights = None if self.weights is None else self.weights_
+        weights = None if self.weights is None else self.estimator_weights_
         combined = rules.combine_scores(cells, self.rule, weights=weights, k=self.k, positive_class=self._positive_)
         return combined.reshape(answers.shape[1:])

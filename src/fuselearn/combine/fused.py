@@ -1,11 +1,11 @@
-"""The fused classifier: many kinds of sensors, weighed by the errors that they make on samples they have not seen."""
+"""The fused classifier: many kinds of classifiers, weighed by their errors on held-out samples."""
 
 from __future__ import annotations
 
 import time
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,76 +14,97 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
+from fuselearn import ensembles
+from fuselearn._compat import take_rows
 from fuselearn._extras import require
 from fuselearn._parameters import check_number, check_verbose, check_whole_number
 from fuselearn._progress import ProgressLines
 from fuselearn._random import make_generator
-from fuselearn.combine import measuring
+from fuselearn._validation import clip_probabilities
+from fuselearn.base import ClassifierBase, reset_on_failure
 from fuselearn.combine.answers import Classes
-from fuselearn.combine.ensemble import MemberEnsemble, TrainingData, Weights
-from fuselearn.combine.members import Member
-from fuselearn.combine.out_of_fold import OutOfFold, Splits, answer_out_of_fold, make_splits
+from fuselearn.combine.ensemble import MemberEnsemble, TrainingData
+from fuselearn.combine.members import FittedMember, Member, resolve_columns, take_columns
+from fuselearn.combine.routing import take_passed
+from fuselearn.fusion import Problem
+from fuselearn.fusion.held_out import Splits, average_held_out, held_out_samples, hold_out, list_splits
+from fuselearn.fusion.members import (
+    MemberReport,
+    SharedLearners,
+    best_exponent,
+    deal_folds,
+    separate_noise,
+    sharpen,
+    squared_error,
+    weigh_members,
+)
+from fuselearn.learners import class_target
+from fuselearn.learners.table import has_missing
+from fuselearn.learners.target import Scores, Weights
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 N_FOLDS = 4
-# A sensor with less than this share of the weight is not worth its time in every prediction.
+# A member with less than this fraction of the weight is not worth its time in every prediction.
 LEAST_WEIGHT = 0.01
+# SVMs take time and memory in proportion to the square of the samples.
+MOST_SVM_SAMPLES = 5_000
 
 
 class FusedClassifier(ClassifierMixin, MemberEnsemble):
-    """The classifier to pick when labels may be wrong: many kinds of sensors, fused by their measured errors.
+    """The classifier to pick when labels may be wrong: many kinds of classifiers, fused by their measured errors.
 
     A trained classifier is a noisy measurement of the ideal one, and no kind of classifier is the best at every rate of
-    wrong labels: boosting does well on clean labels, forests with large leaves on noisy ones. Each sensor is measured
-    on samples that it has not seen, by folds. Its probabilities p_k are calibrated by an exponent a_k, and the mean
+    wrong labels: boosting does well on clean labels, forests with large leaves on noisy ones. Each member is measured
+    on held-out samples, by folds. Its probabilities p_k are calibrated by an exponent a_k, and the mean
     squared error R_k of the result is the variance of its measurement::
 
         p(x) = sum_k w_k q_k(x),   q_k proportional to p_k^(a_k),   w_k proportional to exp(-(R_k - R_min) / tolerance)
 
-    The sensors that count are then fitted to all samples. Held-out labels are as noisy as the others. If wrong labels
-    are spread evenly over the samples, the sensors have the same order on them as on the correct ones. But p fits noisy
-    labels, and is too even for the correct ones: the probabilities predicted are proportional to p^b. The exponent b
-    and the share of wrong labels are estimated together, from how often labels differ where p is nearly certain.
+    Members with a weight above 0.01 are then fitted to all samples. Held-out labels are as noisy as the others. If
+    wrong labels are spread evenly over the samples, the members have the same order on them as on the correct ones. But
+    p fits noisy labels, and is underconfident about the correct ones: the predicted probabilities are proportional to
+    p^b. The exponent b and the fraction of wrong labels are estimated together, from how often labels differ where p is
+    nearly certain.
 
     .. versionadded:: 0.2
 
     Parameters
     ----------
     estimators : list of (name, classifier) or (name, classifier, columns), default=None
-        The sensors: any classifiers; one without ``predict_proba`` counts with its votes. None means two kinds of KFHE,
+        The members: any classifiers; one without ``predict_proba`` counts with its votes. None means two kinds of KFHE,
         boosting, bagging, two random forests, two forests of extremely randomised trees and, for tables of up to 5,000
         samples without missing values, support vector machines with a radial and a linear kernel.
-    n_components : int, default=50
-        Trees of each ensemble, if ``estimators`` is None.
+    n_estimators : int, default=50
+        Number of trees of each ensemble, if ``estimators`` is None.
     tolerance : float, default=0.01
-        By how much the squared error of a sensor may exceed the smallest one before its weight falls by a factor of e.
-        A small tolerance takes the best sensor alone, a large one the mean of all.
+        By how much the squared error of a member may exceed the smallest one before its weight falls by a factor of e.
+        A small tolerance takes the best member alone, a large one the mean of all.
     cv : int, splitter or iterable of splits, default=None
         How samples are held out; None means four folds.
     verbose : int, default=0
-        1 prints a line after the measurement of each sensor, with the time left.
+        1 prints a line after the measurement of each member, with the time left.
     random_state : int, RandomState or None, default=None
-        Seed of the folds and of the default sensors. Sensors that are passed keep their own.
+        Seed of the folds and of the default members. Members that are passed keep their own.
     n_jobs : int or None, default=None
-        Sensors fitted at the same time, in threads.
+        Members fitted at the same time, in threads.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
-    sensors_ : list of SensorReport
-        Weight, error, accuracy, exponent and time of each sensor.
+    members_ : list of MemberReport
+        Weight, error, accuracy, exponent and time of each member, the best one first.
     held_out_proba_ : array of shape (n_samples, n_classes)
-        Fused probabilities p of the given labels of the training samples, by sensors that have not seen them; NaN for
-        samples that ``cv`` never holds out.
+        Fused probabilities p of the given labels of the training samples, by members that were not trained on them; NaN
+        for samples that ``cv`` never holds out.
     noise_rate_ : float
-        Estimated share of wrong labels, as far as they are spread evenly.
+        Estimated fraction of wrong labels, as far as they are spread evenly.
     estimators_ : list of classifiers
-        The sensors that count, fitted to all samples.
+        Members with a weight, fitted to all samples.
     named_estimators_ : Bunch
         The same by name.
-    weights_ : array of shape (n_counting,)
+    estimator_weights_ : array of shape (n_fitted,)
         Their weights, which sum to one.
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features,)
@@ -91,17 +112,17 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
 
     See Also
     --------
-    fuselearn.KFHEClassifier : One of the sensors: the Kalman filter over trees.
-    LinearStackingClassifier : Weights that minimise a loss of the sum.
+    fuselearn.KFHEClassifier : One of the members: the Kalman filter over trees.
+    LinearStackingClassifier : Weights that minimize a loss of the sum.
     EnsembleSelection : A choice of members, one at a time.
 
     Notes
     -----
     A Kalman filter that takes in several measurements of one state at once weighs them by 1 / R_k if their errors are
     independent. Those of classifiers that learn from the same samples are not: a second forest adds little to the first
-    one. A rule that is sharper than 1 / R_k drops the sensors that only add errors.
+    one. A rule that is sharper than 1 / R_k drops the members that only add errors.
 
-    A sensor that cannot be fitted is left out with a warning.
+    A member that cannot be fitted is left out with a warning.
 
     Examples
     --------
@@ -109,7 +130,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
     >>> from fuselearn import FusedClassifier
     >>> from fuselearn.datasets import corrupt_labels
     >>> X, y = load_wine(return_X_y=True)
-    >>> fused = FusedClassifier(n_components=10, random_state=0).fit(X, corrupt_labels(y, 0.2, random_state=0))
+    >>> fused = FusedClassifier(n_estimators=10, random_state=0).fit(X, corrupt_labels(y, 0.2, random_state=0))
     >>> bool(fused.score(X, y) > 0.9)
     True
     """
@@ -118,13 +139,12 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
     _classes_: Classes
     _nouns = ("classifier", "classifier")
     _keeps_all = False
-    _prefer = "threads"
 
     def __init__(
         self,
         estimators: Sequence[tuple[Any, ...]] | None = None,
         *,
-        n_components: int = 50,
+        n_estimators: int = 50,
         tolerance: float = 0.01,
         cv: Any = None,
         verbose: int = 0,
@@ -132,7 +152,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         n_jobs: int | None = None,
     ) -> None:
         self.estimators = estimators  # type: ignore[assignment]
-        self.n_components = n_components
+        self.n_estimators = n_estimators
         self.tolerance = tolerance
         self.cv = cv
         self.verbose = verbose
@@ -140,14 +160,14 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         self.n_jobs = n_jobs
 
     def __sklearn_tags__(self) -> Any:
-        """Return the tags: the default sensors take gaps and sparse data, and no sensor several labels per sample."""
+        """Return scikit-learn's tags: the default members take missing values and sparse data."""
         tags = super().__sklearn_tags__()
         if self.estimators is None:
             tags.input_tags.allow_nan = tags.input_tags.sparse = True
         tags.target_tags.multi_output = tags.classifier_tags.multi_label = False
         return tags
 
-    def hold_out(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Weights:
+    def hold_out(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Scores:
         """Compute ``held_out_proba_`` alone, without a fit to all samples.
 
         Parameters
@@ -158,31 +178,31 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         Returns
         -------
         array of shape (n_samples, n_classes)
-            Fused probabilities from sensors that have not seen the samples; NaN for samples never held out.
+            Fused probabilities by members that were not trained on the samples; NaN for samples never held out.
         """
         twin = clone(self)
-        twin._weigh(twin._read_data(X, y, sample_weight, groups))
-        probabilities: Weights = twin.held_out_proba_
+        twin._measure(twin._train_members(twin._read_data(X, y, sample_weight, groups)))
+        probabilities: Scores = twin.held_out_proba_
         return probabilities
 
     def describe(self) -> str:
-        """Return a table of the sensors, the best one first, and the estimated share of wrong labels.
+        """Return a table of the members, the best one first, and the estimated fraction of wrong labels.
 
         Returns
         -------
         str
         """
         check_is_fitted(self)
-        width = max(len(report.name) for report in self.sensors_)
-        lines = [f"{'sensor'.ljust(width)}  weight  squared error  accuracy  seconds"]
+        width = max(6, *(len(report.name) for report in self.members_))
+        lines = [f"{'member'.ljust(width)}  weight  squared error  accuracy  seconds"]
         lines += [
             f"{r.name.ljust(width)}  {r.weight:6.3f}  {r.error:13.4f}  {r.accuracy:8.4f}  {r.seconds:7.2f}"
-            for r in self.sensors_
+            for r in self.members_
         ]
         return "\n".join([*lines, f"about {self.noise_rate_:.0%} of the labels seem to be wrong"])
 
-    def plot_sensors(self) -> Figure:
-        """Draw the weight of each sensor beside its error.
+    def plot_members(self) -> Figure:
+        """Draw the weight of each member beside its error.
 
         Returns
         -------
@@ -192,122 +212,251 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         require("A figure", "matplotlib")
         from matplotlib.figure import Figure
 
-        names = [report.name for report in self.sensors_]
+        names = [report.name for report in self.members_]
         figure = Figure(figsize=(7.0, 1.2 + 0.3 * len(names)), layout="constrained")
         left, right = figure.subplots(1, 2, sharey=True)
-        left.barh(names, [report.weight for report in self.sensors_], color="#1f77b4")
+        left.barh(names, [report.weight for report in self.members_], color="#1f77b4")
         left.set_xlabel("weight")
         left.invert_yaxis()
-        right.plot([report.error for report in self.sensors_], names, "o", color="#444444")
+        right.plot([report.error for report in self.members_], names, "o", color="#444444")
         right.set_xlabel("mean squared error, held-out samples")
         for axes in (left, right):
             axes.spines[["top", "right"]].set_visible(False)
             axes.grid(axis="x", alpha=0.3)
         return figure
 
+    @reset_on_failure
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None, **params: Any) -> Self:
+        """Measure the members on held-out samples, weigh them, and fit those with a weight to all samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+            Any table that the members take, or a list of texts.
+        y : array-like of shape (n_samples,)
+            Classes of any type.
+        sample_weight : array-like of shape (n_samples,), optional
+            Sample weights, for members that take them, and for the errors.
+        groups : array-like of shape (n_samples,), optional
+            Groups of samples, if ``cv`` splits by them.
+        **params
+            What members request beside, if scikit-learn's metadata routing is switched on.
+
+        Returns
+        -------
+        object
+            Fitted estimator.
+        """
+        data = self._read_data(X, y, sample_weight, groups, **params)
+        training = self._train_members(data)
+        weights = self._measure(training)
+        chosen = np.flatnonzero(weights)
+        self.estimator_weights_ = weights[chosen]
+        fitted = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(training.fit)(training.data.members[k]) for k in chosen
+        )
+        self._keep_members(fitted, data.X)
+        training.learners.release()
+        return self
+
     def _read_members(self) -> list[Member]:
-        if self.estimators is not None:
-            return super()._read_members()
-        n_components = check_whole_number("n_components", self.n_components, 1)
-        seed = int(make_generator(self.random_state).integers(2**31))
-        return [Member(*one) for one in measuring.default_sensors(n_components, seed)]
+        return [] if self.estimators is None else super()._read_members()
 
     def _check_settings(self, members: list[Member]) -> None:
+        check_whole_number("n_estimators", self.n_estimators, 1)
         if check_number("tolerance", self.tolerance, 0) == 0:
-            raise ValueError("tolerance must be above 0; a small one takes the best sensor alone.")
+            raise ValueError("tolerance must be above 0; a small one takes the best member alone.")
         check_verbose(self.verbose)
 
-    def _weigh(self, data: TrainingData) -> Weights:
-        """Measure the sensors on held-out samples, calibrate and weigh them; keep what is known of each."""
+    def _train_members(self, data: TrainingData) -> MemberTraining:
+        """List the members and their table, once the data are checked."""
         if self._classes_.n_labels is not None:
             raise ValueError("FusedClassifier takes one class per sample; for several labels see fuselearn.multilabel.")
-        numbers = self._classes_.encode(data.target)
-        splits = self._make_splits(data, numbers)
-        sensors = data.members
         if self.estimators is None:
-            sensors = measuring.suitable(sensors, data.X)
-        measuring_all = Parallel(n_jobs=self.n_jobs, prefer=self._prefer, return_as="generator")(
-            delayed(_measure)(sensor, data, self._classes_, splits) for sensor in sensors
+            seed = int(make_generator(self.random_state).integers(2**31))
+            members = default_members(self.n_estimators, seed, data.X)
+            passed = {} if data.weights is None else {"sample_weight": data.weights}
+            data = data._replace(members=[member._replace(passed=passed) for member in members])
+        return MemberTraining(data, self._classes_)
+
+    def _measure(self, training: MemberTraining) -> Weights:
+        """Measure the members on held-out samples, calibrate and weigh them; keep what is known of each."""
+        members, sample_weight, classes = training.data.members, training.data.weights, training.class_indices
+        splits = self._make_splits(training.data, classes)
+        measuring = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
+            delayed(_hold_out)(training, member, splits) for member in members
         )
-        progress = ProgressLines(type(self).__name__, self.verbose, len(sensors), noun="sensors measured")
-        working = _leave_out_failures(sensors, list(progress.follow(measuring_all)))
-        rows = working[0].held_out.rows
-        truth, weights = numbers[rows], None if data.weights is None else data.weights[rows]
-        exponents = [measuring.best_exponent(one.held_out.answers[0], truth, weights) for one in working]
-        scores = np.stack(
-            [measuring.sharpen(one.held_out.answers[0], a) for one, a in zip(working, exponents, strict=True)]
-        )
-        errors = np.array([measuring.squared_error(score, truth, weights) for score in scores])
-        shares = measuring.weigh_sensors(errors, self.tolerance, LEAST_WEIGHT)
+        progress = ProgressLines(type(self).__name__, self.verbose, len(members), noun="members measured")
+        working = _leave_out_failures(members, list(progress.follow(measuring)))
+        samples, _ = held_out_samples(splits, len(classes))
+        truth, weights = classes[samples], None if sample_weight is None else sample_weight[samples]
+        exponents = [best_exponent(one.scores[samples], truth, weights) for one in working]
+        scores = np.stack([sharpen(one.scores[samples], a) for one, a in zip(working, exponents, strict=True)])
+        errors = np.array([squared_error(score, truth, weights) for score in scores])
+        shares = weigh_members(errors, self.tolerance, LEAST_WEIGHT)
         accuracies = [accuracy_score(truth, score.argmax(axis=1), sample_weight=weights) for score in scores]
         reports = [
-            measuring.SensorReport(one.sensor.name, share, error, accuracy, exponent, one.seconds)
+            MemberReport(one.name, share, error, accuracy, exponent, one.seconds)
             for one, share, error, accuracy, exponent in zip(
                 working, shares.tolist(), errors.tolist(), accuracies, exponents, strict=True
             )
         ]
-        self.sensors_ = sorted(reports, key=lambda report: report.error)
-        self.held_out_proba_ = np.full((len(numbers), len(self._classes_.values)), np.nan)
-        self.held_out_proba_[rows] = fused = np.tensordot(shares, scores, axes=1)
-        self._sharpness_, self.noise_rate_ = measuring.separate_noise(fused, truth, weights)
+        self.members_ = sorted(reports, key=lambda report: report.error)
+        self.held_out_proba_ = np.full((len(classes), len(self._classes_.values)), np.nan)
+        self.held_out_proba_[samples] = fused = np.tensordot(shares, scores, axes=1)
+        self._sharpness_, self.noise_rate_ = separate_noise(fused, truth, weights)
         self._exponents_ = np.array([report.exponent for report in reports if report.weight > 0])
         weight_of = {report.name: report.weight for report in reports}
-        return np.array([weight_of.get(member.name, 0.0) for member in data.members])
+        return np.array([weight_of.get(member.name, 0.0) for member in members])
 
-    def _make_splits(self, data: TrainingData, numbers: npt.NDArray[np.intp]) -> Splits:
+    def _make_splits(self, data: TrainingData, classes: npt.NDArray[np.int32]) -> Splits:
         if self.cv is not None and not isinstance(self.cv, int | np.integer):
-            return make_splits(self.cv, data.X, numbers, data.groups, classifier=True)
+            return list_splits(self.cv, len(classes), classes, data.groups)
         n_folds = N_FOLDS if self.cv is None else check_whole_number("cv", self.cv, 2)
-        folds = measuring.deal_folds(numbers, n_folds, make_generator(self.random_state))
+        folds = deal_folds(classes, n_folds, make_generator(self.random_state))
         splits = [(np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in np.unique(folds)]
         # Without its only samples of a class, a table may have too few classes to learn from.
-        splits = [(inside, outside) for inside, outside in splits if len(np.unique(numbers[inside])) > 1]
+        splits = [(inside, outside) for inside, outside in splits if len(np.unique(classes[inside])) > 1]
         if not splits:
-            raise ValueError("The sensors cannot be measured: no part of the samples has two classes to learn from.")
+            raise ValueError("The members cannot be measured: no part of the samples has two classes to learn from.")
         return splits
 
-    def _answer(self, model: Any, X: Any) -> Weights:
-        return ask_sensor(model, X, self._classes_)
+    def _answer(self, model: Any, X: Any) -> Scores:
+        return predict_scores(model, X, self._classes_)
 
-    def _combine(self, X: Any) -> Weights:
-        """Sum the sensors' calibrated probabilities times their weights, and correct the sum for wrong labels."""
-        calibrated = [measuring.sharpen(answer, a) for answer, a in zip(self._ask(X), self._exponents_, strict=True)]
-        return measuring.sharpen(np.tensordot(self.weights_, np.stack(calibrated), axes=1), self._sharpness_)
-
-
-class Measured(NamedTuple):
-    """A sensor, its answers about held-out samples, and the time that they took."""
-
-    sensor: Member
-    held_out: OutOfFold
-    seconds: float
+    def _combine(self, X: Any) -> Scores:
+        """Sum the members' calibrated probabilities times their weights, and correct the sum for wrong labels."""
+        calibrated = [sharpen(answer, a) for answer, a in zip(self._ask(X), self._exponents_, strict=True)]
+        return sharpen(np.tensordot(self.estimator_weights_, np.stack(calibrated), axes=1), self._sharpness_)
 
 
-def ask_sensor(model: Any, X: Any, classes: Classes) -> Weights:
+class MemberTraining:
+    """Train members on all or on some samples: ensembles of this library on shared learners, others as clones.
+
+    Parameters
+    ----------
+    data : TrainingData
+    classes : Classes
+    """
+
+    def __init__(self, data: TrainingData, classes: Classes) -> None:
+        self.data, self.classes = data, classes
+        self.class_indices = classes.encode(data.target).astype(np.int32)
+        self.learners = SharedLearners(data.X)
+
+    def hold_out(self, member: Member, splits: Splits) -> Scores:
+        """Return a member's probabilities of held-out samples, NaN for samples that no split holds out."""
+        n_samples = len(self.class_indices)
+        if not _shares_table(member):
+            columns = resolve_columns(member, self.data.X)
+            parts = [self._score_outside(member, columns, *split) for split in splits]
+            return average_held_out(parts, splits, n_samples)
+        model, problem = self._pose(member)
+        sums = hold_out(model._train, problem, splits, lambda: make_generator(model.random_state))
+        return average_held_out([clip_probabilities(model._to_probabilities(part)) for part in sums], splits, n_samples)
+
+    def fit(self, member: Member) -> FittedMember:
+        """Fit a member to all samples."""
+        columns = resolve_columns(member, self.data.X)
+        if not _shares_table(member):
+            model = clone(member.estimator).fit(
+                take_columns(self.data.X, columns), self.data.target, **(member.passed or {})
+            )
+            return FittedMember(member.name, model, columns)
+        model, problem = self._pose(member)
+        model._coder_, model._n_rows_ = problem.learner.coder, problem.n_samples
+        problem = model._pose(problem)
+        model._keep(model._train(problem), problem)
+        return FittedMember(member.name, model, columns)
+
+    def _pose(self, member: Member) -> tuple[Any, Problem]:
+        """Return a clone of a member, and the problem that it is trained on, on a learner that others share."""
+        model = clone(member.estimator)
+        model._check_parameters()
+        X = model._check_table(self.data.X, reset=True)
+        learner = self.learners.get(model._base_estimator())
+        model.classes_ = self.classes.values
+        weights = model._read_weights((member.passed or {}).get("sample_weight"), X, self.class_indices)
+        target = class_target(self.class_indices, len(model.classes_), model.classes_)
+        return model, Problem(learner, target, weights, make_generator(model.random_state), X)
+
+    def _score_outside(
+        self, member: Member, columns: Any, inside: npt.NDArray[np.intp], outside: npt.NDArray[np.intp]
+    ) -> Scores:
+        X, y = take_columns(self.data.X, columns), self.data.target
+        passed = take_passed(member, inside, len(y))
+        model = clone(member.estimator).fit(take_rows(X, inside), y[inside], **passed)
+        return predict_scores(model, take_rows(X, outside), self.classes)
+
+
+def _shares_table(member: Member) -> bool:
+    """Return whether a member is trained on the bound table of others."""
+    model = member.estimator
+    return (
+        isinstance(model, ClassifierBase)
+        and model._shares_table
+        and member.columns is None
+        and hasattr(model._base_estimator(), "_bind_table")
+        and not set(member.passed or {}) - {"sample_weight"}
+    )
+
+
+def predict_scores(model: Any, X: Any, classes: Classes) -> Scores:
     """Return a model's probabilities or, if it has none, its votes."""
     return classes.probabilities(model, X) if hasattr(model, "predict_proba") else classes.votes(model, X)
 
 
-def _measure(sensor: Member, data: TrainingData, classes: Classes, splits: Splits) -> Measured | Exception:
-    """Ask a sensor about held-out samples; an error is returned, since other sensors may do better."""
+class Measured(NamedTuple):
+    """The probabilities of held-out samples by a member, and the time that they took."""
+
+    name: str
+    scores: Scores
+    seconds: float
+
+
+def _hold_out(training: MemberTraining, member: Member, splits: Splits) -> Measured | Exception:
+    """Return a member's probabilities of held-out samples, or an error, since other members may do better."""
     started = time.perf_counter()
     try:
-        held_out = answer_out_of_fold(
-            [sensor], data.X, data.target, lambda model, X: ask_sensor(model, X, classes), splits
-        )
-        if not np.isfinite(held_out.answers).all():
+        scores = training.hold_out(member, splits)
+        if not np.isfinite(scores[held_out_samples(splits, len(scores))[0]]).all():
             raise ValueError("its probabilities are not finite")
     except Exception as error:  # whatever a foreign classifier raises
         return error
-    return Measured(sensor, held_out, time.perf_counter() - started)
+    return Measured(member.name, scores, time.perf_counter() - started)
 
 
-def _leave_out_failures(sensors: list[Member], measured: list[Measured | Exception]) -> list[Measured]:
-    """Return what could be measured, and warn of the other sensors; raise the first error if nothing is left."""
-    failures = [(s.name, found) for s, found in zip(sensors, measured, strict=True) if isinstance(found, Exception)]
-    if len(failures) == len(sensors):
+def _leave_out_failures(members: list[Member], measured: list[Measured | Exception]) -> list[Measured]:
+    """Return what could be measured, and warn of the other members; raise the first error if nothing is left."""
+    failures = [(m.name, found) for m, found in zip(members, measured, strict=True) if isinstance(found, Exception)]
+    if len(failures) == len(members):
         raise failures[0][1]
     for name, error in failures:
         reason = str(error).rstrip(".")
-        warnings.warn(f"The sensor {name!r} is left out: it cannot be fitted ({reason}).", UserWarning, stacklevel=4)
+        warnings.warn(f"The member {name!r} is left out: it cannot be fitted ({reason}).", UserWarning, stacklevel=4)
     return [found for found in measured if not isinstance(found, Exception)]
+
+
+def default_members(n_estimators: int, seed: int, X: Any) -> list[Member]:
+    """List the members of a `FusedClassifier` that was given none; the ensembles have ``n_estimators`` trees.
+
+    SVMs need a small table without missing values.
+    """
+    size: dict[str, Any] = {"n_estimators": n_estimators, "random_state": seed}
+    deep = ensembles.CARTClassifier(
+        min_samples_split=6, min_samples_leaf=3, max_depth=None, complexity=-1.0, max_features="sqrt"
+    )
+    members = [
+        Member("kfhe", ensembles.KFHEClassifier(**size)),
+        Member("kfhe_sqrt", ensembles.KFHEClassifier(deep, **size)),
+        Member("samme", ensembles.SAMMEClassifier(**size)),
+        Member("bagging", ensembles.BaggedClassifier(**size)),
+        Member("forest", ensembles.ForestClassifier(**size)),
+        Member("forest_leaf3", ensembles.ForestClassifier(min_samples_leaf=3, **size)),
+        Member("extra_trees", ensembles.ForestClassifier(splitter="random", **size)),
+        Member("extra_trees_leaf3", ensembles.ForestClassifier(splitter="random", min_samples_leaf=3, **size)),
+    ]
+    if X.shape[0] <= MOST_SVM_SAMPLES and not has_missing(X):
+        members.append(Member("svm", ensembles.SVMClassifier(random_state=seed)))
+        members.append(Member("svm_linear", ensembles.SVMClassifier(kernel="linear", random_state=seed)))
+    return members

@@ -110,7 +110,7 @@ class EnsembleSelection(MemberEnsemble):
     ----------
     estimators_, named_estimators_ : list of estimators, Bunch
         The chosen members, fitted on all samples, and the same by name. The others are not kept.
-    weights_ : array of shape (n_chosen,)
+    estimator_weights_ : array of shape (n_chosen,)
         Their weights, of sum 1: the share of rounds in which each was chosen.
     library_scores_ : dict
         The held-out score of each member of the library alone.

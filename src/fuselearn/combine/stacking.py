@@ -89,7 +89,7 @@ class LinearStackingRegressor(LinearStacking, RegressorMixin, MemberEnsemble):
 
     Attributes
     ----------
-    weights_ : array of shape (n_members,)
+    estimator_weights_ : array of shape (n_members,)
     shrinkage_, shrinkage_losses_ : float, dict
         The shrinkage used and, with ``shrinkage="auto"``, the loss of each candidate.
     estimators_, named_estimators_ : list of regressors, Bunch
@@ -122,7 +122,7 @@ class LinearStackingRegressor(LinearStacking, RegressorMixin, MemberEnsemble):
     >>> X, y = load_diabetes(return_X_y=True)
     >>> tree = DecisionTreeRegressor(random_state=0)
     >>> members = [("line", LinearRegression()), ("near", KNeighborsRegressor()), ("tree", tree)]
-    >>> LinearStackingRegressor(members).fit(X, y).weights_.round(2)  # the tree has learned the rows by heart
+    >>> LinearStackingRegressor(members).fit(X, y).estimator_weights_.round(2)  # the tree has learned the rows by heart
     array([0.81, 0.14, 0.05])
     """
 
@@ -168,7 +168,7 @@ class LinearStackingClassifier(LinearStacking, ClassifierMixin, MemberEnsemble):
     Attributes
     ----------
     classes_ : array of shape (n_classes,), or a list with 0 and 1 for each label
-    weights_ : array of shape (n_members,)
+    estimator_weights_ : array of shape (n_members,)
     shrinkage_, shrinkage_losses_ : float, dict
         The shrinkage used and, with ``shrinkage="auto"``, the loss of each candidate.
     estimators_, named_estimators_ : list of classifiers, Bunch
@@ -204,7 +204,7 @@ class LinearStackingClassifier(LinearStacking, ClassifierMixin, MemberEnsemble):
     >>> X, y = load_wine(return_X_y=True)
     >>> near, tree = KNeighborsClassifier(), DecisionTreeClassifier(random_state=0)
     >>> members = [("bayes", GaussianNB()), ("near", near), ("tree", tree)]
-    >>> LinearStackingClassifier(members).fit(X, y).weights_.round(2)
+    >>> LinearStackingClassifier(members).fit(X, y).estimator_weights_.round(2)
     array([0.9, 0. , 0.1])
     """
 

@@ -19,7 +19,7 @@ from fuselearn._parameters import check_choice, check_whole_number
 from fuselearn._random import make_generator, seed_estimator
 from fuselearn._validation import read_table
 from fuselearn.diagnosis.decomposition import PARTS, decompose_squared, decompose_zero_one, standard_errors
-from fuselearn.engines.sampling import MOST_TRIES
+from fuselearn.engines.draws import MOST_TRIES
 from fuselearn.learners import draw_counts
 from fuselearn.learners.estimator import train_clone
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from fuselearn.engines.tree import Tree
+    from fuselearn.engines.trees import Tree
 
 __all__ = ["plot_hierarchy", "plot_importances", "plot_tree"]
 

@@ -1,1 +1,1 @@
-"""Engines: numerical kernels that take arrays and give arrays."""
+"""Engines: a typed facade of the compiled core. Functions take arrays and return arrays."""

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fuselearn import _core
+from fuselearn._core import exact_sum
 
 UNITS = 2**1074
 
@@ -45,14 +46,3 @@ def from_units(total: int) -> float:
     1.0
     """
     return total / UNITS
-
-
-def exact_sum(values: npt.NDArray[np.float64]) -> float:
-    """Sum up finite numbers and round once, as :func:`math.fsum` does.
-
-    Examples
-    --------
-    >>> exact_sum(np.full(10, 0.1))
-    1.0
-    """
-    return _core.exact_sum(values)

@@ -142,7 +142,7 @@ class BaggedRegressor(RegressorBase):
     def _train(self, problem: Problem) -> Trained:
         scorer = read_scoring(self.oob_score, "r2")
         plan = plan_bags(
-            (problem.n_samples, self.n_features_in_),
+            problem.X.shape,
             problem.weights,
             max_samples=self.max_samples,
             bootstrap=self.bootstrap,

@@ -14,8 +14,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._parameters import check_choice, check_whole_number, count_draws, count_features
+from fuselearn.engines.draws import MOST_TRIES, draw_counts, draw_covering_poisson_counts
 from fuselearn.engines.exact import exact_sum
-from fuselearn.engines.sampling import MOST_TRIES, draw_counts, draw_covering_poisson_counts
 from fuselearn.ensembles.ensemble import EnsembleClassifier, frequent_first, refuse_other_size
 from fuselearn.fusion import OutOfBag, Problem, Trained, WeightedSum
 from fuselearn.fusion.problem import never_stop
@@ -52,7 +52,9 @@ class BagPlan(NamedTuple):
         weights = np.ones(self.n_samples) if self.weights is None else self.weights
         if self.bootstrap and self.rate is not None:
             any_sample = np.zeros(self.n_samples, dtype=np.int32)
-            return draw_covering_poisson_counts(int(rng.integers(2**62)), self.rate * weights, any_sample, 1)
+            return draw_covering_poisson_counts(
+                int(rng.integers(2**62)), self.rate * weights, any_sample, 1, MOST_TRIES
+            )
         if self.bootstrap:
             return draw_counts(int(rng.integers(2**62)), weights, self.n_draws)
         if not self.leaves_out:
@@ -322,7 +324,7 @@ class BaggedClassifier(EnsembleClassifier):
 
     def _train(self, problem: Problem) -> Trained:
         plan = plan_bags(
-            (problem.n_samples, self.n_features_in_),
+            problem.X.shape,
             problem.weights,
             n_used=problem.n_used,
             max_samples=self.max_samples,

@@ -15,12 +15,12 @@ import numpy.typing as npt
 
 from fuselearn._parameters import check_whole_number
 from fuselearn.base import prepare_samples
+from fuselearn.engines.draws import MOST_TRIES, draw_covering_counts, draw_covering_poisson_counts
 from fuselearn.engines.exact import exact_sum
-from fuselearn.engines.sampling import MOST_TRIES, draw_covering_counts, draw_covering_poisson_counts
 from fuselearn.ensembles.ensemble import EnsembleClassifier, frequent_first, guessing_error, refuse_other_size
 from fuselearn.fusion import OutOfBag, Problem, Trained, WeightedSum
 from fuselearn.learners import TreeModel
-from fuselearn.learners.target import Scores, Weights
+from fuselearn.learners.target import Weights
 
 
 class WeightRule(Protocol):
@@ -147,7 +147,7 @@ class SAMMEWeights:
         n_draws = self.problem.n_draws
         if self.poisson:
             any_sample = np.zeros(len(self.weights), dtype=np.int32)
-            self.counts = draw_covering_poisson_counts(seed, n_draws * self.weights, any_sample, 1)
+            self.counts = draw_covering_poisson_counts(seed, n_draws * self.weights, any_sample, 1, MOST_TRIES)
         else:
             self.counts = draw_covering_counts(seed, self.weights, n_draws, self.classes, self.n_classes, max_tries=1)
         return self.problem.train(self.counts, seed)
@@ -223,7 +223,8 @@ def train_boosting(problem: Problem, n_estimators: int, rule: Any) -> Trained:
         return problem.on_iteration(t, model, error=error, weight=weight)
 
     boost(rule, run, rng, n_estimators, on_iteration)
-    fused = WeightedSum(run.models, np.array(run.alphas), n_classes, "votes")
+    alphas = np.array(run.alphas)
+    fused = WeightedSum(run.models, alphas, n_classes, "votes", divisor=alphas.sum())
     trace = {**run.trace(rule.weights), "class_order_": frequent_first(problem)}
     return Trained(fused, trace, out_of_bag, (replace(run, models=[]), rng, rule.state, out_of_bag))
 
@@ -237,9 +238,6 @@ class BoostedClassifier(EnsembleClassifier):
 
     def _check_parameters(self) -> None:
         self._check_ensemble(check_whole_number("n_estimators", self.n_estimators, 1))
-
-    def _to_probabilities(self, scores: Scores) -> Scores:
-        return scores / self.estimator_weights_.sum()
 
     def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
         """Predict classes with the first classifier, the first two, and so on.

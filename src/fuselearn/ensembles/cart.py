@@ -17,7 +17,7 @@ from fuselearn._parameters import (
     count_threads,
 )
 from fuselearn.base import ClassifierBase, prepare_samples, train_one, validate_numbers
-from fuselearn.engines.tree import Tree, TreeSettings
+from fuselearn.engines.trees import Tree, TreeSettings
 from fuselearn.ensembles.tree_description import shorten, tree_importances, write_tree
 from fuselearn.fusion import Problem, Trained, WeightedSum
 from fuselearn.learners import TreeLearner, TreeModel

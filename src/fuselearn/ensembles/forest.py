@@ -160,7 +160,7 @@ class ForestClassifier(EnsembleClassifier):
 
     def _train(self, problem: Problem) -> Trained:
         plan = plan_bags(
-            (problem.n_samples, self.n_features_in_),
+            problem.X.shape,
             problem.weights,
             n_used=problem.n_used,
             max_samples=self.max_samples,

@@ -15,9 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 from fuselearn._parameters import check_choice, check_whole_number
 from fuselearn._validation import clip_probabilities
 from fuselearn.base import prepare_samples
+from fuselearn.engines.draws import MOST_TRIES, draw_covering_counts, draw_covering_poisson_counts
 from fuselearn.engines.exact import exact_sum, sum_units
-from fuselearn.engines.fusing import WEIGHTINGS, compare_votes, compare_votes_in_units
-from fuselearn.engines.sampling import MOST_TRIES, draw_covering_counts, draw_covering_poisson_counts
+from fuselearn.engines.filters import WEIGHTINGS, compare_votes, compare_votes_in_units
 from fuselearn.ensembles.bagging import SAMPLINGS
 from fuselearn.ensembles.cart import CARTClassifier
 from fuselearn.ensembles.ensemble import EnsembleClassifier, guessing_error, refuse_other_size
@@ -115,7 +115,7 @@ def train_kfhe(
 
     def draw(weights: Weights, seed: int) -> npt.NDArray[np.int32]:
         if poisson:
-            return draw_covering_poisson_counts(seed, problem.n_draws * weights, classes, n_classes)
+            return draw_covering_poisson_counts(seed, problem.n_draws * weights, classes, n_classes, MOST_TRIES)
         return draw_covering_counts(seed, weights, problem.n_draws, classes, n_classes, max_tries)
 
     def train(weights: Weights, seed: int) -> Model:

@@ -156,6 +156,8 @@ class RotationForestClassifier(EnsembleClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    _shares_table = False  # each member has a table of its own
+
     def __sklearn_tags__(self) -> Any:
         """Return the tags: rotations need numbers without gaps."""
         tags = super().__sklearn_tags__()

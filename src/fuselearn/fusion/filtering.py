@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn.engines.fusing import WEIGHTINGS, pull, pull_halfway, update_weights
+from fuselearn.engines.filters import WEIGHTINGS, pull, pull_halfway, update_weights
 from fuselearn.fusion.kalman import ScalarFilter
 from fuselearn.fusion.problem import never_stop
 

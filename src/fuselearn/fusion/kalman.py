@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fuselearn._messages import show
-from fuselearn.engines.fusing import pull
+from fuselearn.engines.filters import pull
 
 
 class ScalarFilter:

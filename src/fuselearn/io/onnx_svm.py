@@ -19,9 +19,9 @@ import numpy.typing as npt
 from onnx import TensorProto
 from scipy import sparse
 
-from fuselearn.engines.svm import Coupling
 from fuselearn.ensembles import SVMClassifier
 from fuselearn.io.onnx_graph import Graph, add_logistic, apply, take
+from fuselearn.learners.coupling import Coupling
 from fuselearn.learners.kernel_table import LARGEST_SCALED, KernelTable
 from fuselearn.learners.numbers import NumberEncoder
 from fuselearn.learners.svm import ClassMachines, LabelMachines
@@ -215,7 +215,7 @@ def _add_chances(graph: Graph, machines: Machines, probability: str, inputs: str
 
 
 def _add_coupling(graph: Graph, coupling: Coupling, chances: str) -> str:
-    """Add :meth:`~fuselearn.engines.svm.Coupling.apply`."""
+    """Add :meth:`~fuselearn.learners.coupling.Coupling.apply`."""
     add = partial(apply, graph)
     possible = add("Greater", chances, 0.0)
     logarithms = add("Mul", coupling.sharpness, add("Log", add("Where", possible, chances, 1.0)))

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn.engines.tree import Tree
+from fuselearn.engines.trees import Tree
 
 # onnxruntime descends a chain recursively, and crashes if the calls fill its stack.
 LONGEST_CHAIN = 2_000

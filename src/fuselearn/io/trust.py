@@ -29,7 +29,6 @@ PARTS = frozenset(
         "fuselearn.datasets.recognition.Column",
         "fuselearn.datasets.sparse_columns.SparseColumns",
         "fuselearn.diagnosis.cleaned.CleanedClassifier",
-        "fuselearn.engines.svm.coupling.Coupling",
         "numpy.dtype",
         "scipy.sparse._bsr.bsr_array",
         "scipy.sparse._bsr.bsr_matrix",

@@ -16,7 +16,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from fuselearn._compat import take_rows
 from fuselearn._random import seed_estimator
-from fuselearn.engines.sampling import draw_counts
+from fuselearn.engines.draws import draw_counts
 from fuselearn.learners.learner import Bound, LabelModel, Learner, Model
 from fuselearn.learners.table import as_frame
 from fuselearn.learners.target import Counts, Indices, Scores, Target, Weights
@@ -92,6 +92,10 @@ class CloneLearner(Learner):
             for y in target.values.T
         )
         return LabelClones([self._model(fitted, _LABEL_VALUES) for fitted in clones], self.n_threads)
+
+    def fits(self, estimator: BaseEstimator) -> bool:
+        """Return True: any estimator can be cloned."""
+        return not hasattr(estimator, "_bind_table")
 
     def extend(self, columns: npt.NDArray[np.integer], n_columns: int | None = None) -> Self:
         """Return a learner whose clones get features of 0 and 1 appended to the table."""

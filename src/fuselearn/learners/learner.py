@@ -186,6 +186,12 @@ class Learner:
                 raise ValueError(f"{name} cannot vary between models that are trained on one bound table.")
         return self.with_estimator(clone(self.estimator).set_params(**params)) if params else self
 
+    def fits(self, estimator: BaseEstimator) -> bool:
+        """Return whether an estimator would bind the table in the same way."""
+        return type(estimator) is type(self.estimator) and all(
+            getattr(estimator, name) == getattr(self.estimator, name) for name in self.bound_parameters
+        )
+
     def with_estimator(self, estimator: BaseEstimator) -> Self:
         """Return a learner on the same bound table for an estimator that binds tables in the same way."""
         return self._replaced(estimator=estimator)

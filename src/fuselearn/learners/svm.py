@@ -15,15 +15,8 @@ from scipy import sparse
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 
-from fuselearn.engines.svm import (
-    Coupling,
-    collapse,
-    deal_folds,
-    decide,
-    fit_coupling,
-    train_columns,
-    train_linear_columns,
-)
+from fuselearn.engines.svm import collapse, deal_folds, decide, train_columns, train_linear_columns
+from fuselearn.learners.coupling import Coupling, fit_coupling
 from fuselearn.learners.kernel_table import Kernel, KernelRows, KernelTable, join_columns
 from fuselearn.learners.learner import LabelModel, Learner, Model
 from fuselearn.learners.numbers import NumberEncoder
@@ -254,7 +247,7 @@ class SVMLearner(Learner):
         if table.is_sparse:
             weights = kernel.factor * (coefficients @ bound.X[support])
         else:
-            weights = kernel.factor * collapse(bound.X, support, coefficients)
+            weights = kernel.factor * collapse(bound.X, support.astype(np.int32), coefficients)
         extra_weights = kernel.factor * (coefficients @ bound.extra[support])
         intercepts = trained.intercepts if table.centre is None else trained.intercepts - weights @ table.centre
         machines = Machines(None, weights.astype(np.float32), extra_weights, intercepts, *trained[2:5])

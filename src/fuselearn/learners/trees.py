@@ -11,21 +11,9 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils import check_array
 
-from fuselearn.engines.tree import (
-    ClassTarget,
-    Forest,
-    Table,
-    Tree,
-    TreeSettings,
-    apply_forest,
-    code_columns,
-    grow_tree,
-    stack_trees,
-    sum_leaf_values,
-    unstack_trees,
-)
-from fuselearn.engines.tree.gradient_trees import GradientTable, make_gradient_table
-from fuselearn.engines.tree.value_trees import grow_value_tree
+from fuselearn.engines.forests import Forest, apply_forest, stack_trees, sum_leaf_values, unstack_trees
+from fuselearn.engines.tables import Table, code_columns
+from fuselearn.engines.trees import ClassTarget, GradientTable, Tree, TreeSettings, grow_tree, grow_value_tree
 from fuselearn.learners.learner import Bound, LabelModel, Learner, Model
 from fuselearn.learners.table import TableCoder, as_frame
 from fuselearn.learners.target import Counts, Indices, Labels, Scores, Target, Weights
@@ -130,12 +118,12 @@ class TreeLearner(Learner):
 
     def _replaced(self, **changes: Any) -> Self:
         other = super()._replaced(**changes)
-        other.settings = other.estimator._engine_settings(len(other.places))
+        other.settings = other.estimator._engine_settings(len(other.positions))
         return other
 
     def _grow_values(self, y: Scores, counts: Counts, weights: Weights | None) -> Tree:
         if self.for_values is None or self.for_values[0] is not self.columns:
-            self.for_values = self.columns, make_gradient_table(self.columns)
+            self.for_values = self.columns, GradientTable(self.columns)
         return grow_value_tree(
             self.for_values[1],
             y,

@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fuselearn._replacing import replacing
-from fuselearn.engines.tree import Tree
-from fuselearn.engines.tree.storing import stack_trees, unstack_trees
+from fuselearn.engines.forests import stack_trees, unstack_trees
+from fuselearn.engines.trees import Tree
 
 if TYPE_CHECKING:
     from fuselearn.scale.table import TreeOrder

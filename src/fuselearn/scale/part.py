@@ -15,11 +15,9 @@ import numpy.typing as npt
 from sklearn.utils import check_array
 
 from fuselearn._validation import check_weights, number_labels
+from fuselearn.engines.draws import draw_poisson_counts, draw_uniforms
 from fuselearn.engines.exact import from_units, sum_units
-from fuselearn.engines.sampling import draw_poisson_counts, draw_uniforms
-from fuselearn.engines.tree import Table, Tree, code_columns
-from fuselearn.engines.tree.coding import encode_rows, raise_upper
-from fuselearn.engines.tree.tallying import (
+from fuselearn.engines.levels import (
     Drawn,
     LevelBins,
     LevelSplits,
@@ -30,6 +28,8 @@ from fuselearn.engines.tree.tallying import (
     merge_bins,
     reach_leaves,
 )
+from fuselearn.engines.tables import Table, code_columns
+from fuselearn.engines.trees import Tree
 from fuselearn.learners import TreeModel
 from fuselearn.learners.table import TableCoder, as_frame
 from fuselearn.learners.target import Scores, Weights
@@ -168,8 +168,8 @@ def code_part(number: int, X: Any, y: Any, sample_weight: Any, first: int, recip
     weights = _read_weights(sample_weight, len(matrix))
     if recipe.class_factors is not None:
         weights = weights * recipe.class_factors[target]
-    codes = encode_rows(matrix, recipe.columns)
-    upper = raise_upper(matrix, codes, recipe.columns) if recipe.is_sampled else recipe.columns.upper
+    codes = recipe.columns.encode(matrix)
+    upper = recipe.columns.raise_upper(matrix, codes) if recipe.is_sampled else recipe.columns.upper
     return Part(codes, recipe.columns.n_codes, target, weights, first, upper)
 
 
@@ -213,7 +213,7 @@ def divide_weights(source: Any, divisor: float | None) -> Weights:
 def begin_trees(
     part: Part, source: Any, divisor: float | None, draws: list[Draw], counts: list[Count]
 ) -> tuple[list[Drawn], tuple[npt.NDArray[np.int64], list[LevelBins]]]:
-    """Draw samples of a part for each of several trees, by the weights of the source; count them by class and by bin."""
+    """Draw samples of a part for each of several trees, by the weights of the source, and count them."""
     weights = divide_weights(source, divisor)
     drawn = [list_drawn(draw_counts(draw, weights, part.first)) for draw in draws]
     totals = np.array(
@@ -242,7 +242,7 @@ def tally_part(part: Part, drawn: list[Drawn], counts: list[Count]) -> list[Leve
     """Count the samples in nodes of several trees."""
     return [
         count_bins(
-            drawn[asked.tree],
+            *drawn[asked.tree],
             part.codes,
             asked.features,
             part.n_codes[asked.features],

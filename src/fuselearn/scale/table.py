@@ -10,10 +10,11 @@ import numpy.typing as npt
 from sklearn.utils.class_weight import compute_sample_weight
 
 from fuselearn._validation import require_two_classes
+from fuselearn.engines.draws import MOST_TRIES
 from fuselearn.engines.exact import from_units
-from fuselearn.engines.sampling import MOST_TRIES
-from fuselearn.engines.tree import Table, Tree, TreeSettings
-from fuselearn.engines.tree.levels import GrowingTree
+from fuselearn.engines.levels import GrowingTree
+from fuselearn.engines.tables import Table
+from fuselearn.engines.trees import Tree, TreeSettings
 from fuselearn.learners import TableCoder, TreeModel
 from fuselearn.learners.table import MOST_CATEGORIES
 from fuselearn.scale.checkpoint import Checkpoint

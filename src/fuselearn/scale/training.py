@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from fuselearn.engines.draws import MOST_TRIES
 from fuselearn.engines.exact import sum_units
-from fuselearn.engines.fusing import EXPONENTIAL, WEIGHTINGS, measure_weights, pull
-from fuselearn.engines.sampling import MOST_TRIES
-from fuselearn.engines.tree import TreeSettings
+from fuselearn.engines.filters import EXPONENTIAL, WEIGHTINGS, measure_weights, pull
+from fuselearn.engines.trees import TreeSettings
 from fuselearn.ensembles.bagging import BagPlan, poisson_rate
 from fuselearn.ensembles.boosting import BoostRun, SAMMEWeights, boost
 from fuselearn.ensembles.ensemble import guessing_error

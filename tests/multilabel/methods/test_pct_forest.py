@@ -12,7 +12,8 @@ from sklearn.metrics import label_ranking_average_precision_score
 from sklearn.tree import DecisionTreeClassifier
 
 from fuselearn.datasets import make_digit_pairs
-from fuselearn.engines.tree import code_columns, grow_tree, make_label_target, restore_weights
+from fuselearn.engines.tables import code_columns
+from fuselearn.engines.trees import grow_tree, make_label_target, restore_weights
 from fuselearn.learners import draw_counts
 from fuselearn.multilabel import CardinalityThreshold, PCTForestClassifier, PerLabelThresholds
 from fuselearn.multilabel.learning.label_trees import sum_impurity_decreases
@@ -197,7 +198,7 @@ def test_sparse_tables_have_the_forest_of_their_dense_copy(splitter, monkeypatch
         forest = PCTForestClassifier(10, splitter=splitter, random_state=0)
         expected = forest.fit(dense, Y, **given).predict_proba(dense)
         oob = forest.oob_decision_function_
-        monkeypatch.setattr("fuselearn.engines.tree.predicting.DENSE_VALUES", 60 * 50)  # predicts in parts
+        monkeypatch.setattr("fuselearn.engines.forests.DENSE_VALUES", 60 * 50)  # predicts in parts
         for table in (X.tocsr(), X.tocsc(), pd.DataFrame(dense), pd.DataFrame.sparse.from_spmatrix(X)):
             forest.fit(table, Y, **given)
             np.testing.assert_array_equal(forest.predict_proba(table), expected)

@@ -19,7 +19,7 @@ from sklearn.utils import check_consistent_length, indexable
 from fuselearn._compat import take_rows
 from fuselearn._parameters import check_flag, check_whole_number
 from fuselearn._random import make_generator
-from fuselearn.engines.labels.stratification import deal_samples
+from fuselearn.engines.labels import deal_samples
 from fuselearn.multilabel.data.groups import deal_groups, read_groups
 from fuselearn.multilabel.data.labels import read_sparse_labels
 

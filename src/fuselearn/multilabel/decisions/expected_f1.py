@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn.engines.labels.expected_f1 import find_best_sizes
+from fuselearn.engines.labels import find_best_sizes
 
 __all__ = ["maximise_expected_f1"]
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from fuselearn._parameters import check_choice, check_flag, check_verbose, check_whole_number, count_draws
 from fuselearn._progress import ProgressLines
 from fuselearn._validation import validate_rows
-from fuselearn.engines.fusing import WEIGHTINGS
+from fuselearn.engines.filters import WEIGHTINGS
 from fuselearn.ensembles.filtering import FilterTrace, Truth, closed_form_coefficients, train_kfhe
 from fuselearn.learners import Learner, count_all_samples, draw_counts
 from fuselearn.multilabel.learning.fusion import LabelSum

@@ -16,7 +16,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn.engines.labels.clustering import cluster_labels
+from fuselearn.engines.labels import cluster_labels
 
 MOST_ROUNDS = 100
 

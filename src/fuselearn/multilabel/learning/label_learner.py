@@ -14,7 +14,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from fuselearn._compat import take_rows
 from fuselearn._random import seed_estimator
-from fuselearn.engines.sampling import draw_counts
+from fuselearn.engines.draws import draw_counts
 from fuselearn.learners import Learner
 from fuselearn.multilabel.data.labels import read_probabilities
 from fuselearn.multilabel.learning.fusion import average_parts

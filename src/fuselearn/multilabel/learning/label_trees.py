@@ -10,21 +10,17 @@ import numpy.typing as npt
 from scipy import sparse
 
 from fuselearn._parameters import count_threads
-from fuselearn.engines.tree import (
+from fuselearn.engines.forests import (
     Forest,
     LeafCollector,
     LeafValues,
-    SparseTable,
-    Table,
-    Tree,
-    code_columns,
-    code_entries,
-    is_mostly_zero,
     restore_leaf_values,
     stack_trees,
     sum_leaf_values,
     unstack_trees,
 )
+from fuselearn.engines.tables import SparseTable, Table, code_columns, code_entries, is_mostly_zero
+from fuselearn.engines.trees import Tree
 from fuselearn.learners import TableCoder
 from fuselearn.learners.tree import as_table, fit_coder
 from fuselearn.multilabel.learning.base import Scores
@@ -135,7 +131,7 @@ def sum_impurity_decreases(tree: Tree, n_features: int) -> npt.NDArray[np.float6
     --------
     Two of four samples have the label; a split on the second of three features separates them.
 
-    >>> from fuselearn.engines.tree import NODE
+    >>> from fuselearn.engines.trees import NODE
     >>> nodes = np.zeros(3, dtype=NODE)
     >>> nodes["feature"], nodes["left"], nodes["weight"] = (1, -1, -1), (1, -1, -1), (4, 2, 2)
     >>> sum_impurity_decreases(Tree(nodes, np.array([[2.0], [2.0], [0.0]]), np.empty(0, np.uint32)), 3)

@@ -9,8 +9,7 @@ import numpy.typing as npt
 from scipy.special import expit
 
 from fuselearn._parameters import check_number, check_whole_number, count_threads
-from fuselearn.engines.tree import Tree
-from fuselearn.engines.tree.pair_stumps import find_stump, left_samples, make_pair_table, make_tree
+from fuselearn.engines.trees import PairTable, Tree, find_stump, left_samples, make_stump_tree
 from fuselearn.multilabel.data.labels import UNKNOWN
 from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Scores, Weights
 from fuselearn.multilabel.learning.label_trees import SummedTrees, scale_rows
@@ -106,7 +105,7 @@ class AdaBoostMHClassifier(SummedTrees, MultilabelClassifier):
             raise ValueError("learning_rate must be above 0.")
 
     def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
-        table = make_pair_table(self._code_entries(X))
+        table = PairTable(self._code_entries(X))
         has_label = Y == 1
         pairs = np.ones(Y.shape) if weights is None else np.repeat(weights[:, None], Y.shape[1], axis=1)
         pairs[Y == UNKNOWN] = 0.0
@@ -117,7 +116,9 @@ class AdaBoostMHClassifier(SummedTrees, MultilabelClassifier):
         gains, loss = np.zeros((Y.shape[1], X.shape[1])), 1.0
         self._constant_votes_ = _vote(_weigh(pairs, has_label), smoothing)
         for _ in range(self.n_estimators):
-            stump = find_stump(table, pairs * has_label, pairs * ~has_label, n_threads=count_threads(self.n_jobs))
+            stump = find_stump(
+                table, pairs * has_label, pairs * ~has_label, 0, table.n_columns, n_threads=count_threads(self.n_jobs)
+            )
             if stump.feature < 0:
                 break
             is_left = left_samples(table, stump)
@@ -132,7 +133,7 @@ class AdaBoostMHClassifier(SummedTrees, MultilabelClassifier):
             gains[:, stump.feature] += loss * (_rest(sides[0] + sides[1]) - _rest(sides[0]) - _rest(sides[1]))
             loss *= normalizer
             normalizers.append(normalizer)
-            trees.append(make_tree(table, stump, votes))
+            trees.append(make_stump_tree(table, stump, votes))
         self.n_iter_ = len(trees)
         self.normalizers_ = np.array(normalizers)
         self.feature_importances_ = scale_rows(np.maximum(gains, 0.0))  # only rounding makes a gain negative

@@ -10,15 +10,7 @@ from scipy.special import expit, logit
 
 from fuselearn._messages import show
 from fuselearn._parameters import check_number, check_whole_number, count_features, count_threads
-from fuselearn.engines.tree import Tree
-from fuselearn.engines.tree.gradient_trees import (
-    GradientSettings,
-    GradientTable,
-    gains_by_label,
-    grow_gradient_tree,
-    make_gradient_table,
-    newton_values,
-)
+from fuselearn.engines.trees import GradientTable, Tree, gains_by_label, grow_gradient_tree, newton_values
 from fuselearn.multilabel.data.labels import UNKNOWN
 from fuselearn.multilabel.data.stratification import IterativeStratifiedKFold
 from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Scores, Weights
@@ -166,7 +158,7 @@ class GradientBoostingMultilabelClassifier(SummedTrees, MultilabelClassifier):
 
     def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
         columns = self._code_table(X, self.max_bins)
-        table = make_gradient_table(columns)
+        table = GradientTable(columns)
         importance = np.ones(len(Y)) if weights is None else weights * np.count_nonzero(weights) / weights.sum()
         rows, held_out = self._hold_out(Y, np.flatnonzero(importance).astype(np.int32), rng)
         losses = LogisticLosses(Y, importance)
@@ -211,8 +203,8 @@ class GradientBoostingMultilabelClassifier(SummedTrees, MultilabelClassifier):
         drawn = _draw(rng, rows, max(1, round(self.subsample * len(rows))))
         features = np.arange(table.n_columns)
         features = _draw(rng, features, count_features(self.max_features, len(features)))
-        settings = GradientSettings(self.max_depth, self.min_samples_leaf, self.l2)
-        return grow_gradient_tree(table, statistics, drawn, features, settings, n_threads=count_threads(self.n_jobs))
+        settings = self.max_depth, self.min_samples_leaf, self.l2
+        return grow_gradient_tree(table, statistics, drawn, features, *settings, n_threads=count_threads(self.n_jobs))
 
     def _node_values(self, tree: Tree) -> npt.NDArray[np.float64]:
         return tree.values

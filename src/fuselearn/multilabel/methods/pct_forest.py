@@ -17,16 +17,8 @@ from fuselearn._parameters import (
     count_draws,
     count_features,
 )
-from fuselearn.engines.tree import (
-    LabelTarget,
-    SparseTable,
-    Table,
-    Tree,
-    TreeSettings,
-    grow_tree,
-    make_label_target,
-    restore_weights,
-)
+from fuselearn.engines.tables import SparseTable, Table
+from fuselearn.engines.trees import LabelTarget, Tree, TreeSettings, grow_tree, make_label_target, restore_weights
 from fuselearn.ensembles.cart import CATEGORY_RULES
 from fuselearn.learners import count_all_samples, draw_counts
 from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Scores, Weights

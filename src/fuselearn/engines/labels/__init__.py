@@ -1,1 +1,0 @@
-"""Loops over tables of labels."""

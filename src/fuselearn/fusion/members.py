@@ -1,0 +1,198 @@
+"""What a fused classifier needs of its members: learners that they share, calibration, errors and weights.
+
+A member's scores are calibrated first, by one number: probabilities p become p^a, scaled to a sum of one, with the
+exponent a for which the squared error on held-out samples is smallest. The order of the classes stays. Then the members
+are compared by that error, the variance R_k of a measurement in the terms of a Kalman filter.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fuselearn.learners import Learner, bind
+from fuselearn.learners.target import Scores, Weights
+
+EXPONENTS = np.geomspace(0.1, 6.0, 25)
+LEAST_PROBABILITY = 1e-3
+# Few samples must not turn luck into certainty: larger exponents are not tried, and log(b) costs half a sample's error.
+SHARPNESS = np.geomspace(1.0, 3.0, 12)
+COST_OF_SHARPNESS = 0.5
+MOST_NOISE = 0.9
+
+ClassIndices = npt.NDArray[np.integer]
+
+
+class SharedLearners:
+    """Learners of one table, one for each way in which base estimators bind it.
+
+    Examples
+    --------
+    >>> from fuselearn import CARTClassifier
+    >>> learners = SharedLearners(np.arange(4.0)[:, None])
+    >>> first, second = learners.get(CARTClassifier()), learners.get(CARTClassifier(max_depth=1))
+    >>> first.bound is second.bound, second.estimator
+    (True, CARTClassifier(max_depth=1))
+    """
+
+    def __init__(self, X: Any) -> None:
+        self.X = X
+        self.learners: list[Learner] = []
+
+    def get(self, base: Any) -> Learner:
+        """Return a learner for a base estimator; the table is bound if it has not been bound in this way."""
+        for learner in self.learners:
+            if learner.fits(base):
+                return learner.with_estimator(base)
+        self.learners.append(bind(base, self.X))
+        return self.learners[-1]
+
+    def release(self) -> None:
+        """Release what only training needs."""
+        for learner in self.learners:
+            learner.release()
+
+
+class MemberReport(NamedTuple):
+    """What was measured about a member.
+
+    Attributes
+    ----------
+    name : str
+    weight : float
+        Its weight in the fused probabilities; 0 if it does not count.
+    error : float
+        Mean squared error of its calibrated probabilities on held-out samples.
+    accuracy : float
+        Fraction of the held-out samples whose label it predicts.
+    exponent : float
+        Exponent of the calibration; above 1 the probabilities were underconfident, below 1 overconfident.
+    seconds : float
+        Time of its fits to parts of the samples.
+    """
+
+    name: str
+    weight: float
+    error: float
+    accuracy: float
+    exponent: float
+    seconds: float
+
+
+def deal_folds(target: ClassIndices, n_folds: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:
+    """Return a fold for each sample, such that the samples of a class are spread evenly, also those of a rare one.
+
+    Examples
+    --------
+    >>> folds = deal_folds(np.array([0, 0, 0, 0, 1, 1]), 2, np.random.default_rng(0))
+    >>> np.bincount(folds), np.bincount(folds[:4]), np.bincount(folds[4:])
+    (array([3, 3]), array([2, 2]), array([1, 1]))
+    """
+    order = np.lexsort((rng.random(len(target)), target))
+    folds = np.empty(len(target), dtype=np.intp)
+    folds[order] = np.arange(len(target)) % n_folds
+    return folds
+
+
+def squared_error(
+    probabilities: Scores, target: npt.NDArray[np.intp], weights: npt.NDArray[np.float64] | None
+) -> float:
+    """Compute the mean over the samples of the sum over the classes of (probability - truth)^2: the Brier score.
+
+    Examples
+    --------
+    >>> squared_error(np.array([[0.8, 0.2], [0.5, 0.5]]), np.array([0, 1]), None)
+    0.29
+    """
+    # scikit-learn's brier_score_loss checks its input for 1.6 ms; a fused classifier needs it 40 times per member.
+    truth = np.eye(probabilities.shape[1])[target]
+    return float(np.average(((probabilities - truth) ** 2).sum(axis=1), weights=weights))
+
+
+def sharpen(probabilities: Scores, exponent: float) -> Scores:
+    """Raise probabilities to a power and scale each sample's to a sum of one.
+
+    Examples
+    --------
+    >>> sharpen(np.array([[0.6, 0.3, 0.1]]), 2.0).round(2)
+    array([[0.78, 0.2 , 0.02]])
+    """
+    powers = (probabilities + LEAST_PROBABILITY) ** exponent
+    scaled: Scores = powers / powers.sum(axis=1, keepdims=True)
+    return scaled
+
+
+def best_exponent(probabilities: Scores, target: ClassIndices, weights: Weights | None) -> float:
+    """Return the exponent with the smallest squared error, the first of equal ones."""
+    errors = [squared_error(sharpen(probabilities, exponent), target, weights) for exponent in EXPONENTS]
+    return float(EXPONENTS[int(np.argmin(errors))])
+
+
+def separate_noise(probabilities: Scores, target: ClassIndices, weights: Weights | None) -> tuple[float, float]:
+    """Distinguish wrong labels from samples that are hard to classify.
+
+    Probabilities p that were calibrated to noisy labels are underconfident about the correct classes. If a fraction e
+    of the labels is drawn at random, labels follow (1 - e) q + e / n_classes, with q the probabilities of the correct
+    classes: even where q is certain, a fraction of the labels differs, which no power of p can express. With q in
+    proportion to p^b, b and e are those with the smallest squared error plus log(b) / (2 n_samples); for each b, e is a
+    least-squares estimate.
+
+    Parameters
+    ----------
+    probabilities : array of shape (n_samples, n_classes)
+        Of held-out samples.
+    target : int array of shape (n_samples,)
+        Noisy classes.
+    weights : array of shape (n_samples,) or None
+
+    Returns
+    -------
+    exponent : float
+        b, from 1 to 3.
+    noise_rate : float
+        Fraction of wrong labels, e (n_classes - 1) / n_classes.
+
+    Examples
+    --------
+    Underconfident probabilities, and labels of which every fifth is wrong:
+
+    >>> rng = np.random.default_rng(0)
+    >>> correct = rng.dirichlet([0.5, 0.5], 5_000)
+    >>> classes = (rng.random(5_000) > correct[:, 0]).astype(int)
+    >>> labels = np.where(np.arange(5_000) % 5 == 0, 1 - classes, classes)
+    >>> exponent, noise_rate = separate_noise(sharpen(correct, 0.5), labels, None)
+    >>> round(exponent), round(noise_rate, 2)
+    (2, 0.2)
+    """
+    n_classes = probabilities.shape[1]
+    truth = np.eye(n_classes)[target]
+    shares = np.ones(len(target)) if weights is None else weights
+    best = (np.inf, 1.0, 0.0)
+    for exponent in SHARPNESS:
+        q = sharpen(probabilities, exponent)
+        even = 1.0 / n_classes - q
+        evenness = float(shares @ (even**2).sum(axis=1))
+        noise = float(shares @ ((truth - q) * even).sum(axis=1)) / evenness if evenness > 0 else 0.0
+        noise = min(max(noise, 0.0), MOST_NOISE)
+        error = squared_error(q + noise * even, target, weights)
+        cost = COST_OF_SHARPNESS * np.log(exponent) / shares.sum()
+        best = min(best, (error + cost, float(exponent), noise))
+    return best[1], best[2] * (n_classes - 1) / n_classes
+
+
+def weigh_members(errors: npt.NDArray[np.float64], tolerance: float, least: float) -> npt.NDArray[np.float64]:
+    """Weigh members by their errors, as fractions of one; those below ``least`` get nothing.
+
+    Examples
+    --------
+    An error larger by the tolerance costs a factor of e:
+
+    >>> weigh_members(np.array([0.20, 0.21, 0.40]), 0.01, 0.01).round(2)
+    array([0.73, 0.27, 0.  ])
+    """
+    weights = np.exp((errors.min() - errors) / tolerance)
+    weights[weights < least * weights.sum()] = 0.0
+    shares: npt.NDArray[np.float64] = weights / weights.sum()
+    return shares
