@@ -11,7 +11,7 @@ def client():
     """Give a client of a cluster of two workers, which are threads of this process."""
     distributed = pytest.importorskip("dask.distributed")
     with (
-        distributed.LocalCluster(2, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,
     ):
         yield client
@@ -22,7 +22,7 @@ def processes():
     """Give a client of a cluster of two workers, which are processes."""
     distributed = pytest.importorskip("dask.distributed")
     with (
-        distributed.LocalCluster(2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,
     ):
         client.run(os.getpid)

@@ -79,12 +79,13 @@ class EnsembleInParts(ClassifierMixin, BaseEstimator):
     def _predict(self, method: str, X: Any) -> Any:
         raise NotImplementedError
 
-    def _check_parameters(self) -> None:
-        """Refuse what cannot be trained in parts."""
-        name, local = type(self).__name__, self.estimator
-        if not isinstance(local, KINDS):
+    def _copy_estimator(self) -> Any:
+        """Return what is to be fitted; refuse what cannot be trained in parts."""
+        name = type(self).__name__
+        if not isinstance(self.estimator, KINDS):
             kinds = ", ".join(kind.__name__ for kind in KINDS)
-            raise TypeError(f"{name} trains one of {kinds}, not {show(local)}.")
+            raise TypeError(f"{name} trains one of {kinds}, not {show(self.estimator)}.")
+        local = clone(self.estimator).set_params(callback=self.estimator.callback)  # which may have a state of its own
         local._check_parameters()
         base = local._base_estimator()
         if not isinstance(base, CARTClassifier):
@@ -100,10 +101,10 @@ class EnsembleInParts(ClassifierMixin, BaseEstimator):
                 raise ValueError(f"{name} does not support {parameter}; set {parameter}=False.")
         if self.checkpoint is not None and not isinstance(local.random_state, int | np.integer | None):
             raise ValueError("With checkpoint, random_state must be a whole number or None: others change with use.")
+        return local
 
-    def _fit_parts(self, session: Session, parts: Sequence[tuple[Any, Any, Any]]) -> None:
+    def _fit_parts(self, local: Any, session: Session, parts: Sequence[tuple[Any, Any, Any]]) -> None:
         """Fit a copy of the estimator to parts of samples, as a session reads them."""
-        local = clone(self.estimator).set_params(callback=self.estimator.callback)  # which may have a state of its own
         base = local._base_estimator()
         table = TableInParts(session, parts, base.max_bins, local.class_weight)
         local.classes_, local.n_features_in_, local._coder_ = table.classes, table.n_features, table.coder
@@ -198,9 +199,9 @@ class DaskEnsemble(EnsembleInParts):
         from fuselearn.scale.dask_parts import list_parts
         from fuselearn.scale.dask_session import DaskSession
 
-        self._check_parameters()
+        local = self._copy_estimator()
         with DaskSession(self.client) as session:
-            self._fit_parts(session, list_parts(X, y, sample_weight))
+            self._fit_parts(local, session, list_parts(X, y, sample_weight))
         return self
 
     def _predict(self, method: str, X: Any) -> Any:
@@ -276,10 +277,10 @@ class DiskEnsemble(EnsembleInParts):
         object
             Fitted estimator.
         """
-        self._check_parameters()
+        local = self._copy_estimator()
         parts = list_parts(X, y, sample_weight)
-        with DiskSession(self.directory, effective_n_jobs(self.estimator.n_jobs)) as session:
-            self._fit_parts(session, parts)
+        with DiskSession(self.directory, effective_n_jobs(local.n_jobs)) as session:
+            self._fit_parts(local, session, parts)
         return self
 
     def _predict(self, method: str, X: Any) -> npt.NDArray[Any]:

@@ -86,7 +86,8 @@ def train_samme(problem: ProblemInParts, n_estimators: int) -> Trained:
     """Train AdaBoost.SAMME; the parameters are those of :class:`~fuselearn.SAMMEClassifier`."""
     rule, run = SAMMEWeightsInParts(problem), BoostRun()
     boost(rule, run, problem.rng, n_estimators, problem.on_iteration)
-    fused = WeightedSum(run.models, np.array(run.alphas), problem.table.n_classes, "votes")
+    alphas = np.array(run.alphas)
+    fused = WeightedSum(run.models, alphas, problem.table.n_classes, "votes", divisor=alphas.sum())
     trace = run.trace(problem.fetch(rule.kept_weights))
     return Trained(fused, {**trace, "class_order_": problem.frequent_first})
 
