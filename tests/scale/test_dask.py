@@ -238,8 +238,26 @@ def names_of_tasks(dask_scheduler):
     return [str(key) for entry in dask_scheduler.transition_log for key in entry[:1]]
 
 
-@pytest.mark.parametrize("estimator", [KFHE, pytest.param(BAGS, marks=pytest.mark.slow)])
-def test_a_killed_worker_does_not_change_the_model(processes, samples, monkeypatch, estimator):
+@pytest.mark.parametrize("estimator", [KFHE, BAGS])
+def test_a_lost_worker_does_not_change_the_model(samples, monkeypatch, estimator):
+    monkeypatch.setattr(training, "TREES_AT_ONCE", 2)
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster,
+        Client(cluster) as client,
+    ):
+
+        def lose(number, tree):
+            if number == 2:
+                cluster.sync(cluster.workers[0].close)
+
+        estimator = clone(estimator).set_params(callback=lose)
+        assert_same(DaskEnsemble(estimator, client=client).fit(*as_arrays(7, *samples)), *samples)
+        assert len(client.nthreads()) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("estimator", [KFHE, BAGS])
+def test_a_killed_process_does_not_change_the_model(processes, samples, monkeypatch, estimator):
     monkeypatch.setattr(training, "TREES_AT_ONCE", 2)
     victim = next(iter(processes.run(os.getpid).values()))
 
