@@ -61,7 +61,7 @@ def test_without_a_client():  # first: the client of the other tests does not ex
         ([], [], ValueError, "X has no parts"),
         (X, Y, TypeError, "X must be a Dask array, .*not ndarray; the estimator itself takes ordinary ones"),
         (divide(X), Y, TypeError, "y must be a Dask array"),
-        (divide(X), None, ValueError, "y is None"),
+        (divide(X), None, ValueError, "requires y to be passed"),
         (da.from_array(X, chunks=20), da.from_array(Y[:50], chunks=20), ValueError, "X has 60 samples and y 50"),
     ],
 )

@@ -10,6 +10,7 @@ import pytest
 from joblib import hash as digest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fuselearn import BaggedClassifier, ForestClassifier, KFHEClassifier, SAMMEClassifier
 from fuselearn.scale import DiskEnsemble, disk_session, sources, table
@@ -107,6 +108,16 @@ def test_a_folder_that_does_not_exist_gets_a_sentence(samples, tmp_path, monkeyp
         DiskEnsemble(KFHE, directory=directory).fit(*samples)
 
 
+@parametrize_with_checks(
+    [DiskEnsemble(ForestClassifier(3, sampling="poisson", random_state=0))],
+    expected_failed_checks=lambda model: {
+        "check_sample_weight_equivalence_on_dense_data": "a sample drawn by its weight is not drawn as its copies are"
+    },
+)
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
 def test_levels_of_many_bins_are_counted_in_rounds(samples, monkeypatch):
     monkeypatch.setattr(table, "BINS_AT_ONCE", 100)
     assert_same(DiskEnsemble(ForestClassifier(**SMALL)).fit(*samples), *samples)
@@ -135,7 +146,7 @@ def test_a_callback_with_a_state_is_not_copied(samples):
         ((np.ones((3, 2)), [0, 1]), ValueError, "X has 3 samples and y 2"),
         ((np.ones((0, 2)), []), ValueError, "X has no samples"),
         ((np.ones((3, 2)), "label"), TypeError, "y must be an array or the path of a .npy file, not 'label'"),
-        ((np.ones((3, 2)), None), ValueError, "y is None"),
+        ((np.ones((3, 2)), None), ValueError, "requires y to be passed"),
         ((sparse.eye_array(3), [0, 1, 0]), TypeError, "X is sparse; fit the estimator itself"),
         (([1.0, 2.0], [0, 1]), ValueError, "X must have two dimensions, samples and features, not 1"),
         ((np.full((600, 2), np.inf), np.arange(600) % 2), ValueError, "Part 0: Input X contains infinity"),

@@ -23,8 +23,6 @@ def list_parts(X: Any, y: Any, sample_weight: Any) -> list[Part]:
     y, sample_weight : dask.array.Array, dask.dataframe.Series or list of delayed arrays
         With the partitions of X. Arrays of known chunks are divided again if theirs are other ones.
     """
-    if y is None:
-        raise ValueError("y is None; a classifier needs the class of each sample.")
     tables = _divide("X", X, None)
     if not tables:
         raise ValueError("X has no parts.")

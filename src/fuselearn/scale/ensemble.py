@@ -41,6 +41,12 @@ class EnsembleInParts(ClassifierMixin, BaseEstimator):
     classes_: npt.NDArray[Any]
     n_features_in_: int
 
+    def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's tags: trees take missing values."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
     def __getstate__(self) -> dict[str, Any]:
         """Return the state that a copy or a file keeps: paths as text, which files can hold."""
         state: dict[str, Any] = super().__getstate__()
@@ -79,9 +85,11 @@ class EnsembleInParts(ClassifierMixin, BaseEstimator):
     def _predict(self, method: str, X: Any) -> Any:
         raise NotImplementedError
 
-    def _copy_estimator(self) -> Any:
+    def _copy_estimator(self, y: Any) -> Any:
         """Return what is to be fitted; refuse what cannot be trained in parts."""
         name = type(self).__name__
+        if y is None:
+            raise ValueError(f"{name} requires y to be passed, but the target y is None.")
         if not isinstance(self.estimator, KINDS):
             kinds = ", ".join(kind.__name__ for kind in KINDS)
             raise TypeError(f"{name} trains one of {kinds}, not {show(self.estimator)}.")
@@ -199,7 +207,7 @@ class DaskEnsemble(EnsembleInParts):
         from fuselearn.scale.dask_parts import list_parts
         from fuselearn.scale.dask_session import DaskSession
 
-        local = self._copy_estimator()
+        local = self._copy_estimator(y)
         with DaskSession(self.client) as session:
             self._fit_parts(local, session, list_parts(X, y, sample_weight))
         return self
@@ -277,7 +285,7 @@ class DiskEnsemble(EnsembleInParts):
         object
             Fitted estimator.
         """
-        local = self._copy_estimator()
+        local = self._copy_estimator(y)
         parts = list_parts(X, y, sample_weight)
         with DiskSession(self.directory, effective_n_jobs(local.n_jobs)) as session:
             self._fit_parts(local, session, parts)

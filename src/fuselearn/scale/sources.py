@@ -100,8 +100,6 @@ def list_parts(X: Any, y: Any, sample_weight: Any) -> list[Part]:
     y, sample_weight : array of shape (n_samples,), path of a ``.npy`` file, name of a column of Parquet files, or list
         of Source
     """
-    if y is None:
-        raise ValueError("y is None; a classifier needs the class of each sample.")
     if is_listed(X):
         given = [X, y, [None] * len(X) if sample_weight is None else sample_weight]
         if not (is_listed(y) and len(X) == len(y) == len(given[2])):
