@@ -11,7 +11,6 @@ import pickle
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, nullcontext
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 from uuid import uuid4
 from weakref import WeakSet
@@ -78,9 +77,7 @@ class DaskSession:
         """Return the session itself."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         """Release what is left after an error, whose traceback may still refer to it.
 
         Tasks that nobody wants are forgotten. To cancel them would be no more than that, and Dask's scheduler loses the

@@ -15,7 +15,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import TracebackType
 from typing import Any, Self
 from weakref import finalize
 
@@ -69,9 +68,7 @@ class DiskSession:
         self._pool = ThreadPoolExecutor(self.n_threads)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Wait for running tasks, forget those that have not begun, and delete the folder."""
         self._pool.shutdown(cancel_futures=True)
         self._folder.cleanup()

@@ -21,10 +21,10 @@ from fuselearn.ensembles.bagging import plan_bags
 from fuselearn.fusion import Trained
 from fuselearn.scale.checkpoint import Checkpoint, digest
 from fuselearn.scale.disk_session import DiskSession
-from fuselearn.scale.part import sum_fingerprint
 from fuselearn.scale.session import Session
 from fuselearn.scale.sources import list_parts, list_tables
 from fuselearn.scale.table import TableInParts
+from fuselearn.scale.tasks import sum_fingerprint
 from fuselearn.scale.training import ProblemInParts, train_bags, train_kfhe, train_samme
 
 KINDS = (KFHEClassifier, SAMMEClassifier, BaggedClassifier, ForestClassifier)

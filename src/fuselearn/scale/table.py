@@ -17,27 +17,10 @@ from fuselearn.engines.tables import Table
 from fuselearn.engines.trees import Tree, TreeSettings
 from fuselearn.learners import TableCoder, TreeModel
 from fuselearn.learners.table import MOST_CATEGORIES
+from fuselearn.scale import tasks
 from fuselearn.scale.checkpoint import Checkpoint
-from fuselearn.scale.part import (
-    Count,
-    Draw,
-    Facts,
-    Recipe,
-    add_units,
-    advance_trees,
-    begin_trees,
-    code_part,
-    count_more,
-    describe_part,
-    find_edges,
-    from_one_sum,
-    get_upper,
-    merge_begun,
-    merge_tallies,
-    sample_values,
-    sum_weights,
-)
 from fuselearn.scale.session import Kept, Session
+from fuselearn.scale.tasks import Count, Draw, Facts, Recipe
 
 # Bin edges are computed from all values if there are at most so many, and else from about as many.
 EDGE_VALUES = 2**23
@@ -105,7 +88,7 @@ class TableInParts:
         self.session = session
         tables, targets, weights = zip(*parts, strict=True)
         numbers = range(len(tables))
-        facts = session.fetch(session.map(describe_part, numbers, tables, targets, weights))
+        facts = session.fetch(session.map(tasks.describe_part, numbers, tables, targets, weights))
         self.n_samples = sum(part.n_samples for part in facts)
         if self.n_samples == 0:
             raise ValueError("X has no samples; at least one is needed.")
@@ -113,17 +96,17 @@ class TableInParts:
         self.classes, self.class_counts = agree_on_classes(facts)
         firsts = np.cumsum([0, *(part.n_samples for part in facts[:-1])]).tolist()
         fraction = EDGE_VALUES / (self.n_samples * self.n_features)
-        samples = session.map(sample_values, numbers, tables, firsts, given=(self.coder, fraction))
-        columns = session.submit(find_edges, samples, self.coder, max_bins)
+        samples = session.map(tasks.sample_values, numbers, tables, firsts, given=(self.coder, fraction))
+        columns = session.submit(tasks.find_edges, samples, self.coder, max_bins)
         factors = self._class_factors(class_weight)
         recipe = session.submit(Recipe, self.coder, columns, self.classes, fraction < 1, factors)
         del samples
-        parts = session.map(code_part, numbers, tables, targets, weights, firsts, given=(recipe,))
+        parts = session.map(tasks.code_part, numbers, tables, targets, weights, firsts, given=(recipe,))
         self.columns: Table = session.fetch(columns)
         if fraction < 1:
-            _, upper = session.advance(get_upper, np.maximum.reduce, parts)
+            _, upper = session.advance(tasks.get_upper, np.maximum.reduce, parts)
             self.columns = self.columns.with_upper(upper)
-        units, are_whole = zip(*session.fetch(session.map(sum_weights, parts)), strict=True)
+        units, are_whole = zip(*session.fetch(session.map(tasks.sum_weights, parts)), strict=True)
         self.total_weight = from_units(sum(units))
         self.has_whole_weights = all(are_whole) and self.total_weight < 2**31
         self.parts = session.settle(parts)
@@ -137,8 +120,8 @@ class TableInParts:
 
     def sum_exactly(self, task: Callable[..., Any], *kept: Kept, given: Sequence[Any] = ()) -> float:
         """Add what a task returns as an exact sum for each part."""
-        _, units = self.session.advance(task, add_units, *kept, given=given)
-        return from_one_sum(units)
+        _, units = self.session.advance(task, sum, *kept, given=given)
+        return from_units(units)
 
     def grow(self, orders: Sequence[TreeOrder], source: KeptWeights | None = None) -> list[TreeModel]:
         """Grow several trees at the same time, or take them from the checkpoint.
@@ -146,7 +129,7 @@ class TableInParts:
         Parameters
         ----------
         orders : sequence of TreeOrder
-        source : Source, optional
+        source : KeptWeights, optional
             The weights by which samples are drawn, if these are not those of the table.
         """
         saved = [None if self.checkpoint is None else self.checkpoint.find(order) for order in orders]
@@ -162,41 +145,41 @@ class TableInParts:
         return trees
 
     def _grow(self, orders: Sequence[TreeOrder], source: KeptWeights) -> list[Tree]:
-        """Grow trees level by level."""
-        session = self.session
+        """Grow trees level by level; the nodes of a large level are split in several rounds."""
+        growing, rounds = list(range(len(orders))), [[(0, 1)] for _ in orders]
         counts = [self._count(t, order, np.zeros(1, dtype=np.int64)) for t, order in enumerate(orders)]
         drawn, (totals, counted) = self._draw(orders, source, counts)
+        n_bins = BINS_AT_ONCE // len(orders)
         trees = [
-            GrowingTree(
-                self.columns.select(order.features), total, order.settings, order.seed, BINS_AT_ONCE // len(orders)
-            )
+            GrowingTree(self.columns.select(order.features), total, order.settings, order.seed, n_bins)
             for total, order in zip(totals, orders, strict=True)
         ]
-        growing = list(range(len(trees)))
-        rounds = [[(0, 1)] for _ in trees]
+
+        def ask(number: int) -> list[Count]:
+            return [
+                self._count(position, orders[t], trees[t].counted_nodes(*rounds[position][number]))
+                for position, t in enumerate(growing)
+                if number < len(rounds[position])
+            ]
+
+        def advance(task: Callable[..., Any], drawn: Kept, *given: Any) -> tuple[Kept, Any]:
+            return self.session.advance(task, tasks.merge_tallies, self.parts, drawn, given=given)
+
         while True:
-            for t, own_rounds, bins in zip(growing, rounds, counted, strict=True):
-                trees[t].split(*own_rounds[0], bins)
-            for number in range(1, max(len(own_rounds) for own_rounds in rounds)):
-                self._split(drawn, orders, trees, growing, rounds, number)
-            splits = {t: trees[t].end_level() for t in growing}
-            positions = {t: position for position, t in enumerate(growing)}
+            for number in range(max(map(len, rounds))):
+                if number > 0:
+                    counts = ask(number)
+                    _, counted = advance(tasks.count_more, drawn, counts)
+                for count, bins in zip(counts, counted, strict=True):
+                    trees[growing[count.tree]].split(*rounds[count.tree][number], bins)
+            splits = [(position, trees[t].end_level()) for position, t in enumerate(growing)]
+            splits = [split for split in splits if not trees[growing[split[0]]].has_grown]
             growing = [t for t in growing if not trees[t].has_grown]
             if not growing:
-                break
+                return [tree.finish().with_features(order.features) for order, tree in zip(orders, trees, strict=True)]
             rounds = [trees[t].rounds(BINS_AT_ONCE // len(growing)) for t in growing]
-            counts = [
-                self._count(position, orders[t], trees[t].counted_nodes(*own_rounds[0]))
-                for position, (t, own_rounds) in enumerate(zip(growing, rounds, strict=True))
-            ]
-            drawn, counted = session.advance(
-                advance_trees,
-                merge_tallies,
-                self.parts,
-                drawn,
-                given=([(positions[t], splits[t]) for t in growing], counts),
-            )
-        return [tree.finish().with_features(order.features) for order, tree in zip(orders, trees, strict=True)]
+            counts = ask(0)
+            drawn, counted = advance(tasks.advance_trees, drawn, splits, counts)
 
     def _draw(
         self, orders: Sequence[TreeOrder], source: KeptWeights, counts: list[Count]
@@ -205,7 +188,7 @@ class TableInParts:
         draws = [order.draw for order in orders]
         while True:
             drawn, (totals, counted) = self.session.advance(
-                begin_trees, merge_begun, self.parts, source.kept, given=(source.divisor, draws, counts)
+                tasks.begin_trees, tasks.merge_begun, self.parts, source.kept, given=(source.divisor, draws, counts)
             )
             found = [
                 (total > 0).all() if order.cover else (total > 0).any()
@@ -218,24 +201,6 @@ class TableInParts:
                 draw._replace(n_tries=draw.n_tries + 1) if rejected else draw
                 for draw, rejected in zip(draws, again, strict=True)
             ]
-
-    def _split(
-        self,
-        drawn: Kept,
-        orders: Sequence[TreeOrder],
-        trees: list[GrowingTree],
-        growing: list[int],
-        rounds: list[list[tuple[int, int]]],
-        number: int,
-    ) -> None:
-        """Count the samples in the nodes of a later round, and split these."""
-        asked = [(position, t) for position, t in enumerate(growing) if number < len(rounds[position])]
-        counts = [
-            self._count(position, orders[t], trees[t].counted_nodes(*rounds[position][number])) for position, t in asked
-        ]
-        _, counted = self.session.advance(count_more, merge_tallies, self.parts, drawn, given=(counts,))
-        for (position, t), bins in zip(asked, counted, strict=True):
-            trees[t].split(*rounds[position][number], bins)
 
     def _count(self, position: int, order: TreeOrder, nodes: npt.NDArray[np.int64]) -> Count:
         is_category = self.columns.is_category

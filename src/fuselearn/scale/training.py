@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fuselearn.engines.draws import MOST_TRIES
-from fuselearn.engines.exact import sum_units
+from fuselearn.engines.exact import from_units, sum_units
 from fuselearn.engines.filters import EXPONENTIAL, WEIGHTINGS, measure_weights, pull
 from fuselearn.engines.trees import TreeSettings
 from fuselearn.ensembles.bagging import BagPlan, poisson_rate
@@ -26,8 +26,8 @@ from fuselearn.fusion import Trained, WeightedSum
 from fuselearn.fusion.filtering import Errors, FilterRun, Measurement, closed_form_coefficients, run_filters
 from fuselearn.learners import TreeModel
 from fuselearn.learners.target import Scores, Weights
-from fuselearn.scale.part import Draw, Part, add_units, bind_tree, divide_weights, from_all_units, from_one_sum
 from fuselearn.scale.table import KeptWeights, TableInParts, TreeOrder
+from fuselearn.scale.tasks import Draw, Part, bind_tree, divide_weights
 
 # Trees of a bagged ensemble are grown so many at a time: a level of all of them takes hardly longer to submit than one.
 TREES_AT_ONCE = 16
@@ -201,7 +201,7 @@ class StatesInParts:
         self.measured, units = self.session.advance(
             measure_part, add_units, self.table.parts, self.truths, self.estimates, given=(h,)
         )
-        return Errors(*from_all_units(units))
+        return Errors(*map(from_units, units))
 
     def reset(self) -> None:
         """Set the weights back to the initial ones."""
@@ -215,7 +215,7 @@ class StatesInParts:
             total = self.table.sum_exactly(sum_measured, *kept, given=(self.divisor, step))
             step = step._replace(total=total)
         self.estimates, self.divisor = self.session.advance(
-            update_estimate, add_units, *kept, given=(self.divisor, step), later=from_one_sum
+            update_estimate, sum, *kept, given=(self.divisor, step), later=from_units
         )
 
     def error(self) -> float:
@@ -246,17 +246,22 @@ def measure_part(
     return measured, measured.errors
 
 
+def add_units(parts: list[tuple[int, ...]]) -> tuple[int, ...]:
+    """Add exact sums."""
+    return tuple(sum(units) for units in zip(*parts, strict=True))
+
+
 def sum_measured(
     truth: ExactClassTruth, estimate: Estimate, measured: Measurement, divisor: float | None, step: Step
-) -> tuple[None, tuple[int]]:
+) -> tuple[None, int]:
     """Add the measured weights."""
     weights = divide_weights(estimate, divisor)
-    return None, (sum_units(measure_weights(weights, measured.loss, truth.shares, step.n_samples, step.weighting)),)
+    return None, sum_units(measure_weights(weights, measured.loss, truth.shares, step.n_samples, step.weighting))
 
 
 def update_estimate(
     truth: ExactClassTruth, estimate: Estimate, measured: Measurement, divisor: float | None, step: Step
-) -> tuple[Estimate, tuple[int]]:
+) -> tuple[Estimate, int]:
     """Pull scores and weights towards what is measured; also add the weights, which do not sum to 1 yet."""
     scores = estimate.scores.copy()
     measured.pull(scores, step.gain)
@@ -265,12 +270,12 @@ def update_estimate(
     if step.total is not None:
         wanted /= step.total
     pull(weights, wanted, step.weights_gain)
-    return Estimate(scores, weights), (sum_units(weights),)
+    return Estimate(scores, weights), sum_units(weights)
 
 
-def sum_wrong(truth: ExactClassTruth, estimate: Estimate) -> tuple[None, tuple[int]]:
+def sum_wrong(truth: ExactClassTruth, estimate: Estimate) -> tuple[None, int]:
     """Add the weights of the samples where the estimate is wrong."""
-    return None, (truth.units(truth.losses(estimate.scores)),)
+    return None, truth.units(truth.losses(estimate.scores))
 
 
 class RaisedWeights(NamedTuple):
@@ -295,16 +300,14 @@ class SAMMEWeightsInParts(SAMMEWeights):
     def measure(self, model: TreeModel) -> float:
         """Return the weight of the samples that a tree gets wrong."""
         (kept, divisor), table = self.kept_weights, self.in_parts.table
-        self.kept_wrong, units = table.session.advance(find_wrong, add_units, table.parts, kept, given=(divisor, model))
-        return from_one_sum(units)
+        self.kept_wrong, units = table.session.advance(find_wrong, sum, table.parts, kept, given=(divisor, model))
+        return from_units(units)
 
     def raise_wrong(self, factor: float) -> None:
         """Multiply the weights of the samples that the tree measured last gets wrong, and scale all."""
         (kept, divisor), session = self.kept_weights, self.in_parts.table.session
         self.kept_weights = KeptWeights(
-            *session.advance(
-                raise_weights, add_units, kept, self.kept_wrong, given=(divisor, factor), later=from_one_sum
-            )
+            *session.advance(raise_weights, sum, kept, self.kept_wrong, given=(divisor, factor), later=from_units)
         )
 
     def reset(self) -> None:
@@ -312,15 +315,15 @@ class SAMMEWeightsInParts(SAMMEWeights):
         self.kept_weights = KeptWeights(self.in_parts.table.parts, self.in_parts.table.total_weight)
 
 
-def find_wrong(part: Part, source: Any, divisor: float, h: TreeModel) -> tuple[npt.NDArray[np.bool_], tuple[int]]:
+def find_wrong(part: Part, source: Any, divisor: float, h: TreeModel) -> tuple[npt.NDArray[np.bool_], int]:
     """Return which samples of a part a tree gets wrong, and the sum of their weights."""
     wrong = bind_tree(h, part).votes() != part.target
-    return wrong, (sum_units(divide_weights(source, divisor)[wrong]),)
+    return wrong, sum_units(divide_weights(source, divisor)[wrong])
 
 
 def raise_weights(
     source: Any, wrong: npt.NDArray[np.bool_], divisor: float, factor: float
-) -> tuple[RaisedWeights, tuple[int]]:
+) -> tuple[RaisedWeights, int]:
     """Multiply the weights of the samples that are wrong, and add all."""
     weights = divide_weights(source, divisor) * np.where(wrong, factor, 1.0)
-    return RaisedWeights(weights), (sum_units(weights),)
+    return RaisedWeights(weights), sum_units(weights)

@@ -15,19 +15,10 @@ import numpy.typing as npt
 from sklearn.utils import check_array
 
 from fuselearn._validation import check_weights, number_labels
+from fuselearn.engines import levels
 from fuselearn.engines.draws import draw_poisson_counts, draw_uniforms
-from fuselearn.engines.exact import from_units, sum_units
-from fuselearn.engines.levels import (
-    Drawn,
-    LevelBins,
-    LevelSplits,
-    count_bins,
-    count_classes,
-    descend,
-    list_drawn,
-    merge_bins,
-    reach_leaves,
-)
+from fuselearn.engines.exact import sum_units
+from fuselearn.engines.levels import Drawn, LevelBins, LevelSplits
 from fuselearn.engines.tables import Table, code_columns
 from fuselearn.engines.trees import Tree
 from fuselearn.learners import TreeModel
@@ -110,6 +101,10 @@ class Count(NamedTuple):
     squared: bool
 
 
+Begun = tuple[npt.NDArray[np.int64], list[LevelBins]]
+"""The samples drawn for several trees, counted by class, and by the bins that were asked for."""
+
+
 class TreeInPart(NamedTuple):
     """A tree, and the leaves that the samples of a part reach."""
 
@@ -183,25 +178,10 @@ def sum_weights(part: Part) -> tuple[int, bool]:
     return sum_units(part.weights), bool((part.weights == np.rint(part.weights)).all())
 
 
-def sum_fingerprint(part: Part) -> tuple[None, tuple[int]]:
+def sum_fingerprint(part: Part) -> tuple[None, int]:
     """Return a sum that is another one if samples, classes or weights are, or if they stand in another order."""
     of_sample = part.codes.sum(axis=1) + part.target + part.weights
-    return None, (sum_units(draw_uniforms(FINGERPRINT_SEED, part.first, len(part.codes)) * of_sample),)
-
-
-def add_units(parts: list[tuple[int, ...]]) -> tuple[int, ...]:
-    """Add exact sums."""
-    return tuple(sum(units) for units in zip(*parts, strict=True))
-
-
-def from_all_units(sums: tuple[int, ...]) -> tuple[float, ...]:
-    """Return the nearest numbers to exact sums."""
-    return tuple(from_units(total) for total in sums)
-
-
-def from_one_sum(sums: tuple[int]) -> float:
-    """Return the nearest number to a sum."""
-    return from_units(sums[0])
+    return None, sum_units(draw_uniforms(FINGERPRINT_SEED, part.first, len(part.codes)) * of_sample)
 
 
 def divide_weights(source: Any, divisor: float | None) -> Weights:
@@ -212,14 +192,12 @@ def divide_weights(source: Any, divisor: float | None) -> Weights:
 
 def begin_trees(
     part: Part, source: Any, divisor: float | None, draws: list[Draw], counts: list[Count]
-) -> tuple[list[Drawn], tuple[npt.NDArray[np.int64], list[LevelBins]]]:
+) -> tuple[list[Drawn], Begun]:
     """Draw samples of a part for each of several trees, by the weights of the source, and count them."""
     weights = divide_weights(source, divisor)
-    drawn = [list_drawn(draw_counts(draw, weights, part.first)) for draw in draws]
-    totals = np.array(
-        [count_classes(own, part.target, count.n_classes) for own, count in zip(drawn, counts, strict=True)]
-    )
-    return drawn, (totals, tally_part(part, drawn, counts))
+    drawn = [levels.list_drawn(draw_counts(draw, weights, part.first)) for draw in draws]
+    totals = [levels.count_classes(own, part.target, counts[0].n_classes) for own in drawn]
+    return drawn, (np.array(totals), tally_part(part, drawn, counts))
 
 
 def advance_trees(
@@ -227,7 +205,7 @@ def advance_trees(
 ) -> tuple[list[Drawn], list[LevelBins]]:
     """Let the samples of several trees go on to the next level, and count them; trees that have grown are left out."""
     next_drawn = [
-        descend(drawn[tree], part.codes, count.features, part.n_codes[count.features], own)
+        levels.descend(drawn[tree], part.codes, count.features, part.n_codes[count.features], own)
         for (tree, own), count in zip(splits, counts, strict=True)
     ]
     return next_drawn, tally_part(part, next_drawn, counts)
@@ -241,28 +219,19 @@ def count_more(part: Part, drawn: list[Drawn], counts: list[Count]) -> tuple[Non
 def tally_part(part: Part, drawn: list[Drawn], counts: list[Count]) -> list[LevelBins]:
     """Count the samples in nodes of several trees."""
     return [
-        count_bins(
-            *drawn[asked.tree],
-            part.codes,
-            asked.features,
-            part.n_codes[asked.features],
-            part.target,
-            asked.n_classes,
-            asked.nodes,
-            asked.squared,
+        levels.count_bins(
+            *drawn[tree], part.codes, features, part.n_codes[features], part.target, n_classes, nodes, squared
         )
-        for asked in counts
+        for tree, features, nodes, n_classes, squared in counts
     ]
 
 
 def merge_tallies(parts: list[list[LevelBins]]) -> list[LevelBins]:
     """Add the counts of several parts, tree by tree."""
-    return [merge_bins(bins) for bins in zip(*parts, strict=True)]
+    return [levels.merge_bins(bins) for bins in zip(*parts, strict=True)]
 
 
-def merge_begun(
-    parts: list[tuple[npt.NDArray[np.int64], list[LevelBins]]],
-) -> tuple[npt.NDArray[np.int64], list[LevelBins]]:
+def merge_begun(parts: list[Begun]) -> Begun:
     """Add the counts of several parts, tree by tree."""
     totals, bins = zip(*parts, strict=True)
     return np.sum(totals, axis=0), merge_tallies(list(bins))
@@ -277,7 +246,7 @@ def draw_counts(draw: Draw, weights: Weights, first: int) -> npt.NDArray[np.int3
 
 def bind_tree(h: TreeModel, part: Part) -> TreeInPart:
     """Let a tree score the samples of a part."""
-    return TreeInPart(h.tree, reach_leaves(h.tree, part.codes, part.n_codes))
+    return TreeInPart(h.tree, levels.reach_leaves(h.tree, part.codes, part.n_codes))
 
 
 @contextmanager
