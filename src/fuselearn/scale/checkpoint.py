@@ -100,14 +100,6 @@ class Checkpoint:
         return seed
 
 
-def digest(arrays: list[npt.NDArray[Any]]) -> str:
-    """Return a short text that other arrays would hardly have."""
-    total = hashlib.sha256()
-    for array in arrays:
-        total.update(np.ascontiguousarray(array).tobytes())
-    return total.hexdigest()[:16]
-
-
 def _shorten(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

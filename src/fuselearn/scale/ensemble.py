@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from hashlib import sha256
 from typing import Any, Self
 
 import numpy as np
@@ -19,7 +20,7 @@ from fuselearn.base import keep_trained, reset_on_failure
 from fuselearn.ensembles import BaggedClassifier, CARTClassifier, ForestClassifier, KFHEClassifier, SAMMEClassifier
 from fuselearn.ensembles.bagging import plan_bags
 from fuselearn.fusion import Trained
-from fuselearn.scale.checkpoint import Checkpoint, digest
+from fuselearn.scale.checkpoint import Checkpoint
 from fuselearn.scale.disk_session import DiskSession
 from fuselearn.scale.session import Session
 from fuselearn.scale.sources import list_parts, list_tables
@@ -294,7 +295,7 @@ class DiskEnsemble(EnsembleInParts):
     def _predict(self, method: str, X: Any) -> npt.NDArray[Any]:
         predict = getattr(self.estimator_, method)
         if not isinstance(X, str | os.PathLike | list | np.memmap):
-            return predict(X)  # type: ignore[no-any-return]
+            return predict(X)
         names = getattr(self, "feature_names_in_", None)
         return np.concatenate([predict(part.read()) for part in list_tables(X, names)])
 
@@ -302,8 +303,8 @@ class DiskEnsemble(EnsembleInParts):
 def train(local: Any, problem: ProblemInParts) -> Trained:
     """Train what an estimator trains in memory."""
     if isinstance(local, KFHEClassifier):
-        given = {"weighting": local.weighting, "vote": local.vote, "reset": local.reset}
-        return train_kfhe(problem, local.n_estimators, **given)
+        vote, weighting, reset = local.vote, local.weighting, local.reset
+        return train_kfhe(problem, local.n_estimators, weighting=weighting, vote=vote, reset=reset)
     if isinstance(local, SAMMEClassifier):
         return train_samme(problem, local.n_estimators)
     is_forest = isinstance(local, ForestClassifier)
@@ -321,6 +322,7 @@ def train(local: Any, problem: ProblemInParts) -> Trained:
 def describe_fit(local: Any, table: TableInParts) -> dict[str, Any]:
     """Return what must be the same if a fit is resumed."""
     params, columns = local.get_params(deep=False), table.columns
+    bins = b"".join(array.tobytes() for array in (columns.n_codes, columns.lower, columns.upper))
     return {
         "class": type(local).__name__,
         "parameters": {name: repr(value) for name, value in params.items() if name not in NOT_OF_THE_MODEL},
@@ -330,6 +332,6 @@ def describe_fit(local: Any, table: TableInParts) -> dict[str, Any]:
         "classes": [str(label) for label in table.classes],
         "samples per class": table.class_counts.tolist(),
         "sum of the weights": table.total_weight,
-        "values": digest([columns.n_codes, columns.lower, columns.upper]),
+        "values": sha256(bins).hexdigest()[:16],
         "samples": table.sum_exactly(sum_fingerprint, table.parts),
     }

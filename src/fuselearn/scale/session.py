@@ -7,6 +7,8 @@ from typing import Any, Protocol
 
 Kept = list[Any]
 """Results for all parts, as a session keeps them; what is in the list is the session's business."""
+Task = Callable[..., Any]
+"""A pure function, which can be pickled."""
 
 
 class Session(Protocol):
@@ -16,23 +18,18 @@ class Session(Protocol):
     referred to are released.
     """
 
-    def submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
+    def submit(self, task: Task, *arguments: Any) -> Any:
         """Perform one task; arguments may be kept results, or lists of them."""
         ...
 
-    def map(self, function: Callable[..., Any], *kept: Sequence[Any], given: Sequence[Any] = ()) -> Kept:
+    def map(self, task: Task, *kept: Sequence[Any], given: Sequence[Any] = ()) -> Kept:
         """Perform a task for each of the parts, with what is kept for it and what is given to all."""
         ...
 
     def advance(
-        self,
-        function: Callable[..., tuple[Any, Any]],
-        merge: Callable[[list[Any]], Any],
-        *kept: Kept,
-        given: Sequence[Any] = (),
-        later: Callable[[Any], Any] | None = None,
+        self, task: Task, merge: Task, *kept: Kept, given: Sequence[Any] = (), later: Task | None = None
     ) -> tuple[Kept, Any]:
-        """Perform tasks that return what to keep and what to merge; return the former, kept, and the merged value.
+        """Perform a task for each of the parts that returns what to keep and what to merge; return both.
 
         How values are grouped when they are merged must make no difference. With ``later``, do not wait for the merged
         value, but keep what this function makes of it; tasks may take it among what is given.

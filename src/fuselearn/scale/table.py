@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +19,7 @@ from fuselearn.learners import TableCoder, TreeModel
 from fuselearn.learners.table import MOST_CATEGORIES
 from fuselearn.scale import tasks
 from fuselearn.scale.checkpoint import Checkpoint
-from fuselearn.scale.session import Kept, Session
+from fuselearn.scale.session import Kept, Session, Task
 from fuselearn.scale.tasks import Count, Draw, Facts, Recipe
 
 # Bin edges are computed from all values if there are at most so many, and else from about as many.
@@ -118,7 +118,7 @@ class TableInParts:
         """Number of classes."""
         return len(self.classes)
 
-    def sum_exactly(self, task: Callable[..., Any], *kept: Kept, given: Sequence[Any] = ()) -> float:
+    def sum_exactly(self, task: Task, *kept: Kept, given: Sequence[Any] = ()) -> float:
         """Add what a task returns as an exact sum for each part."""
         _, units = self.session.advance(task, sum, *kept, given=given)
         return from_units(units)
@@ -148,7 +148,7 @@ class TableInParts:
         """Grow trees level by level; the nodes of a large level are split in several rounds."""
         growing, rounds = list(range(len(orders))), [[(0, 1)] for _ in orders]
         counts = [self._count(t, order, np.zeros(1, dtype=np.int64)) for t, order in enumerate(orders)]
-        drawn, (totals, counted) = self._draw(orders, source, counts)
+        drawn, totals, counted = self._draw(orders, source, counts)
         n_bins = BINS_AT_ONCE // len(orders)
         trees = [
             GrowingTree(self.columns.select(order.features), total, order.settings, order.seed, n_bins)
@@ -162,7 +162,7 @@ class TableInParts:
                 if number < len(rounds[position])
             ]
 
-        def advance(task: Callable[..., Any], drawn: Kept, *given: Any) -> tuple[Kept, Any]:
+        def advance(task: Task, drawn: Kept, *given: Any) -> tuple[Kept, Any]:
             return self.session.advance(task, tasks.merge_tallies, self.parts, drawn, given=given)
 
         while True:
@@ -181,9 +181,7 @@ class TableInParts:
             counts = ask(0)
             drawn, counted = advance(tasks.advance_trees, drawn, splits, counts)
 
-    def _draw(
-        self, orders: Sequence[TreeOrder], source: KeptWeights, counts: list[Count]
-    ) -> tuple[Kept, tuple[Any, Any]]:
+    def _draw(self, orders: Sequence[TreeOrder], source: KeptWeights, counts: list[Count]) -> tuple[Kept, Any, Any]:
         """Draw samples for trees, again where a class is missing, or all are; also count those in the roots."""
         draws = [order.draw for order in orders]
         while True:
@@ -196,7 +194,7 @@ class TableInParts:
             ]
             again = [not ok and draw.n_tries < MOST_TRIES - 1 for ok, draw in zip(found, draws, strict=True)]
             if not any(again):
-                return drawn, (totals, counted)
+                return drawn, totals, counted
             draws = [
                 draw._replace(n_tries=draw.n_tries + 1) if rejected else draw
                 for draw, rejected in zip(draws, again, strict=True)

@@ -24,6 +24,7 @@ from fuselearn.ensembles.ensemble import guessing_error
 from fuselearn.ensembles.kfhe import ExactClassTruth
 from fuselearn.fusion import Trained, WeightedSum
 from fuselearn.fusion.filtering import Errors, FilterRun, Measurement, closed_form_coefficients, run_filters
+from fuselearn.fusion.weighted_sum import Output
 from fuselearn.learners import TreeModel
 from fuselearn.learners.target import Scores, Weights
 from fuselearn.scale.table import KeptWeights, TableInParts, TreeOrder
@@ -31,6 +32,7 @@ from fuselearn.scale.tasks import Draw, Part, bind_tree, divide_weights
 
 # Trees of a bagged ensemble are grown so many at a time: a level of all of them takes hardly longer to submit than one.
 TREES_AT_ONCE = 16
+OUTPUTS: dict[str, Output] = {"class": "votes", "probability": "scores"}
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ def train_kfhe(problem: ProblemInParts, n_estimators: int, *, weighting: str, vo
         guessing_error=guessing_error(problem.table.n_classes) if reset else math.inf,
         on_iteration=problem.on_iteration,
     )
-    outputs = ["scores", *["votes" if vote == "class" else "scores"] * (len(run.models) - 1)]
+    outputs: list[Output] = ["scores", *[OUTPUTS[vote]] * (len(run.models) - 1)]
     fused = WeightedSum(run.models, closed_form_coefficients(np.array(run.gains)), problem.table.n_classes, outputs)
     return Trained(fused, run.trace(states.error(), problem.fetch(states.weights)))
 
@@ -112,8 +114,7 @@ def train_bags(problem: ProblemInParts, plan: BagPlan, n_estimators: int, *, vot
         features.append(order.features)
         if problem.on_iteration(len(models), model):
             break
-    output = "votes" if vote == "class" else "scores"
-    fused = WeightedSum(models, np.full(len(models), 1.0 / len(models)), problem.table.n_classes, output)
+    fused = WeightedSum(models, np.full(len(models), 1.0 / len(models)), problem.table.n_classes, OUTPUTS[vote])
     return Trained(fused, {"_features_": np.array(features), "class_order_": problem.frequent_first})
 
 
@@ -242,7 +243,8 @@ def measure_part(
     part: Part, truth: ExactClassTruth, estimate: Estimate, h: TreeModel
 ) -> tuple[Measurement, tuple[int, int, int]]:
     """Compute what a model measures, and the sums of the weights of what is wrong."""
-    measured = truth.compare_in_units(estimate.scores, bind_tree(h, part))
+    model: Any = bind_tree(h, part)  # a model for these samples only
+    measured = truth.compare_in_units(estimate.scores, model)
     return measured, measured.errors
 
 
