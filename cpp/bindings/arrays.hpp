@@ -276,6 +276,7 @@ void bind_tables(nb::module_& module);
 void bind_sparse_tables(nb::module_& module);
 void bind_trees(nb::module_& module);
 void bind_growing(nb::module_& module);
+void bind_ensembles(nb::module_& module);
 void bind_forests(nb::module_& module);
 void bind_levels(nb::module_& module);
 void bind_gradients(nb::module_& module);

@@ -3,11 +3,18 @@
 #include <nanobind/stl/tuple.h>
 
 #include "bindings/arrays.hpp"
+#include "bindings/targets.hpp"
 #include "filters/pulling.hpp"
 #include "filters/votes.hpp"
 #include "filters/weights.hpp"
 
 namespace fuselearn::bindings {
+
+Weighting read_weighting(int weighting) {
+    if (weighting < 0 || weighting > static_cast<int>(Weighting::symmetric))
+        raise_value_error("weighting must be 0, 1 or 2, not " + std::to_string(weighting) + ".");
+    return static_cast<Weighting>(weighting);
+}
 
 namespace {
 
@@ -65,12 +72,6 @@ auto bound_compare_votes_in_units(In<double, 2> estimate, In<std::int32_t, 1> vo
         return nb::bytes(bytes.data(), bytes.size());
     };
     return compare_checked<ExactSum>(as_bytes, estimate, votes, truth, fractions);
-}
-
-Weighting read_weighting(int weighting) {
-    if (weighting < 0 || weighting > static_cast<int>(Weighting::symmetric))
-        raise_value_error("weighting must be 0, 1 or 2, not " + std::to_string(weighting) + ".");
-    return static_cast<Weighting>(weighting);
 }
 
 // The bytes of a bool array, of which NumPy does not promise that they are 0 or 1.

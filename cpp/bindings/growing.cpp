@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "bindings/tables.hpp"
+#include "bindings/targets.hpp"
 #include "bindings/trees.hpp"
 #include "trees/grow_tree.hpp"
 #include "trees/settings.hpp"
@@ -12,22 +13,6 @@
 namespace fuselearn::bindings {
 
 namespace {
-
-// Targets own what they view: a target is checked once and trees are grown for it many times.
-struct BoundClasses {
-    std::vector<std::int32_t> classes;
-    Index n_classes;
-
-    ClassTarget view() const { return {classes, n_classes}; }
-};
-
-struct BoundLabels {
-    std::vector<std::int64_t> starts;
-    std::vector<std::int32_t> labels;
-    Index n_labels;
-
-    LabelTarget view() const { return {starts, labels, n_labels}; }
-};
 
 BoundClasses make_classes(In<std::int32_t, 1> classes, Index n_classes) {
     const auto read = classes.read("classes");

@@ -35,6 +35,7 @@ NB_MODULE(_core, module) {
     bind_sparse_tables(module);
     bind_trees(module);
     bind_growing(module);
+    bind_ensembles(module);
     bind_forests(module);
     bind_levels(module);
     bind_gradients(module);

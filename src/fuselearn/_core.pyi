@@ -358,6 +358,26 @@ def grow_sparse_label_tree(
     plan: StoragePlan | None = None,
 ) -> Tree: ...
 
+class ClassFilters:
+    def __init__(
+        self,
+        table: Table,
+        target: ClassTarget,
+        settings: TreeSettings,
+        fractions: numpy.typing.NDArray[numpy.float64],
+        estimate: numpy.typing.NDArray[numpy.float64],
+        weights: numpy.typing.NDArray[numpy.float64],
+    ) -> None: ...
+    def measure(self, seed: int, max_tries: int, n_threads: int = 1) -> tuple[Tree, float, float, float]: ...
+    def update(self, gain: float, weight_gain: float, weighting: int) -> None: ...
+    def reset_weights(self) -> None: ...
+    @property
+    def estimate(self) -> numpy.typing.NDArray[numpy.float64]: ...
+    @property
+    def weights(self) -> numpy.typing.NDArray[numpy.float64]: ...
+    @property
+    def counts(self) -> numpy.typing.NDArray[numpy.int32]: ...
+
 class Forest:
     def __init__(
         self,

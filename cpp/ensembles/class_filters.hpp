@@ -1,0 +1,98 @@
+// One measurement of KFHE after the other on a coded table: draw, grow a tree, let it vote, compare, update both
+// filters.
+//
+// The same steps as those of sampling, trees and filters, one by one, without a way through the interpreter between
+// them, which on small tables takes as long as they do. The variances are the caller's: it turns errors into gains.
+// tests/engines/test_class_filters.py compares with the steps one by one.
+
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "filters/pulling.hpp"
+#include "filters/votes.hpp"
+#include "filters/weights.hpp"
+#include "sampling/classes.hpp"
+#include "sampling/draws.hpp"
+#include "support/interrupt.hpp"
+#include "support/views.hpp"
+#include "tables/table.hpp"
+#include "trees/grow_tree.hpp"
+#include "trees/table_descent.hpp"
+#include "trees/targets.hpp"
+
+namespace fuselearn {
+
+// What both filters estimate: scores of shape (n_samples, n_classes), and the weights of the samples.
+struct FilterStates {
+    std::vector<double> estimate;
+    std::vector<double> weights;
+};
+
+struct MeasuredTree {
+    Tree tree;
+    VoteErrors<PlainSum> errors;
+};
+
+class ClassFilters {
+public:
+    // All of as many samples; the table outlives this object. `fractions` is what each sample counts.
+    ClassFilters(const Table& table, ClassTarget target, const TreeSettings& settings, std::vector<double> fractions,
+                 FilterStates states)
+        : table_(table),
+          classes_(target.classes.begin(), target.classes.end()),
+          n_classes_(target.n_values),
+          settings_(settings),
+          fractions_(std::move(fractions)),
+          states_(std::move(states)),
+          counts_(classes_.size()),
+          votes_(classes_.size()),
+          wrong_(classes_.size()) {}
+
+    // Draw as many samples as there are, until every class is among them or so many times; grow a tree, and compare its
+    // votes.
+    MeasuredTree measure(Key seed, Index max_tries, int n_threads, Interrupt& interrupt) {
+        draw_covering_counts(seed, states_.weights, ssize(counts_), Classes{classes_, n_classes_}, max_tries, counts_,
+                             interrupt);
+        const StoragePlan plan;
+        MeasuredTree measured;
+        measured.tree = grow_tree(table_, ClassTarget{classes_, n_classes_}, Draw{counts_, counts_},
+                                  {settings_, plan, seed, n_threads, interrupt});
+        const std::vector<std::int32_t> choices = choose_classes(measured.tree);
+        visit_leaves(measured.tree, table_, {{}, table_.n_samples(), true}, interrupt,
+                     [&](Index i, Index leaf) { votes_[i] = choices[leaf]; });
+        // Bytes of 0 and 1 are flags, and back.
+        const std::span<bool> wrong(reinterpret_cast<bool*>(wrong_.data()), wrong_.size());
+        measured.errors = compare_votes<PlainSum>(estimate(), votes_, {classes_, fractions_}, wrong);
+        return measured;
+    }
+
+    // Pull both states towards the last measurement.
+    void update(double gain, double weight_gain, Weighting weighting) {
+        pull_halfway({states_.estimate.data(), ssize(classes_), n_classes_}, votes_, gain);
+        update_weights<std::uint8_t>(states_.weights, fractions_, wrong_, {weighting, weight_gain, false});
+    }
+
+    void reset_weights() { states_.weights = fractions_; }
+
+    Matrix<const double> estimate() const { return {states_.estimate.data(), ssize(classes_), n_classes_}; }
+    std::span<const double> weights() const { return states_.weights; }
+    // How often each sample was drawn for the last measurement.
+    std::span<const std::int32_t> counts() const { return counts_; }
+
+private:
+    const Table& table_;
+    std::vector<std::int32_t> classes_;
+    Index n_classes_;
+    TreeSettings settings_;
+    std::vector<double> fractions_;
+    FilterStates states_;
+    std::vector<std::int32_t> counts_;
+    std::vector<std::int32_t> votes_;
+    std::vector<std::uint8_t> wrong_;
+};
+
+}  // namespace fuselearn
