@@ -71,8 +71,6 @@ _PACKAGES: dict[str, set[str]] = {
         "AveragingRegressor", "ConsensusClustering", "EnsembleSelection", "FixedCombiner", "FusedClassifier",
         "LinearStackingClassifier", "LinearStackingRegressor", "combine_scores",
     },
-    "dask": set(),
-    "disk": set(),
     "datasets": set(),
     "diagnosis": {"CleanedClassifier"},
     "ensembles": {
@@ -86,6 +84,7 @@ _PACKAGES: dict[str, set[str]] = {
         "EnsembleHOMERClassifier", "FusedMultilabelClassifier", "HOMERClassifier", "KFHEHOMERClassifier",
         "KFHEMultilabelClassifier",
     },
+    "scale": set(),
     "versions": {"show_versions"},
 }  # fmt: skip
 

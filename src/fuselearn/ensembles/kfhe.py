@@ -256,7 +256,7 @@ class KFHEClassifier(EnsembleClassifier):
     sampling : {"multinomial", "poisson"}, default="multinomial"
         How samples are drawn with replacement: as many as there are, or an independent Poisson number of copies of
         each, with that number as the expected sum. The second way does not depend on where samples are kept, see
-        :class:`fuselearn.dask.DaskKFHEClassifier`; unless sample weights are whole numbers, the first classifier is
+        :class:`fuselearn.scale.DaskEnsemble`; unless sample weights are whole numbers, the first classifier is
         then trained on such a sample, too.
     reset : bool, default=True
         Whether a classifier no better than guessing (error of at least 1 - 1/n_classes) is thrown away, once, and
