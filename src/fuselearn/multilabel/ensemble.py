@@ -11,23 +11,28 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._messages import show
 from fuselearn._parameters import check_choice, check_verbose, check_whole_number, count_draws, count_features
 from fuselearn._progress import ProgressLines
+from fuselearn.base import prepare_samples
 from fuselearn.engines.sampling import draw_counts
 from fuselearn.fusion import OutOfBag, Problem, Trained, WeightedSum
 from fuselearn.fusion.problem import never_stop
 from fuselearn.fusion.weighted_sum import Output, output_of
 from fuselearn.learners import LabelModel, Learner
 from fuselearn.learners.target import Counts, Indices
-from fuselearn.multilabel.base import Labels, MultilabelBase, Scores, Weights
+from fuselearn.multilabel.base import Labels, MultilabelBase, Scores, Weights, fix_constants
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 OUTPUTS: dict[str, Output] = {"probability": "scores", "class": "votes"}
 """What a member contributes, by the parameter ``vote``."""
@@ -176,6 +181,11 @@ class OnSomeFeatures(LabelModel):
         return self.model.decisions(None if X is None else self.learner.adapt(X), only=only)
 
 
+def is_filtered(ensemble: MultilabelEnsemble) -> bool:
+    """Return whether a Kalman filter fuses the members."""
+    return hasattr(ensemble, "weighting")
+
+
 class MultilabelEnsemble(MultilabelBase):
     """A multi-label classifier that is an ensemble of others.
 
@@ -186,6 +196,7 @@ class MultilabelEnsemble(MultilabelBase):
     n_estimators: int
     verbose: int = 0
     callback: Callable[[int, Any], Any] | None = None
+    gains_: Weights
 
     def __len__(self) -> int:
         """Return the number of fitted members."""
@@ -211,6 +222,40 @@ class MultilabelEnsemble(MultilabelBase):
         """The fitted members, as estimators of their own."""
         check_is_fitted(self)
         return [self._as_estimator(model) for model in self._fused_.models]
+
+    @available_if(is_filtered)
+    def staged_predict_proba(self, X: Any) -> Iterator[Scores]:
+        """Yield label scores after the first classifier and after each measurement of a Kalman filter.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+
+        Yields
+        ------
+        array of shape (n_samples, n_labels)
+            ``n_iter_ + 1`` arrays in total; the last one equals ``predict_proba``.
+        """
+        outputs = self._fused_.outputs_of_models(prepare_samples(self, X), self.n_jobs)
+        estimate = fix_constants(next(outputs), self._constants_)
+        yield estimate
+        for gain, output in zip(self.gains_, outputs, strict=True):
+            estimate = fix_constants((1.0 - gain / 2) * estimate + gain / 2 * output, self._constants_)
+            yield estimate
+
+    @available_if(is_filtered)
+    def plot_trace(self) -> Figure:
+        """Draw the filter at work: gain, variance, measurement error and training error per measurement.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Show it in a notebook, or write it with ``savefig``.
+        """
+        from fuselearn.ensembles.trace import draw_trace
+
+        check_is_fitted(self)
+        return draw_trace(self)
 
     def _member(self, model: Any) -> Any:
         """Return the classifier that a model is the fitted one of, with the fitted attributes of its own."""

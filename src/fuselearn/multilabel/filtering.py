@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from fuselearn._parameters import check_choice, check_flag, count_draws
-from fuselearn.base import prepare_samples
 from fuselearn.engines.fusing import WEIGHTINGS
 from fuselearn.engines.sampling import draw_counts
 from fuselearn.fusion import OutOfBag, Problem, Trained, WeightedSum
@@ -25,7 +23,7 @@ from fuselearn.fusion.filtering import (
 )
 from fuselearn.learners import LabelModel, count_all_samples
 from fuselearn.learners.target import Counts
-from fuselearn.multilabel.base import Scores, Weights, fix_constants
+from fuselearn.multilabel.base import Scores, Weights
 from fuselearn.multilabel.ensemble import MultilabelEnsemble
 
 # Hamming loss of random guessing.
@@ -108,13 +106,3 @@ def check_filtering(estimator: MultilabelEnsemble) -> None:
     estimator._check_ensemble()
     check_choice("weighting", estimator.weighting, WEIGHTINGS)
     check_flag("reset", estimator.reset)
-
-
-def staged_scores(estimator: Any, X: Any) -> Iterator[Scores]:
-    """Yield label scores after the first member of a filtered ensemble and after each measurement."""
-    outputs = estimator._fused_.outputs_of_models(prepare_samples(estimator, X), estimator.n_jobs)
-    estimate = fix_constants(next(outputs), estimator._constants_)
-    yield estimate
-    for gain, output in zip(estimator.gains_, outputs, strict=True):
-        estimate = fix_constants((1.0 - gain / 2) * estimate + gain / 2 * output, estimator._constants_)
-        yield estimate

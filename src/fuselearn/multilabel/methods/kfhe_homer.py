@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from fuselearn.fusion import Problem, Trained
 from fuselearn.learners.target import Counts
-from fuselearn.multilabel.base import Scores, Weights
+from fuselearn.multilabel.base import Weights
 from fuselearn.multilabel.ensemble import MultilabelEnsemble
-from fuselearn.multilabel.filtering import check_filtering, staged_scores, train_filtered
+from fuselearn.multilabel.filtering import check_filtering, train_filtered
 from fuselearn.multilabel.methods.ensemble_homer import HOMERVariety, as_homer, check_variety, make_variety
 from fuselearn.multilabel.methods.homer import HOMERClassifier, HOMERModel, share_nodes, train_homer
 
@@ -204,20 +204,6 @@ class KFHEHOMERClassifier(MultilabelEnsemble):
         """Number of two-class models that were trained, those for calibration not counted."""
         check_is_fitted(self)
         return sum(model.n_models for model in self._fused_.models)
-
-    def staged_predict_proba(self, X: Any) -> Iterator[Scores]:
-        """Yield label scores after the first classifier and after each measurement.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-
-        Yields
-        ------
-        array of shape (n_samples, n_labels)
-            ``n_iter_ + 1`` arrays in total; the last one equals ``predict_proba``.
-        """
-        return staged_scores(self, X)
 
     def _member(self, model: HOMERModel) -> HOMERClassifier:
         return as_homer(self, model)

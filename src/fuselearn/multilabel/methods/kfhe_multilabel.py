@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,9 +14,9 @@ from fuselearn.fusion import Problem, Trained
 from fuselearn.learners import Learner
 from fuselearn.learners.multilabel_clones import MultilabelClone, MultilabelCloneLearner
 from fuselearn.learners.target import Counts
-from fuselearn.multilabel.base import Scores, Weights
+from fuselearn.multilabel.base import Weights
 from fuselearn.multilabel.ensemble import MultilabelEnsemble
-from fuselearn.multilabel.filtering import check_filtering, staged_scores, train_filtered
+from fuselearn.multilabel.filtering import check_filtering, train_filtered
 from fuselearn.multilabel.methods.pct_forest import PCTForestClassifier
 
 
@@ -162,20 +162,6 @@ class KFHEMultilabelClassifier(MultilabelEnsemble):
             weighting=self.weighting,
             reset=self.reset,
         )
-
-    def staged_predict_proba(self, X: Any) -> Iterator[Scores]:
-        """Yield label scores after the first classifier and after each measurement.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-
-        Yields
-        ------
-        array of shape (n_samples, n_labels)
-            ``n_iter_ + 1`` arrays in total; the last one equals ``predict_proba``.
-        """
-        return staged_scores(self, X)
 
     def _as_estimator(self, model: MultilabelClone) -> Any:
         """Return the fitted classifier; None if its sample had constant labels only."""

@@ -33,9 +33,10 @@ def train_plst(
     learner: Any = problem.learner
     X, Y, base, seed = learner.bound.table, problem.target.values, learner.estimator, int(problem.rng.integers(2**31))
     mean = np.average(Y, axis=0, weights=problem.weights)
-    predictable = _regress(X, Y - mean, problem.weights, l2) if conditional else Y - mean
-    components = find_components(Y - mean, predictable, problem.weights, n_components)
-    coordinates = (Y - mean) @ components.T
+    centred = Y - mean
+    predictable = _regress(X, centred, problem.weights, l2) if conditional else centred
+    components = find_components(centred, predictable, problem.weights, n_components)
+    coordinates = centred @ components.T
     counts, weights = count_all_samples(problem.weights, len(Y))
     if weights is not None and not has_fit_parameter(base, "sample_weight"):
         counts, weights = draw_counts(seed, weights, problem.n_draws), None

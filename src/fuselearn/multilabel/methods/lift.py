@@ -27,8 +27,7 @@ def train_lift(problem: Problem, base: Any, *, ratio: float = 0.1, scaling: str 
     """Train LIFT; the parameters are those of :class:`LIFTClassifier`, ``base`` the base estimator."""
     learner: Any = problem.learner
     table, weights = learner.bound.table, problem.weights
-    used = np.arange(len(problem.initial_weights)) if weights is None else np.flatnonzero(weights)
-    factors = measure_scale(take_rows(table, used), scaling)
+    factors = measure_scale(table, scaling)
     scaled, seed = scale(table, factors), int(problem.rng.integers(2**31))
     parts = Parallel(n_jobs=problem.n_jobs, prefer="threads")(
         delayed(_train_label)(base, scaled, label, weights, ratio, seed) for label in problem.target.values.T
