@@ -182,6 +182,8 @@ class GradientBoostingMultilabelClassifier(MultilabelBase):
     """
 
     _accepts_unknown = True
+    _input_tags = (("allow_nan", True), ("sparse", True))
+    _validate_table = staticmethod(validate_numbers)
 
     def __init__(
         self,
@@ -214,13 +216,6 @@ class GradientBoostingMultilabelClassifier(MultilabelBase):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def __sklearn_tags__(self) -> Any:
-        """Return scikit-learn's tags of the estimator."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        return tags
-
     def _check_parameters(self) -> None:
         check_whole_number("n_estimators", self.n_estimators, 1)
         if check_number("learning_rate", self.learning_rate, 0.0) == 0.0:
@@ -236,9 +231,6 @@ class GradientBoostingMultilabelClassifier(MultilabelBase):
             check_whole_number("n_iter_no_change", self.n_iter_no_change, 1)
         if not 0.0 < check_number("validation_fraction", self.validation_fraction, 0.0) <= 0.5:
             raise ValueError(f"validation_fraction must be in (0, 0.5], not {show(self.validation_fraction)}.")
-
-    def _check_table(self, X: Any, *, reset: bool) -> Any:
-        return validate_numbers(self, X, reset=reset)
 
     def _bind(self, X: Any, n_threads: int) -> Learner:
         return LabelTable(X, n_threads, self.max_bins, skip_zeros=False)
