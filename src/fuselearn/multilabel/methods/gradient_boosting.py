@@ -24,19 +24,21 @@ Rows = npt.NDArray[np.int32]
 
 def train_gradient_boosting(
     problem: Problem,
-    settings: GradientSettings,
     n_estimators: int = 200,
     *,
+    max_depth: int = 6,
+    min_samples_leaf: int = 2,
+    l2: float = 1.0,
     learning_rate: float = 0.1,
     subsample: float = 0.7,
     max_features: int | float | str | None = 0.3,
     n_iter_no_change: int | None = None,
     validation_fraction: float = 0.1,
 ) -> Trained:
-    """Boost trees; the parameters but for ``settings`` are those of :class:`GradientBoostingMultilabelClassifier`."""
+    """Boost trees; the parameters are those of :class:`GradientBoostingMultilabelClassifier`."""
     learner: Any = problem.learner
     Y, weights, rng, columns = problem.target.values, problem.weights, problem.rng, learner.columns
-    l2, n_threads = settings.l2, count_threads(problem.n_jobs)
+    n_threads = count_threads(problem.n_jobs)
     table, features = GradientTable(columns), np.arange(learner.n_features)
     importance = np.ones(len(Y)) if weights is None else weights * np.count_nonzero(weights) / weights.sum()
     rows = np.flatnonzero(importance).astype(np.int32)
@@ -54,7 +56,7 @@ def train_gradient_boosting(
         drawn = _draw(rng, rows, max(1, round(subsample * len(rows))))
         drawn_features = _draw(rng, features, count_features(max_features, len(features)))
         tree = grow_gradient_tree(
-            table, losses.statistics(scores), drawn, drawn_features, settings, n_threads=n_threads
+            table, losses.statistics(scores), drawn, drawn_features, max_depth, min_samples_leaf, l2, n_threads
         )
         gains += gains_by_label(tree, learner.n_features, l2)
         values = learning_rate * newton_values(tree, l2)
@@ -231,8 +233,10 @@ class GradientBoostingMultilabelClassifier(MultilabelBase):
     def _train(self, problem: Problem) -> Trained:
         return train_gradient_boosting(
             problem,
-            GradientSettings(self.max_depth, self.min_samples_leaf, self.l2),
             self.n_estimators,
+            max_depth=self.max_depth,
+            min_samples_leaf=self.min_samples_leaf,
+            l2=self.l2,
             learning_rate=self.learning_rate,
             subsample=self.subsample,
             max_features=self.max_features,
