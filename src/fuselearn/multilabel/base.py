@@ -346,6 +346,7 @@ def hold_out_folds(
     problem: Problem,
     splits: Splits,
     make_rng: Callable[[], np.random.Generator],
+    n_jobs: int | None = None,
 ) -> Scores:
     """Return the held-out scores of each sample, their mean if several splits hold it out, NaN if none does.
 
@@ -356,7 +357,7 @@ def hold_out_folds(
     splits = [split for split in splits if weights[split[0]].any()]
     parts = [
         fix_constants(scores, find_constants(Y[inside][weights[inside] > 0]))
-        for scores, (inside, _) in zip(hold_out(train, problem, splits, make_rng), splits, strict=True)
+        for scores, (inside, _) in zip(hold_out(train, problem, splits, make_rng, n_jobs), splits, strict=True)
     ]
     return average_held_out(parts, splits, len(Y)) if parts else np.full(Y.shape, np.nan)
 

@@ -162,21 +162,40 @@ def is_filtered(ensemble: MultilabelEnsemble) -> bool:
 
 
 class MultilabelEnsemble(MultilabelBase):
-    """A multi-label classifier that is an ensemble of others.
+    """A multi-label classifier that is an ensemble of others, of one method on random samples and features.
 
-    Subclasses write ``_train``, ``_check_parameters`` and ``_member``.
+    Subclasses write ``_train``, which may call ``_train_bags``, and ``_member``. Others than such ensembles have a
+    constructor of their own.
     """
 
-    estimator: Any
-    n_estimators: int
-    verbose: int = 0
-    callback: Callable[[int, Any], Any] | None = None
     weighting: str
     reset: bool
     gains_: Weights
-    vote: str
-    max_samples: int | float
-    max_features: int | float | str | None
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        n_estimators: int = 25,
+        *,
+        max_samples: int | float = 1.0,
+        max_features: int | float | str | None = None,
+        vote: str = "probability",
+        decision: Any = "cardinality",
+        callback: Callable[[int, Any], Any] | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.max_samples = max_samples
+        self.max_features = max_features
+        self.vote = vote
+        self.decision = decision
+        self.callback = callback
+        self.verbose = verbose
+        self.random_state = random_state
+        self.n_jobs = n_jobs
 
     def __len__(self) -> int:
         """Return the number of fitted members."""
@@ -248,7 +267,8 @@ class MultilabelEnsemble(MultilabelBase):
             if hasattr(self, name) and not hasattr(member, name):
                 setattr(member, name, getattr(self, name))
         member.rule_ = member._make_rule(member.decision)
-        member._fused_ = WeightedSum([model], np.ones(1), member.n_labels_)
+        if not hasattr(member, "_fused_"):
+            member._fused_ = WeightedSum([model], np.ones(1), member.n_labels_)
         return member
 
     def _check_parameters(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -252,31 +251,6 @@ class EnsembleOfBinaryRelevanceClassifier(MultilabelEnsemble):
     """
 
     _accepts_unknown = True
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        n_estimators: int = 25,
-        *,
-        max_samples: int | float = 1.0,
-        max_features: int | float | str | None = None,
-        vote: str = "probability",
-        decision: Any = "cardinality",
-        callback: Callable[[int, Any], Any] | None = None,
-        verbose: int = 0,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.max_samples = max_samples
-        self.max_features = max_features
-        self.vote = vote
-        self.decision = decision
-        self.callback = callback
-        self.verbose = verbose
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _train(self, problem: Problem) -> Trained:
         return self._train_bags(problem, train_sampled_relevance)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property, partial
 from typing import Any
 
@@ -333,31 +333,6 @@ class EnsembleOfChainsClassifier(MultilabelEnsemble):
     array([[0.59, 0.16, 0.42, 0.85],
            [0.63, 0.66, 0.45, 0.23]])
     """
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        n_estimators: int = 25,
-        *,
-        max_samples: int | float = 1.0,
-        max_features: int | float | str | None = None,
-        vote: str = "probability",
-        decision: Any = "cardinality",
-        callback: Callable[[int, Any], Any] | None = None,
-        verbose: int = 0,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.max_samples = max_samples
-        self.max_features = max_features
-        self.vote = vote
-        self.decision = decision
-        self.callback = callback
-        self.verbose = verbose
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _train(self, problem: Problem) -> Trained:
         return self._train_bags(problem, train_random_chain)

@@ -121,9 +121,10 @@ class MemberTables(Learner):
 
     def bind(self, member: MultilabelBase, X: Any) -> Learner:
         """Return the learner of a member, which is that of another one if possible."""
-        base = member._base_estimator()
+        base, n_bins = member._base_estimator(), getattr(member, "max_bins", None)
         for other, learner in self.bound:
-            if binds_alike(member, other, learner):
+            binds_alike = type(other)._bind is type(member)._bind and getattr(other, "max_bins", None) == n_bins
+            if binds_alike and (base is None or learner.fits(base)):
                 return learner if base is None else learner.with_estimator(base)
         learner = member._bind(X, count_threads(member.n_jobs))
         self.bound.append((member, learner))
@@ -133,20 +134,6 @@ class MemberTables(Learner):
         """Release the table as it is bound for each member."""
         for _, learner in self.bound:
             learner.release()
-
-
-def binds_alike(member: MultilabelBase, other: MultilabelBase, learner: Learner) -> bool:
-    """Return whether a classifier would bind a table as another one, whose learner is given, has bound it."""
-    if type(member)._bind is not type(other)._bind:
-        return False
-    if isinstance(member, PCTForestClassifier):
-        return True
-    base, bound = member._base_estimator(), other._base_estimator()
-    if type(member)._bind is not MultilabelBase._bind or type(base) is not type(bound):
-        return False
-    return hasattr(base, "_bind_table") and all(
-        getattr(base, name) == getattr(bound, name) for name in learner.bound_parameters
-    )
 
 
 class MemberCoder:

@@ -37,9 +37,9 @@ class NeighbourModel(LabelModel):
         self.n_neighbors = n_neighbors
         self.n_jobs = problem.n_jobs
         self.search = NeighbourSearch(take_rows(learner.bound.table, np.flatnonzero(self.used)), metric, scaling)
-        self.Y = problem.target.values[self.used]
+        self.n_labels = problem.target.n_columns
         self.sample_weights = problem.initial_weights[self.used]
-        self.labels = sparse.csr_array((self.Y == 1).astype(np.float64))
+        self.labels = sparse.csr_array((problem.target.values[self.used] == 1).astype(np.float64))
 
     def scores(self, X: Any = None, *, appended: Any = None, only: Indices | None = None) -> Scores:
         """Return the probability of each label; of training samples, by their neighbours among the others."""
@@ -76,9 +76,10 @@ class MLkNNModel(NeighbourModel):
 
     def __init__(self, problem: Problem, n_neighbors: int, metric: str, scaling: str | None, smoothing: float) -> None:
         super().__init__(problem, n_neighbors, metric, scaling)
-        s, k, n_labels = smoothing, min(n_neighbors, self.n_most), self.Y.shape[1]
-        has_label = self.Y == 1
-        sample_weights = np.where(self.Y == UNKNOWN, 0.0, self.sample_weights[:, None])
+        s, k, n_labels = smoothing, min(n_neighbors, self.n_most), self.n_labels
+        Y = problem.target.values[self.used]
+        has_label = Y == 1
+        sample_weights = np.where(Y == UNKNOWN, 0.0, self.sample_weights[:, None])
         self.priors = (s + (has_label * sample_weights).sum(axis=0)) / (2 * s + sample_weights.sum(axis=0))
         # Counts of samples by whether they have a label, the label, and how many of their neighbours have it.
         counted = self.count(self.search.find_others(k, self.n_jobs), self.labels).astype(np.intp)
@@ -96,7 +97,7 @@ class MLkNNModel(NeighbourModel):
     def weigh(self, neighbours: Neighbours) -> Scores:
         """Return the probability of each label by Bayes' rule."""
         counted = self.count(neighbours, self.labels).astype(np.intp)
-        without, with_label = self.likelihoods[:, np.arange(self.Y.shape[1]), counted]
+        without, with_label = self.likelihoods[:, np.arange(self.n_labels), counted]
         positive = self.priors * with_label
         return positive / (positive + (1 - self.priors) * without)
 
@@ -107,7 +108,7 @@ class BRkNNModel(NeighbourModel):
     def __init__(self, problem: Problem, n_neighbors: int, metric: str, scaling: str | None, weights: str) -> None:
         super().__init__(problem, n_neighbors, metric, scaling)
         self.weights = weights
-        self.unknown = sparse.csr_array((self.Y == UNKNOWN).astype(np.float64))
+        self.unknown = sparse.csr_array((problem.target.values[self.used] == UNKNOWN).astype(np.float64))
 
     def decisions(self, X: Any = None, *, only: Indices | None = None) -> Scores:
         """Return 1 for the n labels of the largest fractions, n being the neighbours' mean number of labels."""
@@ -132,7 +133,7 @@ def train_neighbours(problem: Problem, model: NeighbourModel) -> Trained:
     out_of_bag = OutOfBag(problem.n_samples, problem.target.n_columns)
     if problem.out_of_bag and model.search.n_samples > 1:
         used = model.used
-        constants = find_constants(model.Y)
+        constants = find_constants(problem.target.values[used])
         out_of_bag.add(np.flatnonzero(used), fix_constants(model.scores()[used], constants))
     return replace(single(model, problem), out_of_bag=out_of_bag)
 

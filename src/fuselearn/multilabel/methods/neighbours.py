@@ -55,6 +55,10 @@ class NumberTable(Learner):
         self.coder = NumberEncoder(user)
         self.bound = Bound(self.coder.fit_transform(X))
 
+    def fits(self, estimator: Any) -> bool:
+        """Return True: whoever takes numbers takes these."""
+        return True
+
     def release(self) -> None:
         """Release the numbers."""
         self.bound.release()

@@ -16,7 +16,7 @@ from fuselearn.fusion import Problem, Trained, WeightedSum
 from fuselearn.learners import LabelModel, count_all_samples
 from fuselearn.learners.target import Counts, Indices
 from fuselearn.multilabel.base import Scores
-from fuselearn.multilabel.ensemble import SHARED, MultilabelEnsemble, train_members
+from fuselearn.multilabel.ensemble import MultilabelEnsemble, train_members
 from fuselearn.multilabel.methods.powerset import LabelPowersetClassifier, train_powerset
 
 # The numbers of some labels, sorted.
@@ -211,16 +211,10 @@ class RAkELClassifier(MultilabelEnsemble):
             return -(-n_labels // size)
         return min(comb(n_labels, size), 2 * n_labels if self.n_labelsets is None else self.n_labelsets)
 
-    def _as_estimator(self, model: Any) -> LabelPowersetClassifier:
-        """Return a model as a label powerset of its own labels."""
-        member = LabelPowersetClassifier(self.estimator)
-        for name in SHARED:
-            if hasattr(self, name):
-                setattr(member, name, getattr(self, name))
-        labels = model.labels
+    def _member(self, model: Any) -> LabelPowersetClassifier:
+        member, labels = LabelPowersetClassifier(self.estimator), model.labels
         member.labels_, member.n_labels_ = self.labels_[labels], len(labels)
         member.classes_, member._constants_ = [self.classes_[j] for j in labels], self._constants_[labels]
-        member.rule_ = member._make_rule(member.decision)
         member._fused_ = WeightedSum([model.model], np.ones(1), len(labels))
         return member
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -143,19 +144,18 @@ class ThresholdedClassifier(MultilabelBase):
     def _hold_out(self, problem: Problem, seed: int) -> Scores:
         """Return the scores of each split's outside by clones that are fitted to its inside, all with one seed."""
         splits = self._split(problem, seed)
-        return hold_out_folds(lambda part: train_one(part, seed), problem, splits, lambda: make_generator(seed))
+        train = partial(train_one, seed=seed)
+        return hold_out_folds(train, problem, splits, lambda: make_generator(seed), self.n_jobs)
 
     def _split(self, problem: Problem, seed: int) -> Splits:
         n_samples, Y = problem.n_samples, problem.target.values
-        if isinstance(self.cv, str):  # a rule chosen after a fit that kept no out-of-bag probabilities
-            folds = IterativeStratifiedKFold(min(N_FOLDS, n_samples), random_state=seed)
-        elif not isinstance(self.cv, int):
+        if not isinstance(self.cv, int | str):
             return list_splits(self.cv, n_samples, Y)
-        elif n_samples < self.cv:
+        # A rule chosen after a fit that kept no out-of-bag probabilities needs folds, too.
+        n_folds = min(N_FOLDS, n_samples) if isinstance(self.cv, str) else self.cv
+        if n_samples < n_folds:
             raise ValueError(f"cv={self.cv} needs at least {self.cv} samples, but n_samples = {n_samples}.")
-        else:
-            folds = IterativeStratifiedKFold(self.cv, random_state=seed)
-        return list(folds.split(Y, Y))
+        return list(IterativeStratifiedKFold(n_folds, random_state=seed).split(Y, Y))
 
     @property
     def estimator_(self) -> Any:
