@@ -181,6 +181,27 @@ class TestOnData:
         assert search.best_score_ > 0.9
 
 
+class TestFiles:
+    def test_saves_and_loads(self, tmp_path):
+        from fuselearn import load, save
+
+        X, y = IRIS
+        model = CleanedClassifier(KFHEClassifier(n_estimators=3), random_state=0).fit(X, corrupt_labels(y, 0.1))
+        save(model, tmp_path / "model.fuse")
+        loaded = load(tmp_path / "model.fuse")
+        np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+        np.testing.assert_array_equal(loaded.is_suspect_, model.is_suspect_)
+
+    def test_exports_what_its_estimator_exports(self):
+        from fuselearn import to_onnx
+
+        onnxruntime = pytest.importorskip("onnxruntime")
+        X, y = IRIS
+        model = CleanedClassifier(KFHEClassifier(n_estimators=3), random_state=0).fit(X, y)
+        session = onnxruntime.InferenceSession(to_onnx(model).SerializeToString())
+        np.testing.assert_array_equal(session.run(None, {"X": X})[0], model.predict(X))
+
+
 class TestBadInput:
     @pytest.mark.parametrize(
         ("model", "problem"),
