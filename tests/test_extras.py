@@ -29,7 +29,7 @@ def run(program):
 def test_ensembles_train_and_predict_without_any_extra():
     done = run("""
 import numpy as np
-from fuselearn import BaggedClassifier, CleanedClassifier, FixedCombiner, KFHEClassifier, KFHEHOMERClassifier
+from fuselearn import BaggedClassifier, CleanedClassifier, FixedRuleClassifier, KFHEClassifier, KFHEHOMERClassifier
 from fuselearn import codes, datasets, filters, io
 X = np.arange(60.0).reshape(20, 3)
 y = np.repeat(["low", "high"], 10)

@@ -18,8 +18,8 @@ from fuselearn import (
     SVMClassifier,
     to_onnx,
 )
-from fuselearn.codes import ErrorCorrectingCodeClassifier
-from fuselearn.combine.measuring import default_sensors
+from fuselearn.combine import ErrorCorrectingCodeClassifier
+from fuselearn.combine.fused import default_members
 
 X, Y = make_classification(300, 8, n_informative=6, n_classes=4, flip_y=0.2, random_state=0)
 ROWS = np.random.default_rng(0).normal(scale=2.0, size=(10_000, 8))
@@ -29,11 +29,11 @@ ALL_COUNT = 100.0  # a tolerance with which every sensor has a weight
 @pytest.fixture(scope="module")
 def default():
     """Fit all default sensors."""
-    return FusedClassifier(n_components=5, tolerance=ALL_COUNT, cv=2, random_state=0).fit(X, Y)
+    return FusedClassifier(n_estimators=5, tolerance=ALL_COUNT, cv=2, random_state=0).fit(X, Y)
 
 
 def test_all_default_sensors(default, compare_export):
-    assert len(default.estimators_) == len(default_sensors(5, 0))
+    assert len(default.estimators_) == len(default_members(5, 0, X))
     compare_export(to_onnx(default), {"X": ROWS}, default, ROWS)
 
 
@@ -52,15 +52,15 @@ def test_two_classes_and_missing_values(compare_export):
     rng = np.random.default_rng(0)
     table[rng.random(table.shape) < 0.1] = np.nan
     rows[rng.random(rows.shape) < 0.1] = np.nan
-    model = FusedClassifier(n_components=5, cv=2, random_state=0).fit(table, np.where(Y > 1, "yes", "no"))
+    model = FusedClassifier(n_estimators=5, cv=2, random_state=0).fit(table, np.where(Y > 1, "yes", "no"))
     compare_export(to_onnx(model), {"X": rows}, model, rows)
 
 
 def test_sensors_with_weights_and_exponents_of_their_own(compare_export):
     """Not all default sensors count here."""
     wine = load_wine(return_X_y=True)
-    model = FusedClassifier(n_components=5, random_state=0).fit(*wine)
-    assert len(model.estimators_) < len(default_sensors(5, 0))
+    model = FusedClassifier(n_estimators=5, random_state=0).fit(*wine)
+    assert len(model.estimators_) < len(default_members(5, 0, wine[0]))
     assert len(np.unique(model._exponents_)) > 1
     compare_export(to_onnx(model), {"X": wine[0]}, model, wine[0])
 
@@ -100,14 +100,14 @@ def frame_column(frame, name):
 
 
 def test_a_fused_classifier_may_be_a_sensor(compare_export):
-    inner = FusedClassifier(n_components=3, cv=2, random_state=0)
+    inner = FusedClassifier(n_estimators=3, cv=2, random_state=0)
     sensors = [("inner", inner), ("kfhe", KFHEClassifier(n_estimators=4, random_state=0))]
     model = FusedClassifier(sensors, tolerance=ALL_COUNT, cv=2, random_state=0).fit(X, Y)
     compare_export(to_onnx(model), {"X": ROWS[:500]}, model, ROWS[:500])
 
 
 def test_in_a_pipeline(compare_export):
-    fused = FusedClassifier(n_components=3, cv=2, random_state=0)
+    fused = FusedClassifier(n_estimators=3, cv=2, random_state=0)
     model = make_pipeline(StandardScaler(), fused).fit(X, Y)
     compare_export(to_onnx(model), {"X": ROWS[:1_000]}, model, ROWS[:1_000])
 

@@ -1,7 +1,7 @@
 """Export error-correcting codes to ONNX: one sum of trees per bit, and the nearest codeword.
 
-The formulas are those of :mod:`fuselearn.codes.decoding`, in double precision, since the distances to two codewords may
-be close.
+The formulas are those of :mod:`fuselearn.combine.output_codes`, in double precision, since the distances to two
+codewords may be close.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from functools import partial
 import numpy as np
 from onnx import TensorProto
 
-from fuselearn.codes import ErrorCorrectingCodeClassifier
-from fuselearn.codes.decoding import ROUNDING
+from fuselearn.combine import ErrorCorrectingCodeClassifier
+from fuselearn.combine.output_codes import ROUNDING
 from fuselearn.io.onnx_graph import Graph, apply
 from fuselearn.io.onnx_sums import add_exact_sums
 from fuselearn.io.onnx_trees import TreeSum

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from fuselearn.combine import FusedClassifier
-from fuselearn.combine.measuring import LEAST_PROBABILITY
+from fuselearn.fusion.members import LEAST_PROBABILITY
 from fuselearn.io.onnx_graph import Graph, apply, take
 from fuselearn.io.onnx_inputs import Categories
 from fuselearn.io.onnx_models import add_probabilities, read_categories
@@ -45,7 +45,7 @@ def add_fused(graph: Graph, model: FusedClassifier, matrix: str) -> str:
 
 
 def _add_sharpened(graph: Graph, probabilities: str, exponent: float) -> str:
-    """Add what :func:`fuselearn.combine.measuring.sharpen` computes."""
+    """Add what :func:`fuselearn.fusion.members.sharpen` computes."""
     add = partial(apply, graph)
     powers = add("Pow", add("Add", probabilities, LEAST_PROBABILITY), float(exponent))
     return add("Div", powers, add("ReduceSum", powers, np.array([1]), keepdims=1))

@@ -16,8 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fuselearn import __version__
 from fuselearn._parameters import check_whole_number
-from fuselearn.codes import ErrorCorrectingCodeClassifier
-from fuselearn.combine import FusedClassifier
+from fuselearn.combine import ErrorCorrectingCodeClassifier, FusedClassifier
 from fuselearn.diagnosis.cleaned import CleanedClassifier
 from fuselearn.ensembles import CARTClassifier, RotationForestClassifier, SVMClassifier
 from fuselearn.ensembles.boosted_classifier import BoostedClassifier

@@ -9,8 +9,7 @@ import numpy.typing as npt
 from sklearn.pipeline import Pipeline
 
 from fuselearn import ensembles, multilabel
-from fuselearn.codes import ErrorCorrectingCodeClassifier
-from fuselearn.combine import FusedClassifier
+from fuselearn.combine import ErrorCorrectingCodeClassifier, FusedClassifier
 from fuselearn.io.onnx_models import add_classifier, label_values, read_categories
 
 if TYPE_CHECKING:

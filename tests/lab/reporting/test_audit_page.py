@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from fuselearn.diagnosis import LabelAudit
-from fuselearn.diagnosis.neighbours import find_trusted_neighbours
+from fuselearn.diagnosis.label_audit import find_trusted_neighbors
 from fuselearn.lab.reporting import audit_page
 from fuselearn.lab.reporting.audit_page import render_audit
 
@@ -41,7 +41,7 @@ def test_a_suspect_stands_beside_its_nearest_trusted_samples():
     assert "1. row 6" in card
     assert 'labelled <span class="given">small</span>, probability &lt;1\xa0%' in card
     assert 'suggested <span class="suggested">large</span>, probability &gt;99\xa0%' in card
-    neighbours = find_trusted_neighbours(X, np.arange(6) == 5, np.array([5]))
+    neighbours = find_trusted_neighbors(X, np.arange(6) == 5, np.array([5]))
     assert set(neighbours[0].tolist()) == {3, 4, 2}
     for place in neighbours[0]:
         assert f'<th scope="col">row {place + 1}</th>' in card
@@ -81,7 +81,7 @@ def test_long_lists_and_wide_tables_are_cut_with_a_note(monkeypatch):
 
 
 def test_neighbours_are_never_suspects_and_may_be_few():
-    found = find_trusted_neighbours(X, np.array([True, True, True, True, False, True]), np.array([0, 5]))
+    found = find_trusted_neighbors(X, np.array([True, True, True, True, False, True]), np.array([0, 5]))
     assert found.tolist() == [[4], [4]]
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from fuselearn.diagnosis import LabelAudit
-from fuselearn.diagnosis.neighbours import find_trusted_neighbours
+from fuselearn.diagnosis.label_audit import find_trusted_neighbors
 from fuselearn.lab.reporting.pages import make_environment
 from fuselearn.lab.reporting.text import NBSP
 
@@ -128,7 +128,7 @@ def _find_neighbours(
     is_suspect[suspects] = True
     if len(asked) == 0 or is_suspect.all():
         return np.empty((len(asked), 0), dtype=np.intp)
-    return find_trusted_neighbours(X, is_suspect, asked)
+    return find_trusted_neighbors(X, is_suspect, asked)
 
 
 def _doubts(rows: pd.DataFrame) -> list[tuple[str, list[int]]]:
