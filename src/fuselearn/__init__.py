@@ -8,7 +8,7 @@ if TYPE_CHECKING:
         AveragingRegressor,
         ConsensusClustering,
         EnsembleSelection,
-        FixedCombiner,
+        FixedRuleClassifier,
         FusedClassifier,
         LinearStackingClassifier,
         LinearStackingRegressor,
@@ -45,7 +45,7 @@ __all__ = [
     "ConsensusClustering",
     "EnsembleHOMERClassifier",
     "EnsembleSelection",
-    "FixedCombiner",
+    "FixedRuleClassifier",
     "ForestClassifier",
     "FusedClassifier",
     "FusedMultilabelClassifier",
@@ -66,9 +66,8 @@ __all__ = [
 ]
 
 _PACKAGES: dict[str, set[str]] = {
-    "codes": set(),
     "combine": {
-        "AveragingRegressor", "ConsensusClustering", "EnsembleSelection", "FixedCombiner", "FusedClassifier",
+        "AveragingRegressor", "ConsensusClustering", "EnsembleSelection", "FixedRuleClassifier", "FusedClassifier",
         "LinearStackingClassifier", "LinearStackingRegressor", "combine_scores",
     },
     "dask": set(),

@@ -108,7 +108,7 @@ class TestPerformance:
         rows = np.arange(10.0)[:, None]
         members = [(f"off{k}", says_numbers(np.full(10, float(k))).fit(rows, y)) for k in (1, 2)]
         model = AveragingRegressor(members, weights="performance", prefit=True).fit(rows, y)
-        np.testing.assert_allclose(model.weights_, [1.6, 0.4])
+        np.testing.assert_allclose(model.estimator_weights_, [1.6, 0.4])
         with pytest.raises(ValueError, match="weights='performance' requires y to be passed"):
             AveragingRegressor(members, weights="performance", prefit=True).fit(rows)
 
@@ -118,7 +118,7 @@ class TestPerformance:
             [("zero", says_numbers([0.0] * 20)), ("one", says_numbers([1.0] * 20))], weights="performance"
         )
         model.fit(np.arange(20.0)[:, None], y, sample_weight=np.tile([3.0, 1.0], 10))
-        np.testing.assert_allclose(model.weights_, [1.5, 0.5])
+        np.testing.assert_allclose(model.estimator_weights_, [1.5, 0.5])
 
     def test_are_measured_out_of_fold(self):
         rng = np.random.default_rng(0)
@@ -126,7 +126,7 @@ class TestPerformance:
         y = X[:, 0] + rng.normal(size=200)
         members = [("heart", DecisionTreeRegressor()), ("line", LinearRegression())]
         for cv in (None, 3, TimeSeriesSplit(4)):
-            weights = AveragingRegressor(members, weights="performance", cv=cv).fit(X, y).weights_
+            weights = AveragingRegressor(members, weights="performance", cv=cv).fit(X, y).estimator_weights_
             assert weights[1] > 1.5 * weights[0]
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score, get_scorer, make_scorer
 
-from fuselearn.combine.answers import Classes
+from fuselearn.combine.classes import Classes
 from fuselearn.combine.candidates import (
     ConfusionCandidates,
     ScorerCandidates,

@@ -8,7 +8,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from fuselearn.combine import (
     AveragingRegressor,
     EnsembleSelection,
-    FixedCombiner,
+    FixedRuleClassifier,
     FusedClassifier,
     LinearStackingClassifier,
     LinearStackingRegressor,
@@ -45,12 +45,12 @@ def regressors():
 
 @parametrize_with_checks(
     [
-        FixedCombiner(classifiers()),
-        FixedCombiner(classifiers(), "borda"),
-        FixedCombiner(classifiers(), "and"),
-        FixedCombiner(classifiers(), "k_of_n", k=1),
-        FixedCombiner(classifiers(), "product", weights=[1, 2]),
-        FixedCombiner(trees(), "median"),
+        FixedRuleClassifier(classifiers()),
+        FixedRuleClassifier(classifiers(), "borda"),
+        FixedRuleClassifier(classifiers(), "and"),
+        FixedRuleClassifier(classifiers(), "k_of_n", k=1),
+        FixedRuleClassifier(classifiers(), "product", weights=[1, 2]),
+        FixedRuleClassifier(trees(), "median"),
         AveragingRegressor(regressors(), "median"),
         AveragingRegressor(regressors(), weights="performance"),
         LinearStackingClassifier(classifiers(), shrinkage=0.1),
@@ -60,7 +60,7 @@ def regressors():
         EnsembleSelection(classifiers(), n_rounds=5),
         EnsembleSelection(trees(), n_rounds=5, scoring="accuracy", n_bags=2),
         EnsembleSelection(regressors(), n_rounds=5),
-        FusedClassifier(n_components=2, random_state=0),
+        FusedClassifier(n_estimators=2, random_state=0),
     ],
     expected_failed_checks=expected_failures,
 )

@@ -15,7 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from fuselearn import FusedClassifier
-from fuselearn.combine.measuring import best_exponent, separate_noise, sharpen, squared_error
+from fuselearn.fusion.members import best_exponent, separate_noise, sharpen, squared_error
 from fuselearn.datasets import corrupt_labels
 
 
@@ -41,7 +41,7 @@ class Unsure(GaussianNB):
 def test_probabilities_are_the_weighted_sum_of_the_calibrated_sensors_less_the_noise(wine):
     X, y = wine
     fused = FusedClassifier(three(), tolerance=0.5, random_state=0).fit(X, y)
-    reports = {report.name: report for report in fused.sensors_}
+    reports = {report.name: report for report in fused.members_}
     expected = sum(
         reports[name].weight * sharpen(clone(sensor).fit(X, y).predict_proba(X), reports[name].exponent)
         for name, sensor in three()
@@ -71,7 +71,7 @@ def test_errors_are_those_of_held_out_samples(wine):
     fused = FusedClassifier([("bayes", GaussianNB())], cv=folds).fit(X, y)
     held_out = cross_val_predict(GaussianNB(), X, y, cv=folds, method="predict_proba")
     exponent = best_exponent(held_out, y, None)
-    [report] = fused.sensors_
+    [report] = fused.members_
     assert report.weight == 1
     assert report.exponent == exponent
     assert report.error == pytest.approx(squared_error(sharpen(held_out, exponent), y, None))
@@ -82,8 +82,8 @@ def test_errors_are_those_of_held_out_samples(wine):
 def test_sensors_that_are_much_worse_get_nothing_and_are_not_fitted_to_all_samples(wine):
     fused = FusedClassifier(three(), random_state=0).fit(*wine)
     assert list(fused.named_estimators_) == ["bayes"]
-    assert [report.name for report in fused.sensors_] == ["bayes", "near", "guess"]
-    assert [report.weight for report in fused.sensors_] == [1.0, 0.0, 0.0]
+    assert [report.name for report in fused.members_] == ["bayes", "near", "guess"]
+    assert [report.weight for report in fused.members_] == [1.0, 0.0, 0.0]
 
 
 def test_a_sensor_without_probabilities_counts_with_its_votes(wine):
@@ -103,7 +103,7 @@ def test_a_sensor_without_probabilities_counts_with_its_votes(wine):
 def test_a_sensor_that_fails_is_left_out_with_a_warning(wine, bad, sentence):
     with pytest.warns(UserWarning, match=sentence):
         fused = FusedClassifier([("bayes", GaussianNB()), ("bad", bad)], random_state=0).fit(*wine)
-    assert [report.name for report in fused.sensors_] == ["bayes"]
+    assert [report.name for report in fused.members_] == ["bayes"]
 
 
 def test_if_all_sensors_fail_so_does_the_fit(wine):
@@ -118,7 +118,7 @@ def test_if_all_sensors_fail_so_does_the_fit(wine):
     [
         ({"tolerance": 0}, ValueError, "tolerance must be above 0"),
         ({"tolerance": "some"}, TypeError, "tolerance must be a number"),
-        ({"n_components": 0}, ValueError, "n_components must be"),
+        ({"n_estimators": 0}, ValueError, "n_estimators must be"),
         ({"cv": 1}, ValueError, "cv must be"),
         ({"estimators": []}, ValueError, "with at least one entry"),
         ({"estimators": [("a", 3)]}, TypeError, "'a' must be a classifier"),
@@ -140,7 +140,7 @@ def test_weights_of_zero_are_as_samples_that_are_not_there_for_the_errors(wine):
     wrong = np.where(np.arange(len(y)) % 4 == 0, (y + 1) % 3, y)
     counts = (wrong == y).astype(float)
     fused = FusedClassifier([("bayes", GaussianNB())], random_state=0).fit(X, wrong, sample_weight=counts)
-    assert fused.sensors_[0].accuracy > 0.95
+    assert fused.members_[0].accuracy > 0.95
 
 
 def test_groups_are_kept_together(wine):
@@ -148,12 +148,12 @@ def test_groups_are_kept_together(wine):
     groups = np.arange(len(y)) // 6
     fused = FusedClassifier([("bayes", GaussianNB())], cv=GroupKFold(3)).fit(X, y, groups=groups)
     expected = cross_val_predict(GaussianNB(), X, y, groups=groups, cv=GroupKFold(3), method="predict_proba")
-    np.testing.assert_allclose(fused.held_out_proba_, sharpen(expected, fused.sensors_[0].exponent))
+    np.testing.assert_allclose(fused.held_out_proba_, sharpen(expected, fused.members_[0].exponent))
 
 
 def test_the_same_seed_gives_the_same_probabilities_whatever_n_jobs(wine):
     X, y = wine
-    one, two = (FusedClassifier(n_components=3, random_state=5, n_jobs=jobs).fit(X, y) for jobs in (1, 2))
+    one, two = (FusedClassifier(n_estimators=3, random_state=5, n_jobs=jobs).fit(X, y) for jobs in (1, 2))
     np.testing.assert_array_equal(one.predict_proba(X), two.predict_proba(X))
 
 
@@ -162,8 +162,8 @@ def test_categories_missing_values_and_text_labels_need_no_preparation():
     frame = frame.assign(kind=pd.Categorical(np.array(["a", "b", "c"])[(y + 1) % 3]))
     frame.iloc[::10, 0] = np.nan
     labels = np.array(["s", "ve", "vi"], dtype=object)[y]
-    fused = FusedClassifier(n_components=5, random_state=0).fit(frame, labels)
-    assert not [report.name for report in fused.sensors_ if "svm" in report.name]
+    fused = FusedClassifier(n_estimators=5, random_state=0).fit(frame, labels)
+    assert not [report.name for report in fused.members_ if "svm" in report.name]
     assert fused.score(frame, labels) > 0.95
 
 
@@ -171,7 +171,7 @@ def test_categories_missing_values_and_text_labels_need_no_preparation():
 def test_very_few_samples_are_enough(n_samples, wine):
     X, y = wine
     rows = np.linspace(0, len(y) - 1, n_samples).astype(int)
-    fused = FusedClassifier(n_components=2, random_state=0).fit(X[rows], y[rows])
+    fused = FusedClassifier(n_estimators=2, random_state=0).fit(X[rows], y[rows])
     assert np.isfinite(fused.predict_proba(X)).all()
 
 
@@ -191,10 +191,10 @@ def test_the_table_and_the_figure_name_every_sensor(wine):
     lines = fused.describe().splitlines()
     assert lines[0].split() == ["sensor", "weight", "squared", "error", "accuracy", "seconds"]
     assert [line.split()[0] for line in lines[1:-1]] == ["bayes", "near", "guess"]
-    weights, errors = fused.plot_sensors().axes
+    weights, errors = fused.plot_members().axes
     assert [label.get_text() for label in weights.get_yticklabels()] == ["bayes", "near", "guess"]
-    assert [bar.get_width() for bar in weights.patches] == [report.weight for report in fused.sensors_]
-    assert errors.lines[0].get_xdata().tolist() == [report.error for report in fused.sensors_]
+    assert [bar.get_width() for bar in weights.patches] == [report.weight for report in fused.members_]
+    assert errors.lines[0].get_xdata().tolist() == [report.error for report in fused.members_]
 
 
 def test_where_labels_are_wrong_a_robust_sensor_counts_more_than_one_that_learns_them_by_heart():
@@ -208,7 +208,7 @@ def test_where_labels_are_wrong_a_robust_sensor_counts_more_than_one_that_learns
 
 def test_held_out_probabilities_without_a_fit():
     X, y = load_wine(return_X_y=True)
-    model = FusedClassifier(n_components=3, random_state=0)
+    model = FusedClassifier(n_estimators=3, random_state=0)
     expected = clone(model).fit(X, y).held_out_proba_
     np.testing.assert_array_equal(model.hold_out(X, y), expected)
     with pytest.raises(NotFittedError):
@@ -220,7 +220,7 @@ def test_sparse_tables_give_the_model_of_dense_ones():
     X, y = load_wine(return_X_y=True)
     X = np.where(X.mean(axis=0) < X, X, 0.0)
     dense, thin = (
-        FusedClassifier(n_components=3, cv=2, random_state=0).fit(table, y) for table in (X, sparse.csr_array(X))
+        FusedClassifier(n_estimators=3, cv=2, random_state=0).fit(table, y) for table in (X, sparse.csr_array(X))
     )
     np.testing.assert_allclose(thin.predict_proba(sparse.csr_array(X)), dense.predict_proba(X), atol=1e-3)
     np.testing.assert_array_equal(thin.predict(X), dense.predict(X))

@@ -20,12 +20,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from fuselearn.combine import FixedCombiner
+from fuselearn.combine import FixedRuleClassifier
 from fuselearn.combine.members import Member, read_members, resolve_columns, weight_argument
 
 
 def two():
-    return FixedCombiner([("bayes", GaussianNB()), ("tree", DecisionTreeClassifier(max_depth=2), [0])])
+    return FixedRuleClassifier([("bayes", GaussianNB()), ("tree", DecisionTreeClassifier(max_depth=2), [0])])
 
 
 class TestList:
@@ -47,7 +47,7 @@ class TestList:
         with pytest.raises(ValueError, match="two underscores in a row, as in 'a__b'"):
             read_members([("a__b", GaussianNB())], set())
         with pytest.raises(ValueError, match="that of a parameter of the ensemble, as in 'rule'"):
-            FixedCombiner([("rule", GaussianNB())]).fit([[0.0], [1.0]], [0, 1])
+            FixedRuleClassifier([("rule", GaussianNB())]).fit([[0.0], [1.0]], [0, 1])
 
     def test_members_are_of_the_right_kind(self):
         for wrong, error in (
@@ -57,7 +57,7 @@ class TestList:
             (GaussianNB, TypeError),
         ):
             with pytest.raises(error, match="estimators: 'odd' must be a classifier"):
-                FixedCombiner([("nb", GaussianNB()), ("odd", wrong)]).fit([[0.0], [1.0]], [0, 1])
+                FixedRuleClassifier([("nb", GaussianNB()), ("odd", wrong)]).fit([[0.0], [1.0]], [0, 1])
 
     def test_dropped_members_are_left_out(self):
         X, y = load_iris(return_X_y=True)
@@ -65,7 +65,7 @@ class TestList:
         assert list(model.named_estimators_) == ["tree"]
         np.testing.assert_array_equal(model.predict(X), model.estimators_[0].predict(X[:, :1]))
         weighted = two().set_params(bayes="drop", weights=[0.2, 0.8]).fit(X, y)
-        assert weighted.weights_.tolist() == [0.8]
+        assert weighted.estimator_weights_.tolist() == [0.8]
         with pytest.raises(ValueError, match="all members are dropped"):
             two().set_params(bayes="drop", tree="drop").fit(X, y)
 
@@ -167,7 +167,7 @@ class TestColumns:
     def test_members_see_their_columns_of_a_frame(self, make):
         X, y = load_iris(return_X_y=True)
         frame = make({f"c{i}": X[:, i] for i in range(4)})
-        model = FixedCombiner([("one", GaussianNB(), ["c3", "c0"]), ("all", GaussianNB())], "mean").fit(frame, y)
+        model = FixedRuleClassifier([("one", GaussianNB(), ["c3", "c0"]), ("all", GaussianNB())], "mean").fit(frame, y)
         assert model.feature_names_in_.tolist() == ["c0", "c1", "c2", "c3"]
         assert model.estimators_[0].feature_names_in_.tolist() == ["c3", "c0"]
         expected = (
@@ -178,7 +178,7 @@ class TestColumns:
     @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array, sparse.csc_array])
     def test_members_see_their_columns_of_an_array(self, make):
         X, y = load_iris(return_X_y=True)
-        model = FixedCombiner([("one", DecisionTreeClassifier(random_state=0), [2, 3])]).fit(make(X), y)
+        model = FixedRuleClassifier([("one", DecisionTreeClassifier(random_state=0), [2, 3])]).fit(make(X), y)
         assert model.estimators_[0].n_features_in_ == 2
         np.testing.assert_array_equal(
             model.predict(make(X)), DecisionTreeClassifier(random_state=0).fit(X[:, 2:], y).predict(X[:, 2:])
@@ -203,7 +203,7 @@ class TestRowWeights:
         scale = make_pipeline(StandardScaler(), LogisticRegression())
         search = GridSearchCV(LogisticRegression(max_iter=300), {"C": [1.0]}, cv=3)
         members = [("plain", GaussianNB()), ("scaled", scale), ("near", KNeighborsClassifier()), ("searched", search)]
-        model = FixedCombiner(members, "mean").fit(X, y, sample_weight=weights)
+        model = FixedRuleClassifier(members, "mean").fit(X, y, sample_weight=weights)
         alone = [
             GaussianNB().fit(X, y, sample_weight=weights),
             clone(scale).fit(X, y, logisticregression__sample_weight=weights),
@@ -220,7 +220,7 @@ class TestRowWeights:
             for request in (True, False):
                 last = LogisticRegression(max_iter=300).set_fit_request(sample_weight=request)
                 member = make_pipeline(last)
-                model = FixedCombiner([("lr", member)], "mean").fit(X, y, sample_weight=weights)
+                model = FixedRuleClassifier([("lr", member)], "mean").fit(X, y, sample_weight=weights)
                 alone = LogisticRegression(max_iter=300).fit(X, y, sample_weight=weights if request else None)
                 np.testing.assert_allclose(model.predict_proba(X), alone.predict_proba(X))
 
@@ -236,13 +236,13 @@ class TestFittedMembers:
 
     def test_are_used_as_they_are(self):
         members = self.fitted()
-        model = FixedCombiner(members, "mean", prefit=True).fit(self.X)
+        model = FixedRuleClassifier(members, "mean", prefit=True).fit(self.X)
         assert model.estimators_[0] is members[0][1]
         expected = (members[0][1].predict_proba(self.X) + members[1][1].predict_proba(self.X[:, :1])) / 2
         np.testing.assert_allclose(model.predict_proba(self.X), expected)
 
     def test_stay_fitted_in_clones(self):
-        model = FixedCombiner(self.fitted(), prefit=True, n_jobs=2)
+        model = FixedRuleClassifier(self.fitted(), prefit=True, n_jobs=2)
         twin = clone(model)
         assert twin.estimators is model.estimators
         assert twin.n_jobs == 2
@@ -252,11 +252,11 @@ class TestFittedMembers:
         with pytest.raises(
             NotFittedError, match="estimators: 'new' is not fitted yet; fit it first or leave prefit=False"
         ):
-            FixedCombiner([*self.fitted(), ("new", GaussianNB())], prefit=True).fit(self.X)
+            FixedRuleClassifier([*self.fitted(), ("new", GaussianNB())], prefit=True).fit(self.X)
 
     def test_frozen_members_need_no_switch(self):
         frozen = FrozenEstimator(GaussianNB().fit(self.X[::2], self.y[::2]))
-        model = FixedCombiner([("nb", frozen)], "mean").fit(self.X, self.y)
+        model = FixedRuleClassifier([("nb", frozen)], "mean").fit(self.X, self.y)
         np.testing.assert_allclose(model.predict_proba(self.X), frozen.predict_proba(self.X), rtol=1e-12)
 
 
@@ -267,23 +267,23 @@ class TestTexts:
     @pytest.mark.parametrize("make", [list, tuple, np.array, pd.Series, pl.Series])
     def test_reach_pipelines_that_take_them(self, make):
         members = [("words", make_pipeline(CountVectorizer(), MultinomialNB()))]
-        model = FixedCombiner(members, "mean", weights="performance", cv=2).fit(make(list(self.texts)), self.y)
+        model = FixedRuleClassifier(members, "mean", weights="performance", cv=2).fit(make(list(self.texts)), self.y)
         assert model.predict(make(["good", "bad"])).tolist() == [1, 0]
 
     def test_have_no_columns(self):
         members = [("words", make_pipeline(CountVectorizer(), MultinomialNB()), [0])]
         with pytest.raises(ValueError, match="'words' wants columns, but X is a single column of texts"):
-            FixedCombiner(members).fit(list(self.texts), self.y)
+            FixedRuleClassifier(members).fit(list(self.texts), self.y)
 
     def test_numbers_are_no_texts(self):
         with pytest.raises(ValueError, match="Expected 2D"):
-            FixedCombiner([("nb", GaussianNB())]).fit(np.arange(6.0), self.y)
+            FixedRuleClassifier([("nb", GaussianNB())]).fit(np.arange(6.0), self.y)
 
 
 class TestTransform:
     def test_gives_the_answers_side_by_side(self):
         X, y = load_iris(return_X_y=True)
-        model = FixedCombiner([("nb", GaussianNB()), ("tree", DecisionTreeClassifier())], "mean").fit(X, y)
+        model = FixedRuleClassifier([("nb", GaussianNB()), ("tree", DecisionTreeClassifier())], "mean").fit(X, y)
         columns = model.transform(X)
         assert columns.shape == (150, 6)
         np.testing.assert_array_equal(columns[:, :3], model.estimators_[0].predict_proba(X))
@@ -293,7 +293,7 @@ class TestTransform:
 
     def test_gives_votes_if_votes_are_combined(self):
         X, y = load_iris(return_X_y=True)
-        model = FixedCombiner([("nb", GaussianNB())], "majority").fit(X, y)
+        model = FixedRuleClassifier([("nb", GaussianNB())], "majority").fit(X, y)
         np.testing.assert_array_equal(model.transform(X).argmax(axis=1), model.predict(X))
         assert set(np.unique(model.transform(X))) == {0.0, 1.0}
 

@@ -13,7 +13,7 @@ import fuselearn
 from fuselearn.combine import (
     AveragingRegressor,
     EnsembleSelection,
-    FixedCombiner,
+    FixedRuleClassifier,
     LinearStackingClassifier,
     LinearStackingRegressor,
 )
@@ -29,7 +29,7 @@ CONSUMERS = [
     fuselearn.SAMMEClassifier(n_estimators=3, random_state=0),
     fuselearn.BaggedClassifier(n_estimators=3, random_state=0),
     fuselearn.ForestClassifier(n_estimators=3, random_state=0),
-    fuselearn.FusedClassifier(n_components=2, cv=2, random_state=0),
+    fuselearn.FusedClassifier(n_estimators=2, cv=2, random_state=0),
 ]
 
 
@@ -72,8 +72,8 @@ class RecordingRegressor(RegressorMixin, Recorder):
 
 
 COMBINERS = {
-    "fixed": (lambda members: FixedCombiner(members, "mean"), RecordingClassifier),
-    "by performance": (lambda members: FixedCombiner(members, "mean", weights="performance"), RecordingClassifier),
+    "fixed": (lambda members: FixedRuleClassifier(members, "mean"), RecordingClassifier),
+    "by performance": (lambda members: FixedRuleClassifier(members, "mean", weights="performance"), RecordingClassifier),
     "stacking": (lambda members: LinearStackingClassifier(members, cv=2), RecordingClassifier),
     "selection": (lambda members: EnsembleSelection(members, cv=2), RecordingClassifier),
     "fused": (lambda members: fuselearn.FusedClassifier(members, cv=2, random_state=0), RecordingClassifier),
@@ -142,7 +142,7 @@ def test_groups_reach_a_combiner_in_a_search():
 
 def test_members_are_fitted_by_routing_in_other_threads_too():
     member = make_pipeline(MinMaxScaler(), RecordingClassifier([]).set_fit_request(sample_weight=True))
-    model = FixedCombiner([("one", member), ("two", member)], "mean", n_jobs=2)
+    model = FixedRuleClassifier([("one", member), ("two", member)], "mean", n_jobs=2)
     model.fit(X, Y, sample_weight=WEIGHTS)
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
 

@@ -18,7 +18,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from fuselearn.combine import EnsembleSelection
-from fuselearn.combine.answers import Classes
+from fuselearn.combine.classes import Classes
 from fuselearn.combine.candidates import (
     candidates_for_classes,
     candidates_for_numbers,
@@ -117,20 +117,20 @@ class TestClassifiers:
         np.testing.assert_allclose(model.path_[0], path)
         chosen = [name for (name, _), count in zip(LIBRARY, counts, strict=True) if count]
         assert list(model.named_estimators_) == chosen
-        np.testing.assert_allclose(model.weights_, counts[counts > 0] / counts.sum())
+        np.testing.assert_allclose(model.estimator_weights_, counts[counts > 0] / counts.sum())
         np.testing.assert_allclose(
             list(model.library_scores_.values()), [-log_loss(self.y, table) for table in answers]
         )
 
     def test_only_chosen_members_are_fitted_and_kept(self):
         model = EnsembleSelection(LIBRARY, n_rounds=3).fit(self.X, self.y)
-        assert len(model.estimators_) == len(model.weights_) < len(LIBRARY)
+        assert len(model.estimators_) == len(model.estimator_weights_) < len(LIBRARY)
         assert list(model.library_scores_) == [name for name, _ in LIBRARY]
 
     def test_predictions_are_the_weighted_mean(self):
         y = self.names[self.y]
         model = EnsembleSelection(LIBRARY, n_rounds=10).fit(self.X, y)
-        mean = np.tensordot(model.weights_, [member.predict_proba(self.X) for member in model.estimators_], axes=1)
+        mean = np.tensordot(model.estimator_weights_, [member.predict_proba(self.X) for member in model.estimators_], axes=1)
         order = np.argsort(self.names)
         assert model.classes_.tolist() == self.names[order].tolist()
         np.testing.assert_allclose(model.predict_proba(self.X), mean)
@@ -143,7 +143,7 @@ class TestClassifiers:
     )
     def test_any_metric(self, scoring):
         model = EnsembleSelection(LIBRARY, n_rounds=5, scoring=scoring).fit(self.X, self.y)
-        assert model.weights_.sum() == pytest.approx(1)
+        assert model.estimator_weights_.sum() == pytest.approx(1)
         assert max(model.path_[0]) >= max(model.library_scores_.values()) - 1e-12
 
     def test_useless_members_stay_outside(self):
@@ -152,7 +152,7 @@ class TestClassifiers:
         library = [("good", GaussianNB(), slice(0, 13)), *((f"noise{k}", GaussianNB(), [12 + k]) for k in (1, 2, 3))]
         model = EnsembleSelection(library).fit(X, self.y)
         assert next(iter(model.named_estimators_)) == "good"
-        assert model.weights_[0] > 0.9
+        assert model.estimator_weights_[0] > 0.9
 
     def test_members_that_know_the_rows_by_heart(self):
         X, y = make_classification(300, 6, flip_y=0.3, random_state=0)
@@ -161,7 +161,7 @@ class TestClassifiers:
         naive = EnsembleSelection(fitted, prefit=True, n_rounds=10).fit(X, y)
         honest = EnsembleSelection(members, n_rounds=10).fit(X, y)
         assert list(naive.named_estimators_) == ["heart"]
-        assert dict(zip(honest.named_estimators_, honest.weights_, strict=True))["line"] > 0.8
+        assert dict(zip(honest.named_estimators_, honest.estimator_weights_, strict=True))["line"] > 0.8
 
     def test_fitted_members_are_chosen_by_the_rows_given(self):
         fitted = [(name, clone(member).fit(self.X[::2], self.y[::2])) for name, member in LIBRARY]
@@ -169,7 +169,7 @@ class TestClassifiers:
         assert all(any(member is given for _, given in fitted) for member in model.estimators_)
         answers = np.stack([member.predict_proba(self.X[1::2]) for _, member in fitted])
         counts, _ = plain_selection(answers, lambda mean: -log_loss(self.y[1::2], np.maximum(mean, 0)), 10)
-        np.testing.assert_allclose(model.weights_, counts[counts > 0] / counts.sum())
+        np.testing.assert_allclose(model.estimator_weights_, counts[counts > 0] / counts.sum())
 
     def test_several_labels(self):
         X, Y = make_multilabel_classification(100, 5, n_classes=3, random_state=0)
@@ -211,7 +211,7 @@ class TestBags:
     def test_are_averaged(self):
         model = EnsembleSelection(LIBRARY, n_rounds=6, n_bags=5, random_state=0).fit(self.X, self.y)
         assert len(model.path_) == 5
-        assert model.weights_.sum() == pytest.approx(1)
+        assert model.estimator_weights_.sum() == pytest.approx(1)
         assert len(model.estimators_) > 1
 
     def test_the_same_seed_gives_the_same_ensemble(self):
@@ -220,19 +220,19 @@ class TestBags:
                 EnsembleSelection(LIBRARY, n_rounds=6, n_bags=4, random_state=3, n_jobs=n_jobs).fit(self.X, self.y)
                 for n_jobs in (None, 2)
             ]
-        np.testing.assert_array_equal(models[0].weights_, models[1].weights_)
+        np.testing.assert_array_equal(models[0].estimator_weights_, models[1].estimator_weights_)
         np.testing.assert_array_equal(models[0].predict_proba(self.X), models[1].predict_proba(self.X))
         other = EnsembleSelection(LIBRARY, n_rounds=6, n_bags=4, random_state=4).fit(self.X, self.y)
         assert [path.tolist() for path in other.path_] != [path.tolist() for path in models[0].path_]
 
     def test_of_the_whole_library_are_all_the_same(self):
-        bagged = EnsembleSelection(LIBRARY, n_rounds=6, n_bags=3, bag_share=1.0, random_state=0).fit(self.X, self.y)
+        bagged = EnsembleSelection(LIBRARY, n_rounds=6, n_bags=3, bag_fraction=1.0, random_state=0).fit(self.X, self.y)
         plain = EnsembleSelection(LIBRARY, n_rounds=6).fit(self.X, self.y)
-        np.testing.assert_allclose(bagged.weights_, plain.weights_)
+        np.testing.assert_allclose(bagged.estimator_weights_, plain.estimator_weights_)
 
     def test_have_at_least_one_member(self):
-        model = EnsembleSelection(LIBRARY, n_rounds=6, n_initial=4, n_bags=3, bag_share=0.01, random_state=0)
-        assert model.fit(self.X, self.y).weights_.sum() == pytest.approx(1)
+        model = EnsembleSelection(LIBRARY, n_rounds=6, n_initial=4, n_bags=3, bag_fraction=0.01, random_state=0)
+        assert model.fit(self.X, self.y).estimator_weights_.sum() == pytest.approx(1)
 
 
 class TestRegressors:
@@ -248,9 +248,9 @@ class TestRegressors:
 
         counts, path = plain_selection(answers, score, 8)
         np.testing.assert_allclose(model.path_[0], path)
-        np.testing.assert_allclose(model.weights_, counts[counts > 0] / counts.sum())
+        np.testing.assert_allclose(model.estimator_weights_, counts[counts > 0] / counts.sum())
         alone = [member.predict(self.X) for member in model.estimators_]
-        np.testing.assert_allclose(model.predict(self.X), model.weights_ @ alone)
+        np.testing.assert_allclose(model.predict(self.X), model.estimator_weights_ @ alone)
         assert model.score(self.X, self.y) == r2_score(self.y, model.predict(self.X))
 
     def test_several_outputs(self):
@@ -279,8 +279,8 @@ class TestBadInput:
             ({"n_initial": 0}, "n_initial must be at least 1"),
             ({"n_initial": 60}, "n_initial must be at most n_rounds, 50, not 60"),
             ({"n_bags": 0}, "n_bags must be at least 1"),
-            ({"bag_share": 0.0}, "bag_share must be above 0 and at most 1"),
-            ({"bag_share": 1.5}, "bag_share must be above 0 and at most 1"),
+            ({"bag_fraction": 0.0}, "bag_fraction must be above 0 and at most 1"),
+            ({"bag_fraction": 1.5}, "bag_fraction must be above 0 and at most 1"),
             ({"scoring": "sharpness"}, "sharpness"),
             ({"scoring": 3}, "scoring must be the name of a scorer"),
             ({"estimators": []}, "estimators must be a list"),

@@ -44,8 +44,8 @@ class TestTheLecturesWarning:
         fitted = [(name, clone(member).fit(X, y)) for name, member in members]
         naive = LinearStackingRegressor(fitted, prefit=True).fit(X, y)
         stacked = LinearStackingRegressor(members).fit(X, y)
-        assert naive.weights_[0] > 0.99
-        assert stacked.weights_[0] < 0.2
+        assert naive.estimator_weights_[0] > 0.99
+        assert stacked.estimator_weights_[0] < 0.2
         X_new = rng.normal(size=(1000, 4))
         y_new = X_new @ [1.0, 2.0, 0.0, 0.0] + rng.normal(size=1000)
         assert stacked.score(X_new, y_new) > naive.score(X_new, y_new) + 0.05
@@ -59,8 +59,8 @@ class TestTheLecturesWarning:
         fitted = [(name, clone(member).fit(X, y)) for name, member in members]
         naive = LinearStackingClassifier(fitted, loss=loss, prefit=True).fit(X, y)
         stacked = LinearStackingClassifier(members, loss=loss).fit(X, y)
-        assert naive.weights_[0] > 0.99
-        assert stacked.weights_[0] < 0.2
+        assert naive.estimator_weights_[0] > 0.99
+        assert stacked.estimator_weights_[0] < 0.2
 
 
 class TestRegressor:
@@ -73,14 +73,14 @@ class TestRegressor:
         answers = np.stack([cross_val_predict(member, self.X, self.y, cv=cv) for _, member in NUMBERS], axis=1)
         unit = np.sqrt(len(self.y)) * self.y.std()
         np.testing.assert_allclose(
-            model.weights_, least_squares_weights(answers / unit, self.y / unit, constraint, 0.3)
+            model.estimator_weights_, least_squares_weights(answers / unit, self.y / unit, constraint, 0.3)
         )
         alone = [clone(member).fit(self.X, self.y).predict(self.X) for _, member in NUMBERS]
-        np.testing.assert_allclose(model.predict(self.X), model.weights_ @ alone)
+        np.testing.assert_allclose(model.predict(self.X), model.estimator_weights_ @ alone)
 
     def test_units_of_the_target_do_not_matter(self):
-        expected = LinearStackingRegressor(NUMBERS, shrinkage=0.1).fit(self.X, self.y).weights_
-        found = LinearStackingRegressor(NUMBERS, shrinkage=0.1).fit(self.X, 1000 * self.y).weights_
+        expected = LinearStackingRegressor(NUMBERS, shrinkage=0.1).fit(self.X, self.y).estimator_weights_
+        found = LinearStackingRegressor(NUMBERS, shrinkage=0.1).fit(self.X, 1000 * self.y).estimator_weights_
         np.testing.assert_allclose(found, expected, atol=1e-9)
 
     def test_a_constant_target(self):
@@ -91,7 +91,7 @@ class TestRegressor:
         model = LinearStackingRegressor(NUMBERS, shrinkage="auto", constraint=None).fit(self.X, self.y)
         assert model.shrinkage_losses_[model.shrinkage_] == min(model.shrinkage_losses_.values())
         fixed = LinearStackingRegressor(NUMBERS, shrinkage=model.shrinkage_, constraint=None).fit(self.X, self.y)
-        np.testing.assert_array_equal(model.weights_, fixed.weights_)
+        np.testing.assert_array_equal(model.estimator_weights_, fixed.estimator_weights_)
 
     def test_auto_shrinkage_finds_that_equal_members_are_equal(self, says_numbers):
         """Eight members that are equally wrong, and few rows: what differs is chance."""
@@ -102,11 +102,11 @@ class TestRegressor:
         found = LinearStackingRegressor(fitted, shrinkage="auto", constraint=None, prefit=True).fit(rows, y)
         free = LinearStackingRegressor(fitted, constraint=None, prefit=True).fit(rows, y)
         assert found.shrinkage_ > 0
-        assert np.ptp(found.weights_) < np.ptp(free.weights_)
+        assert np.ptp(found.estimator_weights_) < np.ptp(free.estimator_weights_)
 
     def test_infinite_shrinkage_is_the_mean(self):
         model = LinearStackingRegressor(NUMBERS, shrinkage=np.inf).fit(self.X, self.y)
-        np.testing.assert_allclose(model.weights_, 1 / 3)
+        np.testing.assert_allclose(model.estimator_weights_, 1 / 3)
 
     def test_time_ordered_splits(self):
         cv = TimeSeriesSplit(5)
@@ -120,7 +120,7 @@ class TestRegressor:
         assert rows.min() > 0
         unit = np.sqrt(len(rows)) * self.y[rows].std()
         expected = least_squares_weights(answers / unit, self.y[rows] / unit, "non-negative", model.shrinkage_)
-        np.testing.assert_allclose(model.weights_, expected)
+        np.testing.assert_allclose(model.estimator_weights_, expected)
         assert model.named_estimators_.line.coef_.tolist() == pytest.approx(
             LinearRegression().fit(self.X, self.y).coef_.tolist()
         )
@@ -128,13 +128,13 @@ class TestRegressor:
     def test_grouped_splits(self):
         groups = np.arange(442) % 11
         model = LinearStackingRegressor(NUMBERS, cv=GroupKFold(4), shrinkage="auto").fit(self.X, self.y, groups=groups)
-        assert model.weights_.sum() == pytest.approx(1)
+        assert model.estimator_weights_.sum() == pytest.approx(1)
         with pytest.raises(ValueError, match="groups"):
             LinearStackingRegressor(NUMBERS, cv=GroupKFold(4)).fit(self.X, self.y)
 
     def test_one_split_cannot_choose_the_shrinkage(self):
         cv = ShuffleSplit(1, random_state=0)
-        assert LinearStackingRegressor(NUMBERS, cv=cv).fit(self.X, self.y).weights_.sum() == pytest.approx(1)
+        assert LinearStackingRegressor(NUMBERS, cv=cv).fit(self.X, self.y).estimator_weights_.sum() == pytest.approx(1)
         with pytest.raises(ValueError, match="shrinkage='auto' compares folds, but cv holds out a single one"):
             LinearStackingRegressor(NUMBERS, cv=cv, shrinkage="auto").fit(self.X, self.y)
 
@@ -143,8 +143,8 @@ class TestRegressor:
         X, y = self.X[:60], self.y[:60]
         fitted = [(name, clone(member).fit(self.X[60:], self.y[60:])) for name, member in NUMBERS]
         model = LinearStackingRegressor(fitted, prefit=True, shrinkage=0.1, constraint=None)
-        weighted = clone(model).fit(X, y, sample_weight=counts).weights_
-        copied = clone(model).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts)).weights_
+        weighted = clone(model).fit(X, y, sample_weight=counts).estimator_weights_
+        copied = clone(model).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts)).estimator_weights_
         np.testing.assert_allclose(weighted, copied)
 
     def test_row_weights_reach_the_members(self):
@@ -157,7 +157,7 @@ class TestRegressor:
         Y = np.stack([self.y, -1000 * self.y], axis=1)
         together = LinearStackingRegressor(NUMBERS, shrinkage=0.1).fit(self.X, Y)
         alone = LinearStackingRegressor(NUMBERS, shrinkage=0.1).fit(self.X, self.y)
-        np.testing.assert_allclose(together.weights_, alone.weights_, atol=1e-7)
+        np.testing.assert_allclose(together.estimator_weights_, alone.estimator_weights_, atol=1e-7)
         np.testing.assert_allclose(
             together.predict(self.X), np.stack([alone.predict(self.X), -1000 * alone.predict(self.X)], axis=1)
         )
@@ -173,7 +173,7 @@ class TestRegressor:
         rows = y[:, None]
         members = [("right", says_numbers(y).fit(rows, y)), ("wrong", Silent(-y).fit(rows, y))]
         model = LinearStackingRegressor(members, prefit=True).fit(rows, y)
-        assert model.weights_.tolist() == [1, 0]
+        assert model.estimator_weights_.tolist() == [1, 0]
         assert model.predict(rows[4:5]).tolist() == [4.0]
 
 
@@ -193,7 +193,7 @@ class TestClassifier:
         answers = self.out_of_fold(self.X, y, 5).reshape(3, -1).T
         target = np.eye(3)[self.y].ravel()
         expected = least_squares_weights(answers / np.sqrt(450), target / np.sqrt(450), constraint, 0.01)
-        np.testing.assert_allclose(model.weights_, expected)
+        np.testing.assert_allclose(model.estimator_weights_, expected)
 
     @every_constraint
     def test_log_loss_in_plain_steps(self, constraint):
@@ -201,13 +201,13 @@ class TestClassifier:
         model = LinearStackingClassifier(CLASSES, constraint=constraint, shrinkage=0.01).fit(X, y)
         answers = self.out_of_fold(X, y, 5)[:, np.arange(len(y)), y].T
         np.testing.assert_allclose(
-            model.weights_, log_loss_weights(answers, np.full(len(y), 1 / len(y)), constraint, 0.01)
+            model.estimator_weights_, log_loss_weights(answers, np.full(len(y), 1 / len(y)), constraint, 0.01)
         )
-        assert model.weights_.sum() == pytest.approx(1)
+        assert model.estimator_weights_.sum() == pytest.approx(1)
 
     def test_the_held_out_loss_is_no_more_than_that_of_any_member_or_of_the_mean(self):
         X, y = load_breast_cancer(return_X_y=True)
-        weights = LinearStackingClassifier(CLASSES).fit(X, y).weights_
+        weights = LinearStackingClassifier(CLASSES).fit(X, y).estimator_weights_
         answers = self.out_of_fold(X, y, 5)
         stacked = log_loss(y, np.tensordot(weights, answers, axes=1))
         assert stacked <= min(log_loss(y, table) for table in (*answers, answers.mean(axis=0))) + 1e-9
@@ -218,7 +218,7 @@ class TestClassifier:
         model = LinearStackingClassifier(CLASSES, loss=loss, constraint=constraint, shrinkage=0.01).fit(
             self.X, self.names[self.y]
         )
-        summed = np.tensordot(model.weights_, [m.predict_proba(self.X) for m in model.estimators_], axes=1)
+        summed = np.tensordot(model.estimator_weights_, [m.predict_proba(self.X) for m in model.estimators_], axes=1)
         assert model.predict(self.X).tolist() == self.names[summed.argmax(axis=1)].tolist()
         probabilities = model.predict_proba(self.X)
         np.testing.assert_allclose(probabilities.sum(axis=1), 1)
@@ -234,7 +234,7 @@ class TestClassifier:
     def test_time_ordered_splits_in_which_a_class_comes_late(self):
         order = np.argsort(self.y + np.random.default_rng(0).uniform(0, 1.5, 150))
         model = LinearStackingClassifier(CLASSES, cv=TimeSeriesSplit(5)).fit(self.X[order], self.y[order])
-        assert model.weights_.sum() == pytest.approx(1)
+        assert model.estimator_weights_.sum() == pytest.approx(1)
         assert model.score(self.X, self.y) > 0.9
 
     def test_grouped_splits(self):
@@ -251,10 +251,10 @@ class TestClassifier:
             given = cross_val_predict(member, X, Y, cv=KFold(3), method="predict_proba")
             answers.append(np.stack([table[:, 1] for table in given], axis=1).ravel())
         expected = least_squares_weights(np.stack(answers, axis=1), Y.ravel().astype(float), "simplex")
-        np.testing.assert_allclose(model.weights_, expected)
+        np.testing.assert_allclose(model.estimator_weights_, expected)
         assert model.predict_proba(X).shape == (150, 3)
         np.testing.assert_array_equal(model.predict(X), model.predict_proba(X) > 0.5)
-        assert LinearStackingClassifier(members).fit(X, Y).weights_.sum() == pytest.approx(1)
+        assert LinearStackingClassifier(members).fit(X, Y).estimator_weights_.sum() == pytest.approx(1)
 
     def test_fitted_members_learn_weights_from_the_rows_given(self):
         fitted = [(name, clone(member).fit(self.X[::2], self.y[::2])) for name, member in CLASSES]
@@ -266,7 +266,7 @@ class TestClassifier:
         frame = pd.DataFrame(self.X, columns=list("abcd"))
         members = [("petal", GaussianNB(), ["c", "d"]), ("sepal", GaussianNB(), ["a", "b"])]
         model = LinearStackingClassifier(members).fit(frame, self.y)
-        assert model.weights_[0] > 0.9
+        assert model.estimator_weights_[0] > 0.9
         assert model.get_feature_names_out().tolist() == [
             "petal_0",
             "petal_1",

@@ -1,9 +1,10 @@
-"""Combining models: fusion of many sensors, fixed rules, learned weights, ensemble selection, consensus clustering."""
+"""Combining fitted or foreign models: fusion, fixed rules, stacking, selection, output codes, consensus clustering."""
 
-from fuselearn.combine.averaging import AveragingRegressor
 from fuselearn.combine.clustering import ConsensusClustering
-from fuselearn.combine.fixed import FixedCombiner
+from fuselearn.combine.code_books import make_code
+from fuselearn.combine.fixed_rules import AveragingRegressor, FixedRuleClassifier
 from fuselearn.combine.fused import FusedClassifier
+from fuselearn.combine.output_codes import ErrorCorrectingCodeClassifier
 from fuselearn.combine.rules import combine_scores
 from fuselearn.combine.selection import EnsembleSelection
 from fuselearn.combine.stacking import LinearStackingClassifier, LinearStackingRegressor
@@ -12,9 +13,11 @@ __all__ = [
     "AveragingRegressor",
     "ConsensusClustering",
     "EnsembleSelection",
-    "FixedCombiner",
+    "ErrorCorrectingCodeClassifier",
+    "FixedRuleClassifier",
     "FusedClassifier",
     "LinearStackingClassifier",
     "LinearStackingRegressor",
     "combine_scores",
+    "make_code",
 ]

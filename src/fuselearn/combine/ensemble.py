@@ -1,4 +1,4 @@
-"""The base of all combiners: members by name, ``fit``, and answers combined by their weights."""
+"""The base of ensembles of members that the user lists by name: ``fit``, and outputs combined by their weights."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone, is_classifier, is_regressor
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, is_classifier, is_regressor
 from sklearn.utils import Bunch, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.metaestimators import available_if
@@ -18,22 +18,23 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 from fuselearn._compat import clone_parameters, take_rows
 from fuselearn._validation import clip_probabilities, read_weights
 from fuselearn.base import reset_on_failure
-from fuselearn.combine.answers import Classes, settle_classes
+from fuselearn.combine.classes import Classes, read_classes_of
 from fuselearn.combine.members import (
-    Answer,
     FittedMember,
     Member,
-    ask_members,
+    Output,
+    fit_member,
     is_dropped,
+    make_router,
+    member_outputs,
+    predict_outside,
     read_members,
-    read_rows,
+    read_samples,
     resolve_columns,
-    take_columns,
+    route_metadata,
 )
-from fuselearn.combine.out_of_fold import OutOfFold, held_out_answers
-from fuselearn.combine.routing import make_router, pass_on
-
-Weights = npt.NDArray[np.float64]
+from fuselearn.fusion.held_out import average_held_out, held_out_samples, list_splits
+from fuselearn.learners.target import Scores, Weights
 
 
 class TrainingData(NamedTuple):
@@ -47,12 +48,36 @@ class TrainingData(NamedTuple):
     groups: Any
 
 
+class HeldOut(NamedTuple):
+    """Outputs of members for samples that they were not fitted on.
+
+    Attributes
+    ----------
+    outputs : array of shape (n_members, n_held_out, ...)
+        The mean for a sample that is held out more than once.
+    target : array of shape (n_held_out, ...)
+    weights : array of shape (n_held_out,) or None
+    folds : array of shape (n_held_out,)
+        The first split that holds out each of the samples.
+    """
+
+    outputs: Scores
+    target: npt.NDArray[Any]
+    weights: Weights | None
+    folds: npt.NDArray[np.intp]
+
+    @property
+    def sample_weights(self) -> Weights:
+        """The weights, 1 if there are none."""
+        return np.ones(len(self.target)) if self.weights is None else self.weights
+
+
 class MemberEnsemble(TransformerMixin, BaseEstimator):
-    """An ensemble of named members, classifiers or regressors; the common part of all combiners.
+    """An ensemble of named members, classifiers or regressors.
 
     Members are listed as (name, estimator) or (name, estimator, columns). ``fit`` checks the data, weighs the members
-    and fits them. Subclasses write ``_check_settings`` and ``_weigh``; ``_combine``, if their answer is no weighted
-    sum; and ``_as_probabilities``, if probabilities need more than that.
+    and fits them. Subclasses write ``_check_settings`` and ``_weigh``; ``_combine``, if they combine outputs otherwise
+    than by a weighted sum; and ``_as_probabilities``, if probabilities need more than that.
     """
 
     estimators: Sequence[tuple[Any, ...]]
@@ -66,7 +91,6 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
     _members_: list[FittedMember]
     _classes_: Classes | None  # None for a regression
     _n_outputs_: int | None
-    _nouns = ("classifier", "regressor")
     _learns_from_target = True  # also if the members are fitted already
     _keeps_all = True  # also members that get no weight
     __metadata_request__fit = {"groups": True}  # noqa: RUF012, read by scikit-learn; groups have no other use
@@ -158,14 +182,14 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
         X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
             Any table that the members take, or a list of texts.
         y : array-like of shape (n_samples,), (n_samples, n_labels) or (n_samples, n_outputs)
-            Classes of any type, a table of 0 and 1, or numbers. Not needed if the members are fitted already and
+            Classes of any type, an indicator matrix, or numbers. Not needed if the members are fitted already and
             nothing is learned from it.
         sample_weight : array-like of shape (n_samples,), optional
             Sample weights, for members and losses that take them.
         groups : array-like of shape (n_samples,), optional
             Groups of samples, if ``cv`` splits by them.
         **params
-            What members request beside, if scikit-learn's metadata routing is switched on. Sample weights are then
+            What else members request, if scikit-learn's metadata routing is switched on. Sample weights are then
             passed to the members that request them, too.
 
         Returns
@@ -177,17 +201,17 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
         weights = self._weigh(data)
         chosen = np.arange(len(data.members)) if self._keeps_all else np.flatnonzero(weights)
         self.estimator_weights_ = weights[chosen]
-        self._keep_members(self._fit_members(data._replace(members=[data.members[k] for k in chosen])), data.X)
+        self._keep_members(self._fit_members(data, [data.members[k] for k in chosen]), data.X)
         return self
 
     def _read_data(self, X: Any, y: Any, sample_weight: Any, groups: Any, **params: Any) -> TrainingData:
         """Check the settings and what is passed to ``fit``."""
         members = self._read_members()
         self._check_settings(members)
-        X = read_rows(self, X, reset=True)
+        X = read_samples(self, X, reset=True)
         target = self._read_target(members, X, y)
         weights = read_weights(sample_weight, X, X.shape[0])
-        return TrainingData(pass_on(self, members, weights, groups, params), X, target, weights, groups)
+        return TrainingData(route_metadata(self, members, weights, groups, params), X, target, weights, groups)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Predict the class, the labels or the numbers of each sample.
@@ -222,7 +246,7 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
         return self._classes_.as_table(probabilities)
 
     def transform(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return the answers of all members, side by side.
+        """Return the outputs of all members, side by side.
 
         Parameters
         ----------
@@ -233,24 +257,26 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
         ndarray of shape (n_samples, n_outputs)
             Columns are named by ``get_feature_names_out``.
         """
-        answers = self._ask(X)
-        return np.concatenate([answer.reshape(len(answer), -1) for answer in answers], axis=1)
+        outputs = self._member_outputs(X)
+        return np.concatenate([output.reshape(len(output), -1) for output in outputs], axis=1)
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
-        """Name the columns of ``transform``: the member, and the class or the output that the column is about.
+        """Name the columns of ``transform``: the member, and the class or the output.
 
         Parameters
         ----------
         input_features : None
-            Not used; here because scikit-learn asks for it.
+            Ignored.
 
         Returns
         -------
         array of str
         """
         check_is_fitted(self)
-        names = [f"{member.name}{ending}" for member in self._members_ for ending in self._output_endings()]
-        return np.array(names, dtype=object)
+        endings = [""] if self._n_outputs_ is None else [f"_{output}" for output in range(self._n_outputs_)]
+        if self._classes_ is not None:
+            endings = self._classes_.endings
+        return np.array([f"{member.name}{ending}" for member in self._members_ for ending in endings], dtype=object)
 
     def _check_settings(self, members: list[Member]) -> None:
         """Refuse settings that make no sense, before any work is done."""
@@ -266,22 +292,16 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
             return True
         raise AttributeError("The members are regressors, which have no probabilities.")
 
-    def _as_probabilities(self, combined: Weights) -> Weights:
-        """Turn combined answers of classifiers into probabilities."""
+    def _as_probabilities(self, combined: Scores) -> Scores:
+        """Turn combined outputs of classifiers into probabilities."""
         return clip_probabilities(combined)
 
     def _combines_classifiers(self) -> bool:
         return isinstance(self, ClassifierMixin)
 
-    def _answer(self, model: Any, X: Any) -> Weights:
-        """Ask one fitted model about samples."""
-        return predicted_numbers(model, X) if self._classes_ is None else self._classes_.probabilities(model, X)
-
-    def _output_endings(self) -> list[str]:
-        """Return what is appended to a member's name for each of its outputs."""
-        if self._classes_ is not None:
-            return self._classes_.endings
-        return [""] if self._n_outputs_ is None else [f"_{output}" for output in range(self._n_outputs_)]
+    def _output(self, model: Any, X: Any) -> Scores:
+        """Return what a fitted model contributes."""
+        return predict_numbers(model, X) if self._classes_ is None else self._classes_.probabilities(model, X)
 
     def _named(self) -> list[tuple[Any, ...]]:
         """Return the entries of ``estimators`` that have a name, also of a list that ``fit`` will refuse."""
@@ -292,8 +312,7 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
     def _read_members(self) -> list[Member]:
         """Check the list of members, of which all must be classifiers, or all regressors."""
         members = read_members(self.estimators, reserved=set(super().get_params(deep=False)))
-        classifiers = self._combines_classifiers()
-        is_kind, noun = (is_classifier, self._nouns[0]) if classifiers else (is_regressor, self._nouns[1])
+        is_kind, noun = (is_classifier, "classifier") if self._combines_classifiers() else (is_regressor, "regressor")
         for name, estimator, *_ in members:
             if not hasattr(estimator, "fit") or isinstance(estimator, type):
                 raise TypeError(f"estimators: {name!r} must be a {noun}, not {estimator!r}.")
@@ -305,12 +324,12 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
         return members
 
     def _read_target(self, members: list[Member], X: Any, y: Any) -> npt.NDArray[Any] | None:
-        """Set the classes, None for a regression, and return the target as members will see it."""
+        """Set the classes, None for a regression, and return the target as members take it."""
         if y is None and (self._learns_from_target or not self.prefit):
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         self._classes_ = None
         if self._combines_classifiers():
-            self._classes_, target = settle_classes(members, X, y, prefit=self.prefit)
+            self._classes_, target = read_classes_of(members, X, y, prefit=self.prefit)
             self.classes_ = self._classes_.attribute
             return target
         if y is None:
@@ -319,51 +338,64 @@ class MemberEnsemble(TransformerMixin, BaseEstimator):
         check_consistent_length(X, target)
         return target
 
-    def _hold_out(self, data: TrainingData, answer: Answer | None = None) -> OutOfFold:
-        """Return what the members say about samples that they were not fitted on."""
+    def _hold_out(self, data: TrainingData, output: Output | None = None) -> HeldOut:
+        """Return outputs for held-out samples or, of members that are fitted already, for all samples."""
         if data.target is None:
             raise ValueError("weights='performance' requires y to be passed, but the target y is None.")
-        return held_out_answers(
-            data.members, data.X, data.target, answer or self._answer, self.cv, data.groups,
-            classifier=self._classes_ is not None, prefit=self.prefit, n_jobs=self.n_jobs,
-        )  # fmt: skip
+        output, n_samples = output or self._output, data.X.shape[0]
+        splits = list_splits(self.cv, n_samples, data.target, data.groups, classifier=self._classes_ is not None)
+        samples, folds = held_out_samples(splits, n_samples)
+        if self.prefit:
+            outputs = member_outputs(self._fit_members(data, data.members), data.X, output, self.n_jobs)
+            folds_of_all = np.zeros(n_samples, dtype=np.intp)
+            folds_of_all[samples] = folds
+            return HeldOut(np.stack(outputs), data.target, data.weights, folds_of_all)
+        parts = Parallel(n_jobs=self.n_jobs)(
+            delayed(predict_outside)(member, data.X, data.target, output, *split)
+            for member in data.members
+            for split in splits
+        )
+        outputs = [
+            average_held_out(parts[k : k + len(splits)], splits, n_samples)[samples]
+            for k in range(0, len(parts), len(splits))
+        ]
+        weights = None if data.weights is None else data.weights[samples]
+        return HeldOut(np.stack(outputs), data.target[samples], weights, folds)
 
-    def _fit_members(self, data: TrainingData) -> list[FittedMember]:
-        """Fit a clone of each member on its columns; take fitted members as they are."""
-        columns = [resolve_columns(member, data.X) for member in data.members]
-        models = [member.estimator for member in data.members]
-        if not self.prefit:
-            models = Parallel(n_jobs=self.n_jobs, prefer=None)(
-                delayed(clone(model).fit)(take_columns(data.X, seen), data.target, **(member.passed or {}))
-                for model, member, seen in zip(models, data.members, columns, strict=True)
-            )
-        names = [member.name for member in data.members]
-        return [FittedMember(*fitted) for fitted in zip(names, models, columns, strict=True)]
+    def _fit_members(self, data: TrainingData, members: list[Member]) -> list[FittedMember]:
+        """Fit a clone of each of some members; take fitted members as they are."""
+        if self.prefit:
+            return [FittedMember(one.name, one.estimator, resolve_columns(one, data.X)) for one in members]
+        fitted: list[FittedMember] = Parallel(n_jobs=self.n_jobs)(
+            delayed(fit_member)(member, data.X, data.target) for member in members
+        )
+        return fitted
 
     def _kept(self) -> npt.NDArray[np.bool_]:
-        """Return the listed members that are not dropped."""
+        """Return which of the listed members are not dropped."""
         return np.array([not is_dropped(one) for one in self.estimators])
 
     def _keep_members(self, members: list[FittedMember], X: Any) -> None:
         """Keep the fitted members, and learn from a prediction for one sample how many numbers regressors predict."""
         self._members_ = members
         self.estimators_ = [member.model for member in members]
+        self._n_outputs_ = None
         if self._classes_ is None:
-            predicted = self._answer(members[0].model, take_columns(take_rows(X, [0]), members[0].columns))
+            (predicted,) = member_outputs(members[:1], take_rows(X, [0]), self._output, None)
             self._n_outputs_ = predicted.shape[1] if predicted.ndim == 2 else None
 
-    def _ask(self, X: Any) -> list[npt.NDArray[np.float64]]:
-        """Ask each member about new samples."""
+    def _member_outputs(self, X: Any, which: Sequence[int] | npt.NDArray[np.intp] | None = None) -> list[Scores]:
+        """Return the output of each member, or of some, for new samples."""
         check_is_fitted(self)
-        return ask_members(self._members_, read_rows(self, X, reset=False), self._answer, self.n_jobs)
+        X = read_samples(self, X, reset=False)
+        members = self._members_ if which is None else [self._members_[k] for k in which]
+        return member_outputs(members, X, self._output, self.n_jobs)
 
-    def _combine(self, X: Any) -> npt.NDArray[np.float64]:
-        """Sum the answers of the members about new samples, each times its weight in ``estimator_weights_``."""
+    def _combine(self, X: Any) -> Scores:
+        """Sum the outputs of the members for new samples, each times its weight in ``estimator_weights_``."""
         check_is_fitted(self)
-        X = read_rows(self, X, reset=False)
         counted = np.flatnonzero(self.estimator_weights_) if self.estimator_weights_.any() else np.arange(1)
-        answers = ask_members([self._members_[k] for k in counted], X, self._answer, self.n_jobs)
-        return np.tensordot(self.estimator_weights_[counted], np.stack(answers), axes=1)
+        return np.tensordot(self.estimator_weights_[counted], np.stack(self._member_outputs(X, counted)), axes=1)
 
 
 def read_number_target(y: Any) -> npt.NDArray[np.float64]:
@@ -374,7 +406,7 @@ def read_number_target(y: Any) -> npt.NDArray[np.float64]:
     return target
 
 
-def predicted_numbers(model: Any, X: Any) -> npt.NDArray[np.float64]:
+def predict_numbers(model: Any, X: Any) -> Scores:
     """Return the numbers that a model predicts."""
     predicted = np.asarray(model.predict(X), dtype=np.float64)
     return predicted[:, 0] if predicted.ndim == 2 and predicted.shape[1] == 1 else predicted

@@ -15,17 +15,15 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn import ensembles
-from fuselearn._compat import take_rows
 from fuselearn._extras import require
 from fuselearn._parameters import check_number, check_verbose, check_whole_number
 from fuselearn._progress import ProgressLines
 from fuselearn._random import make_generator
 from fuselearn._validation import clip_probabilities
 from fuselearn.base import ClassifierBase, reset_on_failure
-from fuselearn.combine.answers import Classes
+from fuselearn.combine.classes import Classes
 from fuselearn.combine.ensemble import MemberEnsemble, TrainingData
-from fuselearn.combine.members import FittedMember, Member, resolve_columns, take_columns
-from fuselearn.combine.routing import take_passed
+from fuselearn.combine.members import FittedMember, Member, fit_member, predict_outside
 from fuselearn.fusion import Problem
 from fuselearn.fusion.held_out import Splits, average_held_out, held_out_samples, hold_out, list_splits
 from fuselearn.fusion.members import (
@@ -137,7 +135,6 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
 
     prefit = False
     _classes_: Classes
-    _nouns = ("classifier", "classifier")
     _keeps_all = False
 
     def __init__(
@@ -240,7 +237,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         groups : array-like of shape (n_samples,), optional
             Groups of samples, if ``cv`` splits by them.
         **params
-            What members request beside, if scikit-learn's metadata routing is switched on.
+            What else members request, if scikit-learn's metadata routing is switched on.
 
         Returns
         -------
@@ -293,17 +290,17 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         exponents = [best_exponent(one.scores[samples], truth, weights) for one in working]
         scores = np.stack([sharpen(one.scores[samples], a) for one, a in zip(working, exponents, strict=True)])
         errors = np.array([squared_error(score, truth, weights) for score in scores])
-        shares = weigh_members(errors, self.tolerance, LEAST_WEIGHT)
+        member_weights = weigh_members(errors, self.tolerance, LEAST_WEIGHT)
         accuracies = [accuracy_score(truth, score.argmax(axis=1), sample_weight=weights) for score in scores]
         reports = [
-            MemberReport(one.name, share, error, accuracy, exponent, one.seconds)
-            for one, share, error, accuracy, exponent in zip(
-                working, shares.tolist(), errors.tolist(), accuracies, exponents, strict=True
+            MemberReport(one.name, weight, error, accuracy, exponent, one.seconds)
+            for one, weight, error, accuracy, exponent in zip(
+                working, member_weights.tolist(), errors.tolist(), accuracies, exponents, strict=True
             )
         ]
         self.members_ = sorted(reports, key=lambda report: report.error)
         self.held_out_proba_ = np.full((len(classes), len(self._classes_.values)), np.nan)
-        self.held_out_proba_[samples] = fused = np.tensordot(shares, scores, axes=1)
+        self.held_out_proba_[samples] = fused = np.tensordot(member_weights, scores, axes=1)
         self._sharpness_, self.noise_rate_ = separate_noise(fused, truth, weights)
         self._exponents_ = np.array([report.exponent for report in reports if report.weight > 0])
         weight_of = {report.name: report.weight for report in reports}
@@ -321,12 +318,13 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
             raise ValueError("The members cannot be measured: no part of the samples has two classes to learn from.")
         return splits
 
-    def _answer(self, model: Any, X: Any) -> Scores:
-        return predict_scores(model, X, self._classes_)
+    def _output(self, model: Any, X: Any) -> Scores:
+        return output_of_classifier(model, X, self._classes_)
 
     def _combine(self, X: Any) -> Scores:
         """Sum the members' calibrated probabilities times their weights, and correct the sum for wrong labels."""
-        calibrated = [sharpen(answer, a) for answer, a in zip(self._ask(X), self._exponents_, strict=True)]
+        outputs = self._member_outputs(X)
+        calibrated = [sharpen(output, a) for output, a in zip(outputs, self._exponents_, strict=True)]
         return sharpen(np.tensordot(self.estimator_weights_, np.stack(calibrated), axes=1), self._sharpness_)
 
 
@@ -348,8 +346,8 @@ class MemberTraining:
         """Return a member's probabilities of held-out samples, NaN for samples that no split holds out."""
         n_samples = len(self.class_indices)
         if not _shares_table(member):
-            columns = resolve_columns(member, self.data.X)
-            parts = [self._score_outside(member, columns, *split) for split in splits]
+            X, y = self.data.X, self.data.target
+            parts = [predict_outside(member, X, y, self.output, *split) for split in splits]
             return average_held_out(parts, splits, n_samples)
         model, problem = self._pose(member)
         sums = hold_out(model._train, problem, splits, lambda: make_generator(model.random_state))
@@ -357,17 +355,13 @@ class MemberTraining:
 
     def fit(self, member: Member) -> FittedMember:
         """Fit a member to all samples."""
-        columns = resolve_columns(member, self.data.X)
         if not _shares_table(member):
-            model = clone(member.estimator).fit(
-                take_columns(self.data.X, columns), self.data.target, **(member.passed or {})
-            )
-            return FittedMember(member.name, model, columns)
+            return fit_member(member, self.data.X, self.data.target)
         model, problem = self._pose(member)
         model._coder_, model._n_rows_ = problem.learner.coder, problem.n_samples
         problem = model._pose(problem)
         model._keep(model._train(problem), problem)
-        return FittedMember(member.name, model, columns)
+        return FittedMember(member.name, model, None)
 
     def _pose(self, member: Member) -> tuple[Any, Problem]:
         """Return a clone of a member, and the problem that it is trained on, on a learner that others share."""
@@ -380,13 +374,9 @@ class MemberTraining:
         target = class_target(self.class_indices, len(model.classes_), model.classes_)
         return model, Problem(learner, target, weights, make_generator(model.random_state), X)
 
-    def _score_outside(
-        self, member: Member, columns: Any, inside: npt.NDArray[np.intp], outside: npt.NDArray[np.intp]
-    ) -> Scores:
-        X, y = take_columns(self.data.X, columns), self.data.target
-        passed = take_passed(member, inside, len(y))
-        model = clone(member.estimator).fit(take_rows(X, inside), y[inside], **passed)
-        return predict_scores(model, take_rows(X, outside), self.classes)
+    def output(self, model: Any, X: Any) -> Scores:
+        """Return a model's probabilities or, if it has none, its votes."""
+        return output_of_classifier(model, X, self.classes)
 
 
 def _shares_table(member: Member) -> bool:
@@ -401,7 +391,7 @@ def _shares_table(member: Member) -> bool:
     )
 
 
-def predict_scores(model: Any, X: Any, classes: Classes) -> Scores:
+def output_of_classifier(model: Any, X: Any, classes: Classes) -> Scores:
     """Return a model's probabilities or, if it has none, its votes."""
     return classes.probabilities(model, X) if hasattr(model, "predict_proba") else classes.votes(model, X)
 

@@ -1,4 +1,4 @@
-"""Named members of an ensemble: who they are, which columns they see, and how they are fitted and asked."""
+"""Named members of an ensemble: their list, the columns that they see, and what their ``fit`` is passed."""
 
 from __future__ import annotations
 
@@ -9,21 +9,24 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from sklearn import get_config
+from sklearn.base import clone
 from sklearn.pipeline import Pipeline
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
-from fuselearn._compat import take_rows
+from fuselearn._compat import count_rows, take_rows
 from fuselearn._messages import show
 from fuselearn._validation import validate_rows
-from fuselearn.learners.table import as_frame
+from fuselearn.learners.target import Indices, Scores, Weights
 
 Columns = npt.NDArray[np.intp] | None
-Answer = Callable[[Any, Any], npt.NDArray[np.float64]]
+Output = Callable[[Any, Any], Scores]
+"""``output(model, X)`` returns what a fitted model contributes, an array of shape (n_samples, ...)."""
 
 
 class Member(NamedTuple):
-    """A model, its name, what the user says about the columns that it sees, and what its ``fit`` is passed beside."""
+    """An estimator, its name, the columns that it sees as the user chose them, and what else its ``fit`` is passed."""
 
     name: str
     estimator: Any
@@ -32,7 +35,7 @@ class Member(NamedTuple):
 
 
 class FittedMember(NamedTuple):
-    """A fitted model, its name, and the positions of the columns that it sees; None means all."""
+    """A fitted model, its name, and the indices of the columns that it sees; None means all."""
 
     name: str
     model: Any
@@ -61,25 +64,20 @@ def read_members(estimators: Any, reserved: set[str]) -> list[Member]:
 
 
 def is_dropped(entry: tuple[Any, ...]) -> bool:
-    """Return whether an entry of the list of members says "drop" instead of naming an estimator."""
+    """Return whether an entry of the list of members is "drop" instead of an estimator."""
     return isinstance(entry[1], str) and entry[1] == "drop"
 
 
-def read_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
+def read_samples(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Check the shape and the names of a table; let a column of texts pass, which some pipelines take."""
-    if _are_texts(X):
+    is_column = isinstance(X, list | tuple) or len(getattr(X, "shape", ())) == 1
+    if is_column and isinstance(next(iter(X), None), str):
         return np.asarray(X, dtype=object)
     return validate_rows(estimator, X, reset=reset)
 
 
-def _are_texts(X: Any) -> bool:
-    if isinstance(X, list | tuple):
-        return len(X) > 0 and isinstance(X[0], str)
-    return len(getattr(X, "shape", ())) == 1 and len(X) > 0 and isinstance(np.asarray(X)[0], str)
-
-
 def resolve_columns(member: Member, X: Any) -> Columns:
-    """Turn names, positions, a slice, a mask or a selecting function into the positions of a member's columns.
+    """Turn names, indices, a slice, a mask or a selecting function into the indices of a member's columns.
 
     Examples
     --------
@@ -95,43 +93,22 @@ def resolve_columns(member: Member, X: Any) -> Columns:
         return None
     if len(X.shape) == 1:
         raise ValueError(f"estimators: {member.name!r} wants columns, but X is a single column of texts.")
-    n_columns = X.shape[1]
-    if isinstance(chosen, slice):
-        positions = np.arange(n_columns)[chosen]
-    else:
-        wanted = np.atleast_1d(np.asarray(chosen))
-        if wanted.dtype.kind == "b":
-            positions = _positions_of_mask(member.name, wanted, n_columns)
-        elif wanted.dtype.kind in "iu":
-            positions = _positions_of_numbers(member.name, wanted, n_columns)
+    if not isinstance(chosen, slice):
+        chosen = np.atleast_1d(np.asarray(chosen))
+    try:
+        if isinstance(chosen, slice) or chosen.dtype.kind in "biu":
+            columns = np.arange(X.shape[1])[chosen]
         else:
-            positions = _positions_of_names(member.name, wanted, X)
-    if len(positions) == 0:
+            names = list(getattr(X, "columns", []))
+            columns = np.array([names.index(name) for name in chosen.tolist()], dtype=np.intp)
+    except (IndexError, ValueError) as error:
+        raise ValueError(
+            f"estimators: {member.name!r} wants columns that X, with {X.shape[1]} columns, does not have ({error}); "
+            "names need a DataFrame."
+        ) from error
+    if len(columns) == 0:
         raise ValueError(f"estimators: the columns of {member.name!r} are none; it needs at least one.")
-    return positions
-
-
-def _positions_of_mask(name: str, mask: npt.NDArray[np.bool_], n_columns: int) -> npt.NDArray[np.intp]:
-    if len(mask) != n_columns:
-        raise ValueError(f"estimators: the mask of columns of {name!r} has {len(mask)} entries, but X has {n_columns}.")
-    return np.flatnonzero(mask)
-
-
-def _positions_of_numbers(name: str, wanted: npt.NDArray[np.integer], n_columns: int) -> npt.NDArray[np.intp]:
-    for position in wanted.tolist():
-        if not -n_columns <= position < n_columns:
-            raise ValueError(f"estimators: {name!r} wants column {position}, but X has {n_columns} columns.")
-    return wanted.astype(np.intp) % n_columns
-
-
-def _positions_of_names(name: str, wanted: npt.NDArray[Any], X: Any) -> npt.NDArray[np.intp]:
-    if as_frame(X) is None:
-        raise ValueError(f"estimators: {name!r} wants columns by name, {wanted.tolist()}, so X must be a DataFrame.")
-    known = list(X.columns)
-    for column in wanted.tolist():
-        if column not in known:
-            raise ValueError(f"estimators: {name!r} wants column {show(column)}, which X does not have.")
-    return np.array([known.index(column) for column in wanted.tolist()], dtype=np.intp)
+    return columns
 
 
 def take_columns(X: Any, columns: Columns) -> Any:
@@ -139,17 +116,73 @@ def take_columns(X: Any, columns: Columns) -> Any:
     return X if columns is None else take_rows(X, columns, axis=1)
 
 
-def ask_members(
-    members: Sequence[FittedMember], X: Any, answer: Answer, n_jobs: int | None
-) -> list[npt.NDArray[np.float64]]:
-    """Ask each member about its columns of the same samples."""
-    return Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(answer)(member.model, take_columns(X, member.columns)) for member in members
-    )
+def fit_member(member: Member, X: Any, y: npt.NDArray[Any], samples: Indices | None = None) -> FittedMember:
+    """Fit a clone of a member to all samples, or to some of them."""
+    columns = resolve_columns(member, X)
+    X, passed = take_columns(X, columns), member.passed or {}
+    if samples is not None:
+        passed = {name: take_rows(v, samples) if _is_per_sample(v, len(y)) else v for name, v in passed.items()}
+        X, y = take_rows(X, samples), y[samples]
+    return FittedMember(member.name, clone(member.estimator).fit(X, y, **passed), columns)
+
+
+def predict_outside(
+    member: Member, X: Any, y: npt.NDArray[Any], output: Output, inside: Indices, outside: Indices
+) -> Scores:
+    """Fit a clone of a member to the samples inside of a fold, and return its output for those outside."""
+    return member_output(fit_member(member, X, y, inside), take_rows(X, outside), output)
+
+
+def member_output(member: FittedMember, X: Any, output: Output) -> Scores:
+    """Return the output of a fitted member, from its columns."""
+    return output(member.model, take_columns(X, member.columns))
+
+
+def member_outputs(members: Sequence[FittedMember], X: Any, output: Output, n_jobs: int | None) -> list[Scores]:
+    """Return the output of each fitted member for the same samples."""
+    return Parallel(n_jobs=n_jobs, prefer="threads")(delayed(member_output)(member, X, output) for member in members)
+
+
+def make_router(ensemble: Any, members: list[tuple[str, Any]]) -> MetadataRouter:
+    """Return the router of an ensemble, which uses sample weights itself, and passes metadata on to ``fit``."""
+    router = MetadataRouter(owner=ensemble).add_self_request(ensemble)
+    for name, estimator in members:
+        router.add(**{name: estimator}, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
+    return router
+
+
+def route_metadata(
+    ensemble: Any, members: list[Member], weights: Weights | None, groups: Any, params: dict[str, Any]
+) -> list[Member]:
+    """Return the members with what their ``fit`` is to be passed.
+
+    Without routing, and for members that the user has not listed, these are sample weights, if the member takes them.
+    """
+    routed: Any = {}
+    if get_config()["enable_metadata_routing"]:
+        routed = process_routing(ensemble, "fit", sample_weight=weights, groups=groups, **params)
+    elif params:
+        raise TypeError(
+            f"{type(ensemble).__name__}.fit takes no {', '.join(map(repr, params))}; with "
+            "sklearn.set_config(enable_metadata_routing=True), members are passed what they request."
+        )
+    passed = [routed[one.name]["fit"] if one.name in routed else _pass_weights(one, weights) for one in members]
+    return [member._replace(passed=dict(own)) for member, own in zip(members, passed, strict=True)]
+
+
+def _pass_weights(member: Member, weights: Weights | None) -> dict[str, Any]:
+    argument = None if weights is None else weight_argument(member.estimator)
+    return {} if argument is None else {argument: weights}
+
+
+def _is_per_sample(value: Any, n_samples: int) -> bool:
+    if isinstance(value, str | bytes | dict) or not (hasattr(value, "__len__") or hasattr(value, "shape")):
+        return False
+    return np.ndim(value) > 0 and count_rows(value) == n_samples
 
 
 def weight_argument(estimator: Any) -> str | None:
-    """Find the name under which ``fit`` takes sample weights, or None.
+    """Return the name under which ``fit`` takes sample weights, or None.
 
     A pipeline takes them for its last step, a search for the estimator that it tunes. Where scikit-learn's metadata
     routing is switched on, these two take what their parts have requested.

@@ -1,7 +1,7 @@
 """Fixed rules: from the scores of K members to one score per sample and class, without learning anything.
 
-Each rule belongs to a level, which says what it needs to know from a member: its class, its ranking of the classes, or
-its class probabilities.
+Each rule belongs to a level, which says what it takes from a member: its class, its ranking of the classes, or its
+class probabilities.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from scipy.stats import rankdata
 from fuselearn._messages import show
 from fuselearn._parameters import check_choice, check_number, check_whole_number
 from fuselearn._validation import clip_probabilities
-from fuselearn.combine.member_weights import read_member_weights
-from fuselearn.combine.order_statistics import ROUNDING, mean_of_middle, weighted_median
 from fuselearn.engines.combining import sum_leads
+from fuselearn.learners.target import Weights
 
 Scores = npt.NDArray[np.floating]
-Weights = npt.NDArray[np.float64]
+
+ROUNDING = 1e-12
+SORTED_CELLS = 6400  # cells sorted at once, which keeps temporary arrays small
 
 MOST_PAIRED_CLASSES = 40  # from there on, sorting is faster than comparing all pairs
 
@@ -64,8 +65,8 @@ def combine_scores(
     Parameters
     ----------
     scores : array of shape (n_members, n_samples, n_classes)
-        For rules that count votes or ranks any scores, also infinite ones, that are comparable within a sample; for the
-        others finite ones, and for "product" none below 0.
+        Any comparable scores, also infinite ones, for rules that count votes or ranks; for the others finite scores,
+        and for "product" non-negative ones.
     rule : str, default="mean"
         One of the above.
     weights : array of shape (n_members,), optional
@@ -74,7 +75,7 @@ def combine_scores(
     k : float, optional
         For "k_of_n": a whole number from 1 to n_members or, with weights, a number above 0 and at most their sum.
     positive_class : {0, 1}, optional
-        For "and", "or" and "k_of_n", which know two classes only: the number of the positive one, by default 1.
+        For "and", "or" and "k_of_n", which combine two classes: the index of the positive one, by default 1.
 
     Returns
     -------
@@ -158,6 +159,86 @@ def votes_needed(rule: str, k: Any, n_members: int, weights: Weights | None) -> 
     return float(k)
 
 
+def read_member_weights(weights: npt.ArrayLike, n_members: int) -> Weights:
+    """Check that there is a non-negative weight for each member, and that they are not all zero."""
+    try:
+        read = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"weights must be {n_members} numbers, one for each member, not {show(weights)}.") from error
+    if read.shape != (n_members,):
+        raise ValueError(f"weights must be {n_members} numbers, one for each member; their shape is {read.shape}.")
+    if not np.isfinite(read).all() or (read < 0).any():
+        raise ValueError(f"weights must be finite numbers of at least 0, not {read.tolist()}.")
+    if not read.any():
+        raise ValueError("weights are all zero; at least one member must count.")
+    return read
+
+
+def mean_of_middle(values: Scores, n_cut: int) -> npt.NDArray[np.float64]:
+    """Average the members' values of each cell without the ``n_cut`` smallest and largest ones.
+
+    Parameters
+    ----------
+    values : float array of shape (n_members, n_cells)
+    n_cut : int
+        From 0, the mean, to (n_members - 1) // 2, the median.
+
+    Returns
+    -------
+    array of shape (n_cells,)
+        NaN where a cell has a NaN.
+
+    Examples
+    --------
+    >>> values = np.array([[1.0, 5.0], [2.0, 5.0], [9.0, 7.0], [3.0, 0.0]])
+    >>> mean_of_middle(values, 1)
+    array([2.5, 5. ])
+    """
+    means = np.empty(values.shape[1])
+    for start in range(0, values.shape[1], SORTED_CELLS):
+        ranked = np.sort(values[:, start : start + SORTED_CELLS], axis=0)
+        middle = ranked[n_cut : len(ranked) - n_cut].mean(axis=0, dtype=np.float64)
+        means[start : start + SORTED_CELLS] = np.where(np.isnan(ranked[-1]), np.nan, middle)
+    return means
+
+
+def weighted_median(values: Scores, weights: Weights) -> npt.NDArray[np.float64]:
+    """Return the value at which the sorted members of a cell reach half of the weight.
+
+    If the weight up to a value is exactly half (but for rounding), it is the mean of that value and the next one, so
+    equal weights give the plain median.
+
+    Parameters
+    ----------
+    values : float array of shape (n_members, n_cells)
+    weights : array of shape (n_members,)
+        Not negative, and not all zero. Members of weight zero do not count.
+
+    Returns
+    -------
+    array of shape (n_cells,)
+
+    Examples
+    --------
+    >>> weighted_median(np.array([[1.0], [2.0], [9.0]]), np.array([1.0, 1.0, 3.0]))
+    array([9.])
+    >>> weighted_median(np.array([[1.0], [2.0], [9.0]]), np.array([1.0, 1.0, 2.0]))
+    array([5.5])
+    """
+    medians = np.empty(values.shape[1])
+    for start in range(0, values.shape[1], SORTED_CELLS):
+        part = values[:, start : start + SORTED_CELLS]
+        order = part.argsort(axis=0, kind="stable")
+        reached = weights[order].cumsum(axis=0)
+        half = reached[-1] / 2
+        lower = (reached >= half * (1 - ROUNDING)).argmax(axis=0)
+        upper = (reached > half * (1 + ROUNDING)).argmax(axis=0)
+        cells = np.arange(part.shape[1])
+        middle = [part[order[rank, cells], cells].astype(np.float64) for rank in (lower, upper)]
+        medians[start : start + SORTED_CELLS] = (middle[0] + middle[1]) / 2
+    return medians
+
+
 def _read_scores(scores: npt.ArrayLike) -> Scores:
     try:
         table = np.asarray(scores)
@@ -168,13 +249,14 @@ def _read_scores(scores: npt.ArrayLike) -> Scores:
     return table if table.dtype in (np.float32, np.float64) else table.astype(np.float64)
 
 
-def _refuse_gaps(scores: Scores) -> None:
+def _require_finite(scores: Scores) -> Scores:
     if not np.isfinite(scores).all():
         raise ValueError("scores has NaN or infinite entries; expected finite scores of every member for every sample.")
+    return scores
 
 
-def _refuse_missing(scores: Scores) -> None:
-    if np.isnan(scores).any():
+def _refuse_missing(is_missing: Any) -> None:
+    if is_missing:
         raise ValueError("scores has NaN; every member must score every class of every sample.")
 
 
@@ -184,66 +266,53 @@ def _settle_ties(combined: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return np.where(combined >= largest - ROUNDING * np.abs(largest), largest, combined)
 
 
+def _equal_if_none(weights: Weights | None, scores: Scores) -> Weights:
+    return np.ones(len(scores)) if weights is None else weights
+
+
 def _mean(scores: Scores, weights: Weights | None) -> npt.NDArray[np.float64]:
     if weights is None:
-        means = scores.mean(axis=0, dtype=np.float64)
-    else:
-        means = np.tensordot(weights / weights.sum(), scores, axes=1)
-    _refuse_gaps(means)
-    return means
+        return _require_finite(scores.mean(axis=0, dtype=np.float64))
+    return _require_finite(np.tensordot(weights / weights.sum(), scores, axes=1))
 
 
 def _median(scores: Scores, weights: Weights | None) -> npt.NDArray[np.float64]:
-    n_members, n_rows, n_classes = scores.shape
-    cells = scores.reshape(n_members, -1)
+    cells = scores.reshape(len(scores), -1)
     if weights is None:
-        medians = mean_of_middle(cells, (n_members - 1) // 2)
+        medians = mean_of_middle(cells, (len(scores) - 1) // 2)
     else:
-        _refuse_gaps(scores)
-        medians = weighted_median(cells, weights)
-    _refuse_gaps(medians)
-    return medians.reshape(n_rows, n_classes)
+        medians = weighted_median(_require_finite(cells), weights)
+    return _require_finite(medians).reshape(scores.shape[1:])
 
 
 def _product(scores: Scores, weights: Weights | None) -> npt.NDArray[np.float64]:
     """Multiply by adding logarithms, so that the products of hundreds of members do not become zero."""
-    _refuse_gaps(scores)
-    if (scores < 0).any():
+    if (_require_finite(scores) < 0).any():
         raise ValueError("rule='product' multiplies probabilities, but scores has negative entries.")
-    counted = np.ones(len(scores)) if weights is None else weights * (len(weights) / weights.sum())
+    weights = _equal_if_none(weights, scores)
+    exponents = weights * (len(weights) / weights.sum())
     totals = np.zeros(scores.shape[1:])
     with np.errstate(divide="ignore"):
-        for k in np.flatnonzero(counted):  # the others would give zero times minus infinity
-            totals += counted[k] * np.log(scores[k], dtype=np.float64)
+        for k in np.flatnonzero(exponents):  # the others would give zero times minus infinity
+            totals += exponents[k] * np.log(scores[k], dtype=np.float64)
     largest = totals.max(axis=1, keepdims=True)
     products = np.exp(totals - np.where(largest > -np.inf, largest, 0.0))
     return products / np.maximum(products.sum(axis=1, keepdims=True), 1.0)  # the sum is 0 or at least 1
 
 
-def _min(scores: Scores, weights: None) -> npt.NDArray[np.float64]:
-    _refuse_gaps(scores)
-    return scores.min(axis=0).astype(np.float64)
-
-
-def _max(scores: Scores, weights: None) -> npt.NDArray[np.float64]:
-    _refuse_gaps(scores)
-    return scores.max(axis=0).astype(np.float64)
-
-
 def _majority(scores: Scores, weights: Weights | None) -> npt.NDArray[np.float64]:
-    counted = np.ones(len(scores)) if weights is None else weights
-    shares = np.zeros(scores.shape[1:])
-    rows = np.arange(scores.shape[1])
-    for votes, weight in zip(_votes(scores), counted, strict=True):
-        shares[rows, votes] += weight
-    return shares / counted.sum()
+    weights = _equal_if_none(weights, scores)
+    fractions = np.zeros(scores.shape[1:])
+    samples = np.arange(scores.shape[1])
+    for votes, weight in zip(_votes(scores), weights, strict=True):
+        fractions[samples, votes] += weight
+    return fractions / weights.sum()
 
 
 def _agree(scores: Scores, weights: Weights | None, needed: float, positive: int) -> npt.NDArray[np.float64]:
     """Decide for the positive class where enough members vote for it."""
-    counted = np.ones(len(scores)) if weights is None else weights
-    support = counted @ (_votes(scores) == positive)
-    decided = support >= needed - ROUNDING * counted.sum()
+    weights = _equal_if_none(weights, scores)
+    decided = weights @ (_votes(scores) == positive) >= needed - ROUNDING * weights.sum()
     return np.eye(2)[np.where(decided, positive, 1 - positive)]
 
 
@@ -251,21 +320,20 @@ def _votes(scores: Scores) -> npt.NDArray[np.intp]:
     """Return the class that each member chooses for each sample, the first of equal ones."""
     votes = scores.argmax(axis=2)
     # argmax takes NaN for the largest of all, so it is enough to look at what was chosen.
-    _refuse_missing(np.take_along_axis(scores, votes[:, :, None], axis=2))
+    _refuse_missing(np.isnan(np.take_along_axis(scores, votes[:, :, None], axis=2)).any())
     return votes
 
 
 def _borda(scores: Scores, weights: Weights | None) -> npt.NDArray[np.float64]:
     n_classes = scores.shape[2]
-    counted = np.ones(len(scores)) if weights is None else weights
+    weights = _equal_if_none(weights, scores)
     if n_classes > MOST_PAIRED_CLASSES:
-        _refuse_missing(scores)
-        below = [weight * (rankdata(member, axis=1) - 1) for member, weight in zip(scores, counted, strict=True)]
+        _refuse_missing(np.isnan(scores).any())
+        below = [weight * (rankdata(member, axis=1) - 1) for member, weight in zip(scores, weights, strict=True)]
         return np.sum(below, axis=0)
-    leads, n_gaps = sum_leads(scores, counted)
-    if n_gaps:
-        raise ValueError("scores has NaN; every member must score every class of every sample.")
-    return (leads + counted.sum() * (n_classes - 1)) / 2
+    leads, n_missing = sum_leads(scores, weights)
+    _refuse_missing(n_missing)
+    return (leads + weights.sum() * (n_classes - 1)) / 2
 
 
 _COMBINE: dict[str, Callable[[Scores, Any], npt.NDArray[np.float64]]] = {
@@ -274,6 +342,6 @@ _COMBINE: dict[str, Callable[[Scores, Any], npt.NDArray[np.float64]]] = {
     "mean": _mean,
     "median": _median,
     "product": _product,
-    "min": _min,
-    "max": _max,
+    "min": lambda scores, _: _require_finite(scores).min(axis=0).astype(np.float64),
+    "max": lambda scores, _: _require_finite(scores).max(axis=0).astype(np.float64),
 }

@@ -15,10 +15,11 @@ from sklearn.utils import ClassifierTags, RegressorTags
 from fuselearn._messages import show
 from fuselearn._parameters import check_number, check_whole_number
 from fuselearn._random import make_generator
-from fuselearn.combine.answers import require_method
 from fuselearn.combine.candidates import Candidates, candidates_for_classes, candidates_for_numbers
-from fuselearn.combine.ensemble import MemberEnsemble, TrainingData, Weights
+from fuselearn.combine.classes import require_method
+from fuselearn.combine.ensemble import MemberEnsemble, TrainingData
 from fuselearn.combine.members import Member
+from fuselearn.learners.target import Weights
 
 
 class Selection(NamedTuple):
@@ -68,7 +69,7 @@ def select_greedily(
 
 
 class EnsembleSelection(MemberEnsemble):
-    """The mean of the members of a library that are good together, chosen greedily on samples that were held out.
+    """The mean of the members of a library that are good together, chosen greedily on held-out samples.
 
     From the best members on, each round adds the member with which the mean of all chosen so far scores best, until
     ``n_rounds`` are chosen. A member can be chosen again, which gives it more weight. The ensemble of the best round is
@@ -77,30 +78,30 @@ class EnsembleSelection(MemberEnsemble):
         E_0 = the n_initial best members alone
         E_t = E_(t-1) + argmax_k  score(mean of E_(t-1) and f_k)
 
-    With ``n_bags``, this is done in several random parts of the library, and the ensembles are averaged, which makes it
-    harder to select by chance. Members are classifiers, of which probabilities are averaged, or regressors.
+    With ``n_bags``, this is done in several random parts of the library, and the ensembles are averaged, which
+    overfits the held-out samples less. Members are classifiers, of which probabilities are averaged, or regressors.
 
     Parameters
     ----------
     estimators : list of (name, estimator) or (name, estimator, columns)
-        The library: classifiers with ``predict_proba``, or regressors; otherwise as for :class:`FixedCombiner`.
+        The library: classifiers with ``predict_proba``, or regressors; otherwise as for :class:`FixedRuleClassifier`.
     scoring : str, callable or None, default=None
-        The metric: a name or a scorer of scikit-learn. None means minus the log loss (with several labels per sample,
-        over all of them) or minus the mean squared error.
+        The metric: a name or a scorer of scikit-learn. None means minus the log loss (multi-label: over
+        all labels) or minus the mean squared error.
     n_rounds : int, default=50
-        Members chosen in the end, counting each as often as it was chosen.
+        Number of members chosen in the end, with repetitions.
     n_initial : int, default=1
-        How many of them are simply the best alone. More make the start less a matter of chance.
+        Number of members that start the selection, those that score best alone. More make the start less random.
     n_bags : int, default=1
         Random parts of the library in which members are chosen; 1 means once, in the whole library.
-    bag_share : float, default=0.5
-        The share of the library in each part, if there is more than one.
+    bag_fraction : float, default=0.5
+        Fraction of the library in each part, if there is more than one.
     cv : int, splitter or iterable of splits, default=None
         How samples are held out; None means five folds, stratified by class. Samples that are never held out take no
         part in the selection.
     prefit : bool, default=False
         Whether the members are fitted already. They are then used as they are, and chosen by the samples given to
-        ``fit``, which should be new to them.
+        ``fit``, which they should not have been fitted on.
     random_state : int, RandomState or None, default=None
         Seed of the parts of the library.
     n_jobs : int or None, default=None
@@ -111,7 +112,7 @@ class EnsembleSelection(MemberEnsemble):
     estimators_, named_estimators_ : list of estimators, Bunch
         The chosen members, fitted on all samples, and the same by name. The others are not kept.
     estimator_weights_ : array of shape (n_chosen,)
-        Their weights, of sum 1: the share of rounds in which each was chosen.
+        Their weights, of sum 1: the fraction of rounds in which each was chosen.
     library_scores_ : dict
         The held-out score of each member of the library alone.
     path_ : list of arrays
@@ -124,7 +125,7 @@ class EnsembleSelection(MemberEnsemble):
     See Also
     --------
     LinearStackingClassifier : Learned weights of all members.
-    FixedCombiner : Fixed rules over all members.
+    FixedRuleClassifier : Fixed rules over all members.
 
     Notes
     -----
@@ -150,7 +151,6 @@ class EnsembleSelection(MemberEnsemble):
     ['tree3', 'bayes']
     """
 
-    _nouns = ("classifier, or all members regressors", "regressor, or all members classifiers")
     _keeps_all = False
 
     def __init__(
@@ -161,7 +161,7 @@ class EnsembleSelection(MemberEnsemble):
         n_rounds: int = 50,
         n_initial: int = 1,
         n_bags: int = 1,
-        bag_share: float = 0.5,
+        bag_fraction: float = 0.5,
         cv: Any = None,
         prefit: bool = False,
         random_state: Any = None,
@@ -172,7 +172,7 @@ class EnsembleSelection(MemberEnsemble):
         self.n_rounds = n_rounds
         self.n_initial = n_initial
         self.n_bags = n_bags
-        self.bag_share = bag_share
+        self.bag_fraction = bag_fraction
         self.cv = cv
         self.prefit = prefit
         self.random_state = random_state
@@ -195,13 +195,11 @@ class EnsembleSelection(MemberEnsemble):
         return bool(named) and is_classifier(named[0])
 
     def _weigh(self, data: TrainingData) -> Weights:
-        held_out = self._hold_out(data)
-        held_out_weights = None if data.weights is None else data.weights[held_out.rows]
-        truth = data.target[held_out.rows]
+        outputs, target, weights, _ = self._hold_out(data)
         if self._classes_ is None:
-            candidates = candidates_for_numbers(self.scoring, held_out.answers, truth, held_out_weights)
+            candidates = candidates_for_numbers(self.scoring, outputs, target, weights)
         else:
-            candidates = candidates_for_classes(self.scoring, held_out.answers, truth, self._classes_, held_out_weights)
+            candidates = candidates_for_classes(self.scoring, outputs, target, self._classes_, weights)
         return self._select(candidates, [member.name for member in data.members])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -227,14 +225,14 @@ class EnsembleSelection(MemberEnsemble):
         check_whole_number("n_bags", self.n_bags, 1)
         if check_whole_number("n_initial", self.n_initial, 1) > self.n_rounds:
             raise ValueError(f"n_initial must be at most n_rounds, {self.n_rounds}, not {self.n_initial}.")
-        if not 0 < check_number("bag_share", self.bag_share, 0) <= 1:
-            raise ValueError(f"bag_share must be above 0 and at most 1, not {show(self.bag_share)}.")
+        if not 0 < check_number("bag_fraction", self.bag_fraction, 0) <= 1:
+            raise ValueError(f"bag_fraction must be above 0 and at most 1, not {show(self.bag_fraction)}.")
         if isinstance(self.scoring, str):
             get_scorer(self.scoring)
         elif self.scoring is not None and not callable(self.scoring):
             raise TypeError(f"scoring must be the name of a scorer, a scorer or None, not {show(self.scoring)}.")
 
-    def _select(self, candidates: Candidates, names: list[str]) -> npt.NDArray[np.float64]:
+    def _select(self, candidates: Candidates, names: list[str]) -> Weights:
         """Return the weight of each member of the library, most of them 0."""
         library = np.arange(len(names))
         alone = candidates.scores(np.zeros(candidates.values.shape[1:]), 0, library)
@@ -250,5 +248,5 @@ class EnsembleSelection(MemberEnsemble):
 
     def _draw_bags(self, n_members: int) -> list[npt.NDArray[np.intp]]:
         rng = make_generator(self.random_state)
-        size = max(1, round(self.bag_share * n_members))
+        size = max(1, round(self.bag_fraction * n_members))
         return [np.sort(rng.choice(n_members, size, replace=False)) for _ in range(self.n_bags)]

@@ -1,27 +1,78 @@
-"""Linear stacking: a weighted sum of members, with weights learned from answers about samples that were held out."""
+"""Linear stacking: a weighted sum of members, with weights learned from their outputs for held-out samples."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from fuselearn._parameters import check_choice
-from fuselearn.combine.answers import Classes, require_method
-from fuselearn.combine.ensemble import MemberEnsemble, TrainingData, Weights
-from fuselearn.combine.losses import LogLoss, SquaredError, best_shrinkage, check_shrinkage, cross_validate_shrinkage
+from fuselearn._messages import show
+from fuselearn._parameters import check_choice, check_number
+from fuselearn.combine.classes import Classes, require_method
+from fuselearn.combine.ensemble import HeldOut, MemberEnsemble, TrainingData
 from fuselearn.combine.members import Member
-from fuselearn.combine.out_of_fold import OutOfFold
 from fuselearn.combine.rules import as_probabilities
+from fuselearn.combine.weight_solvers import SMALLEST_PROBABILITY, least_squares_weights, log_loss_weights
+from fuselearn.learners.target import Scores, Weights
+
+SHRINKAGES = (0.0, *(10.0 ** (power / 2) for power in range(-8, 5)), np.inf)
 
 
-class LinearStacking:
-    """The parameters of linear stacking, and learning the weights: a part of a ``MemberEnsemble``."""
+@dataclass(frozen=True)
+class SquaredLoss:
+    """The weighted mean of (target - sum_k w_k output_k)^2.
+
+    Parameters
+    ----------
+    outputs : array of shape (n_cells, n_members)
+        A cell is a sample, or a sample and one of its outputs, classes or labels.
+    target : array of shape (n_cells,)
+    sample_weights : array of shape (n_cells,)
+    """
+
+    outputs: Scores
+    target: Scores
+    sample_weights: Weights
+
+    def part(self, chosen: npt.NDArray[np.bool_]) -> Self:
+        """Take some of the cells."""
+        return type(self)(self.outputs[chosen], self.target[chosen], self.sample_weights[chosen])
+
+    def best_weights(self, constraint: str | None, shrinkage: float) -> Weights:
+        """Minimize the loss plus shrinkage sum_k (w_k - 1/K)^2."""
+        roots = np.sqrt(self.sample_weights / self.sample_weights.sum())
+        return least_squares_weights(self.outputs * roots[:, None], self.target * roots, constraint, shrinkage)
+
+    def total(self, weights: Weights) -> float:
+        """Sum the losses of the cells, each times its sample weight."""
+        return float(self.sample_weights @ (self.target - self.outputs @ weights) ** 2)
+
+
+class LogLoss(SquaredLoss):
+    """The weighted mean of -log(sum_k w_k p_k), with p_k the probability of the correct class by member k.
+
+    ``outputs`` are these probabilities; the target is not used.
+    """
+
+    def best_weights(self, constraint: str | None, shrinkage: float) -> Weights:
+        """Minimize the loss plus shrinkage sum_k (w_k - 1/K)^2."""
+        return log_loss_weights(self.outputs, self.sample_weights / self.sample_weights.sum(), constraint, shrinkage)
+
+    def total(self, weights: Weights) -> float:
+        """Sum the losses of the cells, each times its sample weight."""
+        mixed = np.maximum(self.outputs, SMALLEST_PROBABILITY) @ weights
+        return float(-self.sample_weights @ np.log(np.maximum(mixed, SMALLEST_PROBABILITY)))
+
+
+class LinearStacking(MemberEnsemble):
+    """The base of linear stacking: its parameters, and how the weights are learned."""
 
     shrinkage_: float
+    shrinkage_losses_: dict[float, float]
 
     def __init__(
         self,
@@ -43,12 +94,18 @@ class LinearStacking:
     def _check_settings(self, members: list[Member]) -> None:
         if self.constraint is not None:
             check_choice("constraint", self.constraint, ("non-negative", "simplex"))
-        check_shrinkage(self.shrinkage)
+        if isinstance(self.shrinkage, str):
+            if self.shrinkage != "auto":
+                raise ValueError(f"shrinkage must be 'auto' or a number of at least 0, not {show(self.shrinkage)}.")
+        elif self.shrinkage != np.inf:
+            check_number("shrinkage", self.shrinkage, 0)
 
-    def _learn_weights(self, loss: SquaredError | LogLoss, held_out: OutOfFold) -> Weights:
-        """Return the weights, after the shrinkage is set, and found if need be."""
+    def _weigh(self, data: TrainingData) -> Weights:
+        """Learn the weights, with a shrinkage that is given or chosen by cross-validation."""
+        held_out = self._hold_out(data)
+        loss = self._make_loss(held_out)
         if self.shrinkage == "auto":
-            folds = np.repeat(held_out.folds, len(loss.shares) // len(held_out.folds))
+            folds = np.repeat(held_out.folds, len(loss.sample_weights) // len(held_out.folds))
             if len(np.unique(folds)) == 1:
                 raise ValueError("shrinkage='auto' compares folds, but cv holds out a single one; use at least two.")
             self.shrinkage_losses_ = cross_validate_shrinkage(loss, folds, self.constraint)
@@ -57,16 +114,20 @@ class LinearStacking:
             self.shrinkage_ = float(self.shrinkage)
         return loss.best_weights(self.constraint, self.shrinkage_)
 
+    def _make_loss(self, held_out: HeldOut) -> SquaredLoss:
+        """Return the loss of held-out outputs."""
+        raise NotImplementedError
 
-class LinearStackingRegressor(LinearStacking, RegressorMixin, MemberEnsemble):
-    """A weighted sum of regressors whose weights minimise the squared error on samples that were held out.
+
+class LinearStackingRegressor(RegressorMixin, LinearStacking):
+    """A weighted sum of regressors whose weights minimize the squared error on held-out samples.
 
     With f_k^(-i) member k as fitted without the fold of sample i, the weights are::
 
         argmin_w  sum_i s_i (y_i - sum_k w_k f_k^(-i)(x_i))^2 / (sum_i s_i  Var(y))  +  shrinkage  sum_k (w_k - 1/K)^2
 
     under the constraint, s_i being the weight of sample i; the members are then fitted on all samples. Weights
-    learned from members that have seen the samples would favour the member that has learned them by heart.
+    learned from members that were fitted on the same samples would favor the member that memorizes them.
 
     Parameters
     ----------
@@ -83,7 +144,7 @@ class LinearStackingRegressor(LinearStacking, RegressorMixin, MemberEnsemble):
         ``TimeSeriesSplit``, take no part in learning the weights.
     prefit : bool, default=False
         Whether the members are fitted already. They are then used as they are, and the weights are learned from the
-        samples given to ``fit``, which should be new to the members.
+        samples given to ``fit``, which the members should not have been fitted on.
     n_jobs : int or None, default=None
         Members fitted at the same time.
 
@@ -122,17 +183,23 @@ class LinearStackingRegressor(LinearStacking, RegressorMixin, MemberEnsemble):
     >>> X, y = load_diabetes(return_X_y=True)
     >>> tree = DecisionTreeRegressor(random_state=0)
     >>> members = [("line", LinearRegression()), ("near", KNeighborsRegressor()), ("tree", tree)]
-    >>> LinearStackingRegressor(members).fit(X, y).estimator_weights_.round(2)  # the tree has learned the rows by heart
+    >>> LinearStackingRegressor(members).fit(X, y).estimator_weights_.round(2)  # the tree memorizes the samples
     array([0.81, 0.14, 0.05])
     """
 
-    def _weigh(self, data: TrainingData) -> Weights:
-        held_out = self._hold_out(data)
-        return self._learn_weights(squared_error_of_numbers(held_out, data.target, data.weights), held_out)
+    def _make_loss(self, held_out: HeldOut) -> SquaredLoss:
+        """Return the squared error in units of the variance of each output."""
+        truth, weights = held_out.target, held_out.sample_weights
+        mean = np.average(truth, axis=0, weights=weights)
+        largest = np.abs(truth - mean).max(axis=0)
+        largest = np.where(largest > 0, largest, 1.0)  # a divisor, so that no square is lost or overflows
+        deviation = largest * np.sqrt(np.average(((truth - mean) / largest) ** 2, axis=0, weights=weights))
+        unit = np.where(deviation > 0, deviation, 1.0)
+        return SquaredLoss(*_as_cells(held_out.outputs / unit, truth / unit, weights))
 
 
-class LinearStackingClassifier(LinearStacking, ClassifierMixin, MemberEnsemble):
-    """A weighted sum of classifiers' probabilities whose weights minimise a loss on samples that were held out.
+class LinearStackingClassifier(ClassifierMixin, LinearStacking):
+    """A weighted sum of classifiers' probabilities whose weights minimize a loss on held-out samples.
 
     With p_k^(-i) the class probabilities of member k as fitted without the fold of sample i, the ensemble's
     probabilities are p = sum_k w_k p_k, with the weights::
@@ -143,12 +210,12 @@ class LinearStackingClassifier(LinearStacking, ClassifierMixin, MemberEnsemble):
         "squared_error"  loss(y, p) = sum_c ([y = c] - p(c))^2
 
     under the constraint, s_i being the weight of sample i; the members are then fitted on all samples. Weights
-    learned from members that have seen the samples would favour the member that has learned them by heart.
+    learned from members that were fitted on the same samples would favor the member that memorizes them.
 
     Parameters
     ----------
     estimators : list of (name, classifier) or (name, classifier, columns)
-        The members, with ``predict_proba``; otherwise as for :class:`FixedCombiner`.
+        The members, with ``predict_proba``; otherwise as for :class:`FixedRuleClassifier`.
     loss : {"log_loss", "squared_error"}, default="log_loss"
     constraint : {None, "non-negative", "simplex"}, default="simplex"
         The weights are free, not negative, or not negative and of sum 1. Under log loss the sum is always 1, since only
@@ -161,7 +228,7 @@ class LinearStackingClassifier(LinearStacking, ClassifierMixin, MemberEnsemble):
         the earliest under ``TimeSeriesSplit``, take no part in learning the weights.
     prefit : bool, default=False
         Whether the members are fitted already. They are then used as they are, and the weights are learned from the
-        samples given to ``fit``, which should be new to the members.
+        samples given to ``fit``, which the members should not have been fitted on.
     n_jobs : int or None, default=None
         Members fitted at the same time.
 
@@ -178,15 +245,15 @@ class LinearStackingClassifier(LinearStacking, ClassifierMixin, MemberEnsemble):
 
     See Also
     --------
-    FixedCombiner : Fixed rules.
+    FixedRuleClassifier : Fixed rules.
     EnsembleSelection : A choice of members.
     sklearn.ensemble.StackingClassifier : Any classifier on top of the members.
 
     Notes
     -----
-    With several labels per sample (a table of 0 and 1 as ``y``), a member has one weight for all labels, and the loss
-    is the mean over samples and labels. A member that gives nothing to the right class of a sample is taken to give
-    it 1e-15. Free weights can make scores negative, which count as zero when they are turned into probabilities.
+    With an indicator matrix as ``y``, a member has one weight for all labels, and the loss is the mean over samples and
+    labels. A probability of 0 of the correct class of a sample counts as 1e-15. Free weights can make scores negative,
+    which count as zero when they are turned into probabilities.
 
     References
     ----------
@@ -225,7 +292,7 @@ class LinearStackingClassifier(LinearStacking, ClassifierMixin, MemberEnsemble):
         self.loss = loss
 
     def __sklearn_tags__(self) -> Any:
-        """Return the tags: several labels are possible if all members allow them."""
+        """Return the tags: multi-label targets are possible if all members take them."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = tags.target_tags.multi_output
         return tags
@@ -235,53 +302,49 @@ class LinearStackingClassifier(LinearStacking, ClassifierMixin, MemberEnsemble):
         check_choice("loss", self.loss, ("log_loss", "squared_error"))
         require_method(members, ("predict_proba",), "stacking")
 
-    def _weigh(self, data: TrainingData) -> Weights:
-        held_out = self._hold_out(data)
-        truth = self._classes_.encode(data.target[held_out.rows])
-        make = log_loss_of_classes if self.loss == "log_loss" else squared_error_of_classes
-        return self._learn_weights(make(held_out, truth, data.weights), held_out)
+    def _make_loss(self, held_out: HeldOut) -> SquaredLoss:
+        truth = self._classes_.encode(held_out.target)
+        if self.loss == "squared_error":
+            truth = np.eye(held_out.outputs.shape[-1])[truth]
+            return SquaredLoss(*_as_cells(held_out.outputs, truth, held_out.sample_weights))
+        correct = np.take_along_axis(held_out.outputs, truth[None, ..., None], axis=-1)
+        return LogLoss(*_as_cells(correct, truth, held_out.sample_weights))
 
-    def _as_probabilities(self, combined: Weights) -> Weights:
+    def _as_probabilities(self, combined: Scores) -> Scores:
         return as_probabilities(np.maximum(combined, 0.0))
 
 
-def squared_error_of_numbers(
-    held_out: OutOfFold, target: npt.NDArray[np.float64], row_weights: npt.NDArray[np.float64] | None
-) -> SquaredError:
-    """Make the loss of a regression, in units of the variance of each output."""
-    truth = target[held_out.rows]
-    counts = held_out.sample_counts(row_weights)
-    mean = np.average(truth, axis=0, weights=counts)
-    largest = np.abs(truth - mean).max(axis=0)
-    largest = np.where(largest > 0, largest, 1.0)  # by which it is divided, so that no square is lost or overflows
-    deviation = largest * np.sqrt(np.average(((truth - mean) / largest) ** 2, axis=0, weights=counts))
-    unit = np.where(deviation > 0, deviation, 1.0)
-    return SquaredError(_as_columns(held_out.answers / unit), (truth / unit).ravel(), _repeat(counts, truth))
+def cross_validate_shrinkage(
+    loss: SquaredLoss, folds: npt.NDArray[np.intp], constraint: str | None
+) -> dict[float, float]:
+    """Return the loss of each candidate for the shrinkage on held-out cells.
+
+    Parameters
+    ----------
+    loss : SquaredLoss
+    folds : array of shape (n_cells,)
+        Each fold is held out once.
+    constraint : {None, "non-negative", "simplex"}
+
+    Returns
+    -------
+    dict
+        From candidate, the largest first, to mean loss. Infinity stands for equal weights.
+    """
+    totals = dict.fromkeys(reversed(SHRINKAGES), 0.0)
+    for fold in np.unique(folds):
+        inside, outside = loss.part(folds != fold), loss.part(folds == fold)
+        for candidate in totals:
+            totals[candidate] += outside.total(inside.best_weights(constraint, candidate))
+    return {candidate: total / loss.sample_weights.sum() for candidate, total in totals.items()}
 
 
-def squared_error_of_classes(
-    held_out: OutOfFold, truth: npt.NDArray[np.intp], row_weights: npt.NDArray[np.float64] | None
-) -> SquaredError:
-    """Make the squared error between probabilities and the right classes, which have probability 1."""
-    right = np.eye(held_out.answers.shape[-1])[truth]
-    return SquaredError(
-        _as_columns(held_out.answers), right.ravel(), _repeat(held_out.sample_counts(row_weights), right)
-    )
+def best_shrinkage(losses: dict[float, float]) -> float:
+    """Choose the candidate with the smallest loss, the largest of equal ones."""
+    least = min(losses.values())
+    return max(candidate for candidate, value in losses.items() if value <= least + 1e-12 * abs(least))
 
 
-def log_loss_of_classes(
-    held_out: OutOfFold, truth: npt.NDArray[np.intp], row_weights: npt.NDArray[np.float64] | None
-) -> LogLoss:
-    """Make the log loss from what members give to the right classes."""
-    given = np.take_along_axis(held_out.answers, truth[None, ..., None], axis=-1)
-    return LogLoss(_as_columns(given), _repeat(held_out.sample_counts(row_weights), truth))
-
-
-def _as_columns(answers: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return one column of cells per member."""
-    return answers.reshape(len(answers), -1).T
-
-
-def _repeat(counts: npt.NDArray[np.float64], like: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    """Return the weight of its sample for each cell."""
-    return np.repeat(counts, like.size // len(counts))
+def _as_cells(outputs: Scores, target: npt.NDArray[Any], weights: Weights) -> tuple[Scores, npt.NDArray[Any], Weights]:
+    """Flatten outputs to a column per member, and the target; repeat the weight of a sample for each of its cells."""
+    return outputs.reshape(len(outputs), -1).T, target.ravel(), np.repeat(weights, target.size // len(weights))

@@ -1,12 +1,11 @@
 """The best weights for a sum of members: convex problems with a few unknowns, solved exactly.
 
 Squared error is a least-squares problem, of which non-negative least squares (Lawson and Hanson, 1974) solves the
-constrained forms. Log loss is minimised by Newton's method, whose every step is such a problem again.
+constrained forms. Log loss is minimized by Newton's method, whose every step is such a problem again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,18 +14,17 @@ from scipy.linalg import null_space
 from scipy.optimize import nnls
 
 Array = npt.NDArray[np.float64]
-Solver = Callable[[Array, Array], Array]
 
-MOST_STEPS = 100
+MAX_STEPS = 100
 SMALLEST_PROBABILITY = 1e-15
 
 
-def least_squares_weights(answers: Array, target: Array, constraint: str | None, shrinkage: float = 0.0) -> Array:
-    """Minimise |answers w - target|^2 + shrinkage sum_k (w_k - 1/K)^2.
+def least_squares_weights(outputs: Array, target: Array, constraint: str | None, shrinkage: float = 0.0) -> Array:
+    """Minimize |outputs w - target|^2 + shrinkage sum_k (w_k - 1/K)^2.
 
     Parameters
     ----------
-    answers : array of shape (n_samples, n_members)
+    outputs : array of shape (n_samples, n_members)
     target : array of shape (n_samples,)
     constraint : {None, "non-negative", "simplex"}
         The weights are free, not negative, or not negative and of sum 1.
@@ -39,21 +37,21 @@ def least_squares_weights(answers: Array, target: Array, constraint: str | None,
 
     Examples
     --------
-    >>> answers, target = np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([2.0, -1.0])
+    >>> outputs, target = np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([2.0, -1.0])
     >>> for constraint in (None, "non-negative", "simplex"):
-    ...     print(least_squares_weights(answers, target, constraint))
+    ...     print(least_squares_weights(outputs, target, constraint))
     [ 2. -1.]
     [2. 0.]
     [1. 0.]
     """
-    n_members = answers.shape[1]
+    n_members = outputs.shape[1]
     if np.isinf(shrinkage):
         return np.full(n_members, 1 / n_members)
-    return _SOLVERS[constraint](*_append_shrinkage(answers, target, shrinkage))
+    return _SOLVERS[constraint](*_append_shrinkage(outputs, target, shrinkage))
 
 
-def log_loss_weights(probabilities: Array, shares: Array, constraint: str | None, shrinkage: float = 0.0) -> Array:
-    """Minimise -sum_i shares_i log(sum_k w_k p_ik) + shrinkage sum_k (w_k - 1/K)^2 over weights of sum 1.
+def log_loss_weights(probabilities: Array, fractions: Array, constraint: str | None, shrinkage: float = 0.0) -> Array:
+    """Minimize -sum_i fractions_i log(sum_k w_k p_ik) + shrinkage sum_k (w_k - 1/K)^2 over weights of sum 1.
 
     Newton's method replaces the loss by its quadratic model around the last weights, the least-squares problem with
     samples p_i / (p_i w) and the target 2, and shortens a step that does not lower the loss. The logarithm is
@@ -62,9 +60,9 @@ def log_loss_weights(probabilities: Array, shares: Array, constraint: str | None
     Parameters
     ----------
     probabilities : array of shape (n_samples, n_members)
-        What each member gives to the right class; less than 1e-15 counts as that.
-    shares : array of shape (n_samples,)
-        What each sample counts, in all 1.
+        Probabilities of the correct classes by each member; less than 1e-15 counts as that.
+    fractions : array of shape (n_samples,)
+        Weights of the samples, of sum 1.
     constraint : {None, "non-negative", "simplex"}
         Whether weights can be negative (None). The other two are the same here, since the sum is always 1.
     shrinkage : float, default=0.0
@@ -76,7 +74,7 @@ def log_loss_weights(probabilities: Array, shares: Array, constraint: str | None
 
     Examples
     --------
-    A member that gives 0.9 to the right class of three samples, and a second one that does so for a fourth.
+    One member gives 0.9 to the correct class of three samples, another one to that of the fourth:
 
     >>> probabilities = np.array([[0.9, 0.1], [0.9, 0.1], [0.9, 0.1], [0.1, 0.9]])
     >>> log_loss_weights(probabilities, np.full(4, 0.25), "simplex")
@@ -86,9 +84,9 @@ def log_loss_weights(probabilities: Array, shares: Array, constraint: str | None
     weights = np.full(n_members, 1 / n_members)
     if np.isinf(shrinkage) or n_members == 1:
         return weights
-    counted = shares > 0
+    counted = fractions > 0
     table = np.maximum(probabilities[counted], SMALLEST_PROBABILITY)
-    roots = np.sqrt(shares[counted])
+    roots = np.sqrt(fractions[counted])
     solve = _sum_to_one if constraint is None else _simplex
 
     def loss(weights: Array) -> float:
@@ -98,7 +96,7 @@ def log_loss_weights(probabilities: Array, shares: Array, constraint: str | None
         return float(-(roots**2) @ np.log(mixed) + shrinkage * ((weights - 1 / n_members) ** 2).sum())
 
     now = loss(weights)
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         scale = roots / (table @ weights)
         model = _append_shrinkage(table * scale[:, None], 2 * roots, 2 * shrinkage)
         step = solve(*model) - weights
@@ -114,10 +112,10 @@ def log_loss_weights(probabilities: Array, shares: Array, constraint: str | None
     return weights
 
 
-def _append_shrinkage(answers: Array, target: Array, shrinkage: float) -> tuple[Array, Array]:
+def _append_shrinkage(outputs: Array, target: Array, shrinkage: float) -> tuple[Array, Array]:
     """Reduce a least-squares problem to K + 1 samples, and let K more pull the weights to 1/K."""
-    n_members = answers.shape[1]
-    corner: Array = np.linalg.qr(np.column_stack([answers, target]), mode="r")  # type: ignore[assignment]
+    n_members = outputs.shape[1]
+    corner: Array = np.linalg.qr(np.column_stack([outputs, target]), mode="r")  # type: ignore[assignment]
     if shrinkage == 0:
         return corner[:, :-1], corner[:, -1]
     pull = np.sqrt(shrinkage)
@@ -125,40 +123,40 @@ def _append_shrinkage(answers: Array, target: Array, shrinkage: float) -> tuple[
     return rows, np.append(corner[:, -1], np.full(n_members, pull / n_members))
 
 
-def _free(answers: Array, target: Array) -> Array:
+def _free(outputs: Array, target: Array) -> Array:
     """Solve without a constraint; of equally good weights take those closest to 1/K."""
-    equal = np.full(answers.shape[1], 1 / answers.shape[1])
-    return equal + np.linalg.lstsq(answers, target - answers @ equal)[0]
+    equal = np.full(outputs.shape[1], 1 / outputs.shape[1])
+    return equal + np.linalg.lstsq(outputs, target - outputs @ equal)[0]
 
 
-def _sum_to_one(answers: Array, target: Array) -> Array:
+def _sum_to_one(outputs: Array, target: Array) -> Array:
     """Solve for weights of any sign whose sum is 1."""
-    n_members = answers.shape[1]
+    n_members = outputs.shape[1]
     equal = np.full(n_members, 1 / n_members)
     directions = null_space(np.ones((1, n_members)))
-    return equal + directions @ np.linalg.lstsq(answers @ directions, target - answers @ equal)[0]
+    return equal + directions @ np.linalg.lstsq(outputs @ directions, target - outputs @ equal)[0]
 
 
-def _non_negative(answers: Array, target: Array) -> Array:
-    return nnls(answers, target, maxiter=30 * answers.shape[1])[0]
+def _non_negative(outputs: Array, target: Array) -> Array:
+    return nnls(outputs, target, maxiter=30 * outputs.shape[1])[0]
 
 
-def _simplex(answers: Array, target: Array) -> Array:
+def _simplex(outputs: Array, target: Array) -> Array:
     """Solve for weights that are not negative and have the sum 1, by non-negative least squares.
 
-    If w has the sum 1, then answers w - target = B w with B = answers - target 1'. The solution u of
+    If w has the sum 1, then outputs w - target = B w with B = outputs - target 1'. The solution u of
 
-        minimise |B u|^2 + c^2 (sum u - 1)^2  over u >= 0
+        minimize |B u|^2 + c^2 (sum u - 1)^2  over u >= 0
 
     is a multiple of the w sought: for u = s w the best s leaves |B w|^2 c^2 / (|B w|^2 + c^2), which grows with |B w|.
     """
-    residuals = answers - target[:, None]
+    residuals = outputs - target[:, None]
     size = float(np.sqrt((residuals**2).sum(axis=0).min()))
-    if size == 0:  # some members are right everywhere
+    if size == 0:  # some members have no error
         perfect = (residuals == 0).all(axis=0)
         return perfect / perfect.sum()
-    rows = np.vstack([residuals / size, np.ones(answers.shape[1])])
-    scaled = _non_negative(rows, np.append(np.zeros(len(answers)), 1.0))
+    rows = np.vstack([residuals / size, np.ones(outputs.shape[1])])
+    scaled = _non_negative(rows, np.append(np.zeros(len(outputs)), 1.0))
     return scaled / scaled.sum()
 
 

@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from fuselearn.combine import FixedCombiner, combine_scores
+from fuselearn.combine import FixedRuleClassifier, combine_scores
 from fuselearn.combine.rules import PROBABILITY_RULES, RULES, TWO_CLASS_RULES, UNWEIGHTED_RULES
 
 ROWS = np.arange(4.0)[:, None]
@@ -30,7 +30,7 @@ ROWS = np.arange(4.0)[:, None]
 
 def fit_said(says, tables, y, **settings):
     members = [(f"m{k}", says(table)) for k, table in enumerate(tables)]
-    return FixedCombiner(members, **settings).fit(np.arange(len(y), dtype=float)[:, None], y)
+    return FixedRuleClassifier(members, **settings).fit(np.arange(len(y), dtype=float)[:, None], y)
 
 
 class TestTwoClasses:
@@ -66,7 +66,7 @@ class TestTwoClasses:
     def test_three_classes_are_refused(self, rule):
         X, y = load_iris(return_X_y=True)
         with pytest.raises(ValueError, match=f"Only binary classification is supported by rule='{rule}'"):
-            FixedCombiner([("nb", GaussianNB())], rule, k=1).fit(X, y)
+            FixedRuleClassifier([("nb", GaussianNB())], rule, k=1).fit(X, y)
 
     def test_the_positive_class_must_be_one(self, says):
         with pytest.raises(ValueError, match=r"positive_class must be one of \['no', 'yes'\], not 'maybe'"):
@@ -78,7 +78,7 @@ class TestTwoClasses:
         y = (X > 0).all(axis=1)
         for rule, columns in (("and", ([0], [1])), ("and", None)):
             members = [(f"line{k}", LogisticRegression(C=1e6), columns[k] if columns else None) for k in (0, 1)]
-            combined = FixedCombiner(members, rule)
+            combined = FixedRuleClassifier(members, rule)
             if columns is None:
                 assert combined.fit(X, y).score(X, y) < 0.95
             else:
@@ -86,7 +86,7 @@ class TestTwoClasses:
                 fitted = [
                     (n, clone(m).fit(X[:, c], X[:, c[0]] > 0), c) for (n, m, _), c in zip(members, columns, strict=True)
                 ]
-                assert FixedCombiner(fitted, rule, prefit=True).fit(X, y).score(X, y) > 0.99
+                assert FixedRuleClassifier(fitted, rule, prefit=True).fit(X, y).score(X, y) > 0.99
 
 
 class TestRules:
@@ -114,13 +114,13 @@ class TestRules:
             ("tree", DecisionTreeClassifier(max_depth=2)),
             ("near", KNeighborsClassifier(3)),
         ]
-        ours = FixedCombiner(members, rule, weights=weights).fit(self.X, self.names[self.y])
+        ours = FixedRuleClassifier(members, rule, weights=weights).fit(self.X, self.names[self.y])
         other = VotingClassifier(members, voting=voting, weights=weights).fit(self.X, self.names[self.y])
         np.testing.assert_array_equal(ours.predict(self.X), other.predict(self.X))
 
     @pytest.mark.parametrize("rule", ["and", "or", "k_of_n", "borda"])
     def test_decisions_have_no_probabilities(self, rule):
-        model = FixedCombiner([("nb", GaussianNB())], rule)
+        model = FixedRuleClassifier([("nb", GaussianNB())], rule)
         assert not hasattr(model, "predict_proba")
         with pytest.raises(AttributeError, match="has no attribute 'predict_proba'") as caught:
             _ = model.predict_proba
@@ -129,7 +129,7 @@ class TestRules:
     @pytest.mark.parametrize("rule", ["majority", *PROBABILITY_RULES])
     def test_probabilities_sum_to_one(self, rule):
         members = [("tree", DecisionTreeClassifier()), ("near", KNeighborsClassifier(3))]
-        probabilities = FixedCombiner(members, rule).fit(self.X, self.y).predict_proba(self.X)
+        probabilities = FixedRuleClassifier(members, rule).fit(self.X, self.y).predict_proba(self.X)
         np.testing.assert_allclose(probabilities.sum(axis=1), 1)
 
     def test_members_that_exclude_all_classes_leave_a_tie(self, says):
@@ -139,7 +139,7 @@ class TestRules:
 
     def test_borda_takes_decision_functions(self):
         members = [("svc", LinearSVC()), ("ridge", RidgeClassifier()), ("nb", GaussianNB())]
-        model = FixedCombiner(members, "borda").fit(self.X, self.y)
+        model = FixedRuleClassifier(members, "borda").fit(self.X, self.y)
         scores = [m.decision_function(self.X) for m in model.estimators_[:2]] + [
             model.estimators_[2].predict_proba(self.X)
         ]
@@ -147,21 +147,21 @@ class TestRules:
 
     def test_borda_of_two_classes(self):
         X, y = self.X[:100], self.y[:100]
-        model = FixedCombiner([("svc", LinearSVC()), ("nb", GaussianNB())], "borda").fit(X, y)
+        model = FixedRuleClassifier([("svc", LinearSVC()), ("nb", GaussianNB())], "borda").fit(X, y)
         decision = model.decision_function(X)
         assert decision.shape == (100,)
         np.testing.assert_array_equal(decision > 0, model.predict(X) == 1)
         assert get_scorer("roc_auc")(model, X, y) > 0.99
-        assert not hasattr(FixedCombiner([("nb", GaussianNB())], "mean"), "decision_function")
+        assert not hasattr(FixedRuleClassifier([("nb", GaussianNB())], "mean"), "decision_function")
 
     def test_votes_take_any_classifier(self):
         members = [("p", Perceptron()), ("svc", LinearSVC()), ("ridge", RidgeClassifier())]
-        assert FixedCombiner(members, "majority").fit(self.X, self.y).score(self.X, self.y) > 0.8
+        assert FixedRuleClassifier(members, "majority").fit(self.X, self.y).score(self.X, self.y) > 0.8
 
     @pytest.mark.parametrize("rule", PROBABILITY_RULES)
     def test_members_need_probabilities(self, rule):
         with pytest.raises(ValueError, match=f"'svc' has no predict_proba, which rule='{rule}' needs"):
-            FixedCombiner([("nb", GaussianNB()), ("svc", LinearSVC())], rule).fit(self.X, self.y)
+            FixedRuleClassifier([("nb", GaussianNB()), ("svc", LinearSVC())], rule).fit(self.X, self.y)
 
 
 class TestLabels:
@@ -175,7 +175,7 @@ class TestLabels:
     def test_class_weights_mean_what_they_say(self):
         heavy = {"setosa": 1, "versicolor": 1, "virginica": 50}
         member = LogisticRegression(class_weight=heavy, max_iter=300)
-        model = FixedCombiner([("lr", member)], "mean").fit(self.X, self.names[self.y])
+        model = FixedRuleClassifier([("lr", member)], "mean").fit(self.X, self.names[self.y])
         np.testing.assert_allclose(
             model.predict_proba(self.X), member.fit(self.X, self.names[self.y]).predict_proba(self.X)
         )
@@ -187,7 +187,7 @@ class TestLabels:
             ("a", says(table, ["b", "a", "c"]).fit(None, ["x"])),
             ("b", says(table, ["a", "b", "c"]).fit(None, ["x"])),
         ]
-        model = FixedCombiner(members, "mean", prefit=True).fit(ROWS[:1])
+        model = FixedRuleClassifier(members, "mean", prefit=True).fit(ROWS[:1])
         assert model.classes_.tolist() == ["a", "b", "c"]
         np.testing.assert_allclose(model.predict_proba(ROWS[:1]), [[0.45, 0.45, 0.1]])
 
@@ -197,29 +197,29 @@ class TestLabels:
             ("b", says([[1, 0, 0]], ["x", "y", "z"]).fit(None, ["x"])),
         ]
         with pytest.raises(ValueError, match=r"'a' knows \['x', 'y'\] and 'b' knows \['x', 'y', 'z'\]"):
-            FixedCombiner(members, prefit=True).fit(ROWS[:1])
+            FixedRuleClassifier(members, prefit=True).fit(ROWS[:1])
 
     def test_fitted_members_that_do_not_know_the_labels_are_refused(self):
         fitted = [("nb", GaussianNB().fit(self.X, self.y))]
         with pytest.raises(ValueError, match=r"Members know the classes \[0, 1, 2\], but there is also 'setosa'"):
-            FixedCombiner(fitted, prefit=True).fit(self.X, self.names[self.y])
+            FixedRuleClassifier(fitted, prefit=True).fit(self.X, self.names[self.y])
         with pytest.raises(ValueError, match="there is also 7"):
-            FixedCombiner(fitted, prefit=True).fit(self.X, np.where(self.y == 1, 7, self.y))
+            FixedRuleClassifier(fitted, prefit=True).fit(self.X, np.where(self.y == 1, 7, self.y))
 
     @pytest.mark.parametrize("labels", [[False, True], [-1, 1], [0.0, 2.0], ["é", "ü"]])
     def test_of_all_types(self, labels):
         y = np.repeat(labels, 20)
-        model = FixedCombiner([("nb", GaussianNB()), ("tree", DecisionTreeClassifier())], "mean").fit(
+        model = FixedRuleClassifier([("nb", GaussianNB()), ("tree", DecisionTreeClassifier())], "mean").fit(
             np.arange(40.0)[:, None], y
         )
         assert model.classes_.dtype == y.dtype
         assert model.predict(np.arange(40.0)[:, None]).tolist() == y.tolist()
 
     def test_in_any_container(self):
-        expected = FixedCombiner([("nb", GaussianNB())], "mean").fit(self.X, self.names[self.y]).predict_proba(self.X)
+        expected = FixedRuleClassifier([("nb", GaussianNB())], "mean").fit(self.X, self.names[self.y]).predict_proba(self.X)
         y = self.names[self.y]
         for labels in (y.tolist(), pd.Series(y), pd.Series(y, dtype="category"), pd.Series(y, dtype="string")):
-            model = FixedCombiner([("nb", GaussianNB())], "mean").fit(self.X, labels)
+            model = FixedRuleClassifier([("nb", GaussianNB())], "mean").fit(self.X, labels)
             np.testing.assert_array_equal(model.predict_proba(self.X), expected)
 
 
@@ -233,7 +233,7 @@ class TestSeveralLabels:
 
     @pytest.mark.parametrize("rule", RULES)
     def test_are_combined_label_by_label(self, rule):
-        model = FixedCombiner(self.members, rule, k=2).fit(self.X, self.Y)
+        model = FixedRuleClassifier(self.members, rule, k=2).fit(self.X, self.Y)
         predicted = model.predict(self.X)
         assert predicted.shape == self.Y.shape
         for label in range(4):
@@ -242,14 +242,14 @@ class TestSeveralLabels:
             np.testing.assert_array_equal(predicted[:, label], combined.argmax(axis=1))
 
     def test_probabilities_are_one_table(self):
-        model = FixedCombiner(self.members, "mean").fit(self.X, self.Y)
+        model = FixedRuleClassifier(self.members, "mean").fit(self.X, self.Y)
         tree, ovr, many = model.estimators_
         lists = [np.stack([p[:, 1] for p in m.predict_proba(self.X)], axis=1) for m in (tree, many)]
         np.testing.assert_allclose(model.predict_proba(self.X), (lists[0] + ovr.predict_proba(self.X) + lists[1]) / 3)
         assert [known.tolist() for known in model.classes_] == [[0, 1]] * 4
 
     def test_labels_in_any_container(self):
-        expected = FixedCombiner(self.members, "mean").fit(self.X, self.Y).predict_proba(self.X)
+        expected = FixedRuleClassifier(self.members, "mean").fit(self.X, self.Y).predict_proba(self.X)
         for Y in (
             self.Y.tolist(),
             sparse.csr_array(self.Y),
@@ -258,48 +258,48 @@ class TestSeveralLabels:
             self.Y.astype(float),
         ):
             np.testing.assert_array_equal(
-                FixedCombiner(self.members, "mean").fit(self.X, Y).predict_proba(self.X), expected
+                FixedRuleClassifier(self.members, "mean").fit(self.X, Y).predict_proba(self.X), expected
             )
 
     def test_constant_labels(self):
         Y = self.Y.copy()
         Y[:, 1], Y[:, 2] = 0, 1
         members = [("tree", DecisionTreeClassifier()), ("forest", RandomForestClassifier(5, random_state=0))]
-        model = FixedCombiner(members, "mean").fit(self.X, Y)
+        model = FixedRuleClassifier(members, "mean").fit(self.X, Y)
         np.testing.assert_allclose(model.predict_proba(self.X)[:, [1, 2]], [[0, 1]] * 120)
         np.testing.assert_array_equal(model.predict(self.X)[:, [1, 2]], [[0, 1]] * 120)
 
     def test_ties_leave_a_label_away(self):
         """Of two members one gives the label: no majority, and the first of the two classes is 0."""
         always, never = (DecisionTreeClassifier().fit(self.X, np.full_like(self.Y, value)) for value in (1, 0))
-        model = FixedCombiner([("always", always), ("never", never)], prefit=True).fit(self.X)
+        model = FixedRuleClassifier([("always", always), ("never", never)], prefit=True).fit(self.X)
         assert not model.predict(self.X).any()
 
     def test_fitted_members(self):
         fitted = [(name, clone(member).fit(self.X, self.Y)) for name, member in self.members]
-        model = FixedCombiner(fitted, "mean", prefit=True).fit(self.X)
-        expected = FixedCombiner(self.members, "mean").fit(self.X, self.Y)
+        model = FixedRuleClassifier(fitted, "mean", prefit=True).fit(self.X)
+        expected = FixedRuleClassifier(self.members, "mean").fit(self.X, self.Y)
         np.testing.assert_allclose(model.predict_proba(self.X), expected.predict_proba(self.X))
         other = DecisionTreeClassifier().fit(self.X, self.Y[:, :2])
         with pytest.raises(ValueError, match="'tree' knows 4 labels and 'few' knows 2 labels"):
-            FixedCombiner([*fitted, ("few", other)], prefit=True).fit(self.X)
+            FixedRuleClassifier([*fitted, ("few", other)], prefit=True).fit(self.X)
         with pytest.raises(ValueError, match="y must be a table of 4 labels"):
-            FixedCombiner(fitted, prefit=True).fit(self.X, self.Y[:, :2])
+            FixedRuleClassifier(fitted, prefit=True).fit(self.X, self.Y[:, :2])
 
     def test_performance_counts_rows_and_labels(self):
-        model = FixedCombiner(self.members, "majority", weights="performance").fit(self.X, self.Y)
-        assert model.weights_.sum() == pytest.approx(3)
+        model = FixedRuleClassifier(self.members, "majority", weights="performance").fit(self.X, self.Y)
+        assert model.estimator_weights_.sum() == pytest.approx(3)
 
     def test_scikit_learn_can_score_them(self):
         members = self.members[:2]
         for scoring in ("roc_auc", "average_precision", "f1_macro", "accuracy"):
             assert np.isfinite(
-                cross_val_score(FixedCombiner(members, "mean"), self.X, self.Y, scoring=scoring, cv=2)
+                cross_val_score(FixedRuleClassifier(members, "mean"), self.X, self.Y, scoring=scoring, cv=2)
             ).all()
 
     def test_columns_of_classes_are_refused(self):
         with pytest.raises(ValueError, match="y has 4 columns with other values than 0 and 1"):
-            FixedCombiner(self.members).fit(self.X, self.Y + 1)
+            FixedRuleClassifier(self.members).fit(self.X, self.Y + 1)
 
 
 class TestPerformance:
@@ -311,7 +311,7 @@ class TestPerformance:
         members = [("heart", KNeighborsClassifier(1)), ("line", LogisticRegression())]
         assert KNeighborsClassifier(1).fit(X, y).score(X, y) == 1.0
         for settings in ({}, {"cv": 3}, {"cv": TimeSeriesSplit(4)}):
-            weights = FixedCombiner(members, weights="performance", **settings).fit(X, y).weights_
+            weights = FixedRuleClassifier(members, weights="performance", **settings).fit(X, y).estimator_weights_
             assert weights[1] > weights[0]
             assert weights.sum() == pytest.approx(2)
 
@@ -320,10 +320,10 @@ class TestPerformance:
         right, half = np.eye(2)[np.repeat([0, 1], 49)], np.eye(2)[np.zeros(98, dtype=int)]
         rows = np.arange(98.0)[:, None]
         members = [("right", says(right).fit(rows, y)), ("half", says(half).fit(rows, y))]
-        model = FixedCombiner(members, weights="performance", prefit=True).fit(rows, y)
-        assert model.weights_.tolist() == [2, 0]
+        model = FixedRuleClassifier(members, weights="performance", prefit=True).fit(rows, y)
+        assert model.estimator_weights_.tolist() == [2, 0]
         with pytest.raises(ValueError, match="weights='performance' requires y to be passed"):
-            FixedCombiner(members, weights="performance", prefit=True).fit(rows)
+            FixedRuleClassifier(members, weights="performance", prefit=True).fit(rows)
 
     def test_row_weights_count(self, says):
         y = np.tile(["a", "b"], 20)
@@ -331,23 +331,23 @@ class TestPerformance:
         always_b = np.eye(2)[np.ones(40, dtype=int)]
         rows = np.arange(40.0)[:, None]
         members = [("a", says(always_a)), ("b", says(always_b))]
-        model = FixedCombiner(members, weights="performance").fit(rows, y, sample_weight=np.where(y == "a", 3.0, 1.0))
-        assert model.weights_.tolist() == [2, 0]
+        model = FixedRuleClassifier(members, weights="performance").fit(rows, y, sample_weight=np.where(y == "a", 3.0, 1.0))
+        assert model.estimator_weights_.tolist() == [2, 0]
 
     def test_groups(self):
         X, y = load_iris(return_X_y=True)
         groups = np.arange(150) % 10
-        model = FixedCombiner(
+        model = FixedRuleClassifier(
             [("nb", GaussianNB()), ("near", KNeighborsClassifier())], weights="performance", cv=GroupKFold(5)
         )
-        assert model.fit(X, y, groups=groups).weights_.shape == (2,)
+        assert model.fit(X, y, groups=groups).estimator_weights_.shape == (2,)
         with pytest.raises(ValueError, match="groups"):
             model.fit(X, y)
 
     def test_k_of_n_counts_average_members(self):
         X, y = load_iris(return_X_y=True)
         members = [("nb", GaussianNB()), ("near", KNeighborsClassifier()), ("tree", DecisionTreeClassifier())]
-        model = FixedCombiner(members, "k_of_n", k=1.5, weights="performance").fit(X[50:], y[50:])
+        model = FixedRuleClassifier(members, "k_of_n", k=1.5, weights="performance").fit(X[50:], y[50:])
         assert model.score(X[50:], y[50:]) > 0.9
         with pytest.raises(ValueError, match="k must be above 0 and at most the sum of the weights, 3"):
             model.set_params(k=3.5).fit(X[50:], y[50:])
@@ -376,14 +376,14 @@ class TestBadInput:
             def fit(self, X, y, sample_weight=None):
                 raise RuntimeError("worked in vain")
 
-        model = FixedCombiner([("a", Untouched()), ("b", Untouched())], **settings)
+        model = FixedRuleClassifier([("a", Untouched()), ("b", Untouched())], **settings)
         with pytest.raises(ValueError, match=sentence):
             model.fit(self.X, self.y)
         with pytest.raises(NotFittedError):
             model.predict(self.X)
 
     def test_a_failed_fit_leaves_nothing(self):
-        model = FixedCombiner([("nb", GaussianNB())]).fit(self.X, self.y)
+        model = FixedRuleClassifier([("nb", GaussianNB())]).fit(self.X, self.y)
         with pytest.raises(ValueError, match="NaN"):
             model.fit(np.full_like(self.X, np.nan), self.y)
         for method in ("predict", "predict_proba", "transform"):
@@ -391,7 +391,7 @@ class TestBadInput:
                 getattr(model, method)(self.X)
 
     def test_targets(self):
-        model = FixedCombiner([("nb", GaussianNB())])
+        model = FixedRuleClassifier([("nb", GaussianNB())])
         with pytest.raises(ValueError, match="requires y to be passed"):
             model.fit(self.X)
         with pytest.raises(ValueError, match="y has one class only"):
@@ -402,12 +402,12 @@ class TestBadInput:
             model.fit(self.X[:3], [0.0, 1.0, np.nan])
 
     def test_another_width_at_predict(self):
-        model = FixedCombiner([("nb", GaussianNB(), [0])]).fit(self.X, self.y)
+        model = FixedRuleClassifier([("nb", GaussianNB(), [0])]).fit(self.X, self.y)
         with pytest.raises(ValueError, match="expecting 4 features"):
             model.predict(self.X[:, :1])
 
 
 def test_pickles_predict_the_same():
     X, y = load_iris(return_X_y=True)
-    model = FixedCombiner([("nb", make_pipeline(StandardScaler(), GaussianNB()), [0, 1])], "mean").fit(X, y)
+    model = FixedRuleClassifier([("nb", make_pipeline(StandardScaler(), GaussianNB()), [0, 1])], "mean").fit(X, y)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict_proba(X), model.predict_proba(X))

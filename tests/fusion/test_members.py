@@ -1,4 +1,4 @@
-"""Folds, errors, exponents and weights of sensors, by hand."""
+"""Folds, errors, exponents and weights of members, by hand."""
 
 import numpy as np
 import pytest
@@ -6,14 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import brier_score_loss
 
-from fuselearn.combine.measuring import (
+from fuselearn.fusion.members import (
     best_exponent,
     deal_folds,
-    default_sensors,
     separate_noise,
     sharpen,
     squared_error,
-    weigh_sensors,
+    weigh_members,
 )
 
 
@@ -59,15 +58,15 @@ def test_scores_that_are_too_even_are_sharpened_and_those_that_are_too_sharp_are
 
 
 def test_weights_fall_by_e_with_each_tolerance_and_small_ones_are_dropped():
-    weights = weigh_sensors(np.array([0.3, 0.32, 0.3, 0.9]), 0.02, 0.01)
+    weights = weigh_members(np.array([0.3, 0.32, 0.3, 0.9]), 0.02, 0.01)
     np.testing.assert_allclose(weights, np.array([1, np.exp(-1), 1, 0]) / (2 + np.exp(-1)))
-    assert weigh_sensors(np.array([0.5]), 0.01, 0.01).tolist() == [1.0]
+    assert weigh_members(np.array([0.5]), 0.01, 0.01).tolist() == [1.0]
 
 
-def test_the_default_sensors_are_of_the_size_and_of_the_seed_asked_for():
-    sensors = dict(default_sensors(7, 3))
-    assert {sensor.random_state for sensor in sensors.values()} == {3}
-    assert {sensor.n_estimators for name, sensor in sensors.items() if "svm" not in name} == {7}
+def test_the_default_members_are_of_the_size_and_of_the_seed_asked_for():
+    members = dict(default_members(7, 3))
+    assert {sensor.random_state for sensor in members.values()} == {3}
+    assert {sensor.n_estimators for name, sensor in members.items() if "svm" not in name} == {7}
 
 
 class TestNoise:

@@ -1,7 +1,7 @@
-"""What members say about samples, as arrays that can be combined: aligned by label, whatever form the members chose.
+"""The outputs of fitted classifiers of any make, aligned by class, as arrays that can be combined.
 
-About classes every answer has the shape (n_samples, n_classes) or, of several labels at once, (n_samples, n_labels,
-2): the last axis always holds classes, so multi-label answers are combined label by label without a word about it.
+An output has the shape (n_samples, n_classes) or, of a multi-label classifier, (n_samples, n_labels, 2): the last axis
+always holds classes, so labels are combined one by one by the same code.
 """
 
 from __future__ import annotations
@@ -19,20 +19,19 @@ from fuselearn._compat import take_rows
 from fuselearn._messages import show
 from fuselearn._validation import read_classes
 from fuselearn.combine.members import Member, resolve_columns, take_columns
-
-ClassNumbers = npt.NDArray[np.intp]
+from fuselearn.learners.target import Scores
 
 
 @dataclass(frozen=True)
 class Classes:
-    """The classes of a target, or of several labels that a sample has or has not.
+    """The classes of a target, or the values 0 and 1 of several labels.
 
     Parameters
     ----------
     values : array of shape (n_classes,)
         The sorted classes; 0 and 1 for labels.
     n_labels : int or None
-        The number of labels; None if the target is one column of classes.
+        Number of labels; None if the target is one column of classes.
     """
 
     values: npt.NDArray[Any]
@@ -50,21 +49,21 @@ class Classes:
             return [f"_{value}" for value in self.values]
         return [f"_{label}_{value}" for label in range(self.n_labels) for value in self.values]
 
-    def votes(self, model: Any, X: Any) -> npt.NDArray[np.float64]:
+    def votes(self, model: Any, X: Any) -> Scores:
         """Return 1 for the class that a model predicts, 0 for others."""
         predicted = model.predict(X)
         predicted = predicted.toarray() if sparse.issparse(predicted) else np.asarray(predicted)
         return np.eye(len(self.values))[self.encode(predicted)]
 
-    def probabilities(self, model: Any, X: Any) -> npt.NDArray[np.float64]:
+    def probabilities(self, model: Any, X: Any) -> Scores:
         """Return the class probabilities of a model; 0 to classes that it has not seen."""
         if self.n_labels is None:
             return self._align(model, np.asarray(model.predict_proba(X), dtype=np.float64))
         present = label_probabilities(model, X)
         return np.stack([1 - present, present], axis=2)
 
-    def rankings(self, model: Any, X: Any) -> npt.NDArray[np.float64]:
-        """Return scores that rank the classes: probabilities or, of a model without them, its decision function."""
+    def rankings(self, model: Any, X: Any) -> Scores:
+        """Return scores that rank the classes: probabilities or, without them, the decision function."""
         if hasattr(model, "predict_proba"):
             return self.probabilities(model, X)
         decision = np.asarray(model.decision_function(X), dtype=np.float64)
@@ -72,28 +71,28 @@ class Classes:
             return np.stack([-decision, decision], axis=2)
         return self._align(model, np.stack([-decision, decision], axis=1) if decision.ndim == 1 else decision)
 
-    def encode(self, labels: npt.NDArray[Any]) -> ClassNumbers:
-        """Turn labels into class numbers."""
+    def encode(self, labels: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
+        """Turn classes into their indices."""
         try:
-            numbers = np.searchsorted(self.values, labels).clip(max=len(self.values) - 1)
-            unknown = self.values[numbers] != labels
+            indices = np.searchsorted(self.values, labels).clip(max=len(self.values) - 1)
+            unknown = self.values[indices] != labels
         except TypeError:  # numbers and text cannot be compared
             unknown = np.ones(labels.shape, dtype=bool)
         if unknown.any():
             found = labels[unknown][:1].tolist()[0]
             raise ValueError(f"Members know the classes {self.values.tolist()}, but there is also {show(found)}.")
-        return numbers
+        return indices
 
-    def as_table(self, probabilities: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    def as_table(self, probabilities: Scores) -> Scores:
         """Return probabilities as ``predict_proba`` does: of all classes, or of each label."""
         return probabilities if self.n_labels is None else probabilities[:, :, 1]
 
-    def decode(self, numbers: ClassNumbers) -> npt.NDArray[Any]:
-        """Turn class numbers into labels."""
-        return self.values[numbers]
+    def decode(self, indices: npt.NDArray[np.intp]) -> npt.NDArray[Any]:
+        """Turn indices into classes."""
+        return self.values[indices]
 
-    def _align(self, model: Any, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Put the columns of a model's scores where the ensemble has its classes."""
+    def _align(self, model: Any, scores: Scores) -> Scores:
+        """Bring the columns of a model's scores into the order of the classes."""
         known = np.asarray(getattr(model, "classes_", self.values))
         if scores.shape[1] != len(known):
             raise ValueError(
@@ -104,7 +103,7 @@ class Classes:
         return aligned
 
 
-def label_probabilities(model: Any, X: Any) -> npt.NDArray[np.float64]:
+def label_probabilities(model: Any, X: Any) -> Scores:
     """Return the probability of each label, from one (n_samples, n_labels) array or scikit-learn's list of arrays."""
     given = model.predict_proba(X)
     if not isinstance(given, list):
@@ -114,16 +113,23 @@ def label_probabilities(model: Any, X: Any) -> npt.NDArray[np.float64]:
     return np.stack(columns, axis=1)
 
 
-def settle_classes(
+def read_classes_of(
     members: Sequence[Member], X: Any, y: Any, *, prefit: bool
 ) -> tuple[Classes, npt.NDArray[Any] | None]:
-    """Find the classes, and read the target as members will see it.
+    """Return the classes, and the target as members take it.
 
     Classes come from the target or, if the members are fitted already, from them; then the target may be missing.
     """
     if not prefit:
         return read_class_target(y, X.shape[0])
-    classes = _classes_of_fitted(members, X)
+    found = [_classes_of(member, X) for member in members]
+    classes = found[0]
+    for member, other in zip(members, found, strict=True):
+        if other.n_labels != classes.n_labels or set(other.values) != set(classes.values):
+            raise ValueError(
+                f"estimators: members must know the same classes, but {members[0].name!r} knows {_describe(classes)} "
+                f"and {member.name!r} knows {_describe(other)}."
+            )
     if y is None:
         return classes, None
     labels = y.toarray() if sparse.issparse(y) else np.asarray(y)
@@ -131,15 +137,15 @@ def settle_classes(
         labels = column_or_1d(labels, warn=True)
     elif labels.ndim != 2 or labels.shape[1] != classes.n_labels:
         raise ValueError(
-            f"y must be a table of {classes.n_labels} labels, as the members know; its shape is {labels.shape}."
+            f"y must be an indicator matrix of the members' {classes.n_labels} labels; its shape is {labels.shape}."
         )
     check_consistent_length(X, labels)
     classes.encode(labels)
     return classes, labels
 
 
-def read_class_target(y: Any, n_rows: int) -> tuple[Classes, npt.NDArray[Any]]:
-    """Read a column of classes or a table of labels; give the classes, and the target as members will see it.
+def read_class_target(y: Any, n_samples: int) -> tuple[Classes, npt.NDArray[Any]]:
+    """Read a column of classes or an indicator matrix; return the classes, and the target as members take it.
 
     Examples
     --------
@@ -148,39 +154,27 @@ def read_class_target(y: Any, n_rows: int) -> tuple[Classes, npt.NDArray[Any]]:
     >>> read_class_target([[1, 0], [0, 0], [1, 1]], 3)[0].n_labels
     2
     """
-    table = y.toarray() if sparse.issparse(y) else np.asarray(y)
-    if table.ndim == 2 and table.shape[1] > 1:
-        if len(table) != n_rows:
-            raise ValueError(f"X and y have inconsistent numbers of samples: {n_rows} and {len(table)}.")
-        if not np.isin(table, (0, 1)).all():
+    target = y.toarray() if sparse.issparse(y) else np.asarray(y)
+    if target.ndim == 2 and target.shape[1] > 1:
+        if len(target) != n_samples:
+            raise ValueError(f"X and y have inconsistent numbers of samples: {n_samples} and {len(target)}.")
+        if not np.isin(target, (0, 1)).all():
             raise ValueError(
-                f"y has {table.shape[1]} columns with other values than 0 and 1; expected one column of classes or a "
-                "table of labels."
+                f"y has {target.shape[1]} columns with other values than 0 and 1; expected one column of classes or an "
+                "indicator matrix of labels."
             )
-        return Classes(np.array([0, 1]), table.shape[1]), table.astype(np.int64)
-    classes, numbers = read_classes(table, n_rows)
-    return Classes(classes), classes[numbers]
-
-
-def _classes_of_fitted(members: Sequence[Member], X: Any) -> Classes:
-    """Find the classes that fitted members know, and refuse members that know different ones."""
-    read = [_classes_of(member, X) for member in members]
-    for member, classes in zip(members, read, strict=True):
-        if classes.n_labels != read[0].n_labels or set(classes.values) != set(read[0].values):
-            raise ValueError(
-                f"estimators: members must know the same classes, but {members[0].name!r} knows "
-                f"{_describe(read[0])} and {member.name!r} knows {_describe(classes)}."
-            )
-    return read[0]
+        return Classes(np.array([0, 1]), target.shape[1]), target.astype(np.int64)
+    classes, indices = read_classes(target, n_samples)
+    return Classes(classes), classes[indices]
 
 
 def _classes_of(member: Member, X: Any) -> Classes:
-    """Ask for one prediction, which tells whether it is one class or several labels."""
+    """Return the classes of a fitted member; one prediction shows whether it predicts classes or labels."""
     predicted = member.estimator.predict(take_columns(take_rows(X, [0]), resolve_columns(member, X)))
     if predicted.ndim == 2:
         return Classes(np.array([0, 1]), predicted.shape[1])
     if not hasattr(member.estimator, "classes_"):
-        raise ValueError(f"estimators: {member.name!r} has no classes_, so what it predicts cannot be combined.")
+        raise ValueError(f"estimators: {member.name!r} has no classes_, so its predictions cannot be combined.")
     return Classes(np.unique(member.estimator.classes_))
 
 
@@ -189,11 +183,10 @@ def _describe(classes: Classes) -> str:
 
 
 def require_method(members: Sequence[Member], methods: tuple[str, ...], purpose: str) -> None:
-    """Refuse members that cannot give the answers that are to be combined."""
+    """Refuse members without the methods whose outputs are to be combined."""
     for member in members:
         if not any(hasattr(member.estimator, method) for method in methods):
-            missing = " or ".join(methods)
             raise ValueError(
-                f"estimators: {member.name!r} has no {missing}, which {purpose} needs; scikit-learn's "
+                f"estimators: {member.name!r} has no {' or '.join(methods)}, which {purpose} needs; scikit-learn's "
                 "CalibratedClassifierCV adds probabilities to any classifier."
             )

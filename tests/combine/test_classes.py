@@ -9,7 +9,7 @@ from sklearn.multioutput import MultiOutputClassifier
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from fuselearn.combine.answers import Classes, label_probabilities, read_class_target, require_method
+from fuselearn.combine.classes import Classes, label_probabilities, read_class_target, require_method
 from fuselearn.combine.members import Member
 
 LETTERS = Classes(np.array(["a", "b", "c"]))

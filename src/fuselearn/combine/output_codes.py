@@ -1,0 +1,308 @@
+"""Output codes: many classes from two-class classifiers, one per bit of the classes' codewords.
+
+Three distances measure how far a sample's predicted bits p_b are from the codeword W_c of a class:
+
+    l1         sum_b |W_cb - p_b|,                                    the expected number of wrong bits
+    hamming    the same, after rounding each p_b to 0 or 1,           the number of wrong bits
+    loss       - sum_b log(p_b if W_cb is 1, else 1 - p_b),           the log loss of the bits
+
+The class with the least distance is predicted; of equally near ones, the first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator
+
+from fuselearn._parameters import check_choice, check_whole_number, count_threads
+from fuselearn._validation import clip_probabilities
+from fuselearn.base import predict_samples
+from fuselearn.combine.code_books import KINDS, CodeBook, make_code, min_distance, read_code
+from fuselearn.ensembles.ensemble import EnsembleClassifier
+from fuselearn.fusion import Problem, Trained, WeightedSum
+from fuselearn.learners import are_counts
+from fuselearn.learners.target import Scores, Weights
+
+DECODINGS = ("l1", "hamming", "loss")
+# Distances are sums in an order that depends on the processor; what differs by less than this fraction is equal.
+ROUNDING = 1e-12
+
+
+def train_output_codes(problem: Problem, code: str | npt.ArrayLike = "auto", n_bits: int | None = None) -> Trained:
+    """Train a model per bit; the parameters are those of :class:`ErrorCorrectingCodeClassifier`."""
+    n_classes = problem.target.n_columns
+    if isinstance(code, str):
+        book = make_code(n_classes, n_bits, kind=code, random_state=problem.rng)
+    else:
+        book = read_code(code, n_classes)
+        if n_bits not in (None, book.shape[1]):
+            raise ValueError(f"n_bits is {n_bits}, but the given code has {book.shape[1]} bits; leave n_bits out.")
+    problem.learner.n_threads = 1  # bits are learned side by side instead
+    seeds = problem.rng.integers(2**62, size=(book.shape[1],)).tolist()
+    models = Parallel(n_jobs=problem.n_jobs, prefer=problem.learner.prefer)(
+        delayed(_train_bit)(replace(problem, target=problem.target.regroup(bit)), seed)
+        for bit, seed in zip(book.T, seeds, strict=True)
+    )
+    trace = {
+        "code_book_": book,
+        "min_distance_": min_distance(book),
+        # The rule of succession: so sure may one be after as many samples of one kind as there are.
+        "_least_probability_": 1.0 / (_count_samples(problem.weights, problem.n_draws) + 2),
+    }
+    return Trained(WeightedSum(models, np.ones(len(models)), 2), trace)
+
+
+def _train_bit(problem: Problem, seed: int) -> Any:
+    return problem.train_on_all(seed)
+
+
+def _count_samples(weights: Weights | None, n_samples: int) -> float:
+    """Count the samples, each as often as its weight says if that is a whole number."""
+    if weights is None:
+        return n_samples
+    return float(weights.sum() if are_counts(weights) else np.count_nonzero(weights))
+
+
+class ErrorCorrectingCodeClassifier(EnsembleClassifier):
+    """Error-correcting output codes: learn each bit of the classes' codewords, predict the class of the nearest one.
+
+    With W_cb the b-th bit of the codeword of class c, and p_b(x) the probability that the b-th classifier gives to
+    a 1, ::
+
+        class of x = argmin_c sum_b |W_cb - p_b(x)|.
+
+    If any two codewords differ in at least d bits, floor((d - 1) / 2) wrong bits are always corrected.
+
+    Parameters
+    ----------
+    estimator : classifier or None, default=None
+        Learner of the bits: any scikit-learn classifier. None means ``CARTClassifier()``.
+    code : {"auto", "exhaustive", "hamming", "random"} or array of shape (n_classes, n_bits), default="auto"
+        Which bits stand for which class. ``"exhaustive"``: one bit for each of the 2^(C-1) - 1 splits of C classes into
+        two groups. ``"hamming"``: the largest mutual Hamming distance that a search finds. ``"random"``: drawn at
+        random. ``"auto"``: exhaustive if that takes no more than the default number of bits, as for up to five classes;
+        otherwise by search. Or a code book of 0 and 1, with one row per class in the order of ``classes_``.
+    n_bits : int, optional
+        Bits of ``"hamming"``, ``"random"`` and ``"auto"`` codes, at least log2(C). More bits correct more errors. By
+        default 10 log2(C), rounded up, or all 2^(C-1) - 1 splits if they are fewer.
+    decoding : {"l1", "hamming", "loss"}, default="l1"
+        Distance of predicted bits from a codeword: the formula above, the same with bits rounded to 0 and 1, or their
+        log loss, in which confident bits count more.
+    random_state : int, RandomState or None, default=None
+        Seed of the code book and of the learners.
+    n_jobs : int or None, default=None
+        Bits learned at the same time. Results do not depend on it.
+
+    Attributes
+    ----------
+    classes_, n_features_in_, feature_names_in_
+        The classes; the number of features; their names, if fitted on a DataFrame whose column names are text.
+    code_book_ : int8 array of shape (n_classes, n_bits)
+    min_distance_ : int
+        The least Hamming distance d of two codewords.
+    estimators_ : list of classifiers
+        One for each bit, with the classes 0 and 1.
+
+    See Also
+    --------
+    fuselearn.combine.make_code : Code books by search, of all splits, or drawn at random.
+    sklearn.multiclass.OutputCodeClassifier : Random codes, in scikit-learn.
+
+    Notes
+    -----
+    If the learner takes no ``sample_weight``, samples are repeated by whole numbers, and drawn by other ones.
+    Probabilities are explained at :func:`~fuselearn.combine.output_codes.class_probabilities`. A learner without
+    ``predict_proba`` gives bits of 0 and 1. A bit that is the same for all samples with positive weight is not
+    learned but always predicted; it does not change the distances' order.
+
+    References
+    ----------
+    Dietterich, T. G. and Bakiri, G. (1995). Solving multiclass learning problems via error-correcting output codes.
+    Journal of Artificial Intelligence Research 2, 263-286.
+    Allwein, E. L., Schapire, R. E. and Singer, Y. (2000). Reducing multiclass to binary: a unifying approach for margin
+    classifiers. Journal of Machine Learning Research 1, 113-141.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from fuselearn import CARTClassifier
+    >>> from fuselearn.combine import ErrorCorrectingCodeClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> coded = ErrorCorrectingCodeClassifier(random_state=0)
+    >>> float(round(cross_val_score(coded, X, y, cv=5).mean(), 2))
+    0.89
+    >>> float(round(cross_val_score(CARTClassifier(), X, y, cv=5).mean(), 2))
+    0.73
+    >>> coded.fit(X, y).code_book_.shape, coded.min_distance_
+    ((10, 34), 18)
+    """
+
+    code_book_: npt.NDArray[np.int8]
+    min_distance_: int
+    _least_probability_: float
+    _shares_table = False  # the models' sum means nothing, only their bits side by side
+
+    def __init__(
+        self,
+        estimator: BaseEstimator | None = None,
+        *,
+        code: str | npt.ArrayLike = "auto",
+        n_bits: int | None = None,
+        decoding: str = "l1",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.code = code
+        self.n_bits = n_bits
+        self.decoding = decoding
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _check_parameters(self) -> None:
+        check_choice("decoding", self.decoding, DECODINGS)
+        if isinstance(self.code, str):
+            check_choice("code", self.code, KINDS)
+        if self.n_bits is not None:
+            check_whole_number("n_bits", self.n_bits, 1)
+
+    def _pose(self, problem: Problem) -> Problem:
+        return problem  # bits are no members to report
+
+    def _train(self, problem: Problem) -> Trained:
+        return train_output_codes(problem, self.code, self.n_bits)
+
+    def predict_bits(self, X: Any) -> Scores:
+        """Predict the probability of a 1 in each bit of a sample's codeword.
+
+        Parameters
+        ----------
+        X : {array-like, DataFrame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_bits)
+        """
+        n_threads = count_threads(self.n_jobs)
+
+        def predict(batch: Any) -> Scores:
+            return np.column_stack([scores[:, 1] for scores in self._fused_.outputs_of_models(batch, n_threads)])
+
+        return predict_samples(self, X, predict)
+
+    def predict_proba(self, X: Any) -> Scores:
+        """Predict class probabilities from the distances to the codewords.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            They sum to one; classes are in the order of ``classes_``.
+        """
+        return class_probabilities(self._distances(X), self.code_book_.shape[1], self.decoding)
+
+    def _decision_scores(self, X: Any) -> Scores:
+        return -self._distances(X)
+
+    def _distances(self, X: Any) -> Scores:
+        return codeword_distances(
+            self.predict_bits(X), self.code_book_, self.decoding, least_probability=self._least_probability_
+        )
+
+    def _as_estimator(self, model: Any, base: Any) -> Any:
+        estimator = super()._as_estimator(model, base)
+        if hasattr(base, "_wrap"):
+            estimator.classes_ = np.array([0, 1])
+        return estimator
+
+
+def codeword_distances(
+    bits: Scores, code: CodeBook, decoding: str = "l1", *, least_probability: float = 1e-6
+) -> Scores:
+    """Measure how far each sample's predicted bits are from each class's codeword.
+
+    Parameters
+    ----------
+    bits : array of shape (n_samples, n_bits)
+        Probabilities that each bit is 1.
+    code : int8 array of shape (n_classes, n_bits)
+    decoding : {"l1", "hamming", "loss"}
+    least_probability : float, default=1e-6
+        For ``"loss"``: neither 0 nor 1 is taken to be less likely than this. Otherwise a bit that is certain and wrong
+        would rule out the right class, whatever the other bits say.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_classes)
+
+    Examples
+    --------
+    >>> code = np.array([[0, 0, 0], [1, 1, 1]], dtype=np.int8)
+    >>> codeword_distances(np.array([[0.9, 0.2, 0.8]]), code)
+    array([[1.9, 1.1]])
+    >>> codeword_distances(np.array([[0.9, 0.2, 0.8]]), code, "hamming")
+    array([[2., 1.]])
+    """
+    if decoding == "loss":
+        bits = np.clip(bits, least_probability, 1.0 - least_probability)
+        if_one, if_zero = -np.log(bits), -np.log1p(-bits)
+    else:
+        # A bit of exactly one half is half wrong for every class.
+        ones = np.where(bits == 0.5, 0.5, bits > 0.5) if decoding == "hamming" else bits
+        if_one, if_zero = 1.0 - ones, ones
+    return if_one @ code.T + if_zero @ (1.0 - code).T
+
+
+def class_probabilities(distances: Scores, n_bits: int, decoding: str = "l1") -> Scores:
+    """Turn distances to the codewords into class probabilities.
+
+    With log loss they are likelihoods under independent bits, ::
+
+        P(c) proportional to prod_b p_b^W_cb (1 - p_b)^(1 - W_cb).
+
+    Otherwise each bit is taken to be wrong with the same probability e, so that d wrong bits have ::
+
+        P(c) proportional to (e / (1 - e))^d_c.
+
+    The sample itself shows e: its nearest codeword differs in d_min bits, so e = (d_min + 1/2) / (n_bits + 1).
+    Samples far from every codeword thus get even probabilities, also if the classifiers of the bits are
+    over-confident, as over-fitted ones are. A single bit has no others to be compared with; there P(c) = 1 - d_c.
+
+    Parameters
+    ----------
+    distances : array of shape (n_samples, n_classes)
+        As ``codeword_distances`` gives them.
+    n_bits : int
+    decoding : {"l1", "hamming", "loss"}
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_classes)
+        Rows sum to one, and the nearest codeword has the largest probability.
+
+    Examples
+    --------
+    >>> class_probabilities(np.array([[0.0, 2.0, 2.0], [1.0, 1.0, 1.0]]), n_bits=3).round(2)
+    array([[0.96, 0.02, 0.02],
+           [0.33, 0.33, 0.33]])
+    """
+    if decoding != "loss" and n_bits == 1:
+        return clip_probabilities(1.0 - distances)
+    nearest = distances.min(axis=1, keepdims=True)
+    exponents = nearest - distances
+    exponents[exponents >= -ROUNDING * (1.0 + nearest)] = 0.0
+    if decoding != "loss":
+        # Above one half, which codes with few bits can reach, the nearest codeword would be the least likely one.
+        error = np.minimum((nearest + 0.5) / (n_bits + 1), n_bits / (2 * n_bits + 2))
+        exponents *= np.log((1.0 - error) / error)
+    likelihoods = np.exp(exponents)
+    return likelihoods / likelihoods.sum(axis=1, keepdims=True)

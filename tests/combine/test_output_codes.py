@@ -1,0 +1,334 @@
+"""Output codes: decoding by hand, as many wrong bits corrected as promised, any learner, bad input refused."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.stats import binom
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.datasets import load_digits, load_iris
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.metrics import log_loss
+from sklearn.model_selection import train_test_split
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from fuselearn import CARTClassifier
+from fuselearn.combine import ErrorCorrectingCodeClassifier, make_code
+from fuselearn.combine.code_books import exhaustive_code, min_distance
+from fuselearn.combine.output_codes import class_probabilities, codeword_distances
+
+X, y = load_iris(return_X_y=True)
+every_decoding = pytest.mark.parametrize("decoding", ["l1", "hamming", "loss"])
+
+
+@parametrize_with_checks(
+    [
+        ErrorCorrectingCodeClassifier(),
+        ErrorCorrectingCodeClassifier(code="hamming", decoding="hamming"),
+        ErrorCorrectingCodeClassifier(KNeighborsClassifier(), code="random", decoding="loss"),
+    ]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+CODE = np.array([[0, 0, 0, 0], [0, 1, 1, 1], [1, 1, 0, 0]], dtype=np.int8)
+BITS = np.array([[0.2, 0.9, 0.4, 0.5]])
+LIKELIHOODS = np.array([0.8 * 0.1 * 0.6 * 0.5, 0.8 * 0.9 * 0.4 * 0.5, 0.2 * 0.9 * 0.6 * 0.5])
+
+
+class TestDistances:
+    @pytest.mark.parametrize(
+        ("decoding", "expected"),
+        [
+            ("l1", [2.0, 0.2 + 0.1 + 0.6 + 0.5, 0.8 + 0.1 + 0.4 + 0.5]),
+            ("hamming", [1.5, 1.5, 1.5]),  # one half counts as half wrong
+            ("loss", -np.log(LIKELIHOODS)),
+        ],
+    )
+    def test_by_hand(self, decoding, expected):
+        np.testing.assert_allclose(codeword_distances(BITS, CODE, decoding), [expected])
+
+    def test_l1_is_the_sum_of_absolute_differences(self):
+        bits, code = np.random.default_rng(0).random((30, 15)), exhaustive_code(5)
+        np.testing.assert_allclose(codeword_distances(bits, code), np.abs(code - bits[:, None]).sum(axis=2))
+
+    def test_certainty_is_limited(self):
+        limited = codeword_distances(np.ones((1, 4)), CODE, "loss", least_probability=0.01)
+        np.testing.assert_allclose(limited, [[4 * -np.log(0.01), -np.log(0.01) - 3 * np.log(0.99), 9.23044]], rtol=1e-5)
+
+
+class TestProbabilities:
+    def test_by_hand(self):
+        probabilities = class_probabilities(codeword_distances(BITS, CODE, "loss"), 4, "loss")
+        np.testing.assert_allclose(probabilities, [LIKELIHOODS / LIKELIHOODS.sum()])
+        # One bit of five is wrong at best: e = 1.5 / 6, odds 1 to 3 per further wrong bit.
+        np.testing.assert_allclose(class_probabilities(np.array([[1.0, 2.0, 3.0]]), 5), [[9 / 13, 3 / 13, 1 / 13]])
+
+    def test_a_single_bit_keeps_its_probability(self):
+        distances = codeword_distances(np.array([[0.3], [1.0]]), np.array([[0], [1]], dtype=np.int8))
+        np.testing.assert_allclose(class_probabilities(distances, 1), [[0.7, 0.3], [0.0, 1.0]])
+
+    def test_the_further_from_every_codeword_the_more_even(self):
+        probabilities = class_probabilities(np.array([[0.0, 4.0], [1.0, 5.0], [2.0, 6.0]]), 10)
+        assert (np.diff(probabilities[:, 0]) < 0).all()
+
+    @every_decoding
+    @given(st.integers(2, 6), st.integers(0, 10_000))
+    def test_the_nearest_codeword_is_the_most_likely(self, decoding, n_classes, seed):
+        rng = np.random.default_rng(seed)
+        bits = rng.random((20, 2 ** (n_classes - 1) - 1)) ** rng.integers(1, 9)
+        distances = codeword_distances(bits, exhaustive_code(n_classes), decoding)
+        probabilities = class_probabilities(distances, bits.shape[1], decoding)
+        np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+        assert (probabilities >= 0).all()
+        np.testing.assert_array_equal(probabilities.argmax(axis=1), distances.argmin(axis=1))
+
+    def test_bits_that_no_codeword_explains(self):
+        """More than half of the bits can be wrong for every class if few bits split the classes unevenly."""
+        distances = codeword_distances(np.ones((1, 3)), np.eye(4, dtype=np.int8)[:, :3])
+        assert distances.min() == 2.0
+        probabilities = class_probabilities(distances, 3)
+        assert probabilities[0, 3] < probabilities[0, 0] < 0.5
+
+    @pytest.mark.parametrize("decoding", ["l1", "loss"])
+    def test_distances_that_differ_by_rounding_are_equal(self, decoding):
+        distances = np.array([[0.3 + 1e-15, 0.1 + 0.2, 0.3, 0.4], [5e-16, 0.0, 1.0, 1e-9]])
+        probabilities = class_probabilities(distances, 7, decoding)
+        assert probabilities[0, 0] == probabilities[0, 1] == probabilities[0, 2] > probabilities[0, 3]
+        assert probabilities[1, 0] == probabilities[1, 1] > probabilities[1, 3]
+
+
+CODES = (
+    exhaustive_code(4),
+    exhaustive_code(7),
+    *(make_code(*size, kind="hamming", n_restarts=2, random_state=0) for size in ((10, 34), (26, 40))),
+)
+every_code = pytest.mark.parametrize("code", CODES, ids=lambda code: "{}x{}".format(*code.shape))
+
+
+class TestCorrection:
+    @pytest.mark.parametrize("decoding", ["l1", "hamming"])
+    @every_code
+    def test_as_many_wrong_bits_as_promised_are_always_corrected(self, code, decoding):
+        rng = np.random.default_rng(0)
+        classes = np.repeat(np.arange(len(code)), 50)
+        for n_wrong in range((min_distance(code) - 1) // 2 + 1):
+            wrong = np.argsort(rng.random(code[classes].shape), axis=1) < n_wrong
+            bits = np.where(wrong, 1 - code[classes], code[classes]).astype(float)
+            np.testing.assert_array_equal(codeword_distances(bits, code, decoding).argmin(axis=1), classes)
+
+    @pytest.mark.parametrize("code", CODES[:2], ids=lambda code: "{}x{}".format(*code.shape))
+    def test_one_wrong_bit_more_is_not(self, code):
+        """Half of the bits in which two codewords differ are enough to leave the choice open."""
+        first, second = code[0].astype(float), code[1]
+        halfway = np.flatnonzero(first != second)[: min_distance(code) // 2]
+        first[halfway] = second[halfway]
+        distances = codeword_distances(first[None], code)[0]
+        assert distances[0] == distances[1]
+
+    @pytest.mark.parametrize("error_rate", [0.05, 0.15, 0.25])
+    @every_code
+    def test_with_a_bit_error_rate_accuracy_is_at_least_what_the_distance_promises(self, code, error_rate):
+        rng = np.random.default_rng(1)
+        classes = np.repeat(np.arange(len(code)), 2_000)
+        wrong = rng.random(code[classes].shape) < error_rate
+        bits = np.where(wrong, 1 - code[classes], code[classes]).astype(float)
+        accuracy = np.mean(codeword_distances(bits, code).argmin(axis=1) == classes)
+        promised = binom.cdf((min_distance(code) - 1) // 2, code.shape[1], error_rate)
+        assert accuracy >= promised - 3 * np.sqrt(0.25 / len(classes))
+
+
+class UnreliableBit(ClassifierMixin, BaseEstimator):
+    """Learn which classes mean 1 from the feature with the class's index, and predict wrongly at some rate."""
+
+    def __init__(self, error_rate=0.0, random_state=None):
+        self.error_rate = error_rate
+        self.random_state = random_state
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        self.bits_ = dict(zip(X[:, 0], y, strict=True))
+        return self
+
+    def predict(self, X):
+        bits = np.array([self.bits_[index] for index in X[:, 0]])
+        wrong = np.random.default_rng(self.random_state).random(len(X)) < self.error_rate
+        return np.where(wrong, 1 - bits, bits)
+
+
+class TestUnreliableLearners:
+    indices = np.repeat(np.arange(10.0), 100)[:, None]
+
+    def accuracy(self, error_rate, n_bits, code="hamming", **settings):
+        model = ErrorCorrectingCodeClassifier(
+            UnreliableBit(error_rate), n_bits=n_bits, code=code, random_state=0, **settings
+        )
+        return model.fit(self.indices, self.indices.ravel()).score(self.indices, self.indices.ravel())
+
+    @every_decoding
+    def test_more_bits_correct_more(self, decoding):
+        assert self.accuracy(0.0, 4, decoding=decoding) == 1.0
+        scores = [self.accuracy(0.2, n_bits, decoding=decoding) for n_bits in (4, 10, 34, 100)]
+        assert (np.diff(scores) > 0).all()
+        assert scores[-1] > 0.999
+
+    def test_four_bits_correct_nothing(self):
+        assert self.accuracy(0.1, 4) == pytest.approx(0.9**4, abs=0.06)
+
+    def test_far_codewords_correct_more_than_random_ones(self):
+        assert self.accuracy(0.25, 20) > self.accuracy(0.25, 20, "random") + 0.02
+
+
+class TestCodes:
+    def fit(self, n_classes=3, **settings):
+        samples = np.repeat(np.arange(float(n_classes)), 8)[:, None]
+        tree = CARTClassifier(min_samples_split=2)
+        return ErrorCorrectingCodeClassifier(tree, random_state=0, **settings).fit(samples, samples.ravel())
+
+    @pytest.mark.parametrize(
+        ("n_classes", "n_bits", "distance"), [(2, 1, 1), (3, 3, 2), (4, 7, 4), (5, 15, 8), (6, 26, 14), (10, 34, 18)]
+    )
+    def test_auto_is_exhaustive_for_few_classes(self, n_classes, n_bits, distance):
+        model = self.fit(n_classes)
+        assert model.code_book_.shape == (n_classes, n_bits)
+        assert model.min_distance_ == min_distance(model.code_book_) == distance
+
+    @pytest.mark.parametrize("code", ["auto", "hamming", "random"])
+    def test_bits_on_demand(self, code):
+        assert self.fit(8, code=code, n_bits=5).code_book_.shape == (8, 5)
+
+    def test_a_book_of_ones_own(self):
+        model = self.fit(3, code=2 * np.eye(3, dtype=int) - 1)
+        np.testing.assert_array_equal(model.code_book_, np.eye(3))
+        assert model.min_distance_ == 2
+        assert model.score([[0.0], [1.0], [2.0]], [0, 1, 2]) == 1.0
+
+    def test_one_bit_per_class_is_one_against_the_rest(self):
+        model = ErrorCorrectingCodeClassifier(GaussianNB(), code=np.eye(3)).fit(X, y)
+        scores = np.column_stack([GaussianNB().fit(X, y == c).predict_proba(X)[:, 1] for c in range(3)])
+        np.testing.assert_array_equal(model.predict(X), scores.argmax(axis=1))
+
+    def test_rows_of_the_book_follow_the_sorted_classes(self):
+        names = np.array(["c", "a", "b"])[y]
+        model = ErrorCorrectingCodeClassifier(GaussianNB(), code=[[0, 0], [0, 1], [1, 0]]).fit(X, names)
+        assert model.classes_.tolist() == ["a", "b", "c"]
+        assert np.mean(model.estimators_[0].predict(X) == (names == "c")) > 0.9
+
+    @pytest.mark.parametrize("constant", [0, 1])
+    @every_decoding
+    def test_constant_columns_change_nothing(self, constant, decoding):
+        longer = np.column_stack([exhaustive_code(3), np.full(3, constant)])
+        plain, padded = (
+            ErrorCorrectingCodeClassifier(GaussianNB(), code=book, decoding=decoding).fit(X, y)
+            for book in (exhaustive_code(3), longer)
+        )
+        np.testing.assert_array_equal(padded.predict(X), plain.predict(X))
+        np.testing.assert_array_equal(padded.predict_bits(X)[:, 3], constant)
+
+    @pytest.mark.parametrize("base", [None, LogisticRegression()])
+    def test_bits_that_are_constant_where_weights_are_positive(self, base):
+        model = ErrorCorrectingCodeClassifier(base, code=np.eye(3)).fit(X, y, sample_weight=(y != 2).astype(float))
+        assert (model.predict_bits(X)[:, 2] == 0).all()
+        assert set(model.predict(X)) == {0, 1}
+
+
+class TestLearners:
+    @every_decoding
+    @pytest.mark.parametrize(
+        "estimator",
+        [None, KNeighborsClassifier(), LinearSVC(), make_pipeline(StandardScaler(), LogisticRegression())],
+        ids=lambda e: type(e).__name__,
+    )
+    def test_any_classifier_will_do(self, estimator, decoding):
+        names = np.array(["setosa", "versicolor", "virginica"])[y]
+        model = ErrorCorrectingCodeClassifier(estimator, decoding=decoding, random_state=0).fit(X, names)
+        probabilities = model.predict_proba(X)
+        np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+        np.testing.assert_array_equal(model.classes_[probabilities.argmax(axis=1)], model.predict(X))
+        assert model.score(X, names) > 0.7  # one bit of three is out of reach of linear learners
+
+    @every_decoding
+    def test_two_classes_keep_the_probabilities_of_their_learner(self, decoding):
+        expected = GaussianNB().fit(X[:100], y[:100]).predict_proba(X)
+        model = ErrorCorrectingCodeClassifier(GaussianNB(), decoding=decoding).fit(X[:100], y[:100])
+        np.testing.assert_array_equal(model.predict(X), expected.argmax(axis=1))
+        if decoding != "hamming":
+            np.testing.assert_allclose(model.predict_proba(X), expected, atol=0.01)
+
+    @pytest.mark.parametrize("base", [CARTClassifier(), GaussianNB()])
+    def test_members_are_the_learners_of_the_bits(self, base):
+        model = ErrorCorrectingCodeClassifier(base).fit(X, y)
+        for bit, member in enumerate(model.estimators_):
+            assert member.classes_.tolist() == [0, 1]
+            alone = base.fit(X, model.code_book_[y, bit]).predict_proba(X)
+            np.testing.assert_allclose(member.predict_proba(X), alone)
+            np.testing.assert_allclose(model.predict_bits(X)[:, bit], alone[:, 1])
+
+    @pytest.mark.parametrize("base", [None, DecisionTreeClassifier(max_features=1)])
+    def test_the_number_of_jobs_does_not_matter(self, base):
+        alone, together = (
+            ErrorCorrectingCodeClassifier(base, code="hamming", random_state=3, n_jobs=n_jobs).fit(X, y)
+            for n_jobs in (None, 2)
+        )
+        np.testing.assert_array_equal(alone.predict_proba(X), together.predict_proba(X))
+
+    @pytest.mark.parametrize("base", [None, GaussianNB(), KNeighborsClassifier()])
+    def test_whole_weights_repeat_samples(self, base):
+        counts = np.random.default_rng(0).integers(0, 4, len(y))
+        model = ErrorCorrectingCodeClassifier(base, random_state=0)
+        weighted = model.fit(X, y, sample_weight=counts).predict_proba(X)
+        repeated = model.fit(np.repeat(X, counts, 0), np.repeat(y, counts)).predict_proba(X)
+        np.testing.assert_allclose(weighted, repeated, atol=1e-9)
+
+    def test_frames_with_categories_and_missing_values(self):
+        frame = pd.DataFrame({"color": ["red", "blue", "green", None] * 10, "size": np.arange(40.0)})
+        labels = frame["color"].fillna("none")
+        model = ErrorCorrectingCodeClassifier(CARTClassifier(min_samples_split=2)).fit(frame, labels)
+        assert model.score(frame, labels) == 1.0
+        assert model.estimators_[0].feature_names_in_.tolist() == ["color", "size"]
+
+    def test_sparse_tables(self):
+        model = ErrorCorrectingCodeClassifier(LogisticRegression(max_iter=1000)).fit(sparse.csr_array(X), y)
+        assert model.score(sparse.csr_array(X), y) > 0.9
+
+    def test_probabilities_of_codes_are_less_overconfident_than_likelihoods(self):
+        """Bits are not independent, so their product overstates what they tell."""
+        digits, target = load_digits(return_X_y=True)
+        noisy = digits + np.random.default_rng(0).normal(scale=3.0, size=digits.shape)
+        train, test, y_train, y_test = train_test_split(noisy, target, random_state=0)
+        models = (ErrorCorrectingCodeClassifier(decoding=d, n_bits=20, random_state=0) for d in ("l1", "loss"))
+        l1, loss = (log_loss(y_test, model.fit(train, y_train).predict_proba(test)) for model in models)
+        assert l1 < loss
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "match"),
+    [
+        ({"code": "bch"}, ValueError, "code must be 'auto' or 'exhaustive' or 'hamming' or 'random'"),
+        ({"decoding": "euclid"}, ValueError, "decoding must be 'l1' or 'hamming' or 'loss'"),
+        *(({"n_bits": bad}, (TypeError, ValueError), "n_bits must be") for bad in (0, 2.5, "many", True)),
+        ({"n_bits": 1}, ValueError, "n_bits must be at least 2 to tell 3 classes apart, not 1"),
+        ({"n_bits": 4}, ValueError, "n_bits must be at most 3"),
+        ({"code": "exhaustive", "n_bits": 2}, ValueError, "n_bits is 2, but an exhaustive code for 3 classes has 3"),
+        ({"code": np.eye(3), "n_bits": 2}, ValueError, "n_bits is 2, but the given code has 3 bits"),
+        ({"code": [[0, 1], [1, 0], [0, 1]]}, ValueError, "equal rows, 0 and 2"),
+        ({"code": np.eye(4)}, ValueError, r"a row for each of the 3 classes .* not shape \(4, 4\)"),
+        *(({"estimator": bad}, TypeError, "must be a classifier or None") for bad in ("tree", LinearRegression(), 3)),
+    ],
+)
+def test_bad_settings_are_refused(settings, error, match):
+    model = ErrorCorrectingCodeClassifier(**settings)
+    with pytest.raises(error, match=match):
+        model.fit(X, y)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
