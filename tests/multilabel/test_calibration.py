@@ -26,7 +26,6 @@ from fuselearn.multilabel import (
     LabelPowersetClassifier,
     MLkNNClassifier,
     PCTForestClassifier,
-    ProbabilisticChainClassifier,
     PrunedSetsClassifier,
     RAkELClassifier,
     StackedBinaryRelevanceClassifier,
@@ -38,7 +37,7 @@ HOMERS = [HOMERClassifier(), EnsembleHOMERClassifier(n_estimators=5), KFHEHOMERC
 MACHINES = [
     BinaryRelevanceClassifier(),
     ChainClassifier(),
-    ProbabilisticChainClassifier(),
+    ChainClassifier(inference="beam"),
     LabelPowersetClassifier(),
     PrunedSetsClassifier(),
     RAkELClassifier(vote="probability"),

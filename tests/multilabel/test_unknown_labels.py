@@ -27,8 +27,8 @@ from fuselearn.multilabel import (
     micro_f1,
     multilabel_scores,
 )
+from fuselearn.multilabel.base import MultilabelClassifier
 from fuselearn.multilabel.data.labels import read_partial_labels
-from fuselearn.multilabel.learning.base import MultilabelClassifier
 
 NAN = np.nan
 ACCEPTING = [

@@ -103,7 +103,7 @@ class CloneLearner(Learner):
 
     def restrict(self, features: npt.NDArray[np.intp]) -> Self:
         """Return a learner whose clones get some features of the table."""
-        return self._replaced(features=features)
+        return self._replaced(bound=self.bound.extend(self.bound.appended[:, :0]), features=features)
 
     def release(self) -> None:
         """Release the table."""

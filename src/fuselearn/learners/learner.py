@@ -87,17 +87,20 @@ class Bound:
         Features of 0 and 1 that the learner was extended with, none at first.
     """
 
-    def __init__(self, table: Any = None, appended: npt.NDArray[np.integer] | None = None) -> None:
+    def __init__(
+        self, table: Any = None, appended: npt.NDArray[np.integer] | None = None, root: Bound | None = None
+    ) -> None:
         self._table = table
         self._appended = appended
-        self._extended: list[Bound] = []
+        self._root = root
 
     @property
     def table(self) -> Any:
         """The table, without appended features."""
-        if self._table is None:
+        table = self._table if self._root is None else self._root._table
+        if table is None:
             raise RuntimeError("The training data are no longer bound; pass the samples.")
-        return self._table
+        return table
 
     @property
     def appended(self) -> npt.NDArray[np.integer]:
@@ -107,17 +110,12 @@ class Bound:
         return self._appended
 
     def extend(self, columns: npt.NDArray[np.integer]) -> Bound:
-        """Append features to the same table; it is released with this one."""
-        extended = Bound(self._table, np.hstack([self.appended, columns]))
-        self._extended.append(extended)
-        return extended
+        """Append features to the same table, which is released with this one."""
+        return Bound(None, np.hstack([self.appended, columns]), self if self._root is None else self._root)
 
     def release(self) -> None:
-        """Let go of the table, also as it was extended."""
+        """Let go of the table, for all that share it, or only of the features that were appended to it."""
         self._table = self._appended = None
-        for extended in self._extended:
-            extended.release()
-        self._extended.clear()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Leave the training data out of copies and files."""

@@ -105,7 +105,11 @@ class TreeLearner(Learner):
 
     def restrict(self, features: npt.NDArray[np.intp]) -> Self:
         """Return a learner on some of the coded columns."""
-        return self._replaced(columns=self.columns.select(features), positions=self.positions[features])
+        return self._replaced(
+            bound=self.bound.extend(self.bound.appended[:, :0]),
+            columns=self.columns.select(features),
+            positions=self.positions[features],
+        )
 
     def prepare(self, X: Any) -> npt.NDArray[np.floating]:
         """Turn new samples into numbers, category numbers and NaN."""
@@ -254,13 +258,10 @@ class LabelTrees(LabelModel):
 def _bound_columns(bound: Bound, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Table:
     """Return the coded training samples, or some of them, with what was appended."""
     table: Table = bound.table
-    n_appended = bound.appended.shape[1]
-    if only is None and not n_appended:
-        return table
     if appended is None:
         appended = bound.appended if only is None else bound.appended[only]
     chosen = table if only is None else table.take(only.astype(np.int64, copy=False))
-    return chosen.append_flags(appended.astype(np.uint8)) if n_appended else chosen
+    return chosen.append_flags(appended.astype(np.uint8)) if appended.shape[1] else chosen
 
 
 def _complete(X: Any, appended: npt.NDArray[Any] | None, only: Indices | None, n_features: int) -> Any:

@@ -22,10 +22,11 @@ from fuselearn.multilabel.decisions.rules import (
     make_decision_rule,
 )
 from fuselearn.multilabel.methods.adaboost_mh import AdaBoostMHClassifier
-from fuselearn.multilabel.methods.binary_relevance import BinaryRelevanceClassifier
-from fuselearn.multilabel.methods.binary_relevance_ensemble import EnsembleOfBinaryRelevanceClassifier
-from fuselearn.multilabel.methods.chain import ChainClassifier
-from fuselearn.multilabel.methods.chain_ensemble import EnsembleOfChainsClassifier
+from fuselearn.multilabel.methods.binary_relevance import (
+    BinaryRelevanceClassifier,
+    EnsembleOfBinaryRelevanceClassifier,
+)
+from fuselearn.multilabel.methods.chain import ChainClassifier, EnsembleOfChainsClassifier
 from fuselearn.multilabel.methods.ensemble_homer import EnsembleHOMERClassifier
 from fuselearn.multilabel.methods.fused import FusedMultilabelClassifier
 from fuselearn.multilabel.methods.gradient_boosting import GradientBoostingMultilabelClassifier
@@ -38,9 +39,7 @@ from fuselearn.multilabel.methods.lift import LIFTClassifier
 from fuselearn.multilabel.methods.nearest import BRkNNClassifier, MLkNNClassifier
 from fuselearn.multilabel.methods.pct_forest import PCTForestClassifier
 from fuselearn.multilabel.methods.powerset import LabelPowersetClassifier
-from fuselearn.multilabel.methods.probabilistic_chain import ProbabilisticChainClassifier
-from fuselearn.multilabel.methods.pruned_sets import PrunedSetsClassifier
-from fuselearn.multilabel.methods.pruned_sets_ensemble import EnsembleOfPrunedSetsClassifier
+from fuselearn.multilabel.methods.pruned_sets import EnsembleOfPrunedSetsClassifier, PrunedSetsClassifier
 from fuselearn.multilabel.methods.rakel import RAkELClassifier
 from fuselearn.multilabel.methods.stacked_relevance import StackedBinaryRelevanceClassifier
 from fuselearn.multilabel.methods.thresholding import ThresholdedClassifier
@@ -98,7 +97,6 @@ __all__ = [
     "PCTForestClassifier",
     "PLSTClassifier",
     "PerLabelThresholds",
-    "ProbabilisticChainClassifier",
     "PrunedSetsClassifier",
     "RAkELClassifier",
     "RepeatedIterativeStratifiedGroupKFold",

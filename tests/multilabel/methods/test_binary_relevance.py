@@ -9,7 +9,7 @@ from sklearn.multioutput import MultiOutputClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from fuselearn import CARTClassifier, SVMClassifier
-from fuselearn.learners import bind
+from fuselearn.learners import bind, label_target
 from fuselearn.multilabel import BinaryRelevanceClassifier
 
 
@@ -35,7 +35,7 @@ def test_machines_are_those_of_the_engine(labelled, kernel):
         SVMClassifier(C=3.0, kernel=kernel, gamma=0.3, scaling="minmax", probability="logistic")
     )
     learner = bind(model.estimator, X)
-    expected = learner.train(Y, np.ones(80, dtype=np.int32), 0).scores(learner.prepare(X[:9]))
+    expected = learner.train(label_target(Y), np.ones(80, dtype=np.int32), 0).scores(learner.prepare(X[:9]))
     np.testing.assert_array_equal(model.fit(X, Y).predict_proba(X[:9]), expected)
 
 

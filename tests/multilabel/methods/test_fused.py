@@ -24,8 +24,8 @@ from fuselearn.multilabel import (
     PCTForestClassifier,
     ThresholdedClassifier,
 )
-from fuselearn.multilabel.learning.log_odds import fit_log_odds
 from fuselearn.multilabel.methods import fused
+from fuselearn.multilabel.methods.log_odds import fit_log_odds
 
 DEFAULT = ["e-homer", "kfhe-homer", "forest", "extra-trees"]
 RULES = {
@@ -50,7 +50,7 @@ def pairs():
 @pytest.fixture(scope="module")
 def model(pairs):
     X, Y = pairs
-    return FusedMultilabelClassifier(n_components=6, random_state=0).fit(X[:200], Y[:200])
+    return FusedMultilabelClassifier(n_estimators=6, random_state=0).fit(X[:200], Y[:200])
 
 
 class TestFusion:
@@ -59,8 +59,8 @@ class TestFusion:
         model = FusedMultilabelClassifier(forests(), random_state=0).fit(X, Y)
         held_out = np.stack([member.oob_decision_function_ for member in model.estimators_])
         fusion = fit_log_odds(held_out, Y.astype(np.int8), np.ones(80))
-        np.testing.assert_allclose(model.weights_, fusion.weights)
-        np.testing.assert_allclose(model.oob_decision_function_, fusion.fuse(held_out))
+        np.testing.assert_allclose(model.estimator_weights_, fusion.weights)
+        np.testing.assert_allclose(model.held_out_proba_, fusion.fuse(held_out))
         answers = np.stack([member.predict_proba(X) for member in model.estimators_])
         np.testing.assert_allclose(model.predict_proba(X), fusion.fuse(answers))
         np.testing.assert_allclose(model.errors_, ((held_out - Y) ** 2).mean(axis=1))
@@ -97,7 +97,7 @@ class TestFusion:
                 return np.random.default_rng(0).random(Y.shape)
 
         model = FusedMultilabelClassifier([*forests(), ("noise", Noise())], random_state=0).fit(*labelled)
-        assert model.weights_[2].mean() < 0.1 < model.weights_[:2].sum(axis=0).min()
+        assert model.estimator_weights_[2].mean() < 0.1 < model.estimator_weights_[:2].sum(axis=0).min()
 
     def test_samples_that_one_member_has_always_seen_count(self, labelled):
         """Of three HOMERs on twice as many draws as samples, a third of the samples is left out by none."""
@@ -108,7 +108,7 @@ class TestFusion:
         homer = model.estimators_[0]
         gaps = np.isnan(homer.with_decision("cardinality", X, Y)._honest_scores(X, Y, None)).any(axis=1)
         assert gaps.any()
-        assert not np.isnan(model.oob_decision_function_).any()
+        assert not np.isnan(model.held_out_proba_).any()
 
     def test_members_keep_their_own_decision(self, model):
         assert [member.decision for member in model.estimators_] == ["path", "path", 0.5, 0.5]
@@ -131,7 +131,7 @@ class TestRules:
         X, Y = labelled
         model = FusedMultilabelClassifier(forests(), optimize=optimize, random_state=0).fit(X, Y)
         assert type(model.rule_) is RULES[optimize]
-        expected = RULES[optimize]().fit(model.oob_decision_function_, Y)
+        expected = RULES[optimize]().fit(model.held_out_proba_, Y)
         np.testing.assert_array_equal(model.predict(X), expected(model.predict_proba(X)))
 
     @pytest.mark.parametrize("optimize", RULES)
@@ -153,7 +153,7 @@ class TestRules:
 
 class TestMembers:
     def test_by_default(self, model):
-        assert model.names_ == DEFAULT
+        assert list(model.named_estimators_) == DEFAULT
         assert model.left_out_ == {}
         assert [type(member) for member in model.estimators_] == [
             EnsembleHOMERClassifier,
@@ -162,15 +162,15 @@ class TestMembers:
             PCTForestClassifier,
         ]
         assert [member.n_estimators for member in model.estimators_] == [6, 6, 24, 24]
-        assert model.weights_.shape == model.errors_.shape == (4, 10)
+        assert model.estimator_weights_.shape == model.errors_.shape == (4, 10)
 
     def test_machines_are_left_out_where_values_are_missing(self, labelled):
         X, Y = labelled
         frame = pd.DataFrame(X, columns=list("abcde"))
         frame["colour"] = pd.Categorical(np.where(X[:, 0] > 0, "red", "blue"))
         frame.loc[::7, "b"] = np.nan
-        model = FusedMultilabelClassifier(n_components=5, random_state=0).fit(frame, Y)
-        assert model.names_ == ["forest", "extra-trees"]
+        model = FusedMultilabelClassifier(n_estimators=5, random_state=0).fit(frame, Y)
+        assert list(model.named_estimators_) == ["forest", "extra-trees"]
         assert list(model.left_out_) == ["e-homer", "kfhe-homer"]
         assert "missing" in model.left_out_["e-homer"]
         assert model.feature_names_in_.tolist() == frame.columns.tolist()
@@ -179,9 +179,11 @@ class TestMembers:
     def test_machines_are_left_out_of_many_samples(self, labelled, monkeypatch):
         X, Y = labelled
         monkeypatch.setattr(fused, "MOST_SVM_SAMPLES", 80)
-        assert FusedMultilabelClassifier(n_components=3, random_state=0).fit(X, Y).names_ == DEFAULT
-        model = FusedMultilabelClassifier(n_components=3, random_state=0).fit(np.vstack([X, X]), np.vstack([Y, Y]))
-        assert model.names_ == ["forest", "extra-trees"]
+        assert FusedMultilabelClassifier(n_estimators=3, random_state=0).fit(X, Y).named_estimators_.keys() == set(
+            DEFAULT
+        )
+        model = FusedMultilabelClassifier(n_estimators=3, random_state=0).fit(np.vstack([X, X]), np.vstack([Y, Y]))
+        assert list(model.named_estimators_) == ["forest", "extra-trees"]
         assert model.left_out_["kfhe-homer"] == "support vector machines are slow on more than 80 samples"
 
     def test_a_filter_that_stops_before_any_sample_was_left_out(self):
@@ -196,7 +198,7 @@ class TestMembers:
     def test_labels_that_nobody_or_everybody_has(self, labelled):
         X, Y = labelled
         Y = np.column_stack([Y, np.zeros(80), np.ones(80)]).astype(int)
-        model = FusedMultilabelClassifier(n_components=5, random_state=0).fit(X, Y)
+        model = FusedMultilabelClassifier(n_estimators=5, random_state=0).fit(X, Y)
         np.testing.assert_array_equal(model.predict_proba(X)[:, 4:], np.tile([0.0, 1.0], (80, 1)))
         for optimize in RULES:
             labels = model.with_optimize(optimize, X, Y).predict(X)
@@ -226,12 +228,12 @@ class TestMembers:
     ("parameters", "sentence"),
     [
         ({"optimize": "accuracy"}, "optimize must be 'macro_f1' or 'micro_f1' or .* not 'accuracy'"),
-        ({"n_components": 0}, "n_components must be at least 1"),
-        ({"members": []}, r"members must be a list of \(name, classifier\), not \[\]"),
-        ({"members": {"a": PCTForestClassifier()}}, "members must be a list of"),
-        ({"members": [PCTForestClassifier()]}, "but one is PCTForestClassifier"),
-        ({"members": 2 * [("a", PCTForestClassifier())]}, "different names, but two are 'a'"),
-        ({"members": [("a", "forest")]}, r"members\['a'\] must be a classifier with predict_proba, not 'forest'"),
+        ({"n_estimators": 0}, "n_estimators must be at least 1"),
+        ({"estimators": []}, r"estimators must be a list of \(name, classifier\), not \[\]"),
+        ({"estimators": {"a": PCTForestClassifier()}}, "estimators must be a list of"),
+        ({"estimators": [PCTForestClassifier()]}, "but one is PCTForestClassifier"),
+        ({"estimators": 2 * [("a", PCTForestClassifier())]}, "different names, but two are 'a'"),
+        ({"estimators": [("a", "forest")]}, r"estimators\['a'\] must be a classifier with predict_proba, not 'forest'"),
         ({"decision": "best"}, "decision must be one of"),
     ],
 )
@@ -241,7 +243,7 @@ def test_bad_parameters_get_a_sentence(labelled, parameters, sentence):
 
 
 @pytest.mark.parametrize(
-    ("members", "expected"),
+    ("estimators", "expected"),
     [
         (None, (True, True)),
         (forests(), (True, True)),
@@ -261,7 +263,7 @@ def test_it_comes_back_from_a_file(pairs, model, tmp_path):
     loaded = load(tmp_path / "model.fuse")
     np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
-    assert loaded.names_ == model.names_
+    assert list(loaded.named_estimators_) == list(model.named_estimators_)
 
 
 def test_one_sample_gets_a_sentence(labelled):

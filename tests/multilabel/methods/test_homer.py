@@ -11,8 +11,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 from fuselearn import SVMClassifier
+from fuselearn.base import prepare_samples
 from fuselearn.multilabel import BinaryRelevanceClassifier, HOMERClassifier
-from fuselearn.multilabel.learning.hierarchy import LEAF
+from fuselearn.multilabel.methods.hierarchy import LEAF
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(120, 5)).round(2)
@@ -32,6 +33,11 @@ def plain_node(groups, model, X, Y, new):
     meta = np.column_stack([Y[:, group].max(axis=1) for group in groups])
     inside = meta.any(axis=1)
     return np.column_stack([plain_chances(model, X[inside], values, new) for values in meta[inside].T])
+
+
+def decide(model, X):
+    """Return the decision scores of new samples."""
+    return model._fused_.deciding().scores(prepare_samples(model, X))
 
 
 def plain_probabilities(hierarchy, model, X, Y, new):
@@ -76,7 +82,7 @@ def test_probabilities_and_labels_are_those_of_a_plain_program(clustering):
     np.testing.assert_allclose(model.predict_proba(NEW), expected)
     np.testing.assert_array_equal(model.with_decision(0.5).predict(NEW), expected > 0.5)
     scores = plain_scores(model._hierarchy(), GaussianNB(), X, Y, NEW[:25])
-    np.testing.assert_allclose(model._deciding_scores(NEW[:25]), scores)
+    np.testing.assert_allclose(decide(model, NEW[:25]), scores)
     np.testing.assert_array_equal(model.predict(NEW[:25]), scores > 0.5)
 
 
@@ -89,7 +95,7 @@ def test_without_a_model_of_any_label_rows_without_labels_are_not_used(clusterin
         model.predict_proba(NEW), clone(model).fit(X[labelled], Y[labelled]).predict_proba(NEW)
     )
     scores = plain_homer(model._hierarchy(), GaussianNB(), X, Y, NEW[:25])
-    np.testing.assert_allclose(model._deciding_scores(NEW[:25]), scores)
+    np.testing.assert_allclose(decide(model, NEW[:25]), scores)
     assert (scores.max(axis=1) > 0.5).sum() > (HOMERClassifier(GaussianNB()).fit(X, Y).predict(NEW[:25])).any(1).sum()
 
 
@@ -106,7 +112,7 @@ def test_rows_go_down_to_the_most_probable_group_if_none_is_probable():
     model = HOMERClassifier(LogisticRegression(), n_clusters=2, any_label=False, random_state=0).fit(X, Y)
     far = -20.0 * np.ones((1, 5))
     expected = plain_homer(model._hierarchy(), LogisticRegression(), X, Y, far)
-    np.testing.assert_allclose(model._deciding_scores(far), expected)
+    np.testing.assert_allclose(decide(model, far), expected)
 
 
 def test_a_label_that_every_row_of_a_node_has_is_certain():
@@ -121,8 +127,8 @@ def test_labels_that_no_row_has_are_impossible(estimator, clustering):
     labels = Y.copy()
     labels[:, [1, 4, 5, 6]] = 0
     model = HOMERClassifier(estimator, clustering=clustering, n_clusters=2, random_state=0).fit(X, labels)
-    (member,) = model._fused_.members
-    raw = member.probabilities(model._fused_.learner.prepare(NEW))
+    (member,) = model._fused_.models
+    raw = member.scores(prepare_samples(model, NEW))
     assert (raw[:, [1, 4, 5, 6]] == 0.0).all()
     assert (model.predict(NEW)[:, [1, 4, 5, 6]] == 0).all()
     assert (HOMERClassifier(random_state=0).fit(X, 0 * Y).predict_proba(NEW) == 0.0).all()

@@ -5,7 +5,7 @@ import pytest
 
 from fuselearn import SVMClassifier
 from fuselearn.multilabel import EnsembleHOMERClassifier, KFHEHOMERClassifier
-from fuselearn.multilabel.methods.homer_ensemble import HOMERVariety, list_cluster_numbers
+from fuselearn.multilabel.methods.ensemble_homer import HOMERVariety, list_cluster_numbers
 
 VARIETY = HOMERVariety(("balanced", "random"), range(2, 5), [{"kernel": "rbf"}, {"kernel": "linear"}], True)
 

@@ -9,9 +9,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.naive_bayes import GaussianNB
 
 from fuselearn import SVMClassifier
-from fuselearn.learners import bind, draw_counts
+from fuselearn.base import prepare_samples
+from fuselearn.engines.draws import draw_counts
+from fuselearn.learners import bind
 from fuselearn.multilabel import HOMERClassifier, KFHEHOMERClassifier, PerLabelThresholds
-from fuselearn.multilabel.learning.homer_model import train_homer
+from fuselearn.multilabel.methods.ensemble_homer import make_variety
+from fuselearn.multilabel.methods.homer import train_homer
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(120, 6)).round(2)
@@ -46,24 +49,27 @@ def run_plainly(model, sample_weight=None):
     first_seed, *seeds = np.random.default_rng(0).integers(2**62, size=model.n_estimators + 1).tolist()
     learner = bind(model._base_estimator(), X)
     train = partial(train_homer, learner, Y.astype(np.int8))
-    variety = model._make_variety()
+    variety = make_variety(model, 16)
     shares = np.full(n, 1 / n) if sample_weight is None else sample_weight / sample_weight.sum()
     all_samples = np.ones(n, np.int32)
     first = train(all_samples, first_seed, variety.choose_first(first_seed), weights=sample_weight)
 
-    estimate, variance = first.scores(), 1.0  # y and P of the model filter
+    estimate, variance = first.decisions(), 1.0  # y and P of the model filter
     weights, weight_variance = shares, 1.0
-    components, trace = [first], []
+    components, samples, trace = [first], [], []
     for seed in seeds:
         trace.append({"train_error": shares @ hamming(estimate), "is_reset": False})
-        component = train(draw_counts(seed, weights, 2 * n), seed, variety.choose(seed))
-        if model.reset and shares @ hamming(component.scores()) >= 0.5:
+        counts = draw_counts(seed, weights, 2 * n)
+        component = train(counts, seed, variety.choose(seed))
+        if model.reset and shares @ hamming(component.decisions()) >= 0.5:
             weights, weight_variance = shares, 1.0
-            component = train(draw_counts(seed + 1, weights, 2 * n), seed + 1, variety.choose(seed + 1))
+            counts = draw_counts(seed + 1, weights, 2 * n)
+            component = train(counts, seed + 1, variety.choose(seed + 1))
             trace[-1]["is_reset"] = True
         components.append(component)
+        samples.append(counts)
 
-        measurement = (estimate + component.scores()) / 2
+        measurement = (estimate + component.decisions()) / 2
         losses = hamming(measurement)
         error = shares @ losses
         gain, weight_gain = variance / (variance + error), weight_variance / (weight_variance + error)
@@ -79,7 +85,7 @@ def run_plainly(model, sample_weight=None):
         weight_variance = (1 - weight_gain) * weight_variance
         trace[-1].update(error=error, gain=gain, variance=variance)
     columns = {name: np.array([step[name] for step in trace]) for name in trace[0]}
-    return estimate, weights, columns, components, learner
+    return estimate, weights, columns, components, samples, learner
 
 
 @pytest.mark.parametrize(
@@ -102,7 +108,7 @@ def test_it_is_the_recursion_written_out(settings, weighted):
     n_estimators = 2 if isinstance(settings["estimator"], GaussianNB) else 4
     model = KFHEHOMERClassifier(n_estimators=n_estimators, decision=decision, random_state=0, **settings)
     model.fit(X, Y, sample_weight)
-    estimate, weights, trace, components, learner = run_plainly(model, sample_weight)
+    estimate, weights, trace, components, samples, learner = run_plainly(model, sample_weight)
 
     np.testing.assert_allclose(model.gains_, trace["gain"])
     np.testing.assert_allclose(model.variances_, trace["variance"])
@@ -110,17 +116,17 @@ def test_it_is_the_recursion_written_out(settings, weighted):
     np.testing.assert_allclose(model.train_errors_[:-1], trace["train_error"])
     np.testing.assert_array_equal(model.resets_, np.flatnonzero(trace["is_reset"]) + 1)
     assert trace["is_reset"].any() == (isinstance(model.estimator, Contrary) and model.reset)
-    np.testing.assert_allclose(model.weights_, weights)
-    np.testing.assert_allclose(model._deciding_scores(X), estimate, atol=1e-6)
+    np.testing.assert_allclose(model.sample_weights_, weights)
+    np.testing.assert_allclose(model._fused_.deciding().scores(prepare_samples(model, X)), estimate, atol=1e-6)
 
     rows = learner.prepare(NEW)
     scores, chances = (
-        [answer(rows, np.arange(len(NEW))) for answer in answers]
-        for answers in zip(*((component.scores, component.probabilities) for component in components), strict=True)
+        [answer(rows, only=np.arange(len(NEW))) for answer in answers]
+        for answers in zip(*((component.decisions, component.scores) for component in components), strict=True)
     )
-    blended = np.tensordot(model.coefficients_, scores, 1)
+    blended = np.tensordot(model.estimator_weights_, scores, 1)
     np.testing.assert_array_equal(model.with_decision("path").predict(NEW), blended > 0.5)
-    np.testing.assert_allclose(model.predict_proba(NEW), np.tensordot(model.coefficients_, chances, 1), atol=1e-12)
+    np.testing.assert_allclose(model.predict_proba(NEW), np.tensordot(model.estimator_weights_, chances, 1), atol=1e-12)
     stages = list(model.staged_predict_proba(NEW))
     expected = chances[0]
     for stage, gain, own in zip(stages, [0.0, *trace["gain"]], chances, strict=True):
@@ -128,9 +134,9 @@ def test_it_is_the_recursion_written_out(settings, weighted):
         np.testing.assert_allclose(stage, expected, atol=1e-12)
 
     total, known = np.zeros(Y.shape), np.zeros((120, 1))
-    for component, coefficient in zip(components[1:], model.coefficients_[1:], strict=True):
-        left_out = (component.counts == 0)[:, None]
-        total += coefficient * component.probabilities() * left_out
+    for component, counts, coefficient in zip(components[1:], samples, model.estimator_weights_[1:], strict=True):
+        left_out = (counts == 0)[:, None]
+        total += coefficient * component.scores() * left_out
         known += coefficient * left_out
     expected = np.divide(total, known, out=np.full(Y.shape, np.nan), where=known > 0)
     np.testing.assert_allclose(model.oob_decision_function_, expected, atol=1e-12)

@@ -12,7 +12,7 @@ from sklearn.multioutput import ClassifierChain
 from sklearn.tree import DecisionTreeClassifier
 
 from fuselearn.multilabel import BinaryRelevanceClassifier, CardinalityThreshold, KFHEMultilabelClassifier
-from fuselearn.multilabel.learning.filtering import LabelTruth
+from fuselearn.multilabel.filtering import LabelTruth
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(100, 5)).round(2)
@@ -21,16 +21,17 @@ NEW = rng.normal(size=(30, 5)).round(2)
 
 
 def answers(model, X):
-    return [model._fused_.members[t].scores(X) for t in range(model.n_iter_ + 1)]
+    return [model._fused_.models[t].scores(X) for t in range(model.n_iter_ + 1)]
 
 
 def test_blending_worked_out_by_hand():
     estimate = np.array([[0.8, 0.2], [0.3, 0.9]])
     scores = np.array([[0.6, 0.7], [0.9, 0.3]])
     truth = LabelTruth(np.array([0.25, 0.75]), np.array([[True, True], [True, False]]))
-    measurement, losses, (error, own, before) = truth.measure(estimate, SimpleNamespace(scores=lambda: scores))
-    np.testing.assert_allclose(measurement, [[0.7, 0.45], [0.6, 0.6]])
-    np.testing.assert_allclose(losses, [0.5, 0.5])
+    measurement = truth.compare(estimate, SimpleNamespace(decisions=lambda: scores))
+    error, own, before = measurement.errors
+    np.testing.assert_allclose(measurement.z, [[0.7, 0.45], [0.6, 0.6]])
+    np.testing.assert_allclose(measurement.loss, [0.5, 0.5])
     assert error == pytest.approx(0.5)
     assert own == pytest.approx(0.0)
     assert before == pytest.approx(0.25 * 0.5 + 0.75 * 1.0)
@@ -73,7 +74,7 @@ def test_weights_of_rows_follow_their_losses():
     losses = np.mean(((first + second) / 2 > 0.5) != Y, axis=1)
     gain = model.gains_[0]
     expected = (1 - gain) / 100 + gain * np.exp(losses + 1 / 100) / 100
-    np.testing.assert_allclose(model.weights_, expected / expected.sum())
+    np.testing.assert_allclose(model.sample_weights_, expected / expected.sum())
 
 
 def test_stages_end_where_prediction_does():
@@ -82,14 +83,15 @@ def test_stages_end_where_prediction_does():
     assert len(stages) == model.n_iter_ + 1
     np.testing.assert_allclose(stages[0], answers(model, NEW)[0])
     np.testing.assert_allclose(stages[-1], model.predict_proba(NEW))
-    assert model.coefficients_.sum() == pytest.approx(1.0)
+    assert model.estimator_weights_.sum() == pytest.approx(1.0)
 
 
 class Contrarian(BinaryRelevanceClassifier):
     """Be right about all rows, and wrong about any sample."""
 
-    def _fit_labels(self, X, Y, weights, rng):
-        super()._fit_labels(X, Y if weights is None or (weights == 1).all() else 1 - Y, weights, rng)
+    def fit(self, X, y, sample_weight=None):
+        is_all = sample_weight is None or (sample_weight == 1).all()
+        return super().fit(X, y if is_all else 1 - y, sample_weight)
 
 
 def test_classifiers_worse_than_guessing_are_replaced_once():
@@ -122,7 +124,9 @@ def test_rules_are_fitted_on_rows_that_a_classifier_has_not_seen(recorder):
     model = KFHEMultilabelClassifier(chain, n_estimators=3, decision="cardinality", random_state=0).fit(marked, Y)
     samples = [table[:, 0] for table, _, _ in recorder.tables[4::4]]  # a chain fits four labels
     total, known = np.zeros(Y.shape), np.zeros((100, 1))
-    for numbers, scores, coefficient in zip(samples, answers(model, marked)[1:], model.coefficients_[1:], strict=True):
+    for numbers, scores, coefficient in zip(
+        samples, answers(model, marked)[1:], model.estimator_weights_[1:], strict=True
+    ):
         left_out = ~np.isin(np.arange(100), numbers)[:, None]
         total += coefficient * scores * left_out
         known += coefficient * left_out
@@ -160,4 +164,4 @@ def test_a_classifier_that_never_learns_is_no_obstacle():
     model = KFHEMultilabelClassifier(DummyClassifier(), n_estimators=2, random_state=0).fit(X, Y)
     shares = [[prior[1] for prior in one.class_prior_] for one in model.estimators_]
     np.testing.assert_allclose(shares[0], Y.mean(axis=0))
-    np.testing.assert_allclose(model.predict_proba(NEW), np.tile(model.coefficients_ @ shares, (30, 1)))
+    np.testing.assert_allclose(model.predict_proba(NEW), np.tile(model.estimator_weights_ @ shares, (30, 1)))

@@ -26,19 +26,19 @@ def test_votes_by_hand():
     # Against the virtual label, 0 and 1 win and 2 loses, so the virtual label has 1 vote. Label 0 wins against 1 and
     # against 2, label 2 against 1: 3, 1 and 1 votes.
     ranking = LabelRanking(Fixed(0.9, 0.6, 0.2), PAIRS, [Fixed(0.7), Fixed(0.8), Fixed(0.4)], "class")
-    np.testing.assert_allclose(ranking.probabilities(), 0.5 + np.array([[2.25, 0.25, 0.25]]) / 7)
+    np.testing.assert_allclose(ranking.scores(), 0.5 + np.array([[2.25, 0.25, 0.25]]) / 7)
 
 
 def test_shares_of_votes_by_hand():
     # 0.9 + 0.7 + 0.8, 0.6 + 0.3 + 0.4 and 0.2 + 0.2 + 0.6; and 0.1 + 0.4 + 0.8 of the virtual label.
     ranking = LabelRanking(Fixed(0.9, 0.6, 0.2), PAIRS, [Fixed(0.7), Fixed(0.8), Fixed(0.4)], "probability")
-    np.testing.assert_allclose(ranking.probabilities(), 0.5 + (np.array([[2.4, 1.3, 1.0]]) - 1.3) / 7)
+    np.testing.assert_allclose(ranking.scores(), 0.5 + (np.array([[2.4, 1.3, 1.0]]) - 1.3) / 7)
 
 
 def test_what_is_undecided_is_half_a_vote_for_each():
     # Labels 0 and 1 share the vote of their model, and those of 2, which has no model with them.
     ranking = LabelRanking(Fixed(0.9, 0.6, 0.2), PAIRS[:1], [Fixed(0.5)], "class")
-    np.testing.assert_allclose(ranking.probabilities(), 0.5 + (np.array([[2.0, 2.0, 1.0]]) - 0.75) / 7)
+    np.testing.assert_allclose(ranking.scores(), 0.5 + (np.array([[2.0, 2.0, 1.0]]) - 0.75) / 7)
 
 
 def test_a_pair_learns_from_samples_with_one_of_its_labels(labelled, recorder):

@@ -12,11 +12,11 @@ from sklearn.metrics import label_ranking_average_precision_score
 from sklearn.tree import DecisionTreeClassifier
 
 from fuselearn.datasets import make_digit_pairs
+from fuselearn.engines.draws import draw_counts
 from fuselearn.engines.tables import code_columns
 from fuselearn.engines.trees import grow_tree, make_label_target, restore_weights
-from fuselearn.learners import draw_counts
 from fuselearn.multilabel import CardinalityThreshold, PCTForestClassifier, PerLabelThresholds
-from fuselearn.multilabel.learning.label_trees import sum_impurity_decreases
+from fuselearn.multilabel.methods.label_trees import sum_impurity_decreases
 
 
 def make_table(seed, with_ties):
@@ -112,7 +112,7 @@ def test_features_of_a_node_are_drawn_uniformly():
     """A stump has to split on the one feature that it was given, informative or not."""
     X, Y, _ = make_table(4, with_ties=False)
     forest = PCTForestClassifier(300, max_features=1, max_depth=1, random_state=0).fit(X, Y)
-    numbers = np.bincount([tree.nodes["feature"][0] for tree in forest._trees_])
+    numbers = np.bincount([tree.nodes["feature"][0] for tree in forest._fused_.models[0].trees])
     assert np.abs(numbers - 100).max() < 4 * np.sqrt(300 * 1 / 3 * 2 / 3)
 
 
@@ -161,7 +161,7 @@ def test_categories_and_gaps_are_taken_as_they_are():
 
 def grown_trees(forest):
     """Return the trees with the weights of the labels in all nodes."""
-    return [restore_weights(tree, shares) for tree, shares in forest._trees_with_leaf_values()]
+    return [restore_weights(tree, shares) for tree, shares in forest._fused_.models[0].trees_with_values()]
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -180,9 +180,9 @@ def test_leaves_with_the_same_labels_share_their_values():
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(200, 5)), (rng.random((200, 300)) < 0.1).astype(int)
     forest = PCTForestClassifier(20, random_state=0).fit(X, Y)
-    assert sum(tree.n_leaves for tree in forest._trees_) > 2000
-    assert sorted(map(tuple, forest._leaf_values_.rows)) == sorted(map(tuple, Y))
-    assert all(tree.values.size == 0 for tree in forest._trees_)
+    assert sum(tree.n_leaves for tree in forest._fused_.models[0].trees) > 2000
+    assert sorted(map(tuple, forest._fused_.models[0].leaf_values.rows)) == sorted(map(tuple, Y))
+    assert all(tree.values.size == 0 for tree in forest._fused_.models[0].trees)
 
 
 @pytest.mark.parametrize("splitter", ["best", "random"])

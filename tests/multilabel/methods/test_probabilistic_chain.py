@@ -8,10 +8,14 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from fuselearn import CARTClassifier, SVMClassifier
-from fuselearn.multilabel import ChainClassifier, ProbabilisticChainClassifier
+from fuselearn.multilabel import ChainClassifier
 
 ORDER = [2, 0, 3, 1]
 BASES = [CARTClassifier(min_samples_split=30, complexity=0.0), LogisticRegression(), SVMClassifier()]
+
+
+def probabilistic(base, inference="beam", decision="set", **given):
+    return ChainClassifier(base, inference=inference, decision=decision, **given)
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +39,7 @@ def list_joint(model, X):
 @pytest.mark.parametrize("base", BASES[:2])
 def test_a_beam_of_all_sets_is_an_exhaustive_search(noisy, base):
     X, Y = noisy
-    model = ProbabilisticChainClassifier(base, n_paths=16, order=ORDER).fit(X[:50], Y[:50])
+    model = probabilistic(base, n_paths=16, order=ORDER).fit(X[:50], Y[:50])
     sets, joint = list_joint(model, X[50:])
     np.testing.assert_allclose(model.predict_proba(X[50:]), joint @ sets)
     chosen = model.predict(X[50:]) @ [8, 4, 2, 1]  # the number of the set in the list
@@ -46,7 +50,7 @@ def test_a_beam_of_all_sets_is_an_exhaustive_search(noisy, base):
 def test_a_beam_of_one_path_is_the_greedy_chain(noisy, base):
     X, Y = noisy
     given = {"order": ORDER, "random_state": 0}
-    model = ProbabilisticChainClassifier(base, n_paths=1, **given).fit(X[:50], Y[:50])
+    model = probabilistic(base, n_paths=1, **given).fit(X[:50], Y[:50])
     greedy = ChainClassifier(base, **given).fit(X[:50], Y[:50])
     np.testing.assert_allclose(model.predict_proba(X[50:]), greedy.predict_proba(X[50:]))
     np.testing.assert_array_equal(model.predict(X[50:]), greedy.predict(X[50:]))
@@ -56,7 +60,7 @@ def test_a_wider_beam_finds_no_less_probable_sets(noisy):
     X, Y = noisy
     found = []
     for n_paths in (1, 2, 16):
-        model = ProbabilisticChainClassifier(LogisticRegression(), n_paths=n_paths).fit(X, Y)
+        model = probabilistic(LogisticRegression(), n_paths=n_paths).fit(X, Y)
         _, joint = list_joint(model, X)
         found.append(joint[np.arange(80), model.predict(X) @ [8, 4, 2, 1]])
     assert (found[1] >= found[0] - 1e-12).all()
@@ -68,7 +72,7 @@ def test_random_paths_converge_to_the_exact_marginals_and_the_mode(noisy):
     X, Y = noisy
     errors = []
     for n_paths in (10, 4000):
-        model = ProbabilisticChainClassifier(
+        model = probabilistic(
             LogisticRegression(), inference="monte_carlo", n_paths=n_paths, order=ORDER, random_state=0
         ).fit(X[:50], Y[:50])
         sets, joint = list_joint(model, X[50:])
@@ -81,7 +85,7 @@ def test_random_paths_converge_to_the_exact_marginals_and_the_mode(noisy):
 def test_random_paths_follow_the_seed(noisy):
     X, Y = noisy
     chances = [
-        ProbabilisticChainClassifier(LogisticRegression(), inference="monte_carlo", n_paths=5, random_state=seed)
+        probabilistic(LogisticRegression(), inference="monte_carlo", n_paths=5, random_state=seed)
         .fit(X, Y)
         .predict_proba(X)
         for seed in (0, 0, 1)
@@ -92,7 +96,7 @@ def test_random_paths_follow_the_seed(noisy):
 
 def test_thresholds_are_of_the_marginals(noisy):
     X, Y = noisy
-    model = ProbabilisticChainClassifier(LogisticRegression(), n_paths=16).fit(X, Y)
+    model = probabilistic(LogisticRegression(), n_paths=16).fit(X, Y)
     halved = model.with_decision(0.5)
     np.testing.assert_array_equal(halved.predict(X), model.predict_proba(X) > 0.5)
     assert (halved.predict(X) != model.predict(X)).any()
@@ -103,7 +107,7 @@ def test_labels_that_exclude_each_other(inference, n_paths, tolerance):
     # The labels 0, 1 and 2 are exclusive with chances 0.4, 0.3 and 0.3. Greedily, 0 is not chosen, as 0.4 < 0.5.
     X, Y = np.zeros((10, 1)), np.repeat(np.eye(3, dtype=int), [4, 3, 3], axis=0)
     base = DecisionTreeClassifier()
-    model = ProbabilisticChainClassifier(base, inference=inference, n_paths=n_paths, random_state=0).fit(X, Y)
+    model = probabilistic(base, inference=inference, n_paths=n_paths, random_state=0).fit(X, Y)
     assert ChainClassifier(base).fit(X, Y).predict(X[:1]).tolist() != [[1, 0, 0]]
     assert model.predict(X[:1]).tolist() == [[1, 0, 0]]
     np.testing.assert_allclose(model.predict_proba(X[:1]), [[0.4, 0.3, 0.3]], atol=tolerance)
@@ -112,7 +116,7 @@ def test_labels_that_exclude_each_other(inference, n_paths, tolerance):
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"inference": "greedy"}, "inference must be"),
+        ({"inference": "exact"}, "inference must be"),
         ({"n_paths": 0}, "n_paths must be"),
         ({"order": "sorted"}, "order must be"),
         ({"decision": "path"}, "decision must be"),
@@ -120,4 +124,4 @@ def test_labels_that_exclude_each_other(inference, n_paths, tolerance):
 )
 def test_what_is_refused(labelled, parameters, words):
     with pytest.raises((ValueError, TypeError), match=words):
-        ProbabilisticChainClassifier("tree", **parameters).fit(*labelled)
+        probabilistic("tree", **parameters).fit(*labelled)

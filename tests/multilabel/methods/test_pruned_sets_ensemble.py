@@ -5,7 +5,7 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 
 from fuselearn import CARTClassifier, SVMClassifier
-from fuselearn.learners import draw_counts
+from fuselearn.engines.draws import draw_counts
 from fuselearn.multilabel import EnsembleOfPrunedSetsClassifier, PrunedSetsClassifier
 
 TREE = CARTClassifier(min_samples_split=4)

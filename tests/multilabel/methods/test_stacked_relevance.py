@@ -7,6 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
 from fuselearn import CARTClassifier, SVMClassifier
+from fuselearn.base import prepare_samples
 from fuselearn.multilabel import BinaryRelevanceClassifier, StackedBinaryRelevanceClassifier
 
 
@@ -29,8 +30,8 @@ def test_the_second_level_learns_from_scores_of_samples_left_out(labelled, recor
 def test_predictions_are_those_of_two_levels_in_a_row(labelled, recorder, base):
     X, Y = labelled
     model = StackedBinaryRelevanceClassifier(base, recorder, random_state=0).fit(X, Y)
-    (stacked,) = model._fused_.members
-    first = stacked.first.probabilities(model._fused_.learner.prepare(X))
+    (stacked,) = model._fused_.models
+    first = stacked.first.scores(prepare_samples(model, X))
     # The recorder reads the last of its features: the score of the last label.
     expected = np.repeat(np.where(first[:, -1:] > 0.5, 0.75, 0.25), 4, axis=1)
     np.testing.assert_array_equal(model.predict_proba(X), expected)

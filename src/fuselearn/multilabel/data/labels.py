@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Any
 
 import narwhals as nw
@@ -10,7 +10,21 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from fuselearn.learners.multilabel_clones import read_probabilities
 from fuselearn.learners.table import as_frame
+
+__all__ = [
+    "UNKNOWN",
+    "LabelTable",
+    "PartialTable",
+    "check_same_labels",
+    "label_names",
+    "read_labels",
+    "read_partial_labels",
+    "read_probabilities",
+    "read_sparse_labels",
+    "restore_unknown",
+]
 
 LabelTable = npt.NDArray[np.uint8]
 PartialTable = npt.NDArray[np.int8]
@@ -144,42 +158,6 @@ def check_same_labels(names: npt.NDArray[Any] | None, others: npt.NDArray[Any] |
         return
     if all(isinstance(name, str) for name in (*names, *others)):
         raise ValueError(f"{message}: {names.tolist()} and {others.tolist()}.")
-
-
-def read_probabilities(output: Any, n_labels: int) -> npt.NDArray[np.float64]:
-    """Return the probabilities of the labels as one array, whatever their form.
-
-    Parameters
-    ----------
-    output : array or list of arrays
-        The output of ``predict_proba``: an (n_samples, n_labels) array, or scikit-learn's list with an (n_samples, 2)
-        array per label; or an ``oob_decision_function_`` of shape (n_samples, 2, n_labels). Every label has had both
-        values in training.
-    n_labels : int
-
-    Returns
-    -------
-    array of shape (n_samples, n_labels)
-        NaN for samples without out-of-bag votes.
-
-    Examples
-    --------
-    >>> read_probabilities([[[0.3, 0.7]], [[1.0, 0.0]]], n_labels=2)
-    array([[0.7, 0. ]])
-    """
-    if isinstance(output, Sequence) and np.ndim(output[0]) == 2:
-        if len(output) != n_labels:
-            raise ValueError(f"Expected probabilities of {n_labels} labels, but the list has {len(output)} arrays.")
-        output = np.stack([np.asarray(one, dtype=np.float64) for one in output], axis=-1)
-    table = np.asarray(output, dtype=np.float64)
-    if table.ndim == 2 and n_labels == 1 and table.shape[1] == 2:
-        table = table[:, :, None]
-    if table.ndim == 3 and table.shape[1:] == (2, n_labels):
-        # Samples that every tree has seen have no votes, which must not be read as probabilities of 0.
-        return np.where(table.any(axis=1), table[:, 1, :], np.nan)
-    if table.ndim == 2 and table.shape[1] == n_labels:
-        return table
-    raise ValueError(f"Expected probabilities of {n_labels} labels, but their shape is {table.shape}.")
 
 
 def _as_array(Y: Any, name: str) -> npt.NDArray[Any]:

@@ -6,16 +6,68 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit
 
 from fuselearn._parameters import check_number, check_whole_number, count_threads
-from fuselearn.engines.trees import PairTable, Tree, find_stump, left_samples, make_stump_tree
+from fuselearn.base import validate_numbers
+from fuselearn.engines.trees import PairTable, find_stump, left_samples, make_stump_tree
+from fuselearn.fusion import Problem, Trained
+from fuselearn.learners import Learner
+from fuselearn.multilabel.base import MultilabelBase, Scores, single
 from fuselearn.multilabel.data.labels import UNKNOWN
-from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Scores, Weights
-from fuselearn.multilabel.learning.label_trees import SummedTrees, scale_rows
+from fuselearn.multilabel.methods.label_trees import LabelForest, LabelTable, scale_rows
 
 
-class AdaBoostMHClassifier(SummedTrees, MultilabelClassifier):
+def train_adaboost_mh(problem: Problem, n_estimators: int = 100, *, learning_rate: float = 1.0) -> Trained:
+    """Train AdaBoost.MH; the parameters are those of :class:`AdaBoostMHClassifier`."""
+    learner: Any = problem.learner
+    Y, n_threads = problem.target.values, count_threads(problem.n_jobs)
+    table = PairTable(learner.columns)
+    has_label = Y == 1
+    pairs = np.repeat(problem.initial_weights[:, None], Y.shape[1], axis=1)
+    pairs[Y == UNKNOWN] = 0.0
+    pairs /= max(pairs.sum(), np.finfo(float).tiny)
+    smoothing = 1.0 / (problem.n_draws * Y.shape[1])
+
+    trees, normalizers = [], []
+    gains, loss = np.zeros((Y.shape[1], learner.n_features)), 1.0
+    constant_votes = _vote(_weigh(pairs, has_label), smoothing)
+    for _ in range(n_estimators):
+        stump = find_stump(table, pairs * has_label, pairs * ~has_label, 0, table.n_columns, n_threads=n_threads)
+        if stump.feature < 0:
+            break
+        is_left = left_samples(table, stump)
+        sides = [_weigh(pairs[side], has_label[side]) for side in (is_left, ~is_left)]
+        votes = learning_rate * np.array([_vote(side, smoothing) for side in sides])
+        own = votes[np.where(is_left, 0, 1)]
+        pairs *= np.exp(np.where(has_label, -own, own))
+        normalizer = float(pairs.sum())
+        if normalizer >= 1.0:
+            break
+        pairs /= normalizer
+        gains[:, stump.feature] += loss * (_rest(sides[0] + sides[1]) - _rest(sides[0]) - _rest(sides[1]))
+        loss *= normalizer
+        normalizers.append(normalizer)
+        trees.append(make_stump_tree(table, stump, votes))
+    trained = single(
+        LabelForest(
+            ((tree, tree.values) for tree in trees),
+            learner.coder.n_categories_,
+            start=np.zeros(Y.shape[1]) if trees else constant_votes,  # samples that are all alike cannot be split
+            divisor=0.5,
+            is_logistic=True,
+            n_threads=n_threads,
+        ),
+        problem,
+    )
+    trained.trace = {
+        "n_iter_": len(trees),
+        "normalizers_": np.array(normalizers),
+        "feature_importances_": scale_rows(np.maximum(gains, 0.0)),  # only rounding makes a gain negative
+    }
+    return trained
+
+
+class AdaBoostMHClassifier(MultilabelBase):
     """Boosting for many labels: each round adds a stump that votes for or against every label (AdaBoost.MH).
 
     Every pair of a sample i and a label l has a weight D(i, l), at first all equal, or 0 if it is not known whether the
@@ -99,55 +151,26 @@ class AdaBoostMHClassifier(SummedTrees, MultilabelClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's tags of the estimator."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags
+
     def _check_parameters(self) -> None:
         check_whole_number("n_estimators", self.n_estimators, 1)
         if check_number("learning_rate", self.learning_rate, 0.0) == 0.0:
             raise ValueError("learning_rate must be above 0.")
 
-    def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
-        table = PairTable(self._code_entries(X))
-        has_label = Y == 1
-        pairs = np.ones(Y.shape) if weights is None else np.repeat(weights[:, None], Y.shape[1], axis=1)
-        pairs[Y == UNKNOWN] = 0.0
-        pairs /= max(pairs.sum(), np.finfo(float).tiny)
-        smoothing = 1.0 / Y.size
+    def _check_table(self, X: Any, *, reset: bool) -> Any:
+        return validate_numbers(self, X, reset=reset)
 
-        trees, normalizers = [], []
-        gains, loss = np.zeros((Y.shape[1], X.shape[1])), 1.0
-        self._constant_votes_ = _vote(_weigh(pairs, has_label), smoothing)
-        for _ in range(self.n_estimators):
-            stump = find_stump(
-                table, pairs * has_label, pairs * ~has_label, 0, table.n_columns, n_threads=count_threads(self.n_jobs)
-            )
-            if stump.feature < 0:
-                break
-            is_left = left_samples(table, stump)
-            sides = [_weigh(pairs[side], has_label[side]) for side in (is_left, ~is_left)]
-            votes = self.learning_rate * np.array([_vote(side, smoothing) for side in sides])
-            own = votes[np.where(is_left, 0, 1)]
-            pairs *= np.exp(np.where(has_label, -own, own))
-            normalizer = float(pairs.sum())
-            if normalizer >= 1.0:
-                break
-            pairs /= normalizer
-            gains[:, stump.feature] += loss * (_rest(sides[0] + sides[1]) - _rest(sides[0]) - _rest(sides[1]))
-            loss *= normalizer
-            normalizers.append(normalizer)
-            trees.append(make_stump_tree(table, stump, votes))
-        self.n_iter_ = len(trees)
-        self.normalizers_ = np.array(normalizers)
-        self.feature_importances_ = scale_rows(np.maximum(gains, 0.0))  # only rounding makes a gain negative
-        self._keep_trees(trees)
+    def _bind(self, X: Any, n_threads: int) -> Learner:
+        return LabelTable(X, n_threads)
 
-    def _node_values(self, tree: Tree) -> npt.NDArray[np.float64]:
-        return tree.values
-
-    def _label_scores(self, X: Any) -> Scores:
-        if self._trees_:
-            votes = self._sum_trees(X)
-        else:  # samples that are all alike cannot be split
-            votes = np.tile(self._constant_votes_, (X.shape[0], 1))
-        return expit(2.0 * votes)
+    def _train(self, problem: Problem) -> Trained:
+        return train_adaboost_mh(problem, self.n_estimators, learning_rate=self.learning_rate)
 
 
 def _weigh(pairs: Scores, has_label: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:

@@ -1,7 +1,8 @@
-"""Binary relevance: one two-class model per label."""
+"""Binary relevance: one two-class model per label, alone and in ensembles."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -10,14 +11,55 @@ import numpy.typing as npt
 from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from fuselearn.learners import Component, LabelEstimators, LabelTrees, Learner, TableCoder
+from fuselearn.fusion import Problem, Trained
+from fuselearn.learners import LabelClones, LabelModel, LabelTrees, Learner, TableCoder, label_target
+from fuselearn.learners.target import Counts, Indices
+from fuselearn.multilabel.base import Labels, MultilabelBase, Scores, Weights, train_method
 from fuselearn.multilabel.data.labels import UNKNOWN
-from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Scores, Weights
-
-Counts = npt.NDArray[np.int32]
+from fuselearn.multilabel.ensemble import MultilabelEnsemble, OnSomeFeatures, train_bags
 
 
-class BinaryRelevanceClassifier(MultilabelClassifier):
+def train_relevance(
+    learner: Learner, Y: Labels, counts: Counts, seed: int, *, weights: Weights | None = None
+) -> LabelModel:
+    """Train a model per label, all on the same features, and on the samples of which the label is known.
+
+    Labels that are known of the same samples are trained together. One that is known of none is constant, 0.
+    """
+    is_unknown = Y == UNKNOWN
+    if not is_unknown.any():
+        return learner.train(label_target(Y), counts, seed, weights=weights)
+    patterns, groups = np.unique(is_unknown, axis=1, return_inverse=True)
+    labels = [np.flatnonzero(groups.ravel() == k) for k in range(patterns.shape[1])]
+    models = []
+    for pattern, own in zip(patterns.T, labels, strict=True):
+        known = np.where(pattern, 0, counts).astype(counts.dtype)
+        sample = known if known.any() else counts
+        target = label_target((Y[:, own] == 1).astype(Y.dtype))
+        models.append(learner.train(target, sample, seed, weights=weights))
+    return JoinedLabels(models, labels)
+
+
+class JoinedLabels(LabelModel):
+    """Models of some of the labels each, as one of all of them.
+
+    Parameters
+    ----------
+    models : list of LabelModel
+    labels : list of int arrays
+        The labels of each model.
+    """
+
+    def __init__(self, models: list[LabelModel], labels: list[npt.NDArray[np.intp]]) -> None:
+        self.models = models
+        self.order = np.argsort(np.concatenate(labels))
+
+    def scores(self, X: Any = None, *, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
+        """Return the probability of each label."""
+        return np.hstack([model.scores(X, appended=appended, only=only) for model in self.models])[:, self.order]
+
+
+class BinaryRelevanceClassifier(MultilabelBase):
     """One two-class model per label, each on its own.
 
     The probability that sample x has label j is that of the j-th model, ::
@@ -86,15 +128,14 @@ class BinaryRelevanceClassifier(MultilabelClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
-        self._fit_one(train_relevance, X, Y, weights, rng)
+    def _train(self, problem: Problem) -> Trained:
+        return train_method(problem, train_relevance, int(problem.rng.integers(2**31)))
 
     @cached_property
     def estimators_(self) -> list[Any]:
         """The fitted models of the labels, as estimators of their own."""
         check_is_fitted(self)
-        (relevance,), learner = self._fused_.members, self._fused_.learner
-        return as_estimators(relevance.component, learner, getattr(self, "feature_names_in_", None))
+        return as_estimators(self, self._fused_.models[0], getattr(self, "feature_names_in_", None))
 
     @cached_property
     def feature_importances_(self) -> npt.NDArray[np.float64]:
@@ -106,95 +147,150 @@ class BinaryRelevanceClassifier(MultilabelClassifier):
         )
 
 
-class Relevance:
-    """The trained models of all labels, each on its own."""
-
-    def __init__(self, component: Component | JoinedLabels) -> None:
-        self.component = component
-
-    def probabilities(self, rows: Any = None, only: npt.NDArray[np.integer] | None = None) -> Scores:
-        """Return the probability of each label; see :class:`~fuselearn.multilabel.learning.fusion.LabelModel`."""
-        return self.component.scores(rows, only=only)
-
-    scores = probabilities
-
-    def unbind(self) -> None:
-        """Release the training data."""
-        self.component.unbind()
-
-
-class JoinedLabels:
-    """Components of some of the labels each, as one of all of them.
+def as_estimators(classifier: MultilabelBase, model: Any, names: npt.NDArray[Any] | None) -> list[Any]:
+    """Return the models of labels as estimators of their own, one per label.
 
     Parameters
     ----------
-    components : list of Component
-    labels : list of int arrays
-        The labels of each component.
-    """
-
-    def __init__(self, components: list[Component], labels: list[npt.NDArray[np.intp]]) -> None:
-        self.components = components
-        self.order = np.argsort(np.concatenate(labels))
-
-    def scores(
-        self, rows: Any = None, extra: npt.NDArray[Any] | None = None, only: npt.NDArray[np.integer] | None = None
-    ) -> Scores:
-        """Return the probability of each label."""
-        return np.hstack([component.scores(rows, extra, only) for component in self.components])[:, self.order]
-
-    def unbind(self) -> None:
-        """Release the training data."""
-        for component in self.components:
-            component.unbind()
-
-
-def train_relevance(
-    learner: Learner, Y: Labels, counts: Counts, seed: int, *, weights: Weights | None = None
-) -> Relevance:
-    """Train a model per label, all on the same features, and on the samples of which the label is known.
-
-    Labels that are known of the same samples are trained together. One that is known of none is constant, 0.
-    """
-    is_unknown = Y == UNKNOWN
-    if not is_unknown.any():
-        return Relevance(learner.train(Y, counts, seed, weights=weights))
-    patterns, groups = np.unique(is_unknown, axis=1, return_inverse=True)
-    labels = [np.flatnonzero(groups.ravel() == k) for k in range(patterns.shape[1])]
-    components = []
-    for pattern, own in zip(patterns.T, labels, strict=True):
-        known = np.where(pattern, 0, counts).astype(counts.dtype)
-        sample = known if known.any() else counts
-        components.append(learner.train((Y[:, own] == 1).astype(Y.dtype), sample, seed, weights=weights))
-    return Relevance(JoinedLabels(components, labels))
-
-
-def as_estimators(component: Any, learner: Learner, names: npt.NDArray[Any] | None) -> list[Any]:
-    """Return the models of a component as estimators of their own, one per label.
-
-    Parameters
-    ----------
-    component : Component
-        Of labels, trained by the learner or by an extension of it.
-    learner : Learner
+    classifier : MultilabelBase
+        The fitted classifier that the model is of.
+    model : LabelModel
+        Trained by the learner of the base estimator, or by an extension of it.
     names : array of shape (n_features + n_appended,), optional
         Names of the features.
 
     Raises
     ------
     AttributeError
-        If its models are none: a support vector machine shares its data with all others.
+        If its models are none: an SVM shares its data with all others.
     """
-    if isinstance(component, JoinedLabels):
-        parts = [one for part in component.components for one in as_estimators(part, learner, names)]
-        return [parts[k] for k in component.order]
-    if isinstance(component, LabelEstimators):
-        return [one.model for one in component.split()]
-    if not isinstance(component, LabelTrees):
-        raise AttributeError("Support vector machines of the engine are no estimators of their own.")
+    if isinstance(model, OnSomeFeatures):
+        return as_estimators(classifier, model.model, names)
+    if isinstance(model, JoinedLabels):
+        parts = [one for part in model.models for one in as_estimators(classifier, part, names)]
+        return [parts[k] for k in model.order]
+    if isinstance(model, LabelClones):
+        return [one.estimator for one in model.split()]
+    if not isinstance(model, LabelTrees):
+        raise AttributeError("SVMs of the core are no estimators of their own.")
     coder = TableCoder()
-    coder.n_categories_ = component.n_categories
-    n_appended = len(component.n_categories) - len(learner.coder.categories_)
-    coder.categories_ = [*learner.coder.categories_, *[None] * n_appended]
-    base: Any = learner.estimator
-    return [base._wrap(tree, coder, np.array([0, 1]), names) for tree in component.split()]
+    coder.n_categories_ = model.n_categories
+    n_appended = len(model.n_categories) - len(classifier._coder_.categories_)
+    coder.categories_ = [*classifier._coder_.categories_, *[None] * n_appended]
+    base = classifier._base_estimator()
+    return [base._wrap(tree, coder, np.array([0, 1]), names) for tree in model.split()]
+
+
+def train_sampled_relevance(learner: Learner, Y: Labels, counts: Counts, rng: np.random.Generator) -> LabelModel:
+    """Train a model per label, all on the same samples and features."""
+    return train_relevance(learner, Y, counts, int(rng.integers(2**31)))
+
+
+class EnsembleOfBinaryRelevanceClassifier(MultilabelEnsemble):
+    """Equal votes of binary relevance models, each on random samples (EBR).
+
+    With v_tj(x) the vote of the t-th of T models of label j, 0 or 1 or a probability, ::
+
+        p_j(x) = (v_1j(x) + ... + v_Tj(x)) / T.
+
+    Parameters
+    ----------
+    estimator : classifier, "tree" or None, default=None
+        Base learner: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
+    n_estimators : int, default=25
+        Number of members, each with a model per label.
+    max_samples : int or float, default=1.0
+        Samples drawn for each member, with replacement, as a number or as a share of all samples. It may exceed 1: with
+        2.0 a member sees 86 % of the samples instead of 63 %.
+    max_features : int, float, "sqrt", "log2" or None, default=None
+        Features drawn for each member: a number, a share, or a root or logarithm of their number; None means all.
+    vote : {"class", "probability"}, default="probability"
+        Whether members vote with the labels that they choose or with their probabilities.
+    decision : float, str or rule, default="cardinality"
+        Threshold of the shares of votes, or rule of :mod:`fuselearn.multilabel.decisions`, fitted to out-of-bag votes.
+    callback : callable or None, default=None
+        ``callback(number, classifier)`` is called after each member, counted from 1; True ends training.
+    verbose : int, default=0
+        1 prints ten lines of progress with the time left, more if the fit is long; 2 a line per member.
+    random_state : int, RandomState or None, default=None
+        Seed of the samples and the base learners.
+    n_jobs : int or None, default=None
+        Members trained at the same time. Results do not depend on it.
+
+    Attributes
+    ----------
+    estimators_ : list of BinaryRelevanceClassifier
+    estimator_weights_ : array of shape (n_estimators,)
+        The same weight for all members.
+    oob_decision_function_ : array of shape (n_samples, n_labels)
+        Out-of-bag votes, if ``decision`` needs them; NaN for samples that every member has seen.
+    labels_, n_labels_, classes_, n_features_in_, feature_names_in_
+        Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
+
+    See Also
+    --------
+    BinaryRelevanceClassifier : A single member, on all samples.
+    EnsembleOfChainsClassifier : Members in which labels learn from each other.
+
+    Notes
+    -----
+    Number, vote and decision are those that suit :class:`EnsembleOfChainsClassifier`.
+
+    References
+    ----------
+    Read, J., Pfahringer, B., Holmes, G. and Frank, E. (2011), as for :class:`ChainClassifier`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from fuselearn.multilabel import EnsembleOfBinaryRelevanceClassifier
+    >>> X, Y = make_multilabel_classification(n_samples=200, n_classes=4, random_state=0)
+    >>> model = EnsembleOfBinaryRelevanceClassifier("tree", random_state=0).fit(X[:150], Y[:150])
+    >>> model.predict_proba(X[150:152]).round(2)
+    array([[0.57, 0.19, 0.4 , 0.85],
+           [0.6 , 0.67, 0.41, 0.19]])
+    """
+
+    _accepts_unknown = True
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        n_estimators: int = 25,
+        *,
+        max_samples: int | float = 1.0,
+        max_features: int | float | str | None = None,
+        vote: str = "probability",
+        decision: Any = "cardinality",
+        callback: Callable[[int, Any], Any] | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.max_samples = max_samples
+        self.max_features = max_features
+        self.vote = vote
+        self.decision = decision
+        self.callback = callback
+        self.verbose = verbose
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _check_parameters(self) -> None:
+        self._check_ensemble()
+
+    def _train(self, problem: Problem) -> Trained:
+        return train_bags(
+            problem,
+            train_sampled_relevance,
+            self.n_estimators,
+            n_features=self.n_features_in_,
+            max_samples=self.max_samples,
+            max_features=self.max_features,
+            vote=self.vote,
+        )
+
+    def _member(self, model: LabelModel) -> BinaryRelevanceClassifier:
+        return BinaryRelevanceClassifier(self.estimator)

@@ -1,26 +1,122 @@
-"""E-HOMER: HOMERs of random shape on bootstrap samples."""
+"""E-HOMER: HOMERs of random shape on bootstrap samples; and how the shape is chosen."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Self
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from math import isqrt
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import ParameterGrid
 from sklearn.utils.validation import check_is_fitted
 
-from fuselearn._parameters import check_choice, check_verbose, check_whole_number, count_draws
-from fuselearn._progress import ProgressLines
-from fuselearn.learners import draw_counts
-from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Weights
-from fuselearn.multilabel.learning.fusion import LabelSum
-from fuselearn.multilabel.learning.homer_model import HOMERModel, train_homer
-from fuselearn.multilabel.methods.homer import bind_for_nodes
-from fuselearn.multilabel.methods.homer_ensemble import HOMEREnsemble
+from fuselearn._messages import show
+from fuselearn._parameters import check_choice, check_flag, count_draws
+from fuselearn.engines.draws import draw_counts
+from fuselearn.fusion import Problem, Trained
+from fuselearn.learners.target import Counts
+from fuselearn.multilabel.base import check_settings
+from fuselearn.multilabel.ensemble import OUTPUTS, MultilabelEnsemble, train_members
+from fuselearn.multilabel.methods.homer import HOMERClassifier, HOMERModel, HOMERSettings, train_homer
+from fuselearn.multilabel.methods.label_clustering import CLUSTERINGS
+
+DEFAULT_VARIED = {"kernel": ["rbf", "linear"]}
 
 
-class EnsembleHOMERClassifier(HOMEREnsemble, MultilabelClassifier):
+class HOMERVariety(NamedTuple):
+    """The settings that members choose from."""
+
+    clusterings: Sequence[str]
+    cluster_numbers: Sequence[int]
+    params: Sequence[Mapping[str, Any]]
+    any_label: bool
+
+    def choose(self, seed: int) -> HOMERSettings:
+        """Choose each setting uniformly and on its own."""
+        rng = np.random.default_rng([seed, 0])  # not the one that the hierarchy is then grown with
+        c, k, p = (int(rng.integers(len(choices))) for choices in self[:3])
+        return HOMERSettings(self.clusterings[c], self.cluster_numbers[k], self.any_label, self.params[p])
+
+    def choose_first(self, seed: int) -> HOMERSettings:
+        """Choose the number of clusters only, for balanced clusters and the first of the varied parameters."""
+        return self.choose(seed)._replace(clustering="balanced", params=self.params[0])
+
+
+def make_variety(estimator: MultilabelEnsemble, n_labels: int) -> HOMERVariety:
+    """Return the settings that the members of an ensemble choose from."""
+    params = list_varied(estimator)
+    return HOMERVariety(estimator.clusterings, list_cluster_numbers(n_labels), params, estimator.any_label)
+
+
+def check_variety(estimator: MultilabelEnsemble) -> None:
+    """Raise an error for parameters from which no HOMERs can be made."""
+    check_flag("any_label", estimator.any_label)
+    chosen, choices = estimator.clusterings, tuple(CLUSTERINGS)
+    if isinstance(chosen, str) or not isinstance(chosen, Sequence) or not chosen:
+        raise TypeError(f"clusterings must be a list or tuple of at least one of {choices!r}, not {show(chosen)}.")
+    for choice in chosen:
+        check_choice("Each of clusterings", choice, choices)
+    list_varied(estimator)
+
+
+def list_varied(estimator: MultilabelEnsemble) -> list[Mapping[str, Any]]:
+    """List the parameters of the base estimator to choose from, each after checking that it has them."""
+    varied = estimator.varied
+    if varied is None:
+        varied = DEFAULT_VARIED if estimator.estimator is None else {}
+    try:
+        combinations = list(ParameterGrid(varied))
+    except (TypeError, ValueError) as error:
+        raise type(error)(
+            f"varied must be a dict of lists of parameter values, or a list of such, not {show(varied)}."
+        ) from error
+    base = estimator._base_estimator()
+    for params in combinations if hasattr(base, "get_params") else []:
+        check_settings(clone(base).set_params(**params))
+    return combinations
+
+
+def list_cluster_numbers(n_labels: int) -> range:
+    """Return the numbers of clusters from 2 to the root of the number of labels.
+
+    Examples
+    --------
+    >>> list(list_cluster_numbers(14)), list(list_cluster_numbers(3))
+    ([2, 3], [2])
+    """
+    return range(2, max(2, isqrt(n_labels)) + 1)
+
+
+def as_homer(ensemble: MultilabelEnsemble, model: HOMERModel) -> HOMERClassifier:
+    """Return a HOMER of the settings of a model."""
+    clustering, n_clusters, any_label, params = model.settings
+    base = clone(ensemble._base_estimator()).set_params(**params) if params else ensemble.estimator
+    return HOMERClassifier(base, clustering=clustering, n_clusters=n_clusters, any_label=any_label)
+
+
+def train_homers(
+    problem: Problem,
+    variety: HOMERVariety,
+    n_estimators: int = 100,
+    *,
+    max_samples: int | float = 2.0,
+    vote: str = "probability",
+) -> Trained:
+    """Train HOMERs of random shape, each on a bootstrap sample."""
+    train = partial(_train_random_homer, variety=variety, n_draws=count_draws(max_samples, problem.n_draws))
+    seeds = problem.rng.integers(2**62, size=n_estimators).tolist()
+    return train_members(problem, train, seeds, vote=vote)
+
+
+def _train_random_homer(problem: Problem, seed: int, variety: HOMERVariety, n_draws: int) -> tuple[HOMERModel, Counts]:
+    counts = draw_counts(seed, problem.initial_weights, n_draws)
+    return train_homer(problem.learner, problem.target.values, counts, seed, variety.choose(seed)), counts
+
+
+class EnsembleHOMERClassifier(MultilabelEnsemble):
     """Equal votes of HOMERs of random shape, each trained on a bootstrap sample.
 
     Each HOMER chooses its clustering, its number of clusters, from 2 to the root of the number of labels, and its
@@ -53,6 +149,8 @@ class EnsembleHOMERClassifier(HOMEREnsemble, MultilabelClassifier):
         How samples get labels: "path" means those whose mean score, or share of votes, is above 0.5; or probabilities
         become labels by a threshold or another rule of :mod:`fuselearn.multilabel.decisions`. Rules that are fitted use
         out-of-bag probabilities.
+    callback : callable or None, default=None
+        ``callback(number, classifier)`` is called after each member, counted from 1; True ends training.
     verbose : int, default=0
         1 prints ten lines of progress with the time left, more if the fit is long; 2 a line per HOMER.
     random_state : int, RandomState or None, default=None
@@ -68,6 +166,8 @@ class EnsembleHOMERClassifier(HOMEREnsemble, MultilabelClassifier):
         Probabilities of the training samples by the HOMERs that have not seen them, NaN if all have; if ``decision`` is
         a rule that is fitted.
     estimators_ : list of HOMERClassifier
+    estimator_weights_ : array of shape (n_estimators,)
+        The same weight for all HOMERs.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
         Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
 
@@ -90,6 +190,8 @@ class EnsembleHOMERClassifier(HOMEREnsemble, MultilabelClassifier):
     0.8
     """
 
+    _own_decision = "path"
+
     def __init__(
         self,
         estimator: Any = None,
@@ -101,6 +203,7 @@ class EnsembleHOMERClassifier(HOMEREnsemble, MultilabelClassifier):
         varied: Any = None,
         max_samples: int | float = 2.0,
         decision: Any = "path",
+        callback: Callable[[int, Any], Any] | None = None,
         verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -113,35 +216,24 @@ class EnsembleHOMERClassifier(HOMEREnsemble, MultilabelClassifier):
         self.varied = varied
         self.max_samples = max_samples
         self.decision = decision
+        self.callback = callback
         self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
 
     def _check_parameters(self) -> None:
-        self._check_variety()
-        check_whole_number("n_estimators", self.n_estimators, 1)
-        check_choice("vote", self.vote, ("class", "probability"))
-        count_draws(self.max_samples, 1)
-        check_verbose(self.verbose)
+        check_variety(self)
+        self._check_ensemble()
 
-    def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
-        learner, n_threads = bind_for_nodes(self, X)
-        variety = self._make_variety()
-        chances = np.ones(len(Y)) if weights is None else weights
-        n_draws = count_draws(self.max_samples, len(Y))
+    def _train(self, problem: Problem) -> Trained:
+        variety = make_variety(self, problem.target.n_columns)
+        return train_homers(problem, variety, self.n_estimators, max_samples=self.max_samples, vote=self.vote)
 
-        def train(seed: int) -> HOMERModel:
-            return train_homer(learner, Y, draw_counts(seed, chances, n_draws), seed, variety.choose(seed))
-
-        seeds = rng.integers(2**62, size=self.n_estimators).tolist()
-        progress = ProgressLines(type(self).__name__, self.verbose, self.n_estimators)
-        with ThreadPoolExecutor(n_threads) as pool:  # HOMERs are trained side by side, rather than their nodes
-            members = list(progress.follow(pool.map(train, seeds)))
-        self.n_models_ = sum(member.n_models for member in members)
-        fused = LabelSum(members, np.full(len(members), 1.0 / len(members)), learner, self.vote)
-        if self._wants_honest_scores():
-            self.oob_decision_function_ = fused.left_out_scores(Y.shape)
-        self._adopt(fused)
+    @property
+    def n_models_(self) -> int:
+        """Number of two-class models that were trained, those for calibration not counted."""
+        check_is_fitted(self)
+        return sum(model.n_models for model in self._fused_.models)
 
     def with_vote(self, vote: str) -> Self:
         """Return a copy that combines the same trained HOMERs in another way.
@@ -158,5 +250,8 @@ class EnsembleHOMERClassifier(HOMEREnsemble, MultilabelClassifier):
         check_is_fitted(self)
         check_choice("vote", vote, ("class", "probability"))
         other = copy.copy(self).set_params(vote=vote)
-        other._fused_ = self._fused_.voting(vote)
+        other._fused_ = self._fused_.with_output(OUTPUTS[vote])
         return other
+
+    def _member(self, model: HOMERModel) -> HOMERClassifier:
+        return as_homer(self, model)

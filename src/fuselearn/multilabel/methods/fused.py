@@ -1,20 +1,31 @@
-"""The fused multi-label classifier: several kinds of ensembles, weighed label by label on out-of-bag samples."""
+"""The fused multi-label classifier: several kinds of ensembles, weighed label by label on held-out samples."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
-from typing import Any, Self
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
 
+from fuselearn._extras import require
 from fuselearn._messages import show
-from fuselearn._parameters import check_choice, check_verbose, check_whole_number
+from fuselearn._parameters import check_choice, check_verbose, check_whole_number, count_threads
 from fuselearn._progress import ProgressLines
 from fuselearn._random import seed_estimator
+from fuselearn._validation import validate_rows
+from fuselearn.fusion import OutOfBag, Problem, Trained
+from fuselearn.learners import LabelModel, Learner
 from fuselearn.learners.table import has_missing
+from fuselearn.learners.target import Indices
+from fuselearn.multilabel.base import MultilabelBase, Scores, Weights, fix_constants, single
+from fuselearn.multilabel.data.labels import restore_unknown
 from fuselearn.multilabel.decisions.rules import (
     CardinalityThreshold,
     DecisionRule,
@@ -23,16 +34,18 @@ from fuselearn.multilabel.decisions.rules import (
     MacroF1Thresholds,
     MicroF1Threshold,
 )
-from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Scores, Weights
-from fuselearn.multilabel.learning.log_odds import LogOddsFusion, fit_log_odds
 from fuselearn.multilabel.methods.ensemble_homer import EnsembleHOMERClassifier
 from fuselearn.multilabel.methods.kfhe_homer import KFHEHOMERClassifier
+from fuselearn.multilabel.methods.log_odds import LogOddsFusion, fit_log_odds
 from fuselearn.multilabel.methods.pct_forest import PCTForestClassifier
 from fuselearn.multilabel.methods.thresholding import ThresholdedClassifier
 
-# Of more samples, support vector machines take longer than all forests together.
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Of more samples, SVMs take longer than all forests together.
 MOST_SVM_SAMPLES = 5_000
-TREES_PER_COMPONENT = 4
+TREES_PER_HOMER = 4
 
 RULES: Mapping[str, DecisionRule] = {
     "macro_f1": MacroF1Thresholds(noise_rate="auto"),
@@ -43,12 +56,156 @@ RULES: Mapping[str, DecisionRule] = {
 }
 
 
-class FusedMultilabelClassifier(MultilabelClassifier):
+def train_fused(
+    problem: Problem,
+    members: Mapping[str, MultilabelBase],
+    on_member: Callable[[int, MultilabelBase], bool],
+) -> Trained:
+    """Train members, weigh them on held-out samples, and fuse them label by label.
+
+    Parameters
+    ----------
+    problem : Problem
+        Bound to :class:`MemberTables`.
+    members : dict of str to MultilabelBase
+    on_member : callable
+        ``on_member(number, member)`` is called after each member, counted from 1; True ends training.
+    """
+    Y, shares = problem.target.values, problem.initial_weights
+    seeds = problem.rng.integers(2**31, size=len(members)).tolist()
+    fitted: dict[str, MultilabelBase] = {}
+    found, seconds = [], []
+    for (name, member), seed in zip(members.items(), seeds, strict=True):
+        started = time.perf_counter()
+        fitted[name], scores = fit_member(problem, member, seed)
+        seconds.append(time.perf_counter() - started)
+        found.append(scores)
+        if on_member(len(fitted), fitted[name]):
+            break
+    held_out = _fill_gaps(np.stack(found))
+    known = ~np.isnan(held_out[0]).any(axis=1) & (shares > 0)
+    held_out, truth, shares = held_out[:, known], Y[known], shares[known] / shares[known].mean()
+    fusion = fit_log_odds(held_out, truth, shares)
+    out_of_bag = OutOfBag(*Y.shape)
+    out_of_bag.add(np.flatnonzero(known), fusion.fuse(held_out))
+    trace = {
+        "_coder_": MemberCoder(list(fitted.values())),
+        "named_estimators_": fitted,
+        "errors_": np.average((held_out - truth) ** 2, axis=1, weights=shares),
+        "seconds_": np.array(seconds),
+    }
+    return replace(single(FusedModel(list(fitted.values()), fusion), problem), trace=trace, out_of_bag=out_of_bag)
+
+
+def fit_member(problem: Problem, member: MultilabelBase, seed: int) -> tuple[MultilabelBase, Scores]:
+    """Fit a member on a table that it may share with others; also return its held-out scores."""
+    tables: Any = problem.learner
+    Y, weights = problem.target.values, problem.weights
+    model = seed_estimator(clone(member), seed, unset_only=True)
+    rule = model._make_rule(model.decision)
+    model._check_parameters()
+    model._check_base()
+    X = model._check_table(problem.X, reset=True)
+    model._read_labels(Y, len(Y))
+    own = model._fit_bound(tables.bind(model, X), X, Y, weights, True)
+    scores = model._held_out_scores(Y, lambda: own)
+    model.rule_ = rule.fit(scores, restore_unknown(Y), weights)
+    return model, scores
+
+
+class MemberTables(Learner):
+    """A table, bound once for all members that bind it in the same way."""
+
+    def __init__(self, X: Any, n_threads: int) -> None:
+        self.n_samples = X.shape[0]
+        self.n_threads = n_threads
+        self.bound: list[tuple[MultilabelBase, Learner]] = []
+
+    def bind(self, member: MultilabelBase, X: Any) -> Learner:
+        """Return the learner of a member, which is that of another one if possible."""
+        base = member._base_estimator()
+        for other, learner in self.bound:
+            if binds_alike(member, other, learner):
+                return learner if base is None else learner.with_estimator(base)
+        learner = member._bind(X, count_threads(member.n_jobs))
+        self.bound.append((member, learner))
+        return learner
+
+    def release(self) -> None:
+        """Release the table as it is bound for each member."""
+        for _, learner in self.bound:
+            learner.release()
+
+
+def binds_alike(member: MultilabelBase, other: MultilabelBase, learner: Learner) -> bool:
+    """Return whether a classifier would bind a table as another one, whose learner is given, has bound it."""
+    if type(member)._bind is not type(other)._bind:
+        return False
+    if isinstance(member, PCTForestClassifier):
+        return True
+    base, bound = member._base_estimator(), other._base_estimator()
+    if type(member)._bind is not MultilabelBase._bind or type(base) is not type(bound):
+        return False
+    return hasattr(base, "_bind_table") and all(
+        getattr(base, name) == getattr(bound, name) for name in learner.bound_parameters
+    )
+
+
+class MemberCoder:
+    """What prepares new samples for all members, once for those that share a table."""
+
+    def __init__(self, members: list[MultilabelBase]) -> None:
+        self.members = members
+
+    @property
+    def batch_size(self) -> int:
+        """Maximum number of samples to prepare at once."""
+        return min(getattr(member._coder_, "batch_size", 2**31) for member in self.members)
+
+    def transform(self, X: Any) -> list[Any]:
+        """Return samples as each member takes them."""
+        prepared: dict[int, Any] = {}
+        for member in self.members:
+            coder = member._coder_
+            if id(coder) not in prepared:
+                table = member._check_table(X, reset=False)
+                prepared[id(coder)] = table if coder is None else coder.transform(table)
+        return [prepared[id(member._coder_)] for member in self.members]
+
+
+class FusedModel(LabelModel):
+    """Fitted members and the fusion of their probabilities."""
+
+    def __init__(self, members: list[MultilabelBase], fusion: LogOddsFusion) -> None:
+        self.members = members
+        self.fusion = fusion
+
+    def scores(self, X: Any = None, *, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
+        """Return the fused probability of each label."""
+        found = [
+            fix_constants(member._fused_.scores(own, count_threads(member.n_jobs), only=only), member._constants_)
+            for member, own in zip(self.members, X, strict=True)
+        ]
+        return self.fusion.fuse(np.stack(found))
+
+
+def _fill_gaps(held_out: Scores) -> Scores:
+    """Replace what a member has no score for by the mean of the others; NaN stays if none has.
+
+    The samples that KFHE always draws are the hard ones: without them, all members would seem better than they are.
+    """
+    is_missing = np.isnan(held_out)
+    n_known = (~is_missing).sum(axis=0)
+    mean = np.where(is_missing, 0.0, held_out).sum(axis=0) / np.where(n_known > 0, n_known, np.nan)
+    return np.where(is_missing, mean, held_out)
+
+
+class FusedMultilabelClassifier(MultilabelBase):
     """The multi-label classifier to pick first: HOMERs on support vector machines and forests, fused label by label.
 
-    No kind of classifier is the best for all labels, and none is for all measures. Each member scores the training
-    samples that it has not seen, out of bag or out of fold. From these scores follow the weights of the members, by
-    which their probabilities p_kj of label j are fused and calibrated at once::
+    No kind of classifier is the best for all labels, and none is for all measures. Each member scores
+    training samples that it was not trained on, out of bag or out of fold. From these scores follow the weights of the
+    members, by which their probabilities p_kj of label j are fused and calibrated at once::
 
         p_j = expit(b_j + sum over k of w_kj logit p_kj),         w_kj >= 0
 
@@ -67,13 +224,13 @@ class FusedMultilabelClassifier(MultilabelClassifier):
     ============  =====================================================================================
 
     If labels were flipped by chance, a rule that fits them would predict far too many of the rare ones. Their share is
-    estimated from samples that almost certainly lack a label, and the rules allow for it (``rule_.noise_rate_``).
+    estimated from samples that almost certainly lack a label, and the rules allow for it (``noise_rate_``).
 
     .. versionadded:: 0.2
 
     Parameters
     ----------
-    members : list of (name, classifier), default=None
+    estimators : list of (name, classifier), default=None
         The members: any multi-label classifiers with ``predict_proba``, of this package or in any of scikit-learn's
         forms. Those without out-of-bag scores are trained five times more, on folds. None means "e-homer"
         (:class:`EnsembleHOMERClassifier`), "kfhe-homer" (:class:`KFHEHOMERClassifier`), "forest" and "extra-trees"
@@ -83,36 +240,41 @@ class FusedMultilabelClassifier(MultilabelClassifier):
         only are refused.
     optimize : {"macro_f1", "micro_f1", "hamming", "subset", "ranking"}, default="macro_f1"
         What matters.
-    n_components : int, default=50
-        HOMERs in each of the two ensembles, if ``members`` is None. The forests have four times as many trees.
+    n_estimators : int, default=50
+        HOMERs in each of the two ensembles, if ``estimators`` is None. The forests have four times as many trees.
     decision : float, str, rule or None, default=None
         A rule of :mod:`fuselearn.multilabel.decisions` instead of that of ``optimize``.
+    callback : callable or None, default=None
+        ``callback(number, classifier)`` is called after each member, counted from 1; True ends training.
     verbose : int, default=0
         1 prints a line after each member, with the time left.
     random_state : int, RandomState or None, default=None
         Seed of the default members, and of those random states of other members that are None.
     n_jobs : int or None, default=None
-        Threads of the default members, and folds at the same time. Results do not depend on it.
+        Threads of the default members. Results do not depend on it.
 
     Attributes
     ----------
     estimators_ : list of classifiers
         The fitted members.
-    names_ : list of str
-        Their names.
+    named_estimators_ : dict of str to classifier
+        The same, by name.
     left_out_ : dict of str to str
         Default members that were left out, with the reason.
-    weights_ : array of shape (n_members, n_labels)
+    estimator_weights_ : array of shape (n_members, n_labels)
         Weight w_kj of each member's log-odds; 0 for a member that adds nothing to the others.
     intercepts_ : array of shape (n_labels,)
         The intercepts b_j.
     errors_ : array of shape (n_members, n_labels)
-        Mean squared error of each member's probabilities of samples that it has not seen.
+        Mean squared error of each member's held-out probabilities.
+    seconds_ : array of shape (n_members,)
+        Time that each member took to be trained and to score held-out samples.
+    noise_rate_ : float
+        Estimated fraction of flipped labels, of a rule that allows for it.
     rule_ : DecisionRule
         The fitted rule.
-    oob_decision_function_ : array of shape (n_samples, n_labels)
-        Fused probabilities of the training samples by models that have not seen them; NaN for samples that all have
-        seen.
+    held_out_proba_ : array of shape (n_samples, n_labels)
+        Fused probabilities of the training samples by models that were not trained on them; NaN for samples without.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
         Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
 
@@ -134,38 +296,40 @@ class FusedMultilabelClassifier(MultilabelClassifier):
     >>> from fuselearn.datasets import make_digit_pairs
     >>> from fuselearn.multilabel import FusedMultilabelClassifier, macro_f1
     >>> X, Y = make_digit_pairs(400, "overlaid", random_state=0)
-    >>> model = FusedMultilabelClassifier(n_components=10, random_state=0).fit(X[:300], Y[:300])
+    >>> model = FusedMultilabelClassifier(n_estimators=10, random_state=0).fit(X[:300], Y[:300])
     >>> round(macro_f1(Y[300:], model.predict(X[300:])), 1)
     0.8
-    >>> model.names_
+    >>> list(model.named_estimators_)
     ['e-homer', 'kfhe-homer', 'forest', 'extra-trees']
     >>> exact = model.with_optimize("subset", X[:300], Y[:300])  # trains nothing again
     >>> exact.rule_
     KnownSets()
     """
 
-    estimators_: list[MultilabelClassifier]
-    names_: list[str]
     left_out_: dict[str, str]
-    weights_: Weights
-    intercepts_: Weights
+    named_estimators_: dict[str, MultilabelBase]
+    held_out_proba_: Scores
     errors_: Weights
+    seconds_: Weights
+    _held_out_name = "held_out_proba_"
 
     def __init__(
         self,
-        members: Sequence[tuple[str, Any]] | None = None,
+        estimators: Sequence[tuple[str, Any]] | None = None,
         *,
         optimize: str = "macro_f1",
-        n_components: int = 50,
+        n_estimators: int = 50,
         decision: Any = None,
+        callback: Callable[[int, Any], Any] | None = None,
         verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.members = members
+        self.estimators = estimators
         self.optimize = optimize
-        self.n_components = n_components
+        self.n_estimators = n_estimators
         self.decision = decision
+        self.callback = callback
         self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -174,8 +338,10 @@ class FusedMultilabelClassifier(MultilabelClassifier):
         """Return scikit-learn's tags: what all members take; the default ones take sparse data and missing values."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = tags.input_tags.sparse = True
-        for pair in self.members if isinstance(self.members, Sequence) else ():
-            if isinstance(pair, Sequence) and isinstance(pair[-1], BaseEstimator):  # anything else is refused by fit
+        for pair in self.estimators if isinstance(self.estimators, Sequence) else ():
+            if isinstance(pair, Sequence) and isinstance(
+                pair[-1], BaseEstimator
+            ):  # fit raises an error for anything else
                 own = get_tags(pair[-1]).input_tags
                 tags.input_tags.allow_nan &= own.allow_nan
                 tags.input_tags.sparse &= own.sparse
@@ -204,124 +370,150 @@ class FusedMultilabelClassifier(MultilabelClassifier):
             RULES[check_choice("optimize", self.optimize, tuple(RULES))] if decision is None else decision
         )
 
-    def _wants_honest_scores(self) -> bool:
-        return True
+    @property
+    def estimators_(self) -> list[MultilabelBase]:
+        """The fitted members."""
+        check_is_fitted(self)
+        return list(self.named_estimators_.values())
+
+    @property
+    def estimator_weights_(self) -> Weights:
+        """Weight of each member's log-odds, label by label."""
+        return self._fusion().weights
+
+    @property
+    def intercepts_(self) -> Weights:
+        """Intercept of each label."""
+        return self._fusion().intercepts
+
+    @property
+    def noise_rate_(self) -> float:
+        """Estimated fraction of flipped labels, of a rule that allows for it."""
+        check_is_fitted(self)
+        rate: float = self.rule_.noise_rate_  # type: ignore[attr-defined]
+        return rate
+
+    def describe(self) -> str:
+        """Return a table of the members, with their mean weight and error over the labels.
+
+        Returns
+        -------
+        str
+        """
+        check_is_fitted(self)
+        names = [*self.named_estimators_, *self.left_out_]
+        width = max(6, *map(len, names))
+        lines = [f"{'member'.ljust(width)}  weight  squared error  seconds"]
+        rows = zip(names, self.estimator_weights_.mean(axis=1), self.errors_.mean(axis=1), self.seconds_, strict=False)
+        lines += [f"{n.ljust(width)}  {weight:6.3f}  {error:13.4f}  {time:7.2f}" for n, weight, error, time in rows]
+        lines += [f"{name.ljust(width)}  left out: {reason}" for name, reason in self.left_out_.items()]
+        if hasattr(self.rule_, "noise_rate_"):
+            lines.append(f"about {self.noise_rate_:.1%} of the labels seem to be flipped")
+        return "\n".join(lines)
+
+    def plot_members(self) -> Figure:
+        """Draw the mean weight of each member beside its error.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        check_is_fitted(self)
+        require("A figure", "matplotlib")
+        from matplotlib.figure import Figure
+
+        names = list(self.named_estimators_)
+        figure = Figure(figsize=(7.0, 1.2 + 0.3 * len(names)), layout="constrained")
+        left, right = figure.subplots(1, 2, sharey=True)
+        left.barh(names, self.estimator_weights_.mean(axis=1), color="#1f77b4")
+        left.set_xlabel("mean weight")
+        left.invert_yaxis()
+        right.plot(self.errors_.mean(axis=1), names, "o", color="#444444")
+        right.set_xlabel("mean squared error, held-out samples")
+        for axes in (left, right):
+            axes.spines[["top", "right"]].set_visible(False)
+            axes.grid(axis="x", alpha=0.3)
+        return figure
 
     def _check_parameters(self) -> None:
         check_choice("optimize", self.optimize, tuple(RULES))
-        check_whole_number("n_components", self.n_components, 1)
+        check_whole_number("n_estimators", self.n_estimators, 1)
         check_verbose(self.verbose)
-        if self.members is not None:
-            _check_members(self.members)
+        if not (self.callback is None or callable(self.callback)):
+            raise TypeError(f"callback must be a function or None, not {show(self.callback)}.")
+        if self.estimators is not None:
+            check_members(self.estimators)
 
-    def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
-        if len(Y if weights is None else Y[weights > 0]) < 2:
+    def _check_table(self, X: Any, *, reset: bool) -> Any:
+        return validate_rows(self, X, reset=reset)
+
+    def _bind(self, X: Any, n_threads: int) -> Learner:
+        return MemberTables(X, n_threads)
+
+    def _pose(self, problem: Problem) -> Problem:
+        if np.count_nonzero(problem.initial_weights) < 2:
             raise ValueError("members are weighed on samples left out in turn, so one sample is not enough.")
-        members = self._list_members(X)
-        self.names_ = list(members)
-        seeds = rng.integers(2**31, size=len(members)).tolist()
-        fitting = (
-            self._fit_member(member, X, Y, weights, seed) for member, seed in zip(members.values(), seeds, strict=True)
-        )
-        fitted = list(ProgressLines(type(self).__name__, self.verbose, len(members)).follow(fitting))
-        self.estimators_ = [model for model, _ in fitted]
-        held_out = _fill_gaps(np.stack([scores for _, scores in fitted]))
-        shares = np.ones(len(Y)) if weights is None else weights
-        known = ~np.isnan(held_out[0]).any(axis=1) & (shares > 0)
-        seen, truth, shares = held_out[:, known], Y[known], shares[known] / shares[known].mean()
-        fusion = fit_log_odds(seen, truth, shares)
-        self.weights_, self.intercepts_ = fusion
-        self.errors_ = np.average((seen - truth) ** 2, axis=1, weights=shares)
-        self.oob_decision_function_ = np.full(Y.shape, np.nan)
-        self.oob_decision_function_[known] = self._bound_scores(fusion.fuse(seen))
+        return replace(problem, out_of_bag=True)
 
-    def _label_scores(self, X: Any) -> Scores:
-        answers = np.stack([model.predict_proba(X) for model in self.estimators_])
-        return LogOddsFusion(self.weights_, self.intercepts_).fuse(answers)
+    def _train(self, problem: Problem) -> Trained:
+        members, left_out = self._list_members(problem.X)
+        progress = ProgressLines(type(self).__name__, self.verbose, len(members))
 
-    def _list_members(self, X: Any) -> dict[str, Any]:
-        """Return the members by name, and keep which of the default ones are left out."""
-        self.left_out_ = {}
-        if self.members is not None:
-            return dict(self.members)
-        members = make_default_members(self.n_components, self.n_jobs)
+        def on_member(number: int, member: MultilabelBase) -> bool:
+            progress.report(number, {})
+            return self.callback is not None and self.callback(number, member) is True
+
+        trained = train_fused(problem, members, on_member)
+        trained.trace["left_out_"] = left_out
+        return trained
+
+    def _list_members(self, X: Any) -> tuple[dict[str, MultilabelBase], dict[str, str]]:
+        """Return the members by name, and which of the default ones are left out, with the reason."""
+        if self.estimators is not None:
+            return {name: as_multilabel(member, self.n_jobs) for name, member in self.estimators}, {}
+        members = make_default_members(self.n_estimators, self.n_jobs)
         if has_missing(X):
             reason = "support vector machines take no missing values"
         elif X.shape[0] > MOST_SVM_SAMPLES:
             reason = f"support vector machines are slow on more than {MOST_SVM_SAMPLES:,} samples"
         else:
-            return members
-        self.left_out_ = {name: reason for name in members if name.endswith("homer")}
-        return {name: member for name, member in members.items() if name not in self.left_out_}
+            return members, {}
+        left_out = {name: reason for name in members if name.endswith("homer")}
+        return {name: member for name, member in members.items() if name not in left_out}, left_out
 
-    def _fit_member(
-        self, member: Any, X: Any, Y: Labels, weights: Weights | None, seed: int
-    ) -> tuple[MultilabelClassifier, Scores]:
-        """Fit a member, and return it with its scores of the samples that it has not seen."""
-        if not isinstance(member, MultilabelClassifier):
-            member = ThresholdedClassifier(member, decision=0.5, n_jobs=self.n_jobs)
-        model = seed_estimator(clone(member), seed, unset_only=True).set_params(decision=HeldOutScores())
-        model.fit(X, Y, weights)
-        scores = model.rule_.scores_
-        model.set_params(decision=member.decision)
-        model.rule_ = model._make_rule(member.decision).fit(scores, Y, weights)
-        return model, scores
+    def _fusion(self) -> LogOddsFusion:
+        check_is_fitted(self)
+        fusion: LogOddsFusion = self._fused_.models[0].fusion
+        return fusion
 
 
-def _fill_gaps(held_out: Scores) -> Scores:
-    """Replace what a member has no score for by the mean of the others; NaN stays if none has.
-
-    The samples that KFHE always draws are the hard ones: without them, all members would seem better than they are.
-    """
-    is_missing = np.isnan(held_out)
-    n_known = (~is_missing).sum(axis=0)
-    mean = np.where(is_missing, 0.0, held_out).sum(axis=0) / np.where(n_known > 0, n_known, np.nan)
-    return np.where(is_missing, mean, held_out)
+def as_multilabel(member: Any, n_jobs: int | None) -> MultilabelBase:
+    """Return a classifier as one of this package."""
+    return member if isinstance(member, MultilabelBase) else ThresholdedClassifier(member, decision=0.5, n_jobs=n_jobs)
 
 
-class HeldOutScores(DecisionRule):
-    """No rule, but a way to get at the scores that a rule would learn from.
-
-    Attributes
-    ----------
-    scores_ : array of shape (n_samples, n_labels)
-    """
-
-    scores_: Scores
-
-    @property
-    def needs_scores(self) -> bool:
-        """True, for that is what it is for."""
-        return True
-
-    def fit(self, scores: Any, Y: Any, sample_weight: Any = None) -> Self:
-        """Keep the scores."""
-        self.scores_ = scores
-        return self
-
-
-def make_default_members(n_components: int, n_jobs: int | None) -> dict[str, MultilabelClassifier]:
+def make_default_members(n_estimators: int, n_jobs: int | None) -> dict[str, MultilabelBase]:
     """Return the default members by name."""
-    n_trees = TREES_PER_COMPONENT * n_components
+    n_trees = TREES_PER_HOMER * n_estimators
     return {
-        "e-homer": EnsembleHOMERClassifier(n_estimators=n_components, n_jobs=n_jobs),
-        "kfhe-homer": KFHEHOMERClassifier(n_estimators=n_components, n_jobs=n_jobs),
+        "e-homer": EnsembleHOMERClassifier(n_estimators=n_estimators, n_jobs=n_jobs),
+        "kfhe-homer": KFHEHOMERClassifier(n_estimators=n_estimators, n_jobs=n_jobs),
         "forest": PCTForestClassifier(n_trees, n_jobs=n_jobs),
         "extra-trees": PCTForestClassifier(n_trees, splitter="random", n_jobs=n_jobs),
     }
 
 
-def _check_members(members: Any) -> None:
-    """Refuse members that are not named classifiers with probabilities."""
+def check_members(members: Any) -> None:
+    """Raise an error for members that are not named classifiers with probabilities."""
     if isinstance(members, str | Mapping) or not isinstance(members, Sequence) or not members:
-        raise TypeError(f"members must be a list of (name, classifier), not {show(members)}.")
+        raise TypeError(f"estimators must be a list of (name, classifier), not {show(members)}.")
     names = set()
     for member in members:
         if not isinstance(member, tuple | list) or len(member) != 2 or not isinstance(member[0], str):
-            raise TypeError(f"members must be a list of (name, classifier), but one is {show(member)}.")
+            raise TypeError(f"estimators must be a list of (name, classifier), but one is {show(member)}.")
         name, estimator = member
         if name in names:
-            raise ValueError(f"members must have different names, but two are {name!r}.")
+            raise ValueError(f"estimators must have different names, but two are {name!r}.")
         names.add(name)
         if not isinstance(estimator, BaseEstimator) or not hasattr(estimator, "predict_proba"):
-            raise TypeError(f"members[{name!r}] must be a classifier with predict_proba, not {show(estimator)}.")
+            raise TypeError(f"estimators[{name!r}] must be a classifier with predict_proba, not {show(estimator)}.")

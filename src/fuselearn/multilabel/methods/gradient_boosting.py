@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -10,16 +10,91 @@ from scipy.special import expit, logit
 
 from fuselearn._messages import show
 from fuselearn._parameters import check_number, check_whole_number, count_features, count_threads
+from fuselearn.base import validate_numbers
 from fuselearn.engines.trees import GradientTable, Tree, gains_by_label, grow_gradient_tree, newton_values
+from fuselearn.fusion import Problem, Trained
+from fuselearn.learners import Learner
+from fuselearn.multilabel.base import Labels, MultilabelBase, Scores, Weights, single
 from fuselearn.multilabel.data.labels import UNKNOWN
 from fuselearn.multilabel.data.stratification import IterativeStratifiedKFold
-from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Scores, Weights
-from fuselearn.multilabel.learning.label_trees import SummedTrees, scale_rows
+from fuselearn.multilabel.methods.label_trees import LabelForest, LabelTable, scale_rows
 
 Rows = npt.NDArray[np.int32]
 
 
-class GradientBoostingMultilabelClassifier(SummedTrees, MultilabelClassifier):
+class GradientSettings(NamedTuple):
+    """How far a tree grows, and how much the values of its leaves are drawn to 0."""
+
+    max_depth: int
+    min_leaf: int
+    l2: float
+
+
+def train_gradient_boosting(
+    problem: Problem,
+    settings: GradientSettings,
+    n_estimators: int = 200,
+    *,
+    learning_rate: float = 0.1,
+    subsample: float = 0.7,
+    max_features: int | float | str | None = 0.3,
+    n_iter_no_change: int | None = None,
+    validation_fraction: float = 0.1,
+) -> Trained:
+    """Boost trees; the parameters but for ``settings`` are those of :class:`GradientBoostingMultilabelClassifier`."""
+    learner: Any = problem.learner
+    Y, weights, rng, columns = problem.target.values, problem.weights, problem.rng, learner.columns
+    l2, n_threads = settings.l2, count_threads(problem.n_jobs)
+    table, features = GradientTable(columns), np.arange(learner.n_features)
+    importance = np.ones(len(Y)) if weights is None else weights * np.count_nonzero(weights) / weights.sum()
+    rows = np.flatnonzero(importance).astype(np.int32)
+    held_out = rows[:0]
+    if n_iter_no_change is not None:
+        rows, held_out = _hold_out(Y, rows, validation_fraction, rng)
+    losses = LogisticLosses(Y, importance)
+    prior = losses.prior(rows)
+    scores = np.tile(prior, (len(Y), 1))
+
+    trees: list[Tree] = []
+    gains = np.zeros((Y.shape[1], learner.n_features))
+    loss_path: list[float] = []
+    for _ in range(n_estimators):
+        drawn = _draw(rng, rows, max(1, round(subsample * len(rows))))
+        drawn_features = _draw(rng, features, count_features(max_features, len(features)))
+        tree = grow_gradient_tree(
+            table, losses.statistics(scores), drawn, drawn_features, *settings, n_threads=n_threads
+        )
+        gains += gains_by_label(tree, learner.n_features, l2)
+        values = learning_rate * newton_values(tree, l2)
+        scores += values[tree.apply(columns)]
+        trees.append(tree.with_values(values))
+        if n_iter_no_change is not None:
+            loss_path.append(losses.mean(scores, held_out))
+            if len(trees) - 1 - np.argmin(loss_path) >= n_iter_no_change:
+                break
+    trace: dict[str, Any] = {"feature_importances_": scale_rows(np.maximum(gains, 0.0))}
+    if n_iter_no_change is not None:
+        trace["validation_losses_"] = np.array(loss_path)
+        trees = trees[: int(np.argmin(loss_path)) + 1]
+    pairs = ((tree, tree.values) for tree in trees)
+    trained = single(
+        LabelForest(pairs, learner.coder.n_categories_, start=prior, is_logistic=True, n_threads=n_threads), problem
+    )
+    trained.trace = {**trace, "n_iter_": len(trees)}
+    return trained
+
+
+def _hold_out(Y: Labels, rows: Rows, fraction: float, rng: np.random.Generator) -> tuple[Rows, Rows]:
+    """Divide the samples into those to train on, and those on which the loss decides when to stop."""
+    n_folds = round(1.0 / fraction)
+    if len(rows) < n_folds:
+        raise ValueError(f"validation_fraction={show(fraction)} of {len(rows)} samples is less than one sample.")
+    folds = IterativeStratifiedKFold(n_folds, shuffle=True, random_state=int(rng.integers(2**31)))
+    inside, outside = next(folds.split(rows, Y[rows] == 1))
+    return rows[inside], rows[outside]
+
+
+class GradientBoostingMultilabelClassifier(MultilabelBase):
     """Gradient boosting of trees, each of which has a vector of values in every leaf, one for each label.
 
     The loss is the sum of the labels' logistic losses. With p the probabilities so far, a round computes for each
@@ -140,6 +215,13 @@ class GradientBoostingMultilabelClassifier(SummedTrees, MultilabelClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's tags of the estimator."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags
+
     def _check_parameters(self) -> None:
         check_whole_number("n_estimators", self.n_estimators, 1)
         if check_number("learning_rate", self.learning_rate, 0.0) == 0.0:
@@ -156,61 +238,23 @@ class GradientBoostingMultilabelClassifier(SummedTrees, MultilabelClassifier):
         if not 0.0 < check_number("validation_fraction", self.validation_fraction, 0.0) <= 0.5:
             raise ValueError(f"validation_fraction must be in (0, 0.5], not {show(self.validation_fraction)}.")
 
-    def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
-        columns = self._code_table(X, self.max_bins)
-        table = GradientTable(columns)
-        importance = np.ones(len(Y)) if weights is None else weights * np.count_nonzero(weights) / weights.sum()
-        rows, held_out = self._hold_out(Y, np.flatnonzero(importance).astype(np.int32), rng)
-        losses = LogisticLosses(Y, importance)
-        self._prior_ = losses.prior(rows)
-        scores = np.tile(self._prior_, (len(Y), 1))
+    def _check_table(self, X: Any, *, reset: bool) -> Any:
+        return validate_numbers(self, X, reset=reset)
 
-        trees: list[Tree] = []
-        gains = np.zeros((Y.shape[1], X.shape[1]))
-        loss_path = []
-        for _ in range(self.n_estimators):
-            tree = self._grow(table, losses.statistics(scores), rows, rng)
-            gains += gains_by_label(tree, X.shape[1], self.l2)
-            values = self.learning_rate * newton_values(tree, self.l2)
-            scores += values[tree.apply(columns)]
-            trees.append(tree.with_values(values))
-            if self.n_iter_no_change is not None:
-                loss_path.append(losses.mean(scores, held_out))
-                if len(trees) - 1 - np.argmin(loss_path) >= self.n_iter_no_change:
-                    break
-        if self.n_iter_no_change is not None:
-            self.validation_losses_ = np.array(loss_path)
-            trees = trees[: int(np.argmin(loss_path)) + 1]
-        self.n_iter_ = len(trees)
-        self.feature_importances_ = scale_rows(np.maximum(gains, 0.0))
-        self._keep_trees(trees)
+    def _bind(self, X: Any, n_threads: int) -> Learner:
+        return LabelTable(X, n_threads, self.max_bins, skip_zeros=False)
 
-    def _hold_out(self, Y: Labels, rows: Rows, rng: np.random.Generator) -> tuple[Rows, Rows]:
-        """Divide the samples into those to train on, and those that tell when to stop."""
-        if self.n_iter_no_change is None:
-            return rows, rows[:0]
-        n_folds = round(1.0 / self.validation_fraction)
-        if len(rows) < n_folds:
-            raise ValueError(
-                f"validation_fraction={show(self.validation_fraction)} of {len(rows)} samples is less than one sample."
-            )
-        folds = IterativeStratifiedKFold(n_folds, shuffle=True, random_state=int(rng.integers(2**31)))
-        inside, outside = next(folds.split(rows, Y[rows] == 1))
-        return rows[inside], rows[outside]
-
-    def _grow(self, table: GradientTable, statistics: Scores, rows: Rows, rng: np.random.Generator) -> Tree:
-        """Grow a tree on some of the samples and features."""
-        drawn = _draw(rng, rows, max(1, round(self.subsample * len(rows))))
-        features = np.arange(table.n_columns)
-        features = _draw(rng, features, count_features(self.max_features, len(features)))
-        settings = self.max_depth, self.min_samples_leaf, self.l2
-        return grow_gradient_tree(table, statistics, drawn, features, *settings, n_threads=count_threads(self.n_jobs))
-
-    def _node_values(self, tree: Tree) -> npt.NDArray[np.float64]:
-        return tree.values
-
-    def _label_scores(self, X: Any) -> Scores:
-        return expit(self._prior_ + self._sum_trees(X))
+    def _train(self, problem: Problem) -> Trained:
+        return train_gradient_boosting(
+            problem,
+            GradientSettings(self.max_depth, self.min_samples_leaf, self.l2),
+            self.n_estimators,
+            learning_rate=self.learning_rate,
+            subsample=self.subsample,
+            max_features=self.max_features,
+            n_iter_no_change=self.n_iter_no_change,
+            validation_fraction=self.validation_fraction,
+        )
 
 
 class LogisticLosses:

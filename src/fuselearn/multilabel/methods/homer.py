@@ -1,26 +1,206 @@
-"""HOMER: a hierarchy of multi-label classifiers."""
+"""HOMER: a hierarchy of multi-label classifiers, with a block of two-class models at each node."""
 
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from fuselearn._parameters import check_choice, check_flag, check_whole_number
-from fuselearn.learners import Learner, count_all_samples
-from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Weights
-from fuselearn.multilabel.learning.fusion import LabelSum
-from fuselearn.multilabel.learning.hierarchy import describe_hierarchy, draw_hierarchy
-from fuselearn.multilabel.learning.homer_model import HOMERSettings, train_homer
-from fuselearn.multilabel.learning.label_clustering import CLUSTERINGS
+from fuselearn._parameters import check_choice, check_flag, check_whole_number, count_threads
+from fuselearn.fusion import Problem, Trained
+from fuselearn.learners import LabelModel, Learner, label_target
+from fuselearn.learners.target import Counts, Indices
+from fuselearn.multilabel.base import MultilabelBase, Scores, Weights, train_method
+from fuselearn.multilabel.methods.hierarchy import (
+    LEAF,
+    Hierarchy,
+    describe_hierarchy,
+    draw_hierarchy,
+    grow_hierarchy,
+    mark_meta_labels,
+)
+from fuselearn.multilabel.methods.label_clustering import CLUSTERINGS, count_co_occurrences
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class HOMERClassifier(MultilabelClassifier):
+class HOMERSettings(NamedTuple):
+    """The settings that may differ between hierarchies."""
+
+    clustering: str
+    n_clusters: int
+    any_label: bool
+    """Whether a model distinguishes samples with any label from those without."""
+    params: Mapping[str, Any]
+    """Parameters of the base estimator."""
+
+
+def train_homer(
+    learner: Learner,
+    Y: npt.NDArray[np.int8],
+    counts: Counts,
+    seed: int,
+    settings: HOMERSettings,
+    *,
+    weights: Weights | None = None,
+    n_threads: int = 1,
+) -> HOMERModel:
+    """Grow a hierarchy of labels on the samples drawn, and train a block of models at each of its nodes.
+
+    A node is trained on the samples that have at least one of its meta-labels. A separate model distinguishes samples
+    with any label from those without, if there are any. Only if the root would have nothing to learn, as with a single
+    label, it is trained on all samples instead.
+
+    Parameters
+    ----------
+    learner : Learner
+    Y : array of shape (n_samples, n_labels)
+        Zeros and ones.
+    counts, seed, weights
+        As in ``Learner.train``.
+    settings : HOMERSettings
+    n_threads : int
+        Nodes trained at the same time.
+    """
+    learner = learner.with_params(**settings.params)
+    rng = np.random.default_rng(seed)
+    columns = np.ascontiguousarray(Y.T)
+    hierarchy = grow_hierarchy(
+        count_co_occurrences(Y, counts if weights is None else np.where(counts > 0, weights, 0.0)),
+        order_by_content(columns[:, counts > 0]),
+        CLUSTERINGS[settings.clustering],
+        settings.n_clusters,
+        rng,
+    )
+    marked = mark_meta_labels(hierarchy, columns)
+    samples = [counts * marks.max(axis=0) for marks in marked]
+    if are_constant(marked[0][:, samples[0] > 0]):
+        samples[0] = counts
+    if settings.any_label and (samples[0] < counts).any():
+        marked.append(marked[0].max(axis=0, keepdims=True))
+        samples.append(counts)
+    seeds = rng.integers(2**31, size=len(samples)).tolist()
+
+    def train(number: int) -> LabelModel:
+        block: LabelModel = learner.train(
+            label_target(marked[number].T), samples[number], seeds[number], weights=weights
+        )
+        return block
+
+    if n_threads > 1 and len(samples) > 1:
+        with ThreadPoolExecutor(n_threads) as pool:
+            blocks = list(pool.map(train, range(len(samples))))
+    else:
+        blocks = [train(number) for number in range(len(samples))]
+    return HOMERModel(hierarchy, blocks, settings, learner.n_samples)
+
+
+def order_by_content(columns: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
+    """Order labels by their values, so that random choices depend neither on their positions nor on repeated samples.
+
+    Examples
+    --------
+    >>> order_by_content(np.array([[1, 0], [0, 1], [0, 0]], dtype=np.int8))
+    array([2, 1, 0])
+    """
+    return np.array(sorted(range(len(columns)), key=[column.tobytes() for column in columns].__getitem__))
+
+
+def are_constant(columns: npt.NDArray[np.int8]) -> bool:
+    """Return whether all columns are constant."""
+    return columns.shape[1] == 0 or bool((columns == columns[:, :1]).all())
+
+
+class HOMERModel(LabelModel):
+    """A hierarchy of labels with a block of models at each node.
+
+    A node predicts the probability of every meta-label among the samples with any of the node's labels.
+
+    Parameters
+    ----------
+    hierarchy : list of Node
+    blocks : list of LabelModel
+        One for each node, and one more for whether a sample has any label, if there were samples without.
+    settings : HOMERSettings
+    n_samples : int
+        Number of bound samples.
+    """
+
+    def __init__(self, hierarchy: Hierarchy, blocks: list[LabelModel], settings: HOMERSettings, n_samples: int) -> None:
+        self.hierarchy = hierarchy
+        self.blocks = blocks
+        self.settings = settings
+        self.n_samples = n_samples
+        self.n_labels = sum(len(group) for group in hierarchy[0].groups)
+
+    @property
+    def labelled(self) -> LabelModel | None:
+        """The model of whether a sample has any label; None if all have."""
+        return self.blocks[-1] if len(self.blocks) > len(self.hierarchy) else None
+
+    @property
+    def n_models(self) -> int:
+        """Number of binary models: one for each meta-label of each node, and that of samples with any label."""
+        return sum(len(node.groups) for node in self.hierarchy) + (self.labelled is not None)
+
+    def scores(self, X: Any = None, *, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
+        """Return the probabilities of the labels: the product of the probabilities on the path to each label."""
+        only = self._list_samples(X, only)
+        labelled = self.labelled
+        reached = {0: np.ones((len(only), 1)) if labelled is None else labelled.scores(X, only=only)}
+        probabilities = np.empty((len(only), self.n_labels))
+        for number, (groups, children) in enumerate(self.hierarchy):
+            path = reached.pop(number) * self.blocks[number].scores(X, only=only)
+            for g, (group, child) in enumerate(zip(groups, children, strict=True)):
+                if child == LEAF:
+                    probabilities[:, group[0]] = path[:, g]
+                else:
+                    reached[child] = path[:, [g]]
+        return probabilities
+
+    def decisions(self, X: Any = None, *, only: Indices | None = None) -> Scores:
+        """Return HOMER's decision scores: above 0.5 for the labels that it chooses.
+
+        A sample that probably has any label descends from the root to the groups whose probability is above 0.5, at
+        each node at least to the most probable one. The score of a label is the conditional probability of the smallest
+        group with the label that the descent has reached.
+        """
+        only = self._list_samples(X, only)
+        scores = np.empty((self.n_labels, len(only)))
+        going = np.ones(len(only), dtype=np.bool_)
+        if self.labelled is not None:
+            any_label = self.labelled.scores(X, only=only)[:, 0]
+            going = any_label > 0.5
+            scores[:, ~going] = any_label[~going]
+        waiting = [(0, np.flatnonzero(going))] if going.any() else []
+        while waiting:
+            number, reached = waiting.pop()
+            groups, children = self.hierarchy[number]
+            probabilities = self.blocks[number].scores(X, only=only[reached])
+            has = probabilities > 0.5
+            has[np.arange(len(reached)), probabilities.argmax(axis=1)] = True
+            for g, (group, child) in enumerate(zip(groups, children, strict=True)):
+                if child == LEAF:
+                    scores[group[0], reached] = probabilities[:, g]
+                    continue
+                going = has[:, g]
+                scores[group[:, None], reached[~going]] = probabilities[~going, g]
+                if going.any():
+                    waiting.append((child, reached[going]))
+        return scores.T
+
+    def _list_samples(self, X: Any, only: Indices | None) -> Indices:
+        return np.arange(self.n_samples if X is None else X.shape[0]) if only is None else only
+
+
+class HOMERClassifier(MultilabelBase):
     """A tree of label groups with a two-class model for each group.
 
     The root holds all labels. Each node divides its labels into ``n_clusters`` groups, so that labels which occur
@@ -122,20 +302,23 @@ class HOMERClassifier(MultilabelClassifier):
         check_choice("clustering", self.clustering, tuple(CLUSTERINGS))
         check_whole_number("n_clusters", self.n_clusters, 2)
 
-    def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
-        if self.n_clusters > self.n_labels_:
+    def _train(self, problem: Problem) -> Trained:
+        n_labels = problem.target.n_columns
+        if self.n_clusters > n_labels:
             warnings.warn(
-                f"n_clusters={self.n_clusters} is more than the {self.n_labels_} label(s); every label becomes a group "
-                "of its own, as in binary relevance.",
-                stacklevel=4,
+                f"n_clusters={self.n_clusters} is more than the {n_labels} label(s); every label becomes a group of "
+                "its own, as in binary relevance.",
+                stacklevel=5,
             )
-        learner, n_threads = bind_for_nodes(self, X)
-        counts, weights = count_all_samples(weights, len(Y), copies=learner.counts_copies)
         settings = HOMERSettings(self.clustering, self.n_clusters, self.any_label, {})
-        seed = int(rng.integers(2**62))
-        model = train_homer(learner, Y, counts, seed, settings, weights=weights, n_threads=n_threads)
-        self.n_models_ = model.n_models
-        self._adopt(LabelSum.of_one(model, learner))
+        method = partial(train_homer, settings=settings, n_threads=share_nodes(problem))
+        return train_method(problem, method, int(problem.rng.integers(2**62)))
+
+    @property
+    def n_models_(self) -> int:
+        """Number of two-class models that were trained, those for calibration not counted."""
+        check_is_fitted(self)
+        return sum(model.n_models for model in self._fused_.models)
 
     def export_text(self) -> str:
         """Write the hierarchy of labels as text, a line per group.
@@ -172,18 +355,16 @@ class HOMERClassifier(MultilabelClassifier):
 
     def _hierarchy(self) -> Any:
         check_is_fitted(self)
-        return self._fused_.members[0].hierarchy
+        return self._fused_.models[0].hierarchy
 
 
-def bind_for_nodes(estimator: MultilabelClassifier, X: Any) -> tuple[Learner, int]:
-    """Bind a table for HOMERs, whose nodes are then trained side by side; return the number of threads for that, too.
+def share_nodes(problem: Problem) -> int:
+    """Return how many nodes of a HOMER are trained at the same time; then a node has one thread.
 
     Classifiers of scikit-learn hold the interpreter's lock: of those, the labels of a node are trained side by side, in
     processes.
     """
-    learner = estimator._bind(X)
-    n_threads = learner.n_threads
-    if learner.prefer == "processes":
-        return learner, 1
-    learner.n_threads = 1
-    return learner, n_threads
+    if problem.learner.prefer == "processes":
+        return 1
+    problem.learner.n_threads = 1
+    return count_threads(problem.n_jobs)

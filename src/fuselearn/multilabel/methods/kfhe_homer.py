@@ -2,19 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
 
-from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Weights
-from fuselearn.multilabel.learning.filtering import Counts, LabelFilterTrace, check_filtering, fit_filtered
-from fuselearn.multilabel.learning.homer_model import HOMERModel, train_homer
-from fuselearn.multilabel.methods.homer import bind_for_nodes
-from fuselearn.multilabel.methods.homer_ensemble import HOMEREnsemble
+from fuselearn.fusion import Problem, Trained
+from fuselearn.learners.target import Counts
+from fuselearn.multilabel.base import Weights
+from fuselearn.multilabel.ensemble import MultilabelEnsemble
+from fuselearn.multilabel.filtering import check_filtering, train_filtered
+from fuselearn.multilabel.methods.ensemble_homer import HOMERVariety, as_homer, check_variety, make_variety
+from fuselearn.multilabel.methods.homer import HOMERClassifier, HOMERModel, share_nodes, train_homer
 
 
-class KFHEHOMERClassifier(HOMEREnsemble, LabelFilterTrace, MultilabelClassifier):
+def train_kfhe_homer(
+    problem: Problem,
+    variety: HOMERVariety,
+    n_estimators: int = 100,
+    *,
+    max_samples: int | float = 2.0,
+    weighting: str = "exponential",
+    reset: bool = True,
+) -> Trained:
+    """Train KFHE-HOMER; the parameters are those of :class:`KFHEHOMERClassifier`."""
+    learner, Y, n_threads = problem.learner, problem.target.values, share_nodes(problem)
+
+    def train_first(counts: Counts, weights: Weights | None, seed: int) -> HOMERModel:
+        settings = variety.choose_first(seed)
+        return train_homer(learner, Y, counts, seed, settings, weights=weights, n_threads=n_threads)
+
+    def train_next(counts: Counts, seed: int) -> HOMERModel:
+        return train_homer(learner, Y, counts, seed, variety.choose(seed), n_threads=n_threads)
+
+    return train_filtered(
+        problem,
+        train_first,
+        train_next,
+        n_estimators,
+        max_samples=max_samples,
+        weighting=weighting,
+        reset=reset,
+    )
+
+
+class KFHEHOMERClassifier(MultilabelEnsemble):
     """An ensemble in which a Kalman filter fuses HOMERs of random shape, each a noisy measurement of the ideal one.
 
     With y the estimate of the training samples' label scores, P its variance and h_t the t-th HOMER, whose scores are
@@ -28,8 +62,8 @@ class KFHEHOMERClassifier(HOMEREnsemble, LabelFilterTrace, MultilabelClassifier)
     drawn with sample weights w that a second filter estimates in the same way, from measurements in which a sample with
     the share l_i of wrong labels weighs w_i exp(l_i + 1/n). Its clustering, its number of clusters, from 2 to the root
     of the number of labels, and its kernel are chosen at random. Since the estimate is linear in the HOMERs, the
-    trained ensemble is a weighted sum of them, with ``coefficients_``. ``predict`` sums up the scores that the filter
-    blends, and takes those above 0.5; ``predict_proba`` sums up probabilities with the same coefficients.
+    trained ensemble is a weighted sum of them, with ``estimator_weights_``. ``predict`` sums up the scores that the
+    filter blends, and takes those above 0.5; ``predict_proba`` sums up probabilities with the same weights.
 
     Parameters
     ----------
@@ -57,6 +91,8 @@ class KFHEHOMERClassifier(HOMEREnsemble, LabelFilterTrace, MultilabelClassifier)
         How samples get labels: "path" means those whose blended score is above 0.5, as in the paper; or probabilities
         become labels by a threshold or another rule of :mod:`fuselearn.multilabel.decisions`. Rules that are fitted use
         out-of-bag probabilities.
+    callback : callable or None, default=None
+        ``callback(number, classifier)`` is called after each member, counted from 1; True ends training.
     verbose : int, default=0
         1 prints ten lines of progress with the error, the gain and the time left, more if the fit is long; 2 a line per
         HOMER.
@@ -74,9 +110,9 @@ class KFHEHOMERClassifier(HOMEREnsemble, LabelFilterTrace, MultilabelClassifier)
         a rule that is fitted.
     estimators_ : list of HOMERClassifier
         The first one and ``n_iter_`` others.
-    coefficients_, train_errors_ : array of shape (n_iter + 1,)
+    estimator_weights_, train_errors_ : array of shape (n_iter + 1,)
         Weight of each HOMER, with a sum of 1; Hamming loss of the estimate in training, from the first HOMER on.
-    n_iter_, gains_, variances_, measurement_errors_, resets_, weights_
+    n_iter_, gains_, variances_, measurement_errors_, resets_, sample_weights_
         The trace of the filters, as in :class:`~fuselearn.KFHEClassifier`.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
         Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
@@ -108,6 +144,16 @@ class KFHEHOMERClassifier(HOMEREnsemble, LabelFilterTrace, MultilabelClassifier)
     0.8
     """
 
+    n_iter_: int
+    gains_: Weights
+    variances_: Weights
+    measurement_errors_: Weights
+    train_errors_: Weights
+    resets_: npt.NDArray[np.int64]
+    sample_weights_: Weights
+
+    _own_decision = "path"
+
     def __init__(
         self,
         estimator: Any = None,
@@ -120,6 +166,7 @@ class KFHEHOMERClassifier(HOMEREnsemble, LabelFilterTrace, MultilabelClassifier)
         weighting: str = "exponential",
         reset: bool = True,
         decision: Any = "path",
+        callback: Callable[[int, Any], Any] | None = None,
         verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -133,24 +180,30 @@ class KFHEHOMERClassifier(HOMEREnsemble, LabelFilterTrace, MultilabelClassifier)
         self.weighting = weighting
         self.reset = reset
         self.decision = decision
+        self.callback = callback
         self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
 
     def _check_parameters(self) -> None:
-        self._check_variety()
+        check_variety(self)
         check_filtering(self)
 
-    def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
-        learner, n_threads = bind_for_nodes(self, X)
-        variety = self._make_variety()
+    def _train(self, problem: Problem) -> Trained:
+        return train_kfhe_homer(
+            problem,
+            make_variety(self, problem.target.n_columns),
+            self.n_estimators,
+            max_samples=self.max_samples,
+            weighting=self.weighting,
+            reset=self.reset,
+        )
 
-        def train_first(counts: Counts, weights: Weights | None, seed: int) -> HOMERModel:
-            chosen = variety.choose_first(seed)
-            return train_homer(learner, Y, counts, seed, chosen, weights=weights, n_threads=n_threads)
+    @property
+    def n_models_(self) -> int:
+        """Number of two-class models that were trained, those for calibration not counted."""
+        check_is_fitted(self)
+        return sum(model.n_models for model in self._fused_.models)
 
-        def train_next(counts: Counts, seed: int) -> HOMERModel:
-            return train_homer(learner, Y, counts, seed, variety.choose(seed), n_threads=n_threads)
-
-        fit_filtered(self, learner, train_first, train_next, Y, weights, rng)
-        self.n_models_ = sum(member.n_models for member in self._fused_.members)
+    def _member(self, model: HOMERModel) -> HOMERClassifier:
+        return as_homer(self, model)

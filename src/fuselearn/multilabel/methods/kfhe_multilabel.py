@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._messages import show
-from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Weights
-from fuselearn.multilabel.learning.filtering import Counts, LabelFilterTrace, check_filtering, fit_filtered
-from fuselearn.multilabel.learning.label_learner import MultilabelComponent, MultilabelLearner
+from fuselearn.fusion import Problem, Trained
+from fuselearn.learners import Learner
+from fuselearn.learners.multilabel_clones import MultilabelClone, MultilabelCloneLearner
+from fuselearn.learners.target import Counts
+from fuselearn.multilabel.base import Weights
+from fuselearn.multilabel.ensemble import MultilabelEnsemble
+from fuselearn.multilabel.filtering import check_filtering, train_filtered
 from fuselearn.multilabel.methods.pct_forest import PCTForestClassifier
 
 
-class KFHEMultilabelClassifier(LabelFilterTrace, MultilabelClassifier):
+class KFHEMultilabelClassifier(MultilabelEnsemble):
     """An ensemble in which a Kalman filter fuses multi-label classifiers, each a noisy measurement of the ideal one.
 
     With y the estimate of the training samples' label scores, P its variance and h_t the t-th classifier, ::
@@ -47,6 +51,8 @@ class KFHEMultilabelClassifier(LabelFilterTrace, MultilabelClassifier):
     decision : float, str or rule, default=0.5
         How probabilities become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`. Rules
         that are fitted use out-of-bag scores.
+    callback : callable or None, default=None
+        ``callback(number, classifier)`` is called after each member, counted from 1; True ends training.
     verbose : int, default=0
         1 prints ten lines of progress with the error, the gain and the time left, more if the fit is long; 2 a line per
         classifier.
@@ -62,11 +68,11 @@ class KFHEMultilabelClassifier(LabelFilterTrace, MultilabelClassifier):
         rule that is fitted.
     estimators_ : list of classifiers
         The first one and ``n_iter_`` others. They know the labels that were not constant in their sample.
-    coefficients_ : array of shape (n_iter + 1,)
+    estimator_weights_ : array of shape (n_iter + 1,)
         Weight of each classifier in the ensemble; they sum to 1.
     train_errors_ : array of shape (n_iter + 1,)
         Hamming loss of the estimate on the training samples, from the first classifier on.
-    n_iter_, gains_, variances_, measurement_errors_, resets_, weights_
+    n_iter_, gains_, variances_, measurement_errors_, resets_, sample_weights_
         The trace of the filters, as in :class:`~fuselearn.KFHEClassifier`.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
         Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
@@ -93,6 +99,14 @@ class KFHEMultilabelClassifier(LabelFilterTrace, MultilabelClassifier):
     0.7
     """
 
+    n_iter_: int
+    gains_: Weights
+    variances_: Weights
+    measurement_errors_: Weights
+    train_errors_: Weights
+    resets_: npt.NDArray[np.int64]
+    sample_weights_: Weights
+
     def __init__(
         self,
         estimator: BaseEstimator | None = None,
@@ -102,6 +116,7 @@ class KFHEMultilabelClassifier(LabelFilterTrace, MultilabelClassifier):
         weighting: str = "exponential",
         reset: bool = True,
         decision: Any = 0.5,
+        callback: Callable[[int, Any], Any] | None = None,
         verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -112,6 +127,7 @@ class KFHEMultilabelClassifier(LabelFilterTrace, MultilabelClassifier):
         self.weighting = weighting
         self.reset = reset
         self.decision = decision
+        self.callback = callback
         self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -123,20 +139,30 @@ class KFHEMultilabelClassifier(LabelFilterTrace, MultilabelClassifier):
 
     def _check_parameters(self) -> None:
         check_filtering(self)
+
+    def _check_base(self) -> None:
         base = self._base_estimator()
         if not (hasattr(base, "get_params") and hasattr(base, "fit") and hasattr(base, "predict")):
             raise TypeError(f"estimator must be a multi-label classifier or None, not {show(base)}.")
 
-    def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
-        learner = MultilabelLearner(X, self._base_estimator())
+    def _bind(self, X: Any, n_threads: int) -> Learner:
+        return MultilabelCloneLearner(X, self._base_estimator())
 
-        def train(counts: Counts, seed: int, weights: Weights | None = None) -> MultilabelComponent:
-            return learner.train(Y, counts, seed, weights=weights)
+    def _train(self, problem: Problem) -> Trained:
+        def train(counts: Counts, seed: int, weights: Weights | None = None) -> MultilabelClone:
+            clone: MultilabelClone = problem.learner.train(problem.target, counts, seed, weights=weights)  # type: ignore[assignment]
+            return clone
 
-        fit_filtered(self, learner, lambda counts, weights, seed: train(counts, seed, weights), train, Y, weights, rng)
+        return train_filtered(
+            problem,
+            lambda counts, weights, seed: train(counts, seed, weights),
+            train,
+            self.n_estimators,
+            max_samples=self.max_samples,
+            weighting=self.weighting,
+            reset=self.reset,
+        )
 
-    @cached_property
-    def estimators_(self) -> list[Any]:
-        """The fitted classifiers; None for one whose sample had constant labels only."""
-        check_is_fitted(self)
-        return [member.model for member in self._fused_.members]
+    def _as_estimator(self, model: MultilabelClone) -> Any:
+        """Return the fitted classifier; None if its sample had constant labels only."""
+        return model.estimator

@@ -10,15 +10,84 @@ import numpy.typing as npt
 from joblib import Parallel, delayed
 
 from fuselearn._parameters import check_choice
-from fuselearn.learners import Component, Learner, count_all_samples
-from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Scores, Weights
-from fuselearn.multilabel.learning.fusion import LabelSum
+from fuselearn.fusion import Problem, Trained
+from fuselearn.learners import LabelModel, Learner, count_all_samples, label_target
+from fuselearn.learners.target import Counts, Indices
+from fuselearn.multilabel.base import Labels, MultilabelBase, Scores, Weights, single
 
-Counts = npt.NDArray[np.int32]
 Pair = tuple[int, int]
 
 
-class CalibratedLabelRankingClassifier(MultilabelClassifier):
+def train_label_ranking(problem: Problem, vote: str = "class") -> Trained:
+    """Train a model per pair of labels, and one per label against the virtual label."""
+    learner, Y, seed = problem.learner, problem.target.values, int(problem.rng.integers(2**31))
+    learner.n_threads = 1  # models are trained side by side instead
+    counts, weights = count_all_samples(problem.weights, problem.n_samples, copies=learner.counts_copies)
+    drawn = Y[counts > 0]
+    pairs = [(i, j) for i, j in combinations(range(Y.shape[1]), 2) if (drawn[:, i] != drawn[:, j]).any()]
+    models = Parallel(n_jobs=problem.n_jobs, prefer=learner.prefer)(
+        delayed(_train_pair)(learner, Y, pair, counts, seed, weights) for pair in pairs
+    )
+    relevance = learner.train(problem.target, counts, seed, weights=weights)
+    trained = single(LabelRanking(relevance, pairs, models, vote), problem)
+    trained.trace = {"pairs_": pairs}
+    return trained
+
+
+def _train_pair(
+    learner: Learner, Y: Labels, pair: Pair, counts: Counts, seed: int, weights: Weights | None
+) -> LabelModel:
+    """Train a model on the samples that have exactly one label of a pair."""
+    first, second = pair
+    drawn = np.where(Y[:, first] != Y[:, second], counts, 0).astype(np.int32)
+    return learner.train(label_target(Y[:, [first]]), drawn, seed, weights=weights)
+
+
+class LabelRanking(LabelModel):
+    """The trained models of labels and of pairs of labels.
+
+    Parameters
+    ----------
+    relevance : LabelModel
+        Of each label against the virtual one.
+    pairs : list of pairs
+        Indices of two labels each.
+    models : list of LabelModel
+        Of the first label of each pair against the second.
+    vote : {"class", "probability"}
+    """
+
+    def __init__(self, relevance: LabelModel, pairs: list[Pair], models: list[LabelModel], vote: str) -> None:
+        self.relevance = relevance
+        self.pairs = pairs
+        self.models = models
+        self.vote = vote
+
+    def scores(self, X: Any = None, *, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
+        """Return scores above 0.5 for labels with more votes than the virtual label, or as many whole ones."""
+        against_virtual = self._vote(self.relevance, X, only)
+        n_labels = against_virtual.shape[1]
+        votes = against_virtual + 0.5 * self._count_missing(n_labels)
+        for (first, second), model in zip(self.pairs, self.models, strict=True):
+            preference = self._vote(model, X, only)[:, 0]
+            votes[:, first] += preference
+            votes[:, second] += 1.0 - preference
+        virtual = (1.0 - against_virtual).sum(axis=1)
+        in_favour_of_ties = 0.25 if self.vote == "class" else 0.0
+        return 0.5 + (votes - virtual[:, None] + in_favour_of_ties) / (2 * n_labels + 1)
+
+    def _vote(self, model: LabelModel, X: Any, only: Indices | None) -> Scores:
+        """Return votes for the first of two labels: 1 or 0, and a half if both are equally probable, or a fraction."""
+        probabilities = model.scores(X, only=only)
+        return np.heaviside(probabilities - 0.5, 0.5) if self.vote == "class" else probabilities
+
+    def _count_missing(self, n_labels: int) -> npt.NDArray[np.int64]:
+        """Count the pairs of each label that have no model."""
+        known = np.bincount(np.array(self.pairs, dtype=np.intp).ravel(), minlength=n_labels)
+        return n_labels - 1 - known
+
+
+class CalibratedLabelRankingClassifier(MultilabelBase):
     """Labels ranked by the votes of one model per pair of labels, cut at the rank of a virtual label (CLR).
 
     The model of labels i and j learns from the samples that have exactly one of them which one it is. A virtual label
@@ -102,77 +171,5 @@ class CalibratedLabelRankingClassifier(MultilabelClassifier):
     def _check_parameters(self) -> None:
         check_choice("vote", self.vote, ("class", "probability"))
 
-    def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
-        learner = self._bind(X, n_threads=1)  # models are trained side by side instead
-        counts, weights = count_all_samples(weights, len(Y), copies=learner.counts_copies)
-        seed = int(rng.integers(2**31))
-        drawn = Y[counts > 0]
-        self.pairs_ = [(i, j) for i, j in combinations(range(self.n_labels_), 2) if (drawn[:, i] != drawn[:, j]).any()]
-        components = Parallel(n_jobs=self.n_jobs, prefer=learner.prefer)(
-            delayed(_train_pair)(learner, Y, pair, counts, seed, weights) for pair in self.pairs_
-        )
-        relevance = learner.train(Y, counts, seed, weights=weights)
-        self._adopt(LabelSum.of_one(LabelRanking(relevance, self.pairs_, components, self.vote), learner))
-
-
-class LabelRanking:
-    """The trained models of labels and of pairs of labels.
-
-    Parameters
-    ----------
-    relevance : Component
-        Of each label against the virtual one.
-    pairs : list of pairs
-        Numbers of two labels each.
-    components : list of Component
-        Of the first label of each pair against the second.
-    vote : {"class", "probability"}
-    """
-
-    def __init__(self, relevance: Component, pairs: list[Pair], components: list[Component], vote: str) -> None:
-        self.relevance = relevance
-        self.pairs = pairs
-        self.components = components
-        self.vote = vote
-
-    def probabilities(self, rows: Any = None, only: npt.NDArray[np.integer] | None = None) -> Scores:
-        """Return scores above 0.5 for labels with more votes than the virtual label, or as many whole ones."""
-        against_virtual = self._ask(self.relevance, rows, only)
-        n_labels = against_virtual.shape[1]
-        votes = against_virtual + 0.5 * self._count_missing(n_labels)
-        for (first, second), component in zip(self.pairs, self.components, strict=True):
-            preference = self._ask(component, rows, only)[:, 0]
-            votes[:, first] += preference
-            votes[:, second] += 1.0 - preference
-        virtual = (1.0 - against_virtual).sum(axis=1)
-        in_favour_of_ties = 0.25 if self.vote == "class" else 0.0
-        return 0.5 + (votes - virtual[:, None] + in_favour_of_ties) / (2 * n_labels + 1)
-
-    scores = probabilities
-
-    def unbind(self) -> None:
-        """Release the training data."""
-        self.relevance.unbind()
-        for component in self.components:
-            component.unbind()
-
-    def _ask(self, component: Component, rows: Any, only: npt.NDArray[np.integer] | None) -> Scores:
-        """Return votes for the first of two labels: 1 or 0, and a half if both are equally probable, or a share."""
-        chances = component.scores(rows, only=only)
-        return np.heaviside(chances - 0.5, 0.5) if self.vote == "class" else chances
-
-    def _count_missing(self, n_labels: int) -> npt.NDArray[np.int64]:
-        """Count the pairs of each label that have no model."""
-        known = np.bincount(np.array(self.pairs, dtype=np.intp).ravel(), minlength=n_labels)
-        return n_labels - 1 - known
-
-
-def _train_pair(
-    learner: Learner, Y: Labels, pair: Pair, counts: Counts, seed: int, weights: Weights | None
-) -> Component:
-    """Train a model on the samples that have exactly one label of a pair."""
-    first, second = pair
-    drawn = np.where(Y[:, first] != Y[:, second], counts, 0).astype(np.int32)
-    component: Component = learner.train(Y[:, [first]], drawn, seed, weights=weights)
-    component.unbind()  # or the training data would travel back from a worker process with each model
-    return component
+    def _train(self, problem: Problem) -> Trained:
+        return train_label_ranking(problem, self.vote)

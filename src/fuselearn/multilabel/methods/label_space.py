@@ -13,15 +13,86 @@ from sklearn.linear_model import Ridge
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
+from fuselearn._compat import take_rows
 from fuselearn._messages import show
 from fuselearn._parameters import check_flag, check_number, check_whole_number
-from fuselearn.learners import count_all_samples, draw_counts
-from fuselearn.learners.estimator import train_clone
+from fuselearn._validation import validate_rows
+from fuselearn.engines.draws import draw_counts
+from fuselearn.fusion import Problem, Trained
+from fuselearn.learners import CloneLearner, LabelModel, Learner, count_all_samples
+from fuselearn.learners.clones import fit_clone
 from fuselearn.learners.numbers import NumberEncoder
-from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Scores, Weights
+from fuselearn.learners.target import Indices
+from fuselearn.multilabel.base import MultilabelBase, Scores, Weights, single
 
 
-class PLSTClassifier(MultilabelClassifier):
+def train_plst(
+    problem: Problem, n_components: int | float = 0.9, *, conditional: bool = False, l2: float = 1.0
+) -> Trained:
+    """Train PLST or CPLST; the parameters are those of :class:`PLSTClassifier`."""
+    learner: Any = problem.learner
+    X, Y, base, seed = learner.bound.table, problem.target.values, learner.estimator, int(problem.rng.integers(2**31))
+    mean = np.average(Y, axis=0, weights=problem.weights)
+    centred = Y - mean
+    predictable = _regress(X, centred, problem.weights, l2) if conditional else centred
+    components = find_components(centred, predictable, problem.weights, n_components)
+    coordinates = centred @ components.T
+    counts, weights = count_all_samples(problem.weights, len(Y))
+    if weights is not None and not has_fit_parameter(base, "sample_weight"):
+        counts, weights = draw_counts(seed, weights, problem.n_draws), None
+    targets = [coordinates] if get_tags(base).target_tags.multi_output else list(coordinates.T)
+    regressors = Parallel(n_jobs=problem.n_jobs)(
+        delayed(fit_clone)(base, X, target, counts, seed, weights=weights) for target in targets if target.size
+    )
+    trained = single(PLSTModel(mean, components, regressors), problem)
+    trained.trace = {
+        "mean_": mean,
+        "components_": components,
+        "n_components_": len(components),
+        "estimators_": regressors,
+    }
+    return trained
+
+
+def find_components(
+    centred: Scores, predictable: Scores, weights: Weights | None, n_components: int | float
+) -> npt.NDArray[np.float64]:
+    """Return the principal directions of the labels, or of what is predictable of them, in rows."""
+    weighted = centred if weights is None else centred * weights[:, None]
+    variances, directions = np.linalg.eigh(weighted.T @ predictable)
+    variances, directions = variances[::-1], directions[:, ::-1]
+    n_known = int(np.count_nonzero(variances > 1e-12 * max(variances[0], 1.0)))
+    if isinstance(n_components, numbers.Integral):
+        return directions.T[: min(int(n_components), n_known)]
+    explained = np.cumsum(variances[:n_known])
+    n_needed = np.searchsorted(explained, (1.0 - 1e-12) * n_components * explained[-1:]) + 1
+    return directions.T[: int(n_needed.sum())]
+
+
+def _regress(X: Any, targets: Scores, weights: Weights | None, l2: float) -> Scores:
+    """Return what a ridge regression finds of the targets in X."""
+    table = NumberEncoder("CPLST").fit_transform(X)
+    return Ridge(alpha=l2).fit(table, targets, weights).predict(table).reshape(targets.shape)
+
+
+class PLSTModel(LabelModel):
+    """Regressors of the components of labels, and how labels follow from them."""
+
+    def __init__(self, mean: Scores, components: Scores, regressors: list[Any]) -> None:
+        self.mean = mean
+        self.components = components
+        self.regressors = regressors
+
+    def scores(self, X: Any = None, *, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
+        """Return the decoded labels, which may be below 0 or above 1."""
+        X = X if only is None else take_rows(X, only)
+        if not self.regressors:
+            return np.tile(self.mean, (X.shape[0], 1))
+        found = [np.asarray(one.predict(X)).reshape(X.shape[0], -1) for one in self.regressors]
+        return self.mean + np.hstack(found) @ self.components
+
+
+class PLSTClassifier(MultilabelBase):
     """Regression on the principal components of the labels, from which labels are decoded (PLST, CPLST).
 
     With m the shares of samples that have each label, and V the M principal directions of the labels' covariance, ::
@@ -119,9 +190,6 @@ class PLSTClassifier(MultilabelClassifier):
         return Ridge() if self.estimator is None else self.estimator
 
     def _check_parameters(self) -> None:
-        base = self._base_estimator()
-        if isinstance(base, type) or not (hasattr(base, "fit") and is_regressor(base)):
-            raise TypeError(f"estimator must be a regressor or None, not {show(base)}.")
         check_flag("conditional", self.conditional)
         check_number("l2", self.l2, 0.0)
         if isinstance(self.n_components, numbers.Integral):
@@ -131,42 +199,16 @@ class PLSTClassifier(MultilabelClassifier):
                 f"n_components must be a number of components or a share in (0, 1], not {show(self.n_components)}."
             )
 
-    def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
-        seed = int(rng.integers(2**31))
-        self.mean_ = np.average(Y, axis=0, weights=weights)
-        self.components_ = self._find_components(X, Y - self.mean_, weights)
-        self.n_components_ = len(self.components_)
-        coordinates = (Y - self.mean_) @ self.components_.T
+    def _check_base(self) -> None:
         base = self._base_estimator()
-        counts, weights = count_all_samples(weights, len(Y))
-        if weights is not None and not has_fit_parameter(base, "sample_weight"):
-            counts, weights = draw_counts(seed, weights, len(Y)), None
-        targets = [coordinates] if get_tags(base).target_tags.multi_output else list(coordinates.T)
-        self.estimators_ = Parallel(n_jobs=self.n_jobs)(
-            delayed(train_clone)(base, X, target, counts, seed, weights=weights) for target in targets if target.size
-        )
+        if isinstance(base, type) or not (hasattr(base, "fit") and is_regressor(base)):
+            raise TypeError(f"estimator must be a regressor or None, not {show(base)}.")
 
-    def _find_components(self, X: Any, centred: Scores, weights: Weights | None) -> npt.NDArray[np.float64]:
-        """Return the principal directions, in rows."""
-        weighted = centred if weights is None else centred * weights[:, None]
-        found = _regress(X, centred, weights, self.l2) if self.conditional else centred
-        variances, directions = np.linalg.eigh(weighted.T @ found)
-        variances, directions = variances[::-1], directions[:, ::-1]
-        n_known = int(np.count_nonzero(variances > 1e-12 * max(variances[0], 1.0)))
-        if isinstance(self.n_components, numbers.Integral):
-            return directions.T[: min(int(self.n_components), n_known)]
-        explained = np.cumsum(variances[:n_known])
-        n_needed = np.searchsorted(explained, (1.0 - 1e-12) * self.n_components * explained[-1:]) + 1
-        return directions.T[: int(n_needed.sum())]
+    def _check_table(self, X: Any, *, reset: bool) -> Any:
+        return validate_rows(self, X, reset=reset)
 
-    def _label_scores(self, X: Any) -> Scores:
-        if not self.estimators_:
-            return np.tile(self.mean_, (X.shape[0], 1))
-        answers = [np.asarray(one.predict(X)).reshape(X.shape[0], -1) for one in self.estimators_]
-        return self.mean_ + np.hstack(answers) @ self.components_
+    def _bind(self, X: Any, n_threads: int) -> Learner:
+        return CloneLearner(X, self._base_estimator(), n_threads)
 
-
-def _regress(X: Any, targets: Scores, weights: Weights | None, l2: float) -> Scores:
-    """Return what a ridge regression finds of the targets in X."""
-    table = NumberEncoder("CPLST").fit_transform(X)
-    return Ridge(alpha=l2).fit(table, targets, weights).predict(table).reshape(targets.shape)
+    def _train(self, problem: Problem) -> Trained:
+        return train_plst(problem, self.n_components, conditional=self.conditional, l2=self.l2)

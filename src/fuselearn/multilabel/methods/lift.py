@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -10,16 +10,88 @@ from joblib import Parallel, delayed
 from sklearn.cluster import KMeans
 from sklearn.metrics.pairwise import euclidean_distances
 
+from fuselearn._compat import take_rows
 from fuselearn._messages import show
-from fuselearn._parameters import check_choice, check_number, count_threads
-from fuselearn.learners import Component, Learner, bind, count_all_samples
-from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Scores, Weights
-from fuselearn.multilabel.learning.neighbours import SCALINGS, ScaledNumbers
+from fuselearn._parameters import check_choice, check_number
+from fuselearn._validation import validate_rows
+from fuselearn.fusion import Problem, Trained
+from fuselearn.learners import LabelModel, Learner, bind, count_all_samples, label_target
+from fuselearn.learners.target import Indices
+from fuselearn.multilabel.base import MultilabelBase, Scores, Weights, single
+from fuselearn.multilabel.methods.neighbours import SCALINGS, NumberTable, measure_scale, scale
 
 N_STARTS = 10
 
 
-class LIFTClassifier(MultilabelClassifier):
+def train_lift(problem: Problem, base: Any, *, ratio: float = 0.1, scaling: str | None = "standard") -> Trained:
+    """Train LIFT; the parameters are those of :class:`LIFTClassifier`, ``base`` the base estimator."""
+    learner: Any = problem.learner
+    table, weights = learner.bound.table, problem.weights
+    factors = measure_scale(table, scaling)
+    scaled, seed = scale(table, factors), int(problem.rng.integers(2**31))
+    parts = Parallel(n_jobs=problem.n_jobs, prefer="threads")(
+        delayed(_train_label)(base, scaled, label, weights, ratio, seed) for label in problem.target.values.T
+    )
+    trained = single(LIFTModel(parts, factors), problem)
+    trained.trace = {"centers_": [part.centers for part in parts]}
+    return trained
+
+
+class LabelPart(NamedTuple):
+    """The centres of a label's clusters, and the model of the distances to them; None if the label is constant."""
+
+    centers: npt.NDArray[np.float64]
+    coder: Any
+    """What prepares distances for the model; None if it takes them as they are."""
+    model: Any
+
+    def scores(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the probability of the label."""
+        distances = euclidean_distances(X, self.centers)
+        return self.model.scores(distances if self.coder is None else self.coder.transform(distances))[:, 0]
+
+
+class LIFTModel(LabelModel):
+    """The trained models of all labels."""
+
+    def __init__(self, parts: list[LabelPart], factors: npt.NDArray[np.float64]) -> None:
+        self.parts = parts
+        self.factors = factors
+
+    def scores(self, X: Any = None, *, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
+        """Return the probability of each label; 0 for a constant one."""
+        X = scale(X if only is None else take_rows(X, only), self.factors)
+        scores = np.zeros((X.shape[0], len(self.parts)))
+        for j, part in enumerate(self.parts):
+            if part.model is not None:
+                scores[:, j] = part.scores(X)
+        return scores
+
+
+def _train_label(base: Any, table: Any, label: Any, weights: Weights | None, ratio: float, seed: int) -> LabelPart:
+    """Cluster the samples of a label, and train its model on the distances to the centres."""
+    used = np.ones(len(label), dtype=bool) if weights is None else weights > 0
+    sides = [np.flatnonzero(used & (label == value)) for value in (1, 0)]
+    n_clusters = int(np.ceil(ratio * min(map(len, sides)) - 1e-9))
+    if n_clusters == 0:
+        return LabelPart(np.empty((0, table.shape[1])), None, None)
+    centers = np.vstack([_cluster(table[side], n_clusters, weights, side, seed) for side in sides])
+    learner = bind(base, euclidean_distances(table, centers), 1)
+    counts, own_weights = count_all_samples(weights, len(label), copies=learner.counts_copies)
+    model = learner.train(label_target(label[:, None]), counts, seed, weights=own_weights)
+    learner.release()
+    return LabelPart(centers, learner.coder, model)
+
+
+def _cluster(
+    table: Any, n_clusters: int, weights: Weights | None, side: npt.NDArray[np.intp], seed: int
+) -> npt.NDArray[np.float64]:
+    """Return the centres of clusters by k-means."""
+    own = None if weights is None else weights[side]
+    return KMeans(n_clusters, n_init=N_STARTS, random_state=seed).fit(table, sample_weight=own).cluster_centers_
+
+
+class LIFTClassifier(MultilabelBase):
     """Binary relevance on features of each label's own: distances to clusters of samples (LIFT).
 
     For each label, the samples that have it, P, and those that do not, N, are clustered by k-means, each into ::
@@ -108,51 +180,12 @@ class LIFTClassifier(MultilabelClassifier):
             raise ValueError(f"ratio must be in (0, 1], not {show(self.ratio)}.")
         if self.scaling is not None:
             check_choice("scaling", self.scaling, SCALINGS)
-        count_threads(self.n_jobs)
 
-    def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
-        seed = int(rng.integers(2**31))
-        numbers = ScaledNumbers("distances to clusters", self.scaling)
-        table = numbers.fit_transform(X)
-        trained = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(_train_label)(self._base_estimator(), table, label, weights, self.ratio, seed) for label in Y.T
-        )
-        self.centers_ = [centers for centers, _, _ in trained]
-        self._models_ = [(learner, component) for _, learner, component in trained]
-        self._numbers_ = numbers
+    def _check_table(self, X: Any, *, reset: bool) -> Any:
+        return validate_rows(self, X, reset=reset)
 
-    def _label_scores(self, X: Any) -> Scores:
-        table = self._numbers_.transform(X)
-        scores = np.zeros((table.shape[0], self.n_labels_))
-        for j, (centers, (learner, component)) in enumerate(zip(self.centers_, self._models_, strict=True)):
-            if len(centers):
-                rows = learner.prepare(euclidean_distances(table, centers))
-                scores[:, j] = component.scores(rows)[:, 0]
-        return scores
+    def _bind(self, X: Any, n_threads: int) -> Learner:
+        return NumberTable(X, "distances to clusters")
 
-
-Trained = tuple[npt.NDArray[np.float64], Learner | None, Component | None]
-
-
-def _train_label(base: Any, table: Any, label: Any, weights: Weights | None, ratio: float, seed: int) -> Trained:
-    """Cluster the samples of a label, and train its model on the distances to the centres."""
-    used = np.ones(len(label), dtype=bool) if weights is None else weights > 0
-    sides = [np.flatnonzero(used & (label == value)) for value in (1, 0)]
-    n_clusters = int(np.ceil(ratio * min(map(len, sides)) - 1e-9))
-    if n_clusters == 0:
-        return np.empty((0, table.shape[1])), None, None
-    centers = np.vstack([_cluster(table[side], n_clusters, weights, side, seed) for side in sides])
-    learner = bind(base, euclidean_distances(table, centers), 1)
-    counts, own_weights = count_all_samples(weights, len(label), copies=learner.counts_copies)
-    component = learner.train(label[:, None], counts, seed, weights=own_weights)
-    component.unbind()
-    learner.unbind()
-    return centers, learner, component
-
-
-def _cluster(
-    table: Any, n_clusters: int, weights: Weights | None, side: npt.NDArray[np.intp], seed: int
-) -> npt.NDArray[np.float64]:
-    """Return the centres of clusters by k-means."""
-    own = None if weights is None else weights[side]
-    return KMeans(n_clusters, n_init=N_STARTS, random_state=seed).fit(table, sample_weight=own).cluster_centers_
+    def _train(self, problem: Problem) -> Trained:
+        return train_lift(problem, self._base_estimator(), ratio=self.ratio, scaling=self.scaling)

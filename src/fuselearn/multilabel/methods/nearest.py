@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,17 +10,135 @@ import numpy.typing as npt
 from scipy import sparse
 
 from fuselearn._compat import take_rows
-from fuselearn._messages import show
 from fuselearn._parameters import check_choice, check_number, check_whole_number, count_threads
+from fuselearn.fusion import OutOfBag, Problem, Trained
+from fuselearn.learners import LabelModel, Learner
+from fuselearn.learners.target import Indices
+from fuselearn.multilabel.base import MultilabelBase, Scores, find_constants, fix_constants, single
 from fuselearn.multilabel.data.labels import UNKNOWN
-from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Scores, Weights
-from fuselearn.multilabel.learning.neighbours import METRICS, SCALINGS, Neighbours, NeighbourSearch
-
-__all__ = ["BRkNNClassifier", "MLkNNClassifier"]
+from fuselearn.multilabel.methods.neighbours import METRICS, SCALINGS, Neighbours, NeighbourSearch, NumberTable
 
 
-class _NeighbourClassifier(MultilabelClassifier):
-    """What both classifiers share: the training samples, and honest scores by the neighbours of each."""
+class NeighbourModel(LabelModel):
+    """Training samples with labels, among which the neighbours of new samples are searched.
+
+    Parameters
+    ----------
+    problem : Problem
+        Bound to a `NumberTable`.
+    n_neighbors : int
+    metric, scaling
+        As for `NeighbourSearch`.
+    """
+
+    def __init__(self, problem: Problem, n_neighbors: int, metric: str, scaling: str | None) -> None:
+        learner: Any = problem.learner
+        self.used = problem.initial_weights > 0
+        self.n_neighbors = n_neighbors
+        self.n_jobs = problem.n_jobs
+        self.search = NeighbourSearch(take_rows(learner.bound.table, np.flatnonzero(self.used)), metric, scaling)
+        self.Y = problem.target.values[self.used]
+        self.sample_weights = problem.initial_weights[self.used]
+        self.labels = sparse.csr_array((self.Y == 1).astype(np.float64))
+
+    def scores(self, X: Any = None, *, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
+        """Return the probability of each label; of training samples, by their neighbours among the others."""
+        if X is not None:
+            X = X if only is None else take_rows(X, only)
+            return self.weigh(self.search.find(X, min(self.n_neighbors, self.n_most), self.n_jobs))
+        found = self.weigh(self.search.find_others(min(self.n_neighbors, self.search.n_samples - 1), self.n_jobs))
+        scores = np.full((len(self.used), found.shape[1]), np.nan)
+        scores[self.used] = found
+        return scores if only is None else scores[only]
+
+    @property
+    def n_most(self) -> int:
+        """Maximum number of neighbours of a new sample."""
+        return self.search.n_samples
+
+    def weigh(self, neighbours: Neighbours) -> Scores:
+        """Return the probability of each label of samples with these neighbours."""
+        raise NotImplementedError
+
+    def count(
+        self, neighbours: Neighbours, marked: sparse.csr_array, votes: npt.NDArray[np.float64] | None = None
+    ) -> Scores:
+        """Sum the votes of the neighbours whose labels are marked; each has one vote by default."""
+        places = neighbours.places
+        data = np.ones(places.size) if votes is None else votes.ravel()
+        ends = np.arange(places.shape[0] + 1) * places.shape[1]
+        shape = (places.shape[0], self.search.n_samples)
+        return (sparse.csr_array((data, places.ravel(), ends), shape=shape) @ marked).toarray()
+
+
+class MLkNNModel(NeighbourModel):
+    """The probabilities of labels given how many of the neighbours have them."""
+
+    def __init__(self, problem: Problem, n_neighbors: int, metric: str, scaling: str | None, smoothing: float) -> None:
+        super().__init__(problem, n_neighbors, metric, scaling)
+        s, k, n_labels = smoothing, min(n_neighbors, self.n_most), self.Y.shape[1]
+        has_label = self.Y == 1
+        sample_weights = np.where(self.Y == UNKNOWN, 0.0, self.sample_weights[:, None])
+        self.priors = (s + (has_label * sample_weights).sum(axis=0)) / (2 * s + sample_weights.sum(axis=0))
+        # Counts of samples by whether they have a label, the label, and how many of their neighbours have it.
+        counted = self.count(self.search.find_others(k, self.n_jobs), self.labels).astype(np.intp)
+        places = (has_label * n_labels + np.arange(n_labels)) * (k + 1) + counted
+        counts = np.bincount(places.ravel(), sample_weights.ravel(), minlength=2 * n_labels * (k + 1)).reshape(
+            2, n_labels, k + 1
+        )
+        self.likelihoods = (s + counts) / (s * (k + 1) + counts.sum(axis=2, keepdims=True))
+
+    @property
+    def n_most(self) -> int:
+        """Maximum number of neighbours: training samples have no more."""
+        return self.search.n_samples - 1
+
+    def weigh(self, neighbours: Neighbours) -> Scores:
+        """Return the probability of each label by Bayes' rule."""
+        counted = self.count(neighbours, self.labels).astype(np.intp)
+        without, with_label = self.likelihoods[:, np.arange(self.Y.shape[1]), counted]
+        positive = self.priors * with_label
+        return positive / (positive + (1 - self.priors) * without)
+
+
+class BRkNNModel(NeighbourModel):
+    """The fraction of the neighbours that have a label."""
+
+    def __init__(self, problem: Problem, n_neighbors: int, metric: str, scaling: str | None, weights: str) -> None:
+        super().__init__(problem, n_neighbors, metric, scaling)
+        self.weights = weights
+        self.unknown = sparse.csr_array((self.Y == UNKNOWN).astype(np.float64))
+
+    def decisions(self, X: Any = None, *, only: Indices | None = None) -> Scores:
+        """Return 1 for the n labels of the largest fractions, n being the neighbours' mean number of labels."""
+        X = X if only is None else take_rows(X, only)
+        neighbours = self.search.find(X, min(self.n_neighbors, self.n_most), self.n_jobs)
+        sizes = np.asarray(self.labels.sum(axis=1)).ravel()[neighbours.places].mean(axis=1)
+        ranks = np.argsort(np.argsort(-self.weigh(neighbours), axis=1, kind="stable"), axis=1, kind="stable")
+        return (ranks < np.rint(sizes)[:, None]).astype(np.float64)
+
+    def weigh(self, neighbours: Neighbours) -> Scores:
+        """Return the weighted fraction of the neighbours with each label."""
+        votes = self.sample_weights[neighbours.places]
+        if self.weights == "distance":
+            votes = votes * _weigh_distances(neighbours.distances)
+        positive = self.count(neighbours, self.labels, votes)
+        known = votes.sum(axis=1, keepdims=True) - self.count(neighbours, self.unknown, votes)
+        return np.divide(positive, known, out=np.zeros_like(positive), where=known > 0)
+
+
+def train_neighbours(problem: Problem, model: NeighbourModel) -> Trained:
+    """Return a model of neighbours as a trained ensemble; if wanted, with the scores of each sample by the others."""
+    out_of_bag = OutOfBag(problem.n_samples, problem.target.n_columns)
+    if problem.out_of_bag and model.search.n_samples > 1:
+        used = model.used
+        constants = find_constants(model.Y)
+        out_of_bag.add(np.flatnonzero(used), fix_constants(model.scores()[used], constants))
+    return replace(single(model, problem), out_of_bag=out_of_bag)
+
+
+class _NeighbourClassifier(MultilabelBase):
+    """What both classifiers share: how neighbours are searched, and held-out scores by the neighbours of each."""
 
     random_state = None  # nothing is random
     _accepts_unknown = True
@@ -27,11 +146,6 @@ class _NeighbourClassifier(MultilabelClassifier):
     n_neighbors: int
     metric: str
     scaling: str | None
-    _search_: NeighbourSearch
-    _labelled_: sparse.csr_array  # labels of the training samples
-    _unknown_: sparse.csr_array  # which of them are not known
-    _used_: npt.NDArray[np.bool_]  # which samples of fit they are
-    _sample_weights_: Weights
 
     def __sklearn_tags__(self) -> Any:
         """Return scikit-learn's tags of the estimator."""
@@ -46,41 +160,14 @@ class _NeighbourClassifier(MultilabelClassifier):
             check_choice("scaling", self.scaling, SCALINGS)
         count_threads(self.n_jobs)
 
-    def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
-        self._used_ = np.ones(len(Y), dtype=bool) if weights is None else weights > 0
-        self._sample_weights_ = np.ones(len(Y)) if weights is None else weights[self._used_]
-        self._search_ = NeighbourSearch(take_rows(X, np.flatnonzero(self._used_)), self.metric, self.scaling)
-        self._labelled_ = sparse.csr_array((Y[self._used_] == 1).astype(np.float64))
-        self._unknown_ = sparse.csr_array((Y[self._used_] == UNKNOWN).astype(np.float64))
+    def _bind(self, X: Any, n_threads: int) -> Learner:
+        return NumberTable(X, "nearest neighbours")
 
-    def _count(
-        self, neighbours: Neighbours, marked: sparse.csr_array, votes: npt.NDArray[np.float64] | None = None
-    ) -> Scores:
-        """Sum the votes of the neighbours whose labels are marked; each has one vote by default."""
-        places = neighbours.places
-        data = np.ones(places.size) if votes is None else votes.ravel()
-        ends = np.arange(places.shape[0] + 1) * places.shape[1]
-        shape = (places.shape[0], self._search_.n_samples)
-        return (sparse.csr_array((data, places.ravel(), ends), shape=shape) @ marked).toarray()
-
-    def _honest_scores(self, X: Any, Y: Labels, weights: Weights | None) -> Scores:
+    def _hold_out(self, problem: Problem, seed: int) -> Scores:
         """Score each training sample by its neighbours among the others."""
-        if len(Y) != len(self._used_):
-            raise ValueError(
-                f"X has {len(Y)} samples, but the model was fitted on {len(self._used_)}; "
-                f"decision={show(self.decision)} learns from the training data."
-            )
-        if self._search_.n_samples < 2:
-            raise ValueError(
-                f"decision={show(self.decision)} is learned on samples left out in turn, so one sample is not enough."
-            )
-        scores = np.full(Y.shape, np.nan)
-        scores[self._used_] = self._bound_scores(self._score_others())
-        return scores
-
-    def _score_others(self) -> Scores:
-        """Return the scores of the training samples, each by its neighbours among the others."""
-        raise NotImplementedError
+        trained = self._train(replace(problem, out_of_bag=True))
+        assert trained.out_of_bag is not None, "the problem asked for them"
+        return trained.out_of_bag.mean()
 
 
 class MLkNNClassifier(_NeighbourClassifier):
@@ -166,35 +253,11 @@ class MLkNNClassifier(_NeighbourClassifier):
         if check_number("smoothing", self.smoothing, 0.0) == 0.0:
             raise ValueError("smoothing must be above 0.")
 
-    def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
-        super()._fit_labels(X, Y, weights, rng)
-        s, k, n_labels = self.smoothing, self._n_neighbours, Y.shape[1]
-        has_label = Y[self._used_] == 1
-        sample_weights = np.where(Y[self._used_] == UNKNOWN, 0.0, self._sample_weights_[:, None])
-        self.priors_ = (s + (has_label * sample_weights).sum(axis=0)) / (2 * s + sample_weights.sum(axis=0))
-        # Counts of samples by whether they have a label, the label, and how many of their neighbours have it.
-        counted = self._count(self._search_.find_others(k, self.n_jobs), self._labelled_).astype(np.intp)
-        places = (has_label * n_labels + np.arange(n_labels)) * (k + 1) + counted
-        counts = np.bincount(places.ravel(), sample_weights.ravel(), minlength=2 * n_labels * (k + 1)).reshape(
-            2, n_labels, k + 1
-        )
-        self.likelihoods_ = (s + counts) / (s * (k + 1) + counts.sum(axis=2, keepdims=True))
-
-    @property
-    def _n_neighbours(self) -> int:
-        return min(self.n_neighbors, self._search_.n_samples - 1)
-
-    def _label_scores(self, X: Any) -> Scores:
-        return self._weigh(self._search_.find(X, self._n_neighbours, self.n_jobs))
-
-    def _score_others(self) -> Scores:
-        return self._weigh(self._search_.find_others(self._n_neighbours, self.n_jobs))
-
-    def _weigh(self, neighbours: Neighbours) -> Scores:
-        counted = self._count(neighbours, self._labelled_).astype(np.intp)
-        without, with_label = self.likelihoods_[:, np.arange(self.n_labels_), counted]
-        positive = self.priors_ * with_label
-        return positive / (positive + (1 - self.priors_) * without)
+    def _train(self, problem: Problem) -> Trained:
+        model = MLkNNModel(problem, self.n_neighbors, self.metric, self.scaling, self.smoothing)
+        trained = train_neighbours(problem, model)
+        trained.trace = {"priors_": model.priors, "likelihoods_": model.likelihoods}
+        return trained
 
 
 class BRkNNClassifier(_NeighbourClassifier):
@@ -275,30 +338,9 @@ class BRkNNClassifier(_NeighbourClassifier):
         super()._check_parameters()
         check_choice("weights", self.weights, ("uniform", "distance"))
 
-    def _label_scores(self, X: Any) -> Scores:
-        return self._vote(self._find(X))
-
-    def _score_others(self) -> Scores:
-        n_neighbours = min(self.n_neighbors, self._search_.n_samples - 1)
-        return self._vote(self._search_.find_others(n_neighbours, self.n_jobs))
-
-    def _deciding_scores(self, X: Any) -> Scores:
-        neighbours = self._find(X)
-        fractions = self._vote(neighbours)
-        sizes = np.asarray(self._labelled_.sum(axis=1)).ravel()[neighbours.places].mean(axis=1)
-        ranks = np.argsort(np.argsort(-fractions, axis=1, kind="stable"), axis=1, kind="stable")
-        return (ranks < np.rint(sizes)[:, None]).astype(np.float64)
-
-    def _find(self, X: Any) -> Neighbours:
-        return self._search_.find(X, min(self.n_neighbors, self._search_.n_samples), self.n_jobs)
-
-    def _vote(self, neighbours: Neighbours) -> Scores:
-        votes = self._sample_weights_[neighbours.places]
-        if self.weights == "distance":
-            votes = votes * _weigh_distances(neighbours.distances)
-        positive = self._count(neighbours, self._labelled_, votes)
-        known = votes.sum(axis=1, keepdims=True) - self._count(neighbours, self._unknown_, votes)
-        return np.divide(positive, known, out=np.zeros_like(positive), where=known > 0)
+    def _train(self, problem: Problem) -> Trained:
+        model = BRkNNModel(problem, self.n_neighbors, self.metric, self.scaling, self.weights)
+        return train_neighbours(problem, model)
 
 
 def _weigh_distances(distances: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

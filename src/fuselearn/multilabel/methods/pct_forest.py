@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,18 +19,88 @@ from fuselearn._parameters import (
     check_whole_number,
     count_draws,
     count_features,
+    count_threads,
 )
-from fuselearn.engines.tables import SparseTable, Table
+from fuselearn.base import validate_numbers
+from fuselearn.engines.draws import draw_counts
 from fuselearn.engines.trees import LabelTarget, Tree, TreeSettings, grow_tree, make_label_target, restore_weights
 from fuselearn.ensembles.cart import CATEGORY_RULES
-from fuselearn.learners import count_all_samples, draw_counts
-from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Scores, Weights
-from fuselearn.multilabel.learning.label_trees import SummedTrees, scale_rows, sum_impurity_decreases
+from fuselearn.fusion import OutOfBag, Problem, Trained
+from fuselearn.learners import Learner, count_all_samples
+from fuselearn.learners.target import Counts
+from fuselearn.multilabel.base import Scores, Weights, single
+from fuselearn.multilabel.ensemble import MultilabelEnsemble
+from fuselearn.multilabel.methods.label_trees import LabelForest, LabelTable, scale_rows, sum_impurity_decreases
 
-Sample = tuple[npt.NDArray[np.int32], Weights | None]
+
+def train_pct_forest(
+    problem: Problem,
+    settings: TreeSettings,
+    n_estimators: int = 100,
+    *,
+    bootstrap: bool = True,
+    max_samples: int | float = 1.0,
+) -> Trained:
+    """Grow a forest; the parameters but for ``settings`` are those of :class:`PCTForestClassifier`."""
+    learner: Any = problem.learner
+    n_samples, n_labels, rng = problem.n_samples, problem.target.n_columns, problem.rng
+    target = make_label_target(problem.target.values)
+    if bootstrap:
+        n_draws, weights = count_draws(max_samples, problem.n_draws), problem.initial_weights
+        bags: list[Bag] = [
+            Bag(draw_counts(int(seed), weights, n_draws), None) for seed in rng.integers(2**62, size=n_estimators)
+        ]
+    else:
+        bags = [Bag(*count_all_samples(problem.weights, n_samples))] * n_estimators
+    out_of_bag = OutOfBag(n_samples, n_labels)
+    grown = Parallel(n_jobs=problem.n_jobs, prefer="threads", return_as="generator")(
+        delayed(_grow)(learner, target, settings, bag, seed, problem.out_of_bag)
+        for bag, seed in zip(bags, rng.integers(2**62, size=n_estimators).tolist(), strict=True)
+    )
+
+    def collect() -> Iterator[tuple[Tree, Scores]]:
+        for number, (tree, shares, left_out, scores) in enumerate(grown, start=1):
+            if left_out is not None:
+                out_of_bag.add(left_out, scores)
+            yield tree, shares
+            if problem.on_iteration(number, (tree, shares)):
+                with warnings.catch_warnings():  # joblib counts the tasks that are given up
+                    warnings.simplefilter("ignore", UserWarning)
+                    grown.close()
+                return
+
+    return replace(
+        single(make_forest(collect(), learner.coder, n_labels, problem.n_jobs), problem), out_of_bag=out_of_bag
+    )
 
 
-class PCTForestClassifier(SummedTrees, MultilabelClassifier):
+class Bag(NamedTuple):
+    """How often each sample takes part in a tree, and its weight, if that is not its count."""
+
+    counts: Counts
+    weights: Weights | None
+
+
+def _grow(
+    learner: LabelTable, target: LabelTarget, settings: TreeSettings, bag: Bag, seed: int, out_of_bag: bool
+) -> tuple[Tree, Scores, npt.NDArray[np.intp] | None, Scores | None]:
+    """Grow a tree; return its leaves' fractions of each label, also for the samples that are out of its bag."""
+    tree = grow_tree(learner.columns, target, bag.counts, settings, weights=bag.weights, seed=seed)
+    shares = tree.shares()
+    if not out_of_bag:
+        return tree, shares, None, None
+    left_out = np.flatnonzero(bag.counts == 0)
+    return tree, shares, left_out, shares[tree.apply(learner.columns, left_out)]
+
+
+def make_forest(trees: Any, coder: Any, n_labels: int, n_jobs: int | None) -> LabelForest:
+    """Return the mean of trees, given with the fractions of each label in their nodes."""
+    forest = LabelForest(trees, coder.n_categories_, start=np.zeros(n_labels), n_threads=count_threads(n_jobs))
+    forest.divisor = len(forest.trees)
+    return forest
+
+
+class PCTForestClassifier(MultilabelEnsemble):
     """A random forest whose trees split for all labels at once (RF-PCT).
 
     A node is split where the sum of the labels' Gini impurities falls most, that is, where ::
@@ -62,6 +135,10 @@ class PCTForestClassifier(SummedTrees, MultilabelClassifier):
     decision : float, str or rule, default=0.5
         How probabilities become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`. Rules
         that are learned use out-of-bag probabilities.
+    callback : callable or None, default=None
+        ``callback(number, forest)`` is called after each tree, counted from 1; True ends training.
+    verbose : int, default=0
+        1 prints ten lines of progress with the time left, more if the fit is long; 2 a line per tree.
     random_state : int, RandomState or None, default=None
         Seed of the samples and of the drawn features.
     n_jobs : int or None, default=None
@@ -69,6 +146,10 @@ class PCTForestClassifier(SummedTrees, MultilabelClassifier):
 
     Attributes
     ----------
+    estimators_ : list of PCTForestClassifier
+        The trees, as forests of one tree each.
+    estimator_weights_ : array of shape (n_estimators,)
+        The same weight for all trees.
     feature_importances_ : array of shape (n_labels, n_features)
         How much splits on a feature lower the Gini impurity of a label; see below.
     oob_decision_function_ : array of shape (n_samples, n_labels)
@@ -122,6 +203,8 @@ class PCTForestClassifier(SummedTrees, MultilabelClassifier):
         max_samples: int | float = 1.0,
         category_rule: str = "corrected",
         decision: Any = 0.5,
+        callback: Callable[[int, Any], Any] | None = None,
+        verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -135,25 +218,43 @@ class PCTForestClassifier(SummedTrees, MultilabelClassifier):
         self.max_samples = max_samples
         self.category_rule = category_rule
         self.decision = decision
+        self.callback = callback
+        self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's tags of the estimator."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags
+
     def _check_parameters(self) -> None:
-        check_whole_number("n_estimators", self.n_estimators, 1)
+        self._check_ensemble()
         check_choice("splitter", self.splitter, ("best", "random"))
         check_whole_number("min_samples_split", self.min_samples_split, 2)
         check_whole_number("min_samples_leaf", self.min_samples_leaf, 1)
         if self.max_depth is not None:
             check_whole_number("max_depth", self.max_depth, 1)
-        count_features(self.max_features, 1)
-        count_draws(self.max_samples, 1)
         check_choice("category_rule", self.category_rule, CATEGORY_RULES)
         if not check_flag("bootstrap", self.bootstrap) and self.max_samples != 1.0:
             raise ValueError(f"max_samples={self.max_samples!r} has no effect with bootstrap=False; leave it at 1.0.")
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore the forest of a copy or a file; one without ``category_rule`` has rpart's, and the best cuts."""
-        super().__setstate__({"category_rule": "rpart", "splitter": "best", **state})
+    def _check_table(self, X: Any, *, reset: bool) -> Any:
+        return validate_numbers(self, X, reset=reset)
+
+    def _bind(self, X: Any, n_threads: int) -> Learner:
+        return LabelTable(X, n_threads)
+
+    def _pose(self, problem: Problem) -> Problem:
+        """Report progress, call back, and keep out-of-bag probabilities whether the rule needs them or not."""
+        return replace(super()._pose(problem), out_of_bag=self.bootstrap)
+
+    def _train(self, problem: Problem) -> Trained:
+        return train_pct_forest(
+            problem, self._settings(), self.n_estimators, bootstrap=self.bootstrap, max_samples=self.max_samples
+        )
 
     def _settings(self) -> TreeSettings:
         return TreeSettings(
@@ -166,59 +267,34 @@ class PCTForestClassifier(SummedTrees, MultilabelClassifier):
             correct_for_chance=self.category_rule == "corrected",
         )
 
-    def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
-        settings = self._settings()
-        columns = self._code_entries(X)
-        target = make_label_target(Y)
-        samples = _samples(self, weights, len(Y), rng)
-        trees = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
-            delayed(_grow)(columns, target, settings, sample, seed)
-            for sample, seed in zip(samples, rng.integers(2**62, size=self.n_estimators).tolist(), strict=True)
-        )
-        self._keep_trees(trees)
-        if self.bootstrap:
-            self.oob_decision_function_ = self._out_of_bag(samples, columns, Y.shape)
+    def __len__(self) -> int:
+        """Return the number of trees."""
+        check_is_fitted(self)
+        return len(self._fused_.models[0].trees)
+
+    @property
+    def estimator_weights_(self) -> Weights:
+        """The same weight for all trees."""
+        return np.full(len(self), 1.0 / len(self))
+
+    @cached_property
+    def estimators_(self) -> list[Any]:
+        """The trees, as forests of one tree each."""
+        check_is_fitted(self)
+        return [self._as_estimator(pair) for pair in self._fused_.models[0].trees_with_values()]
+
+    def _as_estimator(self, model: Any) -> Any:
+        """Return a tree and the values of its nodes as a fitted forest of its own."""
+        return super()._as_estimator(make_forest([model], self._coder_, self.n_labels_, self.n_jobs))
+
+    def _member(self, model: LabelForest) -> PCTForestClassifier:
+        return PCTForestClassifier(**{**self.get_params(), "n_estimators": 1, "decision": 0.5, "callback": None})
 
     @cached_property
     def feature_importances_(self) -> npt.NDArray[np.float64]:
-        """How much splits on a feature lower the Gini impurity of a label; the shares of the features sum to 1."""
+        """How much splits on a feature lower the Gini impurity of a label; the fractions of the features sum to 1."""
         check_is_fitted(self)
         total = np.zeros((self.n_labels_, self.n_features_in_))
-        for tree, shares in self._trees_with_leaf_values():
+        for tree, shares in self._fused_.models[0].trees_with_values():
             total += scale_rows(sum_impurity_decreases(restore_weights(tree, shares), self.n_features_in_))
         return scale_rows(total)
-
-    def _out_of_bag(self, samples: list[Sample], columns: Table | SparseTable, shape: tuple[int, ...]) -> Scores:
-        """Average the leaves' shares over the trees that have not seen a sample."""
-        sums, n_trees = np.zeros(shape), np.zeros(shape[0])
-        for (tree, shares), (counts, _) in zip(self._trees_with_leaf_values(), samples, strict=True):
-            left_out = np.flatnonzero(counts == 0)
-            sums[left_out] += shares[tree.apply(columns, left_out)]
-            n_trees[left_out] += 1
-        with np.errstate(invalid="ignore"):
-            return np.minimum(sums / n_trees[:, None], 1.0)
-
-    def _node_values(self, tree: Tree) -> npt.NDArray[np.float64]:
-        return tree.shares()
-
-    def _label_scores(self, X: Any) -> Scores:
-        # Trees that are sure add 0 or 1, so that the sum is exact and a mean of one half is one. A sum of other shares
-        # may pass the number of trees by rounding.
-        return np.minimum(self._sum_trees(X) / len(self._trees_), 1.0)
-
-
-def _samples(
-    forest: PCTForestClassifier, weights: Weights | None, n_rows: int, rng: np.random.Generator
-) -> list[Sample]:
-    """Draw how often each sample takes part in each tree."""
-    if not forest.bootstrap:
-        return [count_all_samples(weights, n_rows)] * forest.n_estimators
-    chances = np.ones(n_rows) if weights is None else weights
-    n_draws = count_draws(forest.max_samples, n_rows)
-    seeds = rng.integers(2**62, size=forest.n_estimators)
-    return [(draw_counts(int(seed), chances, n_draws), None) for seed in seeds]
-
-
-def _grow(table: Table | SparseTable, target: LabelTarget, settings: TreeSettings, sample: Sample, seed: int) -> Tree:
-    counts, weights = sample
-    return grow_tree(table, target, counts, settings, weights=weights, seed=seed)

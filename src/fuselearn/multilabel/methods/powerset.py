@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
 
-from fuselearn.learners import Component, Learner, list_classes
-from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Scores, Weights
+from fuselearn.fusion import Problem, Trained
+from fuselearn.learners import LabelModel, Learner, Model, class_list_target
+from fuselearn.learners.target import Counts, Indices
+from fuselearn.multilabel.base import Labels, MultilabelBase, Scores, Weights, train_method
 
-Counts = npt.NDArray[np.int32]
-Indices = npt.NDArray[np.integer]
 
-
-class LabelPowersetClassifier(MultilabelClassifier):
+class LabelPowersetClassifier(MultilabelBase):
     """One multi-class model whose classes are the distinct label sets of the training samples.
 
     The probability that sample x has label j is that of all sets with the label, ::
@@ -94,29 +94,38 @@ class LabelPowersetClassifier(MultilabelClassifier):
 
     _own_decision = "set"
 
-    def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
-        self.label_sets_ = self._fit_one(train_powerset, X, Y, weights, rng).sets
+    def _train(self, problem: Problem) -> Trained:
+        return train_method(problem, train_powerset, int(problem.rng.integers(2**31)))
+
+    @property
+    def label_sets_(self) -> Labels:
+        """The label sets, in the order in which they appear in training."""
+        return find_sets(self)
 
 
-class SetModel:
-    """A trained model over label sets, which answers for their labels."""
+class SetModel(LabelModel):
+    """A trained model over label sets, which predicts their labels."""
 
-    def __init__(self, component: Component, sets: Labels) -> None:
-        self.component = component
+    def __init__(self, model: Model, sets: Labels) -> None:
+        self.model = model
         self.sets = sets
 
-    def probabilities(self, rows: Any = None, only: Indices | None = None) -> Scores:
-        """Return the probability of each label; see :class:`~fuselearn.multilabel.learning.fusion.LabelModel`."""
-        chances = self.component.scores(rows, only=only)
-        return np.minimum(chances @ self.sets.astype(np.float64), 1.0)  # a sum may pass 1 by rounding
+    def scores(self, X: Any = None, *, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
+        """Return the probability of each label."""
+        probabilities = self.model.scores(X, only=only)
+        return np.minimum(probabilities @ self.sets.astype(np.float64), 1.0)  # a sum may pass 1 by rounding
 
-    def scores(self, rows: Any = None, only: Indices | None = None) -> Scores:
+    def decisions(self, X: Any = None, *, only: Indices | None = None) -> Scores:
         """Return 1 for the labels of the most probable set, the first of equally probable ones, and 0 for others."""
-        return self.sets[self.component.scores(rows, only=only).argmax(axis=1)].astype(np.float64)
+        return self.sets[self.model.scores(X, only=only).argmax(axis=1)].astype(np.float64)
 
-    def unbind(self) -> None:
-        """Release the training data."""
-        self.component.unbind()
+
+def find_sets(classifier: MultilabelBase) -> Labels:
+    """Return the label sets that the model of a fitted classifier is over."""
+    check_is_fitted(classifier)
+    model: Any = classifier._fused_.models[0]
+    sets: Labels = model.sets if isinstance(model, SetModel) else model.model.sets
+    return sets
 
 
 def train_powerset(
@@ -127,7 +136,6 @@ def train_powerset(
     Parameters
     ----------
     learner : Learner
-        It stays as it is.
     Y : array of shape (n_samples, n_labels)
     counts, seed, weights
         As in ``Learner.train``.
@@ -146,7 +154,7 @@ def train_sets(
     weights: Weights | None = None,
 ) -> SetModel:
     """Train a model over label sets, of which each sample stands for any number, as ``members`` says."""
-    return SetModel(learner.train(list_classes(members, counts, sets), counts, seed, weights=weights), sets)
+    return SetModel(learner.train(class_list_target(members, counts, sets), counts, seed, weights=weights), sets)
 
 
 def find_label_sets(Y: Labels, counts: Counts) -> tuple[Labels, npt.NDArray[np.intp]]:

@@ -1,7 +1,8 @@
-"""Pruned sets: a label powerset without the label sets that are rare."""
+"""Pruned sets: a label powerset without the label sets that are rare, alone and in ensembles."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -9,12 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from fuselearn._parameters import check_whole_number
+from fuselearn.fusion import Problem, Trained
 from fuselearn.learners import Learner
-from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Weights
-from fuselearn.multilabel.methods.powerset import Counts, SetModel, find_label_sets, train_sets
+from fuselearn.learners.target import Counts
+from fuselearn.multilabel.base import Labels, MultilabelBase, Weights, train_method
+from fuselearn.multilabel.ensemble import MultilabelEnsemble, train_bags
+from fuselearn.multilabel.methods.powerset import SetModel, find_label_sets, find_sets, train_sets
 
 
-class PrunedSetsClassifier(MultilabelClassifier):
+class PrunedSetsClassifier(MultilabelBase):
     """A label powerset that learns frequent label sets only, and rare ones as their frequent subsets (PS).
 
     A set is frequent if at least ``min_count`` samples have it. A sample with another set S learns, as a copy each, the
@@ -103,13 +107,18 @@ class PrunedSetsClassifier(MultilabelClassifier):
     def _check_parameters(self) -> None:
         check_pruning(self.min_count, self.n_subsets)
 
-    def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
-        train = partial(train_pruned_sets, min_count=self.min_count, n_subsets=self.n_subsets)
-        self.label_sets_ = self._fit_one(train, X, Y, weights, rng).sets
+    def _train(self, problem: Problem) -> Trained:
+        method = partial(train_pruned_sets, min_count=self.min_count, n_subsets=self.n_subsets)
+        return train_method(problem, method, int(problem.rng.integers(2**31)))
+
+    @property
+    def label_sets_(self) -> Labels:
+        """The frequent label sets, in the order in which they appear in training."""
+        return find_sets(self)
 
 
 def check_pruning(min_count: Any, n_subsets: Any) -> None:
-    """Refuse settings with which no sets can be pruned."""
+    """Raise an error for settings with which no sets can be pruned."""
     check_whole_number("min_count", min_count, 1)
     check_whole_number("n_subsets", n_subsets, 0)
 
@@ -129,7 +138,6 @@ def train_pruned_sets(
     Parameters
     ----------
     learner : Learner
-        It stays as it is.
     Y : array of shape (n_samples, n_labels)
     min_count, n_subsets
         As in :class:`PrunedSetsClassifier`; copies of a sample count.
@@ -184,3 +192,129 @@ def choose_subsets(
     inside = np.flatnonzero((sets <= labels).all(axis=1) & (sizes > 0))
     order = np.lexsort((-frequency[inside], -sizes[inside]))
     return inside[order[:n_subsets]]
+
+
+def train_sampled_sets(
+    learner: Learner, Y: Labels, counts: Counts, rng: np.random.Generator, *, min_count: int, n_subsets: int
+) -> SetModel:
+    """Train a model over the frequent label sets of a sample."""
+    # Copies of a drawn sample must not make its set frequent.
+    drawn_once = np.minimum(counts, 1)
+    seed = int(rng.integers(2**31))
+    return train_pruned_sets(learner, Y, drawn_once, seed, min_count=min_count, n_subsets=n_subsets)
+
+
+class EnsembleOfPrunedSetsClassifier(MultilabelEnsemble):
+    """Equal votes of pruned sets, each on random samples (EPS).
+
+    With v_tj(x) the vote of the t-th of T models for label j, 0 or 1 or a probability, ::
+
+        p_j(x) = (v_1j(x) + ... + v_Tj(x)) / T.
+
+    Models prune different sets, so that together they can predict label sets that no training sample has.
+
+    Parameters
+    ----------
+    estimator : classifier, "tree" or None, default=None
+        Base learner: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
+    n_estimators : int, default=10
+        Number of members.
+    min_count : int, default=2
+        Drawn samples that a label set needs to be kept. If no set has as many, the most frequent ones are kept.
+    n_subsets : int, default=2
+        Most subsets that a sample with a rare set stands for; 0 leaves such samples out.
+    max_samples : int or float, default=1.0
+        Draws of samples for each member, with replacement, as a number or as a share of all samples. A sample that is
+        drawn more than once counts once, so that with 1.0 a member learns from 63 % of the samples, the authors'
+        choice.
+    max_features : int, float, "sqrt", "log2" or None, default=None
+        Features drawn for each member: a number, a share, or a root or logarithm of their number; None means all.
+    vote : {"class", "probability"}, default="class"
+        Whether members vote with the labels of their most probable set or with their probabilities.
+    decision : float, str or rule, default=0.5
+        Threshold of the shares of votes, or rule of :mod:`fuselearn.multilabel.decisions`, fitted to out-of-bag votes.
+    callback : callable or None, default=None
+        ``callback(number, classifier)`` is called after each member, counted from 1; True ends training.
+    verbose : int, default=0
+        1 prints ten lines of progress with the time left, more if the fit is long; 2 a line per member.
+    random_state : int, RandomState or None, default=None
+        Seed of the samples and the base learners.
+    n_jobs : int or None, default=None
+        Members trained at the same time. Results do not depend on it.
+
+    Attributes
+    ----------
+    estimators_ : list of PrunedSetsClassifier
+    estimator_weights_ : array of shape (n_estimators,)
+        The same weight for all members.
+    oob_decision_function_ : array of shape (n_samples, n_labels)
+        Out-of-bag votes, if ``decision`` needs them; NaN for samples that every member has seen.
+    labels_, n_labels_, classes_, n_features_in_, feature_names_in_
+        Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
+
+    See Also
+    --------
+    PrunedSetsClassifier : A single member, on all samples.
+    RAkELClassifier : Votes of models that know a few labels each.
+
+    References
+    ----------
+    Read, J., Pfahringer, B. and Holmes, G. (2008), as for :class:`PrunedSetsClassifier`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from fuselearn.multilabel import EnsembleOfPrunedSetsClassifier
+    >>> X, Y = make_multilabel_classification(n_samples=200, n_classes=4, random_state=0)
+    >>> model = EnsembleOfPrunedSetsClassifier("tree", random_state=0).fit(X[:150], Y[:150])
+    >>> model.predict_proba(X[150:152])
+    array([[0.5, 0.4, 0.5, 0.9],
+           [0.4, 0.2, 0.2, 0.6]])
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        n_estimators: int = 10,
+        *,
+        min_count: int = 2,
+        n_subsets: int = 2,
+        max_samples: int | float = 1.0,
+        max_features: int | float | str | None = None,
+        vote: str = "class",
+        decision: Any = 0.5,
+        callback: Callable[[int, Any], Any] | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.min_count = min_count
+        self.n_subsets = n_subsets
+        self.max_samples = max_samples
+        self.max_features = max_features
+        self.vote = vote
+        self.decision = decision
+        self.callback = callback
+        self.verbose = verbose
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _check_parameters(self) -> None:
+        self._check_ensemble()
+        check_pruning(self.min_count, self.n_subsets)
+
+    def _train(self, problem: Problem) -> Trained:
+        return train_bags(
+            problem,
+            partial(train_sampled_sets, min_count=self.min_count, n_subsets=self.n_subsets),
+            self.n_estimators,
+            n_features=self.n_features_in_,
+            max_samples=self.max_samples,
+            max_features=self.max_features,
+            vote=self.vote,
+        )
+
+    def _member(self, model: SetModel) -> PrunedSetsClassifier:
+        return PrunedSetsClassifier(self.estimator, min_count=self.min_count, n_subsets=self.n_subsets)

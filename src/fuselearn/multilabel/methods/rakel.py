@@ -3,25 +3,79 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import combinations
 from math import comb
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
 
-from fuselearn._parameters import check_choice, check_flag, check_whole_number
-from fuselearn.learners import Learner, count_all_samples
-from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Weights
-from fuselearn.multilabel.learning.fusion import LabelSum, OfSomeLabels
-from fuselearn.multilabel.methods.powerset import Counts, Indices, train_powerset
+from fuselearn._parameters import check_flag, check_whole_number
+from fuselearn.fusion import Problem, Trained, WeightedSum
+from fuselearn.learners import LabelModel, count_all_samples
+from fuselearn.learners.target import Counts, Indices
+from fuselearn.multilabel.base import Scores
+from fuselearn.multilabel.ensemble import SHARED, MultilabelEnsemble, train_members
+from fuselearn.multilabel.methods.powerset import LabelPowersetClassifier, train_powerset
 
 # The numbers of some labels, sorted.
 Choice = tuple[int, ...]
 
 
-class RAkELClassifier(MultilabelClassifier):
+def train_rakel(
+    problem: Problem,
+    labelset_size: int = 3,
+    n_labelsets: int | None = None,
+    *,
+    overlapping: bool = True,
+    vote: str = "class",
+) -> Trained:
+    """Train RAkEL: label powersets of random labels; the parameters are those of :class:`RAkELClassifier`."""
+    n_labels = problem.target.n_columns
+    if not overlapping:
+        labelsets = divide_labels(n_labels, labelset_size, problem.rng)
+    else:
+        n_labelsets = 2 * n_labels if n_labelsets is None else n_labelsets
+        labelsets = draw_labelsets(n_labels, labelset_size, n_labelsets, problem.rng)
+    seeds = problem.rng.integers(2**31, size=len(labelsets)).tolist()
+    n_votes = np.bincount(np.concatenate(labelsets), minlength=n_labels).astype(np.float64)
+    jobs = list(zip(labelsets, seeds, strict=True))
+    return train_members(problem, _train_on_labels, jobs, vote=vote, n_votes=n_votes)
+
+
+def _train_on_labels(problem: Problem, job: tuple[Indices, int]) -> tuple[LabelModel, Counts]:
+    labels, seed = job
+    counts, weights = count_all_samples(problem.weights, problem.n_samples, copies=problem.learner.counts_copies)
+    Y = problem.target.values
+    model = train_powerset(problem.learner, Y[:, labels], counts, seed, weights=weights)
+    return OfSomeLabels(model, labels, Y.shape[1]), counts
+
+
+class OfSomeLabels(LabelModel):
+    """A model of some of the labels; the others are 0."""
+
+    def __init__(self, model: LabelModel, labels: Indices, n_labels: int) -> None:
+        self.model = model
+        self.labels = labels
+        self.n_labels = n_labels
+
+    def scores(self, X: Any = None, *, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
+        """Return the probability of each label."""
+        return self._spread(self.model.scores(X, only=only))
+
+    def decisions(self, X: Any = None, *, only: Indices | None = None) -> Scores:
+        """Return scores above 0.5 for the labels that the model chooses."""
+        return self._spread(self.model.decisions(X, only=only))
+
+    def _spread(self, scores: Scores) -> Scores:
+        spread = np.zeros((len(scores), self.n_labels))
+        spread[:, self.labels] = scores
+        return spread
+
+
+class RAkELClassifier(MultilabelEnsemble):
     """Equal votes of label powersets, each of a random few of the labels (RAkEL).
 
     With v_tj(x) the vote of the t-th model for label j, 0 or 1 or a probability, and T_j the models that know j, ::
@@ -45,6 +99,10 @@ class RAkELClassifier(MultilabelClassifier):
         Whether models vote with the labels of their most probable set or with their probabilities.
     decision : float, str or rule, default=0.5
         How shares of votes become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`.
+    callback : callable or None, default=None
+        ``callback(number, classifier)`` is called after each member, counted from 1; True ends training.
+    verbose : int, default=0
+        1 prints ten lines of progress with the time left, more if the fit is long; 2 a line per model.
     random_state : int, RandomState or None, default=None
         Seed of the choices of labels and of the base learners.
     n_jobs : int or None, default=None
@@ -54,6 +112,10 @@ class RAkELClassifier(MultilabelClassifier):
     ----------
     labelsets_ : list of arrays
         For each model the numbers of the labels that it knows, sorted.
+    estimators_ : list of LabelPowersetClassifier
+        Each of the labels in its entry of ``labelsets_`` only.
+    estimator_weights_ : array of shape (n_labelsets,)
+        The same weight for all models.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
         Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
 
@@ -99,6 +161,8 @@ class RAkELClassifier(MultilabelClassifier):
         overlapping: bool = True,
         vote: str = "class",
         decision: Any = 0.5,
+        callback: Callable[[int, Any], Any] | None = None,
+        verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -108,11 +172,13 @@ class RAkELClassifier(MultilabelClassifier):
         self.overlapping = overlapping
         self.vote = vote
         self.decision = decision
+        self.callback = callback
+        self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
 
     def _check_parameters(self) -> None:
-        check_choice("vote", self.vote, ("class", "probability"))
+        self._check_ensemble()
         check_whole_number("labelset_size", self.labelset_size, 1)
         check_flag("overlapping", self.overlapping)
         if self.n_labelsets is not None:
@@ -123,30 +189,41 @@ class RAkELClassifier(MultilabelClassifier):
                     f"are; it is {self.n_labelsets}."
                 )
 
-    def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
-        self.labelsets_ = self._choose_labels(rng)
-        learner = self._bind(X, n_threads=1)  # models are trained side by side instead
-        counts, weights = count_all_samples(weights, len(Y), copies=learner.counts_copies)
-        seeds = rng.integers(2**31, size=len(self.labelsets_)).tolist()
-        members = Parallel(n_jobs=self.n_jobs, prefer=learner.prefer)(
-            delayed(_train_model)(learner, Y, labels, counts, seed, weights)
-            for labels, seed in zip(self.labelsets_, seeds, strict=True)
-        )
-        n_votes = np.bincount(np.concatenate(self.labelsets_), minlength=self.n_labels_).astype(np.float64)
-        self._adopt(LabelSum(members, np.ones(len(members)), learner, self.vote, n_votes))
-
-    def _choose_labels(self, rng: np.random.Generator) -> list[Indices]:
-        """Choose the labels of each model."""
-        n_labels, size = self.n_labels_, self.labelset_size
-        if size > n_labels:
+    def _train(self, problem: Problem) -> Trained:
+        size = min(self.labelset_size, problem.target.n_columns)
+        if size < self.labelset_size:
             warnings.warn(
-                f"labelset_size={size} is more than the {n_labels} label(s); a single label powerset is trained.",
+                f"labelset_size={self.labelset_size} is more than the {size} label(s); a single label powerset is "
+                "trained.",
                 stacklevel=5,
             )
-            size = n_labels
+        return train_rakel(problem, size, self.n_labelsets, overlapping=self.overlapping, vote=self.vote)
+
+    @property
+    def labelsets_(self) -> list[Indices]:
+        """The indices of the labels of each model, sorted."""
+        check_is_fitted(self)
+        return [model.labels for model in self._fused_.models]
+
+    def _n_members(self) -> int:
+        n_labels = self.n_labels_
+        size = min(self.labelset_size, n_labels)
         if not self.overlapping:
-            return divide_labels(n_labels, size, rng)
-        return draw_labelsets(n_labels, size, 2 * n_labels if self.n_labelsets is None else self.n_labelsets, rng)
+            return -(-n_labels // size)
+        return min(comb(n_labels, size), 2 * n_labels if self.n_labelsets is None else self.n_labelsets)
+
+    def _as_estimator(self, model: Any) -> LabelPowersetClassifier:
+        """Return a model as a label powerset of its own labels."""
+        member = LabelPowersetClassifier(self.estimator)
+        for name in SHARED:
+            if hasattr(self, name):
+                setattr(member, name, getattr(self, name))
+        labels = model.labels
+        member.labels_, member.n_labels_ = self.labels_[labels], len(labels)
+        member.classes_, member._constants_ = [self.classes_[j] for j in labels], self._constants_[labels]
+        member.rule_ = member._make_rule(member.decision)
+        member._fused_ = WeightedSum([model.model], np.ones(1), len(labels))
+        return member
 
 
 def divide_labels(n_labels: int, size: int, rng: np.random.Generator) -> list[Indices]:
@@ -214,11 +291,3 @@ def _draw_for_ever(n_labels: int, size: int, rng: np.random.Generator) -> Iterat
 
 def _as_choice(labels: Indices) -> Choice:
     return tuple(sorted(labels.tolist()))
-
-
-def _train_model(
-    learner: Learner, Y: Labels, labels: Indices, counts: Counts, seed: int, weights: Weights | None
-) -> OfSomeLabels:
-    model = train_powerset(learner, Y[:, labels], counts, seed, weights=weights)
-    model.unbind()  # or the training data would travel back from a worker process with each model
-    return OfSomeLabels(model, labels, Y.shape[1])

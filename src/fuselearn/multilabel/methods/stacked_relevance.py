@@ -2,26 +2,64 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import is_classifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import check_cv
 
 from fuselearn._messages import show
 from fuselearn._parameters import check_whole_number
-from fuselearn.learners import Learner, bind, count_all_samples
-from fuselearn.multilabel.data.stratification import IterativeStratifiedKFold
-from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Scores, Weights
-from fuselearn.multilabel.learning.fusion import LabelSum
-from fuselearn.multilabel.methods.binary_relevance import Counts, Relevance, train_relevance
+from fuselearn.base import train_one
+from fuselearn.fusion import Problem, Trained
+from fuselearn.fusion.held_out import Splits, average_held_out, hold_out, list_splits
+from fuselearn.learners import LabelModel, bind
+from fuselearn.learners.target import Indices
+from fuselearn.multilabel.base import MultilabelBase, Scores, single, stratified_splits
 
-Indices = npt.NDArray[np.intp]
+
+def train_stacked(problem: Problem, final: Any, cv: Any = 5) -> Trained:
+    """Train both levels; ``final`` is the base estimator of the second, ``cv`` that of the classifier."""
+    seed, fold_seed, final_seed = problem.rng.integers(2**31, size=3).tolist()
+    splits = _split(problem, cv, fold_seed)
+    parts = hold_out(lambda part: train_one(part, seed), problem, splits, lambda: problem.rng)
+    scores = average_held_out(parts, splits, problem.n_samples)
+    if np.isnan(scores[problem.initial_weights > 0]).any():
+        raise ValueError("cv must leave out every sample once, for the second level to be trained on it.")
+    scores = np.nan_to_num(scores)  # of samples without any weight, which the second level does not see
+    learner = bind(final, scores, problem.learner.n_threads)
+    second = train_one(replace(problem, learner=learner, X=scores), final_seed).fused.models[0]
+    learner.release()
+    first = problem.train_on_all(seed)
+    return single(StackedRelevance(first, second, learner.coder), problem)
 
 
-class StackedBinaryRelevanceClassifier(MultilabelClassifier):
+def _split(problem: Problem, cv: Any, seed: int) -> Splits:
+    """Return the samples inside and outside of each split; folds by their number have samples with a weight."""
+    if not isinstance(cv, int):
+        return list_splits(cv, problem.n_samples, problem.target.values)
+    if np.count_nonzero(problem.initial_weights) < 2:
+        raise ValueError("The second level is trained on samples left out in turn, so one sample is not enough.")
+    return stratified_splits(problem, cv, seed)
+
+
+class StackedRelevance(LabelModel):
+    """The trained models of both levels."""
+
+    def __init__(self, first: LabelModel, second: LabelModel, coder: Any) -> None:
+        self.first = first
+        self.second = second
+        self.coder = coder
+
+    def scores(self, X: Any = None, *, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
+        """Return the probability of each label."""
+        scores = self.first.scores(X, only=only)
+        return self.second.scores(scores if self.coder is None else self.coder.transform(scores))
+
+
+class StackedBinaryRelevanceClassifier(MultilabelBase):
     """Binary relevance whose scores for all labels are the features of a second model per label (2BR).
 
     With p_1(x), ..., p_L(x) the probabilities of binary relevance, a second-level model of each label j learns ::
@@ -103,61 +141,6 @@ class StackedBinaryRelevanceClassifier(MultilabelClassifier):
         if final is not None and (isinstance(final, type) or not (hasattr(final, "fit") and is_classifier(final))):
             raise TypeError(f"final_estimator must be a classifier or None, not {show(final)}.")
 
-    def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
-        seed, fold_seed, final_seed = rng.integers(2**31, size=3).tolist()
-        learner = self._bind(X)
-        counts, own_weights = count_all_samples(weights, len(Y), copies=learner.counts_copies)
-        scores = self._score_held_out(learner, Y, counts, own_weights, seed, fold_seed)
+    def _train(self, problem: Problem) -> Trained:
         final = LogisticRegression() if self.final_estimator is None else self.final_estimator
-        final_learner = bind(final, scores, learner.n_threads)
-        final_counts, final_weights = count_all_samples(weights, len(Y), copies=final_learner.counts_copies)
-        stacked = StackedRelevance(
-            train_relevance(learner, Y, counts, seed, weights=own_weights),
-            train_relevance(final_learner, Y, final_counts, final_seed, weights=final_weights),
-            final_learner,
-        )
-        self._adopt(LabelSum.of_one(stacked, learner))
-
-    def _score_held_out(
-        self, learner: Learner, Y: Labels, counts: Counts, weights: Weights | None, seed: int, fold_seed: int
-    ) -> Scores:
-        """Return the first level's scores of each fold's samples, by models of the other folds."""
-        scores = np.full(Y.shape, np.nan)
-        for inside, outside in self._split(Y, counts, fold_seed):
-            drawn = np.zeros_like(counts)
-            drawn[inside] = counts[inside]
-            scores[outside] = learner.train(Y, drawn, seed, weights=weights).scores(only=outside)
-        if np.isnan(scores[counts > 0]).any():
-            raise ValueError("cv must leave out every sample once, for the second level to be trained on it.")
-        return np.nan_to_num(scores)  # of samples without any weight, which the second level does not see
-
-    def _split(self, Y: Labels, counts: Counts, seed: int) -> list[tuple[Indices, Indices]]:
-        """Return the samples inside and outside of each split; folds by their number have samples with a weight."""
-        rows = np.flatnonzero(counts)
-        if not isinstance(self.cv, int):
-            return list(check_cv(self.cv).split(Y, Y))
-        if len(rows) < 2:
-            raise ValueError("The second level is trained on samples left out in turn, so one sample is not enough.")
-        folds = IterativeStratifiedKFold(min(self.cv, len(rows)), shuffle=True, random_state=seed)
-        return [(rows[inside], rows[outside]) for inside, outside in folds.split(rows, Y[rows])]
-
-
-class StackedRelevance:
-    """The trained models of both levels."""
-
-    def __init__(self, first: Relevance, second: Relevance, final_learner: Learner) -> None:
-        self.first = first
-        self.second = second
-        self.final_learner = final_learner
-
-    def probabilities(self, rows: Any = None, only: npt.NDArray[np.integer] | None = None) -> Scores:
-        """Return the probability of each label; see :class:`~fuselearn.multilabel.learning.fusion.LabelModel`."""
-        return self.second.probabilities(self.final_learner.prepare(self.first.probabilities(rows, only)))
-
-    scores = probabilities
-
-    def unbind(self) -> None:
-        """Release the training data of both levels."""
-        self.first.unbind()
-        self.second.unbind()
-        self.final_learner.unbind()
+        return train_stacked(problem, final, self.cv)

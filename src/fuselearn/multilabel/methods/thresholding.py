@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone
-from sklearn.model_selection import check_cv
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._messages import show
 from fuselearn._parameters import check_whole_number
-from fuselearn.learners import count_all_samples
+from fuselearn._random import make_generator
+from fuselearn.base import train_one
+from fuselearn.fusion import OutOfBag, Problem, Trained
+from fuselearn.fusion.held_out import Splits, list_splits
+from fuselearn.learners import Learner, count_all_samples
+from fuselearn.learners.multilabel_clones import MultilabelClone, MultilabelCloneLearner
+from fuselearn.multilabel.base import N_FOLDS, MultilabelBase, Scores, hold_out_folds, single
 from fuselearn.multilabel.data.stratification import IterativeStratifiedKFold
-from fuselearn.multilabel.learning.base import N_FOLDS, Labels, MultilabelClassifier, Scores, Weights
-from fuselearn.multilabel.learning.label_learner import MultilabelLearner, score_folds
-
-__all__ = ["ThresholdedClassifier"]
 
 
-class ThresholdedClassifier(MultilabelClassifier):
+class ThresholdedClassifier(MultilabelBase):
     """Another multi-label classifier, whose probabilities become labels by a rule that is learned if need be.
 
     Most classifiers predict a label if its probability is above 0.5, and so hardly ever a rare one. This one learns a
@@ -42,7 +44,7 @@ class ThresholdedClassifier(MultilabelClassifier):
     decision : str, float or DecisionRule, default="per_label"
         The rule, as for `make_decision_rule`.
     cv : int, splitter, iterable of splits, or "oob", default=5
-        Where honest probabilities come from: from that many iteratively stratified folds, from other folds, or from the
+        Where held-out probabilities come from: that many iteratively stratified folds, other folds, or the
         out-of-bag probabilities of the estimator, whose ``oob_score`` is then set. A sample in several test sets gets
         the mean; one in none does not count. Not used by rules that learn nothing.
     random_state : int, RandomState or None, default=None
@@ -113,13 +115,6 @@ class ThresholdedClassifier(MultilabelClassifier):
         return self.estimator
 
     def _check_parameters(self) -> None:
-        if isinstance(self.estimator, type) or not hasattr(self.estimator, "get_params"):
-            raise TypeError(f"estimator must be a multi-label classifier, not {show(self.estimator)}.")
-        if not hasattr(self.estimator, "predict_proba"):
-            raise TypeError(
-                f"estimator must have predict_proba, which {type(self.estimator).__name__} has not: rules decide by "
-                "probabilities."
-            )
         if isinstance(self.cv, str) and self.cv != "oob":
             raise ValueError(
                 f"cv must be 'oob', a number of folds, a splitter or a list of splits, not {show(self.cv)}."
@@ -127,50 +122,65 @@ class ThresholdedClassifier(MultilabelClassifier):
         if isinstance(self.cv, int):
             check_whole_number("cv", self.cv, 2)
 
-    def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
-        learner = MultilabelLearner(X, self.estimator, keep_seeds=True)
-        if self._wants_honest_scores() and self._uses_bags:
-            learner.estimator = _with_out_of_bag(self.estimator)
-            if weights is not None and not learner.takes_weights:
-                raise ValueError(
-                    f"{type(self.estimator).__name__} does not take sample_weight, so weighted samples must be drawn, "
-                    "and samples left out of bags may be among the drawn ones; use folds instead, such as cv=5."
-                )
-        counts, weights = count_all_samples(weights, len(Y))
-        self._component_ = learner.train(Y, counts, int(rng.integers(2**31)), weights=weights)
-        self._component_.unbind()
-        self.estimator_ = self._component_.model
-        if self._wants_honest_scores() and self._uses_bags:
-            self.oob_decision_function_ = self._out_of_bag_scores(len(Y), counts)
+    def _check_base(self) -> None:
+        if isinstance(self.estimator, type) or not hasattr(self.estimator, "get_params"):
+            raise TypeError(f"estimator must be a multi-label classifier, not {show(self.estimator)}.")
+        if not hasattr(self.estimator, "predict_proba"):
+            raise TypeError(
+                f"estimator must have predict_proba, which {type(self.estimator).__name__} has not: rules decide by "
+                "probabilities."
+            )
 
-    def _label_scores(self, X: Any) -> Scores:
-        return self._component_.scores(X)
+    def _bind(self, X: Any, n_threads: int) -> Learner:
+        return MultilabelCloneLearner(X, self.estimator, keep_seeds=True)
 
-    def _out_of_fold_scores(self, X: Any, Y: Labels, weights: Weights | None, seed: int) -> Scores:
-        learner = MultilabelLearner(X, self.estimator, keep_seeds=True)
-        counts, weights = count_all_samples(weights, len(Y))
-        folds = list(self._folds(len(Y), seed).split(X, Y))
-        return score_folds(learner, Y, folds, seed, counts=counts, weights=weights, n_jobs=self.n_jobs)
+    def _train(self, problem: Problem) -> Trained:
+        seed = int(problem.rng.integers(2**31))
+        if not (problem.out_of_bag and isinstance(self.cv, str)):
+            return train_one(problem, seed)
+        return train_with_bags(problem, seed)
 
-    def _out_of_bag_scores(self, n_samples: int, counts: npt.NDArray[np.int32]) -> Scores:
-        scores = np.tile(self._component_.constants, (n_samples, 1))
-        if self.estimator_ is not None:
-            scores[counts == 0] = np.nan
-            scores[counts > 0] = self._component_.complete(_find_out_of_bag(self.estimator_))
-        return scores
+    def _hold_out(self, problem: Problem, seed: int) -> Scores:
+        """Return the scores of each split's outside by clones that are fitted to its inside, all with one seed."""
+        splits = self._split(problem, seed)
+        return hold_out_folds(lambda part: train_one(part, seed), problem, splits, lambda: make_generator(seed))
+
+    def _split(self, problem: Problem, seed: int) -> Splits:
+        n_samples, Y = problem.n_samples, problem.target.values
+        if isinstance(self.cv, str):  # a rule chosen after a fit that kept no out-of-bag probabilities
+            folds = IterativeStratifiedKFold(min(N_FOLDS, n_samples), random_state=seed)
+        elif not isinstance(self.cv, int):
+            return list_splits(self.cv, n_samples, Y)
+        elif n_samples < self.cv:
+            raise ValueError(f"cv={self.cv} needs at least {self.cv} samples, but n_samples = {n_samples}.")
+        else:
+            folds = IterativeStratifiedKFold(self.cv, random_state=seed)
+        return list(folds.split(Y, Y))
 
     @property
-    def _uses_bags(self) -> bool:
-        return isinstance(self.cv, str)
+    def estimator_(self) -> Any:
+        """The classifier fitted on all samples; None if all labels are constant there."""
+        check_is_fitted(self)
+        return self._fused_.models[0].estimator
 
-    def _folds(self, n_samples: int, seed: int) -> Any:
-        if isinstance(self.cv, str):  # a rule chosen after a fit that kept no out-of-bag probabilities
-            return IterativeStratifiedKFold(min(N_FOLDS, n_samples), random_state=seed)
-        if not isinstance(self.cv, int):
-            return check_cv(self.cv)
-        if n_samples < self.cv:
-            raise ValueError(f"cv={self.cv} needs at least {self.cv} samples, but n_samples = {n_samples}.")
-        return IterativeStratifiedKFold(self.cv, random_state=seed)
+
+def train_with_bags(problem: Problem, seed: int) -> Trained:
+    """Train a clone that keeps its out-of-bag probabilities."""
+    learner: Any = problem.learner
+    if problem.weights is not None and not learner.takes_weights:
+        raise ValueError(
+            f"{type(learner.estimator).__name__} does not take sample_weight, so weighted samples must be drawn, "
+            "and samples left out of bags may be among the drawn ones; use folds instead, such as cv=5."
+        )
+    learner = learner.with_estimator(_with_out_of_bag(learner.estimator))
+    counts, weights = count_all_samples(problem.weights, problem.n_samples)
+    model: MultilabelClone = learner.train(problem.target, counts, seed, weights=weights)
+    out_of_bag = OutOfBag(problem.n_samples, problem.target.n_columns)
+    if model.estimator is None:
+        out_of_bag.add(np.arange(problem.n_samples), np.tile(model.constants, (problem.n_samples, 1)))
+    else:
+        out_of_bag.add(np.flatnonzero(counts), model.complete(_find_out_of_bag(model.estimator)))
+    return replace(single(model, problem), out_of_bag=out_of_bag)
 
 
 def _with_out_of_bag(estimator: Any) -> Any:

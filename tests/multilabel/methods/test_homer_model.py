@@ -5,7 +5,7 @@ import pytest
 
 from fuselearn import CARTClassifier, SVMClassifier
 from fuselearn.learners import bind
-from fuselearn.multilabel.learning.homer_model import HOMERSettings, train_homer
+from fuselearn.multilabel.methods.homer import HOMERSettings, train_homer
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(90, 4)).round(2)
@@ -20,31 +20,27 @@ def learner():
 
 
 def test_bound_rows_and_passed_rows_get_the_same_answers(learner):
-    component = train_homer(learner, Y, COUNTS, 0, SVM)
-    np.testing.assert_allclose(component.scores(), component.scores(learner.prepare(X)), atol=1e-6)
+    model = train_homer(learner, Y, COUNTS, 0, SVM)
+    np.testing.assert_allclose(model.decisions(), model.decisions(learner.prepare(X)), atol=1e-6)
 
 
 def test_some_rows_get_the_answers_that_they_get_among_all(learner):
-    component = train_homer(learner, Y, COUNTS, 0, SVM)
+    model = train_homer(learner, Y, COUNTS, 0, SVM)
     only = np.array([8, 2, 55])
-    np.testing.assert_array_equal(component.scores(None, only), component.scores()[only])
+    np.testing.assert_array_equal(model.decisions(only=only), model.decisions()[only])
 
 
 def test_counts_are_copies():
     copies = np.repeat(np.arange(90), COUNTS)
     other, drawn = (bind(SVMClassifier(scaling=None), table) for table in (X, X[copies]))
-    expected = train_homer(drawn, Y[copies], np.ones(len(copies), np.int32), 0, SVM).scores()
-    np.testing.assert_allclose(train_homer(other, Y, COUNTS, 0, SVM).scores()[copies], expected, atol=5e-3)
-
-
-def test_left_out_rows_are_those_that_were_not_drawn(learner):
-    np.testing.assert_array_equal(train_homer(learner, Y, COUNTS, 0, SVM).left_out, np.flatnonzero(COUNTS == 0))
+    expected = train_homer(drawn, Y[copies], np.ones(len(copies), np.int32), 0, SVM).decisions()
+    np.testing.assert_allclose(train_homer(other, Y, COUNTS, 0, SVM).decisions()[copies], expected, atol=5e-3)
 
 
 def test_a_sample_without_any_label_teaches_that_there_are_none(learner):
     counts = (~Y.any(axis=1)).astype(np.int32)
     assert counts.any()
-    assert (train_homer(learner, Y, counts, 0, SVM).scores() == 0.0).all()
+    assert (train_homer(learner, Y, counts, 0, SVM).decisions() == 0.0).all()
 
 
 def test_another_seed_gives_another_hierarchy(learner):
@@ -52,12 +48,11 @@ def test_another_seed_gives_another_hierarchy(learner):
     assert [g.tolist() for g in one[0].groups] != [g.tolist() for g in other[0].groups]
 
 
-def test_an_unbound_component_answers_for_new_rows_only():
+def test_an_unbound_model_answers_for_new_rows_only():
     learner = bind(CARTClassifier(), X)
-    component = train_homer(learner, Y, COUNTS, 0, HOMERSettings("random", 3, True, {}))
-    expected = component.scores()
-    component.unbind()
-    learner.unbind()
-    with pytest.raises(RuntimeError, match="no longer has its training data"):
-        component.scores()
-    np.testing.assert_allclose(component.scores(learner.prepare(X)), expected)
+    model = train_homer(learner, Y, COUNTS, 0, HOMERSettings("random", 3, True, {}))
+    expected = model.decisions()
+    learner.release()
+    with pytest.raises(RuntimeError, match="no longer bound"):
+        model.decisions()
+    np.testing.assert_allclose(model.decisions(learner.prepare(X)), expected)

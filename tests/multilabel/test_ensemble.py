@@ -7,9 +7,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 from fuselearn import CARTClassifier, SVMClassifier
 from fuselearn._parameters import count_draws
-from fuselearn.learners import bind, draw_counts
+from fuselearn.engines.draws import draw_counts
+from fuselearn.learners import bind
 from fuselearn.multilabel import CardinalityThreshold, EnsembleOfBinaryRelevanceClassifier, EnsembleOfChainsClassifier
-from fuselearn.multilabel.methods.binary_relevance import Relevance
+from fuselearn.multilabel.methods.binary_relevance import train_relevance
 from fuselearn.multilabel.methods.chain import train_chain
 
 TREE = CARTClassifier(min_samples_split=4)
@@ -34,8 +35,8 @@ def members(make, X, Y, n_draws, n_features, n_estimators=5, estimator=TREE):
             order = rng.permutation(Y.shape[1])
             model = train_chain(learner, Y, counts, int(rng.integers(2**31)), order=order)
         else:
-            model = Relevance(learner.train(Y, counts, int(rng.integers(2**31))))
-        yield model.probabilities(), counts
+            model = train_relevance(learner, Y, counts, int(rng.integers(2**31)))
+        yield model.scores(), counts
 
 
 @pytest.mark.parametrize("vote", ["class", "probability"])
@@ -83,7 +84,8 @@ def test_if_every_member_has_seen_all_samples_folds_are_left_out(labelled, make)
     X, Y = labelled
     model = small(make, n_estimators=1, max_samples=100.0, decision="cardinality").fit(X[:20], Y[:20])
     assert np.isnan(model.oob_decision_function_).all()
-    scores = model._out_of_fold_scores(X[:20], Y[:20].astype(np.int8), None, model._fold_seed_)
+    problem = model._bind_again(X[:20], Y[:20].astype(np.int8), None)
+    scores = model._hold_out(problem, model._fold_seed_)
     assert model.rule_.threshold_ == CardinalityThreshold().fit(scores, Y[:20]).threshold_
 
 

@@ -1,26 +1,35 @@
-"""What all multi-label classifiers share: reading tables and labels, decision rules, and scikit-learn's contract."""
+"""The base of all multi-label classifiers: check, bind, train, decide.
+
+``fit`` checks the data, binds the table, and hands a :class:`~fuselearn.fusion.Problem` to ``_train``, which calls an
+algorithm, a function ``train_x(problem, **settings)``. What the scores of the trained ensemble mean is decided here, by
+the rule that ``decision`` names; a rule that learns gets held-out scores.
+
+A *method* is what trains one model of all labels: a function with the arguments ``(learner, Y, counts, seed, *,
+weights)``, such as ``train_chain``. A classifier trains it once, on all samples; an ensemble often, on random ones.
+"""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from fuselearn._compat import take_rows
-from fuselearn._fitting import fit_whole_or_not, without_derived
 from fuselearn._messages import show
 from fuselearn._parameters import check_choice, count_threads
 from fuselearn._random import make_generator
-from fuselearn._validation import read_weights, validate_rows
+from fuselearn._validation import read_weights
+from fuselearn.base import check_table, keep_trained, predict_samples, reset_on_failure, without_derived
 from fuselearn.ensembles.cart import CARTClassifier
 from fuselearn.ensembles.svm import SVMClassifier
-from fuselearn.learners import Learner, answer_in_parts, bind, count_all_samples
+from fuselearn.fusion import Problem, Trained, WeightedSum
+from fuselearn.fusion.held_out import Splits, average_held_out, hold_out
+from fuselearn.learners import LabelModel, Learner, bind, check_base, count_all_samples, label_target
 from fuselearn.multilabel.data.labels import (
     UNKNOWN,
     check_same_labels,
@@ -30,24 +39,16 @@ from fuselearn.multilabel.data.labels import (
 )
 from fuselearn.multilabel.data.stratification import IterativeStratifiedKFold
 from fuselearn.multilabel.decisions.rules import RULES, DecisionRule, OwnDecision, make_decision_rule
-from fuselearn.multilabel.learning.fusion import LabelModel, LabelSum
 
 Labels = npt.NDArray[np.int8]
 Scores = npt.NDArray[np.float64]
 Weights = npt.NDArray[np.float64]
-Model = TypeVar("Model", bound=LabelModel)
 
 N_FOLDS = 5
 
 
-class MultilabelClassifier(ClassifierMixin, BaseEstimator):
-    """A classifier that gives each sample any number of labels; the base of every public estimator of this room.
-
-    Subclasses write ``_fit_labels``, and ``_check_parameters`` if they have some of their own. ``_fit_labels`` composes
-    a :class:`~fuselearn.multilabel.learning.fusion.LabelSum` of the models that it has trained, with a learner from
-    ``_bind``, and hands it to ``_adopt``; or the subclass writes ``_label_scores`` too. What becomes of the scores is
-    decided here, by the rule that ``decision`` names.
-    """
+class MultilabelBase(ClassifierMixin, BaseEstimator):
+    """A multi-label classifier. Subclasses write ``_train``, and ``_check_parameters`` if they need it."""
 
     decision: Any
     random_state: Any
@@ -59,8 +60,10 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
     rule_: DecisionRule
     oob_decision_function_: Scores
     _own_decision: str | None = None  # what ``decision`` calls the choice that the model makes by itself
-    _accepts_unknown = False  # whether ``_fit_labels`` takes `UNKNOWN` labels
-    _fused_: LabelSum
+    _held_out_name = "oob_decision_function_"  # the attribute that keeps scores by models not trained on a sample
+    _accepts_unknown = False  # whether ``_train`` takes `UNKNOWN` labels
+    _coder_: Any  # its transform prepares samples for the models; None if they take samples as they are
+    _fused_: WeightedSum
     _constants_: npt.NDArray[np.float64]  # 0 or 1 for labels that are constant in training, else NaN
 
     def __sklearn_tags__(self) -> Any:
@@ -72,7 +75,7 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
         tags.classifier_tags.multi_class = False
         tags.classifier_tags.multi_label = True
         base = self._base_estimator()
-        if isinstance(base, BaseEstimator):  # anything else is refused by fit
+        if isinstance(base, BaseEstimator):  # fit raises an error for anything else
             input_tags = get_tags(base).input_tags
             tags.input_tags.allow_nan = input_tags.allow_nan
             tags.input_tags.sparse = input_tags.sparse or isinstance(base, CARTClassifier)
@@ -82,7 +85,7 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
         """Return the state that a copy or a file keeps, without attributes that can be computed again."""
         return without_derived(self, super().__getstate__())
 
-    @fit_whole_or_not
+    @reset_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the classifier.
 
@@ -103,16 +106,30 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
         """
         rule = self._make_rule(self.decision)
         self._check_parameters()
-        check_engine_settings(self._base_estimator())
-        X = validate_rows(self, X, reset=True)
+        self._check_base()
+        X = self._check_table(X, reset=True)
         Y = self._read_labels(y, X.shape[0])
         weights = read_weights(sample_weight, X, X.shape[0])
+        learner = self._bind(X, count_threads(self.n_jobs))
+        problem = self._fit_bound(learner, X, Y, weights, rule.needs_scores)
+        self.rule_ = self._fit_rule(rule, Y, weights, lambda: problem)
+        learner.release()
+        return self
+
+    def _fit_bound(self, learner: Learner, X: Any, Y: Labels, weights: Weights | None, out_of_bag: bool) -> Problem:
+        """Train on a bound table, which other classifiers may share, and set all fitted attributes but the rule."""
+        self._coder_ = learner.coder
         self._constants_ = find_constants(Y if weights is None else Y[weights > 0])
         rng = make_generator(self.random_state)
-        self._fit_labels(X, Y, weights, rng)
+        problem = self._pose(
+            Problem(learner, label_target(Y), weights, rng, X, out_of_bag=out_of_bag, n_jobs=self.n_jobs)
+        )
+        trained = self._train(problem)
+        keep_trained(self, trained)
+        if problem.out_of_bag and trained.out_of_bag is not None:
+            setattr(self, self._held_out_name, np.clip(trained.out_of_bag.mean(), 0.0, 1.0))
         self._fold_seed_ = int(rng.integers(2**31))
-        self.rule_ = self._fit_rule(rule, X, Y, weights)
-        return self
+        return problem
 
     def with_decision(self, decision: Any, X: Any = None, y: Any = None, sample_weight: Any = None) -> Self:
         """Return a copy that decides by another rule; what was trained stays as it is.
@@ -140,12 +157,13 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
                 raise ValueError(
                     f"decision={show(decision)} learns thresholds from the training data; pass X and y too."
                 )
-            X = validate_rows(self, X, reset=False)
-            Y = self._read_table(y, X.shape[0])
+            X = self._check_table(X, reset=False)
+            Y = self._check_labels(y, X.shape[0])
             if Y.shape[1] != self.n_labels_:
                 raise ValueError(f"y has {Y.shape[1]} label(s), but the model was fitted on {self.n_labels_}.")
             check_same_labels(label_names(y), self.labels_, "y has labels of other names or order than in fit")
-            rule = other._fit_rule(rule, X, Y, read_weights(sample_weight, X, len(Y)))
+            weights = read_weights(sample_weight, X, len(Y))
+            rule = other._fit_rule(rule, Y, weights, lambda: other._bind_again(X, Y, weights))
         other.rule_ = rule
         return other
 
@@ -163,8 +181,8 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if isinstance(self.rule_, OwnDecision):
-            return self.rule_.apply(self._answer(X, self._deciding_scores))
-        return self.rule_.apply(self.predict_proba(X))
+            return self.rule_(self._sum(self._fused_.deciding(), X))
+        return self.rule_(self.predict_proba(X))
 
     def predict_proba(self, X: Any) -> Scores:
         """Predict the probability that a sample has a label.
@@ -179,18 +197,13 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
             Columns are in the order of ``labels_``; they need not sum to one. A label that no training sample has
             gets exactly 0, one that all have exactly 1.
         """
-        return self._bound_scores(self._answer(X, self._label_scores))
-
-    def _bound_scores(self, scores: Scores) -> Scores:
-        """Set the probabilities of constant labels, and undo rounding errors of sums, for which log loss gives NaN."""
-        return np.where(np.isnan(self._constants_), np.clip(scores, 0.0, 1.0), self._constants_)
-
-    def _answer(self, X: Any, answer: Callable[[Any], npt.NDArray[Any]]) -> npt.NDArray[Any]:
-        """Check a table of new samples, and let a method answer for it, in parts if they have kernel values."""
         check_is_fitted(self)
-        X = validate_rows(self, X, reset=False)
-        at_once = self._fused_.learner.samples_at_once if hasattr(self, "_fused_") else 2**31
-        return answer_in_parts(X, at_once, answer)
+        return fix_constants(self._sum(self._fused_, X), self._constants_)
+
+    def _sum(self, fused: WeightedSum, X: Any) -> Scores:
+        """Return the weighted sum of the models' outputs for new samples."""
+        n_threads = count_threads(self.n_jobs)
+        return predict_samples(self, X, lambda batch: fused.scores(batch, n_threads))
 
     def _make_rule(self, decision: Any) -> DecisionRule:
         """Make the rule, not yet fitted, that a ``decision`` stands for."""
@@ -200,17 +213,17 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
         return make_decision_rule(decision, "decision")
 
     def _check_parameters(self) -> None:
-        """Refuse parameters that make no sense, before any work is done."""
+        """Raise an error for parameters that make no sense, before any work is done."""
 
-    def _fit_labels(self, X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator) -> None:
-        """Fit to a checked table, its labels as an (n_samples, n_labels) array of 0 and 1, and sample weights.
-
-        If the class attribute ``_accepts_unknown`` is true, some labels may be `UNKNOWN`.
-        """
-        raise NotImplementedError
+    def _check_base(self) -> None:
+        """Raise an error for a base estimator that is no classifier, or has parameters that make no sense."""
+        base = self._base_estimator()
+        if base is not None:
+            check_base(base, "classifier")
+            check_settings(base)
 
     def _base_estimator(self) -> Any:
-        """Return the base learner that the parameter ``estimator`` stands for, None for classifiers without any."""
+        """Return the base estimator that the parameter ``estimator`` stands for, None for classifiers without any."""
         if not hasattr(self, "estimator"):
             return None
         if self.estimator is None:
@@ -218,86 +231,75 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
         is_tree = isinstance(self.estimator, str) and self.estimator == "tree"
         return CARTClassifier() if is_tree else self.estimator
 
-    def _bind(self, X: Any, n_threads: int | None = None) -> Learner:
-        """Bind a checked table to the base learner."""
-        return bind(self._base_estimator(), X, count_threads(self.n_jobs) if n_threads is None else n_threads)
+    def _check_table(self, X: Any, *, reset: bool) -> Any:
+        """Check a table as the base estimator takes it."""
+        return check_table(self, X, reset=reset)
 
-    def _fit_one(
-        self, train: Callable[..., Model], X: Any, Y: Labels, weights: Weights | None, rng: np.random.Generator
-    ) -> Model:
-        """Train a single model on all samples by ``train(learner, Y, counts, seed, weights=...)``, and keep it."""
-        learner = self._bind(X)
-        counts, weights = count_all_samples(weights, len(Y), copies=learner.counts_copies)
-        model = train(learner, Y, counts, int(rng.integers(2**31)), weights=weights)
-        self._adopt(LabelSum.of_one(model, learner))
-        return model
+    def _bind(self, X: Any, n_threads: int) -> Learner:
+        """Bind a checked table."""
+        return bind(self._base_estimator(), X, n_threads)
 
-    def _adopt(self, fused: LabelSum) -> None:
-        """Keep trained models without the training data."""
-        fused.unbind()
-        self._fused_ = fused
+    def _pose(self, problem: Problem) -> Problem:
+        """Complete the problem by what is reported during the fit."""
+        return problem
 
-    def _label_scores(self, X: Any) -> Scores:
-        """Return the probabilities of the labels for a checked table of new samples."""
-        return self._fused_.scores(X, self.n_jobs)
+    def _train(self, problem: Problem) -> Trained:
+        """Train on the bound table, by calling an algorithm.
 
-    def _deciding_scores(self, X: Any) -> Scores:
-        """Return scores that are above 0.5 for the labels that the model chooses by itself."""
-        return self._fused_.deciding().scores(X, self.n_jobs)
-
-    def _wants_honest_scores(self) -> bool:
-        """Return whether the decision rule is fitted, by ``_honest_scores`` after ``_fit_labels``."""
-        return self._make_rule(self.decision).needs_scores
-
-    def _fit_rule(self, rule: DecisionRule, X: Any, Y: Labels, weights: Weights | None) -> DecisionRule:
-        """Let a rule learn from honest scores, if it learns at all."""
-        return rule.fit(self._honest_scores(X, Y, weights), restore_unknown(Y), weights) if rule.needs_scores else rule
-
-    def _honest_scores(self, X: Any, Y: Labels, weights: Weights | None) -> Scores:
-        """Score the training samples by models that have not seen them; samples of NaN have no such score.
-
-        Ensembles that leave samples out anyway keep ``oob_decision_function_``; for others, folds are left out in turn,
-        and for ensembles of which every member has seen all samples: a filter that is certain stops after the first.
+        If the class attribute ``_accepts_unknown`` is true, some labels may be `UNKNOWN`.
         """
-        kept = getattr(self, "oob_decision_function_", None)
+        raise NotImplementedError
+
+    def _fit_rule(
+        self, rule: DecisionRule, Y: Labels, weights: Weights | None, pose: Callable[[], Problem]
+    ) -> DecisionRule:
+        """Fit a rule that learns to held-out scores; ``pose`` returns the problem, if they are not kept."""
+        return rule.fit(self._held_out_scores(Y, pose), restore_unknown(Y), weights) if rule.needs_scores else rule
+
+    def _held_out_scores(self, Y: Labels, pose: Callable[[], Problem]) -> Scores:
+        """Return scores of the training samples by models that were not trained on them; NaN for samples without.
+
+        They are out-of-bag if ``fit`` kept such. Folds are held out otherwise, and for ensembles all members of which
+        were trained on all samples: a filter that is certain stops after the first.
+        """
+        kept = getattr(self, self._held_out_name, None)
         if kept is not None and len(kept) != len(Y):
             raise ValueError(
                 f"X has {len(Y)} samples, but the model was fitted on {len(kept)}; decision={show(self.decision)} "
                 "learns from the training data."
             )
-        if kept is None or np.isnan(kept).all():
-            return self._out_of_fold_scores(X, Y, weights, self._fold_seed_)
-        return kept
-
-    def _out_of_fold_scores(self, X: Any, Y: Labels, weights: Weights | None, seed: int) -> Scores:
-        """Score the samples of each fold by a clone that is trained on the other folds."""
-        rows = np.arange(len(Y)) if weights is None else np.flatnonzero(weights)
-        if len(rows) < 2:
+        if kept is not None and not np.isnan(kept).all():
+            return kept
+        problem = pose()
+        if np.count_nonzero(problem.initial_weights) < 2:
             raise ValueError(
                 f"decision={show(self.decision)} is learned on samples left out in turn, so one sample is not enough."
             )
-        scores = np.full(Y.shape, np.nan)
-        folds = IterativeStratifiedKFold(min(N_FOLDS, len(rows)), shuffle=True, random_state=seed)
-        for inside, outside in folds.split(rows, Y[rows] == 1):
-            model = clone(self).set_params(decision=0.5, random_state=seed)
-            inside, outside = rows[inside], rows[outside]
-            model.fit(take_rows(X, inside), restore_unknown(Y[inside]), None if weights is None else weights[inside])
-            scores[outside] = model.predict_proba(take_rows(X, outside))
-        return scores
+        return self._hold_out(problem, self._fold_seed_)
 
-    def _read_labels(self, Y: Any, n_rows: int) -> Labels:
-        """Check the labels, set their names and number, and give them as an array of 0 and 1."""
+    def _hold_out(self, problem: Problem, seed: int) -> Scores:
+        """Return the scores of each fold's samples by models that are trained on the other folds."""
+        splits = stratified_splits(problem, N_FOLDS, seed)
+        return hold_out_folds(self._train, problem, splits, lambda: make_generator(seed))
+
+    def _bind_again(self, X: Any, Y: Labels, weights: Weights | None) -> Problem:
+        """Bind the training data again, to hold out parts of them."""
+        learner = self._bind(X, count_threads(self.n_jobs))
+        return Problem(learner, label_target(Y), weights, make_generator(self._fold_seed_), X, n_jobs=self.n_jobs)
+
+    def _read_labels(self, Y: Any, n_samples: int) -> Labels:
+        """Check the labels, set their names and number, and return them as an array of 0, 1 and `UNKNOWN`."""
         if Y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        labels = self._read_table(Y, n_rows)
+        labels = self._check_labels(Y, n_samples)
         names = label_names(Y)
         self.n_labels_ = labels.shape[1]
         self.labels_ = np.arange(self.n_labels_) if names is None else names
         self.classes_ = [np.array([0, 1]) for _ in range(self.n_labels_)]
         return labels
 
-    def _read_table(self, Y: Any, n_samples: int) -> Labels:
-        """Check a table of labels and its number of samples, and give it as an array of 0, 1 and `UNKNOWN`."""
+    def _check_labels(self, Y: Any, n_samples: int) -> Labels:
+        """Check labels and their number of samples, and return them as an array of 0, 1 and `UNKNOWN`."""
         labels = read_partial_labels(Y)
         if len(labels) != n_samples:
             raise ValueError(f"X and Y have inconsistent numbers of samples: {n_samples} and {len(labels)}.")
@@ -314,9 +316,54 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
         return labels
 
 
+def train_method(problem: Problem, method: Callable[..., LabelModel], seed: int) -> Trained:
+    """Train a single model on all samples, by a method."""
+    weights, learner = problem.weights, problem.learner
+    counts, weights = count_all_samples(weights, problem.n_samples, copies=learner.counts_copies)
+    return single(method(learner, problem.target.values, counts, seed, weights=weights), problem)
+
+
+def single(model: LabelModel, problem: Problem) -> Trained:
+    """Return a single trained model as a trained ensemble."""
+    return Trained(WeightedSum([model], np.ones(1), problem.target.n_columns))
+
+
+def stratified_splits(problem: Problem, n_folds: int, seed: int) -> Splits:
+    """Divide the samples that have a weight into folds, stratified by labels; fewer folds if there are few samples."""
+    samples = np.flatnonzero(problem.initial_weights)
+    folds = IterativeStratifiedKFold(min(n_folds, len(samples)), shuffle=True, random_state=seed)
+    splits = folds.split(samples, problem.target.values[samples] == 1)
+    return [(samples[inside], samples[outside]) for inside, outside in splits]
+
+
+def hold_out_folds(
+    train: Callable[[Problem], Trained],
+    problem: Problem,
+    splits: Splits,
+    make_rng: Callable[[], np.random.Generator],
+) -> Scores:
+    """Return the held-out scores of each sample, their mean if several splits hold it out, NaN if none does.
+
+    The parameters are those of :func:`~fuselearn.fusion.held_out.hold_out`. Splits inside of which no sample has a
+    weight are skipped.
+    """
+    Y, weights = problem.target.values, problem.initial_weights
+    splits = [split for split in splits if weights[split[0]].any()]
+    parts = [
+        fix_constants(scores, find_constants(Y[inside][weights[inside] > 0]))
+        for scores, (inside, _) in zip(hold_out(train, problem, splits, make_rng), splits, strict=True)
+    ]
+    return average_held_out(parts, splits, len(Y)) if parts else np.full(Y.shape, np.nan)
+
+
+def fix_constants(scores: Scores, constants: npt.NDArray[np.float64]) -> Scores:
+    """Set the probabilities of constant labels, and undo rounding errors of sums, for which log loss gives NaN."""
+    return np.where(np.isnan(constants), np.clip(scores, 0.0, 1.0), constants)
+
+
 def list_accepting_unknown() -> list[str]:
-    """List the names of the library's classifiers that take labels of which some are unknown."""
-    kinds, found = [MultilabelClassifier], []
+    """List the names of the library's classifiers that take unknown labels."""
+    kinds, found = [MultilabelBase], []
     while kinds:
         kind = kinds.pop()
         kinds += kind.__subclasses__()
@@ -325,8 +372,8 @@ def list_accepting_unknown() -> list[str]:
     return sorted(found)
 
 
-def check_engine_settings(base: Any) -> None:
-    """Refuse parameters of a base learner that an engine cannot have, before any work is done."""
+def check_settings(base: Any) -> None:
+    """Raise an error for parameters of a base estimator that the core cannot have, before any work is done."""
     if hasattr(base, "_engine_settings"):
         base._engine_settings()
 

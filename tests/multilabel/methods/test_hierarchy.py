@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fuselearn.multilabel.learning.hierarchy import (
+from fuselearn.multilabel.methods.hierarchy import (
     LEAF,
     Node,
     describe_hierarchy,
@@ -13,7 +13,7 @@ from fuselearn.multilabel.learning.hierarchy import (
     grow_hierarchy,
     mark_meta_labels,
 )
-from fuselearn.multilabel.learning.label_clustering import CLUSTERINGS, balanced_kmeans, count_co_occurrences, kmeans
+from fuselearn.multilabel.methods.label_clustering import CLUSTERINGS, balanced_kmeans, count_co_occurrences, kmeans
 
 label_tables = st.tuples(st.integers(1, 12), st.integers(1, 20), st.floats(0, 1), st.integers(0, 2**31)).map(
     lambda shape: (np.random.default_rng(shape[3]).random(shape[:2]) < shape[2]).astype(np.int8)

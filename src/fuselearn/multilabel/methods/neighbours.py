@@ -9,9 +9,8 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
+from fuselearn.learners import Bound, Learner
 from fuselearn.learners.numbers import NumberEncoder
-
-__all__ = ["METRICS", "SCALINGS", "NeighbourSearch", "Neighbours", "ScaledNumbers"]
 
 # How many neighbours are searched beyond those asked for, to see which of equally near ones come first.
 SPARE = 8
@@ -40,37 +39,25 @@ class Neighbours(NamedTuple):
     distances: Floats
 
 
-class ScaledNumbers:
-    """Turn tables of any kind into numbers whose distances mean something: categories become columns of 0 and 1.
+class NumberTable(Learner):
+    """A table as numbers, of which distances are measured; categories become columns of 0 and 1.
 
     Parameters
     ----------
+    X : {array, sparse matrix, DataFrame} of shape (n_samples, n_features)
     user : str
-        Who takes the numbers, for messages.
-    scaling : {"standard", "minmax"} or None
-        Whether features are divided by their standard deviation, by their range, or not at all. They are not shifted,
-        which would change no distance but make sparse matrices dense.
-
-    Examples
-    --------
-    >>> numbers = ScaledNumbers("nearest neighbours", "minmax")
-    >>> numbers.fit_transform(np.array([[1.0], [5.0]])).ravel(), numbers.transform(np.array([[4.0]])).ravel()
-    (array([0.25, 1.25]), array([1.]))
+        What takes the numbers, for messages.
     """
 
-    def __init__(self, user: str, scaling: str | None) -> None:
-        self.scaling = scaling
-        self._encoder = NumberEncoder(user)
+    def __init__(self, X: Any, user: str) -> None:
+        self.n_samples = X.shape[0]
+        self.n_threads = 1
+        self.coder = NumberEncoder(user)
+        self.bound = Bound(self.coder.fit_transform(X))
 
-    def fit_transform(self, X: Any) -> Any:
-        """Learn the categories and the scale of a table, and turn it into numbers."""
-        rows = self._encoder.fit_transform(X)
-        self._factors = _measure(rows, self.scaling)
-        return _scale(rows, self._factors)
-
-    def transform(self, X: Any) -> Any:
-        """Turn a table into numbers of the same categories and scale."""
-        return _scale(self._encoder.transform(X), self._factors)
+    def release(self) -> None:
+        """Release the numbers."""
+        self.bound.release()
 
 
 class NeighbourSearch:
@@ -78,12 +65,12 @@ class NeighbourSearch:
 
     Parameters
     ----------
-    X : {array, sparse matrix, DataFrame} of shape (n_samples, n_features)
-        The training samples; categories become columns of 0 and 1.
+    X : float array or sparse matrix of shape (n_samples, n_features)
+        The training samples.
     metric : {"euclidean", "manhattan", "cosine"}
         How distances are measured.
     scaling : {"standard", "minmax"} or None
-        As for `ScaledNumbers`.
+        As for `measure_scale`.
 
     Examples
     --------
@@ -96,8 +83,8 @@ class NeighbourSearch:
 
     def __init__(self, X: Any, metric: str, scaling: str | None) -> None:
         self.metric = metric
-        self._numbers = ScaledNumbers("nearest neighbours", scaling)
-        self._rows = self._numbers.fit_transform(X)
+        self._factors = measure_scale(X, scaling)
+        self._rows = scale(X, self._factors)
         self._step = RESOLUTION * (1.0 if metric == "cosine" else _mean_length(self._rows, metric))
         self._index: Any = None
 
@@ -108,7 +95,7 @@ class NeighbourSearch:
 
     def find(self, X: Any, n_neighbours: int, n_jobs: int | None = None) -> Neighbours:
         """Find the nearest training samples of new samples."""
-        return self._search(self._numbers.transform(X), n_neighbours, n_jobs)
+        return self._search(scale(X, self._factors), n_neighbours, n_jobs)
 
     def find_others(self, n_neighbours: int, n_jobs: int | None = None) -> Neighbours:
         """Find the nearest other training samples of each training sample."""
@@ -165,26 +152,40 @@ def _mean_length(rows: Any, metric: str) -> float:
     return total / rows.shape[0] or 1.0
 
 
-def _scale(rows: Any, factors: Floats) -> Any:
+def scale(rows: Any, factors: Floats) -> Any:
     """Multiply each feature by a factor."""
     if not sparse.issparse(rows):
         return rows * factors
     return sparse.csr_array(rows @ sparse.diags_array(factors))
 
 
-def _measure(rows: Any, scaling: str | None) -> Floats:
-    """Return the factor of each feature; 1 for a constant one."""
+def measure_scale(rows: Any, scaling: str | None) -> Floats:
+    """Return the factor of each feature with which distances mean something; 1 for a constant one.
+
+    Features are not shifted, which would change no distance but make sparse matrices dense.
+
+    Parameters
+    ----------
+    rows : float array or sparse matrix
+    scaling : {"standard", "minmax"} or None
+        Whether features are divided by their standard deviation, by their range, or not at all.
+
+    Examples
+    --------
+    >>> measure_scale(np.array([[1.0], [5.0]]), "minmax")
+    array([0.25])
+    """
     if scaling is None:
         return np.ones(rows.shape[1])
     # Of numbers near the end of the range, squares would be infinite.
     largest = np.asarray(abs(rows).max(axis=0).todense() if sparse.issparse(rows) else np.abs(rows).max(axis=0)).ravel()
     units = 1.0 / np.where(largest > SMALLEST, largest, 1.0)
     if sparse.issparse(rows):
-        scaled = sparse.csr_matrix(_scale(rows, units))
+        scaled = sparse.csr_matrix(scale(rows, units))
         low, high = (np.asarray(end.todense()).ravel() for end in (scaled.min(axis=0), scaled.max(axis=0)))
         spread = np.sqrt(mean_variance_axis(scaled, axis=0)[1]) if scaling == "standard" else high - low
     else:
-        scaled = _scale(rows, units)
+        scaled = scale(rows, units)
         spread = scaled.std(axis=0) if scaling == "standard" else np.ptp(scaled, axis=0)
     # A constant feature may keep a rounding error.
     return units / np.where(spread > 1e-12, spread, 1.0)

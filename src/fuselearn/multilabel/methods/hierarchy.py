@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fuselearn._extras import require
-from fuselearn.multilabel.learning.label_clustering import Clusters, Matrix, deal
+from fuselearn.multilabel.methods.label_clustering import Clusters, Matrix, deal
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -52,18 +52,18 @@ def grow_hierarchy(
     Parameters
     ----------
     co_occurrences : array of shape (n_labels, n_labels)
-        As returned by :func:`~fuselearn.multilabel.learning.label_clustering.count_co_occurrences`.
+        As returned by :func:`~fuselearn.multilabel.methods.label_clustering.count_co_occurrences`.
     labels : int array of shape (n_labels,)
         The labels in the order in which random choices are made among them.
     cluster : callable
-        One of :data:`~fuselearn.multilabel.learning.label_clustering.CLUSTERINGS`.
+        One of :data:`~fuselearn.multilabel.methods.label_clustering.CLUSTERINGS`.
     n_clusters : int
         At least 2.
     rng : numpy.random.Generator
 
     Examples
     --------
-    >>> from fuselearn.multilabel.learning.label_clustering import balanced_kmeans
+    >>> from fuselearn.multilabel.methods.label_clustering import balanced_kmeans
     >>> together = np.array([[2.0, 2.0, 0.0], [2.0, 2.0, 0.0], [0.0, 0.0, 2.0]])
     >>> for node in grow_hierarchy(together, np.arange(3), balanced_kmeans, 2, np.random.default_rng(0)):
     ...     print([group.tolist() for group in node.groups], node.children)

@@ -5,8 +5,8 @@ import pytest
 from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 
-from fuselearn.multilabel.learning import log_odds
-from fuselearn.multilabel.learning.log_odds import LogOddsFusion, fit_log_odds
+from fuselearn.multilabel.methods import log_odds
+from fuselearn.multilabel.methods.log_odds import LogOddsFusion, fit_log_odds
 
 
 def simulate(n_samples=400, n_labels=3, noise=(0.5, 1.0), seed=0):

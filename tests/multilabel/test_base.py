@@ -14,7 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import get_tags
 
 from fuselearn import CARTClassifier, SVMClassifier, multilabel
-from fuselearn.learners import draw_counts
+from fuselearn.engines.draws import draw_counts
 from fuselearn.multilabel import (
     BinaryRelevanceClassifier,
     CardinalityThreshold,
@@ -25,8 +25,8 @@ from fuselearn.multilabel import (
     KFHEHOMERClassifier,
     PerLabelThresholds,
 )
+from fuselearn.multilabel.base import MultilabelClassifier
 from fuselearn.multilabel.data.stratification import IterativeStratifiedKFold
-from fuselearn.multilabel.learning.base import MultilabelClassifier
 
 
 def relevance(**kwargs):

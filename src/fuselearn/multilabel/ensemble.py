@@ -1,0 +1,303 @@
+"""Ensembles of multi-label models: bagging of any method.
+
+Members are trained side by side, each on samples, features or labels of its own, and have equal votes. What they are
+and what they are trained on, a function says: ``train(problem, job)`` returns a model, and how often each sample was
+drawn for it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from joblib import Parallel, delayed
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from fuselearn._messages import show
+from fuselearn._parameters import check_choice, check_verbose, check_whole_number, count_draws, count_features
+from fuselearn._progress import ProgressLines
+from fuselearn.base import prepare_samples
+from fuselearn.engines.draws import draw_counts
+from fuselearn.fusion import OutOfBag, Problem, Trained, WeightedSum
+from fuselearn.fusion.problem import never_stop
+from fuselearn.fusion.weighted_sum import Output, output_of
+from fuselearn.learners import LabelModel, Learner
+from fuselearn.learners.target import Counts, Indices
+from fuselearn.multilabel.base import Labels, MultilabelBase, Scores, Weights, fix_constants
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+OUTPUTS: dict[str, Output] = {"probability": "scores", "class": "votes"}
+"""What a member contributes, by the parameter ``vote``."""
+
+# Fitted attributes that a member has in common with its ensemble.
+SHARED = (
+    "labels_",
+    "n_labels_",
+    "classes_",
+    "n_features_in_",
+    "feature_names_in_",
+    "_fold_seed_",
+    "_constants_",
+    "_coder_",
+)
+
+SampledMethod = Callable[[Learner, Labels, Counts, np.random.Generator], LabelModel]
+"""Trains a model on the samples drawn; a function that worker processes can import, or a partial of one."""
+
+
+class Member(NamedTuple):
+    """A trained model, the samples that it was not trained on, and its output for those, if wanted."""
+
+    model: Any
+    left_out: npt.NDArray[np.intp] | None
+    output: Scores | None
+
+
+def train_members(
+    problem: Problem,
+    train: Callable[[Problem, Any], tuple[LabelModel, Counts]],
+    jobs: Sequence[Any],
+    *,
+    vote: str = "probability",
+    n_votes: Weights | None = None,
+) -> Trained:
+    """Train a member for each job, side by side, and average their outputs.
+
+    Parameters
+    ----------
+    problem : Problem
+    train : callable
+        ``train(problem, job)`` returns a model and how often each sample was drawn for it.
+    jobs : sequence
+        Seeds, for example.
+    vote : {"probability", "class"}
+        Whether a member contributes probabilities, or 1 for the labels that it chooses and 0 for others.
+    n_votes : array of shape (n_labels,), optional
+        Number of the members that vote on each label; all by default.
+    """
+    output, n_columns = OUTPUTS[vote], problem.target.n_columns
+    models: list[LabelModel] = []
+    out_of_bag = OutOfBag(problem.n_samples, n_columns)
+    problem.learner.n_threads = 1  # members are trained side by side instead
+    on_one = replace(problem, on_iteration=never_stop, X=None)  # what travels to a worker process
+    members = Parallel(n_jobs=problem.n_jobs, prefer=problem.learner.prefer, return_as="generator")(
+        delayed(_train_member)(train, on_one, output if problem.out_of_bag else None, job) for job in jobs
+    )
+    for member in members:
+        models.append(member.model)
+        if member.left_out is not None and member.output is not None:
+            out_of_bag.add(member.left_out, member.output)
+        if problem.on_iteration(len(models), member.model):
+            with warnings.catch_warnings():  # joblib counts the tasks that are given up
+                warnings.simplefilter("ignore", UserWarning)
+                members.close()
+            break
+    divisor = len(models) if n_votes is None else n_votes
+    return Trained(WeightedSum(models, np.ones(len(models)), n_columns, output, divisor), out_of_bag=out_of_bag)
+
+
+def _train_member(train: Callable[..., Any], problem: Problem, output: Output | None, job: Any) -> Member:
+    model, counts = train(problem, job)
+    if output is None:
+        return Member(model, None, None)
+    left_out = np.flatnonzero(counts == 0)
+    scores = output_of(model, output, problem.target.n_columns, None, left_out) if len(left_out) else None
+    return Member(model, left_out, scores)
+
+
+class BagPlan(NamedTuple):
+    """How many samples and features are drawn for a member."""
+
+    n_draws: int
+    n_drawn_features: int
+    n_features: int
+
+
+def train_bags(
+    problem: Problem,
+    method: SampledMethod,
+    n_estimators: int,
+    *,
+    n_features: int,
+    max_samples: int | float = 1.0,
+    max_features: int | float | str | None = None,
+    vote: str = "probability",
+) -> Trained:
+    """Train members on random samples, drawn with replacement, and random features.
+
+    Parameters
+    ----------
+    problem : Problem
+    method : callable
+        ``method(learner, Y, counts, rng)`` trains a member on the samples drawn.
+    n_estimators : int
+    n_features : int
+        Number of features of the table.
+    max_samples, max_features, vote
+        As those of :class:`~fuselearn.multilabel.EnsembleOfChainsClassifier`.
+    """
+    plan = BagPlan(count_draws(max_samples, problem.n_draws), count_features(max_features, n_features), n_features)
+    seeds = problem.rng.integers(2**62, size=n_estimators).tolist()
+    return train_members(problem, _Bagged(method, plan), seeds, vote=vote)
+
+
+class _Bagged(NamedTuple):
+    """A method, trained on random samples and features."""
+
+    method: SampledMethod
+    plan: BagPlan
+
+    def __call__(self, problem: Problem, seed: int) -> tuple[LabelModel, Counts]:
+        rng, plan, learner = np.random.default_rng(seed), self.plan, problem.learner
+        if plan.n_drawn_features < plan.n_features:
+            features = rng.choice(plan.n_features, plan.n_drawn_features, replace=False)
+            learner = learner.restrict(np.sort(features))
+        counts = draw_counts(int(rng.integers(2**62)), problem.initial_weights, plan.n_draws)
+        model = self.method(learner, problem.target.values, counts, rng)
+        return (model if learner is problem.learner else OnSomeFeatures(model, learner)), counts
+
+
+class OnSomeFeatures(LabelModel):
+    """A model of some of the features."""
+
+    def __init__(self, model: LabelModel, learner: Learner) -> None:
+        self.model = model
+        self.learner = learner
+
+    def scores(self, X: Any = None, *, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
+        """Return the probability of each label."""
+        return self.model.scores(None if X is None else self.learner.adapt(X), only=only)
+
+    def decisions(self, X: Any = None, *, only: Indices | None = None) -> Scores:
+        """Return scores above 0.5 for the labels that the model chooses."""
+        return self.model.decisions(None if X is None else self.learner.adapt(X), only=only)
+
+
+def is_filtered(ensemble: MultilabelEnsemble) -> bool:
+    """Return whether a Kalman filter fuses the members."""
+    return hasattr(ensemble, "weighting")
+
+
+class MultilabelEnsemble(MultilabelBase):
+    """A multi-label classifier that is an ensemble of others.
+
+    Subclasses write ``_train``, ``_check_parameters`` and ``_member``.
+    """
+
+    estimator: Any
+    n_estimators: int
+    verbose: int = 0
+    callback: Callable[[int, Any], Any] | None = None
+    gains_: Weights
+
+    def __len__(self) -> int:
+        """Return the number of fitted members."""
+        check_is_fitted(self)
+        return len(self._fused_.models)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Iterate over the fitted members."""
+        return iter(self.estimators_)
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return one fitted member, or several by a slice."""
+        return self.estimators_[index]
+
+    @property
+    def estimator_weights_(self) -> Weights:
+        """Weight of each member in the ensemble; they sum to 1."""
+        check_is_fitted(self)
+        return self._fused_.coefficients / self._fused_.coefficients.sum()
+
+    @cached_property
+    def estimators_(self) -> list[Any]:
+        """The fitted members, as estimators of their own."""
+        check_is_fitted(self)
+        return [self._as_estimator(model) for model in self._fused_.models]
+
+    @available_if(is_filtered)
+    def staged_predict_proba(self, X: Any) -> Iterator[Scores]:
+        """Yield label scores after the first classifier and after each measurement of a Kalman filter.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+
+        Yields
+        ------
+        array of shape (n_samples, n_labels)
+            ``n_iter_ + 1`` arrays in total; the last one equals ``predict_proba``.
+        """
+        outputs = self._fused_.outputs_of_models(prepare_samples(self, X), self.n_jobs)
+        estimate = fix_constants(next(outputs), self._constants_)
+        yield estimate
+        for gain, output in zip(self.gains_, outputs, strict=True):
+            estimate = fix_constants((1.0 - gain / 2) * estimate + gain / 2 * output, self._constants_)
+            yield estimate
+
+    @available_if(is_filtered)
+    def plot_trace(self) -> Figure:
+        """Draw the filter at work: gain, variance, measurement error and training error per measurement.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Show it in a notebook, or write it with ``savefig``.
+        """
+        from fuselearn.ensembles.trace import draw_trace
+
+        check_is_fitted(self)
+        return draw_trace(self)
+
+    def _member(self, model: Any) -> Any:
+        """Return the classifier that a model is the fitted one of, with the fitted attributes of its own."""
+        raise NotImplementedError
+
+    def _as_estimator(self, model: Any) -> Any:
+        """Return a model as a fitted estimator of its own."""
+        member = self._member(model.model if isinstance(model, OnSomeFeatures) else model)
+        for name in SHARED:
+            if hasattr(self, name) and not hasattr(member, name):
+                setattr(member, name, getattr(self, name))
+        member.rule_ = member._make_rule(member.decision)
+        member._fused_ = WeightedSum([model], np.ones(1), member.n_labels_)
+        return member
+
+    def _check_ensemble(self) -> None:
+        """Raise an error for parameters of ensembles that make no sense."""
+        if hasattr(self, "n_estimators"):
+            check_whole_number("n_estimators", self.n_estimators, 1)
+        check_verbose(self.verbose)
+        if not (self.callback is None or callable(self.callback)):
+            raise TypeError(f"callback must be a function or None, not {show(self.callback)}.")
+        if hasattr(self, "vote"):
+            check_choice("vote", self.vote, tuple(OUTPUTS))
+        if hasattr(self, "max_samples"):
+            count_draws(self.max_samples, 1)
+        if hasattr(self, "max_features"):
+            count_features(self.max_features, 1)
+
+    def _pose(self, problem: Problem) -> Problem:
+        """Report progress and call back."""
+        progress = ProgressLines(type(self).__name__, self.verbose, self._n_members())
+
+        def report(number: int, model: Any, **facts: float) -> bool:
+            progress.report(number, facts)
+            if self.callback is None:
+                return False
+            answer = self.callback(number, self._as_estimator(model))
+            return isinstance(answer, bool | np.bool_) and bool(answer)
+
+        return replace(problem, on_iteration=report)
+
+    def _n_members(self) -> int:
+        """Return the number of members that will be trained."""
+        return self.n_estimators

@@ -1,0 +1,201 @@
+"""Multi-label models that are a sum of trees with values for all labels, and the coded table that they are grown on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from scipy.special import expit
+
+from fuselearn.engines.forests import (
+    Forest,
+    LeafCollector,
+    LeafValues,
+    restore_leaf_values,
+    stack_trees,
+    sum_leaf_values,
+    unstack_trees,
+)
+from fuselearn.engines.tables import SparseTable, Table, code_columns, code_entries, is_mostly_zero
+from fuselearn.engines.trees import Tree
+from fuselearn.learners import Bound, LabelModel, Learner, TableCoder
+from fuselearn.learners.target import Indices
+from fuselearn.learners.trees import as_table, fit_coder
+from fuselearn.multilabel.base import Scores
+
+
+class LabelTableCoder(TableCoder):
+    """A coder that leaves sparse matrices as they are."""
+
+    def transform(self, X: Any) -> Any:
+        """Return samples as numbers, category numbers and NaN."""
+        table = as_table(X)
+        return table if sparse.issparse(table) else super().transform(table)
+
+
+class LabelTable(Learner):
+    """A coded table, on which trees are grown that split for all labels at once.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+    n_threads : int
+    max_bins : int, optional
+        Features with more distinct values are cut into so many bins.
+    skip_zeros : bool, default=True
+        Whether a table of which most values are zero is coded without them.
+    """
+
+    def __init__(self, X: Any, n_threads: int, max_bins: int | None = None, *, skip_zeros: bool = True) -> None:
+        self.n_samples, self.n_features = X.shape
+        self.n_threads = n_threads
+        self.coder = LabelTableCoder().fit(as_table(X))
+        matrix = self.coder.transform(X)
+        if skip_zeros and not self.coder.n_categories_.any() and is_mostly_zero(matrix):
+            self.bound = Bound(code_entries(matrix))
+        else:
+            self.bound = Bound(code_columns(fit_coder(X)[1], self.coder.n_categories_, max_bins, n_threads))
+
+    @property
+    def columns(self) -> Table | SparseTable:
+        """The coded table."""
+        columns: Table | SparseTable = self.bound.table
+        return columns
+
+    def release(self) -> None:
+        """Release the coded table."""
+        self.bound.release()
+
+
+class LabelForest(LabelModel):
+    """A sum of trees with values for all labels.
+
+    Of the values of nodes only those of leaves are kept, apart from the trees.
+
+    Parameters
+    ----------
+    trees : iterable of (Tree, array of shape (n_nodes, n_labels))
+        Trees and the values of their nodes. If they come one by one, those of all trees are never held at once.
+    n_categories : int array of shape (n_features,)
+    start : array of shape (n_labels,)
+        What is added to the sum.
+    divisor : float
+        By which the sum is divided.
+    is_logistic : bool
+        Whether the result is a log-odds, or a probability.
+    n_threads : int
+        Threads for prediction.
+    """
+
+    def __init__(
+        self,
+        trees: Iterable[tuple[Tree, Scores]],
+        n_categories: npt.NDArray[np.int32],
+        *,
+        start: Scores,
+        divisor: float = 1.0,
+        is_logistic: bool = False,
+        n_threads: int = 1,
+    ) -> None:
+        self.n_categories = n_categories
+        self.start = start
+        self.divisor = divisor
+        self.is_logistic = is_logistic
+        self.n_threads = n_threads
+        self.trees: list[Tree] = []
+        self.leaf_values: LeafValues | None = None
+        collector = LeafCollector()
+        for tree, values in trees:
+            collector.add(tree.nodes["feature"] < 0, values)
+            self.trees.append(tree.with_values(np.empty((tree.n_nodes, 0))))
+        if self.trees:
+            self.leaf_values = collector.collect()
+            self.forest = Forest(self.trees, n_categories, self.leaf_values.numbers)
+
+    def scores(self, X: Any = None, *, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
+        """Return the probability of each label."""
+        if X is None:
+            raise RuntimeError("A forest is bound to no samples; pass the samples.")
+        X = X if only is None else X[only]
+        total = np.tile(self.start, (X.shape[0], 1))
+        if self.leaf_values is not None:
+            total += sum_leaf_values(self.forest, self.leaf_values.rows, X, self.n_threads)
+        total /= self.divisor
+        # Of probabilities that are 0 and 1 the sum is exact; that of others may pass the number of trees by rounding.
+        return expit(total) if self.is_logistic else np.minimum(total, 1.0)
+
+    def trees_with_values(self) -> Iterator[tuple[Tree, Scores]]:
+        """Yield each tree with the values of its leaves, in an array that has a row for each node."""
+        if self.leaf_values is None:
+            return
+        rows, numbers = self.leaf_values
+        for tree, first in zip(self.trees, self.forest.roots, strict=True):
+            yield tree, rows[numbers[first : first + len(tree.nodes)]]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy or a file keeps: the trees in a compact form, not packed for prediction."""
+        state = {name: value for name, value in vars(self).items() if name != "forest"}
+        if self.leaf_values is not None:
+            state |= {"trees": stack_trees(self.trees), "leaf_values": self.leaf_values._asdict()}
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore the model of a copy or a file."""
+        vars(self).update(state)
+        if state["leaf_values"] is not None:
+            self.trees = unstack_trees(state["trees"], self.n_categories)
+            self.leaf_values = restore_leaf_values(state["leaf_values"], self.trees)
+            self.forest = Forest(self.trees, self.n_categories, self.leaf_values.numbers)
+
+
+def sum_impurity_decreases(tree: Tree, n_features: int) -> npt.NDArray[np.float64]:
+    """Compute for each label and feature the total decrease of Gini impurity by splits on the feature.
+
+    With w the weight of the samples in a node and v that of those with the label, its impurity times its weight is
+    2 v (w - v) / w. The decrease of a split is the value of the node minus those of its two children.
+
+    Parameters
+    ----------
+    tree : Tree
+        Its ``values`` are the weights of the labels in each node.
+    n_features : int
+
+    Returns
+    -------
+    array of shape (n_labels, n_features)
+
+    Examples
+    --------
+    Two of four samples have the label; a split on the second of three features separates them.
+
+    >>> from fuselearn.engines.trees import NODE
+    >>> nodes = np.zeros(3, dtype=NODE)
+    >>> nodes["feature"], nodes["left"], nodes["weight"] = (1, -1, -1), (1, -1, -1), (4, 2, 2)
+    >>> sum_impurity_decreases(Tree(nodes, np.array([[2.0], [2.0], [0.0]]), np.empty(0, np.uint32)), 3)
+    array([[0., 2., 0.]])
+    """
+    weight = tree.nodes["weight"][:, None]
+    impurity = 2 * tree.values * (weight - tree.values) / np.where(weight > 0, weight, 1.0)
+    splits = np.flatnonzero(tree.nodes["feature"] >= 0)
+    left = tree.nodes["left"][splits]
+    # Gini impurity is concave, so only rounding can make a decrease negative.
+    decreases = np.maximum(impurity[splits] - impurity[left] - impurity[left + 1], 0.0)
+    sums = np.zeros((n_features, tree.values.shape[1]))
+    np.add.at(sums, tree.nodes["feature"][splits], decreases)
+    return np.ascontiguousarray(sums.T)
+
+
+def scale_rows(importances: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Normalise each row to a sum of 1; rows of zeros are unchanged.
+
+    Examples
+    --------
+    >>> scale_rows(np.array([[1.0, 3.0], [0.0, 0.0]]))
+    array([[0.25, 0.75],
+           [0.  , 0.  ]])
+    """
+    sums = importances.sum(axis=1, keepdims=True)
+    return importances / np.where(sums > 0, sums, 1.0)
