@@ -39,11 +39,12 @@ def make_files(folder: Path, n_samples: int) -> None:
 
 
 def fit_ours(folder: Path) -> Any:
-    from fuselearn import CARTClassifier
-    from fuselearn.disk import DiskKFHEClassifier
+    from fuselearn import CARTClassifier, KFHEClassifier
+    from fuselearn.scale import DiskEnsemble
 
     tree = CARTClassifier(complexity=-1.0, max_depth=DEPTH)
-    return DiskKFHEClassifier(tree, N_TREES - 1, random_state=0, n_jobs=N_THREADS, directory=folder).fit(folder, "y")
+    model = KFHEClassifier(tree, N_TREES - 1, sampling="poisson", random_state=0, n_jobs=N_THREADS)
+    return DiskEnsemble(model, directory=folder).fit(folder, "y")
 
 
 def fit_lightgbm(folder: Path) -> Any:

@@ -20,9 +20,8 @@ from dask.distributed import Client, LocalCluster, wait
 
 from benchmarks.timing import seconds
 from fuselearn import CARTClassifier, KFHEClassifier
-from fuselearn.dask import DaskKFHEClassifier
-from fuselearn.dask.session import DaskSession
-from fuselearn.disk import DiskKFHEClassifier
+from fuselearn.scale import DaskEnsemble, DiskEnsemble
+from fuselearn.scale.dask_session import DaskSession
 
 N_FEATURES, DEPTH, N_PARTS = 20, 6, 8
 FEW, MANY = 2, 6
@@ -31,7 +30,7 @@ BEFORE_TREES = (
     "sample_values",
     "find_edges",
     "get_upper",
-    "take_largest",
+    "reduce",
     "Recipe",
     "sum_weights",
     "_hold",
@@ -63,9 +62,9 @@ def make_data(n_samples: int, n_features: int = N_FEATURES, n_classes: int = 2, 
     return X, y
 
 
-def make_model(kind: Any, n_estimators: int, max_bins: int = 255, **given: Any) -> Any:
-    tree = CARTClassifier(complexity=-1.0, max_depth=DEPTH, max_bins=max_bins)
-    return kind(tree, n_estimators, random_state=0, **given)
+def make_model(n_estimators: int, n_jobs: int | None = None) -> KFHEClassifier:
+    tree = CARTClassifier(complexity=-1.0, max_depth=DEPTH, max_bins=255)
+    return KFHEClassifier(tree, n_estimators, sampling="poisson", random_state=0, n_jobs=n_jobs)
 
 
 def per_component(fit: Callable[[int], Any]) -> float:
@@ -112,7 +111,7 @@ def compare_workers(n_samples: int = 5_000_000) -> None:
     for n_workers in (1, 2):
         with cluster(n_workers) as client:
             X, y = make_data(n_samples)
-            times[n_workers] = per_component(lambda n, X=X, y=y: make_model(DaskKFHEClassifier, n).fit(X, y))
+            times[n_workers] = per_component(lambda n, X=X, y=y: DaskEnsemble(make_model(n)).fit(X, y))
             del X, y, client
     print(
         f"workers, {n_samples:,} samples: {times[1]:.2f} s per component with 1, {times[2]:.2f} s with 2, "
@@ -126,7 +125,7 @@ def measure_traffic(sizes: tuple[int, ...] = (100_000, 1_000_000, 10_000_000)) -
         for n_samples in sizes:
             X, y = make_data(n_samples)
             moved = [
-                bytes_received(client, lambda n=n, X=X, y=y: make_model(DaskKFHEClassifier, n).fit(X, y))
+                bytes_received(client, lambda n=n, X=X, y=y: DaskEnsemble(make_model(n)).fit(X, y))
                 for n in (1, FEW, MANY)
             ]
             fetched, sent, copies = ((moved[2][k] - moved[1][k]) / (MANY - FEW) / 1e3 for k in range(3))
@@ -141,10 +140,10 @@ def measure_traffic(sizes: tuple[int, ...] = (100_000, 1_000_000, 10_000_000)) -
 def compare_local(n_samples: int = 5_000_000) -> None:
     with cluster(2):
         X, y = make_data(n_samples)
-        spread = per_component(lambda n: make_model(DaskKFHEClassifier, n).fit(X, y))
+        spread = per_component(lambda n: DaskEnsemble(make_model(n)).fit(X, y))
         X, y = X.compute(), y.compute()
-    local = per_component(lambda n: make_model(KFHEClassifier, n, sampling="poisson", n_jobs=2).fit(X, y))
-    disk = per_component(lambda n: make_model(DiskKFHEClassifier, n, n_jobs=2).fit(X, y))
+    local = per_component(lambda n: make_model(n, 2).fit(X, y))
+    disk = per_component(lambda n: DiskEnsemble(make_model(n, 2)).fit(X, y))
     print(
         f"local, {n_samples:,} samples: {spread:.2f} s per component with 2 workers, {local:.2f} s in memory with 2 "
         f"threads ({spread / local:.1f}x), {disk:.2f} s from disk with 2 threads ({disk / local:.1f}x)",
@@ -161,7 +160,7 @@ def measure_cost() -> None:
     with cluster(2):
         for n_samples, n_features, n_classes in settings:
             X, y = make_data(n_samples, n_features, n_classes)
-            time = per_component(lambda n, X=X, y=y: make_model(DaskKFHEClassifier, n).fit(X, y))
+            time = per_component(lambda n, X=X, y=y: DaskEnsemble(make_model(n)).fit(X, y))
             print(f"cost, {n_samples:,} x {n_features}, {n_classes} classes: {time:.2f} s per component", flush=True)
             del X, y
 
@@ -174,7 +173,7 @@ def compare_lightgbm(n_samples: int = 2_000_000) -> None:
 
     with cluster(2) as client:
         X, y = make_data(n_samples)
-        ours = per_component(lambda n: make_model(DaskKFHEClassifier, n).fit(X, y))
+        ours = per_component(lambda n: DaskEnsemble(make_model(n)).fit(X, y))
         settings = {"num_leaves": 2**DEPTH, "max_depth": DEPTH, "max_bin": 255, "verbosity": -1, "n_jobs": 1}
         other = per_component(lambda n: DaskLGBMClassifier(n_estimators=n, client=client, **settings).fit(X, y))
         print(

@@ -23,9 +23,9 @@ settings.load_profile("fuselearn")
 def find_public_estimators():
     """Find every estimator that predicts and that a package of the library names in its ``__all__``."""
     packages = [found.name for found in pkgutil.iter_modules(fuselearn.__path__) if found.ispkg]
-    packages.remove("dask")  # its estimators are fitted to Dask collections, see tests/dask
     rooms = [fuselearn, *(importlib.import_module(f"fuselearn.{name}") for name in packages)]
     named = {getattr(room, name) for room in rooms for name in getattr(room, "__all__", ())}
+    named.remove(fuselearn.scale.DaskEnsemble)  # it is fitted to Dask collections, see tests/scale
     found = [
         one for one in named if inspect.isclass(one) and issubclass(one, BaseEstimator) and hasattr(one, "predict")
     ]
@@ -51,6 +51,10 @@ def make_small():
             if "Regressor" not in kind.__name__:
                 pair = [fuselearn.CARTClassifier(), GaussianNB()]
             given["estimators"] = list(zip("ab", pair, strict=True))
+        if kind is fuselearn.scale.DiskEnsemble:
+            given = {
+                "estimator": fuselearn.KFHEClassifier(n_estimators=n_estimators, sampling="poisson", random_state=0)
+            }
         if "auditor" in parameters:
             given.setdefault("estimator", fuselearn.CARTClassifier())
         required = {name for name, parameter in parameters.items() if parameter.default is parameter.empty}

@@ -32,7 +32,7 @@ from scipy import sparse
 from sklearn import datasets
 from threadpoolctl import threadpool_limits
 
-PACKAGES = ("ensembles", "multilabel", "combine", "codes", "disk", "diagnosis")
+PACKAGES = ("ensembles", "multilabel", "combine", "codes", "scale", "diagnosis")
 OTHERS = {
     "sklearn.cluster": ("DBSCAN", "KMeans"),
     "sklearn.ensemble": ("RandomForestClassifier",),
@@ -209,7 +209,7 @@ CASES = [
         CARTClassifier(complexity=-1, splitter='random')
         KFHEClassifier()
         ForestClassifier()
-        DiskKFHEClassifier(n_estimators=3)
+        DiskEnsemble(KFHEClassifier(n_estimators=3, sampling='poisson', random_state=0))
         LogitBoostClassifier(n_estimators=50, max_depth=1, learning_rate=0.5)
         LogitBoostClassifier(n_estimators=3)
     """),
@@ -238,10 +238,10 @@ CASES = [
         BrownBoostClassifier()
         LogitBoostClassifier(min_samples_leaf=4, max_bins=30)
         ErrorCorrectingCodeClassifier()
-        DiskKFHEClassifier(weighting='linear')
-        DiskBaggedClassifier()
-        DiskForestClassifier()
-        DiskSAMMEClassifier()
+        DiskEnsemble(KFHEClassifier(weighting='linear', n_estimators=10, sampling='poisson', random_state=0))
+        DiskEnsemble(BaggedClassifier(n_estimators=10, sampling='poisson', random_state=0))
+        DiskEnsemble(ForestClassifier(n_estimators=10, sampling='poisson', random_state=0))
+        DiskEnsemble(SAMMEClassifier(n_estimators=10, sampling='poisson', random_state=0))
     """),
     (NUMERIC, """
         SVMClassifier()

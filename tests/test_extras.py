@@ -44,7 +44,10 @@ assert datasets.corrupt_labels(y, 0.1, random_state=0).shape == (20,)
     ("program", "sentence"),
     [
         ("import fuselearn.lab", "fuselearn.lab needs pandas, which is not installed: pip install 'fuselearn[lab]'."),
-        ("import fuselearn.dask", "fuselearn.dask needs dask, which is not installed: pip install 'fuselearn[dask]'."),
+        (
+            "from fuselearn.scale import DaskEnsemble; DaskEnsemble(None).fit(None, None)",
+            "DaskEnsemble needs dask, which is not installed: pip install 'fuselearn[dask]'.",
+        ),
         ("from fuselearn.diagnosis import audit_labels", "fuselearn.diagnosis.audit_labels needs pandas, which is not"),
         ("from fuselearn.datasets import load; load('iris')", "Loading a dataset needs pandas"),
         ("from fuselearn.datasets import read_table; read_table('a.csv')", "Reading a table needs pandas"),

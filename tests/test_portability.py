@@ -12,7 +12,7 @@ import pytest
 from sklearn.datasets import load_wine, make_multilabel_classification
 
 from fuselearn import KFHEClassifier, KFHEHOMERClassifier
-from fuselearn.disk import DiskKFHEClassifier, session
+from fuselearn.scale import DiskEnsemble, disk_session
 
 
 def test_models_are_fitted_in_spawned_processes():
@@ -52,10 +52,10 @@ def test_fits_from_disk_do_not_rely_on_deleting_files_that_are_mapped(tmp_path, 
         delete(path, dir_fd=dir_fd)
 
     monkeypatch.setattr(os, "unlink", refuse_mapped)
-    monkeypatch.setattr(session, "LARGE", 1)
+    monkeypatch.setattr(disk_session, "LARGE", 1)
     X, y = load_wine(return_X_y=True)
     with tempfile.TemporaryDirectory(dir=tmp_path) as folder:
-        DiskKFHEClassifier(n_estimators=2, random_state=0, directory=folder).fit(X, y)
+        DiskEnsemble(KFHEClassifier(n_estimators=2, sampling="poisson", random_state=0), directory=folder).fit(X, y)
         assert os.listdir(folder) == []
     assert refused
     assert capfd.readouterr().err == ""

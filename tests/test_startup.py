@@ -32,7 +32,7 @@ def test_imports_stay_small(statement, absent):
 
 
 @pytest.mark.parametrize(
-    "room", ["codes", "combine", "dask", "datasets", "diagnosis", "ensembles", "fusion", "io", "lab", "multilabel"]
+    "room", ["codes", "combine", "datasets", "diagnosis", "ensembles", "fusion", "io", "lab", "multilabel", "scale"]
 )
 def test_sub_packages_need_no_import_of_their_own(room):
     loaded = loaded_by(f"import fuselearn\nassert '{room}' in dir(fuselearn)\nfuselearn.{room}.__doc__")
@@ -42,7 +42,7 @@ def test_sub_packages_need_no_import_of_their_own(room):
 
 def test_every_public_package_is_at_hand():
     packages = {found.name for found in pkgutil.iter_modules(fuselearn.__path__) if found.ispkg}
-    assert packages - set(dir(fuselearn)) == {"cli", "engines", "parts", "learners"}, "these are for the library itself"
+    assert packages - set(dir(fuselearn)) == {"cli", "engines", "learners"}, "these are for the library itself"
 
 
 def test_other_names_are_not_there():

@@ -42,10 +42,11 @@ ClassFilters make_filters(const Table& table, const BoundClasses& target, const 
                          read_weights(weights, table.n_samples(), "weights")}};
 }
 
-auto measure(ClassFilters& filters, Key seed, Index max_tries, int n_threads) {
+auto measure(ClassFilters& filters, Key seed, Index n_draws, Index max_tries, int n_threads) {
+    if (n_draws < 1 || n_draws > (1 << 30)) raise_value_error("n_draws must be from 1 to 2**30.");
     if (max_tries < 1) raise_value_error("max_tries must be at least 1.");
     MeasuredTree measured;
-    run_released([&](Interrupt& interrupt) { measured = filters.measure(seed, max_tries, n_threads, interrupt); });
+    run_released([&](Interrupt& interrupt) { measured = filters.measure(seed, n_draws, max_tries, n_threads, interrupt); });
     const auto& errors = measured.errors;
     return std::tuple(std::move(measured.tree), errors.measurement.rounded(), errors.votes.rounded(),
                       errors.estimate.rounded());
@@ -80,7 +81,7 @@ void bind_ensembles(nb::module_& module) {
                 new (self) ClassFilters(make_filters(table, target, settings, fractions, estimate, weights));
             },
             "table"_a, "target"_a, "settings"_a, "fractions"_a, "estimate"_a, "weights"_a, nb::keep_alive<1, 2>())
-        .def("measure", &measure, "seed"_a, "max_tries"_a, "n_threads"_a = 1,
+        .def("measure", &measure, "seed"_a, "n_draws"_a, "max_tries"_a, "n_threads"_a = 1,
              "Draw samples by the weights, as ``draw_covering_counts`` does, and grow a tree; return it, and the "
              "fractions of wrong samples of\nthe measurement, of the tree and of the estimate.")
         .def("update", &update, "gain"_a, "weight_gain"_a, "weighting"_a,

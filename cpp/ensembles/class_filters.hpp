@@ -52,10 +52,9 @@ public:
           votes_(classes_.size()),
           wrong_(classes_.size()) {}
 
-    // Draw as many samples as there are, until every class is among them or so many times; grow a tree, and compare its
-    // votes.
-    MeasuredTree measure(Key seed, Index max_tries, int n_threads, Interrupt& interrupt) {
-        draw_covering_counts(seed, states_.weights, ssize(counts_), Classes{classes_, n_classes_}, max_tries, counts_,
+    // Draw so many samples, until every class is among them or so many times; grow a tree, and compare its votes.
+    MeasuredTree measure(Key seed, Index n_draws, Index max_tries, int n_threads, Interrupt& interrupt) {
+        draw_covering_counts(seed, states_.weights, n_draws, Classes{classes_, n_classes_}, max_tries, counts_,
                              interrupt);
         const StoragePlan plan;
         MeasuredTree measured;

@@ -70,8 +70,6 @@ _PACKAGES: dict[str, set[str]] = {
         "AveragingRegressor", "ConsensusClustering", "EnsembleSelection", "FixedRuleClassifier", "FusedClassifier",
         "LinearStackingClassifier", "LinearStackingRegressor", "combine_scores",
     },
-    "dask": set(),
-    "disk": set(),
     "datasets": set(),
     "diagnosis": {"CleanedClassifier"},
     "ensembles": {
@@ -85,6 +83,7 @@ _PACKAGES: dict[str, set[str]] = {
         "EnsembleHOMERClassifier", "FusedMultilabelClassifier", "HOMERClassifier", "KFHEHOMERClassifier",
         "KFHEMultilabelClassifier",
     },
+    "scale": set(),
     "versions": {"show_versions"},
 }  # fmt: skip
 

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import fuselearn
 from fuselearn.cli import large
 from fuselearn.cli.main import app
-from fuselearn.disk import sources
+from fuselearn.scale import sources
 
 
 def run(*arguments):

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from fuselearn._core import ClassFilters, ClassTarget, TreeSettings
-from fuselearn.engines.fusing import compare_votes, pull_halfway, update_weights
-from fuselearn.engines.sampling import draw_covering_counts
-from fuselearn.engines.tree import code_columns, grow_tree
+from fuselearn.engines.draws import MOST_TRIES, draw_covering_counts
+from fuselearn.engines.filters import compare_votes, pull_halfway, update_weights
+from fuselearn.engines.tables import code_columns
+from fuselearn.engines.trees import grow_tree
 
 
 def make_table(n_samples, n_classes, seed):
@@ -29,14 +30,14 @@ def test_measurements_are_those_of_the_steps_one_by_one(n_samples, n_classes, we
     weights = fractions[::-1].copy()
     filters = ClassFilters(table, target, settings, fractions, estimate, weights)
     for seed in range(5):
-        counts = draw_covering_counts(seed, weights, n_samples, classes, n_classes)
+        counts = draw_covering_counts(seed, weights, n_samples, classes, n_classes, MOST_TRIES)
         tree = grow_tree(table, target, counts, settings, seed=seed)
         votes = tree.vote(table)
-        wrong, errors = compare_votes(estimate, votes, classes, fractions)
+        wrong, errors = compare_votes(estimate, votes, classes, fractions, is_exact=False)
         pull_halfway(estimate, votes, 0.5)
         update_weights(weights, wrong, fractions, 0.25, weighting)
 
-        own, *own_errors = filters.measure(seed, 100)
+        own, *own_errors = filters.measure(seed, n_samples, 100)
         filters.update(0.5, 0.25, weighting)
         assert own.nodes.tobytes() == tree.nodes.tobytes()
         assert own.values.tobytes() == tree.values.tobytes()
@@ -76,4 +77,4 @@ def test_what_does_not_fit_is_refused(change, sentence):
     with pytest.raises(ValueError, match="weighting must be 0, 1 or 2"):
         filters.update(0.5, 0.5, 3)
     with pytest.raises(ValueError, match="max_tries must be at least 1"):
-        filters.measure(0, 0)
+        filters.measure(0, 10, 0)

@@ -7,6 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
+from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import get_scorer
@@ -15,6 +16,7 @@ from sklearn.utils import get_tags
 
 from fuselearn import CARTClassifier, SVMClassifier, multilabel
 from fuselearn.engines.draws import draw_counts
+from fuselearn.learners import LabelModel
 from fuselearn.multilabel import (
     BinaryRelevanceClassifier,
     CardinalityThreshold,
@@ -25,7 +27,7 @@ from fuselearn.multilabel import (
     KFHEHOMERClassifier,
     PerLabelThresholds,
 )
-from fuselearn.multilabel.base import MultilabelClassifier
+from fuselearn.multilabel.base import MultilabelBase, single
 from fuselearn.multilabel.data.stratification import IterativeStratifiedKFold
 
 
@@ -34,21 +36,33 @@ def relevance(**kwargs):
     return BinaryRelevanceClassifier(random_state=0, **kwargs)
 
 
-class Lookup(MultilabelClassifier):
-    """Remember the labels of the rows, by the number in the first column; 0.5 for unknown rows."""
+class Lookup(MultilabelBase):
+    """Remember the labels of the training samples, by the number in the first column; 0.5 for others."""
 
     fits = ()
 
-    def __init__(self, decision=0.5, random_state=None):
+    def __init__(self, decision=0.5, random_state=None, n_jobs=None):
         self.decision = decision
         self.random_state = random_state
+        self.n_jobs = n_jobs
 
-    def _fit_labels(self, X, Y, weights, rng):
-        self.fits.append(X[:, 0].astype(int).tolist())
-        self.known_ = {int(row): labels for row, labels in zip(X[:, 0], Y, strict=True)}
+    def _base_estimator(self):
+        return DummyClassifier()
 
-    def _label_scores(self, X):
-        return np.array([self.known_.get(int(row), np.full(self.n_labels_, 0.5)) for row in X[:, 0]])
+    def _train(self, problem):
+        used = np.flatnonzero(problem.initial_weights)
+        self.fits.append(problem.X[used, 0].astype(int).tolist())
+        return single(Known(dict(zip(self.fits[-1], problem.target.values[used], strict=True))), problem)
+
+
+class Known(LabelModel):
+    def __init__(self, labels):
+        self.labels = labels
+
+    def scores(self, X=None, *, appended=None, only=None):
+        X = X if only is None else X[only]
+        unknown = np.full(len(next(iter(self.labels.values()))), 0.5)
+        return np.array([self.labels.get(int(number), unknown) for number in X[:, 0]])
 
 
 @pytest.fixture
@@ -180,14 +194,21 @@ class TestDecisions:
         X, Y = labelled
         given = []
         monkeypatch.setattr(PerLabelThresholds, "fit", lambda self, scores, truth, weights: given.append(scores))
-        relevance(decision="per_label").fit(X, Y)
+        relevance(estimator=LogisticRegression(), decision="per_label").fit(X, Y)
         [scores] = given
         rng = np.random.default_rng(0)
         rng.integers(2**31)  # the seed of the models
         seed = int(rng.integers(2**31))
         for inside, outside in IterativeStratifiedKFold(5, random_state=seed).split(X, Y):
-            expected = relevance().fit(X[inside], Y[inside]).predict_proba(X[outside])
+            expected = relevance(estimator=LogisticRegression()).fit(X[inside], Y[inside]).predict_proba(X[outside])
             np.testing.assert_array_equal(scores[outside], expected)
+
+    def test_a_table_is_bound_once_for_all_folds(self, labelled, monkeypatch):
+        bound = []
+        bind_table = CARTClassifier._bind_table
+        monkeypatch.setattr(CARTClassifier, "_bind_table", lambda *args: bound.append(1) or bind_table(*args))
+        relevance(decision="per_label").fit(*labelled)
+        assert len(bound) == 1
 
     @pytest.mark.parametrize("decision", ["best", -0.1, 1.5, None, True, np.nan])
     def test_what_is_no_rule(self, labelled, decision):
@@ -245,8 +266,10 @@ class TestWithDecision:
         scores = np.empty(Y.shape)
         folds = IterativeStratifiedKFold(5, random_state=model._fold_seed_)
         for inside, outside in folds.split(X, Y):
-            fold = make("tree", n_estimators=3, random_state=model._fold_seed_).fit(X[inside], Y[inside])
-            scores[outside] = fold.predict_proba(X[outside])
+            weights = np.isin(np.arange(80), inside).astype(float)
+            n_draws = len(inside) * (2 if "HOMER" in make.__name__ else 1)
+            fold = make("tree", n_estimators=3, max_samples=n_draws, random_state=model._fold_seed_)
+            scores[outside] = fold.fit(X, Y, weights).predict_proba(X[outside])
         np.testing.assert_array_equal(changed.rule_.thresholds_, PerLabelThresholds(0).fit(scores, Y).thresholds_)
         np.testing.assert_array_equal(changed.predict_proba(X), model.predict_proba(X))
 
@@ -335,7 +358,7 @@ class TestParameters:
             drawn.append(n_draws)
             return draw_counts(seed, weights, n_draws)
 
-        for module in ("methods.ensemble_homer", "learning.filtering", "methods.pct_forest", "learning.resampling"):
+        for module in ("methods.ensemble_homer", "filtering", "methods.pct_forest", "ensemble"):
             monkeypatch.setattr(f"fuselearn.multilabel.{module}.draw_counts", spy)
         base = {"estimator": "tree"} if "vote" in inspect.signature(make).parameters else {}
         make(**base, n_estimators=2, max_samples=value, random_state=0).fit(X, Y)
@@ -376,8 +399,8 @@ def test_large_tables_are_predicted_in_parts(labelled, monkeypatch):
     for form in (np.asarray, sparse.csr_array, lambda X: pl.DataFrame(X, schema=list("abcde"))):
         model = relevance(estimator=None).fit(form(X), Y)
         sizes = []
-        whole = model._label_scores
-        monkeypatch.setattr(model, "_label_scores", lambda X: sizes.append(X.shape[0]) or whole(X))  # noqa: B023
+        whole = model._fused_.scores
+        monkeypatch.setattr(model._fused_, "scores", lambda X, n: sizes.append(X.shape[0]) or whole(X, n))  # noqa: B023
         np.testing.assert_allclose(model.predict_proba(form(X)), expected, atol=1e-4)
         assert sizes == [30, 30, 20]
 
@@ -405,7 +428,7 @@ def test_an_interrupted_fit_leaves_an_unfitted_model(labelled, monkeypatch):
     def interrupt(*args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(model, "_honest_scores", interrupt)
+    monkeypatch.setattr(model, "_held_out_scores", interrupt)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, Y)
     with pytest.raises(NotFittedError):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fuselearn.disk.sources import ParquetRows, Source, row_groups
+from fuselearn.scale.sources import ParquetRows, Source, row_groups
 
 if TYPE_CHECKING:
     from fuselearn.datasets import TableCleaner
@@ -85,7 +85,7 @@ def fit_from_disk(model: Any, file: Path, target: str, cleaner: TableCleaner, di
     Parameters
     ----------
     model : KFHEClassifier, SAMMEClassifier, BaggedClassifier or ForestClassifier
-        Its parameters are used.
+        Its parameters are used, with ``sampling="poisson"``.
     file : path
     target : str
     cleaner : TableCleaner
@@ -93,15 +93,14 @@ def fit_from_disk(model: Any, file: Path, target: str, cleaner: TableCleaner, di
     directory : path
         Where to keep files during the fit.
     """
-    from fuselearn import disk
+    from fuselearn.scale import DiskEnsemble
 
-    kind = getattr(disk, f"Disk{type(model).__name__}")
-    own = kind(**model.get_params(deep=False) | {"sampling": "poisson", "directory": directory})
+    own = DiskEnsemble(model.set_params(sampling="poisson"), directory=directory)
     features, tables, targets = tuple(cleaner.feature_names_in_), [], []
     for path, groups, _ in row_groups([file], [target]):
         tables.append(CleanedRows(ParquetRows(path, groups, features), cleaner))
         targets.append(ClassRows(ParquetRows(path, groups, (target,))))
-    return own.fit(tables, targets).to_local()
+    return own.fit(tables, targets).estimator_.set_params(callback=None)
 
 
 def enlarge_leaves(model: Any, n_samples: int) -> int | None:

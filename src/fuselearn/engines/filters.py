@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fuselearn import _core
-from fuselearn._core import compare_votes, pull, pull_halfway
+from fuselearn._core import ClassFilters, compare_votes, pull, pull_halfway
 from fuselearn.engines.exact import read_units
 
 WEIGHTINGS = ("exponential", "linear", "symmetric")

@@ -216,7 +216,7 @@ class BaggedClassifier(EnsembleClassifier):
     sampling : {"multinomial", "poisson"}, default="multinomial"
         How samples are drawn with replacement: a fixed number of them, or an independent Poisson number of copies of
         each, with that number as the expected sum. The second way does not depend on where samples are kept, see
-        :class:`fuselearn.dask.DaskBaggedClassifier`.
+        :class:`fuselearn.scale.DaskEnsemble`.
     vote : {"class", "probability"}, default="class"
         Whether classifiers vote with the class that they choose or with their class probabilities.
     oob_score : bool, str or callable, default=False

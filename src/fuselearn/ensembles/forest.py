@@ -46,7 +46,7 @@ class ForestClassifier(EnsembleClassifier):
     sampling : {"multinomial", "poisson"}, default="multinomial"
         How samples are drawn with replacement: a fixed number of them, or an independent Poisson number of copies of
         each, with that number as the expected sum. The second way does not depend on where samples are kept, see
-        :class:`fuselearn.dask.DaskForestClassifier`.
+        :class:`fuselearn.scale.DaskEnsemble`.
     oob_score : bool, str or callable, default=False
         Whether to score out-of-bag votes by accuracy; or the name of a scorer, a scorer or ``metric(y_true, y_pred)``.
     class_weight : dict, "balanced" or None, default=None

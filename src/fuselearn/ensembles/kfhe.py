@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,8 @@ from fuselearn._validation import clip_probabilities
 from fuselearn.base import prepare_samples
 from fuselearn.engines.draws import MOST_TRIES, draw_covering_counts, draw_covering_poisson_counts
 from fuselearn.engines.exact import exact_sum, sum_units
-from fuselearn.engines.filters import WEIGHTINGS, compare_votes, compare_votes_in_units
+from fuselearn.engines.filters import WEIGHTINGS, ClassFilters, compare_votes, compare_votes_in_units
+from fuselearn.engines.trees import ClassTarget
 from fuselearn.ensembles.bagging import SAMPLINGS
 from fuselearn.ensembles.cart import CARTClassifier
 from fuselearn.ensembles.ensemble import EnsembleClassifier, guessing_error, refuse_other_size
@@ -34,7 +35,7 @@ from fuselearn.fusion.filtering import (
     run_filters,
 )
 from fuselearn.fusion.weighted_sum import output_of
-from fuselearn.learners import Model, are_counts
+from fuselearn.learners import Model, TreeLearner, TreeModel, are_counts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -88,6 +89,72 @@ class ExactClassTruth(ClassTruth):
         return sum_units(self.shares[wrong])
 
 
+class CoreStates:
+    """The states of the filters in the core, which trains and measures a tree that votes in one call.
+
+    On small tables, this takes half of the time of the steps of `ArrayStates`, and gives the same to the bit.
+    """
+
+    def __init__(self, problem: Problem, y: Scores, truth: ClassTruth, weighting: str, w: Weights | None) -> None:
+        self.problem, self.learner = problem, cast(TreeLearner, problem.learner)
+        target = ClassTarget(problem.target.values, problem.target.n_columns)
+        initial = truth.shares if w is None else w
+        self.filters = ClassFilters(
+            self.learner.columns, target, self.learner.settings, truth.shares, np.ascontiguousarray(y), initial
+        )
+        self.weighting = WEIGHTINGS.index(weighting)
+        self.max_tries = max_tries(problem)
+
+    @staticmethod
+    def suit(problem: Problem, vote: str, sampling: str) -> bool:
+        """Return whether the core can do it: trees on the whole bound table that vote, and usual samples."""
+        learner = problem.learner
+        return (
+            isinstance(learner, TreeLearner)
+            and learner.columns is learner.bound.table
+            and learner.estimator.class_weight is None
+            and (vote, sampling) == ("class", "multinomial")
+        )
+
+    @property
+    def y(self) -> Scores:
+        """The estimate."""
+        return self.filters.estimate
+
+    @property
+    def w(self) -> Weights:
+        """The weights."""
+        return self.filters.weights
+
+    @property
+    def counts(self) -> npt.NDArray[np.int32]:
+        """How often each sample was drawn for the last tree."""
+        return self.filters.counts
+
+    def train(self, seed: int) -> TreeModel:
+        """Grow a tree on a sample drawn by the weights, and measure it."""
+        tree, *errors = self.filters.measure(seed, self.problem.n_draws, self.max_tries, self.learner.n_threads)
+        self.errors = Errors(*errors)
+        return TreeModel(tree, self.learner.n_categories, self.learner.bound)
+
+    def measure(self, h: TreeModel) -> Errors:
+        """Return the errors of the measurement, which are known already."""
+        return self.errors
+
+    def reset(self) -> None:
+        """Set the weights back to the initial ones."""
+        self.filters.reset_weights()
+
+    def update(self, h: TreeModel, gain: float, weights_gain: float) -> None:
+        """Pull the estimate and the weights towards the tree measured last."""
+        self.filters.update(gain, weights_gain, self.weighting)
+
+
+def max_tries(problem: Problem) -> int:
+    """Return how often a sample is drawn until it covers all classes, which no sample may do without a fold."""
+    return MOST_TRIES if problem.n_used is None else 1
+
+
 def train_kfhe(
     problem: Problem,
     n_estimators: int = 100,
@@ -107,22 +174,18 @@ def train_kfhe(
         truth: ClassTruth = ExactClassTruth(initial / exact_sum(initial), classes, vote)
     else:
         truth = ClassTruth(initial / initial.sum(), classes, vote)
-    # While a fold is held out, there may be a class that no draw can cover.
-    max_tries = MOST_TRIES if problem.n_used is None else 1
     seeds = problem.rng.integers(2**62, size=n_estimators + 1).tolist()
     out_of_bag = OutOfBag(problem.n_samples, n_classes)
-    left_out = np.empty(0, dtype=np.intp)
+    counts = np.ones(problem.n_samples, dtype=np.int32)
 
     def draw(weights: Weights, seed: int) -> npt.NDArray[np.int32]:
         if poisson:
             return draw_covering_poisson_counts(seed, problem.n_draws * weights, classes, n_classes, MOST_TRIES)
-        return draw_covering_counts(seed, weights, problem.n_draws, classes, n_classes, max_tries)
+        return draw_covering_counts(seed, weights, problem.n_draws, classes, n_classes, max_tries(problem))
 
     def train(weights: Weights, seed: int) -> Model:
-        nonlocal left_out
+        nonlocal counts
         counts = draw(weights, seed)
-        if problem.out_of_bag:
-            left_out = np.flatnonzero(counts == 0)
         return problem.train(counts, seed)
 
     def train_first(seed: int) -> Model:
@@ -132,17 +195,22 @@ def train_kfhe(
 
     def on_iteration(t: int, h: Model, *, error: float, gain: float) -> bool:
         if problem.out_of_bag:
+            left_out = np.flatnonzero((states.counts if isinstance(states, CoreStates) else counts) == 0)
             out_of_bag.scale(1.0 - gain / 2)
             out_of_bag.add(left_out, output_of(h, output, n_classes, only=left_out), gain / 2)
         return problem.on_iteration(t, h, error=error, gain=gain)
 
     if problem.previous is None:
-        run = FilterRun([train_first(seeds[0])])
-        states = ArrayStates(run.models[0].scores(), truth, train, truth.compare, weighting=weighting)
+        run, w = FilterRun([train_first(seeds[0])]), None
+        y = run.models[0].scores()
     else:
         run, y, w, out_of_bag = problem.previous.state
         refuse_other_size(len(w), problem.n_samples)
         run = replace(run, models=list(problem.previous.fused.models))
+    states: CoreStates | ArrayStates
+    if CoreStates.suit(problem, vote, sampling):
+        states = CoreStates(problem, y, truth, weighting, w)
+    else:
         states = ArrayStates(y, truth, train, truth.compare, weighting=weighting, w=w)
     run_filters(
         states,
@@ -188,7 +256,7 @@ class KFHEClassifier(EnsembleClassifier):
     sampling : {"multinomial", "poisson"}, default="multinomial"
         How samples are drawn with replacement: as many as there are, or an independent Poisson number of copies of
         each, with that number as the expected sum. The second way does not depend on where samples are kept, see
-        :class:`fuselearn.dask.DaskKFHEClassifier`; unless sample weights are whole numbers, the first classifier is
+        :class:`fuselearn.scale.DaskEnsemble`; unless sample weights are whole numbers, the first classifier is
         then trained on such a sample, too.
     reset : bool, default=True
         Whether a classifier no better than guessing (error of at least 1 - 1/n_classes) is thrown away, once, and

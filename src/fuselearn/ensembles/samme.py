@@ -38,8 +38,9 @@ class SAMMEClassifier(BoostedClassifier):
     n_estimators : int, default=100
         Number of classifiers.
     sampling : {"multinomial", "poisson"}, default="multinomial"
-        How samples are drawn with replacement: as many as there are, or an independent Poisson number of copies of each
-        sample, with which :mod:`fuselearn.dask` trains the same model on a cluster, and :mod:`fuselearn.disk` on files.
+        How samples are drawn with replacement: as many as there are, or an independent Poisson number of copies of
+        each, with that number as the expected sum. The second way does not depend on where samples are kept, see
+        :class:`fuselearn.scale.DaskEnsemble`.
     oob_score : bool, str or callable, default=False
         Whether to score out-of-bag votes by accuracy; or the name of a scorer, a scorer or ``metric(y_true, y_pred)``.
     class_weight : dict, "balanced" or None, default=None

@@ -21,7 +21,7 @@ from fuselearn.io.errors import ModelFileError
 
 # Packages whose classes hold fitted values. The engines are not among them: their kernels do not check arrays, so trees
 # are stored as plain arrays and checked before they become trees again.
-PACKAGES = ("codes", "combine", "disk", "ensembles", "fusion", "learners", "multilabel")
+PACKAGES = ("codes", "combine", "ensembles", "fusion", "learners", "multilabel", "scale")
 
 PARTS = frozenset(
     {

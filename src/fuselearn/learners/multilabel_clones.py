@@ -101,7 +101,7 @@ class MultilabelClone(LabelModel):
         self.constants = constants
         self.bound = Bound() if bound is None else bound
 
-    def scores(self, X: Any = None, *, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
+    def scores(self, X: Any = None, *, appended: Any = None, only: Indices | None = None) -> Scores:
         """Return the classifier's probabilities of the labels, or its predicted labels if it has none."""
         X = self.bound.table if X is None else X
         X = X if only is None else take_rows(X, only)

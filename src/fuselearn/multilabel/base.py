@@ -23,8 +23,8 @@ from sklearn.utils.validation import check_is_fitted
 from fuselearn._messages import show
 from fuselearn._parameters import check_choice, count_threads
 from fuselearn._random import make_generator
-from fuselearn._validation import read_weights
-from fuselearn.base import check_table, keep_trained, predict_samples, reset_on_failure, without_derived
+from fuselearn._validation import read_weights, validate_rows
+from fuselearn.base import keep_trained, predict_samples, reset_on_failure, without_derived
 from fuselearn.ensembles.cart import CARTClassifier
 from fuselearn.ensembles.svm import SVMClassifier
 from fuselearn.fusion import Problem, Trained, WeightedSum
@@ -62,6 +62,7 @@ class MultilabelBase(ClassifierMixin, BaseEstimator):
     _own_decision: str | None = None  # what ``decision`` calls the choice that the model makes by itself
     _held_out_name = "oob_decision_function_"  # the attribute that keeps scores by models not trained on a sample
     _accepts_unknown = False  # whether ``_train`` takes `UNKNOWN` labels
+    _input_tags: tuple[tuple[str, bool], ...] = ()  # scikit-learn's, if not those of the base
     _coder_: Any  # its transform prepares samples for the models; None if they take samples as they are
     _fused_: WeightedSum
     _constants_: npt.NDArray[np.float64]  # 0 or 1 for labels that are constant in training, else NaN
@@ -79,6 +80,8 @@ class MultilabelBase(ClassifierMixin, BaseEstimator):
             input_tags = get_tags(base).input_tags
             tags.input_tags.allow_nan = input_tags.allow_nan
             tags.input_tags.sparse = input_tags.sparse or isinstance(base, CARTClassifier)
+        for name, value in self._input_tags:
+            setattr(tags.input_tags, name, value)
         return tags
 
     def __getstate__(self) -> dict[str, Any]:
@@ -232,8 +235,10 @@ class MultilabelBase(ClassifierMixin, BaseEstimator):
         return CARTClassifier() if is_tree else self.estimator
 
     def _check_table(self, X: Any, *, reset: bool) -> Any:
-        """Check a table as the base estimator takes it."""
-        return check_table(self, X, reset=reset)
+        """Check a table as the base estimator takes it, or the classifier itself if it has none."""
+        base = self._base_estimator()
+        validate = getattr(self if base is None else base, "_validate_table", validate_rows)
+        return validate(self, X, reset=reset)
 
     def _bind(self, X: Any, n_threads: int) -> Learner:
         """Bind a checked table."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -20,10 +20,18 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._messages import show
-from fuselearn._parameters import check_choice, check_verbose, check_whole_number, count_draws, count_features
+from fuselearn._parameters import (
+    check_choice,
+    check_flag,
+    check_verbose,
+    check_whole_number,
+    count_draws,
+    count_features,
+)
 from fuselearn._progress import ProgressLines
 from fuselearn.base import prepare_samples
 from fuselearn.engines.draws import draw_counts
+from fuselearn.engines.filters import WEIGHTINGS
 from fuselearn.fusion import OutOfBag, Problem, Trained, WeightedSum
 from fuselearn.fusion.problem import never_stop
 from fuselearn.fusion.weighted_sum import Output, output_of
@@ -121,48 +129,15 @@ class BagPlan(NamedTuple):
     n_features: int
 
 
-def train_bags(
-    problem: Problem,
-    method: SampledMethod,
-    n_estimators: int,
-    *,
-    n_features: int,
-    max_samples: int | float = 1.0,
-    max_features: int | float | str | None = None,
-    vote: str = "probability",
-) -> Trained:
-    """Train members on random samples, drawn with replacement, and random features.
-
-    Parameters
-    ----------
-    problem : Problem
-    method : callable
-        ``method(learner, Y, counts, rng)`` trains a member on the samples drawn.
-    n_estimators : int
-    n_features : int
-        Number of features of the table.
-    max_samples, max_features, vote
-        As those of :class:`~fuselearn.multilabel.EnsembleOfChainsClassifier`.
-    """
-    plan = BagPlan(count_draws(max_samples, problem.n_draws), count_features(max_features, n_features), n_features)
-    seeds = problem.rng.integers(2**62, size=n_estimators).tolist()
-    return train_members(problem, _Bagged(method, plan), seeds, vote=vote)
-
-
-class _Bagged(NamedTuple):
-    """A method, trained on random samples and features."""
-
-    method: SampledMethod
-    plan: BagPlan
-
-    def __call__(self, problem: Problem, seed: int) -> tuple[LabelModel, Counts]:
-        rng, plan, learner = np.random.default_rng(seed), self.plan, problem.learner
-        if plan.n_drawn_features < plan.n_features:
-            features = rng.choice(plan.n_features, plan.n_drawn_features, replace=False)
-            learner = learner.restrict(np.sort(features))
-        counts = draw_counts(int(rng.integers(2**62)), problem.initial_weights, plan.n_draws)
-        model = self.method(learner, problem.target.values, counts, rng)
-        return (model if learner is problem.learner else OnSomeFeatures(model, learner)), counts
+def train_on_bag(problem: Problem, seed: int, *, method: SampledMethod, plan: BagPlan) -> tuple[LabelModel, Counts]:
+    """Train a member by a method on random samples, drawn with replacement, and random features."""
+    rng, learner = np.random.default_rng(seed), problem.learner
+    if plan.n_drawn_features < plan.n_features:
+        features = rng.choice(plan.n_features, plan.n_drawn_features, replace=False)
+        learner = learner.restrict(np.sort(features))
+    counts = draw_counts(int(rng.integers(2**62)), problem.initial_weights, plan.n_draws)
+    model = method(learner, problem.target.values, counts, rng)
+    return (model if learner is problem.learner else OnSomeFeatures(model, learner)), counts
 
 
 class OnSomeFeatures(LabelModel):
@@ -172,7 +147,7 @@ class OnSomeFeatures(LabelModel):
         self.model = model
         self.learner = learner
 
-    def scores(self, X: Any = None, *, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
+    def scores(self, X: Any = None, *, appended: Any = None, only: Indices | None = None) -> Scores:
         """Return the probability of each label."""
         return self.model.scores(None if X is None else self.learner.adapt(X), only=only)
 
@@ -196,7 +171,12 @@ class MultilabelEnsemble(MultilabelBase):
     n_estimators: int
     verbose: int = 0
     callback: Callable[[int, Any], Any] | None = None
+    weighting: str
+    reset: bool
     gains_: Weights
+    vote: str
+    max_samples: int | float
+    max_features: int | float | str | None
 
     def __len__(self) -> int:
         """Return the number of fitted members."""
@@ -271,8 +251,7 @@ class MultilabelEnsemble(MultilabelBase):
         member._fused_ = WeightedSum([model], np.ones(1), member.n_labels_)
         return member
 
-    def _check_ensemble(self) -> None:
-        """Raise an error for parameters of ensembles that make no sense."""
+    def _check_parameters(self) -> None:
         if hasattr(self, "n_estimators"):
             check_whole_number("n_estimators", self.n_estimators, 1)
         check_verbose(self.verbose)
@@ -284,6 +263,9 @@ class MultilabelEnsemble(MultilabelBase):
             count_draws(self.max_samples, 1)
         if hasattr(self, "max_features"):
             count_features(self.max_features, 1)
+        if is_filtered(self):
+            check_choice("weighting", self.weighting, WEIGHTINGS)
+            check_flag("reset", self.reset)
 
     def _pose(self, problem: Problem) -> Problem:
         """Report progress and call back."""
@@ -297,6 +279,17 @@ class MultilabelEnsemble(MultilabelBase):
             return isinstance(answer, bool | np.bool_) and bool(answer)
 
         return replace(problem, on_iteration=report)
+
+    def _train_bags(self, problem: Problem, method: SampledMethod) -> Trained:
+        """Train members by a method on random samples and features."""
+        plan = BagPlan(
+            count_draws(self.max_samples, problem.n_draws),
+            count_features(self.max_features, self.n_features_in_),
+            self.n_features_in_,
+        )
+        seeds = problem.rng.integers(2**62, size=self.n_estimators).tolist()
+        train = partial(train_on_bag, method=method, plan=plan)
+        return train_members(problem, train, seeds, vote=self.vote)
 
     def _n_members(self) -> int:
         """Return the number of members that will be trained."""

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn._parameters import check_choice, check_flag, count_draws
+from fuselearn._parameters import count_draws
 from fuselearn.engines.draws import draw_counts
-from fuselearn.engines.filters import WEIGHTINGS
 from fuselearn.fusion import OutOfBag, Problem, Trained, WeightedSum
 from fuselearn.fusion.filtering import (
     ArrayStates,
@@ -24,7 +23,6 @@ from fuselearn.fusion.filtering import (
 from fuselearn.learners import LabelModel, count_all_samples
 from fuselearn.learners.target import Counts
 from fuselearn.multilabel.base import Scores, Weights
-from fuselearn.multilabel.ensemble import MultilabelEnsemble
 
 # Hamming loss of random guessing.
 GUESSING_LOSS = 0.5
@@ -99,10 +97,3 @@ def train_filtered(
     run_filters(states, run, seeds[1:], guessing_error=GUESSING_LOSS if reset else math.inf, on_iteration=on_iteration)
     fused = WeightedSum(run.models, closed_form_coefficients(np.array(run.gains)), n_labels)
     return Trained(fused, run.trace(truth.error(states.y), states.w), out_of_bag)
-
-
-def check_filtering(estimator: MultilabelEnsemble) -> None:
-    """Raise an error for parameters of the filters that make no sense."""
-    estimator._check_ensemble()
-    check_choice("weighting", estimator.weighting, WEIGHTINGS)
-    check_flag("reset", estimator.reset)

@@ -70,7 +70,7 @@ class TestFusion:
         relevance = BinaryRelevanceClassifier(GaussianNB(), random_state=3)
         model = FusedMultilabelClassifier([("bayes", relevance)]).fit(X, Y)
         [member] = model.estimators_
-        scores = member._out_of_fold_scores(X, Y.astype(np.int8), None, member._fold_seed_)
+        scores = member._hold_out(member._bind_again(X, Y.astype(np.int8), None), member._fold_seed_)
         np.testing.assert_allclose(model.errors_[0], ((scores - Y) ** 2).mean(axis=0))
 
     @pytest.mark.parametrize(
@@ -90,10 +90,7 @@ class TestFusion:
 
     def test_a_useless_member_has_no_weight(self, labelled):
         class Noise(PCTForestClassifier):
-            def _label_scores(self, X):
-                return np.random.default_rng(0).random((len(X), self.n_labels_))
-
-            def _honest_scores(self, X, Y, weights):
+            def _held_out_scores(self, Y, pose):
                 return np.random.default_rng(0).random(Y.shape)
 
         model = FusedMultilabelClassifier([*forests(), ("noise", Noise())], random_state=0).fit(*labelled)
@@ -106,7 +103,7 @@ class TestFusion:
         model = FusedMultilabelClassifier(members, random_state=0)
         model.fit(X, Y)
         homer = model.estimators_[0]
-        gaps = np.isnan(homer.with_decision("cardinality", X, Y)._honest_scores(X, Y, None)).any(axis=1)
+        gaps = np.isnan(homer.oob_decision_function_).any(axis=1)
         assert gaps.any()
         assert not np.isnan(model.held_out_proba_).any()
 
@@ -163,6 +160,23 @@ class TestMembers:
         ]
         assert [member.n_estimators for member in model.estimators_] == [6, 6, 24, 24]
         assert model.estimator_weights_.shape == model.errors_.shape == (4, 10)
+
+    def test_a_table_is_bound_once_for_members_of_a_kind(self, labelled, monkeypatch):
+        bound = []
+        for kind, name in ((SVMClassifier, "_bind_table"), (PCTForestClassifier, "_bind")):
+            bind = getattr(kind, name)
+            monkeypatch.setattr(kind, name, lambda *args, bind=bind: bound.append(type(args[0])) or bind(*args))
+        FusedMultilabelClassifier(n_estimators=2, random_state=0).fit(*labelled)
+        assert bound == [SVMClassifier, PCTForestClassifier]
+
+    def test_the_table_of_members(self, model):
+        head, *lines = model.describe().splitlines()
+        assert head.split() == ["member", "weight", "squared", "error", "seconds"]
+        assert [line.split()[0] for line in lines[:4]] == DEFAULT
+        assert [float(line.split()[1]) for line in lines[:4]] == pytest.approx(
+            model.estimator_weights_.mean(axis=1), abs=1e-3
+        )
+        assert len(model.plot_members().axes) == 2
 
     def test_machines_are_left_out_where_values_are_missing(self, labelled):
         X, Y = labelled
@@ -243,7 +257,7 @@ def test_bad_parameters_get_a_sentence(labelled, parameters, sentence):
 
 
 @pytest.mark.parametrize(
-    ("estimators", "expected"),
+    ("members", "expected"),
     [
         (None, (True, True)),
         (forests(), (True, True)),

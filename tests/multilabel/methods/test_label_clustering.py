@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 
-from fuselearn.multilabel.methods.label_clustering import (
+from fuselearn.multilabel.methods.hierarchy import (
     CLUSTERINGS,
     MOST_ROUNDS,
     balanced_kmeans,

@@ -135,6 +135,8 @@ class AdaBoostMHClassifier(MultilabelBase):
     """
 
     _accepts_unknown = True
+    _input_tags = (("allow_nan", True), ("sparse", True))
+    _validate_table = staticmethod(validate_numbers)
 
     def __init__(
         self,
@@ -151,20 +153,10 @@ class AdaBoostMHClassifier(MultilabelBase):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def __sklearn_tags__(self) -> Any:
-        """Return scikit-learn's tags of the estimator."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        return tags
-
     def _check_parameters(self) -> None:
         check_whole_number("n_estimators", self.n_estimators, 1)
         if check_number("learning_rate", self.learning_rate, 0.0) == 0.0:
             raise ValueError("learning_rate must be above 0.")
-
-    def _check_table(self, X: Any, *, reset: bool) -> Any:
-        return validate_numbers(self, X, reset=reset)
 
     def _bind(self, X: Any, n_threads: int) -> Learner:
         return LabelTable(X, n_threads)

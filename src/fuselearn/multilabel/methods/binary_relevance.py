@@ -16,7 +16,7 @@ from fuselearn.learners import LabelClones, LabelModel, LabelTrees, Learner, Tab
 from fuselearn.learners.target import Counts, Indices
 from fuselearn.multilabel.base import Labels, MultilabelBase, Scores, Weights, train_method
 from fuselearn.multilabel.data.labels import UNKNOWN
-from fuselearn.multilabel.ensemble import MultilabelEnsemble, OnSomeFeatures, train_bags
+from fuselearn.multilabel.ensemble import MultilabelEnsemble, OnSomeFeatures
 
 
 def train_relevance(
@@ -54,7 +54,7 @@ class JoinedLabels(LabelModel):
         self.models = models
         self.order = np.argsort(np.concatenate(labels))
 
-    def scores(self, X: Any = None, *, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
+    def scores(self, X: Any = None, *, appended: Any = None, only: Indices | None = None) -> Scores:
         """Return the probability of each label."""
         return np.hstack([model.scores(X, appended=appended, only=only) for model in self.models])[:, self.order]
 
@@ -278,19 +278,8 @@ class EnsembleOfBinaryRelevanceClassifier(MultilabelEnsemble):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _check_parameters(self) -> None:
-        self._check_ensemble()
-
     def _train(self, problem: Problem) -> Trained:
-        return train_bags(
-            problem,
-            train_sampled_relevance,
-            self.n_estimators,
-            n_features=self.n_features_in_,
-            max_samples=self.max_samples,
-            max_features=self.max_features,
-            vote=self.vote,
-        )
+        return self._train_bags(problem, train_sampled_relevance)
 
     def _member(self, model: LabelModel) -> BinaryRelevanceClassifier:
         return BinaryRelevanceClassifier(self.estimator)

@@ -16,7 +16,7 @@ from fuselearn.fusion import Problem, Trained
 from fuselearn.learners import LabelModel, Learner, label_target
 from fuselearn.learners.target import Counts, Indices
 from fuselearn.multilabel.base import Labels, MultilabelBase, Scores, Weights, train_method
-from fuselearn.multilabel.ensemble import MultilabelEnsemble, train_bags
+from fuselearn.multilabel.ensemble import MultilabelEnsemble
 from fuselearn.multilabel.methods.binary_relevance import as_estimators
 from fuselearn.multilabel.methods.chain_paths import PathSearch, find_best_sets, follow_paths
 
@@ -62,7 +62,7 @@ class Chain(LabelModel):
         self.models = models
         self.search = search
 
-    def scores(self, X: Any = None, *, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
+    def scores(self, X: Any = None, *, appended: Any = None, only: Indices | None = None) -> Scores:
         """Return the probability of each label on the greedy path, or its marginal over several paths."""
         if self.search is not None:
             return self._in_order(follow_paths(self.models, self.search, X, only)[0])
@@ -359,19 +359,8 @@ class EnsembleOfChainsClassifier(MultilabelEnsemble):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _check_parameters(self) -> None:
-        self._check_ensemble()
-
     def _train(self, problem: Problem) -> Trained:
-        return train_bags(
-            problem,
-            train_random_chain,
-            self.n_estimators,
-            n_features=self.n_features_in_,
-            max_samples=self.max_samples,
-            max_features=self.max_features,
-            vote=self.vote,
-        )
+        return self._train_bags(problem, train_random_chain)
 
     def _member(self, model: Chain) -> ChainClassifier:
         return ChainClassifier(self.estimator, order=model.order.tolist())

@@ -20,8 +20,8 @@ from fuselearn.fusion import Problem, Trained
 from fuselearn.learners.target import Counts
 from fuselearn.multilabel.base import check_settings
 from fuselearn.multilabel.ensemble import OUTPUTS, MultilabelEnsemble, train_members
+from fuselearn.multilabel.methods.hierarchy import CLUSTERINGS
 from fuselearn.multilabel.methods.homer import HOMERClassifier, HOMERModel, HOMERSettings, train_homer
-from fuselearn.multilabel.methods.label_clustering import CLUSTERINGS
 
 DEFAULT_VARIED = {"kernel": ["rbf", "linear"]}
 
@@ -94,7 +94,9 @@ def as_homer(ensemble: MultilabelEnsemble, model: HOMERModel) -> HOMERClassifier
     """Return a HOMER of the settings of a model."""
     clustering, n_clusters, any_label, params = model.settings
     base = clone(ensemble._base_estimator()).set_params(**params) if params else ensemble.estimator
-    return HOMERClassifier(base, clustering=clustering, n_clusters=n_clusters, any_label=any_label)
+    homer = HOMERClassifier(base, clustering=clustering, n_clusters=n_clusters, any_label=any_label)
+    homer.n_models_ = model.n_models
+    return homer
 
 
 def train_homers(
@@ -108,7 +110,14 @@ def train_homers(
     """Train HOMERs of random shape, each on a bootstrap sample."""
     train = partial(_train_random_homer, variety=variety, n_draws=count_draws(max_samples, problem.n_draws))
     seeds = problem.rng.integers(2**62, size=n_estimators).tolist()
-    return train_members(problem, train, seeds, vote=vote)
+    return count_models(train_members(problem, train, seeds, vote=vote))
+
+
+def count_models(trained: Trained) -> Trained:
+    """Add the number of two-class models of all HOMERs to the fitted attributes."""
+    models: Any = trained.fused.models
+    trained.trace["n_models_"] = sum(model.n_models for model in models)
+    return trained
 
 
 def _train_random_homer(problem: Problem, seed: int, variety: HOMERVariety, n_draws: int) -> tuple[HOMERModel, Counts]:
@@ -222,18 +231,12 @@ class EnsembleHOMERClassifier(MultilabelEnsemble):
         self.n_jobs = n_jobs
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         check_variety(self)
-        self._check_ensemble()
 
     def _train(self, problem: Problem) -> Trained:
         variety = make_variety(self, problem.target.n_columns)
         return train_homers(problem, variety, self.n_estimators, max_samples=self.max_samples, vote=self.vote)
-
-    @property
-    def n_models_(self) -> int:
-        """Number of two-class models that were trained, those for calibration not counted."""
-        check_is_fitted(self)
-        return sum(model.n_models for model in self._fused_.models)
 
     def with_vote(self, vote: str) -> Self:
         """Return a copy that combines the same trained HOMERs in another way.

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
@@ -19,7 +18,6 @@ from fuselearn._messages import show
 from fuselearn._parameters import check_choice, check_verbose, check_whole_number, count_threads
 from fuselearn._progress import ProgressLines
 from fuselearn._random import seed_estimator
-from fuselearn._validation import validate_rows
 from fuselearn.fusion import OutOfBag, Problem, Trained
 from fuselearn.learners import LabelModel, Learner
 from fuselearn.learners.table import has_missing
@@ -180,7 +178,7 @@ class FusedModel(LabelModel):
         self.members = members
         self.fusion = fusion
 
-    def scores(self, X: Any = None, *, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
+    def scores(self, X: Any = None, *, appended: Any = None, only: Indices | None = None) -> Scores:
         """Return the fused probability of each label."""
         found = [
             fix_constants(member._fused_.scores(own, count_threads(member.n_jobs), only=only), member._constants_)
@@ -443,9 +441,6 @@ class FusedMultilabelClassifier(MultilabelBase):
             raise TypeError(f"callback must be a function or None, not {show(self.callback)}.")
         if self.estimators is not None:
             check_members(self.estimators)
-
-    def _check_table(self, X: Any, *, reset: bool) -> Any:
-        return validate_rows(self, X, reset=reset)
 
     def _bind(self, X: Any, n_threads: int) -> Learner:
         return MemberTables(X, n_threads)

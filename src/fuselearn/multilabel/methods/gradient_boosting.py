@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,29 +22,23 @@ from fuselearn.multilabel.methods.label_trees import LabelForest, LabelTable, sc
 Rows = npt.NDArray[np.int32]
 
 
-class GradientSettings(NamedTuple):
-    """How far a tree grows, and how much the values of its leaves are drawn to 0."""
-
-    max_depth: int
-    min_leaf: int
-    l2: float
-
-
 def train_gradient_boosting(
     problem: Problem,
-    settings: GradientSettings,
     n_estimators: int = 200,
     *,
+    max_depth: int = 6,
+    min_samples_leaf: int = 2,
+    l2: float = 1.0,
     learning_rate: float = 0.1,
     subsample: float = 0.7,
     max_features: int | float | str | None = 0.3,
     n_iter_no_change: int | None = None,
     validation_fraction: float = 0.1,
 ) -> Trained:
-    """Boost trees; the parameters but for ``settings`` are those of :class:`GradientBoostingMultilabelClassifier`."""
+    """Boost trees; the parameters are those of :class:`GradientBoostingMultilabelClassifier`."""
     learner: Any = problem.learner
     Y, weights, rng, columns = problem.target.values, problem.weights, problem.rng, learner.columns
-    l2, n_threads = settings.l2, count_threads(problem.n_jobs)
+    n_threads = count_threads(problem.n_jobs)
     table, features = GradientTable(columns), np.arange(learner.n_features)
     importance = np.ones(len(Y)) if weights is None else weights * np.count_nonzero(weights) / weights.sum()
     rows = np.flatnonzero(importance).astype(np.int32)
@@ -62,7 +56,7 @@ def train_gradient_boosting(
         drawn = _draw(rng, rows, max(1, round(subsample * len(rows))))
         drawn_features = _draw(rng, features, count_features(max_features, len(features)))
         tree = grow_gradient_tree(
-            table, losses.statistics(scores), drawn, drawn_features, *settings, n_threads=n_threads
+            table, losses.statistics(scores), drawn, drawn_features, max_depth, min_samples_leaf, l2, n_threads
         )
         gains += gains_by_label(tree, learner.n_features, l2)
         values = learning_rate * newton_values(tree, l2)
@@ -183,6 +177,8 @@ class GradientBoostingMultilabelClassifier(MultilabelBase):
     """
 
     _accepts_unknown = True
+    _input_tags = (("allow_nan", True), ("sparse", True))
+    _validate_table = staticmethod(validate_numbers)
 
     def __init__(
         self,
@@ -215,13 +211,6 @@ class GradientBoostingMultilabelClassifier(MultilabelBase):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def __sklearn_tags__(self) -> Any:
-        """Return scikit-learn's tags of the estimator."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        return tags
-
     def _check_parameters(self) -> None:
         check_whole_number("n_estimators", self.n_estimators, 1)
         if check_number("learning_rate", self.learning_rate, 0.0) == 0.0:
@@ -238,17 +227,16 @@ class GradientBoostingMultilabelClassifier(MultilabelBase):
         if not 0.0 < check_number("validation_fraction", self.validation_fraction, 0.0) <= 0.5:
             raise ValueError(f"validation_fraction must be in (0, 0.5], not {show(self.validation_fraction)}.")
 
-    def _check_table(self, X: Any, *, reset: bool) -> Any:
-        return validate_numbers(self, X, reset=reset)
-
     def _bind(self, X: Any, n_threads: int) -> Learner:
         return LabelTable(X, n_threads, self.max_bins, skip_zeros=False)
 
     def _train(self, problem: Problem) -> Trained:
         return train_gradient_boosting(
             problem,
-            GradientSettings(self.max_depth, self.min_samples_leaf, self.l2),
             self.n_estimators,
+            max_depth=self.max_depth,
+            min_samples_leaf=self.min_samples_leaf,
+            l2=self.l2,
             learning_rate=self.learning_rate,
             subsample=self.subsample,
             max_features=self.max_features,

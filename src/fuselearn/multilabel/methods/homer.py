@@ -18,14 +18,15 @@ from fuselearn.learners import LabelModel, Learner, label_target
 from fuselearn.learners.target import Counts, Indices
 from fuselearn.multilabel.base import MultilabelBase, Scores, Weights, train_method
 from fuselearn.multilabel.methods.hierarchy import (
+    CLUSTERINGS,
     LEAF,
     Hierarchy,
+    count_co_occurrences,
     describe_hierarchy,
     draw_hierarchy,
     grow_hierarchy,
     mark_meta_labels,
 )
-from fuselearn.multilabel.methods.label_clustering import CLUSTERINGS, count_co_occurrences
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -150,7 +151,7 @@ class HOMERModel(LabelModel):
         """Number of binary models: one for each meta-label of each node, and that of samples with any label."""
         return sum(len(node.groups) for node in self.hierarchy) + (self.labelled is not None)
 
-    def scores(self, X: Any = None, *, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
+    def scores(self, X: Any = None, *, appended: Any = None, only: Indices | None = None) -> Scores:
         """Return the probabilities of the labels: the product of the probabilities on the path to each label."""
         only = self._list_samples(X, only)
         labelled = self.labelled
@@ -296,6 +297,7 @@ class HOMERClassifier(MultilabelBase):
         self.n_jobs = n_jobs
 
     _own_decision = "path"
+    n_models_: int
 
     def _check_parameters(self) -> None:
         check_flag("any_label", self.any_label)
@@ -312,13 +314,9 @@ class HOMERClassifier(MultilabelBase):
             )
         settings = HOMERSettings(self.clustering, self.n_clusters, self.any_label, {})
         method = partial(train_homer, settings=settings, n_threads=share_nodes(problem))
-        return train_method(problem, method, int(problem.rng.integers(2**62)))
-
-    @property
-    def n_models_(self) -> int:
-        """Number of two-class models that were trained, those for calibration not counted."""
-        check_is_fitted(self)
-        return sum(model.n_models for model in self._fused_.models)
+        trained = train_method(problem, method, int(problem.rng.integers(2**62)))
+        trained.trace["n_models_"] = trained.fused.models[0].n_models
+        return trained
 
     def export_text(self) -> str:
         """Write the hierarchy of labels as text, a line per group.

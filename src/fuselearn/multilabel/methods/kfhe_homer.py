@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-from sklearn.utils.validation import check_is_fitted
-
 from fuselearn.fusion import Problem, Trained
-from fuselearn.learners.target import Counts
-from fuselearn.multilabel.base import Weights
 from fuselearn.multilabel.ensemble import MultilabelEnsemble
-from fuselearn.multilabel.filtering import check_filtering, train_filtered
-from fuselearn.multilabel.methods.ensemble_homer import HOMERVariety, as_homer, check_variety, make_variety
+from fuselearn.multilabel.filtering import train_filtered
+from fuselearn.multilabel.methods.ensemble_homer import (
+    HOMERVariety,
+    as_homer,
+    check_variety,
+    count_models,
+    make_variety,
+)
 from fuselearn.multilabel.methods.homer import HOMERClassifier, HOMERModel, share_nodes, train_homer
 
 
@@ -22,30 +23,18 @@ def train_kfhe_homer(
     problem: Problem,
     variety: HOMERVariety,
     n_estimators: int = 100,
-    *,
-    max_samples: int | float = 2.0,
-    weighting: str = "exponential",
-    reset: bool = True,
+    **filtering: Any,
 ) -> Trained:
     """Train KFHE-HOMER; the parameters are those of :class:`KFHEHOMERClassifier`."""
-    learner, Y, n_threads = problem.learner, problem.target.values, share_nodes(problem)
-
-    def train_first(counts: Counts, weights: Weights | None, seed: int) -> HOMERModel:
-        settings = variety.choose_first(seed)
-        return train_homer(learner, Y, counts, seed, settings, weights=weights, n_threads=n_threads)
-
-    def train_next(counts: Counts, seed: int) -> HOMERModel:
-        return train_homer(learner, Y, counts, seed, variety.choose(seed), n_threads=n_threads)
-
-    return train_filtered(
+    train = partial(train_homer, problem.learner, problem.target.values, n_threads=share_nodes(problem))
+    trained = train_filtered(
         problem,
-        train_first,
-        train_next,
+        lambda counts, weights, seed: train(counts, seed, variety.choose_first(seed), weights=weights),
+        lambda counts, seed: train(counts, seed, variety.choose(seed)),
         n_estimators,
-        max_samples=max_samples,
-        weighting=weighting,
-        reset=reset,
+        **filtering,
     )
+    return count_models(trained)
 
 
 class KFHEHOMERClassifier(MultilabelEnsemble):
@@ -144,14 +133,6 @@ class KFHEHOMERClassifier(MultilabelEnsemble):
     0.8
     """
 
-    n_iter_: int
-    gains_: Weights
-    variances_: Weights
-    measurement_errors_: Weights
-    train_errors_: Weights
-    resets_: npt.NDArray[np.int64]
-    sample_weights_: Weights
-
     _own_decision = "path"
 
     def __init__(
@@ -186,8 +167,8 @@ class KFHEHOMERClassifier(MultilabelEnsemble):
         self.n_jobs = n_jobs
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         check_variety(self)
-        check_filtering(self)
 
     def _train(self, problem: Problem) -> Trained:
         return train_kfhe_homer(
@@ -198,12 +179,6 @@ class KFHEHOMERClassifier(MultilabelEnsemble):
             weighting=self.weighting,
             reset=self.reset,
         )
-
-    @property
-    def n_models_(self) -> int:
-        """Number of two-class models that were trained, those for calibration not counted."""
-        check_is_fitted(self)
-        return sum(model.n_models for model in self._fused_.models)
 
     def _member(self, model: HOMERModel) -> HOMERClassifier:
         return as_homer(self, model)

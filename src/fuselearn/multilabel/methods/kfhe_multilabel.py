@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
 from fuselearn._messages import show
 from fuselearn.fusion import Problem, Trained
 from fuselearn.learners import Learner
 from fuselearn.learners.multilabel_clones import MultilabelClone, MultilabelCloneLearner
-from fuselearn.learners.target import Counts
-from fuselearn.multilabel.base import Weights
 from fuselearn.multilabel.ensemble import MultilabelEnsemble
-from fuselearn.multilabel.filtering import check_filtering, train_filtered
+from fuselearn.multilabel.filtering import train_filtered
 from fuselearn.multilabel.methods.pct_forest import PCTForestClassifier
 
 
@@ -99,14 +96,6 @@ class KFHEMultilabelClassifier(MultilabelEnsemble):
     0.7
     """
 
-    n_iter_: int
-    gains_: Weights
-    variances_: Weights
-    measurement_errors_: Weights
-    train_errors_: Weights
-    resets_: npt.NDArray[np.int64]
-    sample_weights_: Weights
-
     def __init__(
         self,
         estimator: BaseEstimator | None = None,
@@ -137,9 +126,6 @@ class KFHEMultilabelClassifier(MultilabelEnsemble):
             return self.estimator
         return PCTForestClassifier(1, bootstrap=False, max_features=None, min_samples_split=20)
 
-    def _check_parameters(self) -> None:
-        check_filtering(self)
-
     def _check_base(self) -> None:
         base = self._base_estimator()
         if not (hasattr(base, "get_params") and hasattr(base, "fit") and hasattr(base, "predict")):
@@ -149,13 +135,11 @@ class KFHEMultilabelClassifier(MultilabelEnsemble):
         return MultilabelCloneLearner(X, self._base_estimator())
 
     def _train(self, problem: Problem) -> Trained:
-        def train(counts: Counts, seed: int, weights: Weights | None = None) -> MultilabelClone:
-            clone: MultilabelClone = problem.learner.train(problem.target, counts, seed, weights=weights)  # type: ignore[assignment]
-            return clone
-
+        learner: Any = problem.learner
+        train = partial(learner.train, problem.target)
         return train_filtered(
             problem,
-            lambda counts, weights, seed: train(counts, seed, weights),
+            lambda counts, weights, seed: train(counts, seed, weights=weights),
             train,
             self.n_estimators,
             max_samples=self.max_samples,

@@ -63,7 +63,7 @@ class LabelRanking(LabelModel):
         self.models = models
         self.vote = vote
 
-    def scores(self, X: Any = None, *, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
+    def scores(self, X: Any = None, *, appended: Any = None, only: Indices | None = None) -> Scores:
         """Return scores above 0.5 for labels with more votes than the virtual label, or as many whole ones."""
         against_virtual = self._vote(self.relevance, X, only)
         n_labels = against_virtual.shape[1]

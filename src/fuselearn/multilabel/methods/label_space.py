@@ -16,7 +16,6 @@ from sklearn.utils.validation import has_fit_parameter
 from fuselearn._compat import take_rows
 from fuselearn._messages import show
 from fuselearn._parameters import check_flag, check_number, check_whole_number
-from fuselearn._validation import validate_rows
 from fuselearn.engines.draws import draw_counts
 from fuselearn.fusion import Problem, Trained
 from fuselearn.learners import CloneLearner, LabelModel, Learner, count_all_samples
@@ -83,7 +82,7 @@ class PLSTModel(LabelModel):
         self.components = components
         self.regressors = regressors
 
-    def scores(self, X: Any = None, *, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
+    def scores(self, X: Any = None, *, appended: Any = None, only: Indices | None = None) -> Scores:
         """Return the decoded labels, which may be below 0 or above 1."""
         X = X if only is None else take_rows(X, only)
         if not self.regressors:
@@ -203,9 +202,6 @@ class PLSTClassifier(MultilabelBase):
         base = self._base_estimator()
         if isinstance(base, type) or not (hasattr(base, "fit") and is_regressor(base)):
             raise TypeError(f"estimator must be a regressor or None, not {show(base)}.")
-
-    def _check_table(self, X: Any, *, reset: bool) -> Any:
-        return validate_rows(self, X, reset=reset)
 
     def _bind(self, X: Any, n_threads: int) -> Learner:
         return CloneLearner(X, self._base_estimator(), n_threads)

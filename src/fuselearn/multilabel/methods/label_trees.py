@@ -115,7 +115,7 @@ class LabelForest(LabelModel):
             self.leaf_values = collector.collect()
             self.forest = Forest(self.trees, n_categories, self.leaf_values.numbers)
 
-    def scores(self, X: Any = None, *, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
+    def scores(self, X: Any = None, *, appended: Any = None, only: Indices | None = None) -> Scores:
         """Return the probability of each label."""
         if X is None:
             raise RuntimeError("A forest is bound to no samples; pass the samples.")

@@ -13,7 +13,6 @@ from sklearn.metrics.pairwise import euclidean_distances
 from fuselearn._compat import take_rows
 from fuselearn._messages import show
 from fuselearn._parameters import check_choice, check_number
-from fuselearn._validation import validate_rows
 from fuselearn.fusion import Problem, Trained
 from fuselearn.learners import LabelModel, Learner, bind, count_all_samples, label_target
 from fuselearn.learners.target import Indices
@@ -58,7 +57,7 @@ class LIFTModel(LabelModel):
         self.parts = parts
         self.factors = factors
 
-    def scores(self, X: Any = None, *, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
+    def scores(self, X: Any = None, *, appended: Any = None, only: Indices | None = None) -> Scores:
         """Return the probability of each label; 0 for a constant one."""
         X = scale(X if only is None else take_rows(X, only), self.factors)
         scores = np.zeros((X.shape[0], len(self.parts)))
@@ -151,6 +150,8 @@ class LIFTClassifier(MultilabelBase):
     0.71
     """
 
+    _input_tags = (("allow_nan", False), ("sparse", True))
+
     def __init__(
         self,
         estimator: Any = None,
@@ -168,21 +169,11 @@ class LIFTClassifier(MultilabelBase):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def __sklearn_tags__(self) -> Any:
-        """Return scikit-learn's tags of the estimator."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = False
-        tags.input_tags.sparse = True
-        return tags
-
     def _check_parameters(self) -> None:
         if not 0.0 < check_number("ratio", self.ratio, 0.0) <= 1.0:
             raise ValueError(f"ratio must be in (0, 1], not {show(self.ratio)}.")
         if self.scaling is not None:
             check_choice("scaling", self.scaling, SCALINGS)
-
-    def _check_table(self, X: Any, *, reset: bool) -> Any:
-        return validate_rows(self, X, reset=reset)
 
     def _bind(self, X: Any, n_threads: int) -> Learner:
         return NumberTable(X, "distances to clusters")

@@ -41,7 +41,7 @@ class NeighbourModel(LabelModel):
         self.sample_weights = problem.initial_weights[self.used]
         self.labels = sparse.csr_array((self.Y == 1).astype(np.float64))
 
-    def scores(self, X: Any = None, *, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
+    def scores(self, X: Any = None, *, appended: Any = None, only: Indices | None = None) -> Scores:
         """Return the probability of each label; of training samples, by their neighbours among the others."""
         if X is not None:
             X = X if only is None else take_rows(X, only)
@@ -142,16 +142,11 @@ class _NeighbourClassifier(MultilabelBase):
 
     random_state = None  # nothing is random
     _accepts_unknown = True
+    _input_tags = (("sparse", True),)
 
     n_neighbors: int
     metric: str
     scaling: str | None
-
-    def __sklearn_tags__(self) -> Any:
-        """Return scikit-learn's tags of the estimator."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     def _check_parameters(self) -> None:
         check_whole_number("n_neighbors", self.n_neighbors, 1)

@@ -190,6 +190,9 @@ class PCTForestClassifier(MultilabelEnsemble):
     0.81
     """
 
+    _input_tags = (("allow_nan", True), ("sparse", True))
+    _validate_table = staticmethod(validate_numbers)
+
     def __init__(
         self,
         n_estimators: int = 100,
@@ -223,15 +226,8 @@ class PCTForestClassifier(MultilabelEnsemble):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def __sklearn_tags__(self) -> Any:
-        """Return scikit-learn's tags of the estimator."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        return tags
-
     def _check_parameters(self) -> None:
-        self._check_ensemble()
+        super()._check_parameters()
         check_choice("splitter", self.splitter, ("best", "random"))
         check_whole_number("min_samples_split", self.min_samples_split, 2)
         check_whole_number("min_samples_leaf", self.min_samples_leaf, 1)
@@ -240,9 +236,6 @@ class PCTForestClassifier(MultilabelEnsemble):
         check_choice("category_rule", self.category_rule, CATEGORY_RULES)
         if not check_flag("bootstrap", self.bootstrap) and self.max_samples != 1.0:
             raise ValueError(f"max_samples={self.max_samples!r} has no effect with bootstrap=False; leave it at 1.0.")
-
-    def _check_table(self, X: Any, *, reset: bool) -> Any:
-        return validate_numbers(self, X, reset=reset)
 
     def _bind(self, X: Any, n_threads: int) -> Learner:
         return LabelTable(X, n_threads)

@@ -110,7 +110,7 @@ class SetModel(LabelModel):
         self.model = model
         self.sets = sets
 
-    def scores(self, X: Any = None, *, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
+    def scores(self, X: Any = None, *, appended: Any = None, only: Indices | None = None) -> Scores:
         """Return the probability of each label."""
         probabilities = self.model.scores(X, only=only)
         return np.minimum(probabilities @ self.sets.astype(np.float64), 1.0)  # a sum may pass 1 by rounding

@@ -14,7 +14,7 @@ from fuselearn.fusion import Problem, Trained
 from fuselearn.learners import Learner
 from fuselearn.learners.target import Counts
 from fuselearn.multilabel.base import Labels, MultilabelBase, Weights, train_method
-from fuselearn.multilabel.ensemble import MultilabelEnsemble, train_bags
+from fuselearn.multilabel.ensemble import MultilabelEnsemble
 from fuselearn.multilabel.methods.powerset import SetModel, find_label_sets, find_sets, train_sets
 
 
@@ -302,18 +302,12 @@ class EnsembleOfPrunedSetsClassifier(MultilabelEnsemble):
         self.n_jobs = n_jobs
 
     def _check_parameters(self) -> None:
-        self._check_ensemble()
+        super()._check_parameters()
         check_pruning(self.min_count, self.n_subsets)
 
     def _train(self, problem: Problem) -> Trained:
-        return train_bags(
-            problem,
-            partial(train_sampled_sets, min_count=self.min_count, n_subsets=self.n_subsets),
-            self.n_estimators,
-            n_features=self.n_features_in_,
-            max_samples=self.max_samples,
-            max_features=self.max_features,
-            vote=self.vote,
+        return self._train_bags(
+            problem, partial(train_sampled_sets, min_count=self.min_count, n_subsets=self.n_subsets)
         )
 
     def _member(self, model: SetModel) -> PrunedSetsClassifier:

@@ -9,7 +9,6 @@ from math import comb
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._parameters import check_flag, check_whole_number
@@ -61,7 +60,7 @@ class OfSomeLabels(LabelModel):
         self.labels = labels
         self.n_labels = n_labels
 
-    def scores(self, X: Any = None, *, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
+    def scores(self, X: Any = None, *, appended: Any = None, only: Indices | None = None) -> Scores:
         """Return the probability of each label."""
         return self._spread(self.model.scores(X, only=only))
 
@@ -178,7 +177,7 @@ class RAkELClassifier(MultilabelEnsemble):
         self.n_jobs = n_jobs
 
     def _check_parameters(self) -> None:
-        self._check_ensemble()
+        super()._check_parameters()
         check_whole_number("labelset_size", self.labelset_size, 1)
         check_flag("overlapping", self.overlapping)
         if self.n_labelsets is not None:

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import is_classifier
 from sklearn.linear_model import LogisticRegression
 
@@ -53,7 +52,7 @@ class StackedRelevance(LabelModel):
         self.second = second
         self.coder = coder
 
-    def scores(self, X: Any = None, *, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
+    def scores(self, X: Any = None, *, appended: Any = None, only: Indices | None = None) -> Scores:
         """Return the probability of each label."""
         scores = self.first.scores(X, only=only)
         return self.second.scores(scores if self.coder is None else self.coder.transform(scores))

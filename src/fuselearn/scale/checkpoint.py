@@ -22,7 +22,7 @@ from fuselearn.engines.forests import stack_trees, unstack_trees
 from fuselearn.engines.trees import Tree
 
 if TYPE_CHECKING:
-    from fuselearn.parts.table import TreeOrder
+    from fuselearn.scale.table import TreeOrder
 
 FORMAT = 1
 SEED = "seed"
@@ -98,14 +98,6 @@ class Checkpoint:
                     "another folder, or delete this one."
                 )
         return seed
-
-
-def digest(arrays: list[npt.NDArray[Any]]) -> str:
-    """Return a short text that other arrays would hardly have."""
-    total = hashlib.sha256()
-    for array in arrays:
-        total.update(np.ascontiguousarray(array).tobytes())
-    return total.hexdigest()[:16]
 
 
 def _shorten(value: Any) -> str:

@@ -10,21 +10,20 @@ import itertools
 import mmap
 import os
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import TracebackType
 from typing import Any, Self
 from weakref import finalize
 
 from fuselearn._messages import show
-from fuselearn.disk.sources import Source
+from fuselearn.scale.session import Kept, Task
+from fuselearn.scale.sources import Source
 
 # Arrays of at least so many bytes are written to disk.
 LARGE = 2**16
-MERGED_AT_ONCE = 8
 
 
 class Stored:
@@ -70,41 +69,32 @@ class DiskSession:
         self._pool = ThreadPoolExecutor(self.n_threads)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Wait for running tasks, forget those that have not begun, and delete the folder."""
         self._pool.shutdown(cancel_futures=True)
         self._folder.cleanup()
 
-    def submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
+    def submit(self, task: Task, *arguments: Any) -> Any:
         """Perform one task."""
-        return self._keep(function(*(self.fetch(argument) for argument in arguments)))
+        return self._keep(task(*self.fetch(list(arguments))))
 
-    def map(self, function: Callable[..., Any], *kept: Sequence[Any], given: Sequence[Any] = ()) -> list[Any]:
+    def map(self, task: Task, *kept: Sequence[Any], given: Sequence[Any] = ()) -> Kept:
         """Perform a task for each of the parts."""
-        values = _read_all(given)
-        return list(self._pool.map(lambda *own: self._keep(function(*_read_all(own), *values)), *kept))
+        values = self.fetch(list(given))
+        return list(self._pool.map(lambda *own: self._keep(task(*self.fetch(list(own)), *values)), *kept))
 
-    map_parts = map
-
-    def settle(self, parts: Sequence[Any]) -> list[Any]:
+    def settle(self, parts: Kept) -> Kept:
         """Return the parts as they are: all are on this machine."""
-        return list(parts)
+        return parts
 
     def advance(
-        self,
-        function: Callable[..., tuple[Any, Any]],
-        merge: Callable[[list[Any]], Any],
-        *kept: Sequence[Any],
-        given: Sequence[Any] = (),
-        later: Callable[[Any], Any] | None = None,
-    ) -> tuple[list[Any], Any]:
+        self, task: Task, merge: Task, *kept: Kept, given: Sequence[Any] = (), later: Task | None = None
+    ) -> tuple[Kept, Any]:
         """Perform tasks that return what to keep and what to merge, and merge while others are performed."""
-        values = _read_all(given)
+        values = self.fetch(list(given))
 
         def perform(*own: Any) -> tuple[Any, Any]:
-            to_keep, to_merge = function(*_read_all(own), *values)
+            to_keep, to_merge = task(*self.fetch(list(own)), *values)
             return self._keep(to_keep), to_merge
 
         results, merged = [], None
@@ -113,17 +103,13 @@ class DiskSession:
             merged = value if merged is None else merge([merged, value])
         return results, merged if later is None else later(merged)
 
-    def merge(self, function: Callable[[list[Any]], Any], results: Sequence[Any]) -> Any:
-        """Merge results into one value, a few at a time."""
-        merged = None
-        for start in range(0, len(results), MERGED_AT_ONCE):
-            group = [_read(result) for result in results[start : start + MERGED_AT_ONCE]]
-            merged = function(group if merged is None else [merged, *group])
-        return merged
-
     def fetch(self, results: Any) -> Any:
-        """Return results."""
-        return [_read(result) for result in results] if isinstance(results, list) else _read(results)
+        """Return results, which are read from files."""
+        if isinstance(results, list):
+            return [self.fetch(result) for result in results]
+        if isinstance(results, Stored):
+            return results.load()
+        return results.read() if isinstance(results, Source) else results
 
     def _keep(self, value: Any) -> Any:
         """Return a value without large arrays as it is, and others in a file."""
@@ -135,16 +121,6 @@ class DiskSession:
 def _delete(path: Path) -> None:
     with suppress(PermissionError):  # Windows keeps a file that is still mapped; it is deleted with the folder
         path.unlink(missing_ok=True)
-
-
-def _read(value: Any) -> Any:
-    if isinstance(value, Stored):
-        return value.load()
-    return value.read() if isinstance(value, Source) else value
-
-
-def _read_all(values: Sequence[Any]) -> list[Any]:
-    return [_read(value) for value in values]
 
 
 def _take_if_large(buffer: pickle.PickleBuffer, buffers: list[pickle.PickleBuffer]) -> bool:

@@ -29,7 +29,8 @@ class Source:
     Examples
     --------
     >>> import numpy as np
-    >>> from fuselearn.disk import DiskForestClassifier, Source
+    >>> from fuselearn import ForestClassifier
+    >>> from fuselearn.scale import DiskEnsemble, Source
     >>> class Drawn(Source):
     ...     def __init__(self, seed):
     ...         self.seed = seed
@@ -38,7 +39,8 @@ class Source:
     >>> class Sign(Drawn):
     ...     def read(self):
     ...         return super().read()[:, 0] > 0
-    >>> model = DiskForestClassifier(5, random_state=0).fit([Drawn(0), Drawn(1)], [Sign(0), Sign(1)])
+    >>> model = DiskEnsemble(ForestClassifier(5, sampling="poisson", random_state=0))
+    >>> model = model.fit([Drawn(0), Drawn(1)], [Sign(0), Sign(1)])
     >>> model.n_features_in_, model.classes_
     (4, array([False,  True]))
     """
@@ -85,10 +87,7 @@ class ParquetRows(Source):
         return column.to_numpy(zero_copy_only=False)
 
 
-Part = tuple[Source, Source, Source | None]
-
-
-def list_parts(X: Any, y: Any, sample_weight: Any) -> list[Part]:
+def list_parts(X: Any, y: Any, sample_weight: Any) -> list[tuple[Any, ...]]:
     """Divide X, y and the weights into parts of the same samples.
 
     Parameters
@@ -98,8 +97,6 @@ def list_parts(X: Any, y: Any, sample_weight: Any) -> list[Part]:
     y, sample_weight : array of shape (n_samples,), path of a ``.npy`` file, name of a column of Parquet files, or list
         of Source
     """
-    if y is None:
-        raise ValueError("y is None; a classifier needs the class of each sample.")
     if is_listed(X):
         given = [X, y, [None] * len(X) if sample_weight is None else sample_weight]
         if not (is_listed(y) and len(X) == len(y) == len(given[2])):
@@ -107,11 +104,26 @@ def list_parts(X: Any, y: Any, sample_weight: Any) -> list[Part]:
         return list(zip(*given, strict=True))
     files = _list_files(X)
     if files is None:
-        return _divide_array(_open_array("X", X), y, sample_weight)
+        arrays = [_open_array(*given) for given in (("X", X), ("y", y), ("sample_weight", sample_weight))]
+        for name, values in zip(("y", "sample_weight"), arrays[1:], strict=True):
+            if values is not None and len(values) != len(arrays[0]):
+                raise ValueError(f"X has {len(arrays[0])} samples and {name} {len(values)}.")
+        return [
+            tuple(None if values is None else ArrayRows(values, rows) for values in arrays)
+            for rows in _row_blocks(arrays[0])
+        ]
     for name, column in (("y", y), ("sample_weight", sample_weight)):
         if not isinstance(column, str) and not (column is None and name == "sample_weight"):
             raise TypeError(f"X is in Parquet files, so {name} must be the name of one of their columns.")
-    return list(_divide_files(files, y, sample_weight))
+    columns = [y] if sample_weight is None else [y, sample_weight]
+    return [
+        (
+            ParquetRows(path, groups, tuple(name for name in names if name not in columns)),
+            ParquetRows(path, groups, y),
+            None if sample_weight is None else ParquetRows(path, groups, sample_weight),
+        )
+        for path, groups, names in row_groups(files, columns)
+    ]
 
 
 def list_tables(X: Any, names: Sequence[str] | None) -> list[Source]:
@@ -131,21 +143,6 @@ def is_listed(X: Any) -> bool:
     return isinstance(X, list | tuple) and len(X) > 0 and all(isinstance(part, Source) for part in X)
 
 
-def _divide_array(X: Any, y: Any, sample_weight: Any) -> list[Part]:
-    columns: list[Any] = []
-    for name, given in (("y", y), ("sample_weight", sample_weight)):
-        values = None if given is None else _open_array(name, given)
-        if values is not None and len(values) != len(X):
-            raise ValueError(f"X has {len(X)} samples and {name} {len(values)}.")
-        columns.append(values)
-    target, weights = columns
-    assert target is not None
-    return [
-        (ArrayRows(X, rows), ArrayRows(target, rows), None if weights is None else ArrayRows(weights, rows))
-        for rows in _row_blocks(X)
-    ]
-
-
 def _row_blocks(X: Any) -> Iterator[slice]:
     if len(X.shape) != 2:
         raise ValueError(f"X must have two dimensions, samples and features, not {len(X.shape)}.")
@@ -154,13 +151,6 @@ def _row_blocks(X: Any) -> Iterator[slice]:
     size = max(1, PART_VALUES // max(1, X.shape[1]))
     for start in range(0, len(X), size):
         yield slice(start, min(start + size, len(X)))
-
-
-def _divide_files(files: list[Path], y: str, sample_weight: str | None) -> Iterator[Part]:
-    for path, groups, names in row_groups(files, [y] if sample_weight is None else [y, sample_weight]):
-        features = tuple(name for name in names if name not in (y, sample_weight))
-        weights = None if sample_weight is None else ParquetRows(path, groups, sample_weight)
-        yield ParquetRows(path, groups, features), ParquetRows(path, groups, y), weights
 
 
 def row_groups(files: list[Path], needed: Sequence[str]) -> Iterator[tuple[Path, tuple[int, ...], list[str]]]:
@@ -213,8 +203,8 @@ def _open_array(name: str, values: Any) -> Any:
         if Path(values).suffix != ".npy":
             raise TypeError(f"{name} must be an array or the path of a .npy file, not {str(values)!r}.")
         return np.load(values, mmap_mode="r")
-    if isinstance(values, np.ndarray) or (name == "X" and as_frame(values) is not None):
+    if values is None or isinstance(values, np.ndarray) or (name == "X" and as_frame(values) is not None):
         return values
     if name == "X" and sparse.issparse(values):
-        raise TypeError("X is sparse; the class without Disk in its name takes sparse matrices.")
+        raise TypeError("X is sparse; fit the estimator itself, without DiskEnsemble, in memory.")
     return np.asarray(values)

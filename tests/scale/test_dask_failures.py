@@ -18,9 +18,10 @@ from sklearn.exceptions import NotFittedError
 from sklearn.naive_bayes import GaussianNB
 
 from fuselearn import BaggedClassifier, CARTClassifier
-from fuselearn.dask import DaskBaggedClassifier, DaskForestClassifier
+from fuselearn.scale import DaskEnsemble
 
 RNG = np.random.default_rng(0)
+BAGS = BaggedClassifier(n_estimators=3, sampling="poisson", random_state=0)
 X = RNG.normal(size=(60, 3))
 Y = (X[:, 0] > 0).astype(int)
 
@@ -37,7 +38,7 @@ def replaced(values, part, by):
 
 def test_without_a_client():  # first: the client of the other tests does not exist yet
     with pytest.raises(ValueError, match="There is no Dask client"):
-        DaskBaggedClassifier().fit(divide(X), divide(Y))
+        DaskEnsemble(BAGS).fit(divide(X), divide(Y))
 
 
 @pytest.mark.parametrize(
@@ -58,14 +59,14 @@ def test_without_a_client():  # first: the client of the other tests does not ex
         (divide(X), divide(Y, 2), ValueError, "X has 3 parts and y 2"),
         (divide(X[:0]), divide(Y[:0]), ValueError, "X has no samples"),
         ([], [], ValueError, "X has no parts"),
-        (X, Y, TypeError, "X must be a Dask array, .*not ndarray; the class without Dask in its name"),
+        (X, Y, TypeError, "X must be a Dask array, .*not ndarray; the estimator itself takes ordinary ones"),
         (divide(X), Y, TypeError, "y must be a Dask array"),
-        (divide(X), None, ValueError, "y is None"),
+        (divide(X), None, ValueError, "requires y to be passed"),
         (da.from_array(X, chunks=20), da.from_array(Y[:50], chunks=20), ValueError, "X has 60 samples and y 50"),
     ],
 )
 def test_parts_that_do_not_fit(client, tables, targets, kind, message):
-    model = DaskBaggedClassifier(n_estimators=2, client=client)
+    model = DaskEnsemble(BAGS, client=client)
     with pytest.raises(kind, match=message):
         model.fit(tables, targets)
     with pytest.raises(NotFittedError):
@@ -86,7 +87,7 @@ def test_parts_that_do_not_fit(client, tables, targets, kind, message):
 def test_frames_that_do_not_fit(client, parts, message):
     tables = [delayed(pd.DataFrame(part)) for part in parts]
     with pytest.raises((TypeError, ValueError), match=message):
-        DaskBaggedClassifier(n_estimators=2).fit(tables, [delayed(np.array([0, 1]))] * 2)
+        DaskEnsemble(BAGS).fit(tables, [delayed(np.array([0, 1]))] * 2)
 
 
 @pytest.mark.parametrize(
@@ -99,55 +100,51 @@ def test_frames_that_do_not_fit(client, parts, message):
 )
 def test_weights_that_do_not_fit(client, weights, message):
     with pytest.raises(ValueError, match=message):
-        DaskBaggedClassifier(n_estimators=2).fit(divide(X), divide(Y), weights)
+        DaskEnsemble(BAGS).fit(divide(X), divide(Y), weights)
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"estimator": GaussianNB()}, "trains trees only"),
-        ({"estimator": CARTClassifier(class_weight="balanced")}, "takes class_weight itself"),
-        ({"sampling": "multinomial"}, "sampling='poisson' only"),
-        ({"oob_score": True}, "does not support oob_score"),
-        ({"warm_start": True}, "does not support warm_start"),
-        ({"bootstrap": False, "max_samples": 0.5}, "sampling='poisson' draws with replacement"),
+        ({"estimator": GaussianNB()}, "DaskEnsemble trains one of KFHEClassifier, .*, not GaussianNB"),
+        ({"estimator__estimator": GaussianNB()}, "trains trees only"),
+        ({"estimator__estimator": CARTClassifier(class_weight="balanced")}, "Pass class_weight to BaggedClassifier"),
+        ({"estimator__sampling": "multinomial"}, r"pass BaggedClassifier\(sampling='poisson'\)"),
+        ({"estimator__oob_score": True}, "does not support oob_score"),
+        ({"estimator__warm_start": True}, "does not support warm_start"),
+        ({"estimator__bootstrap": False, "estimator__max_samples": 0.5}, "sampling='poisson' draws with replacement"),
         ({"client": "tcp://127.0.0.1:1"}, "client must be a dask.distributed.Client or None, not str"),
     ],
 )
 def test_what_a_cluster_does_not_do(client, given, message):
     with pytest.raises((TypeError, ValueError), match=message):
-        DaskBaggedClassifier(n_estimators=2).set_params(**given).fit(divide(X), divide(Y))
+        clone(DaskEnsemble(BAGS)).set_params(**given).fit(divide(X), divide(Y))
 
 
 def test_all_samples_need_whole_weights(client):
-    weights = divide(np.full(60, 0.5))
     with pytest.raises(ValueError, match="weights must be whole numbers here"):
-        DaskForestClassifier(2, splitter="random").fit(divide(X), divide(Y), weights)
+        DaskEnsemble(clone(BAGS).set_params(bootstrap=False)).fit(divide(X), divide(Y), divide(np.full(60, 0.5)))
 
 
 def test_other_numbers_are_numbers(client):
     whole = (10 * X).round()
     parts = replaced(whole, 1, np.array_split(whole, 3)[1].astype(np.int16))
-    model = DaskForestClassifier(3, random_state=0).fit(parts, divide(Y))
-    expected = DaskForestClassifier(3, random_state=0).fit(divide(whole), divide(Y))
-    np.testing.assert_array_equal(model.predict_proba(whole), expected.predict_proba(whole))
+    model = DaskEnsemble(BAGS).fit(parts, divide(Y))
+    np.testing.assert_array_equal(model.predict_proba(whole), clone(BAGS).fit(whole, Y).predict_proba(whole))
 
 
 def test_copies_and_files_have_no_client(client):
-    model = DaskBaggedClassifier(n_estimators=3, random_state=0, client=client).fit(divide(X), divide(Y))
+    model = DaskEnsemble(BAGS, client=client).fit(divide(X), divide(Y))
     assert clone(model).client is client
     assert not hasattr(clone(model), "classes_")
     restored = pickle.loads(pickle.dumps(model))
     assert restored.client is None
-    assert not hasattr(restored, "client_")
     np.testing.assert_array_equal(restored.predict(X), model.predict(X))
-    assert type(model.to_local()) is BaggedClassifier
-    assert "client" not in vars(model.to_local())
+    assert type(model.estimator_) is BaggedClassifier
 
 
 def test_a_fit_leaves_no_tasks(client):
-    model = DaskBaggedClassifier(n_estimators=3, random_state=0, client=client).fit(divide(X), divide(Y))
-    assert len(model) == 3
+    assert len(DaskEnsemble(BAGS, client=client).fit(divide(X), divide(Y)).estimator_) == 3
     wait_until_idle(client)
 
 
@@ -167,7 +164,7 @@ def test_an_interrupted_fit_leaves_no_tasks(client):
     thread.start()
     try:
         with pytest.raises(KeyboardInterrupt) as caught:
-            DaskBaggedClassifier(client=client).fit(tables, divide(Y, 20))
+            DaskEnsemble(BAGS, client=client).fit(tables, divide(Y, 20))
     finally:
         thread.join()
         signal.signal(signal.SIGINT, before)
@@ -188,7 +185,7 @@ def test_a_dead_scheduler_is_an_error_within_seconds():
             threading.Timer(1.0, scheduler.kill).start()
             started = time.monotonic()
             with pytest.raises(ConnectionError, match="connection to the Dask scheduler was lost"):
-                DaskBaggedClassifier(client=client).fit(divide(X), divide(Y))  # waits for workers, which never come
+                DaskEnsemble(BAGS, client=client).fit(divide(X), divide(Y))  # waits for workers, which never come
             assert time.monotonic() - started < 10
     finally:
         scheduler.kill()
@@ -204,10 +201,10 @@ def test_a_closed_client_is_an_error_within_seconds(client):
     threading.Timer(1.0, own.close).start()
     started = time.monotonic()
     with pytest.raises(ConnectionError, match="connection to the Dask scheduler was lost"):
-        DaskBaggedClassifier(client=own).fit([delayed(slow)(part) for part in divide(X, 20)], divide(Y, 20))
+        DaskEnsemble(BAGS, client=own).fit([delayed(slow)(part) for part in divide(X, 20)], divide(Y, 20))
     assert time.monotonic() - started < 10
     with pytest.raises(ConnectionError, match="connection to the Dask scheduler was lost"):
-        DaskBaggedClassifier(client=own).fit(divide(X), divide(Y))
+        DaskEnsemble(BAGS, client=own).fit(divide(X), divide(Y))
 
 
 def wait_until_idle(client):

@@ -8,10 +8,9 @@ together, and parts that the same thread of a worker keeps are one group, for wh
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, nullcontext
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 from uuid import uuid4
 from weakref import WeakSet
@@ -23,6 +22,8 @@ from dask.delayed import Delayed
 from distributed import Client, Future, default_client
 from distributed.client import ClosedClientError
 from distributed.scheduler import KilledWorker
+
+from fuselearn.scale.session import Kept, Task
 
 # Values of up to so many bytes are sent with every task that needs them.
 SMALL = 2**14
@@ -78,9 +79,7 @@ class DaskSession:
         """Return the session itself."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         """Release what is left after an error, whose traceback may still refer to it.
 
         Tasks that nobody wants are forgotten. To cancel them would be no more than that, and Dask's scheduler loses the
@@ -90,17 +89,11 @@ class DaskSession:
             for future in list(self._futures):
                 future.release()
 
-    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future:
+    def submit(self, task: Task, *arguments: Any) -> Future:
         """Submit one task."""
-        return self._submit([self._task(function, function, *arguments)])[0]
+        return self._submit([self._task(task, task, *arguments)])[0]
 
-    def map_parts(
-        self, function: Callable[..., Any], *arguments: Sequence[Any], given: Sequence[Any] = ()
-    ) -> list[Future]:
-        """Submit a task for each of the parts, some arguments of which may be delayed values."""
-        return self.map(function, *arguments, given=given)
-
-    def settle(self, parts: list[Future]) -> list[Future]:
+    def settle(self, parts: Kept) -> Kept:
         """Let parts that the same thread of a worker keeps be one group.
 
         By default, Dask would perform a task on any worker that has one of its arguments, however small that is, and
@@ -122,39 +115,24 @@ class DaskSession:
             [self._task(Group, Group, [parts[k] for k in positions], at=home) for home, positions in groups]
         )
 
-    def map(self, function: Callable[..., Any], *kept: Sequence[Any], given: Sequence[Any] = ()) -> list[Future]:
-        """Submit a task for each group of parts, to the worker that keeps it; any other may perform it, too."""
-        return self._submit(self._map(function, _perform, (function,), kept, given))
+    def map(self, task: Task, *kept: Sequence[Any], given: Sequence[Any] = ()) -> Kept:
+        """Submit a task for each group of parts, to the worker that keeps it; any other may perform it, too.
+
+        Arguments may be delayed values.
+        """
+        return self._submit(self._tasks(task, (_perform, task), kept, given))
 
     def advance(
-        self,
-        function: Callable[..., tuple[Any, Any]],
-        merge: Callable[[list[Any]], Any],
-        *kept: list[Future],
-        given: Sequence[Any] = (),
-        later: Callable[[Any], Any] | None = None,
-    ) -> tuple[list[Future], Any]:
+        self, task: Task, merge: Task, *kept: Kept, given: Sequence[Any] = (), later: Task | None = None
+    ) -> tuple[Kept, Any]:
         """Submit tasks that return what to keep and what to merge; wait for the latter, or keep what becomes of it."""
-        tasks = self._map(function, _advance, (function, merge), kept, given)
-        places = self._places(tasks)
-        reports = [self._task(_report, _report, task, at=home) for task, home in zip(tasks, places, strict=True)]
-        merged = (
-            reports if later is None else [self._task(later, _finish, merge, later, self._merge_tasks(merge, reports))]
-        )
+        tasks = self._tasks(task, (_advance, task, merge), kept, given)
+        merged = [self._task(_report, _report, own, at=home) for own, home in self._at_home(tasks)]
+        if later is not None:
+            merged = [self._task(later, _finish, merge, later, self._merge_tasks(merge, merged))]
         futures = self._submit([*tasks, *merged])
         own, results = futures[: len(tasks)], futures[len(tasks) :]
         return own, results[0] if later is not None else self._merge(merge, results)
-
-    def merge(self, function: Callable[[list[Any]], Any], results: list[Future]) -> Any:
-        """Merge results, a few at a time, on the cluster; fetch what comes out, and merge that.
-
-        The function takes a list of results and returns one; how they are grouped must make no difference.
-        """
-        own = zip(results, self._places(results), strict=True)
-        return self._merge(
-            function,
-            self._submit([self._task(function, _merge_group, function, result, at=home) for result, home in own]),
-        )
 
     def fetch(self, results: Any) -> Any:
         """Wait for results and return them; those for all parts in the order of the parts."""
@@ -171,24 +149,17 @@ class DaskSession:
         of_parts = [value for group in values for value in _kept(group)]
         return [of_parts[k] for k in np.argsort(self._order)]
 
-    def _map(
-        self,
-        function: Callable[..., Any],
-        perform: Callable[..., Any],
-        how: tuple[Any, ...],
-        kept: tuple[Sequence[Any], ...],
-        given: Sequence[Any],
+    def _tasks(
+        self, named: Task, how: tuple[Any, ...], kept: tuple[Sequence[Any], ...], given: Sequence[Any]
     ) -> list[Delayed]:
         """Make a task for each group of parts, or for each part before they are settled."""
         values = [self._hold(value) for value in given]
         own = list(zip(*kept, strict=True))
-        return [
-            self._task(function, perform, *how, len(kept), *results, *values, at=home)
-            for results, home in zip(own, self._places(own), strict=True)
-        ]
+        return [self._task(named, *how, len(kept), *results, *values, at=home) for results, home in self._at_home(own)]
 
-    def _places(self, results: Sequence[Any]) -> Sequence[str | None]:
-        return self._homes or [None] * len(results)
+    def _at_home(self, results: Sequence[Any]) -> Iterator[tuple[Any, str | None]]:
+        """Yield what is kept for each group, and the worker that keeps it."""
+        return zip(results, self._homes or [None] * len(results), strict=True)
 
     def _hold(self, value: Any) -> Any:
         """Return a value that many tasks need; a large one as a task of its own, so that it is sent once."""
@@ -197,9 +168,7 @@ class DaskSession:
         is_small = len(pickle.dumps(value)) <= SMALL
         return Given(value) if is_small else self._task(_hold, _hold, Given(value))
 
-    def _task(
-        self, named: Callable[..., Any], function: Callable[..., Any], *arguments: Any, at: str | None = None
-    ) -> Delayed:
+    def _task(self, named: Task, function: Task, *arguments: Any, at: str | None = None) -> Delayed:
         name = f"{named.__name__}-{uuid4().hex}"
         with nullcontext() if at is None else dask.annotate(workers=[at], allow_other_workers=True):
             return delayed(function, pure=False)(*arguments, dask_key_name=name)
@@ -211,16 +180,16 @@ class DaskSession:
         self._futures.update(futures)
         return futures
 
-    def _merge(self, function: Callable[[list[Any]], Any], results: list[Future]) -> Any:
-        merging = self._merge_tasks(function, results)
+    def _merge(self, merge: Task, results: Kept) -> Any:
+        merging = self._merge_tasks(merge, results)
         values = self.fetch(results if merging is results else self._submit(merging))
-        return values[0] if len(values) == 1 else function(values)
+        return values[0] if len(values) == 1 else merge(values)
 
-    def _merge_tasks(self, function: Callable[[list[Any]], Any], results: Sequence[Any]) -> Sequence[Any]:
+    def _merge_tasks(self, merge: Task, results: Sequence[Any]) -> Sequence[Any]:
         """Merge until few results are left, first those of the same worker, which follow each other."""
         while len(results) > MERGED_AT_ONCE:
             groups = [results[k : k + MERGED_AT_ONCE] for k in range(0, len(results), MERGED_AT_ONCE)]
-            results = [self._task(function, function, group) for group in groups]
+            results = [self._task(merge, merge, group) for group in groups]
         return results
 
     @contextmanager
@@ -242,7 +211,7 @@ def _kept(result: Any) -> Any:
     return result.kept if isinstance(result, Advanced) else result
 
 
-def _perform(function: Callable[..., Any], n_kept: int, *arguments: Any) -> Any:
+def _perform(function: Task, n_kept: int, *arguments: Any) -> Any:
     """Call a function for each part of a group, or for a part."""
     kept = [_kept(result) for result in arguments[:n_kept]]
     given = [value.value if isinstance(value, Given) else value for value in arguments[n_kept:]]
@@ -251,7 +220,7 @@ def _perform(function: Callable[..., Any], n_kept: int, *arguments: Any) -> Any:
     return Group(function(*own, *given) for own in zip(*kept, strict=True))
 
 
-def _advance(function: Callable[..., Any], merge: Callable[[list[Any]], Any], n_kept: int, *arguments: Any) -> Advanced:
+def _advance(function: Task, merge: Task, n_kept: int, *arguments: Any) -> Advanced:
     results = _perform(function, n_kept, *arguments)
     if not isinstance(results, Group):
         return Advanced(*results)
@@ -259,14 +228,9 @@ def _advance(function: Callable[..., Any], merge: Callable[[list[Any]], Any], n_
     return Advanced(Group(kept), reports[0] if len(reports) == 1 else merge(list(reports)))
 
 
-def _finish(merge: Callable[[list[Any]], Any], later: Callable[[Any], Any], results: list[Any]) -> Any:
+def _finish(merge: Task, later: Task, results: list[Any]) -> Any:
     return later(results[0] if len(results) == 1 else merge(results))
 
 
 def _report(advanced: Advanced) -> Any:
     return advanced.report
-
-
-def _merge_group(function: Callable[[list[Any]], Any], results: Any) -> Any:
-    results = _kept(results)
-    return function(results) if isinstance(results, Group) else function([results])

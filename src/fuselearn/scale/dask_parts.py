@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import dask
 import dask.array as da
 import numpy as np
+import numpy.typing as npt
 from dask.delayed import Delayed
 
 Part = tuple[Any, Any, Any]
@@ -23,8 +23,6 @@ def list_parts(X: Any, y: Any, sample_weight: Any) -> list[Part]:
     y, sample_weight : dask.array.Array, dask.dataframe.Series or list of delayed arrays
         With the partitions of X. Arrays of known chunks are divided again if theirs are other ones.
     """
-    if y is None:
-        raise ValueError("y is None; a classifier needs the class of each sample.")
     tables = _divide("X", X, None)
     if not tables:
         raise ValueError("X has no parts.")
@@ -37,29 +35,28 @@ def list_parts(X: Any, y: Any, sample_weight: Any) -> list[Part]:
     return list(zip(tables, *columns, strict=True))
 
 
-def predict_parts(predict: Callable[[Any, Any], Any], model: Any, X: Any, meta: Any) -> Any:
+def predict_parts(model: Any, method: str, X: Any, nothing: npt.NDArray[Any]) -> Any:
     """Let a model predict for each part of a collection, lazily.
 
     Parameters
     ----------
-    predict : callable
-        ``predict(model, part)``.
     model : estimator
+    method : {"predict", "predict_proba"}
     X : collection
-    meta : empty array
-        Of the type and the number of dimensions of a prediction.
+    nothing : array
+        The prediction for no samples.
 
     Returns
     -------
     dask.array.Array, or list of delayed arrays for a list of delayed parts
     """
-    model, predict = dask.delayed(model), dask.delayed(predict, pure=False)
-    predicted = [predict(model, part) for part in _divide("X", X, None)]
+    model, predict = dask.delayed(model), dask.delayed(_predict_part, pure=False)
+    predicted = [predict(model, method, part, nothing) for part in _divide("X", X, None)]
     if isinstance(X, list | tuple):
         return predicted
     lengths = X.chunks[0] if isinstance(X, da.Array) else [np.nan] * len(predicted)
     blocks = [
-        da.from_delayed(part, (length, *meta.shape[1:]), meta=meta)
+        da.from_delayed(part, (length, *nothing.shape[1:]), meta=nothing)
         for part, length in zip(predicted, lengths, strict=True)
     ]
     return da.concatenate(blocks, allow_unknown_chunksizes=True)
@@ -87,5 +84,9 @@ def _divide(name: str, values: Any, X: Any) -> list[Any]:
         return list(values)
     raise TypeError(
         f"{name} must be a Dask array, a Dask DataFrame or Series, or a list of delayed parts, not "
-        f"{type(values).__name__}; the class without Dask in its name takes ordinary ones."
+        f"{type(values).__name__}; the estimator itself takes ordinary ones."
     )
+
+
+def _predict_part(model: Any, method: str, X: Any, nothing: npt.NDArray[Any]) -> Any:
+    return getattr(model, method)(X) if len(X) else nothing

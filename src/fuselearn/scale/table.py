@@ -15,29 +15,12 @@ from fuselearn.engines.exact import from_units
 from fuselearn.engines.levels import GrowingTree
 from fuselearn.engines.tables import Table
 from fuselearn.engines.trees import Tree, TreeSettings
-from fuselearn.learners import TableCoder, TreeComponent
+from fuselearn.learners import TableCoder, TreeModel
 from fuselearn.learners.table import MOST_CATEGORIES
-from fuselearn.parts.checkpoint import Checkpoint
-from fuselearn.parts.part import (
-    Begun,
-    Count,
-    Descent,
-    Draw,
-    Facts,
-    Recipe,
-    advance_trees,
-    begin_trees,
-    code_part,
-    describe_part,
-    find_edges,
-    get_upper,
-    merge_begun,
-    merge_tallies,
-    sample_values,
-    sum_weights,
-    tally_part,
-)
-from fuselearn.parts.session import Kept, Session
+from fuselearn.scale import tasks
+from fuselearn.scale.checkpoint import Checkpoint
+from fuselearn.scale.session import Kept, Session, Task
+from fuselearn.scale.tasks import Count, Draw, Facts, Recipe
 
 # Bin edges are computed from all values if there are at most so many, and else from about as many.
 EDGE_VALUES = 2**23
@@ -57,14 +40,14 @@ class TreeOrder(NamedTuple):
     """Whether to draw again while a class is missing, rather than while all are."""
 
 
-class Source(NamedTuple):
+class KeptWeights(NamedTuple):
     """What samples are drawn by: kept results that have ``weights``, and what these are divided by, if they are."""
 
     kept: Kept
     divisor: Any = None
 
 
-class PartedTable:
+class TableInParts:
     """Coded parts, and trees that are grown on them.
 
     Parameters
@@ -72,7 +55,7 @@ class PartedTable:
     session : Session
         What performs the tasks and keeps their results.
     parts : sequence of tuples
-        X, y and sample_weight, or None, of each part, as values that the session's ``map_parts`` understands.
+        X, y and sample_weight, or None, of each part, as values that the session's ``map`` takes.
     max_bins : int or None
         As that of :class:`~fuselearn.CARTClassifier`.
     class_weight : dict, "balanced" or None
@@ -105,25 +88,25 @@ class PartedTable:
         self.session = session
         tables, targets, weights = zip(*parts, strict=True)
         numbers = range(len(tables))
-        facts = session.fetch(session.map_parts(describe_part, numbers, tables, targets, weights))
+        facts = session.fetch(session.map(tasks.describe_part, numbers, tables, targets, weights))
         self.n_samples = sum(part.n_samples for part in facts)
         if self.n_samples == 0:
             raise ValueError("X has no samples; at least one is needed.")
         self.n_features, self.names, self.coder = agree_on_features(facts)
         self.classes, self.class_counts = agree_on_classes(facts)
         firsts = np.cumsum([0, *(part.n_samples for part in facts[:-1])]).tolist()
-        share = EDGE_VALUES / (self.n_samples * self.n_features)
-        samples = session.map_parts(sample_values, numbers, tables, firsts, given=(self.coder, share))
-        columns = session.submit(find_edges, samples, self.coder, max_bins)
+        fraction = EDGE_VALUES / (self.n_samples * self.n_features)
+        samples = session.map(tasks.sample_values, numbers, tables, firsts, given=(self.coder, fraction))
+        columns = session.submit(tasks.find_edges, samples, self.coder, max_bins)
         factors = self._class_factors(class_weight)
-        recipe = session.submit(Recipe, self.coder, columns, self.classes, share < 1, factors)
+        recipe = session.submit(Recipe, self.coder, columns, self.classes, fraction < 1, factors)
         del samples
-        parts = session.map_parts(code_part, numbers, tables, targets, weights, firsts, given=(recipe,))
+        parts = session.map(tasks.code_part, numbers, tables, targets, weights, firsts, given=(recipe,))
         self.columns: Table = session.fetch(columns)
-        if share < 1:
-            upper = session.merge(take_largest, session.map(get_upper, parts))
+        if fraction < 1:
+            _, upper = session.advance(tasks.get_upper, np.maximum.reduce, parts)
             self.columns = self.columns.with_upper(upper)
-        units, are_whole = zip(*session.fetch(session.map(sum_weights, parts)), strict=True)
+        units, are_whole = zip(*session.fetch(session.map(tasks.sum_weights, parts)), strict=True)
         self.total_weight = from_units(sum(units))
         self.has_whole_weights = all(are_whole) and self.total_weight < 2**31
         self.parts = session.settle(parts)
@@ -135,95 +118,87 @@ class PartedTable:
         """Number of classes."""
         return len(self.classes)
 
-    def grow(self, orders: Sequence[TreeOrder], source: Source | None = None) -> list[TreeComponent]:
+    def sum_exactly(self, task: Task, *kept: Kept, given: Sequence[Any] = ()) -> float:
+        """Add what a task returns as an exact sum for each part."""
+        _, units = self.session.advance(task, sum, *kept, given=given)
+        return from_units(units)
+
+    def grow(self, orders: Sequence[TreeOrder], source: KeptWeights | None = None) -> list[TreeModel]:
         """Grow several trees at the same time, or take them from the checkpoint.
 
         Parameters
         ----------
         orders : sequence of TreeOrder
-        source : Source, optional
+        source : KeptWeights, optional
             The weights by which samples are drawn, if these are not those of the table.
         """
         saved = [None if self.checkpoint is None else self.checkpoint.find(order) for order in orders]
         asked = [order for order, tree in zip(orders, saved, strict=True) if tree is None]
-        grown = iter(self._grow(asked, source or Source(self.parts)) if asked else [])
+        grown = iter(self._grow(asked, source or KeptWeights(self.parts)) if asked else [])
         trees = []
         for order, tree in zip(orders, saved, strict=True):
             if tree is None:
                 tree = next(grown)
                 if self.checkpoint is not None:
                     self.checkpoint.save(order, tree)
-            trees.append(TreeComponent(tree, self.coder.n_categories_))
+            trees.append(TreeModel(tree, self.coder.n_categories_))
         return trees
 
-    def _grow(self, orders: Sequence[TreeOrder], source: Source) -> list[Tree]:
-        """Grow trees level by level."""
-        session = self.session
+    def _grow(self, orders: Sequence[TreeOrder], source: KeptWeights) -> list[Tree]:
+        """Grow trees level by level; the nodes of a large level are split in several rounds."""
+        growing, rounds = list(range(len(orders))), [[(0, 1)] for _ in orders]
         counts = [self._count(t, order, np.zeros(1, dtype=np.int64)) for t, order in enumerate(orders)]
-        drawn, (totals, counted) = self._draw(orders, source, counts)
+        drawn, totals, counted = self._draw(orders, source, counts)
+        n_bins = BINS_AT_ONCE // len(orders)
         trees = [
-            GrowingTree(
-                self.columns.select(order.features), total, order.settings, order.seed, BINS_AT_ONCE // len(orders)
-            )
+            GrowingTree(self.columns.select(order.features), total, order.settings, order.seed, n_bins)
             for total, order in zip(totals, orders, strict=True)
         ]
-        growing = list(range(len(trees)))
-        rounds = [[(0, 1)] for _ in trees]
+
+        def ask(number: int) -> list[Count]:
+            return [
+                self._count(position, orders[t], trees[t].counted_nodes(*rounds[position][number]))
+                for position, t in enumerate(growing)
+                if number < len(rounds[position])
+            ]
+
+        def advance(task: Task, drawn: Kept, *given: Any) -> tuple[Kept, Any]:
+            return self.session.advance(task, tasks.merge_tallies, self.parts, drawn, given=given)
+
         while True:
-            for t, own_rounds, bins in zip(growing, rounds, counted, strict=True):
-                trees[t].split(*own_rounds[0], bins)
-            for number in range(1, max(len(own_rounds) for own_rounds in rounds)):
-                self._split(drawn, orders, trees, growing, rounds, number)
-            splits = {t: trees[t].end_level() for t in growing}
-            positions = {t: position for position, t in enumerate(growing)}
+            for number in range(max(map(len, rounds))):
+                if number > 0:
+                    counts = ask(number)
+                    _, counted = advance(tasks.count_more, drawn, counts)
+                for count, bins in zip(counts, counted, strict=True):
+                    trees[growing[count.tree]].split(*rounds[count.tree][number], bins)
+            splits = [(position, trees[t].end_level()) for position, t in enumerate(growing)]
+            splits = [split for split in splits if not trees[growing[split[0]]].has_grown]
             growing = [t for t in growing if not trees[t].has_grown]
             if not growing:
-                break
+                return [tree.finish().with_features(order.features) for order, tree in zip(orders, trees, strict=True)]
             rounds = [trees[t].rounds(BINS_AT_ONCE // len(growing)) for t in growing]
-            descents = [Descent(positions[t], orders[t].features, splits[t]) for t in growing]
-            counts = [
-                self._count(position, orders[t], trees[t].counted_nodes(*own_rounds[0]))
-                for position, (t, own_rounds) in enumerate(zip(growing, rounds, strict=True))
-            ]
-            drawn, counted = session.advance(advance_trees, merge_tallies, self.parts, drawn, given=(descents, counts))
-        return [tree.finish().with_features(order.features) for order, tree in zip(orders, trees, strict=True)]
+            counts = ask(0)
+            drawn, counted = advance(tasks.advance_trees, drawn, splits, counts)
 
-    def _draw(self, orders: Sequence[TreeOrder], source: Source, counts: list[Count]) -> tuple[Kept, Begun]:
+    def _draw(self, orders: Sequence[TreeOrder], source: KeptWeights, counts: list[Count]) -> tuple[Kept, Any, Any]:
         """Draw samples for trees, again where a class is missing, or all are; also count those in the roots."""
         draws = [order.draw for order in orders]
         while True:
-            drawn, begun = self.session.advance(
-                begin_trees, merge_begun, self.parts, source.kept, given=(source.divisor, draws, counts)
+            drawn, (totals, counted) = self.session.advance(
+                tasks.begin_trees, tasks.merge_begun, self.parts, source.kept, given=(source.divisor, draws, counts)
             )
             found = [
                 (total > 0).all() if order.cover else (total > 0).any()
-                for total, order in zip(begun.totals, orders, strict=True)
+                for total, order in zip(totals, orders, strict=True)
             ]
             again = [not ok and draw.n_tries < MOST_TRIES - 1 for ok, draw in zip(found, draws, strict=True)]
             if not any(again):
-                return drawn, begun
+                return drawn, totals, counted
             draws = [
                 draw._replace(n_tries=draw.n_tries + 1) if rejected else draw
                 for draw, rejected in zip(draws, again, strict=True)
             ]
-
-    def _split(
-        self,
-        drawn: Kept,
-        orders: Sequence[TreeOrder],
-        trees: list[GrowingTree],
-        growing: list[int],
-        rounds: list[list[tuple[int, int]]],
-        number: int,
-    ) -> None:
-        """Count the samples in the nodes of a later round, and split these."""
-        asked = [(position, t) for position, t in enumerate(growing) if number < len(rounds[position])]
-        counts = [
-            self._count(position, orders[t], trees[t].counted_nodes(*rounds[position][number])) for position, t in asked
-        ]
-        tallies = self.session.map(tally_part, self.parts, drawn, given=(counts,))
-        for (position, t), bins in zip(asked, self.session.merge(merge_tallies, tallies), strict=True):
-            trees[t].split(*rounds[position][number], bins)
 
     def _count(self, position: int, order: TreeOrder, nodes: npt.NDArray[np.int64]) -> Count:
         is_category = self.columns.is_category
@@ -264,17 +239,11 @@ def agree_on_classes(facts: Sequence[Facts]) -> tuple[npt.NDArray[Any], npt.NDAr
                 "labels must be numbers everywhere or text everywhere."
             )
     labels = np.concatenate([part.labels for _, part in filled])
-    classes, places = np.unique(labels, return_inverse=True)
+    classes, positions = np.unique(labels, return_inverse=True)
     require_two_classes(classes)
     counts = np.zeros(len(classes), dtype=np.int64)
-    np.add.at(counts, places, np.concatenate([part.label_counts for _, part in filled]))
+    np.add.at(counts, positions, np.concatenate([part.label_counts for _, part in filled]))
     return classes, counts
-
-
-def take_largest(uppers: Sequence[npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
-    """Return the largest value of each code in any part."""
-    largest: npt.NDArray[np.float64] = np.maximum.reduce(uppers)
-    return largest
 
 
 def _agree_on_categories(f: int, facts: Sequence[Facts]) -> npt.NDArray[Any] | None:

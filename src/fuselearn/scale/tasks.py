@@ -1,7 +1,7 @@
 """What is done with one part of the samples, as tasks: check it, sample its values, code it, and count drawn samples.
 
-Nothing here knows where parts are kept. Samples have global numbers, in the order of the parts, and everything random
-about a sample depends on its number alone.
+Nothing here knows where parts are kept. Samples are numbered in the order of the parts, and everything random about a
+sample depends on its number alone. Sums are exact: whole numbers of units, see `engines.exact`.
 """
 
 from __future__ import annotations
@@ -15,27 +15,20 @@ import numpy.typing as npt
 from sklearn.utils import check_array
 
 from fuselearn._validation import check_weights, number_labels
+from fuselearn.engines import levels
 from fuselearn.engines.draws import draw_poisson_counts, draw_uniforms
 from fuselearn.engines.exact import sum_units
-from fuselearn.engines.levels import (
-    Drawn,
-    LevelBins,
-    LevelSplits,
-    count_bins,
-    count_classes,
-    descend,
-    list_drawn,
-    merge_bins,
-    reach_leaves,
-)
+from fuselearn.engines.levels import Drawn, LevelBins, LevelSplits
 from fuselearn.engines.tables import Table, code_columns
 from fuselearn.engines.trees import Tree
-from fuselearn.learners import TreeComponent
+from fuselearn.learners import TreeModel
 from fuselearn.learners.table import TableCoder, as_frame
+from fuselearn.learners.target import Scores, Weights
 
 # Seed of the choice of samples that bin edges are computed from. Other draws have seeds from 0 on, too, but for other
 # purposes, so that a coincidence does not matter.
 EDGE_SEED = 0
+FINGERPRINT_SEED = 1
 
 
 class Categories(NamedTuple):
@@ -67,11 +60,11 @@ class Recipe(NamedTuple):
 
     coder: TableCoder
     columns: Table
-    """The meaning of the codes; it has no rows."""
+    """The meaning of the codes; it has no samples."""
     classes: npt.NDArray[Any]
     is_sampled: bool
     """Whether the codes were made of some of the samples only."""
-    class_factors: npt.NDArray[np.float64] | None
+    class_factors: Weights | None
     """By which the weights of samples of each class are multiplied."""
 
 
@@ -81,7 +74,7 @@ class Part(NamedTuple):
     codes: npt.NDArray[np.unsignedinteger]
     n_codes: npt.NDArray[np.int32]
     target: npt.NDArray[np.int32]
-    weights: npt.NDArray[np.float64]
+    weights: Weights
     first: int
     """Number of its first sample among the samples of all parts."""
     upper: npt.NDArray[np.float64]
@@ -108,19 +101,24 @@ class Count(NamedTuple):
     squared: bool
 
 
-class Descent(NamedTuple):
-    """How samples of a tree go on to the next level."""
-
-    tree: int
-    features: npt.NDArray[np.int64]
-    splits: LevelSplits
+Begun = tuple[npt.NDArray[np.int64], list[LevelBins]]
+"""The samples drawn for several trees, counted by class, and by the bins that were asked for."""
 
 
-class Begun(NamedTuple):
-    """The samples that a part has drawn for several trees, counted by class, and by the bins that were asked for."""
+class TreeInPart(NamedTuple):
+    """A tree, and the leaves that the samples of a part reach."""
 
-    totals: npt.NDArray[np.int64]
-    bins: list[LevelBins]
+    tree: Tree
+    leaves: npt.NDArray[np.int32]
+
+    def scores(self) -> Scores:
+        """Return the class fractions in each sample's leaf."""
+        fractions: Scores = self.tree.shares()[self.leaves]
+        return fractions
+
+    def votes(self) -> npt.NDArray[np.int32]:
+        """Return the majority class of each sample's leaf, the first of equal ones."""
+        return self.tree.values.argmax(axis=1).astype(np.int32)[self.leaves]
 
 
 def describe_part(number: int, X: Any, y: Any, sample_weight: Any) -> Facts:
@@ -129,7 +127,7 @@ def describe_part(number: int, X: Any, y: Any, sample_weight: Any) -> Facts:
         X = _check_table(X)
         n_samples, n_features = X.shape
         frame = as_frame(X)
-        labels, class_numbers = _read_labels(y, n_samples)
+        labels, class_indices = _read_labels(y, n_samples)
         _read_weights(sample_weight, n_samples)
         names = None if frame is None else list(frame.columns)
         if names is not None and not all(isinstance(name, str) for name in names):
@@ -139,28 +137,29 @@ def describe_part(number: int, X: Any, y: Any, sample_weight: Any) -> Facts:
         else:
             levels = TableCoder().fit(X).categories_
             categories = [_describe(*given) for given in zip(frame.iter_columns(), levels, strict=True)]
-        return Facts(n_samples, n_features, names, categories, labels, np.bincount(class_numbers))
+        return Facts(n_samples, n_features, names, categories, labels, np.bincount(class_indices))
 
 
-def sample_values(number: int, X: Any, first: int, coder: TableCoder, share: float) -> npt.NDArray[np.float64]:
-    """Return the values of a share of the samples, which their numbers choose."""
+def sample_values(number: int, X: Any, first: int, coder: TableCoder, fraction: float) -> npt.NDArray[np.float64]:
+    """Return the values of a fraction of the samples, which their numbers choose."""
     matrix = _read_matrix(number, X, coder)
-    if share >= 1:
+    if fraction >= 1:
         return matrix
-    return matrix[draw_uniforms(EDGE_SEED, first, len(matrix)) < share]
+    return matrix[draw_uniforms(EDGE_SEED, first, len(matrix)) < fraction]
 
 
 def find_edges(samples: Sequence[npt.NDArray[np.float64]], coder: TableCoder, max_bins: int | None) -> Table:
     """Make codes of the values of all parts."""
-    return without_rows(code_columns(np.concatenate(samples), coder.n_categories_, max_bins))
+    columns = code_columns(np.concatenate(samples), coder.n_categories_, max_bins)
+    return columns.with_codes(np.empty((0, columns.n_columns), dtype=np.uint16))
 
 
 def code_part(number: int, X: Any, y: Any, sample_weight: Any, first: int, recipe: Recipe) -> Part:
     """Code a part."""
     matrix = _read_matrix(number, X, recipe.coder)
-    labels, class_numbers = _read_labels(y, len(matrix))
-    places = np.searchsorted(recipe.classes, labels if len(labels) else recipe.classes[:0])
-    target = places.astype(np.int32)[class_numbers]
+    labels, class_indices = _read_labels(y, len(matrix))
+    positions = np.searchsorted(recipe.classes, labels if len(labels) else recipe.classes[:0])
+    target = positions.astype(np.int32)[class_indices]
     weights = _read_weights(sample_weight, len(matrix))
     if recipe.class_factors is not None:
         weights = weights * recipe.class_factors[target]
@@ -169,9 +168,9 @@ def code_part(number: int, X: Any, y: Any, sample_weight: Any, first: int, recip
     return Part(codes, recipe.columns.n_codes, target, weights, first, upper)
 
 
-def get_upper(part: Part) -> npt.NDArray[np.float64]:
+def get_upper(part: Part) -> tuple[None, npt.NDArray[np.float64]]:
     """Return the largest value of each code."""
-    return part.upper
+    return None, part.upper
 
 
 def sum_weights(part: Part) -> tuple[int, bool]:
@@ -179,9 +178,15 @@ def sum_weights(part: Part) -> tuple[int, bool]:
     return sum_units(part.weights), bool((part.weights == np.rint(part.weights)).all())
 
 
-def divide_weights(source: Any, divisor: float | None) -> npt.NDArray[np.float64]:
+def sum_fingerprint(part: Part) -> tuple[None, int]:
+    """Return a sum that is another one if samples, classes or weights are, or if they stand in another order."""
+    of_sample = part.codes.sum(axis=1) + part.target + part.weights
+    return None, sum_units(draw_uniforms(FINGERPRINT_SEED, part.first, len(part.codes)) * of_sample)
+
+
+def divide_weights(source: Any, divisor: float | None) -> Weights:
     """Return the weights of a source, divided if they are to be."""
-    weights: npt.NDArray[np.float64] = source.weights
+    weights: Weights = source.weights
     return weights if divisor is None else weights / divisor
 
 
@@ -190,83 +195,58 @@ def begin_trees(
 ) -> tuple[list[Drawn], Begun]:
     """Draw samples of a part for each of several trees, by the weights of the source, and count them."""
     weights = divide_weights(source, divisor)
-    drawn = [list_drawn(draw_counts(draw, weights, part.first)) for draw in draws]
-    totals = np.array(
-        [count_classes(own, part.target, count.n_classes) for own, count in zip(drawn, counts, strict=True)]
-    )
-    return drawn, Begun(totals, tally_part(part, drawn, counts))
+    drawn = [levels.list_drawn(draw_counts(draw, weights, part.first)) for draw in draws]
+    totals = [levels.count_classes(own, part.target, counts[0].n_classes) for own in drawn]
+    return drawn, (np.array(totals), tally_part(part, drawn, counts))
 
 
 def advance_trees(
-    part: Part, drawn: list[Drawn], descents: list[Descent], counts: list[Count]
+    part: Part, drawn: list[Drawn], splits: list[tuple[int, LevelSplits]], counts: list[Count]
 ) -> tuple[list[Drawn], list[LevelBins]]:
     """Let the samples of several trees go on to the next level, and count them; trees that have grown are left out."""
     next_drawn = [
-        descend(drawn[tree], part.codes, features, part.n_codes[features], splits)
-        for tree, features, splits in descents
+        levels.descend(drawn[tree], part.codes, count.features, part.n_codes[count.features], own)
+        for (tree, own), count in zip(splits, counts, strict=True)
     ]
     return next_drawn, tally_part(part, next_drawn, counts)
+
+
+def count_more(part: Part, drawn: list[Drawn], counts: list[Count]) -> tuple[None, list[LevelBins]]:
+    """Count the samples in more nodes of the same level."""
+    return None, tally_part(part, drawn, counts)
 
 
 def tally_part(part: Part, drawn: list[Drawn], counts: list[Count]) -> list[LevelBins]:
     """Count the samples in nodes of several trees."""
     return [
-        count_bins(
-            *drawn[asked.tree],
-            part.codes,
-            asked.features,
-            part.n_codes[asked.features],
-            part.target,
-            asked.n_classes,
-            asked.nodes,
-            asked.squared,
+        levels.count_bins(
+            *drawn[tree], part.codes, features, part.n_codes[features], part.target, n_classes, nodes, squared
         )
-        for asked in counts
+        for tree, features, nodes, n_classes, squared in counts
     ]
 
 
 def merge_tallies(parts: list[list[LevelBins]]) -> list[LevelBins]:
     """Add the counts of several parts, tree by tree."""
-    return [merge_bins(bins) for bins in zip(*parts, strict=True)]
+    return [levels.merge_bins(bins) for bins in zip(*parts, strict=True)]
 
 
 def merge_begun(parts: list[Begun]) -> Begun:
     """Add the counts of several parts, tree by tree."""
     totals, bins = zip(*parts, strict=True)
-    return Begun(np.sum(totals, axis=0), merge_tallies(list(bins)))
+    return np.sum(totals, axis=0), merge_tallies(list(bins))
 
 
-def draw_counts(draw: Draw, weights: npt.NDArray[np.float64], first: int) -> npt.NDArray[np.int32]:
+def draw_counts(draw: Draw, weights: Weights, first: int) -> npt.NDArray[np.int32]:
     """Return how often each sample of a part is drawn."""
     if draw.seed is None:
         return weights.astype(np.int32)
     return draw_poisson_counts(draw.seed, draw.rate * weights, first, draw.n_tries)
 
 
-def bind_tree(h: TreeComponent, part: Part) -> PartComponent:
-    """Let a tree answer for the samples of a part."""
-    return PartComponent(h.tree, reach_leaves(h.tree, part.codes, part.n_codes))
-
-
-class PartComponent(NamedTuple):
-    """A tree, and the leaves that the samples of a part reach."""
-
-    tree: Tree
-    leaves: npt.NDArray[np.int32]
-
-    def scores(self) -> npt.NDArray[np.float64]:
-        """Return the class fractions in each sample's leaf."""
-        fractions: npt.NDArray[np.float64] = self.tree.shares()[self.leaves]
-        return fractions
-
-    def votes(self) -> npt.NDArray[np.int32]:
-        """Return the majority class of each sample's leaf, the first of equal ones."""
-        return self.tree.values.argmax(axis=1).astype(np.int32)[self.leaves]
-
-
-def without_rows(columns: Table) -> Table:
-    """Keep what the codes mean only."""
-    return columns.with_codes(np.empty((0, columns.n_columns), dtype=np.uint16))
+def bind_tree(h: TreeModel, part: Part) -> TreeInPart:
+    """Let a tree score the samples of a part."""
+    return TreeInPart(h.tree, levels.reach_leaves(h.tree, part.codes, part.n_codes))
 
 
 @contextmanager
@@ -292,7 +272,7 @@ def _read_labels(y: Any, n_samples: int) -> tuple[npt.NDArray[Any], npt.NDArray[
     return number_labels(y, n_samples)
 
 
-def _read_weights(sample_weight: Any, n_samples: int) -> npt.NDArray[np.float64]:
+def _read_weights(sample_weight: Any, n_samples: int) -> Weights:
     if sample_weight is None or (n_samples == 0 and len(sample_weight) == 0):
         return np.ones(n_samples)
     if len(sample_weight) == n_samples and not np.any(sample_weight):  # those of other parts may count

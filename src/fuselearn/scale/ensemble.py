@@ -1,0 +1,337 @@
+"""Ensembles of trees that are trained on a table in parts, and are ordinary ensembles afterwards."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from fuselearn._extras import require
+from fuselearn._messages import show
+from fuselearn._random import make_generator
+from fuselearn.base import keep_trained, reset_on_failure
+from fuselearn.ensembles import BaggedClassifier, CARTClassifier, ForestClassifier, KFHEClassifier, SAMMEClassifier
+from fuselearn.ensembles.bagging import plan_bags
+from fuselearn.fusion import Trained
+from fuselearn.scale.checkpoint import Checkpoint
+from fuselearn.scale.disk_session import DiskSession
+from fuselearn.scale.session import Session
+from fuselearn.scale.sources import list_parts, list_tables
+from fuselearn.scale.table import TableInParts
+from fuselearn.scale.tasks import sum_fingerprint
+from fuselearn.scale.training import ProblemInParts, train_bags, train_kfhe, train_samme
+
+KINDS = (KFHEClassifier, SAMMEClassifier, BaggedClassifier, ForestClassifier)
+# These change how a fit is done, but not which trees it grows first.
+NOT_OF_THE_MODEL = {"n_estimators", "callback", "verbose", "n_jobs", "random_state"}
+
+
+class EnsembleInParts(ClassifierMixin, BaseEstimator):
+    """The base of estimators that train another one on a table in parts. Subclasses write ``fit`` and ``_predict``."""
+
+    estimator: Any
+    checkpoint: Any
+    estimator_: Any
+    classes_: npt.NDArray[Any]
+    n_features_in_: int
+
+    def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's tags: trees take missing values."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state that a copy or a file keeps: paths as text, which files can hold."""
+        state: dict[str, Any] = super().__getstate__()
+        return {name: os.fspath(value) if isinstance(value, os.PathLike) else value for name, value in state.items()}
+
+    def predict(self, X: Any) -> Any:
+        """Predict the class of each sample, part by part.
+
+        Parameters
+        ----------
+        X : as that of ``fit``, or what the ordinary estimator takes
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            For a Dask collection a Dask array, and for a list of delayed parts a list, computed when they are needed.
+        """
+        check_is_fitted(self)
+        return self._predict("predict", X)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Predict class probabilities, part by part.
+
+        Parameters
+        ----------
+        X : as that of ``fit``, or what the ordinary estimator takes
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            For a Dask collection a Dask array, and for a list of delayed parts a list, computed when they are needed.
+        """
+        check_is_fitted(self)
+        return self._predict("predict_proba", X)
+
+    def _predict(self, method: str, X: Any) -> Any:
+        raise NotImplementedError
+
+    def _copy_estimator(self, y: Any) -> Any:
+        """Return what is to be fitted; refuse what cannot be trained in parts."""
+        name = type(self).__name__
+        if y is None:
+            raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+        if not isinstance(self.estimator, KINDS):
+            kinds = ", ".join(kind.__name__ for kind in KINDS)
+            raise TypeError(f"{name} trains one of {kinds}, not {show(self.estimator)}.")
+        local = clone(self.estimator).set_params(callback=self.estimator.callback)  # which may have a state of its own
+        local._check_parameters()
+        base = local._base_estimator()
+        if not isinstance(base, CARTClassifier):
+            raise TypeError(f"{name} trains trees only: the base estimator must be a CARTClassifier or None.")
+        if base.class_weight is not None:
+            raise ValueError(f"Pass class_weight to {type(local).__name__}; that of its base estimator must be None.")
+        if local.sampling != "poisson":
+            raise ValueError(
+                f"{name} draws samples with sampling='poisson' only: pass {type(local).__name__}(sampling='poisson')."
+            )
+        for parameter in ("oob_score", "warm_start"):
+            if getattr(local, parameter):
+                raise ValueError(f"{name} does not support {parameter}; set {parameter}=False.")
+        if self.checkpoint is not None and not isinstance(local.random_state, int | np.integer | None):
+            raise ValueError("With checkpoint, random_state must be a whole number or None: others change with use.")
+        return local
+
+    def _fit_parts(self, local: Any, session: Session, parts: Sequence[tuple[Any, Any, Any]]) -> None:
+        """Fit a copy of the estimator to parts of samples, as a session reads them."""
+        base = local._base_estimator()
+        table = TableInParts(session, parts, base.max_bins, local.class_weight)
+        local.classes_, local.n_features_in_, local._coder_ = table.classes, table.n_features, table.coder
+        local._n_rows_ = table.n_samples
+        if table.names is not None:
+            local.feature_names_in_ = np.array(table.names, dtype=object)
+        random_state = local.random_state
+        if self.checkpoint is not None:
+            table.checkpoint = Checkpoint(self.checkpoint, describe_fit(local, table), table.coder.n_categories_)
+            random_state = table.checkpoint.seed if random_state is None else random_state
+        rng = make_generator(random_state)
+        keep_trained(local, train(local, ProblemInParts(table, base._engine_settings, rng, local._reporter(0))))
+        self.estimator_ = local
+        for name in ("classes_", "n_features_in_", "feature_names_in_", "_n_rows_"):
+            if hasattr(local, name):
+                setattr(self, name, getattr(local, name))
+
+
+class DaskEnsemble(EnsembleInParts):
+    """Train an ensemble of trees on a Dask cluster.
+
+    The model is the same for any division of the samples into parts and for any number of workers, and the same as that
+    of the estimator itself on samples in the same order.
+
+    .. versionadded:: 0.2
+
+    Parameters
+    ----------
+    estimator : KFHEClassifier, SAMMEClassifier, BaggedClassifier or ForestClassifier
+        With ``sampling="poisson"``, with a ``CARTClassifier`` or None as its own estimator, and without ``oob_score``
+        and ``warm_start``.
+    client : distributed.Client or None, default=None
+        The cluster; None means the client that was made last.
+    checkpoint : path or None, default=None
+        Folder in which every tree is saved once it has grown. A fit that was lost goes on with the trees in there if it
+        is started again with the same samples and parameters, and gives the model that it would have given.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        The fitted ensemble, an ordinary one, which needs no cluster: it predicts, and can be saved and exported.
+        ``sample_weights_`` is fetched once, at the end.
+    classes_, n_features_in_, feature_names_in_
+        As those of ``estimator_``.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from dask.distributed import Client
+    >>> from fuselearn import KFHEClassifier
+    >>> from fuselearn.scale import DaskEnsemble
+    >>> client = Client(processes=False, dashboard_address=None)
+    >>> X = da.random.default_rng(0).normal(size=(1000, 4), chunks=(250, 4))
+    >>> y = X[:, 0] + X[:, 1] > 0
+    >>> model = DaskEnsemble(KFHEClassifier(n_estimators=5, sampling="poisson", random_state=0)).fit(X, y)
+    >>> bool((model.predict(X) == y).mean().compute() > 0.95), model.estimator_.n_iter_
+    (True, 5)
+    >>> client.close()
+    """
+
+    def __init__(self, estimator: Any, *, client: Any = None, checkpoint: Any = None) -> None:
+        self.estimator = estimator
+        self.client = client
+        self.checkpoint = checkpoint
+
+    def __sklearn_clone__(self) -> Self:
+        """Return an unfitted estimator with the same client, which cannot be copied."""
+        return type(self)(clone(self.estimator), client=self.client, checkpoint=self.checkpoint)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state that a copy or a file keeps: without the client."""
+        return super().__getstate__() | {"client": None}
+
+    @reset_on_failure
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the ensemble to samples on a cluster.
+
+        Parameters
+        ----------
+        X : dask.array.Array, dask.dataframe.DataFrame or list of delayed arrays or DataFrames
+            Numbers, NaN, and category columns of DataFrames.
+        y : dask.array.Array, dask.dataframe.Series or list of delayed arrays
+            Classes of any type, in the partitions of X.
+        sample_weight : as y, optional
+
+        Returns
+        -------
+        object
+            Fitted estimator.
+        """
+        require(type(self).__name__, "dask", "distributed")
+        from fuselearn.scale.dask_parts import list_parts
+        from fuselearn.scale.dask_session import DaskSession
+
+        local = self._copy_estimator(y)
+        with DaskSession(self.client) as session:
+            self._fit_parts(local, session, list_parts(X, y, sample_weight))
+        return self
+
+    def _predict(self, method: str, X: Any) -> Any:
+        from fuselearn.scale.dask_parts import is_collection, predict_parts
+
+        if not is_collection(X):
+            return getattr(self.estimator_, method)(X)
+        nothing = self.classes_[:0] if method == "predict" else np.empty((0, len(self.classes_)))
+        return predict_parts(self.estimator_, method, X, nothing)
+
+
+class DiskEnsemble(EnsembleInParts):
+    """Train an ensemble of trees on a table that is larger than memory.
+
+    The table is read three times, a part at a time, and coded to one or two bytes per value, which are kept on disk
+    during the fit, as are the estimate and the weights of the samples. The model is that of the estimator itself on the
+    same samples; bins of a table of more than 8,388,608 values are computed from about so many of them.
+
+    .. versionadded:: 0.2
+
+    Parameters
+    ----------
+    estimator : KFHEClassifier, SAMMEClassifier, BaggedClassifier or ForestClassifier
+        With ``sampling="poisson"``, with a ``CARTClassifier`` or None as its own estimator, and without ``oob_score``
+        and ``warm_start``. Its ``n_jobs`` is the number of parts that are worked on at a time.
+    directory : path or None, default=None
+        Where files are kept during the fit: about ``n_features + 8 n_classes + 30`` bytes per sample. None means the
+        system's folder for temporary files, which on some systems is in memory.
+    checkpoint : path or None, default=None
+        Folder in which every tree is saved once it has grown. A fit that was lost goes on with the trees in there if it
+        is started again with the same samples and parameters, and gives the model that it would have given.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        The fitted ensemble, an ordinary one, which needs no files: it predicts, and can be saved and exported.
+    classes_, n_features_in_, feature_names_in_
+        As those of ``estimator_``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fuselearn import KFHEClassifier
+    >>> from fuselearn.scale import DiskEnsemble
+    >>> X = np.random.default_rng(0).normal(size=(1000, 4))  # or np.load("X.npy", mmap_mode="r")
+    >>> y = X[:, 0] + X[:, 1] > 0
+    >>> model = DiskEnsemble(KFHEClassifier(n_estimators=5, sampling="poisson", random_state=0)).fit(X, y)
+    >>> model.score(X, y) > 0.95, model.estimator_.n_iter_
+    (True, 5)
+    """
+
+    def __init__(self, estimator: Any, *, directory: Any = None, checkpoint: Any = None) -> None:
+        self.estimator = estimator
+        self.directory = directory
+        self.checkpoint = checkpoint
+
+    @reset_on_failure
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the ensemble to samples on disk.
+
+        Parameters
+        ----------
+        X : array or DataFrame of shape (n_samples, n_features), path, list of paths, or list of Source
+            An array, which may be mapped into memory (``numpy.memmap``), or the path of a ``.npy`` file, of a Parquet
+            file or of a folder of Parquet files. Parquet files may have columns of text or categories. Other files can
+            be read by a :class:`~fuselearn.scale.Source` of your own per part.
+        y : array of shape (n_samples,), path of a .npy file, str, or list of Source
+            Classes of any type; for Parquet files, the name of their column.
+        sample_weight : as y, optional
+
+        Returns
+        -------
+        object
+            Fitted estimator.
+        """
+        local = self._copy_estimator(y)
+        parts = list_parts(X, y, sample_weight)
+        with DiskSession(self.directory, effective_n_jobs(local.n_jobs)) as session:
+            self._fit_parts(local, session, parts)
+        return self
+
+    def _predict(self, method: str, X: Any) -> npt.NDArray[Any]:
+        predict = getattr(self.estimator_, method)
+        if not isinstance(X, str | os.PathLike | list | np.memmap):
+            return predict(X)
+        names = getattr(self, "feature_names_in_", None)
+        return np.concatenate([predict(part.read()) for part in list_tables(X, names)])
+
+
+def train(local: Any, problem: ProblemInParts) -> Trained:
+    """Train what an estimator trains in memory."""
+    if isinstance(local, KFHEClassifier):
+        vote, weighting, reset = local.vote, local.weighting, local.reset
+        return train_kfhe(problem, local.n_estimators, weighting=weighting, vote=vote, reset=reset)
+    if isinstance(local, SAMMEClassifier):
+        return train_samme(problem, local.n_estimators)
+    is_forest = isinstance(local, ForestClassifier)
+    plan = plan_bags(
+        (problem.table.n_samples, problem.table.n_features),
+        None,  # samples are drawn where their weights are
+        max_samples=local.max_samples,
+        max_features=None if is_forest else local.max_features,  # a forest draws features in the nodes of its trees
+        bootstrap=local.splitter == "best" if local.bootstrap is None else local.bootstrap,
+        sampling=local.sampling,
+    )
+    return train_bags(problem, plan, local.n_estimators, vote="probability" if is_forest else local.vote)
+
+
+def describe_fit(local: Any, table: TableInParts) -> dict[str, Any]:
+    """Return what must be the same if a fit is resumed."""
+    params, columns = local.get_params(deep=False), table.columns
+    bins = b"".join(array.tobytes() for array in (columns.n_codes, columns.lower, columns.upper))
+    return {
+        "class": type(local).__name__,
+        "parameters": {name: repr(value) for name, value in params.items() if name not in NOT_OF_THE_MODEL},
+        "random_state": None if local.random_state is None else int(local.random_state),
+        "number of samples": table.n_samples,
+        "features": table.n_features if table.names is None else table.names,
+        "classes": [str(label) for label in table.classes],
+        "samples per class": table.class_counts.tolist(),
+        "sum of the weights": table.total_weight,
+        "values": sha256(bins).hexdigest()[:16],
+        "samples": table.sum_exactly(sum_fingerprint, table.parts),
+    }

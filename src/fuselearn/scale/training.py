@@ -1,0 +1,331 @@
+"""KFHE, SAMME, bagging and forests on a table in parts, by the loops that train them in memory.
+
+Every part keeps its piece of what is estimated for the samples; gains, errors and coefficients are numbers, which are
+computed here from exact sums. So the models are those that are trained in memory with ``sampling="poisson"``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fuselearn.engines.draws import MOST_TRIES
+from fuselearn.engines.exact import from_units, sum_units
+from fuselearn.engines.filters import EXPONENTIAL, WEIGHTINGS, measure_weights, pull
+from fuselearn.engines.trees import TreeSettings
+from fuselearn.ensembles.bagging import BagPlan, poisson_rate
+from fuselearn.ensembles.boosting import BoostRun, SAMMEWeights, boost
+from fuselearn.ensembles.ensemble import guessing_error
+from fuselearn.ensembles.kfhe import ExactClassTruth
+from fuselearn.fusion import Trained, WeightedSum
+from fuselearn.fusion.filtering import Errors, FilterRun, Measurement, closed_form_coefficients, run_filters
+from fuselearn.fusion.weighted_sum import Output
+from fuselearn.learners import TreeModel
+from fuselearn.learners.target import Scores, Weights
+from fuselearn.scale.table import KeptWeights, TableInParts, TreeOrder
+from fuselearn.scale.tasks import Draw, Part, bind_tree, divide_weights
+
+# Trees of a bagged ensemble are grown so many at a time: a level of all of them takes hardly longer to submit than one.
+TREES_AT_ONCE = 16
+OUTPUTS: dict[str, Output] = {"class": "votes", "probability": "scores"}
+
+
+@dataclass(frozen=True)
+class ProblemInParts:
+    """What an algorithm is given: a table in parts, and how the fit goes on."""
+
+    table: TableInParts
+    settings: Callable[[int], TreeSettings]
+    """How trees are grown on so many features."""
+    rng: np.random.Generator
+    on_iteration: Callable[..., bool]
+    """As that of :class:`~fuselearn.fusion.Problem`."""
+
+    @property
+    def frequent_first(self) -> npt.NDArray[np.intp]:
+        """The classes by their numbers of training samples, largest first."""
+        return np.argsort(-self.table.class_counts, kind="stable")
+
+    def train(self, draw: Draw, seed: int, weights: KeptWeights, *, cover: bool = False) -> TreeModel:
+        """Grow a tree on a sample drawn by the weights."""
+        table = self.table
+        order = TreeOrder(np.arange(table.n_features), draw, self.settings(table.n_features), seed, cover)
+        (model,) = table.grow([order], weights)
+        return model
+
+    def draw(self, seed: int) -> Draw:
+        """Draw as many samples as there are, by weights that sum to 1."""
+        return Draw(seed, float(self.table.n_samples))
+
+    def fetch(self, weights: KeptWeights) -> Weights:
+        """Return the weights of all samples."""
+        session = self.table.session
+        return np.concatenate(session.fetch(session.map(divide_weights, weights.kept, given=(weights.divisor,))))
+
+
+def train_kfhe(problem: ProblemInParts, n_estimators: int, *, weighting: str, vote: str, reset: bool) -> Trained:
+    """Train KFHE; the parameters are those of :class:`~fuselearn.KFHEClassifier`."""
+    seeds = problem.rng.integers(2**62, size=n_estimators + 1).tolist()
+    states = StatesInParts(problem, seeds[0], vote=vote, weighting=weighting)
+    run = run_filters(
+        states,
+        FilterRun([states.first]),
+        seeds[1:],
+        guessing_error=guessing_error(problem.table.n_classes) if reset else math.inf,
+        on_iteration=problem.on_iteration,
+    )
+    outputs: list[Output] = ["scores", *[OUTPUTS[vote]] * (len(run.models) - 1)]
+    fused = WeightedSum(run.models, closed_form_coefficients(np.array(run.gains)), problem.table.n_classes, outputs)
+    return Trained(fused, run.trace(states.error(), problem.fetch(states.weights)))
+
+
+def train_samme(problem: ProblemInParts, n_estimators: int) -> Trained:
+    """Train AdaBoost.SAMME; the parameters are those of :class:`~fuselearn.SAMMEClassifier`."""
+    rule, run = SAMMEWeightsInParts(problem), BoostRun()
+    boost(rule, run, problem.rng, n_estimators, problem.on_iteration)
+    alphas = np.array(run.alphas)
+    fused = WeightedSum(run.models, alphas, problem.table.n_classes, "votes", divisor=alphas.sum())
+    trace = run.trace(problem.fetch(rule.kept_weights))
+    return Trained(fused, {**trace, "class_order_": problem.frequent_first})
+
+
+def train_bags(problem: ProblemInParts, plan: BagPlan, n_estimators: int, *, vote: str) -> Trained:
+    """Train trees on bags of their own; all have the same weight.
+
+    Parameters
+    ----------
+    problem : ProblemInParts
+    plan : BagPlan
+    n_estimators : int
+    vote : {"class", "probability"}
+        Whether a tree counts with the class that it chooses or with its scores.
+    """
+    if not plan.bootstrap and not problem.table.has_whole_weights:
+        raise ValueError("Without bootstrap, weights must be whole numbers here; set bootstrap=True.")
+    models: list[TreeModel] = []
+    features = []
+    for order, model in _grow_bags(problem, plan, problem.rng.integers(2**63, size=n_estimators)):
+        models.append(model)
+        features.append(order.features)
+        if problem.on_iteration(len(models), model):
+            break
+    fused = WeightedSum(models, np.full(len(models), 1.0 / len(models)), problem.table.n_classes, OUTPUTS[vote])
+    return Trained(fused, {"_features_": np.array(features), "class_order_": problem.frequent_first})
+
+
+def _grow_bags(
+    problem: ProblemInParts, plan: BagPlan, seeds: npt.NDArray[np.int64]
+) -> Iterator[tuple[TreeOrder, TreeModel]]:
+    """Draw samples and features for each tree, and grow several at a time; draw again while one has no split."""
+    table = problem.table
+
+    def draw(rng: np.random.Generator) -> TreeOrder:
+        features = plan.draw_features(rng)
+        drawn = Draw(None)
+        if plan.bootstrap:
+            drawn = Draw(int(rng.integers(2**62)), poisson_rate(plan.n_draws, table.total_weight))
+        return TreeOrder(features, drawn, problem.settings(len(features)), int(rng.integers(2**31)))
+
+    for start in range(0, len(seeds), TREES_AT_ONCE):
+        rngs = [np.random.default_rng(seed) for seed in seeds[start : start + TREES_AT_ONCE]]
+        orders = [draw(rng) for rng in rngs]
+        models = table.grow(orders)
+        for _ in range(MOST_TRIES - 1):
+            again = [k for k, model in enumerate(models) if model.tree.n_leaves == 1]
+            if not again:
+                break
+            for k in again:
+                orders[k] = draw(rngs[k])
+            for k, model in zip(again, table.grow([orders[k] for k in again]), strict=True):
+                models[k] = model
+        yield from zip(orders, models, strict=True)
+
+
+class Estimate(NamedTuple):
+    """What the filters of KFHE estimate for the samples of a part; the weights are still to be divided by their sum."""
+
+    scores: Scores
+    weights: Weights
+
+
+class Step(NamedTuple):
+    """What parts need to know for a measurement update."""
+
+    gain: float
+    weights_gain: float
+    n_samples: int
+    weighting: int
+    total: float | None = None
+    """What the measured weights are divided by, if they are."""
+
+
+class StatesInParts:
+    """The states of kf-m and kf-w, see :class:`~fuselearn.fusion.filtering.States`; h_0 is trained at once.
+
+    Parameters
+    ----------
+    problem : ProblemInParts
+    seed : int
+        That of h_0, which is trained on all samples, or on a sample if weights are not numbers of copies.
+    vote, weighting : str
+        As those of :class:`~fuselearn.KFHEClassifier`.
+    """
+
+    def __init__(self, problem: ProblemInParts, seed: int, *, vote: str, weighting: str) -> None:
+        self.problem, self.weighting = problem, WEIGHTINGS.index(weighting)
+        self.table, self.session = problem.table, problem.table.session
+        parts, total = self.table.parts, self.table.total_weight
+        if self.table.has_whole_weights:
+            self.first = problem.train(Draw(None), seed, KeptWeights(parts))
+        else:
+            self.first = problem.train(problem.draw(seed), seed, KeptWeights(parts, total), cover=True)
+        self.truths = self.session.map(make_truth, parts, given=(total, vote))
+        self.estimates = self.session.map(begin_estimate, parts, self.truths, given=(self.first,))
+        self.divisor: Any = None
+
+    @property
+    def weights(self) -> KeptWeights:
+        """The weights by which samples are drawn."""
+        return KeptWeights(self.estimates, self.divisor)
+
+    def train(self, seed: int) -> TreeModel:
+        """Grow a tree on a sample drawn by the weights."""
+        return self.problem.train(self.problem.draw(seed), seed, self.weights, cover=True)
+
+    def measure(self, h: TreeModel) -> Errors:
+        """Compute the errors of the measurement z = (y + h) / 2."""
+        self.measured, units = self.session.advance(
+            measure_part, add_units, self.table.parts, self.truths, self.estimates, given=(h,)
+        )
+        return Errors(*map(from_units, units))
+
+    def reset(self) -> None:
+        """Set the weights back to the initial ones."""
+        self.estimates, self.divisor = self.session.map(reset_weights, self.truths, self.estimates), None
+
+    def update(self, h: TreeModel, gain: float, weights_gain: float) -> None:
+        """Pull the estimate and the weights towards the model measured last."""
+        step = Step(gain, weights_gain, self.table.n_samples, self.weighting)
+        kept = (self.truths, self.estimates, self.measured)
+        if self.weighting != EXPONENTIAL:
+            total = self.table.sum_exactly(sum_measured, *kept, given=(self.divisor, step))
+            step = step._replace(total=total)
+        self.estimates, self.divisor = self.session.advance(
+            update_estimate, sum, *kept, given=(self.divisor, step), later=from_units
+        )
+
+    def error(self) -> float:
+        """Return the error of the estimate."""
+        return self.table.sum_exactly(sum_wrong, self.truths, self.estimates)
+
+
+def make_truth(part: Part, total: float, vote: str) -> ExactClassTruth:
+    """Return the true classes of a part."""
+    return ExactClassTruth(divide_weights(part, total), part.target, vote)
+
+
+def begin_estimate(part: Part, truth: ExactClassTruth, h: TreeModel) -> Estimate:
+    """Return the scores of the first model, and the initial weights."""
+    return Estimate(np.ascontiguousarray(bind_tree(h, part).scores()), truth.shares)
+
+
+def reset_weights(truth: ExactClassTruth, estimate: Estimate) -> Estimate:
+    """Return the initial weights beside the estimate."""
+    return estimate._replace(weights=truth.shares)
+
+
+def measure_part(
+    part: Part, truth: ExactClassTruth, estimate: Estimate, h: TreeModel
+) -> tuple[Measurement, tuple[int, int, int]]:
+    """Compute what a model measures, and the sums of the weights of what is wrong."""
+    model: Any = bind_tree(h, part)  # a model for these samples only
+    measured = truth.compare_in_units(estimate.scores, model)
+    return measured, measured.errors
+
+
+def add_units(parts: list[tuple[int, ...]]) -> tuple[int, ...]:
+    """Add exact sums."""
+    return tuple(sum(units) for units in zip(*parts, strict=True))
+
+
+def sum_measured(
+    truth: ExactClassTruth, estimate: Estimate, measured: Measurement, divisor: float | None, step: Step
+) -> tuple[None, int]:
+    """Add the measured weights."""
+    weights = divide_weights(estimate, divisor)
+    return None, sum_units(measure_weights(weights, measured.loss, truth.shares, step.n_samples, step.weighting))
+
+
+def update_estimate(
+    truth: ExactClassTruth, estimate: Estimate, measured: Measurement, divisor: float | None, step: Step
+) -> tuple[Estimate, int]:
+    """Pull scores and weights towards what is measured; also add the weights, which do not sum to 1 yet."""
+    scores = estimate.scores.copy()
+    measured.pull(scores, step.gain)
+    weights = estimate.weights.copy() if divisor is None else estimate.weights / divisor
+    wanted = measure_weights(weights, measured.loss, truth.shares, step.n_samples, step.weighting)
+    if step.total is not None:
+        wanted /= step.total
+    pull(weights, wanted, step.weights_gain)
+    return Estimate(scores, weights), sum_units(weights)
+
+
+def sum_wrong(truth: ExactClassTruth, estimate: Estimate) -> tuple[None, int]:
+    """Add the weights of the samples where the estimate is wrong."""
+    return None, truth.units(truth.losses(estimate.scores))
+
+
+class RaisedWeights(NamedTuple):
+    """The weights of SAMME for the samples of a part, still to be divided by their sum."""
+
+    weights: Weights
+
+
+class SAMMEWeightsInParts(SAMMEWeights):
+    """The weights of AdaBoost.SAMME, kept with the parts."""
+
+    kept_weights: KeptWeights
+
+    def __init__(self, problem: ProblemInParts) -> None:
+        self.in_parts, self.n_classes = problem, problem.table.n_classes
+        self.reset()
+
+    def train(self, seed: int) -> TreeModel:
+        """Grow a tree on a sample drawn by the weights."""
+        return self.in_parts.train(self.in_parts.draw(seed), seed, self.kept_weights)
+
+    def measure(self, model: TreeModel) -> float:
+        """Return the weight of the samples that a tree gets wrong."""
+        (kept, divisor), table = self.kept_weights, self.in_parts.table
+        self.kept_wrong, units = table.session.advance(find_wrong, sum, table.parts, kept, given=(divisor, model))
+        return from_units(units)
+
+    def raise_wrong(self, factor: float) -> None:
+        """Multiply the weights of the samples that the tree measured last gets wrong, and scale all."""
+        (kept, divisor), session = self.kept_weights, self.in_parts.table.session
+        self.kept_weights = KeptWeights(
+            *session.advance(raise_weights, sum, kept, self.kept_wrong, given=(divisor, factor), later=from_units)
+        )
+
+    def reset(self) -> None:
+        """Set the weights back to the initial ones."""
+        self.kept_weights = KeptWeights(self.in_parts.table.parts, self.in_parts.table.total_weight)
+
+
+def find_wrong(part: Part, source: Any, divisor: float, h: TreeModel) -> tuple[npt.NDArray[np.bool_], int]:
+    """Return which samples of a part a tree gets wrong, and the sum of their weights."""
+    wrong = bind_tree(h, part).votes() != part.target
+    return wrong, sum_units(divide_weights(source, divisor)[wrong])
+
+
+def raise_weights(
+    source: Any, wrong: npt.NDArray[np.bool_], divisor: float, factor: float
+) -> tuple[RaisedWeights, int]:
+    """Multiply the weights of the samples that are wrong, and add all."""
+    weights = divide_weights(source, divisor) * np.where(wrong, factor, 1.0)
+    return RaisedWeights(weights), sum_units(weights)
