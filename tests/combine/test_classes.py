@@ -94,16 +94,6 @@ class TestLabels:
 
 
 class TestTargets:
-    def test_one_column(self):
-        classes, target = read_class_target(["b", "a", "b"], 3)
-        assert classes.n_labels is None
-        assert target.tolist() == ["b", "a", "b"]
-
-    def test_a_table(self):
-        classes, target = read_class_target([[True, False], [False, False]], 2)
-        assert classes.n_labels == 2
-        assert target.tolist() == [[1, 0], [0, 0]]
-
     def test_lengths(self):
         for y in ([0, 1], [[0, 1], [1, 0]]):
             with pytest.raises(ValueError, match="inconsistent numbers of samples: 3 and 2"):

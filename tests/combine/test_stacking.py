@@ -1,23 +1,20 @@
 """Linear stacking: what it learns from held-out rows, and what it would learn from rows that members have seen."""
 
-import pickle
-
 import numpy as np
-import pandas as pd
 import pytest
-from joblib import parallel_config
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_multilabel_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.metrics import log_loss
-from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, TimeSeriesSplit, cross_val_predict
+from sklearn.metrics import log_loss, mean_squared_error
+from sklearn.model_selection import KFold, ShuffleSplit, TimeSeriesSplit, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from fuselearn.combine import LinearStackingClassifier, LinearStackingRegressor
+from fuselearn.combine.stacking import SHRINKAGES, LogLoss, SquaredLoss, best_shrinkage, cross_validate_shrinkage
 from fuselearn.combine.weight_solvers import least_squares_weights, log_loss_weights
 
 NUMBERS = [
@@ -104,10 +101,6 @@ class TestRegressor:
         assert found.shrinkage_ > 0
         assert np.ptp(found.estimator_weights_) < np.ptp(free.estimator_weights_)
 
-    def test_infinite_shrinkage_is_the_mean(self):
-        model = LinearStackingRegressor(NUMBERS, shrinkage=np.inf).fit(self.X, self.y)
-        np.testing.assert_allclose(model.estimator_weights_, 1 / 3)
-
     def test_time_ordered_splits(self):
         cv = TimeSeriesSplit(5)
         model = LinearStackingRegressor(NUMBERS, cv=cv, constraint="non-negative", shrinkage="auto").fit(self.X, self.y)
@@ -125,13 +118,6 @@ class TestRegressor:
             LinearRegression().fit(self.X, self.y).coef_.tolist()
         )
 
-    def test_grouped_splits(self):
-        groups = np.arange(442) % 11
-        model = LinearStackingRegressor(NUMBERS, cv=GroupKFold(4), shrinkage="auto").fit(self.X, self.y, groups=groups)
-        assert model.estimator_weights_.sum() == pytest.approx(1)
-        with pytest.raises(ValueError, match="groups"):
-            LinearStackingRegressor(NUMBERS, cv=GroupKFold(4)).fit(self.X, self.y)
-
     def test_one_split_cannot_choose_the_shrinkage(self):
         cv = ShuffleSplit(1, random_state=0)
         assert LinearStackingRegressor(NUMBERS, cv=cv).fit(self.X, self.y).estimator_weights_.sum() == pytest.approx(1)
@@ -146,12 +132,6 @@ class TestRegressor:
         weighted = clone(model).fit(X, y, sample_weight=counts).estimator_weights_
         copied = clone(model).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts)).estimator_weights_
         np.testing.assert_allclose(weighted, copied)
-
-    def test_row_weights_reach_the_members(self):
-        weights = np.random.default_rng(0).uniform(0.1, 3, 442)
-        model = LinearStackingRegressor(NUMBERS).fit(self.X, self.y, sample_weight=weights)
-        expected = LinearRegression().fit(self.X, self.y, sample_weight=weights)
-        np.testing.assert_allclose(model.estimators_[0].coef_, expected.coef_)
 
     def test_several_outputs_share_their_weights(self):
         Y = np.stack([self.y, -1000 * self.y], axis=1)
@@ -231,17 +211,6 @@ class TestClassifier:
             model = LinearStackingClassifier(CLASSES, loss=loss, shrinkage="auto").fit(self.X, self.y)
             assert model.shrinkage_losses_[model.shrinkage_] == pytest.approx(min(model.shrinkage_losses_.values()))
 
-    def test_time_ordered_splits_in_which_a_class_comes_late(self):
-        order = np.argsort(self.y + np.random.default_rng(0).uniform(0, 1.5, 150))
-        model = LinearStackingClassifier(CLASSES, cv=TimeSeriesSplit(5)).fit(self.X[order], self.y[order])
-        assert model.estimator_weights_.sum() == pytest.approx(1)
-        assert model.score(self.X, self.y) > 0.9
-
-    def test_grouped_splits(self):
-        groups = np.arange(150) % 7
-        model = LinearStackingClassifier(CLASSES, cv=GroupKFold(3), shrinkage="auto").fit(self.X, self.y, groups=groups)
-        assert model.score(self.X, self.y) > 0.9
-
     def test_several_labels_share_their_weights(self):
         X, Y = make_multilabel_classification(150, 6, n_classes=3, random_state=0)
         members = [("near", KNeighborsClassifier()), ("tree", DecisionTreeClassifier(max_depth=3, random_state=0))]
@@ -256,37 +225,6 @@ class TestClassifier:
         np.testing.assert_array_equal(model.predict(X), model.predict_proba(X) > 0.5)
         assert LinearStackingClassifier(members).fit(X, Y).estimator_weights_.sum() == pytest.approx(1)
 
-    def test_fitted_members_learn_weights_from_the_rows_given(self):
-        fitted = [(name, clone(member).fit(self.X[::2], self.y[::2])) for name, member in CLASSES]
-        model = LinearStackingClassifier(fitted, prefit=True, shrinkage="auto").fit(self.X[1::2], self.y[1::2])
-        assert model.estimators_ == [member for _, member in fitted]
-        assert model.score(self.X, self.y) > 0.9
-
-    def test_members_of_the_same_class_keep_their_columns(self):
-        frame = pd.DataFrame(self.X, columns=list("abcd"))
-        members = [("petal", GaussianNB(), ["c", "d"]), ("sepal", GaussianNB(), ["a", "b"])]
-        model = LinearStackingClassifier(members).fit(frame, self.y)
-        assert model.estimator_weights_[0] > 0.9
-        assert model.get_feature_names_out().tolist() == [
-            "petal_0",
-            "petal_1",
-            "petal_2",
-            "sepal_0",
-            "sepal_1",
-            "sepal_2",
-        ]
-
-    def test_pickles_predict_the_same(self):
-        model = LinearStackingClassifier(CLASSES).fit(self.X, self.y)
-        np.testing.assert_array_equal(
-            pickle.loads(pickle.dumps(model)).predict_proba(self.X), model.predict_proba(self.X)
-        )
-
-    def test_the_number_of_jobs_does_not_matter(self):
-        with parallel_config("threading"):  # a pool of processes takes seconds to start
-            alone, together = (LinearStackingClassifier(CLASSES, n_jobs=n).fit(self.X, self.y) for n in (None, 2))
-        np.testing.assert_array_equal(alone.predict_proba(self.X), together.predict_proba(self.X))
-
 
 class TestBadInput:
     X, y = load_iris(return_X_y=True)
@@ -297,6 +235,7 @@ class TestBadInput:
             ({"constraint": "positive"}, "constraint must be 'non-negative' or 'simplex', not 'positive'"),
             ({"shrinkage": -1}, "shrinkage must be a finite number of at least 0"),
             ({"shrinkage": "much"}, "shrinkage must be 'auto' or a number of at least 0"),
+            ({"shrinkage": np.nan}, "shrinkage must be a finite number of at least 0"),
             ({"loss": "hinge"}, "loss must be 'log_loss' or 'squared_error', not 'hinge'"),
             ({"estimators": []}, "estimators must be a list"),
             ({"estimators": [("svc", LinearSVC())]}, "'svc' has no predict_proba, which stacking needs"),
@@ -317,3 +256,53 @@ class TestBadInput:
         ]
         with pytest.raises(ValueError, match="requires y to be passed"):
             make(members, prefit=True).fit(self.X, None)
+
+
+def test_the_squared_error_is_scikit_learns():
+    rng = np.random.default_rng(0)
+    loss = SquaredLoss(rng.normal(size=(20, 3)), rng.normal(size=20), rng.random(20))
+    weights = np.array([0.5, 0.2, 0.1])
+    expected = mean_squared_error(loss.target, loss.outputs @ weights, sample_weight=loss.sample_weights)
+    assert loss.total(weights) / loss.sample_weights.sum() == pytest.approx(expected)
+
+
+def test_the_log_loss_is_scikit_learns():
+    rng = np.random.default_rng(0)
+    tables = rng.dirichlet(np.ones(3), size=(2, 20))
+    truth = np.arange(20) % 3
+    loss = LogLoss(tables[:, np.arange(20), truth].T, truth, rng.random(20))
+    mixed = 0.3 * tables[0] + 0.7 * tables[1]
+    expected = log_loss(truth, mixed, sample_weight=loss.sample_weights)
+    assert loss.total(np.array([0.3, 0.7])) / loss.sample_weights.sum() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("kind", [SquaredLoss, LogLoss])
+def test_weights_count_by_their_proportions(kind):
+    rng = np.random.default_rng(0)
+    table, sample_weights = rng.random((30, 3)), rng.random(30)
+    parts = (table, rng.random(30))
+    expected = kind(*parts, sample_weights).best_weights("simplex", 0.1)
+    np.testing.assert_allclose(kind(*parts, 7 * sample_weights).best_weights("simplex", 0.1), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("constraint", [None, "non-negative", "simplex"])
+def test_cross_validation_in_plain_steps(constraint):
+    rng = np.random.default_rng(0)
+    target = rng.normal(size=40)
+    loss = SquaredLoss(target[:, None] + rng.normal(size=(40, 4)), target, rng.random(40))
+    folds = np.arange(40) % 3
+    found = cross_validate_shrinkage(loss, folds, constraint)
+    assert set(found) == set(SHRINKAGES)
+    for shrinkage in (0.0, 0.1, np.inf):
+        errors = np.empty(40)
+        for fold in range(3):
+            inside, outside = folds != fold, folds == fold
+            weights = loss.part(inside).best_weights(constraint, shrinkage)
+            errors[outside] = (target[outside] - loss.outputs[outside] @ weights) ** 2
+        assert found[shrinkage] == pytest.approx(np.average(errors, weights=loss.sample_weights))
+
+
+def test_the_least_loss_wins_and_the_strongest_shrinkage_of_equal_ones():
+    assert best_shrinkage({0.0: 3.0, 0.1: 2.0, 1.0: 2.5, np.inf: 4.0}) == 0.1
+    assert best_shrinkage({0.0: 2.0, 0.1: 2.0, 1.0: 2.0, np.inf: 4.0}) == 1.0
+    assert best_shrinkage(dict.fromkeys(SHRINKAGES, 0.0)) == np.inf

@@ -267,7 +267,7 @@ class TestComparison:
         figure = depths.plot()
         axes = figure.axes[0]
         assert axes.get_xlabel() == "depth"
-        assert axes.lines[0].get_xdata().tolist() == [1, 3, 6]
+        assert axes.containers[0].lines[0].get_xdata().tolist() == [1, 3, 6]
         assert [text.get_text() for text in axes.get_legend().get_texts()] == [
             "noise",
             "bias²",

@@ -15,11 +15,10 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from fuselearn import FusedClassifier, KFHEClassifier
-from fuselearn.combine.measuring import default_sensors
+from fuselearn.combine.fused import default_members
 from fuselearn.datasets import corrupt_labels
 from fuselearn.diagnosis import audit_labels
-from fuselearn.diagnosis.held_out import SENSORS
-from fuselearn.diagnosis.judging import count_confident
+from fuselearn.diagnosis.judging import MEMBERS, count_confident
 
 IRIS = load_iris(return_X_y=True)
 
@@ -247,10 +246,10 @@ class TestFused:
         splits = _halves(np.arange(150))
         audit = audit_labels(X, y, cv=splits, random_state=0)
         seed = int(np.random.default_rng(0).integers(2**31, size=(1,))[0])
-        sensors = [sensor for sensor in default_sensors(50, seed) if sensor[0] in SENSORS]
-        fused = FusedClassifier(sensors, cv=splits, random_state=seed).fit(X, y)
+        members = [(m.name, m.estimator) for m in default_members(50, seed, X) if m.name in MEMBERS]
+        fused = FusedClassifier(members, cv=splits, random_state=seed).fit(X, y)
         np.testing.assert_array_equal(audit.probabilities, fused.held_out_proba_)
-        assert [name for name, _ in sensors] == ["forest_leaf3", "extra_trees_leaf3", "svm"]
+        assert [name for name, _ in members] == ["forest_leaf3", "extra_trees_leaf3", "svm"]
 
     def test_missing_values_and_categories(self):
         rng = np.random.default_rng(0)

@@ -63,12 +63,6 @@ def test_weights_fall_by_e_with_each_tolerance_and_small_ones_are_dropped():
     assert weigh_members(np.array([0.5]), 0.01, 0.01).tolist() == [1.0]
 
 
-def test_the_default_members_are_of_the_size_and_of_the_seed_asked_for():
-    members = dict(default_members(7, 3))
-    assert {sensor.random_state for sensor in members.values()} == {3}
-    assert {sensor.n_estimators for name, sensor in members.items() if "svm" not in name} == {7}
-
-
 class TestNoise:
     """Labels of four classes that follow known probabilities, and a share of them drawn at random instead."""
 

@@ -1,10 +1,10 @@
-"""Bias and variance of a model, pictures of it, audits of doubtful labels, and a classifier that leaves them out."""
+"""Bias and variance of models, figures of trees, audits of labels, and a classifier that drops doubtful ones."""
 
 from typing import Any
 
 from fuselearn._extras import is_installed, require
 from fuselearn.diagnosis.cleaned import CleanedClassifier
-from fuselearn.diagnosis.model_figures import plot_hierarchy, plot_importances, plot_tree
+from fuselearn.diagnosis.tree_figure import plot_tree
 
 if is_installed("pandas"):  # a classifier is loaded and predicts without
     from fuselearn.diagnosis.bias_variance import (
@@ -23,8 +23,6 @@ __all__ = [
     "audit_labels",
     "bias_variance",
     "compare_bias_variance",
-    "plot_hierarchy",
-    "plot_importances",
     "plot_tree",
 ]
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,19 +16,20 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils.validation import column_or_1d
 
 from fuselearn._compat import count_rows, take_rows
+from fuselearn._extras import require
 from fuselearn._messages import show
 from fuselearn._parameters import check_choice, check_whole_number
 from fuselearn._random import make_generator, seed_estimator
 from fuselearn._validation import read_table
 from fuselearn.diagnosis.decomposition import PARTS, decompose_squared, decompose_zero_one, standard_errors
-from fuselearn.engines.draws import MOST_TRIES
-from fuselearn.learners import draw_counts
-from fuselearn.learners.estimator import train_clone
+from fuselearn.engines.draws import MOST_TRIES, draw_counts
+from fuselearn.learners.clones import fit_clone
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LOSSES = ("auto", "squared", "zero_one")
+BIAS, VARIANCE, NOISE, ERROR = "#0072b2", "#d55e00", "#666666", "#000000"
 MOST_GROUPS = 20
 
 Generator = Callable[[np.random.Generator], tuple[Any, Any]]
@@ -91,8 +94,7 @@ class BiasVariance:
 
     def __str__(self) -> str:
         """Return the decomposition as text."""
-        bias = "bias^2" if self.loss == "squared" else "bias"
-        terms = [f"{bias if self.knows_truth else f'{bias} and noise'} {self.bias:.4g}"]
+        terms = [f"{self._bias_name('bias^2')} {self.bias:.4g}"]
         if self.knows_truth:
             terms.insert(0, f"noise {self.noise_effect:.4g}")
         if self.loss == "squared":
@@ -113,9 +115,27 @@ class BiasVariance:
         matplotlib.figure.Figure
             Display it in a notebook, or save it with ``savefig``.
         """
-        from fuselearn.diagnosis.figures import draw_parts
+        bars = [
+            (self._bias_name("bias²"), self.bias, self.standard_errors["bias"], BIAS),
+            ("variance", self.variance_effect, self.standard_errors["variance_effect"], VARIANCE),
+            ("expected error", self.expected_error, self.standard_errors["error"], ERROR),
+        ]
+        if self.knows_truth:
+            bars.insert(0, ("noise", self.noise_effect, self.standard_errors["noise_effect"], NOISE))
+        names, heights, errors, colors = zip(*bars, strict=True)
+        figure, axes = _make_axes(self.loss)
+        axes.bar(names, heights, 0.6, yerr=errors, color=colors, ecolor="0.45", capsize=4)
+        if self.loss == "zero_one":
+            at = names.index("variance")
+            for value, words in ((self.unbiased_variance, "harm"), (-self.biased_variance, "use")):
+                axes.plot([at - 0.3, at + 0.3], [value, value], color=VARIANCE, linestyle=":")
+                axes.annotate(words, (at + 0.32, value), color=VARIANCE, va="center", fontsize=8.5)
+        axes.set_title(f"Bias and variance, {self.n_rounds} rounds")
+        return figure
 
-        return draw_parts(self)
+    def _bias_name(self, squared: str) -> str:
+        name = squared if self.loss == "squared" else "bias"
+        return name if self.knows_truth else f"{name} and noise"
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,9 +182,27 @@ class BiasVarianceComparison:
         matplotlib.figure.Figure
             Display it in a notebook, or save it with ``savefig``.
         """
-        from fuselearn.diagnosis.figures import draw_comparison
-
-        return draw_comparison(self)
+        names, results = list(self.results), list(self.results.values())
+        are_numbers = all(isinstance(name, Real) and not isinstance(name, bool) for name in names)
+        places: Any = np.array(names, dtype=float) if are_numbers else np.arange(len(names))
+        curves = [
+            (results[0]._bias_name("bias²"), "bias", "bias", BIAS, "o-"),
+            ("variance", "variance_effect", "variance_effect", VARIANCE, "s--"),
+            ("expected error", "expected_error", "error", ERROR, "^-"),
+        ]
+        if results[0].knows_truth:
+            curves.insert(0, ("noise", "noise_effect", "noise_effect", NOISE, "d:"))
+        figure, axes = _make_axes(results[0].loss)
+        for k, (name, attribute, part, color, style) in enumerate(curves):
+            values = [getattr(result, attribute) for result in results]
+            errors = [result.standard_errors[part] for result in results]
+            shift, style = (0.0, style) if are_numbers else (0.1 * (k - (len(curves) - 1) / 2), style[0])
+            axes.errorbar(places + shift, values, errors, fmt=style, color=color, label=name, capsize=3, markersize=4)
+        if not are_numbers:
+            axes.set_xticks(places, [str(name) for name in names])
+        axes.set_xlabel(self.label)
+        axes.legend(frameon=False)
+        return figure
 
 
 def bias_variance(
@@ -277,18 +315,13 @@ def bias_variance(
             delayed(_predict_after_bootstrap)(estimator, X, y, None if out_of_bag else judged, loss, seed)
             for seed in seeds
         )
-    rows = _decompose(rounds, observed, truth, loss)
+    predictions, decompose = _prepare(rounds, observed, truth, loss)
+    rows = decompose(predictions)
     if rows["error"].isna().all():
         raise ValueError(f"n_rounds={n_rounds} is too small: no sample was left out of two bootstrap samples.")
     groups = np.array_split(np.arange(n_rounds), min(n_rounds, MOST_GROUPS))
-    errors = standard_errors(
-        rows,
-        [
-            _decompose([r for k, r in enumerate(rounds) if k not in set(group)], observed, truth, loss)
-            for group in groups
-        ],
-    )
-    return _summarise(rows, loss, n_rounds, y_true is not None, errors)
+    errors = standard_errors(rows, [decompose(np.delete(predictions, group, axis=0)) for group in groups])
+    return _summarize(rows, loss, n_rounds, y_true is not None, errors)
 
 
 def compare_bias_variance(
@@ -347,7 +380,7 @@ def _predict_after_bootstrap(
         drawn = y[counts > 0]
         if loss == "squared" or (drawn != drawn[0]).any():  # most classifiers reject a single class
             break
-    model = train_clone(estimator, X, y, counts, int(rng.integers(2**31)))
+    model = fit_clone(estimator, X, y, counts, int(rng.integers(2**31)))
     if judged is not None:
         return np.arange(count_rows(judged)), np.asarray(model.predict(judged))
     left_out = np.flatnonzero(counts == 0)
@@ -366,25 +399,42 @@ def _predict_after_fresh_sample(
     return np.arange(count_rows(judged)), np.asarray(model.fit(X, y).predict(judged))
 
 
-def _decompose(
+def _prepare(
     rounds: list[tuple[npt.NDArray[np.intp], npt.NDArray[Any]]],
     observed: npt.NDArray[Any],
     truth: npt.NDArray[Any],
     loss: str,
-) -> pd.DataFrame:
+) -> tuple[npt.NDArray[Any], Callable[[npt.NDArray[Any]], pd.DataFrame]]:
+    """Return the predictions of all rounds as one array, and the function that decomposes their errors."""
     if loss == "squared":
         predictions = np.full((len(rounds), len(observed)), np.nan)
-        for r, (rows, predicted) in enumerate(rounds):
-            predictions[r, rows] = predicted
-        return decompose_squared(predictions, observed, truth)
-    classes = np.unique(np.concatenate([observed, truth, *(predicted for _, predicted in rounds)]))
-    votes = np.full((len(rounds), len(observed)), -1)
-    for r, (rows, predicted) in enumerate(rounds):
-        votes[r, rows] = np.searchsorted(classes, predicted)
-    return decompose_zero_one(votes, np.searchsorted(classes, observed), np.searchsorted(classes, truth), len(classes))
+        decompose: Callable[..., pd.DataFrame] = partial(decompose_squared, observed=observed, truth=truth)
+    else:
+        classes = np.unique(np.concatenate([observed, truth, *(predicted for _, predicted in rounds)]))
+        predictions = np.full((len(rounds), len(observed)), -1)
+        rounds = [(samples, np.searchsorted(classes, predicted)) for samples, predicted in rounds]
+        observed, truth = np.searchsorted(classes, observed), np.searchsorted(classes, truth)
+        decompose = partial(decompose_zero_one, observed=observed, truth=truth, n_classes=len(classes))
+    for r, (samples, predicted) in enumerate(rounds):
+        predictions[r, samples] = predicted
+    return predictions, decompose
 
 
-def _summarise(
+def _make_axes(loss: str) -> Any:
+    """Return a figure without pyplot's global state, and its axes."""
+    require("A figure", "matplotlib")
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 4.2), layout="constrained")
+    axes = figure.add_subplot()
+    axes.axhline(0.0, color="0.3", linewidth=0.8)
+    axes.set_ylabel("squared error" if loss == "squared" else "fraction of wrong predictions")
+    axes.grid(alpha=0.25)
+    axes.set_axisbelow(True)
+    return figure, axes
+
+
+def _summarize(
     rows: pd.DataFrame, loss: str, n_rounds: int, knows_truth: bool, errors: dict[str, float]
 ) -> BiasVariance:
     means = rows.mean()
@@ -406,10 +456,10 @@ def _summarise(
     )
 
 
-def _read_target(name: str, y: Any, n_rows: int, loss: str) -> npt.NDArray[Any]:
+def _read_target(name: str, y: Any, n_samples: int, loss: str) -> npt.NDArray[Any]:
     y = column_or_1d(y)
-    if len(y) != n_rows:
-        raise ValueError(f"{name} must have one entry for each of the {n_rows} samples, not {len(y)}.")
+    if len(y) != n_samples:
+        raise ValueError(f"{name} must have one entry for each of the {n_samples} samples, not {len(y)}.")
     if pd.isna(y).any():
         raise ValueError(f"{name} has missing values.")
     if loss == "zero_one":

@@ -13,16 +13,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from fuselearn._compat import take_rows
-from fuselearn._fitting import fit_whole_or_not
 from fuselearn._messages import show
 from fuselearn._parameters import check_choice
 from fuselearn._random import make_generator, seed_estimator
 from fuselearn._validation import read_classes, read_weights, validate_rows
+from fuselearn.base import reset_on_failure
 from fuselearn.combine import FusedClassifier
-from fuselearn.diagnosis.held_out import Folding, hold_out_classes, warn_of_unjudged
-from fuselearn.diagnosis.judging import judge, rank
-
-Floats = npt.NDArray[np.float64]
+from fuselearn.diagnosis.judging import Folding, hold_out_classes, judge, rank, warn_of_unjudged
+from fuselearn.learners.target import Scores, Weights
 
 # Suspects with a smaller margin are often correct labels of samples that are hard to classify.
 CLEAR_MARGIN = 0.5
@@ -36,11 +34,11 @@ def _has(method: str) -> Any:
 class CleanedClassifier(ClassifierMixin, BaseEstimator):
     """Any classifier, fitted to the samples whose labels an audit trusts.
 
-    The labels are audited as by :func:`~fuselearn.diagnosis.audit_labels`: models that have not seen a sample give its
-    label a probability, and the n least likely labels are suspects, n being the estimated number of wrong ones. The
-    classifier is then fitted without the clear cases, or with little weight on all suspects. That helps most where a
-    classifier learns wrong labels by heart, as boosting does. Where all labels are correct it costs a little, since an
-    audit also doubts some samples that are only hard to classify.
+    The labels are audited as by :func:`~fuselearn.diagnosis.audit_labels`: models that were not trained on a sample
+    give its label a probability, and the n least likely labels are suspects, n being the estimated number of wrong
+    ones. The classifier is then fitted without the clear cases, or with little weight on all suspects. That helps most
+    where a classifier memorizes wrong labels, as boosting does. Where all labels are correct it costs a little, since
+    an audit also doubts some samples that are only hard to classify.
 
     .. versionadded:: 0.2
 
@@ -70,15 +68,15 @@ class CleanedClassifier(ClassifierMixin, BaseEstimator):
     is_suspect_ : bool array of shape (n_samples,)
         Samples whose labels are doubted.
     sample_weight_ : array of shape (n_samples,)
-        What each sample counts: 1, less for a suspect, and 0 for one that is left out.
+        Weight of each sample: 1, less for a suspect, and 0 for one that is left out.
     label_probability_ : array of shape (n_samples,)
         Probability of the given label; NaN for a sample that could not be judged, the only one of its class.
     suggested_ : array of shape (n_samples,)
         The most likely other label.
     noise_rate_ : float
-        Estimated share of wrong labels.
+        Estimated fraction of wrong labels.
     noise_matrix_ : array of shape (n_classes, n_classes)
-        Estimated probability that a class (row) is labelled as each class (column).
+        Estimated probability that a class (row) is labeled as each class (column).
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features,)
         If fitted on a DataFrame whose column names are text.
@@ -137,7 +135,7 @@ class CleanedClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.categorical = all(one.input_tags.categorical for one in inner)
         return tags
 
-    @fit_whole_or_not
+    @reset_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Audit the labels, and fit the estimator to the samples that are trusted.
 
@@ -181,11 +179,11 @@ class CleanedClassifier(ClassifierMixin, BaseEstimator):
         -------
         array of shape (n_samples,)
         """
-        predicted: npt.NDArray[Any] = self._ask("predict", X)
+        predicted: npt.NDArray[Any] = self._delegate("predict", X)
         return predicted
 
     @available_if(_has("predict_proba"))
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: Any) -> Scores:
         """Predict the probability of each class.
 
         Parameters
@@ -196,11 +194,11 @@ class CleanedClassifier(ClassifierMixin, BaseEstimator):
         -------
         array of shape (n_samples, n_classes)
         """
-        probabilities: Floats = self._ask("predict_proba", X)
+        probabilities: Scores = self._delegate("predict_proba", X)
         return probabilities
 
     @available_if(_has("predict_log_proba"))
-    def predict_log_proba(self, X: Any) -> Floats:
+    def predict_log_proba(self, X: Any) -> Scores:
         """Predict the logarithm of the probability of each class.
 
         Parameters
@@ -211,11 +209,11 @@ class CleanedClassifier(ClassifierMixin, BaseEstimator):
         -------
         array of shape (n_samples, n_classes)
         """
-        logarithms: Floats = self._ask("predict_log_proba", X)
+        logarithms: Scores = self._delegate("predict_log_proba", X)
         return logarithms
 
     @available_if(_has("decision_function"))
-    def decision_function(self, X: Any) -> Floats:
+    def decision_function(self, X: Any) -> Scores:
         """Compute the scores by which the estimator decides.
 
         Parameters
@@ -226,7 +224,7 @@ class CleanedClassifier(ClassifierMixin, BaseEstimator):
         -------
         array of shape (n_samples,) for two classes, or (n_samples, n_classes)
         """
-        scores: Floats = self._ask("decision_function", X)
+        scores: Scores = self._delegate("decision_function", X)
         return scores
 
     def _base_estimator(self) -> Any:
@@ -248,8 +246,8 @@ class CleanedClassifier(ClassifierMixin, BaseEstimator):
             )
         return base
 
-    def _audit(self, X: Any, given: npt.NDArray[np.int32], rng: np.random.Generator) -> Floats:
-        """Judge the given labels, and return how much each sample shall count."""
+    def _audit(self, X: Any, given: npt.NDArray[np.int32], rng: np.random.Generator) -> Weights:
+        """Judge the given labels, and return the weight of each sample."""
         folding = Folding(self.cv, 1, None, self.n_jobs).checked()
         held_out = hold_out_classes(X, self.classes_, given, self.auditor, folding, rng)
         warn_of_unjudged(held_out.is_judged, self.classes_[given])
@@ -268,6 +266,6 @@ class CleanedClassifier(ClassifierMixin, BaseEstimator):
         is_kept[order[::-1][last]] = True  # the most trusted sample of each class
         return is_kept.astype(np.float64)
 
-    def _ask(self, method: str, X: Any) -> Any:
+    def _delegate(self, method: str, X: Any) -> Any:
         check_is_fitted(self)
         return getattr(self.estimator_, method)(validate_rows(self, X, reset=False))

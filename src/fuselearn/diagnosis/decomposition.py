@@ -67,18 +67,9 @@ def decompose_squared(predictions: Floats, observed: Floats, truth: Floats) -> p
     variance = average((predictions - mean) ** 2) * enough / (enough - 1)
     bias = (mean - truth) ** 2 - variance / enough
     noise = np.where(number >= 2, (observed - truth) ** 2, np.nan)
-    return pd.DataFrame(
-        {
-            "noise": noise,
-            "noise_effect": noise,
-            "bias": bias,
-            "variance": variance,
-            "variance_effect": variance,
-            "error": average((predictions - truth) ** 2) + noise,
-            "observed_error": average((predictions - observed) ** 2),
-            "n_predictions": number,
-        }
-    )
+    error, observed_error = average((predictions - truth) ** 2) + noise, average((predictions - observed) ** 2)
+    columns = (noise, noise, bias, variance, variance, error, observed_error, number)
+    return pd.DataFrame(dict(zip((*PARTS, "n_predictions"), columns, strict=True)))
 
 
 def decompose_zero_one(
@@ -97,9 +88,9 @@ def decompose_zero_one(
     Parameters
     ----------
     predictions : int array of shape (n_rounds, n_samples)
-        Class numbers; -1 where a round has no prediction for a sample.
+        Class indices; -1 where a round has no prediction for a sample.
     observed, truth : int array of shape (n_samples,)
-        Class numbers.
+        Class indices.
     n_classes : int
 
     Returns
@@ -115,30 +106,21 @@ def decompose_zero_one(
     >>> parts.loc[0, ["bias", "variance", "variance_effect", "error"]].tolist()
     [1.0, 0.5, -0.25, 0.75]
     """
-    rows = np.arange(predictions.shape[1])
+    samples = np.arange(predictions.shape[1])
     votes = np.stack([(predictions == c).sum(axis=0) for c in range(n_classes)], axis=1)
     number = votes.sum(axis=1)
-    shares = votes / np.where(number >= 2, number, np.nan)[:, None]
+    fractions = votes / np.where(number >= 2, number, np.nan)[:, None]
     main = votes.argmax(axis=1)
 
-    variance = 1.0 - shares[rows, main]
+    variance = 1.0 - fractions[samples, main]
     is_biased = main != truth
     noise = np.where(number >= 2, observed != truth, np.nan)
-    noise_effect = shares[rows, truth] - shares[rows, observed]
+    noise_effect = fractions[samples, truth] - fractions[samples, observed]
     bias = np.where(number >= 2, is_biased, np.nan)
-    variance_effect = np.where(is_biased, -shares[rows, truth], variance)
-    return pd.DataFrame(
-        {
-            "noise": noise,
-            "noise_effect": noise_effect,
-            "bias": bias,
-            "variance": variance,
-            "variance_effect": variance_effect,
-            "error": noise_effect + bias + variance_effect,
-            "observed_error": 1.0 - shares[rows, observed],
-            "n_predictions": number,
-        }
-    )
+    variance_effect = np.where(is_biased, -fractions[samples, truth], variance)
+    error, observed_error = noise_effect + bias + variance_effect, 1.0 - fractions[samples, observed]
+    columns = (noise, noise_effect, bias, variance, variance_effect, error, observed_error, number)
+    return pd.DataFrame(dict(zip((*PARTS, "n_predictions"), columns, strict=True)))
 
 
 def standard_errors(whole: pd.DataFrame, without_group: list[pd.DataFrame]) -> dict[str, float]:
@@ -155,9 +137,9 @@ def standard_errors(whole: pd.DataFrame, without_group: list[pd.DataFrame]) -> d
         The same, each without one group of rounds.
     """
     parts = list(PARTS)
-    n_rows = whole[parts].count()
-    between_rows = whole[parts].var() / n_rows if len(whole) > 1 else 0.0 * n_rows
+    n_samples = whole[parts].count()
+    between_samples = whole[parts].var() / n_samples if len(whole) > 1 else 0.0 * n_samples
     means: Any = pd.DataFrame([part[parts].mean() for part in without_group])
     n_groups = len(without_group)
     between_rounds = (n_groups - 1) / n_groups * ((means - means.mean()) ** 2).sum()
-    return {name: float(error) for name, error in np.sqrt(between_rows + between_rounds).items()}
+    return {name: float(error) for name, error in np.sqrt(between_samples + between_rounds).items()}

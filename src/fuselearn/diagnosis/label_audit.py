@@ -13,9 +13,16 @@ from sklearn.base import BaseEstimator
 from fuselearn._messages import show
 from fuselearn._random import make_generator
 from fuselearn._validation import read_classes, read_table
-from fuselearn.diagnosis.held_out import Folding, hold_out_classes, hold_out_labels, warn_of_unjudged
-from fuselearn.diagnosis.judging import Verdict, judge, rank
-from fuselearn.multilabel.data.labels import label_names, read_labels
+from fuselearn.datasets.scaling import scale_features
+from fuselearn.diagnosis.judging import (
+    Folding,
+    Verdict,
+    hold_out_classes,
+    hold_out_labels,
+    judge,
+    rank,
+    warn_of_unjudged,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -27,19 +34,18 @@ class LabelAudit:
     rows : DataFrame
         All samples, the most doubtful first, with the index of ``y`` or ``X``, or numbered: the ``given`` label, the
         ``suggested`` one (the most likely other label), the ``probability`` of the given label, by which samples are
-        sorted, and ``suggested_probability`` of the other one, both by models that have not seen the sample, their
+        sorted, and ``suggested_probability`` of the other one, both held-out, their
         difference ``margin``, and whether the sample is a ``suspect``, one of the first ``n_wrong``. A sample that
         could not be judged, because no other sample has its label, comes last, with NaN for ``probability`` and
-        ``margin``. For several labels per sample there is a line for each sample and label, and a column ``label``;
+        ``margin``. For an indicator matrix there is a row for each sample and label, and a column ``label``;
         suspects come first.
     n_wrong : int
-        Estimated number of wrong labels, rounded; for several labels per sample, the number of suspects.
+        Estimated number of wrong labels, rounded; for an indicator matrix, the number of suspects.
     noise_matrix : DataFrame
-        Estimated probability that a class (row) is labelled as each class (column), as for the ``transition`` of
-        :func:`~fuselearn.datasets.corrupt_labels`. For several labels per sample there are two lines for each label, 0
-        and 1.
+        Estimated probability that a class (row) is labeled as each class (column), as for the ``transition`` of
+        :func:`~fuselearn.datasets.corrupt_labels`. For an indicator matrix there are two rows for each label, 0 and 1.
     probabilities : DataFrame
-        Probability of each class or label, by models that have not seen the sample, in the order of the data.
+        Held-out probability of each class or label, in the order of the data.
 
     Examples
     --------
@@ -65,13 +71,13 @@ class LabelAudit:
 
     @property
     def noise_rate(self) -> float:
-        """Estimated share of wrong labels among those that were judged."""
+        """Estimated fraction of wrong labels among those that were judged."""
         return self.n_wrong / int(self.rows["probability"].notna().sum())
 
     def __str__(self) -> str:
         """Return the estimate as text."""
-        share = self.n_wrong / len(self.rows)
-        return f"about {self.n_wrong} of {len(self.rows)} labels ({share:.1%}) are likely to be wrong"
+        fraction = self.n_wrong / len(self.rows)
+        return f"about {self.n_wrong} of {len(self.rows)} labels ({fraction:.1%}) are likely to be wrong"
 
     def __repr__(self) -> str:
         """Return the estimate as text, without the tables."""
@@ -89,30 +95,29 @@ def audit_labels(
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> LabelAudit:
-    """Rank samples by how doubtful their label is, according to models that have not seen them.
+    """Rank samples by how doubtful their label is, according to models that were not trained on them.
 
     Each sample gets class probabilities p from models trained without it. Samples whose given label has the lowest
-    probability come first. How many labels are wrong is estimated by confident learning: a sample labelled i counts as
-    truly j if p(j) is at least the mean p(j) of the samples labelled j; if there are several such classes, the one with
+    probability come first. How many labels are wrong is estimated by confident learning: a sample labeled i counts as
+    truly j if p(j) is at least the mean p(j) of the samples labeled j; if there are several such classes, the one with
     the largest p(j). These counts, scaled to the number of samples of each given label, estimate how often j is
-    labelled i.
+    labeled i.
 
-    Each of several labels per sample is judged as a question with the classes 0 and 1. A label is a suspect if the
-    other answer is predicted as confidently as that, and is the more likely one: labels differ so much in how well they
-    can be predicted that the least likely answers would mostly be those of labels that are hard to predict.
+    Each column of an indicator matrix is judged as a problem with the classes 0 and 1. A label is a suspect if the
+    other class is predicted as confidently as that, and is the more likely one: labels differ so much in how well they
+    can be predicted that the least likely ones would mostly be labels that are hard to predict.
 
     Parameters
     ----------
     X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
     y : array-like of shape (n_samples,) or (n_samples, n_labels)
-        One label per sample, or a table of 0 and 1 with a column for each of several labels. The only sample of a class
-        cannot be judged, which raises a warning; nor can one of several labels that fewer than two samples have, or
-        lack.
+        One label per sample, or an indicator matrix. The only sample of a class cannot be judged, which raises a
+        warning; nor can a label of an indicator matrix that fewer than two samples have, or lack.
     estimator : classifier or None, default=None
         Any classifier with ``predict_proba``. None means a :class:`~fuselearn.FusedClassifier` of a random forest,
         extremely randomised trees and, for up to 5,000 samples without missing values, a support vector machine: the
-        sensors that follow wrong labels least. Several labels per sample are then a question each. For a sparse matrix,
-        which trees do not accept, None means logistic regression on features scaled by their maximum.
+        members that follow wrong labels least; each label of an indicator matrix is then a problem of its own. For a
+        sparse matrix, None means logistic regression on features scaled by their maximum.
     cv : int, splitter or iterable of (train, test), default=None
         Folds; an int means stratified and shuffled folds. Each sample must be in a test set. None means the folds of
         `FusedClassifier`, or five for another estimator.
@@ -160,7 +165,7 @@ def audit_labels(
     index = next((data.index for data in (y, X) if isinstance(data, pd.Series | pd.DataFrame)), None)
     shape = np.shape(y)
     if len(shape) == 2 and shape[1] > 1:
-        return _audit_several(table, y, estimator, folding, rng, index)
+        return _audit_labels(table, y, estimator, folding, rng, index)
     classes, given = read_classes(y, table.shape[0])
     held_out = hold_out_classes(table, classes, given, estimator, folding, rng)
     warn_of_unjudged(held_out.is_judged, classes[given])
@@ -174,10 +179,12 @@ def audit_labels(
     )
 
 
-def _audit_several(
+def _audit_labels(
     X: Any, y: Any, estimator: BaseEstimator | None, folding: Folding, rng: np.random.Generator, index: Any
 ) -> LabelAudit:
-    """Audit a table of labels, each as a question with two answers."""
+    """Audit an indicator matrix, each label as a problem of two classes."""
+    from fuselearn.multilabel.data.labels import label_names, read_labels  # takes long to import
+
     Y = read_labels(y)
     if len(Y) != X.shape[0]:
         raise ValueError(f"X and y have inconsistent numbers of samples: {X.shape[0]} and {len(Y)}.")
@@ -225,4 +232,37 @@ def _sort(rows: pd.DataFrame, n_wrong: int) -> pd.DataFrame:
 
 
 def _noise_matrix(verdict: Verdict, classes: npt.NDArray[Any]) -> pd.DataFrame:
-    return pd.DataFrame(verdict.noise, pd.Index(classes, name="class"), pd.Index(classes, name="labelled as"))
+    return pd.DataFrame(verdict.noise, pd.Index(classes, name="class"), pd.Index(classes, name="labeled as"))
+
+
+def find_trusted_neighbors(
+    X: Any, is_suspect: npt.NDArray[np.bool_], samples: npt.NDArray[np.intp], n_neighbors: int = 3
+) -> npt.NDArray[np.intp]:
+    """Find the nearest samples that are not suspects, after scaling the features.
+
+    Parameters
+    ----------
+    X : {array-like, DataFrame} of shape (n_samples, n_features)
+    is_suspect : bool array of shape (n_samples,)
+    samples : int array of shape (n_wanted,)
+        The samples whose neighbors are wanted.
+    n_neighbors : int, default=3
+
+    Returns
+    -------
+    int array of shape (n_wanted, n_found)
+        Sample indices, the nearest first; fewer than ``n_neighbors`` if there are not as many.
+
+    Examples
+    --------
+    >>> X = [[0.0], [1.0], [1.1], [5.0]]
+    >>> find_trusted_neighbors(X, np.array([False, True, False, False]), np.array([1]), 2)
+    array([[2, 0]])
+    """
+    from sklearn.neighbors import NearestNeighbors  # takes long to import
+
+    features = scale_features(X)
+    trusted = np.flatnonzero(~is_suspect)
+    search = NearestNeighbors(n_neighbors=min(n_neighbors, len(trusted))).fit(features[trusted])
+    found: npt.NDArray[np.intp] = trusted[search.kneighbors(features[samples], return_distance=False)]
+    return found
