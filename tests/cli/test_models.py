@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import fuselearn
 from fuselearn.cli.main import app
 from fuselearn.datasets import make_digit_pairs
-from fuselearn.io import open_rows
+from fuselearn.io.prediction import open_rows
 from fuselearn.multilabel import macro_f1
 
 runner = CliRunner()
@@ -127,7 +127,7 @@ def test_an_error_on_the_way_leaves_the_old_predictions(folder, tmp_path):
     rows = (folder / "iris.csv").read_text()
     (tmp_path / "broken.csv").write_text(rows + rows.splitlines()[1].replace("5.1", "long") + "\n")
     (tmp_path / "out.csv").write_text("prediction\nold\n")
-    with mock.patch("fuselearn.io.open_rows", partial(open_rows, block_rows=30)):
+    with mock.patch("fuselearn.io.prediction.open_rows", partial(open_rows, block_rows=30)):
         result = run("predict", folder / "iris.fuse", tmp_path / "broken.csv", "-o", tmp_path / "out.csv")
     assert result.exit_code == 2
     assert "holds 'long' in line 152" in result.output
@@ -205,7 +205,7 @@ def test_export_writes_a_model_that_onnxruntime_runs(folder, tmp_path, method):
         (["predict", "{f}/iris.csv", "{f}/iris.csv"], "not a model file"),
         (["predict", "{f}/iris.fuse", "{f}/digits.csv"], "lacks the columns"),
         (["predict", "{f}/iris.fuse", "{f}/broken.csv"], "'sepal width (cm)' holds 'wide' in line 3"),
-        (["info", "{f}/nothing.fuse"], "Cannot access"),
+        (["info", "{f}/nothing.fuse"], "There is no file"),
         (["export", "{f}/iris.fuse", "-o", "{f}"], "is a folder"),
     ],
 )

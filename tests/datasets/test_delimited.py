@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fuselearn.datasets import DatasetError, TableStream, TextFormat, Wanted, read_table
-from fuselearn.datasets.delimited import find_separator
+from fuselearn.datasets import DatasetError, read_table
+from fuselearn.datasets.delimited import TextFormat, find_separator
+from fuselearn.datasets.streaming import TableStream
 
 TEXT = "größe,farbe,my kind\n1.5,rot,x\n-2.25,grün,y\n1000,rot,x\n"
 
@@ -49,7 +50,7 @@ def test_dialects(write, text, options, name):
     assert X["größe"].tolist() == [1.5, -2.25, 1000.0]
     assert X["farbe"].tolist() == ["rot", "grün", "rot"]
     assert y.tolist() == ["x", "y", "x"]
-    [block] = TableStream(path, Wanted(["größe"], ["farbe"]), form=TextFormat(**options))
+    [block] = TableStream(path, ["größe"], ["farbe"], form=TextFormat(**options))
     assert block["größe"].tolist() == X["größe"].tolist()
     assert block["farbe"].tolist() == X["farbe"].tolist()
 
@@ -68,7 +69,7 @@ def test_a_first_column_without_a_name_is_that_of_an_index(write):
 def test_words_among_numbers_do_not_hide_their_decimal_mark(write):
     path = write("size;kind\n1,5;x\nunknown;y\n")
     assert read_table(path, "kind", decimal=",").X["size"].tolist() == ["1.5", "unknown"]
-    [block] = TableStream(path, Wanted(texts=["size"]), form=TextFormat(decimal=","))
+    [block] = TableStream(path, texts=["size"], form=TextFormat(decimal=","))
     assert block["size"].tolist() == ["1.5", "unknown"]
 
 
@@ -86,14 +87,14 @@ def test_readers_of_whole_files_and_of_blocks_refuse_alike(write, text, sentence
     with pytest.raises(DatasetError, match=sentence) as whole:
         read_table(path, "kind")
     with pytest.raises(DatasetError, match=sentence) as blocks:
-        list(TableStream(path, Wanted(["a"])))
+        list(TableStream(path, ["a"]))
     assert str(whole.value) == str(blocks.value)
 
 
 def test_a_decimal_comma_that_was_not_announced_is_asked_about(write):
     path = write("a;b\n1,5;2\n")
     with pytest.raises(DatasetError, match=r"holds '1,5' in line 2.* Is the comma the decimal mark\?"):
-        list(TableStream(path, Wanted(["a", "b"])))
+        list(TableStream(path, ["a", "b"]))
 
 
 names = st.text('abcXYZ ,;|"', min_size=1, max_size=6).filter(lambda name: name.strip())

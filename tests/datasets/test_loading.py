@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fuselearn.datasets import DatasetError, available, load, registry
-from fuselearn.datasets.storage import write_stored
+from fuselearn.datasets import DatasetError, available, load_dataset
+from fuselearn.datasets.loading import write_stored
+from fuselearn.datasets.registry import registry
 
 
 def fake_skulls(shift=0):
@@ -23,7 +24,7 @@ def fake_skulls(shift=0):
     ],
 )
 def test_bundled_datasets_need_nothing(name, shape, classes):
-    dataset = load(name)
+    dataset = load_dataset(name)
     assert dataset.X.shape == shape
     assert set(dataset.y) == classes
     assert dataset.source == "scikit-learn"
@@ -39,7 +40,7 @@ def test_a_folder_may_be_sorted_or_flat(place, tmp_path, monkeypatch):
         path.parent.mkdir()
         X.assign(**{"class": y}).to_csv(path, index=False)
     monkeypatch.setenv("FUSELEARN_DATA", str(tmp_path / "data"))
-    dataset = load("skulls")
+    dataset = load_dataset("skulls")
     pd.testing.assert_frame_equal(dataset.X, X)
     assert dataset.source == str(path)
 
@@ -48,18 +49,18 @@ def test_the_first_folder_wins_and_folders_come_before_the_cache(tmp_path, monke
     for shift, folder in enumerate(["first", "second", "cache"]):
         (tmp_path / folder).mkdir()
         write_stored(tmp_path / folder / "multiclass" / "skulls.csv.gz", *fake_skulls(shift))
-    assert load("skulls").X.iloc[0, 0] == 2
+    assert load_dataset("skulls").X.iloc[0, 0] == 2
     monkeypatch.setenv("FUSELEARN_DATA", os.pathsep.join(str(tmp_path / f) for f in ("first", "second")))
-    assert load("skulls").X.iloc[0, 0] == 0
+    assert load_dataset("skulls").X.iloc[0, 0] == 0
     (tmp_path / "first" / "multiclass" / "skulls.csv.gz").unlink()
-    assert load("skulls").X.iloc[0, 0] == 1
+    assert load_dataset("skulls").X.iloc[0, 0] == 1
 
 
 def test_a_folder_comes_before_what_is_bundled(tmp_path, monkeypatch):
-    X, y = load("iris")
+    X, y = load_dataset("iris")
     write_stored(tmp_path / "iris.csv.gz", X + 100, y)
     monkeypatch.setenv("FUSELEARN_DATA", str(tmp_path))
-    assert load("iris").X.min().min() > 100
+    assert load_dataset("iris").X.min().min() > 100
 
 
 def test_a_table_of_another_size_is_refused(tmp_path, monkeypatch):
@@ -70,7 +71,7 @@ def test_a_table_of_another_size_is_refused(tmp_path, monkeypatch):
         DatasetError,
         match=r"skulls\.csv\.gz is not 'skulls': it has 149 samples, .* expects 150 samples, 4 features",
     ):
-        load("skulls")
+        load_dataset("skulls")
 
 
 def test_a_table_of_the_other_task_is_refused(tmp_path, monkeypatch):
@@ -78,7 +79,7 @@ def test_a_table_of_the_other_task_is_refused(tmp_path, monkeypatch):
     write_stored(tmp_path / "skulls.csv.gz", X, pd.DataFrame({"p": [0, 1] * 75}))
     monkeypatch.setenv("FUSELEARN_DATA", str(tmp_path))
     with pytest.raises(DatasetError, match="is a multilabel dataset, but 'skulls' is a multiclass"):
-        load("skulls")
+        load_dataset("skulls")
 
 
 def flags_ml(positives=658):
@@ -93,25 +94,25 @@ def test_the_multilabel_flags_are_found_beside_the_others(place, tmp_path, monke
     write_stored(tmp_path / place, *flags_ml())
     (tmp_path / "flags.csv.gz").touch()
     monkeypatch.setenv("FUSELEARN_DATA", str(tmp_path))
-    assert load("flags_ml").y.shape == (194, 7)
+    assert load_dataset("flags_ml").y.shape == (194, 7)
 
 
 def test_other_labels_in_a_table_of_the_right_size_are_refused(tmp_path, monkeypatch):
     write_stored(tmp_path / "flags_ml.csv.gz", *flags_ml(positives=600))
     monkeypatch.setenv("FUSELEARN_DATA", str(tmp_path))
     with pytest.raises(DatasetError, match=r"600 label assignments, but .* 658 label assign"):
-        load("flags_ml")
+        load_dataset("flags_ml")
 
 
 def test_a_folder_that_does_not_exist_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("FUSELEARN_DATA", str(tmp_path / "nowhere"))
     with pytest.raises(DatasetError, match="nowhere, which is not a folder"):
-        load("iris")
+        load_dataset("iris")
 
 
 def test_without_network_and_folder_the_error_says_what_to_do():
     with pytest.raises(DatasetError) as caught:
-        load("sonar")
+        load_dataset("sonar")
     sentence = str(caught.value)
     assert "no network in tests" in sentence
     assert "Put sonar.csv.gz (60 features, 'class' last) into the subfolder multiclass/" in sentence
@@ -120,15 +121,15 @@ def test_without_network_and_folder_the_error_says_what_to_do():
 
 def test_where_no_copy_is_known_the_error_says_so():
     with pytest.raises(DatasetError, match=r"no OpenML copy is known.*Put tvowel"):
-        load("tvowel")
+        load_dataset("tvowel")
     with pytest.raises(DatasetError, match=r"'physio' is not available.*its origin is unknown"):
-        load("physio")
+        load_dataset("physio")
 
 
 def test_download_can_be_forbidden(monkeypatch):
     monkeypatch.setattr("fuselearn.datasets.loading.fetch", None)
     with pytest.raises(DatasetError, match="was not downloaded because download=False"):
-        load("sonar", download=False)
+        load_dataset("sonar", download=False)
 
 
 @pytest.mark.parametrize(
@@ -137,7 +138,7 @@ def test_download_can_be_forbidden(monkeypatch):
 )
 def test_misspelt_names_get_a_suggestion(misspelt, meant):
     with pytest.raises(DatasetError, match=f"Did you mean '{meant}'"):
-        load(misspelt)
+        load_dataset(misspelt)
 
 
 def test_available_lists_where_each_would_come_from(tmp_path):
@@ -147,7 +148,7 @@ def test_available_lists_where_each_would_come_from(tmp_path):
     assert lines["iris"].source == "scikit-learn"
     assert lines["skulls"].source.endswith("skulls.csv.gz")
     assert lines["skulls"].offline
-    assert lines["sonar"].source == "OpenML sonar version 1 (number 40)"
+    assert lines["sonar"].source == "OpenML dataset 40"
     assert not lines["sonar"].offline
     assert lines["physio"].source.startswith("nowhere: its origin is unknown")
 
@@ -169,5 +170,5 @@ def test_the_papers_tables_agree_with_the_registry(name, real_folder):
     listing = next(line for line in available() if line.name == name)
     if not listing.offline:
         pytest.skip(f"FUSELEARN_DATA has no {name}")
-    dataset = load(name, download=False)
+    dataset = load_dataset(name, download=False)
     assert all(dtype.kind in "iuf" or dtype == "category" for dtype in dataset.X.dtypes)

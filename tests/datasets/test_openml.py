@@ -11,8 +11,9 @@ import pytest
 from sklearn.datasets import fetch_openml as the_real_fetch_openml
 from sklearn.utils import Bunch
 
-from fuselearn.datasets import DatasetError, load, registry
+from fuselearn.datasets import DatasetError, load_dataset
 from fuselearn.datasets.openml import adapt
+from fuselearn.datasets.registry import registry
 
 RNG = np.random.default_rng(0)
 
@@ -39,9 +40,9 @@ def numbers(rows, columns):
 def test_a_fetched_table_is_kept_and_comes_back_the_same(openml):
     y = pd.Series(pd.Categorical(["Rock", "Mine"] * 104), name="Class")
     openml.tables[40] = ("sonar", numbers(208, 60), y)
-    fetched, cached = load("sonar"), load("sonar")
+    fetched, cached = load_dataset("sonar"), load_dataset("sonar")
     assert openml.asked == [40]
-    assert fetched.source.startswith("OpenML sonar")
+    assert fetched.source.startswith("OpenML dataset 40")
     assert cached.source.endswith("sonar.csv.gz")
     pd.testing.assert_frame_equal(fetched.X, cached.X)
     pd.testing.assert_series_equal(fetched.y, cached.y)
@@ -50,22 +51,22 @@ def test_a_fetched_table_is_kept_and_comes_back_the_same(openml):
 def test_a_table_that_disagrees_is_refused_and_not_kept(openml, tmp_path):
     openml.tables[40] = ("sonar", numbers(200, 60), pd.Series(["R", "M"] * 100))
     with pytest.raises(DatasetError, match="it has 200 samples"):
-        load("sonar")
+        load_dataset("sonar")
     assert not (tmp_path / "cache").exists()
 
 
 def test_another_dataset_under_the_number_is_refused(openml):
     openml.tables[40] = ("sonnet", numbers(208, 60), pd.Series(["R", "M"] * 104))
     with pytest.raises(DatasetError, match="is a dataset called 'sonnet'"):
-        load("sonar")
+        load_dataset("sonar")
 
 
 def test_any_number_can_be_loaded(openml):
     X = numbers(20, 3)
     openml.tables[61] = ("whatever", X, pd.Series(["a", "b"] * 10, name="kind"))
-    fetched, cached = load("openml-61"), load("openml-61")
+    fetched, cached = load_dataset("openml-61"), load_dataset("openml-61")
     assert openml.asked == [61]
-    assert fetched.source == "OpenML dataset (number 61)"
+    assert fetched.source == "OpenML dataset 61"
     np.testing.assert_allclose(cached.X, X)
     assert cached.y.tolist() == ["a", "b"] * 10
 
@@ -73,19 +74,19 @@ def test_any_number_can_be_loaded(openml):
 def test_a_number_must_be_one(openml):
     for name in ("openml-", "openml-6a", "openml--6", "openml-²"):
         with pytest.raises(DatasetError, match="Unknown dataset"):
-            load(name)
+            load_dataset(name)
 
 
 def test_a_number_without_a_network_says_what_to_do():
     with pytest.raises(DatasetError, match=r"Put openml-61.csv.gz \('class' last\) into the subfolder multiclass/"):
-        load("openml-61", download=False)
+        load_dataset("openml-61", download=False)
 
 
 def test_a_cache_that_cannot_be_written_only_warns(openml, tmp_path):
     (tmp_path / "cache").write_text("a file, not a folder")
     openml.tables[40] = ("sonar", numbers(208, 60), pd.Series(["R", "M"] * 104))
     with pytest.warns(UserWarning, match="could not be written to the cache"):
-        assert len(load("sonar").X) == 208
+        assert len(load_dataset("sonar").X) == 208
 
 
 def test_labels_written_as_words_become_0_and_1(openml):
@@ -94,7 +95,7 @@ def test_labels_written_as_words_become_0_and_1(openml):
     words = np.where(ones.reshape(593, 6), "TRUE", "FALSE")
     Y = pd.DataFrame(words, columns=list("abcdef")).astype("category")
     openml.tables[40589] = ("emotions", numbers(593, 72), Y)
-    fetched, cached = load("emotions"), load("emotions")
+    fetched, cached = load_dataset("emotions"), load_dataset("emotions")
     assert fetched.y.to_numpy().sum() == 1108
     pd.testing.assert_frame_equal(fetched.y, cached.y)
 
@@ -212,7 +213,7 @@ def test_scikit_learn_really_parses_what_openml_sends(monkeypatch):
     server = FakeServer(40589, "emotions", [f"f{i}" for i in range(72)], [f"l{i}" for i in range(6)], rows)
     urllib.request.install_opener(urllib.request.build_opener(server))
     try:
-        X, Y = load("emotions")
+        X, Y = load_dataset("emotions")
     finally:
         urllib.request.install_opener(None)
     assert (X.to_numpy() == features).all()

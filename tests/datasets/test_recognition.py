@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fuselearn.datasets import DatasetError
-from fuselearn.datasets.recognition import DATE_FORMATS, parse_dates, recognise
+from fuselearn.datasets.recognition import DATE_FORMATS, parse_dates, recognize
 
 RNG = np.random.default_rng(0)
 
 
 def kind_of(cells, name="x", **options):
-    return recognise(pd.Series(cells, name=name), **options).kind
+    return recognize(pd.Series(cells, name=name), **options).kind
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_what_is_kept_is_a_feature(name, cells, kind):
 
 def test_words_are_remembered_as_they_stand():
     cells = [*map(str, range(60)), " Unknown ", "n/a", "-"]
-    assert recognise(pd.Series(cells, name="x")).words == ("-", "Unknown", "n/a")
+    assert recognize(pd.Series(cells, name="x")).words == ("-", "Unknown", "n/a")
 
 
 @settings(max_examples=50)
@@ -98,7 +98,7 @@ def test_words_are_remembered_as_they_stand():
 def test_dates_of_every_format_become_days(form, dates):
     dates = [date.replace(second=0, microsecond=0) for date in dates]
     text = pd.Series([date.strftime(form) for date in dates], name="when")
-    column = recognise(text)
+    column = recognize(text)
     assert column.kind == "date"
     found = parse_dates(text, column.format).to_numpy()
     # Where all days are at most 12, day and month cannot be told apart, and the month is taken to come first.
@@ -121,21 +121,21 @@ def test_days_are_counted_in_universal_time(cell, days):
 
 
 def test_times_without_a_day_are_parts_of_a_day():
-    column = recognise(pd.Series(["06:00", "23:59"], name="at"))
+    column = recognize(pd.Series(["06:00", "23:59"], name="at"))
     assert parse_dates(pd.Series(["06:00", "18:00"]), column.format).tolist() == [0.25, 0.75]
 
 
 def test_of_two_numbers_the_day_is_the_one_above_twelve():
-    assert recognise(pd.Series(["03/04/2020", "05/06/2020"], name="x")).format == "%m/%d/%Y"
-    assert recognise(pd.Series(["03/04/2020", "25/06/2020"], name="x")).format == "%d/%m/%Y"
+    assert recognize(pd.Series(["03/04/2020", "05/06/2020"], name="x")).format == "%m/%d/%Y"
+    assert recognize(pd.Series(["03/04/2020", "25/06/2020"], name="x")).format == "%d/%m/%Y"
 
 
 @pytest.mark.parametrize("cells", [["1,5", "2,25", "3"], ["1,234", "12,345.5"], ["1.234,5", "1,5"]])
 def test_numbers_with_commas_are_not_guessed_at(cells):
     with pytest.raises(DatasetError, match="Column 'price' holds numbers with commas, such as '1"):
-        recognise(pd.Series(cells, name="price"))
+        recognize(pd.Series(cells, name="price"))
 
 
 def test_nested_values_are_refused():
     with pytest.raises(DatasetError, match="Column 'x' holds nested values"):
-        recognise(pd.Series([[1], [2]], name="x"))
+        recognize(pd.Series([[1], [2]], name="x"))

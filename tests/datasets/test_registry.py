@@ -1,6 +1,6 @@
 import pytest
 
-from fuselearn.datasets import registry
+from fuselearn.datasets.registry import registry
 
 ENTRIES = list(registry().values())
 

@@ -8,7 +8,8 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 import fuselearn
-from fuselearn.datasets import DatasetError, SparseColumns
+from fuselearn.datasets import DatasetError
+from fuselearn.datasets.cleaning import SparseColumns
 from fuselearn.multilabel import BinaryRelevanceClassifier
 
 FRAME = pd.DataFrame({"c": [0, 0, 9], "a": [1.0, 0, 2], "b": [0, 3, 0]})

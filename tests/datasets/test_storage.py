@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from fuselearn.datasets import DatasetError
-from fuselearn.datasets.storage import read_stored, write_stored
+from fuselearn.datasets.loading import read_stored, write_stored
 
 X = pd.DataFrame(
     {

@@ -5,15 +5,9 @@ import pandas as pd
 import pytest
 
 from fuselearn.datasets import DatasetError
-from fuselearn.datasets.registry import TargetSwap
-from fuselearn.datasets.targets import (
-    class_names,
-    code_labels,
-    doubt_classes,
-    split_classes,
-    swap_target,
-    tidy_features,
-)
+from fuselearn.datasets.openml import swap_target_of_flags
+from fuselearn.datasets.recognition import tidy_features
+from fuselearn.datasets.targets import class_names, code_labels, doubt_classes
 
 
 def test_features_become_numbers_or_categories():
@@ -58,23 +52,6 @@ def test_features_are_a_copy():
 def test_unusable_features_are_named(column, sentence):
     with pytest.raises(DatasetError, match=sentence):
         tidy_features(pd.DataFrame({"when": column}), "t")
-
-
-def test_a_table_of_the_target_alone_is_refused():
-    with pytest.raises(DatasetError, match="t has no feature columns"):
-        split_classes(pd.DataFrame({"y": ["a", "b"]}), "y", "t")
-
-
-@pytest.mark.parametrize(
-    ("name", "sentence"),
-    [
-        ("zzz", "t has no column 'zzz' to use as the target. The columns are 'size', 'kind'."),
-        ("knd", "t has no column 'knd' to use as the target; did you mean 'kind'? The columns are 'size', 'kind'."),
-    ],
-)
-def test_a_column_that_is_not_there_is_named_in_whole_sentences(name, sentence):
-    with pytest.raises(DatasetError, match=f"^{re.escape(sentence)}$"):
-        split_classes(pd.DataFrame({"size": [1], "kind": ["a"]}), name, "t")
 
 
 def test_whole_floats_are_classes_and_fractions_are_not():
@@ -126,14 +103,3 @@ def test_many_values_with_few_samples_each_are_doubted(n_samples, n_classes, num
     assert (doubt_classes(values.map("c{}".format)) is not None) == text
 
 
-def test_a_feature_becomes_the_target_once():
-    swap = TargetSwap("botright", "religion", ("zone",))
-    published = pd.DataFrame({"zone": ["c3", "c1"], "botright": ["red", "blue"]})
-    X, y = swap_target(published, pd.Series(["hindu", "other"], name="class"), swap)
-    assert X["zone"].tolist() == [3, 1]
-    assert X["religion"].tolist() == ["hindu", "other"]
-    assert list(X) == ["zone", "religion"]
-    assert (y.name, y.tolist()) == ("class", ["red", "blue"])
-    again, same = swap_target(X, y, swap)
-    assert again is X
-    assert same is y

@@ -25,9 +25,9 @@ PACKAGES = ("codes", "combine", "disk", "ensembles", "fusion", "learners", "mult
 
 PARTS = frozenset(
     {
+        "fuselearn.datasets.cleaning.Column",
+        "fuselearn.datasets.cleaning.SparseColumns",
         "fuselearn.datasets.cleaning.TableCleaner",
-        "fuselearn.datasets.recognition.Column",
-        "fuselearn.datasets.sparse_columns.SparseColumns",
         "fuselearn.diagnosis.cleaned.CleanedClassifier",
         "fuselearn.engines.svm.coupling.Coupling",
         "numpy.dtype",
