@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -26,8 +26,8 @@ from fuselearn.datasets.dataset import DatasetError
 
 _QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 _ATTRIBUTE = re.compile(rf"@attribute\s+({_QUOTED}|[^\s{{'\"]+)\s*(.*)", re.IGNORECASE)
-_CELL = re.compile(rf"\s*({_QUOTED}|[^\s,'\"][^,]*|)\s*(?:,|$)")
-_SPARSE_CELL = re.compile(rf"\s*(\d+)\s+({_QUOTED}|[^\s,'\"][^,]*)\s*(?:,|$)")
+_CELL = re.compile(rf"\s*({_QUOTED}|[^\s,'\"][^,]*|)\s*,")
+_SPARSE_CELL = re.compile(rf"\s*(\d+)\s+({_QUOTED}|[^\s,'\"][^,]*)\s*,")
 _TOKEN = re.compile(rf"{_QUOTED}|%|[^%'\"]+|['\"]")
 _WEIGHT = re.compile(r",\s*\{\s*[-+.\deE]+\s*\}$")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
@@ -52,7 +52,7 @@ class _Attribute:
     @property
     def is_number(self) -> bool:
         """Whether the attribute is numeric, or a binary feature that Mulan declares as nominal."""
-        return self.kind in ("numeric", "integer") or self.values == ("0", "1")
+        return self.kind not in ("nominal", "string") or self.values == ("0", "1")
 
 
 class ArffTable:
@@ -106,45 +106,42 @@ class ArffTable:
 
     def _given(self, attribute: _Attribute) -> tuple[Any, list[Cell]]:
         """Return the samples that give a value for an attribute, all unless they are sparse, and the values."""
-        place = attribute.position
+        place, default = attribute.position, attribute.default
         if self._is_sparse:
             span = slice(self._starts[place], self._starts[place + 1])
             rows, cells = self._rows[span], self._cells[span]
         else:
             rows = range(self.n_rows)
-            cells = [
-                sample.get(place, attribute.default) if isinstance(sample, dict) else sample[place]
-                for sample in self._samples
-            ]
+            cells = [each.get(place, default) if isinstance(each, dict) else each[place] for each in self._samples]
         if attribute.kind == "nominal" and not set(cells) <= {*attribute.values, None}:
-            self._refuse(attribute, rows, cells, attribute.values.__contains__, "not among its declared values")
+            row, cell = next(each for each in zip(rows, cells, strict=True) if each[1] not in {*attribute.values, None})
+            raise self._refusal(attribute, row, cell, "not among its declared values")
         return rows, cells
+
+    def _numbers(self, attribute: _Attribute, rows: Any, cells: list[Cell]) -> npt.NDArray[np.float64]:
+        numbers = []
+        for row, cell in zip(rows, cells, strict=True):
+            try:
+                numbers.append(np.nan if cell is None else float(cell))
+            except ValueError:
+                raise self._refusal(attribute, row, cell, "not a number") from None
+        return np.array(numbers, dtype=np.float64)
 
     def _column(self, attribute: _Attribute) -> Any:
         rows, cells = self._given(attribute)
         if attribute.kind in ("nominal", "string"):
             column = np.full(self.n_rows, attribute.default, dtype=object)
             column[rows] = cells
-            return pd.Categorical(column, list(attribute.values)) if attribute.kind == "nominal" else column
+            is_nominal = attribute.kind == "nominal"
+            return pd.Categorical(column, list(attribute.values)) if is_nominal else pd.Series(column, dtype="object")
         numbers = np.zeros(self.n_rows)
         numbers[rows] = self._numbers(attribute, rows, cells)
         is_whole = attribute.kind == "integer" and np.equal(np.mod(numbers, 1), 0).all()
         return numbers.astype(np.int64) if is_whole else numbers
 
-    def _numbers(self, attribute: _Attribute, rows: Any, cells: list[Cell]) -> npt.NDArray[np.float64]:
-        try:
-            return np.array([np.nan if cell is None else float(cell) for cell in cells], dtype=np.float64)
-        except ValueError:
-            self._refuse(attribute, rows, cells, _is_number, "not a number")
-            raise
-
-    def _refuse(
-        self, attribute: _Attribute, rows: Any, cells: list[Cell], fits: Callable[[str], bool], problem: str
-    ) -> None:
-        given = zip(rows, cells, strict=True)
-        row, cell = next((row, cell) for row, cell in given if cell is not None and not fits(cell))
+    def _refusal(self, attribute: _Attribute, row: int, cell: Cell, problem: str) -> DatasetError:
         where = f"Line {self._lines[row]} of {self.path}"
-        raise DatasetError(f"{where} has {cell!r} for {attribute.name!r}, which is {problem}.") from None
+        return DatasetError(f"{where} has {cell!r} for {attribute.name!r}, which is {problem}.")
 
 
 def read_arff(file: BinaryIO, path: Path, encoding: str = "utf-8") -> ArffTable:
@@ -250,62 +247,58 @@ def _read_attribute(text: str, position: int, where: str) -> _Attribute:
         return _Attribute(name, position, "nominal", values)
     kind = declared.split()[0].lower()
     if kind in ("numeric", "real", "integer", "string"):
-        return _Attribute(name, position, {"real": "numeric"}.get(kind, kind))
-    raise DatasetError(
-        f"{where} declares {name!r} as {kind!r}; only numeric, string and nominal attributes can be read."
-    )
+        return _Attribute(name, position, kind)
+    raise DatasetError(f"{where} declares {name!r} as {kind!r}; only numbers, strings and nominal values can be read.")
 
 
 def _read_sample(text: str, n_attributes: int, where: str) -> Sample:
     if _WEIGHT.search(text):
         raise DatasetError(f"{where} ends with an instance weight, which is not supported.")
     if text.startswith("{"):
-        return _read_sparse_sample(text, n_attributes, where)
-    if "'" in text or '"' in text or "\\" in text:
-        cells = [_value(cell) for cell in _split(text, where)]
-    else:
-        cells = [None if cell == "?" else cell for cell in map(str.strip, text.split(","))]
-    if len(cells) != n_attributes:
-        raise DatasetError(f"{where} has {len(cells)} values for {n_attributes} attributes.")
-    return cells
+        if not text.endswith("}"):
+            raise DatasetError(f"{where} opens a sparse sample but does not close it.")
+        inside = text[1:-1].strip()
+        return _read_sparse_sample(inside, n_attributes, where) if inside else {}
+    has_quotes = "'" in text or '"' in text or "\\" in text
+    cells = _split(text, where) if has_quotes else map(str.strip, text.split(","))
+    sample = [_value(cell) for cell in cells]
+    if len(sample) != n_attributes:
+        raise DatasetError(f"{where} has {len(sample)} values for {n_attributes} attributes.")
+    return sample
 
 
 def _read_sparse_sample(text: str, n_attributes: int, where: str) -> dict[int, Cell]:
-    if not text.endswith("}"):
-        raise DatasetError(f"{where} opens a sparse row but does not close it.")
-    text = text[1:-1].strip()
     sample: dict[int, Cell] = {}
-    start = 0
-    while start < len(text):
-        match = _SPARSE_CELL.match(text, start)
-        if not match:
-            raise DatasetError(f"{where} should hold 'index value' pairs, but has {text[start : start + 30]!r}.")
-        index = int(match.group(1))
-        if index >= n_attributes:
-            raise DatasetError(f"{where} uses the index {index}; the last attribute is {n_attributes - 1}.")
-        if index in sample:
-            raise DatasetError(f"{where} uses the index {index} twice.")
-        sample[index] = _value(match.group(2))
-        start = match.end()
+    for index, cell in (
+        _match_all(_SPARSE_CELL, text, where, "should hold 'index value' pairs, but has") if text else ()
+    ):
+        place = int(index)
+        if place >= n_attributes:
+            raise DatasetError(f"{where} uses the index {place}; the last attribute is {n_attributes - 1}.")
+        if place in sample:
+            raise DatasetError(f"{where} uses the index {place} twice.")
+        sample[place] = _value(cell.strip())
     return sample
 
 
 def _split(text: str, where: str) -> list[str]:
     """Split at the commas that are outside quotes."""
-    cells: list[str] = []
+    return [cell.strip() for (cell,) in _match_all(_CELL, text, where, "has a quote that does not match, near")]
+
+
+def _match_all(pattern: re.Pattern[str], text: str, where: str, problem: str) -> Iterator[Any]:
+    """Yield the groups of each match of a pattern that ends with a comma; the matches are adjacent."""
+    text += ","
     start = 0
-    while True:
-        match = _CELL.match(text, start)
+    while start < len(text):
+        match = pattern.match(text, start)
         if not match:
-            raise DatasetError(f"{where} has a quote that does not match, near {text[start : start + 30]!r}.")
-        cells.append(match.group(1).strip())
+            raise DatasetError(f"{where} {problem} {text[start : start + 30].removesuffix(',')!r}.")
+        yield match.groups()
         start = match.end()
-        if not match.group().endswith(","):
-            return cells
 
 
 def _value(raw: str) -> Cell:
-    raw = raw.strip()
     return None if raw == "?" else _unquote(raw)
 
 
@@ -313,11 +306,3 @@ def _unquote(raw: str) -> str:
     if len(raw) < 2 or raw[0] != raw[-1] or raw[0] not in "'\"":
         return raw
     return re.sub(r"\\(.)", lambda match: _ESCAPES.get(match[1], match[1]), raw[1:-1])
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True

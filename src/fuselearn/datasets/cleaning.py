@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._extras import require
-from fuselearn.datasets.dataset import DatasetError, name_columns, require_columns
+from fuselearn.datasets.dataset import DatasetError, name_columns, require_columns, require_trained
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -154,10 +154,7 @@ class TableCleaner(TransformerMixin, BaseEstimator):
         ]
         used = [column.name for column in self.columns_ if column.is_feature]
         if not used:
-            raise DatasetError(
-                f"No column looks like a feature: {name_columns(chosen)} hold identifiers or free text. List those to "
-                "keep."
-            )
+            raise DatasetError(f"No column looks like a feature; list those among {name_columns(chosen)} to keep.")
         self.feature_names_in_ = np.array(used, dtype=object)
         self.n_features_in_ = len(used)
         return self
@@ -184,7 +181,7 @@ class TableCleaner(TransformerMixin, BaseEstimator):
         frame = _as_pandas(X)
         from fuselearn.datasets.recognition import convert
 
-        _require_all(frame.columns, self.feature_names_in_)
+        require_trained(frame.columns, self.feature_names_in_, "X")
         return convert(frame, [column for column in self.columns_ if column.is_feature])
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
@@ -215,11 +212,10 @@ class TableCleaner(TransformerMixin, BaseEstimator):
     def describe_columns(self) -> list[dict[str, Any]]:
         """Describe the columns that are used, for the header of a model file."""
         described = []
-        for column in self.columns_:
-            if column.is_feature:
-                n_categories = column.n_values if column.kind == "category" else 0
-                about = {"categories": n_categories, "format": column.format, "words": list(column.words)}
-                described.append({"name": column.name, "type": column.kind} | {k: v for k, v in about.items() if v})
+        for column in (column for column in self.columns_ if column.is_feature):
+            n_categories = column.n_values if column.kind == "category" else 0
+            about = {"categories": n_categories, "format": column.format, "words": list(column.words)}
+            described.append({"name": column.name, "type": column.kind} | {k: v for k, v in about.items() if v})
         return described
 
     def __sklearn_tags__(self) -> Any:
@@ -274,7 +270,7 @@ class SparseColumns(TransformerMixin, BaseEstimator):
         in this order.
         """
         if hasattr(X, "columns"):
-            _require_all(X.columns, self.names)
+            require_trained(X.columns, self.names, "X")
             X = X[list(self.names)].to_numpy().astype(np.float64)
         if X.shape[1] != len(self.names):
             raise DatasetError(f"X has {X.shape[1]} features; the model was trained on {len(self.names)}.")
@@ -300,13 +296,6 @@ def first_step(model: Any) -> Any:
     """Return the first step of a pipeline, or None for other models."""
     steps = getattr(model, "steps", None)
     return steps[0][1] if steps else None
-
-
-def _require_all(columns: Any, names: Sequence[str]) -> None:
-    known = set(columns)
-    missing = [name for name in names if name not in known]
-    if missing:
-        raise DatasetError(f"X lacks the columns {name_columns(missing)}, which the model was trained on.")
 
 
 def _as_pandas(X: Any) -> pd.DataFrame:

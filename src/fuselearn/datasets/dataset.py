@@ -100,11 +100,9 @@ class Dataset:
 
     def __repr__(self) -> str:
         """Return name, size and source in one line."""
-        rows, features = self.X.shape
-        kind = "labels" if self.task == "multilabel" else "classes"
-        return (
-            f"Dataset({self.name!r}: {rows} samples, {features} features, {self.n_classes} {kind}, from {self.source})"
-        )
+        (rows, features), kind = self.X.shape, "labels" if self.task == "multilabel" else "classes"
+        size = f"{rows} samples, {features} features, {self.n_classes} {kind}"
+        return f"Dataset({self.name!r}: {size}, from {self.source})"
 
 
 def name_columns(columns: Iterable[Hashable], limit: int = 8) -> str:
@@ -118,6 +116,14 @@ def name_columns(columns: Iterable[Hashable], limit: int = 8) -> str:
     return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
 
 
+def require_trained(columns: Iterable[Hashable], names: Iterable[str], where: str) -> None:
+    """Refuse a table that lacks features of a model."""
+    known = set(columns)
+    missing = [name for name in names if name not in known]
+    if missing:
+        raise DatasetError(f"{where} lacks the columns {name_columns(missing)}, which the model was trained on.")
+
+
 def require_columns(columns: Iterable[Hashable], wanted: Sequence[str], where: str, purpose: str) -> None:
     """Refuse unknown columns, and suggest the nearest name."""
     known = dict.fromkeys(columns)
@@ -125,6 +131,5 @@ def require_columns(columns: Iterable[Hashable], wanted: Sequence[str], where: s
         if name not in known:
             near = difflib.get_close_matches(name, map(str, known), n=1)
             hint = f"; did you mean {near[0]!r}?" if near else "."
-            raise DatasetError(
-                f"{where} has no column {name!r} to {purpose}{hint} The columns are {name_columns(known)}."
-            )
+            said = f"{where} has no column {name!r} to {purpose}{hint}"
+            raise DatasetError(f"{said} The columns are {name_columns(known)}.")

@@ -19,12 +19,12 @@ import io
 import os
 import re
 import warnings
+from collections import namedtuple
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
 
 import pandas as pd
 from sklearn import datasets as bundled
@@ -41,17 +41,7 @@ from fuselearn.datasets.targets import CLASS_COLUMN, LABEL_PREFIX
 _ATTRIBUTE = re.compile(r"@attribute\s+([^\s{]+)\s*(\{)?", re.IGNORECASE)
 
 
-class Listing(NamedTuple):
-    """One entry of `available`: a dataset and where it would be loaded from."""
-
-    name: str
-    task: str
-    rows: int
-    features: int
-    classes: int
-    paper: str | None
-    source: str
-    offline: bool
+Listing = namedtuple("Listing", "name task rows features classes paper source offline")
 
 
 def load_dataset(name: str, *, download: bool = True) -> Dataset:
@@ -150,10 +140,8 @@ def _look_up(name: str) -> DatasetInfo:
         return info
     spelling = str(name).lower().replace("-", "_").replace(" ", "_")
     near = difflib.get_close_matches(spelling, known, n=3, cutoff=0.5)
-    hint = f"Did you mean {' or '.join(map(repr, near))}? " if near else ""
-    raise DatasetError(
-        f"Unknown dataset {name!r}. {hint}available() lists all datasets; read_table(path) reads your own file."
-    )
+    hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+    raise DatasetError(f"Unknown dataset {name!r}.{hint} available() lists all; read_table(path) reads your own file.")
 
 
 def _find_local(info: DatasetInfo) -> tuple[str, Callable[[], Dataset] | None]:
@@ -200,18 +188,16 @@ def _check(info: DatasetInfo, found: Dataset, source: str) -> Dataset:
     dataset = replace(found, name=info.name, description=info.description, source=source)
     if dataset.task != info.task:
         raise DatasetError(f"{source} is a {dataset.task} dataset, but {info.name!r} is a {info.task} dataset.")
-    positives = 0 if info.positives is None else int(dataset.y.to_numpy().sum())
-    kinds = ("samples", "features", "labels" if info.task == "multilabel" else "classes", "label assignments")
-    expected = (info.rows, info.features, info.classes, info.positives or 0)
-    sizes = (*dataset.X.shape, dataset.n_classes, positives)
-    if any(known not in (0, size) for known, size in zip(expected, sizes, strict=True)):
-        told, known = (
-            ", ".join(f"{size} {kind}" for size, kind in zip(each, kinds, strict=True) if size)
-            for each in (sizes, expected)
-        )
-        raise DatasetError(
-            f"The data from {source} is not {info.name!r}: it has {told}, but {known} are expected. {info.difference}"
-        )
+    rows, features = dataset.X.shape
+    sizes = [
+        ("samples", rows, info.rows),
+        ("features", features, info.features),
+        ("labels" if info.task == "multilabel" else "classes", dataset.n_classes, info.classes),
+        ("label assignments", int(dataset.y.to_numpy().sum()) if info.positives else 0, info.positives or 0),
+    ]
+    wrong = [f"{size} {kind} instead of {known}" for kind, size, known in sizes if known not in (0, size)]
+    if wrong:
+        raise DatasetError(f"The data from {source} is not {info.name!r}: {', '.join(wrong)}. {info.difference}")
     return dataset
 
 

@@ -8,7 +8,6 @@ nearest integer, halves to the even one.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -132,7 +131,12 @@ def corrupt_labels(
     if hasattr(y, "tocsr"):
         raise ValueError("y is a sparse matrix; pass y.toarray().")
     rng = make_generator(random_state)
-    if _count_dimensions(y) == 2:
+    n_dimensions = np.ndim(y)
+    if n_dimensions == 0:
+        raise TypeError(f"y must be a list, an array, a Series or a DataFrame, not {type(y)!r}.")
+    if n_dimensions > 2:
+        raise ValueError(f"y must have one or two dimensions, not {n_dimensions}.")
+    if n_dimensions == 2:
         if kind not in LABEL_KINDS:
             raise ValueError(f"kind={kind!r} needs one class per sample; use 'uniform' or 'forgotten' for labels.")
         return _flip_cells(y, fraction, rng, only_ones=kind == "forgotten")
@@ -164,18 +168,6 @@ def corrupt_labels(
         names = ", ".join(map(repr, classes[counts == 0].tolist()))
         warnings.warn(f"No sample is labelled with these classes any more: {names}.", stacklevel=2)
     return _like(y, values)
-
-
-def _count_dimensions(y: Any) -> int:
-    if hasattr(y, "shape"):
-        n_dimensions = len(y.shape)
-    elif isinstance(y, Sequence) and not isinstance(y, str):
-        n_dimensions = 2 if len(y) and isinstance(y[0], (list, tuple, np.ndarray)) else 1
-    else:
-        raise TypeError(f"y must be a list, an array, a Series or a DataFrame, not {type(y)!r}.")
-    if n_dimensions not in (1, 2):
-        raise ValueError(f"y must have one or two dimensions, not {n_dimensions}.")
-    return n_dimensions
 
 
 def _encode(y: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -225,10 +217,9 @@ def _draw_conditional(codes: Codes, count: int, matrix: Floats, rng: np.random.G
     leaving = matrix.copy()
     np.fill_diagonal(leaving, 0.0)
     chance = leaving.sum(axis=1)[codes]
-    if np.count_nonzero(chance) < count:
-        raise ValueError(
-            f"{count} samples should change, but transition lets only {np.count_nonzero(chance)} leave their class."
-        )
+    n_leaving = np.count_nonzero(chance)
+    if n_leaving < count:
+        raise ValueError(f"{count} samples should change, but transition lets only {n_leaving} leave their class.")
     rows = rng.choice(len(codes), count, replace=False, p=chance / chance.sum())
     return rows, _draw_classes(leaving[codes[rows]], rng)
 
@@ -238,10 +229,8 @@ def _transition(transition: Any, n_classes: int, rng: np.random.Generator) -> np
         return rng.dirichlet(np.ones(n_classes), size=n_classes)
     matrix = np.asarray(transition, dtype=float)
     if matrix.shape != (n_classes, n_classes):
-        raise ValueError(
-            f"transition must have shape ({n_classes}, {n_classes}) for the {n_classes} classes "
-            f"in y, not {matrix.shape}."
-        )
+        expected = f"({n_classes}, {n_classes}) for the {n_classes} classes in y"
+        raise ValueError(f"transition must have shape {expected}, not {matrix.shape}.")
     if not (np.isfinite(matrix).all() and (matrix >= 0).all()):
         raise ValueError("transition must hold probabilities; negative entries are not allowed.")
     if not np.allclose(matrix.sum(axis=1), 1.0):
@@ -258,8 +247,7 @@ def _draw_boundary(features: Floats, codes: Codes, count: int, rng: np.random.Ge
         ratio = inside / outside
     ratio[outside == 0] = np.inf  # an equal sample of another class: nothing is nearer to the border
     ratio[np.isinf(inside)] = 0.0  # the only sample of its class has no border
-    order = np.lexsort((rng.random(len(codes)), -ratio))
-    rows = order[:count]
+    rows = np.lexsort((rng.random(len(codes)), -ratio))[:count]
     return rows, codes[enemy[rows]]
 
 
@@ -280,8 +268,7 @@ def _draw_dependent(features: Floats, codes: Codes, count: int, rng: np.random.G
         directions = rng.standard_normal((features.shape[1], n_classes))
         scores[codes == c] = _standardize(features @ directions)[codes == c]
     scores *= STEEPNESS
-    own = np.take_along_axis(scores, codes[:, None], axis=1)[:, 0]
-    chance = expit(own)
+    chance = expit(np.take_along_axis(scores, codes[:, None], axis=1)[:, 0])
     rows = rng.choice(len(codes), count, replace=False, p=chance / chance.sum())
     others = scores[rows]
     others[np.arange(count), codes[rows]] = -np.inf

@@ -53,6 +53,8 @@ _ROW_NAME = re.compile(r"rows?|nr|no|num|number|line|record|sample|case|obs|obse
 _NAME_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _TRUTH = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
 
+NESTED = "Column {} holds nested values; a feature must hold numbers or text."
+
 # The kinds of the values that pandas tells apart in a column of objects.
 _KINDS = {
     "empty": "number",
@@ -109,13 +111,13 @@ def recognize(column: pd.Series, *, keep: bool = False) -> Column:
     try:
         return Column(name, "category", as_text=True, n_values=column.nunique())
     except TypeError as error:
-        raise DatasetError(f"Column {name!r} holds nested values; a feature must hold numbers or text.") from error
+        raise DatasetError(NESTED.format(repr(name))) from error
 
 
 def _recognize_text(cells: pd.Series, name: str, keep: bool) -> Column:
     values = cells.drop_duplicates()
     column = Column(name, "category", example=str(cells.iloc[0]), n_values=len(values), n_cells=len(cells))
-    words = _words_among(cells, values, parse_numbers(values), least=2, many=LEAST_DISTINCT + 1)
+    words = _words_among(cells, values, _parse_numbers(values), least=2, many=LEAST_DISTINCT + 1)
     if words is not None:
         return replace(column, kind="number", as_text=True, words=words)
     form = _find_date_format(cells, values)
@@ -169,11 +171,12 @@ def _words_among(
 
 def _refuse_commas(name: str, values: pd.Series) -> None:
     with_comma = values[values.map(lambda value: bool(_COMMA_NUMBER.fullmatch(value)))]
-    n_numbers = len(with_comma) + int(parse_numbers(values).notna().sum())
+    n_numbers = len(with_comma) + int(_parse_numbers(values).notna().sum())
     if len(with_comma) and n_numbers >= (1 - WORD_FRACTION) * len(values):
+        example = with_comma.iloc[0]
         raise DatasetError(
-            f"Column {name!r} holds numbers with commas, such as {with_comma.iloc[0]!r}. If the comma is the decimal "
-            "mark, pass decimal=',' (--decimal , on the command line); otherwise drop the column or remove the commas."
+            f"Column {name!r} holds numbers with commas, such as {example!r}. If the comma is the decimal mark, pass "
+            "decimal=',' (--decimal , on the command line); otherwise drop the column or remove the commas."
         )
 
 
@@ -210,15 +213,13 @@ def _convert(cells: pd.Series, column: Column) -> pd.Series:
     elif column.kind == "date":
         numbers = parse_dates(text, column.format or "ISO8601")
     else:
-        numbers = parse_numbers(text)
+        numbers = _parse_numbers(text)
     words = WORDS_FOR_MISSING | {word.casefold() for word in column.words} | {""}
     strange = numbers.isna() & text.notna() & ~text.str.casefold().isin(words)
     if strange.any():
-        wanted = {"boolean": "either true or false", "date": f"a date such as {column.example!r}"}
-        raise DatasetError(
-            f"Column {column.name!r} holds {text[strange].iloc[0]!r}, where the model expects "
-            f"{wanted.get(column.kind, 'a number')}."
-        )
+        kinds = {"boolean": "either true or false", "date": f"a date such as {column.example!r}"}
+        expected, found = kinds.get(column.kind, "a number"), text[strange].iloc[0]
+        raise DatasetError(f"Column {column.name!r} holds {found!r}, where the model expects {expected}.")
     return numbers
 
 
@@ -236,16 +237,11 @@ def _tidy_feature(column: pd.Series, where: str) -> pd.Series:
     if is_numeric_dtype(column.dtype):
         return _to_plain(column)
     if is_datetime64_any_dtype(column.dtype) or is_timedelta(column.dtype):
-        raise DatasetError(
-            f"Column {column.name!r} of {where} holds dates; convert them to numbers with a TableCleaner, or drop "
-            "the column."
-        )
+        raise DatasetError(f"Column {column.name!r} of {where} holds dates; use a TableCleaner, or drop the column.")
     try:
         return column.astype("category")
     except TypeError as error:
-        raise DatasetError(
-            f"Column {column.name!r} of {where} holds nested values; a feature must hold numbers or text."
-        ) from error
+        raise DatasetError(NESTED.format(f"{column.name!r} of {where}")) from error
 
 
 def _to_plain(cells: pd.Series) -> pd.Series:
@@ -266,7 +262,7 @@ def _to_text(cell: Hashable) -> str:
     return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell).strip()
 
 
-def parse_numbers(cells: pd.Series) -> pd.Series:
+def _parse_numbers(cells: pd.Series) -> pd.Series:
     """Parse text as numbers; NaN for other text."""
     return pd.to_numeric(cells, errors="coerce").astype("float64")
 

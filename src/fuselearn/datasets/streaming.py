@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from fuselearn.datasets.dataset import DatasetError, name_columns, require_columns
+from fuselearn.datasets.dataset import DatasetError, require_columns, require_trained
 from fuselearn.datasets.delimited import BEFORE_PANDAS_3_1, TextFormat, iter_lines, use_points
 from fuselearn.datasets.tables import SEPARATORS, file_kind, open_table, read_columns, read_whole
 
@@ -84,15 +85,9 @@ class TableStream:
         self.kind = file_kind(self.path)
         self.columns = read_columns(self.path, self.form)
         require_columns(self.columns, self.index, str(self.path), "use as the index")
-        known = set(self.columns)
-        missing = [name for name in self.names if name not in known]
-        if missing:
-            raise DatasetError(
-                f"{self.path} lacks {'the column' if len(missing) == 1 else 'the columns'} {name_columns(missing)}, "
-                "which the model was trained on."
-            )
-        self.used = list(dict.fromkeys([*self.names, *self.index]))
-        self.ignored = [name for name in self.columns if name not in set(self.used)]
+        require_trained(self.columns, self.names, str(self.path))
+        self.used = dict.fromkeys([*self.names, *self.index])
+        self.ignored = [name for name in self.columns if name not in self.used]
 
     def __iter__(self) -> Generator[Any]:
         """Yield the blocks, each with the wanted columns in the order in which they were asked for.
@@ -115,14 +110,14 @@ class TableStream:
             matrix = table.matrix(self.names)
             yield from (matrix[start : start + self.block_rows] for start in starts)
         else:
-            frame = table.frame(self.used)
+            frame = table.frame(list(self.used))
             yield from (self._tidy(frame.iloc[start : start + self.block_rows]) for start in starts)
 
     def _parquet_blocks(self) -> Iterator[pd.DataFrame]:
         from pyarrow.parquet import ParquetFile
 
         with ParquetFile(self.path) as file:
-            for batch in file.iter_batches(self.block_rows, columns=self.used):
+            for batch in file.iter_batches(self.block_rows, columns=list(self.used)):
                 yield self._tidy(batch.to_pandas())
 
     def _csv_blocks(self) -> Iterator[pd.DataFrame]:
@@ -138,9 +133,12 @@ class TableStream:
 
     def _read_csv(self, file: Any, dtype: dict[str, str]) -> Iterator[pd.DataFrame]:
         options = self.form.options(file, SEPARATORS[self.kind])
-        lines = (line for line in iter_lines(file, options["sep"], self.form.encoding) if line[1])
-        # All columns are read, since pandas checks the number of cells in a line only then.
-        with pd.read_csv(self.path, chunksize=self.block_rows, dtype=dtype, **options) as blocks:
+        with (
+            # All columns are read, since pandas checks the number of cells in a line only then.
+            pd.read_csv(self.path, chunksize=self.block_rows, dtype=dtype, **options) as blocks,
+            closing(iter_lines(file, options["sep"], self.form.encoding)) as every_line,
+        ):
+            lines = (line for line in every_line if line[1])
             for number, block in enumerate(blocks):
                 if BEFORE_PANDAS_3_1:  # which drops surplus cells in the first line of a block
                     self._refuse_surplus_cells(islice(lines, int(number == 0) + len(block)))
@@ -176,7 +174,5 @@ class TableStream:
             try:
                 block[name] = block[name].astype("float64")
             except (TypeError, ValueError) as error:
-                raise DatasetError(
-                    f"{self.path}: column {name!r} holds something that is no number: {error}."
-                ) from error
+                raise DatasetError(f"{self.path}: column {name!r} holds a cell that is no number: {error}.") from error
         return block

@@ -167,15 +167,9 @@ def read_parts(paths: Sequence[str | os.PathLike[str]], **options: Any) -> Parts
     ends = np.cumsum([part.X.shape[0] for part in parts])
     folds = np.split(np.arange(ends[-1]), ends[:-1])
     splits = [(np.concatenate([*folds[:k], *folds[k + 1 :]]), fold) for k, fold in enumerate(folds)]
-    sources = [part.source for part in parts]
-    data = Dataset(
-        _stack([part.X for part in parts]),
-        _stack([part.y for part in parts]),
-        first.name,
-        f"The tables {', '.join(Path(source).name for source in sources)}.",
-        ", ".join(sources),
-        first.feature_names,
-    )
+    X, y = _stack([part.X for part in parts]), _stack([part.y for part in parts])
+    names = f"The tables {', '.join(Path(path).name for path in paths)}."
+    data = Dataset(X, y, first.name, names, ", ".join(map(str, paths)), first.feature_names)
     return Parts(data, splits[1:] if len(folds) == 2 else splits)
 
 
@@ -245,10 +239,8 @@ def split_table(
         raise DatasetError(f"{where} has column names but no samples.")
     found = find_target(table, target, labels)
     if found is None:
-        raise DatasetError(
-            f"{where} does not define a target: name the target, a column with one class per sample, or the label "
-            f"columns. The columns are {name_columns(table.columns)}."
-        )
+        known = name_columns(table.columns)
+        raise DatasetError(f"{where} does not define a target: name it, or the label columns. The columns are {known}.")
     y, taken = found.read(table), set(found.columns)
     names = [column for column in table.columns if column not in taken]
     if not names:
@@ -311,9 +303,7 @@ def file_kind(path: Path) -> str:
     kind = suffixes[-2] if suffixes[-1:] == [".gz"] and len(suffixes) > 1 else (suffixes or [""])[-1]
     kind = {".pq": ".parquet"}.get(kind, kind)
     if kind not in (*SEPARATORS, ".arff", ".parquet"):
-        raise DatasetError(
-            f"{path} has an unknown extension; .csv, .tsv and .arff (each also with .gz) and .parquet can be read."
-        )
+        raise DatasetError(f"{path} has an unknown extension; .csv, .tsv, .arff (also with .gz) and .parquet are read.")
     if kind == ".parquet":
         require("Reading a Parquet file", "pyarrow")
     return kind

@@ -195,10 +195,8 @@ def class_names(column: pd.Series, where: str) -> pd.Series:
         return column.astype(column.cat.categories.dtype)
     if pd.api.types.is_float_dtype(column.dtype):
         if not np.equal(np.mod(column.to_numpy(dtype=float), 1), 0).all():
-            raise DatasetError(
-                f"The target column {column.name!r} of {where} holds fractional numbers, which are "
-                "measurements and not classes; choose a column of classes."
-            )
+            said = f"The target column {column.name!r} of {where} holds fractional numbers"
+            raise DatasetError(f"{said}, which are measurements and not classes; choose a column of classes.")
         return column.astype("int64")
     return column.copy()
 
@@ -235,18 +233,13 @@ def _code_label(column: pd.Series, where: str) -> Any:
     codes = {value: _LABEL_WORDS.get(str(value).strip().lower()) for value in column.unique()}
     for value, code in codes.items():
         if code is None:
-            raise DatasetError(
-                f"The label column {column.name!r} of {where} holds {str(value)!r}; a label must "
-                "be 0 or 1, false or true, no or yes."
-            )
+            said = f"The label column {column.name!r} of {where} holds {str(value)!r}"
+            raise DatasetError(f"{said}; a label must be 0 or 1, false or true, no or yes.")
     return column.map(codes).to_numpy(dtype=np.int64)
 
 
 def _refuse_missing(column: pd.Series, where: str, role: str) -> None:
     missing = column.isna().to_numpy()
     if missing.any():
-        first = int(np.argmax(missing)) + 1
-        raise DatasetError(
-            f"The {role} column {column.name!r} of {where} has {int(missing.sum())} missing "
-            f"value(s), the first in data row {first}."
-        )
+        said = f"{missing.sum()} missing value(s), the first in data row {np.argmax(missing) + 1}"
+        raise DatasetError(f"The {role} column {column.name!r} of {where} has {said}.")
