@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
@@ -356,21 +357,20 @@ def _write(answers: Iterator[pd.DataFrame], output: Path | None, as_json: bool) 
     from fuselearn._replacing import replacing
     from fuselearn.io.prediction import format_answers
 
-    def write_all(write: Callable[[bytes], Any], tell: Callable[[str], None]) -> int:
-        n_rows = 0
+    n_rows = 0
+    with ExitStack() as stack:
+        file = None if output is None else stack.enter_context(replacing(output))
+        write: Callable[[Any], Any] = partial(typer.echo, nl=False) if file is None else file.write
+        tell = None if file is None else stack.enter_context(spinner("Predicting"))
         for answer in answers:
-            write(format_answers(answer, header=n_rows == 0))
+            if as_json and file is None:
+                write("".join(f"{json.dumps(line)}\n" for line in answer.to_dict("records")))
+            else:
+                write(format_answers(answer, header=n_rows == 0))
             n_rows += len(answer)
-            tell(f"Predicting: {n_rows:,} samples")
-        return n_rows
-
-    if output is not None:
-        with replacing(output) as file, spinner("Predicting") as tell:
-            return write_all(file.write, tell)
-    if not as_json:
-        return write_all(lambda text: typer.echo(text, nl=False), lambda _: None)
-    lines = (line for answer in answers for line in answer.to_dict("records"))
-    return sum(1 for line in lines if typer.echo(json.dumps(line)) is None)
+            if tell is not None:
+                tell(f"Predicting: {n_rows:,} samples")
+    return n_rows
 
 
 def export(

@@ -107,11 +107,11 @@ class ArffTable:
     def _given(self, attribute: _Attribute) -> tuple[Any, list[Cell]]:
         """Return the samples that give a value for an attribute, all unless they are sparse, and the values."""
         place, default = attribute.position, attribute.default
+        rows: Any = range(self.n_rows)
         if self._is_sparse:
             span = slice(self._starts[place], self._starts[place + 1])
             rows, cells = self._rows[span], self._cells[span]
         else:
-            rows = range(self.n_rows)
             cells = [each.get(place, default) if isinstance(each, dict) else each[place] for each in self._samples]
         if attribute.kind == "nominal" and not set(cells) <= {*attribute.values, None}:
             row, cell = next(each for each in zip(rows, cells, strict=True) if each[1] not in {*attribute.values, None})

@@ -131,7 +131,7 @@ def corrupt_labels(
     if hasattr(y, "tocsr"):
         raise ValueError("y is a sparse matrix; pass y.toarray().")
     rng = make_generator(random_state)
-    n_dimensions = np.ndim(y)
+    n_dimensions = np.ndim(y)  # type: ignore[arg-type]
     if n_dimensions == 0:
         raise TypeError(f"y must be a list, an array, a Series or a DataFrame, not {type(y)!r}.")
     if n_dimensions > 2:

@@ -95,8 +95,9 @@ def registry() -> Mapping[str, DatasetInfo]:
     return MappingProxyType({name: _read_entry(name, **entry) for name, entry in entries.items()})
 
 
-def _read_entry(name: str, size: Sequence[int], **more: Any) -> DatasetInfo:
-    return DatasetInfo(name, *size, **more)
+def _read_entry(name: str, size: tuple[int, int, int], **more: Any) -> DatasetInfo:
+    rows, features, classes = size
+    return DatasetInfo(name, rows, features, classes, **more)
 
 
 def find_by_number(name: str) -> DatasetInfo | None:

@@ -90,7 +90,7 @@ def open_rows(
                 f"{os.fspath(path)} has {len(names)} columns; the model was trained on {len(columns)}, without names."
             )
         return TableStream(path, others=names, index=index, **options)
-    wanted: dict[str, list[str]] = {"numbers": [], "texts": [], "others": []}
+    wanted: dict[str, Any] = {"numbers": [], "texts": [], "others": []}
     for column in columns:
         wanted[_reading(column)].append(column["name"])
     as_matrix = isinstance(first_step(model), SparseColumns)
