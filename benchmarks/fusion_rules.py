@@ -32,7 +32,7 @@ from fuselearn.combine.members import Member
 from fuselearn.combine.out_of_fold import answer_out_of_fold
 from fuselearn.combine.selection import select_greedily
 from fuselearn.combine.weight_solvers import least_squares_weights, log_loss_weights
-from fuselearn.datasets import corrupt_labels, load
+from fuselearn.datasets import corrupt_labels, load_dataset
 from fuselearn.datasets.registry import registry
 
 LEVELS = (0.0, 0.1, 0.2, 0.3)
@@ -129,7 +129,7 @@ RULES: dict[str, Callable[[Case], Array]] = {
 
 def ask_sensors(name: str, level: float, n_components: int) -> list[Case]:
     """Train the sensors on some folds of a table with wrong labels."""
-    data = load(name, download=False)
+    data = load_dataset(name, download=False)
     classes, y = np.unique(data.y, return_inverse=True)
     cases = []
     with warnings.catch_warnings():
