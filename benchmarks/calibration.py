@@ -81,7 +81,7 @@ def answer_raw(model: Any, X: Any) -> tuple[Any, Scores]:
 
 
 def measure(name: str, n_folds: int, model: Any) -> Iterator[list[float]]:
-    X, Y = datasets.load(name, download=False)
+    X, Y = datasets.load_dataset(name, download=False)
     Y = Y.to_numpy(dtype=int)
     folds = IterativeStratifiedKFold(5, shuffle=True, random_state=1).split(X, Y)
     for fold, (train, test) in zip(range(n_folds), folds, strict=False):

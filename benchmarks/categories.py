@@ -26,7 +26,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import TargetEncoder
 
 from fuselearn import BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier
-from fuselearn.datasets import load
+from fuselearn.datasets import load_dataset
 from fuselearn.multilabel import PCTForestClassifier
 
 RULES = ("rpart", "corrected")
@@ -145,7 +145,7 @@ def effects() -> Iterator[str]:
 
 def papers() -> Iterator[str]:
     for dataset in PAPERS:
-        X, labels = load(dataset)
+        X, labels = load_dataset(dataset)
         y = np.unique(np.asarray(labels, dtype=str), return_inverse=True)[1]
         for name in ("KFHE", "Bagging", "SAMME", "CART"):
             reached = np.array(

@@ -21,7 +21,7 @@ def main(*names: str) -> None:
     warnings.simplefilter("ignore")
     scores = {}
     for name in names or DATASETS:
-        X, Y = datasets.load(name, download=False)
+        X, Y = datasets.load_dataset(name, download=False)
         Y = Y.to_numpy(dtype=int)
         folds = IterativeStratifiedKFold(5, shuffle=True, random_state=1).split(X, Y)
         for fold, (train, test) in zip(range(N_FOLDS), folds, strict=False):

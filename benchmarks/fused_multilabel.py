@@ -143,7 +143,7 @@ def run(names: tuple[str, ...]) -> pd.DataFrame:
         STORE.write_text(",".join(columns) + "\n", encoding="utf-8")
     known = set(pd.read_csv(STORE)[["dataset", "fold", "method"]].itertuples(index=False, name=None))
     for name in names:
-        X, Y = datasets.load(name, download=False)
+        X, Y = datasets.load_dataset(name, download=False)
         Y = Y.to_numpy(dtype=int)
         splits = list(IterativeStratifiedKFold(5, shuffle=True, random_state=1).split(X, Y))
         for number in range(N_FOLDS):

@@ -62,7 +62,7 @@ def main(*names: str) -> None:
     columns = ["macro F1", "micro F1", "Hamming loss", "LRAP", "seconds"]
     tables = []
     for name in names or DATASETS:
-        X, Y = datasets.load(name, download=False)
+        X, Y = datasets.load_dataset(name, download=False)
         Y = Y.to_numpy(dtype=int)
         splits = list(IterativeStratifiedKFold(5, shuffle=True, random_state=1).split(X, Y))
         folds = [Fold(X, Y, *splits[number], seed=number) for number in range(N_FOLDS)]

@@ -64,7 +64,7 @@ print(memory("VmHWM") - before - grams)
 def load(name: str) -> tuple[np.ndarray, np.ndarray, str]:
     """Give a dataset as arrays, or a random one of its shape, and a name that tells which."""
     try:
-        X, Y = datasets.load(name, download=False)
+        X, Y = datasets.load_dataset(name, download=False)
         return X.to_numpy(dtype=float), Y.to_numpy(dtype=int), name
     except datasets.DatasetError:
         n_rows, n_columns, n_labels, cardinality = SHAPES[name]

@@ -18,7 +18,7 @@ from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
 
 from fuselearn import CARTClassifier
-from fuselearn.datasets import corrupt_labels, load
+from fuselearn.datasets import corrupt_labels, load_dataset
 from fuselearn.ensembles.filtering import measure_weights
 from fuselearn.fusion import KalmanFilter
 from fuselearn.learners import Classes, Sensor, bind, draw_covering_counts
@@ -112,7 +112,7 @@ def run(sensor: Sensor, new_rows: Any, variant: Variant, seed: int) -> npt.NDArr
 
 def score(name: str, level: float) -> npt.NDArray[np.float64]:
     """Return the macro F1 of each variant on a table."""
-    data = load(name, download=False)
+    data = load_dataset(name, download=False)
     names, y = np.unique(data.y, return_inverse=True)
     scores = []
     splits = list(StratifiedKFold(N_FOLDS, shuffle=True, random_state=0).split(y, y))

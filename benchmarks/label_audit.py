@@ -31,7 +31,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import average_precision_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
-from fuselearn.datasets import DatasetError, corrupt_labels, load
+from fuselearn.datasets import DatasetError, corrupt_labels, load_dataset
 from fuselearn.diagnosis import audit_labels
 
 BUNDLED = {"iris": load_iris, "wine": load_wine, "breast cancer": load_breast_cancer, "digits": load_digits}
@@ -49,7 +49,8 @@ def tables() -> Iterator[tuple[str, pd.DataFrame, npt.NDArray[np.intp]]]:
     """Yield names, features and class numbers, of at most `MOST_SAMPLES` samples."""
     for name in (*BUNDLED, *PAPERS):
         try:
-            X, y = BUNDLED[name](return_X_y=True, as_frame=True) if name in BUNDLED else load(name, download=False)
+            bundled = name in BUNDLED
+            X, y = BUNDLED[name](return_X_y=True, as_frame=True) if bundled else load_dataset(name, download=False)
         except DatasetError:
             continue
         rows = np.sort(np.random.default_rng(0).permutation(len(y))[:MOST_SAMPLES])

@@ -49,7 +49,7 @@ print(memory("VmHWM") - before)
 def load(name: str) -> tuple[np.ndarray, np.ndarray, str]:
     """Give a dataset as arrays, or a made one of its size, and a name that tells which."""
     try:
-        X, Y = datasets.load(name, download=False)
+        X, Y = datasets.load_dataset(name, download=False)
         return X.to_numpy(dtype=float), Y.to_numpy(dtype=int), name
     except datasets.DatasetError:
         return *make_table(SHAPES[name]), f"{name}-sized"

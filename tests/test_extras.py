@@ -49,8 +49,8 @@ assert datasets.corrupt_labels(y, 0.1, random_state=0).shape == (20,)
             "DaskEnsemble needs dask, which is not installed: pip install 'fuselearn[dask]'.",
         ),
         ("from fuselearn.diagnosis import audit_labels", "fuselearn.diagnosis.audit_labels needs pandas, which is not"),
-        ("from fuselearn.datasets import load; load('iris')", "Loading a dataset needs pandas"),
-        ("from fuselearn.datasets import read_table; read_table('a.csv')", "Reading a table needs pandas"),
+        ("from fuselearn.datasets import load_dataset", "fuselearn.datasets.load_dataset needs pandas"),
+        ("from fuselearn.datasets import read_table", "fuselearn.datasets.read_table needs pandas"),
         (
             "from fuselearn import KFHEClassifier\n"
             "KFHEClassifier(n_estimators=2).fit([[0], [1], [2], [3]], [0, 0, 1, 1]).plot_trace()",

@@ -13,8 +13,10 @@ from fuselearn.cli.main import app
 from fuselearn.scale import sources
 
 
-def run(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+def run(*arguments, code=0):
+    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert done.exit_code == code, (done.output, done.exception)
+    return done
 
 
 @pytest.fixture
@@ -35,9 +37,8 @@ def table(tmp_path, monkeypatch):
 def test_the_model_is_that_of_training_in_memory(table, tmp_path, method):
     given = ["train", tmp_path / "big.parquet", "-t", "churned", "-m", method, "--set", "n_estimators=3", "-j", 1]
     whole = tmp_path / "whole.fuse"
-    apart = run(*given, "--out-of-core", "-o", tmp_path / "apart.fuse")
-    assert apart.exit_code == 0, apart.output
-    assert run(*given, "--set", "sampling=poisson", "--holdout", 0, "-o", whole).exit_code == 0
+    run(*given, "--out-of-core", "-o", tmp_path / "apart.fuse")
+    run(*given, "--set", "sampling=poisson", "--holdout", 0, "-o", whole)
     models = [fuselearn.load(path) for path in (tmp_path / "apart.fuse", whole)]
     np.testing.assert_array_equal(*(model.predict_proba(table) for model in models))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["apart.fuse", "big.parquet", "whole.fuse"]
@@ -75,16 +76,18 @@ def test_it_is_chosen_if_memory_is_small_and_says_what_it_does(table, tmp_path, 
     ],
 )
 def test_mistakes_get_a_sentence(table, tmp_path, given, message):
-    said = run("train", tmp_path / "big.parquet", "--out-of-core", *given, "-o", tmp_path / "m.fuse")
-    assert said.exit_code == 2
+    said = run("train", tmp_path / "big.parquet", "--out-of-core", *given, "-o", tmp_path / "m.fuse", code=2)
     assert message in " ".join(said.output.split())
 
 
 def test_only_parquet_files(tmp_path):
     (tmp_path / "a.csv").write_text("a,class\n1,2\n")
-    said = run("train", tmp_path / "a.csv", "--out-of-core", "-o", tmp_path / "m.fuse")
-    assert said.exit_code == 2
+    said = run("train", tmp_path / "a.csv", "--out-of-core", "-o", tmp_path / "m.fuse", code=2)
     assert "--out-of-core needs a Parquet file" in said.output
+    (tmp_path / "a.parquet").write_text("no")
+    for how in ([], ["--out-of-core"], ["--in-memory"]):
+        said = run("train", tmp_path / "a.parquet", "-t", "class", *how, "-o", tmp_path / "m.fuse", code=2)
+        assert "a.parquet cannot be read" in said.output
 
 
 def test_memory_of_this_machine():

@@ -18,20 +18,8 @@ from fuselearn.lab.running.scoring import SCORES, score_names
 from fuselearn.multilabel import FusedMultilabelClassifier
 
 ONE_MODEL = {
-    "homer",
-    "cc",
-    "pcc",
-    "2br",
-    "clr",
-    "plst",
-    "cplst",
-    "lift",
-    "br",
-    "powerset",
-    "pruned-sets",
-    "rakel",
-    "mlknn",
-    "brknn",
+    *("homer", "cc", "pcc", "2br", "clr", "plst", "cplst", "lift", "br"),
+    *("powerset", "pruned-sets", "rakel", "mlknn", "brknn"),
 }
 WRONG = [(3, "digit_1"), (40, "digit_5"), (77, "digit_0")]
 
@@ -187,11 +175,11 @@ def test_info_of_labels_that_nobody_has_is_valid_json():
         (["compare", "digits.csv", "--labels", "digit_0,digit_0"], "labels names the label 'digit_0' twice"),
         (["train", "digits.csv", "--labels", "+2", "-o", "m.fuse"], "a label must be 0 or 1"),
         (["audit", "digits.csv", "--labels", "400"], "columns, of which 400 cannot be labels"),
-        (["info", "digits.csv", "--labels", "none.xml"], "There is no label file none.xml"),
+        (["info", "digits.csv", "--labels", "none.xml"], "There is no file none.xml"),
         (["compare", "digits.csv", "--labels", "unknown.xml"], "has no column 'joy' to use as a label"),
         (["audit", "digits.csv", "--labels", "3", "-o", "digits.csv"], "digits.csv is the input"),
         (["compare", "digits.csv", "--labels", "3", "-t", "digit_0"], "either target (one class per sample) or labels"),
-        (["info", "digits.csv", "--labels", "3", "-t", "digit_0"], "Pass either --target (one class per sample)"),
+        (["info", "digits.csv", "--labels", "3", "-t", "digit_0"], "either target (one class per sample) or labels"),
         (["compare", "digits.csv", "--labels", "3", "--methods", "KFHE"], "--methods must be among Fused (labels)"),
         (["compare", "digits.csv", "--labels", "3", "--metric", "brier"], "--metric must be one of macro-f1, micro-f1"),
         (["compare", "digits.csv", "-t", "digit_0", "--metric", "coverage"], "has one class per sample; --metric must"),

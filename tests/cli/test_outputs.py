@@ -63,14 +63,14 @@ def spell(way, source, folder):
     return {"same": source, "absolute": folder / source, "dots": f"../{folder.name}/{source}"}[way]
 
 
-@pytest.mark.parametrize("force", [[], ["--force"]])
 @pytest.mark.parametrize("way", ["same", "absolute", "dots", "symlink", "hard link", "folder link"])
 @pytest.mark.parametrize(("command", "source"), ONTO_INPUT)
-def test_an_input_is_never_written_to(folder, command, source, way, force):
+def test_an_input_is_never_written_to(folder, command, source, way):
     before = (folder / source).read_bytes()
     output = spell(way, source, folder)
-    said = run(*COMMANDS[command][0], output, *force, code=2)
-    assert f"{output} is the input {source}" in said
+    for force in ([], ["--force"]):
+        said = run(*COMMANDS[command][0], output, *force, code=2)
+        assert f"{output} is the input {source}" in said
     assert (folder / source).read_bytes() == before
 
 

@@ -1,10 +1,9 @@
 """Commands read tables as they come from real life, say what they do with each column, and remember it."""
 
 import json
-import os
-import subprocess
 import sys
 import warnings
+from collections import deque
 
 import numpy as np
 import pandas as pd
@@ -23,19 +22,12 @@ def churn():
     rng = np.random.default_rng(0)
     tenure, charge = rng.integers(1, 72, N), rng.normal(60, 20, N).round(2)
     contract = rng.choice(["monthly", "yearly"], N)
-    return pd.DataFrame(
-        {
-            "id": [f"C{100_000 + 7 * number}" for number in rng.permutation(N)],
-            "signup": (pd.Timestamp("2019-01-01") + pd.to_timedelta(rng.integers(0, 1500, N), "D")).strftime(
-                "%Y-%m-%d"
-            ),
-            "tenure": tenure,
-            "charge": charge,
-            "contract": contract,
-            "note": [f"called about ticket {number}" for number in rng.integers(1_000_000, size=N)],
-            "churned": np.where((tenure < 24) & (contract == "monthly") | (charge > 85), "yes", "no"),
-        }
-    )
+    days = pd.Timestamp("2019-01-01") + pd.to_timedelta(rng.integers(0, 1500, N), "D")
+    frame = pd.DataFrame({"id": [f"C{100_000 + 7 * number}" for number in rng.permutation(N)]})
+    frame = frame.assign(signup=days.strftime("%Y-%m-%d"), tenure=tenure, charge=charge, contract=contract)
+    frame["note"] = [f"called about ticket {number}" for number in rng.integers(1_000_000, size=N)]
+    frame["churned"] = np.where((tenure < 24) & (contract == "monthly") | (charge > 85), "yes", "no")
+    return frame
 
 
 @pytest.fixture
@@ -52,8 +44,8 @@ def run(*arguments, code=0):
     return result
 
 
-def train(file, *options, target="churned", output="m.fuse", code=0):
-    return run("train", file, "-t", target, "-m", "cart", "-o", output, *options, code=code)
+def train(file, *options, target="churned", code=0):
+    return run("train", file, "-t", target, "-m", "cart", "-o", "m.fuse", *options, code=code)
 
 
 def test_nearly_unique_columns_do_not_ruin_a_comparison(folder, churn):
@@ -160,8 +152,7 @@ def test_separators_encodings_and_decimal_marks_are_options_everywhere(folder, c
 
 def test_a_tab_can_be_spelled(folder, churn):
     churn.to_csv("t.csv", sep="\t", index=False)
-    for spelling in ("tab", r"\t", "\t"):
-        train("t.csv", "--sep", spelling)
+    assert len({run("info", "t.csv", "--sep", spelling).stdout for spelling in ("tab", r"\t", "\t")}) == 1
 
 
 def test_truth_values_survive_the_trip_through_a_file(folder, churn):
@@ -187,18 +178,18 @@ def test_info_tells_what_training_would_do(folder):
     assert "left out     id, note" in text
 
 
-@pytest.mark.parametrize("proba", [False, True])
-def test_a_file_without_samples_gives_predictions_without_samples(folder, churn, proba):
+def test_a_file_without_samples_gives_predictions_without_samples(folder, churn):
     churn.iloc[:0].to_csv("none.csv", index=False)
     churn.iloc[:0].to_parquet("none.parquet")
-    options = ["--proba"] if proba else []
-    expected = "prediction,p:no,p:yes\n" if proba else "prediction\n"
     for drop in ("id", "id,signup,note"):
-        train("churn.csv", "--drop", drop)
-        for name in ("none.csv", "none.parquet"):
+        train("churn.csv", "--drop", drop, "--holdout", 0)
+        for name, options, expected in (
+            ("none.csv", [], "prediction\n"),
+            ("none.parquet", ["--proba"], "prediction,p:no,p:yes\n"),
+        ):
             assert run("predict", "m.fuse", name, *options).stdout == expected
-            assert "Predicted 0 samples" in run("predict", "m.fuse", name, "-o", "p.csv", *options).stdout
-            assert (folder / "p.csv").read_text() == expected
+            assert "Predicted 0 samples" in run("predict", "m.fuse", name, "-o", f"{name}.out", *options).stdout
+            assert (folder / f"{name}.out").read_text() == expected
     assert run("predict", "m.fuse", "none.csv", "--json").stdout == ""
 
 
@@ -217,7 +208,7 @@ def test_measurements_are_not_taken_for_classes(folder):
             assert f"The target '{target}' of m.csv has" in said.stderr
             assert looks in said.stderr
             assert "--classes" in said.stderr
-        train("m.csv", "--classes", target=target)
+        train("m.csv", "--classes", "--holdout", 0, target=target)
     train("m.csv", target="grade")
     said = run("compare", "m.csv", "-t", "amount", "--classes", "--drop", "name", *small, "--force")
     assert "classes make most methods slow" in said.stderr
@@ -237,15 +228,38 @@ def test_warnings_are_sentences_without_paths(folder, churn):
     assert warnings.showwarning.__module__ != "fuselearn.cli.errors"
 
 
-def test_nothing_but_sentences_reaches_the_terminal(folder, churn):
-    churn["label"] = churn["id"]
-    churn.to_csv("names.csv", index=False)
-    command = [sys.executable, "-m", "fuselearn", "train", "names.csv", "-t", "label", "--classes", "-m", "cart"]
-    done = subprocess.run(
-        [*command, "-o", "m.fuse"], capture_output=True, text=True, timeout=120, check=True, env={**os.environ}
-    )
-    assert "Warning: The number of unique classes" in done.stderr
-    assert ".py" not in done.stderr
+def test_warnings_of_libraries_are_sentences_too(folder, churn):
+    churn.assign(label=churn["id"]).to_csv("names.csv", index=False)
+    said = train("names.csv", "--classes", target="label").stderr
+    assert "Warning: The number of unique classes" in said
+    assert ".py" not in said
+
+
+OPENED = deque(maxlen=10_000)
+sys.addaudithook(lambda event, given: OPENED.append(str(given[0])) if event == "open" else None)
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        *((command, "churn.csv") for command in ("train", "info", "audit", "compare")),
+        *(("info", f"churn.{ending}") for ending in ("csv.gz", "arff", "parquet")),
+        ("compare", "churn.arff"),
+    ],
+)
+def test_a_table_is_opened_once(folder, churn, command, name):
+    churn = churn[["tenure", "charge", "churned"]]
+    churn.to_csv("churn.csv.gz", index=False)
+    churn.to_parquet("churn.parquet")
+    kinds = ["tenure integer", "charge real", "churned {no,yes}"]
+    header = "".join(f"@attribute {kind}\n" for kind in kinds)
+    rows = churn.to_csv(index=False, header=False)
+    (folder / "churn.arff").write_text(f"@relation r\n{header}@data\n{rows}")
+    small = ["--methods", "CART,KFHE", "--repeats", 1, "--folds", 2]
+    options = {"train": ["-m", "cart", "-o", "m.fuse", "--in-memory"], "compare": small}
+    OPENED.clear()
+    run(command, name, "-t", "churned", *options.get(command, []), *([] if command == "info" else ["-j", 1]))
+    assert [path for path in OPENED if path.endswith(name)] == [name]
 
 
 def test_an_exported_model_takes_what_the_cleaner_makes(folder, churn):
@@ -273,7 +287,7 @@ def test_a_sparse_table_is_trained_on_and_predicted_for_by_name(folder):
     frame = pd.DataFrame(table, columns=[f"w{place}" for place in range(120)])
     frame[frame.columns[::-1]].assign(other=1).to_csv("s.csv", index=False)
     for method in ("ecc", "rf-pct"):
-        options = ["-m", method, "--set", "n_estimators=2", "--drop", "w7"]
+        options = ["-m", method, "--set", "n_estimators=2", "--drop", "w7", "--holdout", 0, "-j", 1]
         assert "60 samples, 119 features and 2 labels" in run("train", "s.arff", *options, "-o", "s.fuse").stdout
         model = fuselearn.load("s.fuse")
         expected = pd.DataFrame(model.predict(frame), columns=["a", "b"]).to_csv(index=False)

@@ -1,6 +1,9 @@
-"""A cleaner does to new samples what it did to those that it was fitted on."""
+"""What a column holds is told from its cells, and new samples are treated like those that a cleaner was fitted on."""
 
+import datetime
+import decimal
 import pickle
+import uuid
 
 import numpy as np
 import pandas as pd
@@ -8,13 +11,18 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 import fuselearn
 from fuselearn import CARTClassifier
 from fuselearn.datasets import DatasetError, TableCleaner
+from fuselearn.datasets.cleaning import SparseColumns
+from fuselearn.datasets.recognition import DATE_FORMATS, parse_dates, recognize
+from fuselearn.multilabel import BinaryRelevanceClassifier
 
+RNG = np.random.default_rng(0)
 N = 60
 RAW = pd.DataFrame(
     {
@@ -69,9 +77,14 @@ def test_cells_that_are_not_what_they_were_are_named(name, cell, sentence):
         TableCleaner().fit(RAW).transform(new)
 
 
-def test_missing_columns_are_named():
+def test_tables_that_do_not_fit_are_refused():
+    cleaner = TableCleaner().fit(RAW)
     with pytest.raises(DatasetError, match="X lacks the columns 'size', 'paid'"):
-        TableCleaner().fit(RAW).transform(RAW.drop(columns=["size", "paid"]))
+        cleaner.transform(RAW.drop(columns=["size", "paid"]))
+    with pytest.raises(TypeError, match="X must be a DataFrame"):
+        cleaner.transform(np.ones((2, 3)))
+    with pytest.raises(DatasetError, match="two columns named 'a'"):
+        TableCleaner().fit(pd.DataFrame([[1, 2]], columns=["a", "a"]))
 
 
 def test_columns_can_be_chosen():
@@ -103,13 +116,6 @@ def test_polars_frames_are_taken():
     columns = {name: [None if cell != cell else cell for cell in RAW[name]] for name in RAW}
     clean = cleaner.fit_transform(pl.DataFrame(columns))
     pd.testing.assert_frame_equal(clean, expected, check_dtype=False, check_categorical=False)
-    with pytest.raises(TypeError, match="X must be a DataFrame"):
-        cleaner.transform(np.ones((2, 3)))
-
-
-def test_a_name_that_is_there_twice_is_refused():
-    with pytest.raises(DatasetError, match="two columns named 'a'"):
-        TableCleaner().fit(pd.DataFrame([[1, 2]], columns=["a", "a"]))
 
 
 def test_codes_are_the_same_categories_as_text_and_as_numbers():
@@ -119,7 +125,7 @@ def test_codes_are_the_same_categories_as_text_and_as_numbers():
         assert cleaner.transform(pd.DataFrame({"code": cells, "x": [1]}))["code"].tolist() == ["2"]
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(st.lists(st.one_of(st.none(), st.text(max_size=4), st.booleans(), st.integers(), st.floats()), min_size=1))
 def test_any_column_is_cleaned_alike_or_refused(cells):
     frame = pd.DataFrame({"x": pd.Series(cells, dtype=object), "y": range(len(cells))})
@@ -145,3 +151,131 @@ def test_cleaners_are_cloned_pickled_and_saved(tmp_path):
         assert same[0].columns_ == model[0].columns_
         np.testing.assert_array_equal(same.predict(RAW), model.predict(RAW))
         np.testing.assert_array_equal(same.predict(RAW.drop(columns=["id", "note", "plan"])), model.predict(RAW))
+
+
+def kind_of(cells, name="x", **options):
+    return recognize(pd.Series(cells, name=name), **options).kind
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "kind"),
+    [
+        ("size", [1.5, None, 2], "number"),
+        ("size", range(100), "number"),
+        ("paid", range(100), "number"),
+        ("id", range(100), "identifier"),
+        ("id", [1, 2, 3], "number"),
+        ("id", RNG.integers(5, size=100), "number"),
+        ("id", RNG.normal(size=100), "number"),
+        ("id", [*range(99), None], "identifier"),
+        ("PassengerId", RNG.permutation(100), "identifier"),
+        ("customer_id", RNG.permutation(100), "identifier"),
+        ("ID Number", RNG.permutation(100), "identifier"),
+        ("humidity", RNG.permutation(100), "number"),
+        ("Unnamed: 0", range(50), "identifier"),
+        ("row", range(7, 57), "identifier"),
+        ("number of rooms", RNG.permutation(100), "number"),
+        ("customer", [f"C{i}" for i in range(100)], "identifier"),
+        ("key", [str(uuid.UUID(int=i)) for i in range(100)], "identifier"),
+        ("customer", [f"C{i % 40}" for i in range(100)], "category"),
+        ("customer", [f"C{i}" for i in range(19)], "category"),
+        ("note", [f"called {i} times" for i in range(100)], "text"),
+        ("note", ["called twice"] * 100, "category"),
+        ("colour", ["red", "green", None] * 9, "category"),
+        ("size", ["1", "2.5", "unknown"], "number"),
+        ("size", ["1", "2", "3+"] * 30, "category"),
+        ("size", [*map(str, range(40)), *["many"] * 35], "number"),
+        ("size", [*map(str, range(40)), *["many"] * 45], "category"),
+        ("size", ["unknown", "none", "-"], "category"),
+        ("empty", [None, None], "number"),
+        ("flag", [True, False], "boolean"),
+        ("flag", [True, None], "boolean"),
+        ("flag", pd.array([True, None], dtype="boolean"), "boolean"),
+        ("when", pd.to_datetime(["2020-01-01", None]), "date"),
+        ("when", [datetime.date(2020, 1, 1), None], "date"),
+        ("when", pd.to_timedelta([1, 2], unit="h"), "date"),
+        ("when", ["2020-01-01", "2020-12-31"], "date"),
+        ("when", ["2020", "2021"], "number"),
+        ("price", [decimal.Decimal("1.5"), None], "number"),
+        ("code", pd.Categorical([f"c{i}" for i in range(100)]), "category"),
+        ("mixed", ["a", 1], "category"),
+    ],
+)
+def test_kinds(name, cells, kind):
+    assert kind_of(cells, name) == kind
+
+
+def test_what_is_kept_is_a_feature():
+    assert kind_of(range(100), "id", keep=True) == "number"
+    for name, text in (("customer", "C{}"), ("note", "called {} times")):
+        assert kind_of(list(map(text.format, range(100))), name, keep=True) == "category"
+
+
+def test_words_are_remembered_as_they_stand():
+    cells = [*map(str, range(60)), " Unknown ", "n/a", "-"]
+    assert recognize(pd.Series(cells, name="x")).words == ("-", "Unknown", "n/a")
+
+
+times = st.datetimes(datetime.datetime(1950, 1, 1), datetime.datetime(2049, 12, 31))
+
+
+@settings(max_examples=50)
+@given(st.sampled_from([form for form in DATE_FORMATS if "%Y" in form]), st.lists(times, min_size=2, unique=True))
+def test_dates_of_every_format_become_days(form, dates):
+    dates = [date.replace(second=0, microsecond=0) for date in dates]
+    text = pd.Series([date.strftime(form) for date in dates], name="when")
+    column = recognize(text)
+    assert column.kind == "date"
+    found = parse_dates(text, column.format).to_numpy()
+    # Where all days are at most 12, day and month cannot be told apart, and the month is taken to come first.
+    if column.format == form or not all(date.day <= 12 for date in dates):
+        expected = [pd.to_datetime(cell, format=form).timestamp() / 86400 for cell in text]
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
+
+
+def test_days_are_counted_in_universal_time_and_times_are_parts_of_a_day():
+    cells = pd.Series(["1970-01-02", "1970-01-01T12:00:00Z", "1970-01-01 12:00:00+12:00", "1969-12-31"])
+    assert parse_dates(cells, "ISO8601").tolist() == [1.0, 0.5, 0.0, -1.0]
+    column = recognize(pd.Series(["06:00", "23:59"], name="at"))
+    assert parse_dates(pd.Series(["06:00", "18:00"]), column.format).tolist() == [0.25, 0.75]
+
+
+def test_of_two_numbers_the_day_is_the_one_above_twelve():
+    assert recognize(pd.Series(["03/04/2020", "05/06/2020"], name="x")).format == "%m/%d/%Y"
+    assert recognize(pd.Series(["03/04/2020", "25/06/2020"], name="x")).format == "%d/%m/%Y"
+
+
+@pytest.mark.parametrize("cells", [["1,5", "2,25", "3"], ["1,234", "12,345.5"], ["1.234,5", "1,5"]])
+def test_numbers_with_commas_are_not_guessed_at(cells):
+    with pytest.raises(DatasetError, match="Column 'price' holds numbers with commas, such as '1"):
+        recognize(pd.Series(cells, name="price"))
+
+
+def test_nested_values_are_refused():
+    with pytest.raises(DatasetError, match="Column 'x' holds nested values"):
+        recognize(pd.Series([[1], [2]], name="x"))
+
+
+FRAME = pd.DataFrame({"c": [0, 0, 9], "a": [1.0, 0, 2], "b": [0, 3, 0]})
+
+
+def test_sparse_columns_read_frames_by_name_and_matrices_by_place():
+    columns = clone(SparseColumns(["b", "a"]))
+    expected = [[0, 1], [3, 0], [0, 2]]
+    for given_X in (FRAME, *(form(np.array(expected)) for form in (sparse.csr_array, sparse.csc_matrix, np.array))):
+        found = columns.fit_transform(given_X)
+        assert found.format == "csr"
+        assert found.toarray().tolist() == expected
+    with pytest.raises(DatasetError, match="X lacks the columns 'd'"):
+        SparseColumns(["a", "d"]).transform(FRAME)
+    with pytest.raises(DatasetError, match="X has 3 features; the model was trained on 2"):
+        columns.transform(sparse.csr_array(np.eye(3)))
+
+
+def test_a_saved_pipeline_finds_sparse_features_by_name(tmp_path):
+    X = sparse.random_array((60, 3), density=0.4, random_state=np.random.default_rng(0), format="csr")
+    Y = (X[:, [0, 1]].toarray() > 0).astype(int)
+    model = make_pipeline(SparseColumns(["a", "b", "c"]), BinaryRelevanceClassifier(random_state=0)).fit(X, Y)
+    fuselearn.save(model, tmp_path / "m.fuse")
+    frame = pd.DataFrame(X.toarray(), columns=["a", "b", "c"])[["c", "b", "a"]]
+    np.testing.assert_array_equal(fuselearn.load(tmp_path / "m.fuse").predict(frame), model.predict(X))

@@ -1,19 +1,32 @@
+"""Tables of every format and dialect are read, whole and in parts, or refused with a sentence."""
+
 import gzip
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.model_selection import cross_validate
 
-from fuselearn.datasets import DatasetError, read_table
+from fuselearn.datasets import Dataset, DatasetError, read_parts, read_table
+from fuselearn.datasets.recognition import tidy_features
+from fuselearn.datasets.streaming import TableStream
+from fuselearn.datasets.tables import TextFormat
+from fuselearn.datasets.targets import class_names, code_labels, doubt_classes
+from fuselearn.multilabel import BinaryRelevanceClassifier
 
-CSV = "weight,colour,kind\n1.5,red,apple\n?,None,pear\n3,red,apple\n"
+CSV = "weight,color,kind\n1.5,red,apple\n?,None,pear\n3,red,apple\n"
+TEXT = "größe,farbe,my kind\n1.5,rot,x\n-2.25,grün,y\n1000,rot,x\n"
 
 
 @pytest.fixture
 def write(tmp_path):
-    def make(name, text):
+    def make(name, text, encoding="utf-8"):
         path = tmp_path / name
-        data = text.encode()
+        data = text.encode(encoding)
         path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
         return path
 
@@ -24,162 +37,270 @@ def write(tmp_path):
 def test_a_csv_file_with_one_class_per_row(write, name):
     dataset = read_table(write(name, CSV), target="kind")
     X, y = dataset
-    assert X.dtypes.astype(str).to_dict() == {"weight": "float64", "colour": "category"}
+    assert X.dtypes.astype(str).to_dict() == {"weight": "float64", "color": "category"}
     assert np.isnan(X["weight"][1])
-    assert X["colour"].tolist() == ["red", "None", "red"]
+    assert X["color"].tolist() == ["red", "None", "red"]
     assert y.tolist() == ["apple", "pear", "apple"]
-    assert dataset.name == name.split(".")[0]
+    size = "3 samples, 2 features, 2 classes"
+    assert repr(dataset) == f"Dataset({name.split('.')[0]!r}: {size}, from {dataset.source})"
 
 
-def test_tabs_semicolons_and_byte_order_marks(write):
-    tab = read_table(write("a.tsv", CSV.replace(",", "\t")), target="kind")
-    semicolon = read_table(write("b.csv", "\ufeff" + CSV.replace(",", ";")), "kind", sep=";")
-    assert list(tab.X) == list(semicolon.X) == ["weight", "colour"]
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        (TEXT, {}),
+        ("\ufeff" + TEXT, {}),
+        (TEXT.replace("\n", "\r\n"), {}),
+        (TEXT.replace("\n", "\r"), {}),
+        ("\n" + TEXT + "\n\n", {}),
+        (TEXT.replace(",", ", "), {}),
+        (TEXT.replace(",", ";"), {}),
+        (TEXT.replace(",", "\t"), {}),
+        (TEXT.replace(",", "|"), {}),
+        (TEXT.replace(",", ":"), {"sep": ":"}),
+        (TEXT.replace(",", ";").replace(".", ","), {"decimal": ","}),
+        (TEXT, {"encoding": "latin-1"}),
+        (TEXT, {"encoding": "utf-16"}),
+        (TEXT.replace("farbe", '"farbe"').replace("rot", '"rot"'), {}),
+    ],
+)
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz"])
+def test_dialects(write, text, options, name):
+    path = write(name, text, options.get("encoding", "utf-8"))
+    X, y = read_table(path, "my kind", **options)
+    assert X["größe"].tolist() == [1.5, -2.25, 1000.0]
+    assert X["farbe"].tolist() == ["rot", "grün", "rot"]
+    assert y.tolist() == ["x", "y", "x"]
+    [block] = TableStream(path, ["größe"], ["farbe"], form=TextFormat(**options))
+    assert block["größe"].tolist() == X["größe"].tolist()
+    assert block["farbe"].tolist() == X["farbe"].tolist()
 
 
-def test_the_column_class_is_the_default_target(write):
-    X, y = read_table(write("a.csv", "class,a\nu,1\nv,2\n"))
-    assert y.tolist() == ["u", "v"]
-    assert list(X) == ["a"]
+names = st.text('abcXYZ ,;|"', min_size=1, max_size=6).filter(lambda name: name.strip())
 
 
-def test_missing_cells_can_be_chosen(write):
-    path = write("a.csv", "country,n,kind\nNA,1,u\nDE,-,v\n")
-    X, _ = read_table(path, "kind", missing=["-"])
+@settings(max_examples=30)
+@given(st.lists(names, min_size=2, max_size=5, unique=True), st.sampled_from(",;\t|"))
+def test_the_separator_is_found_in_the_first_lines(tmp_path_factory, header, mark):
+    path = tmp_path_factory.mktemp("separators") / "t.csv"
+    quoted = mark.join('"' + name.replace('"', '""') + '"' for name in header)
+    path.write_text(f"{quoted}\n{mark.join('7' * len(header))}\n")
+    data = read_table(path, header[0])
+    assert [data.y.name, *data.X] == header
+    assert (data.X == 7).all().all()
+
+
+def test_odd_headers_and_cells(write):
+    path = write("t.csv", '"far\nbe",class\n"light, ""very"" light\nblue",x\nred,y\n')
+    assert read_table(path).X["far\nbe"].tolist() == ['light, "very" light\nblue', "red"]
+    assert list(read_table(write("t.csv", ",a,kind\n0,5,x\n1,6,y\n"), "kind").X) == ["Unnamed: 0", "a"]
+    assert list(read_table(write("t.tsv", CSV.replace(",", "\t")), "kind").X) == ["weight", "color"]
+    X, _ = read_table(write("a.csv", "country,n,kind\nNA,1,u\nDE,-,v\n"), "kind", missing=["-"])
     assert X["country"].tolist() == ["NA", "DE"]
     assert np.isnan(X["n"][1])
 
 
-MULTILABEL = "x,label:p,label:q\n1,0,1\n2,1,1\n"
-
-
-def test_label_columns_announce_themselves(write):
-    X, Y = read_table(write("a.csv", MULTILABEL))
-    assert list(X) == ["x"]
-    assert Y.to_dict("list") == {"p": [0, 1], "q": [1, 1]}
-
-
-@pytest.mark.parametrize(
-    ("labels", "names"),
-    [
-        (["p", "q_1"], ["p", "q_1"]),
-        (2, ["p", "q_1"]),
-        (-2, ["q_1", "q_2"]),
-        ("q_", ["1", "2"]),
-    ],
-)
-def test_labels_may_be_named_counted_or_share_a_prefix(write, labels, names):
-    path = write("a.csv", "p,q_1,q_2\n1,0,1\n0,yes,0\n".replace("yes", "1"))
-    assert list(read_table(path, labels=labels).y) == names
-
-
-ARFF = "@relation '{relation}'\n@attribute x real\n@attribute p {{0,1}}\n@attribute q {{0,1}}\n@data\n1,0,1\n2,1,1\n"
-
-
-@pytest.mark.parametrize(("count", "features"), [("-2", ["x"]), ("1", ["p", "q"])])
-def test_meka_files_say_how_many_labels_come_first_or_last(write, count, features):
-    text = ARFF.format(relation=f"r: -C {count}")
-    if count == "1":
-        text = text.replace("\n1,0,1\n2,1,1", "\n1,0,1\n0,1,1")
-    X, Y = read_table(write("a.arff", text))
-    assert list(X) == features
-    assert Y.shape[1] == abs(int(count))
-
-
-def test_mulan_files_have_a_label_file_beside_them(write, tmp_path):
-    path = write("a.arff", ARFF.format(relation="r"))
-    xml = write("a.xml", '<labels><label name="q"/><label name="p"/></labels>')
-    assert list(read_table(path).y) == ["q", "p"]
-    xml = xml.rename(tmp_path / "elsewhere.xml")
-    for labels in (xml, str(xml)):
-        assert list(read_table(path, labels=labels).y) == ["q", "p"]
-    with pytest.raises(DatasetError, match="does not define a target"):
-        read_table(path)
-
-
-def test_a_target_in_an_arff_file_is_a_column_of_names(write):
-    X, y = read_table(write("a.arff", ARFF.format(relation="r: -C 1")), target="q")
-    assert list(X) == ["x", "p"]
-    assert y.tolist() == ["1", "1"]
-
-
-def test_an_xml_file_beside_a_csv_file_is_a_stranger(write):
-    write("a.xml", "<other/>")
-    assert read_table(write("a.csv", CSV), target="kind").task == "multiclass"
+def test_words_among_numbers_do_not_hide_their_decimal_mark(write):
+    path = write("t.csv", "size;kind\n1,5;x\nunknown;y\n")
+    assert read_table(path, "kind", decimal=",").X["size"].tolist() == ["1.5", "unknown"]
+    [block] = TableStream(path, texts=["size"], form=TextFormat(decimal=","))
+    assert block["size"].tolist() == ["1.5", "unknown"]
 
 
 def test_parquet_files_are_read(tmp_path):
-    pytest.importorskip("pyarrow")
     frame = pd.DataFrame({"a": pd.array([1, None], dtype="Int64"), "b": ["u", "v"], "kind": ["x", "y"]})
     frame.to_parquet(tmp_path / "a.parquet")
     X, y = read_table(tmp_path / "a.parquet", target="kind")
     assert X.dtypes.astype(str).tolist() == ["float64", "category"]
     assert y.tolist() == ["x", "y"]
-    (tmp_path / "b.parquet").write_bytes(b"not parquet at all")
-    with pytest.raises(DatasetError, match=r"b\.parquet is not a readable Parquet file"):
-        read_table(tmp_path / "b.parquet", target="kind")
 
 
 @pytest.mark.parametrize(
     ("name", "text", "options", "sentence"),
     [
-        ("a.csv", CSV, {}, r"a\.csv does not define a target.*'weight', 'colour', 'kind'"),
+        ("a.csv", CSV, {"target": None}, r"a\.csv does not define a target.*'weight', 'color', 'kind'"),
         (
             "a.csv",
             CSV,
             {"target": "knd"},
-            "no column 'knd' to use as the target; did you mean 'kind'",
+            "no column 'knd' to use as the target; did you mean 'kind'\\? The columns are",
         ),
-        ("a.csv", CSV, {"labels": ["kid"]}, "no column 'kid' to use as a label"),
-        ("a.csv", CSV, {"labels": []}, "labels is empty"),
-        ("a.csv", CSV, {"labels": "tag_"}, "No column of .* starts with 'tag_'"),
-        ("a.csv", CSV, {"labels": 3}, "3 columns, of which 3 cannot be labels"),
-        ("a.csv", CSV, {"labels": ["kind"]}, "'kind' of .* holds 'apple'; a label must be 0 or 1"),
-        ("a.csv", CSV, {"target": "kind", "labels": 1}, "either target .* or labels, not both"),
-        ("a.csv", CSV, {"target": "kind", "encoding": "utf-9"}, "Unknown encoding 'utf-9'"),
-        ("a.csv", "", {"target": "kind"}, r"a\.csv is empty"),
-        ("a.csv", "a,kind\n", {"target": "kind"}, "has column names but no samples"),
-        ("a.csv", "a,a,kind\n1,2,x\n", {"target": "kind"}, "has two columns named 'a'"),
-        ("a.csv", "a,,kind\n1,2,x\n", {"target": "kind"}, "Column 2 of .* has no name"),
-        ("a.csv", "a;kind\n1;x\n", {"target": "kind", "sep": ","}, "only one column; are the .* separated by ';'\\?"),
-        ("a.csv", "a\n1\n", {"target": "kind"}, "has only one column\\."),
-        ("a.csv", CSV, {"target": "kind", "sep": "::"}, "must be a single character"),
-        ("a.csv", CSV, {"target": "kind", "decimal": ""}, "decimal mark must be a single character"),
-        ("a.csv", CSV, {"target": "kind", "sep": ",", "decimal": ","}, "must differ; both are ','"),
-        ("a.csv", "a,kind\n1,x\n2,y,z\n", {"target": "kind"}, "not a well-formed table.*line 3"),
-        (
-            "a.csv",
-            "a,kind\n1,x,9\n2,y,9\n",
-            {"target": "kind"},
-            "Expected 2 fields in line 2, saw 3",
-        ),
-        ("a.csv", "a,kind\n1,x\n2\n", {"target": "kind"}, "1 missing .* in data row 2"),
-        ("a.xlsx", "", {"target": "kind"}, r"a\.xlsx has an unknown extension; \.csv"),
-        ("a", "", {"target": "kind"}, "unknown extension"),
+        ("a.csv", CSV, {"target": "zzz"}, "no column 'zzz' to use as the target\\. The columns are 'weight', 'color'"),
+        ("a.csv", CSV, {"labels": 1}, "either target .* or labels, not both"),
+        ("a.csv", CSV, {"encoding": "utf-9"}, "Unknown encoding 'utf-9'"),
+        ("a.csv", "", {}, r"a\.csv is empty"),
+        ("a.csv", "a,kind\n", {}, "has column names but no samples"),
+        ("a.csv", "a,a,kind\n1,2,x\n", {}, "has two columns named 'a'"),
+        ("a.csv", "a,,kind\n1,2,x\n", {}, "Column 2 of .* has no name"),
+        ("a.csv", "a;kind\n1;x\n", {"sep": ","}, "only one column; are the .* separated by ';'\\?"),
+        ("a.csv", "a\n1\n", {}, "has only one column\\."),
+        ("a.csv", CSV, {"sep": "::"}, "must be a single character"),
+        ("a.csv", CSV, {"decimal": ""}, "decimal mark must be a single character"),
+        ("a.csv", CSV, {"sep": ",", "decimal": ","}, "must differ; both are ','"),
+        ("a.csv", "a,kind\n1,x\n2,y,z\n", {}, "not a well-formed table.*line 3"),
+        ("a.csv", "a,kind\n1,x,9\n2,y,9\n", {}, "Expected 2 fields in line 2, saw 3"),
+        ("a.csv", "a,kind\n1,x\n2\n", {}, "1 missing .* in data row 2"),
+        ("a.csv", "\xf6,kind\n1,x\n", {}, "cannot be read as utf-8 text .* Pass its encoding .*often latin-1"),
+        ("a.xlsx", "", {}, r"a\.xlsx has an unknown extension; \.csv"),
+        ("a", "", {}, "unknown extension"),
+        ("a.parquet", "no", {}, r"a\.parquet cannot be read: .*Parquet"),
+        ("a.csv.gz", None, {}, r"a\.csv\.gz cannot be read: Compressed file ended"),
     ],
 )
 def test_bad_tables_get_a_sentence(write, name, text, options, sentence):
+    if text is None:
+        path = write(name, CSV * 50)
+        path.write_bytes(path.read_bytes()[:-12])
+    else:
+        path = write(name, text, "latin-1")
     with pytest.raises(DatasetError, match=sentence):
-        read_table(write(name, text), **options)
+        read_table(path, **{"target": "kind", **options})
+
+
+@pytest.mark.parametrize(
+    "text", ["a,a,kind\n1,2,x\n", "a,,kind\n1,2,x\n", "", "größe,kind\n1,x\n", "a,b\n1,2\n3,4,5\n"]
+)
+def test_readers_of_whole_files_and_of_blocks_refuse_alike(write, text):
+    path = write("t.csv", text, "latin-1")
+    with pytest.raises(DatasetError) as whole:
+        read_table(path, "a")
+    with pytest.raises(DatasetError) as blocks:
+        list(TableStream(path, ["a"]))
+    assert str(whole.value) == str(blocks.value)
 
 
 def test_files_that_are_not_there_are_named(write, tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"There is no file .*none\.csv"):
-        read_table(tmp_path / "none.csv", target="kind")
-    with pytest.raises(FileNotFoundError, match=r"no label file none\.xml"):
+    for path in (tmp_path / "none.csv", tmp_path):
+        with pytest.raises(FileNotFoundError, match=rf"There is no file {path}"):
+            read_table(path, target="kind")
+    with pytest.raises(FileNotFoundError, match=r"There is no file none\.xml"):
         read_table(write("a.csv", CSV), labels="none.xml")
 
 
-def test_another_encoding_is_asked_for(tmp_path):
-    path = tmp_path / "a.csv"
-    path.write_bytes("größe,kind\n1,x\n2,y\n".encode("latin-1"))
-    with pytest.raises(DatasetError, match="cannot be read as utf-8 text"):
-        read_table(path, target="kind")
-    assert list(read_table(path, target="kind", encoding="latin-1").X) == ["größe"]
+def test_importing_the_room_does_not_import_pandas():
+    code = "import sys, fuselearn.datasets; print('pandas' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 
 
-def test_a_truncated_gzip_file_is_named(tmp_path):
-    path = tmp_path / "a.csv.gz"
-    path.write_bytes(gzip.compress(CSV.encode() * 50)[:-12])
-    with pytest.raises(DatasetError, match=r"a\.csv\.gz cannot be read"):
-        read_table(path, target="kind")
+def test_a_dataset_counts_its_labels():
+    data = Dataset(pd.DataFrame({"a": [1, 2]}), pd.DataFrame({"p": [0, 1], "q": [0, 0]}), "m", "", "a test")
+    assert (data.task, data.n_classes, data.dense()) == ("multilabel", 2, data)
+
+
+def test_features_become_plain_numbers_or_categories():
+    frame = pd.DataFrame(
+        {
+            "whole": [1, 2],
+            "real": [0.5, np.nan],
+            "truth": [True, False],
+            "text": ["b", None],
+            "nullable": pd.array([1, None], dtype="Int64"),
+            "full": pd.array([1, 2], dtype="Int64"),
+        }
+    )
+    tidy = tidy_features(frame, "t")
+    assert tidy.dtypes.astype(str).tolist() == ["int64", "float64", "int64", "category", "float64", "int64"]
+    assert tidy["truth"].tolist() == [1, 0]
+    assert tidy["text"].isna().tolist() == [False, True]
+    for table in (frame, frame[["whole"]]):
+        tidy = tidy_features(table, "t")
+        tidy.iloc[0, 0] = 9
+        assert table["whole"].tolist() == [1, 2], "features are a copy"
+    for column, sentence in ((pd.to_datetime(["2020-01-01"]), "holds dates"), ([[1]], "holds nested values")):
+        with pytest.raises(DatasetError, match=f"'when' of t {sentence}"):
+            tidy_features(pd.DataFrame({"when": column}), "t")
+
+
+def test_whole_floats_are_classes_and_fractions_are_not():
+    assert class_names(pd.Series([1.0, 2.0]), "t").tolist() == [1, 2]
+    assert class_names(pd.Series(pd.Categorical([2, 1])), "t").tolist() == [2, 1]
+    with pytest.raises(DatasetError, match="'price' of t holds fractional numbers"):
+        class_names(pd.Series([1.0, 2.5], name="price"), "t")
+    with pytest.raises(DatasetError, match=r"'y' of t has 2 missing .* the first in data row 2"):
+        class_names(pd.Series(["a", None, None], name="y"), "t")
+
+
+def test_labels_are_coded():
+    words = pd.Categorical(["FALSE", "TRUE"])
+    frame = pd.DataFrame({"n": [0, 1], "f": [1.0, 0.0], "b": [True, False], "w": ["No", "yes"], "c": words})
+    assert code_labels(frame, "t").to_numpy().T.tolist() == [[0, 1], [1, 0], [1, 0], [0, 1], [0, 1]]
+    for bad in ([0, 2], ["1", "maybe"]):
+        with pytest.raises(DatasetError, match=rf"'p' of t holds '{bad[1]}'"):
+            code_labels(pd.DataFrame({"p": bad}), "t")
+
+
+@pytest.mark.parametrize(
+    ("n_samples", "n_classes", "numbers", "text"),
+    [
+        (10, 10, False, False),
+        (11, 11, True, True),
+        (54, 11, True, False),
+        (55, 11, False, False),
+        (21, 11, True, True),
+        (22, 11, True, False),
+        (5000, 50, False, False),
+        (5000, 51, True, False),
+    ],
+)
+def test_many_values_with_few_samples_each_are_doubted(n_samples, n_classes, numbers, text):
+    values = pd.Series(np.arange(n_samples) % n_classes)
+    assert (doubt_classes(values) is not None) == numbers
+    assert (doubt_classes(values.map("c{}".format)) is not None) == text
+
+
+HEADER = (
+    "@relation 'songs: -C -1'\n@attribute speed numeric\n@attribute kind {rock,jazz}\n@attribute sad {0,1}\n@data\n"
+)
+
+
+def test_a_training_and_a_test_part(write):
+    train = write("a.arff", HEADER + "60,rock,1\n90,rock,0\n80,rock,0\n")
+    data, splits = read_parts([train, write("b.arff", HEADER + "70,jazz,1\n")])
+    assert data.X["speed"].tolist() == [60, 90, 80, 70]
+    assert data.X["kind"].tolist() == ["rock", "rock", "rock", "jazz"]
+    assert data.X["kind"].dtype.name == "category"
+    assert data.y["sad"].tolist() == [1, 0, 0, 1]
+    assert [(inside.tolist(), outside.tolist()) for inside, outside in splits] == [([0, 1, 2], [3])]
+
+
+def test_folds_are_test_parts_in_turn(write):
+    lines = [f"{speed},rock,{int(speed > 80)}" for speed in (60, 70, 90, 100)]
+    files = [write(f"fold{k}.arff", HEADER + "\n".join(lines[: k + 2])) for k in range(3)]
+    data, splits = read_parts(files, labels=["sad"])
+    assert len(data.X) == 9
+    assert [outside.tolist() for _, outside in splits] == [[0, 1], [2, 3, 4], [5, 6, 7, 8]]
+    for inside, outside in splits:
+        assert sorted([*inside, *outside]) == list(range(9))
+    scores = cross_validate(BinaryRelevanceClassifier("tree"), *data, cv=splits, scoring="f1_macro")
+    assert len(scores["test_score"]) == 3
+
+
+def test_sparse_parts_stay_sparse(write):
+    features = "".join(f"@attribute w{k} real\n" for k in range(150))
+    header = f"@relation 'r: -C 1'\n@attribute sad {{0,1}}\n{features}@data\n"
+    data, _ = read_parts([write("a.arff", header + "{0 1,3 2.5}"), write("b.arff", header + "{7 1}")])
+    assert data.X.shape == (2, 150)
+    assert data.X.toarray().sum() == 3.5
+    assert len(data.feature_names) == 150
+    np.testing.assert_array_equal(data.y["sad"], [1, 0])
+
+
+@pytest.mark.parametrize(
+    ("header", "options", "message"),
+    [
+        (HEADER.replace("speed", "tempo"), {"labels": ["sad"]}, "different features, of which 'speed' is in one"),
+        (HEADER, {"labels": ["sad", "speed"]}, "'speed' of .* holds '60.0'; a label must be 0 or 1"),
+        (HEADER.replace("sad", "glad"), {}, "different labels, of which 'sad' is in one"),
+        (HEADER.replace(": -C -1", "").replace("sad", "class"), {}, "multilabel data, but .* has multiclass data"),
+    ],
+)
+def test_files_that_do_not_belong_together(write, header, options, message):
+    files = [write("a.arff", HEADER + "60,rock,1\n"), write("b.arff", header + "70,jazz,0\n")]
+    with pytest.raises(DatasetError, match=message):
+        read_parts(files, **options)
+
+
+@pytest.mark.parametrize("paths", ["songs.arff", ["songs.arff"], []])
+def test_one_file_is_no_parts(paths):
+    with pytest.raises(DatasetError, match="two files or more"):
+        read_parts(paths)

@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from fuselearn import CARTClassifier, KFHEClassifier
 from fuselearn.datasets import DatasetError
-from fuselearn.io import format_answers, open_rows, predict_blocks
+from fuselearn.io.prediction import format_answers, open_rows, predict_blocks
 from fuselearn.multilabel import PCTForestClassifier
 
 

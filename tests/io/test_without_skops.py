@@ -17,7 +17,8 @@ PROGRAM = """
 import importlib.metadata, sys
 import pandas as pd
 from fuselearn import CARTClassifier, load, save, to_onnx
-from fuselearn.io import open_rows, predict_blocks, read_header
+from fuselearn.io import read_header
+from fuselearn.io.prediction import open_rows, predict_blocks
 
 try:
     importlib.metadata.version("skops")

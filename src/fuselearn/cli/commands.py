@@ -293,7 +293,7 @@ def compare(
 
     levels = _fractions(noise)
     with sentences(), wrong_use():
-        cleaning = reading.cleaner_options(file)
+        cleaning = reading.cleaner_options
         table = Table.of(file, target, reading=reading.text_options, cleaning=cleaning, labels=labels)
         refuse_measurements(table.data, file, trusted=classes)
         task = table.data.task

@@ -41,8 +41,9 @@ def sentences(resume: str = "") -> Iterator[None]:
         leave(str(error), WRONG_USE)
     except OSError as error:
         # Errors of the library carry a message; those of the operating system a number, a text and a file.
-        said = f"Cannot access {error.filename}: {error.strerror}." if error.strerror else str(error)
-        leave(said, WRONG_USE)
+        if isinstance(error, FileNotFoundError) and error.filename:
+            leave(f"There is no file {error.filename}.", WRONG_USE)
+        leave(f"Cannot access {error.filename}: {error.strerror}." if error.strerror else str(error), WRONG_USE)
     except (RunError, ImportError) as error:  # a package that is not installed
         leave(str(error), FAILED)
     except sqlite3.Error as error:
@@ -52,7 +53,7 @@ def sentences(resume: str = "") -> Iterator[None]:
 
 
 @contextmanager
-def wrong_use(kinds: tuple[type[Exception], ...] = (ValueError,)) -> Iterator[None]:
+def wrong_use(kinds: tuple[type[Exception], ...] = (ValueError, TypeError)) -> Iterator[None]:
     """Treat errors of some kinds as wrong usage, for calls that validate the user's input."""
     try:
         yield

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
+import typer
+from pyarrow.parquet import ParquetFile, read_metadata
+
+from fuselearn.cli.progress import counting
+from fuselearn.cli.reading import Reading, explain, refuse_measurements
+from fuselearn.datasets import Dataset, TableCleaner
+from fuselearn.datasets.dataset import require_columns
+from fuselearn.datasets.delimited import TextFormat
+from fuselearn.datasets.tables import open_table
+from fuselearn.datasets.targets import class_names
+from fuselearn.scale import DiskEnsemble
 from fuselearn.scale.sources import ParquetRows, Source, row_groups
-
-if TYPE_CHECKING:
-    from fuselearn.datasets import TableCleaner
 
 # Bytes that training in memory takes for a value: the table, a copy of it as a matrix, and its codes.
 BYTES_PER_VALUE = 24
@@ -22,38 +34,26 @@ METHODS = ("kfhe", "kfhe-l", "adaboost", "bagging", "forest")
 
 
 @dataclass(frozen=True)
-class CleanedRows(Source):
-    """Features of some samples of a file, converted by a cleaner."""
+class ConvertedRows(Source):
+    """Some columns of some samples of a file, converted."""
 
     rows: ParquetRows
-    cleaner: TableCleaner
-
-    def read(self) -> Any:
-        """Return them; categories are text, since parts have different ones."""
-        frame = self.cleaner.transform(self.rows.read().to_pandas())
-        return frame.astype({name: object for name, kind in frame.dtypes.items() if kind == "category"})
-
-
-@dataclass(frozen=True)
-class ClassRows(Source):
-    """The classes of some samples of a file."""
-
-    rows: ParquetRows
+    convert: Callable[[pd.DataFrame], Any]
 
     def read(self) -> Any:
         """Return them."""
-        from fuselearn.datasets.targets import class_names
-
-        frame = self.rows.read().to_pandas()
-        return class_names(frame[frame.columns[0]], str(self.rows.path)).to_numpy()
+        return self.convert(self.rows.read().to_pandas())
 
 
 def would_not_fit(file: Path) -> bool:
     """Return whether training on a Parquet file in memory would take more than half of this machine's memory."""
-    from pyarrow.parquet import read_metadata
-
-    about = read_metadata(file)
+    about = _read_about(file)
     return bool(about.num_rows * about.num_columns * BYTES_PER_VALUE > memory_size() / 2)
+
+
+def _read_about(file: Path) -> Any:
+    with open_table(file, TextFormat()) as raw:
+        return read_metadata(raw)
 
 
 def memory_size() -> int:
@@ -64,46 +64,83 @@ def memory_size() -> int:
         return 8 * 2**30
 
 
-def look_at(file: Path, target: str) -> tuple[Any, Any]:
-    """Return features and classes of samples from all over a file."""
-    import pandas as pd
-    from pyarrow.parquet import ParquetFile
-
-    with ParquetFile(file) as parquet:
-        groups = parquet.num_row_groups
-        chosen = range(0, groups, max(1, groups // 8))
-        frames = [
-            next(parquet.iter_batches(LOOKED_AT // len(chosen), row_groups=[group])).to_pandas() for group in chosen
-        ]
-    frame = pd.concat(frames, ignore_index=True)
-    return frame.drop(columns=target), frame[target]
-
-
-def fit_from_disk(model: Any, file: Path, target: str, cleaner: TableCleaner, directory: Path) -> Any:
-    """Fit what an ordinary ensemble would be; return the ordinary ensemble.
+def train_from_disk(
+    model: Any, file: Path, target: str, reading: Reading, folder: Path, *, trusted: bool, quiet: bool
+) -> tuple[Any, TableCleaner | None, dict[str, Any]]:
+    """Train an ensemble from a Parquet file part by part.
 
     Parameters
     ----------
     model : KFHEClassifier, SAMMEClassifier, BaggedClassifier or ForestClassifier
-        Its parameters are used, with ``sampling="poisson"``.
+        Its parameters are used.
     file : path
     target : str
-    cleaner : TableCleaner
-        Fitted.
-    directory : path
+    reading : Reading
+    folder : path
         Where to keep files during the fit.
-    """
-    from fuselearn.scale import DiskEnsemble
+    trusted : bool
+        Whether the target may look like measurements.
+    quiet : bool
+        Whether not to say how columns are read.
 
-    own = DiskEnsemble(model.set_params(sampling="poisson"), directory=directory)
+    Returns
+    -------
+    model, first, about : the ordinary ensemble, the step that prepares its columns, if any, and what is said
+    """
+    about = _read_about(file)
+    columns = about.schema.to_arrow_schema().names
+    require_columns(columns, [target], str(file), "use as the target")
+    cleaner = TableCleaner(**reading.cleaner_options(columns))
+    frame = _look_at(file)
+    X, y = frame.drop(columns=target), class_names(frame[target], str(file))
+    refuse_measurements(Dataset(X, y, file.stem, "", str(file)), file, trusted=trusted)
+    cleaner.fit(X)
+    leaf_size = _enlarge_leaves(model, about.num_rows)
+    if not quiet:
+        explain(cleaner)
+        looked = f"{len(X):,} of its {about.num_rows:,} samples have decided"
+        typer.echo(f"{file} is read part by part; how, {looked}.", err=True)
+        if leaf_size is not None:
+            typer.echo(f"Leaves have at least {leaf_size:,} samples; --set changes min_samples_leaf.", err=True)
     features, tables, targets = tuple(cleaner.feature_names_in_), [], []
     for path, groups, _ in row_groups([file], [target]):
-        tables.append(CleanedRows(ParquetRows(path, groups, features), cleaner))
-        targets.append(ClassRows(ParquetRows(path, groups, (target,))))
-    return own.fit(tables, targets).estimator_.set_params(callback=None)
+        tables.append(ConvertedRows(ParquetRows(path, groups, features), partial(_clean, cleaner)))
+        targets.append(ConvertedRows(ParquetRows(path, groups, (target,)), partial(_read_classes, str(file))))
+    start = time.perf_counter()
+    with counting(model, f"Training {type(model).__name__}"):
+        own = DiskEnsemble(model.set_params(sampling="poisson"), directory=folder)
+        fitted = own.fit(tables, targets).estimator_.set_params(callback=None)
+    said = {
+        "rows": about.num_rows,
+        "columns": fitted.n_features_in_,
+        "classes": len(fitted.classes_),
+        "seconds": round(time.perf_counter() - start, 3),
+        "left_out": cleaner.left_out,
+    }
+    return fitted, None if cleaner.is_idle else cleaner, said
 
 
-def enlarge_leaves(model: Any, n_samples: int) -> int | None:
+def _look_at(file: Path) -> pd.DataFrame:
+    """Return samples from all over a file."""
+    with ParquetFile(file) as parquet:
+        groups = parquet.num_row_groups
+        chosen = range(0, groups, max(1, groups // 8))
+        size = LOOKED_AT // len(chosen)
+        frames = [next(parquet.iter_batches(size, row_groups=[group])).to_pandas() for group in chosen]
+    return pd.concat(frames, ignore_index=True)
+
+
+def _clean(cleaner: TableCleaner, frame: pd.DataFrame) -> pd.DataFrame:
+    """Convert features; categories become text, since parts have different ones."""
+    frame = cleaner.transform(frame)
+    return frame.astype({name: object for name, kind in frame.dtypes.items() if kind == "category"})
+
+
+def _read_classes(where: str, frame: pd.DataFrame) -> Any:
+    return class_names(frame.iloc[:, 0], where).to_numpy()
+
+
+def _enlarge_leaves(model: Any, n_samples: int) -> int | None:
     """Let trees that grow as far as they can have larger leaves, and return how large; None if they need not."""
     name = "min_samples_leaf" if hasattr(model, "min_samples_leaf") else "estimator__min_samples_leaf"
     params = model.get_params()

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from fuselearn.cli import auditing, commands, information, models
+from fuselearn.cli import commands, inspecting, models
 
 __all__ = ["app"]
 
@@ -28,8 +28,8 @@ app.command()(commands.report)
 app.command()(commands.datasets)
 app.command()(models.train)
 app.command()(models.predict)
-app.command()(auditing.audit)
-app.command()(information.info)
+app.command()(inspecting.audit)
+app.command()(inspecting.info)
 app.command()(models.export)
 
 

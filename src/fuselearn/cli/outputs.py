@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from pathlib import Path
@@ -81,21 +80,18 @@ def check_output(output: Output, inputs: Iterable[Path] = (), *, force: bool = F
     force : bool, default=False
         Whether an existing file of another kind may be replaced.
     """
-    path = output.path
+    path, kind = output.path, output.kind.value
     if path.is_dir():
-        leave(f"{path} is a folder; the {output.kind.value} needs a file name.", WRONG_USE)
+        leave(f"{path} is a folder; the {kind} needs a file name.", WRONG_USE)
     if output.kind in _BESIDE and not path.parent.is_dir():
         leave(f"Cannot write {path.name}: the folder {path.parent} does not exist.", WRONG_USE)
     for source in inputs:
-        if _is_same_file(path, source):
-            leave(
-                f"{path} is the input {source}: writing the {output.kind.value} would overwrite it; "
-                "choose another name for the output.",
-                WRONG_USE,
-            )
+        if path.exists() and source.exists() and path.samefile(source):
+            said = f"{path} is the input {source}: writing the {kind} would overwrite it"
+            leave(f"{said}; choose another name for the output.", WRONG_USE)
     # Pipes, devices and empty files hold nothing to lose.
-    if not force and path.is_file() and path.stat().st_size and not _RECOGNISE[output.kind](output):
-        leave(f"{path} exists and is not a {output.kind.value}; use --force to replace it.", WRONG_USE)
+    if not force and path.is_file() and path.stat().st_size and not _RECOGNIZE[output.kind](output):
+        leave(f"{path} exists and is not a {kind}; use --force to replace it.", WRONG_USE)
 
 
 def run_outputs(place: Place, *, multilabel: bool) -> list[Output]:
@@ -129,13 +125,6 @@ def prediction_columns(header: dict[str, list[str]]) -> list[str]:
     return [str(name) for name in header["labels"]] if "labels" in header else ["prediction"]
 
 
-def _is_same_file(first: Path, second: Path) -> bool:
-    try:
-        return os.path.samefile(first, second)
-    except OSError:  # one of them does not exist
-        return False
-
-
 def _head(path: Path) -> str:
     with open(path, "rb") as file:
         return file.read(HEAD_BYTES).decode("utf-8", errors="replace")
@@ -152,7 +141,7 @@ def _is_model(output: Output) -> bool:
 
 
 def _is_predictions(output: Output) -> bool:
-    """Recognise predictions by their columns: kept ones, if any, then those of the model, and probabilities."""
+    """Recognize predictions by their columns: kept ones, if any, then those of the model, and probabilities."""
     import pandas as pd
 
     try:
@@ -165,8 +154,8 @@ def _is_predictions(output: Output) -> bool:
 
 
 def _is_suspects(output: Output) -> bool:
-    first = _head(output.path).partition("\n")[0].strip()
-    return first.startswith(SUSPECT_COLUMNS[0]) and first.endswith(",".join(SUSPECT_COLUMNS[1:]))
+    first, *rest = _head(output.path).partition("\n")[0].strip().split(",")
+    return first == SUSPECT_COLUMNS[0] and rest[-5:] == list(SUSPECT_COLUMNS[1:])
 
 
 def _is_onnx(output: Output) -> bool:
@@ -200,7 +189,7 @@ def _holds(word: str) -> Callable[[Output], bool]:
 _BESIDE = (Kind.MODEL, Kind.PREDICTIONS, Kind.ONNX, Kind.SUSPECTS, Kind.AUDIT)
 """Kinds that need an existing folder; for the others, folders are created."""
 
-_RECOGNISE: dict[Kind, Callable[[Output], bool]] = {
+_RECOGNIZE: dict[Kind, Callable[[Output], bool]] = {
     Kind.MODEL: _is_model,
     Kind.PREDICTIONS: _is_predictions,
     Kind.ONNX: _is_onnx,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
@@ -15,8 +16,9 @@ import typer
 from fuselearn.cli.errors import WRONG_USE, leave
 
 if TYPE_CHECKING:
-    from fuselearn.datasets import Dataset, TableCleaner, TextFormat
-    from fuselearn.datasets.recognition import Column
+    from fuselearn.datasets import Dataset, TableCleaner
+    from fuselearn.datasets.cleaning import Column
+    from fuselearn.datasets.delimited import TextFormat
 
 __all__ = [
     "Decimal", "Encoding", "Json", "Labels", "Reading", "Seed", "Sep", "TableFile", "Target", "Threads", "TrustClasses",
@@ -71,24 +73,28 @@ class Reading:
     decimal: Decimal = "."
 
     @property
-    def text_options(self) -> dict[str, str]:
+    def text_options(self) -> dict[str, Any]:
         """Arguments of `read_table` and `TextFormat` that differ from the defaults."""
         named = {"tab": "\t", r"\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "bar": "|", "pipe": "|"}
-        options = {"sep": named.get(self.sep, self.sep)} if self.sep is not None else {}
-        given = {"encoding": (self.encoding, "utf-8"), "decimal": (self.decimal, ".")}
-        return options | {name: value for name, (value, default) in given.items() if value != default}
+        given = {"sep": named.get(self.sep or "", self.sep), "encoding": self.encoding, "decimal": self.decimal}
+        return {name: value for name, value in given.items() if value != getattr(Reading, name)}
 
     def form(self) -> TextFormat:
         """Return the text format of the files."""
-        from fuselearn.datasets import TextFormat
+        from fuselearn.datasets.delimited import TextFormat
 
         return TextFormat(**self.text_options)
 
-    def cleaner_options(self, file: Path) -> dict[str, list[str]]:
-        """Return the arguments of `TableCleaner` that differ from the defaults."""
-        from fuselearn.datasets.tables import read_columns
+    def read(self, file: Path) -> tuple[Any, TableCleaner]:
+        """Read a file; return its content, and the transformer of its columns."""
+        from fuselearn.datasets import TableCleaner
+        from fuselearn.datasets.tables import read_whole
 
-        columns = set(read_columns(file, self.form()))
+        table = read_whole(file, self.form())
+        return table, TableCleaner(**self.cleaner_options(table.columns))
+
+    def cleaner_options(self, columns: Collection[str]) -> dict[str, list[str]]:
+        """Return the arguments of `TableCleaner` that differ from the defaults."""
         index = [] if self.index is None else [self.index]
         names = {"drop": [*(self.drop or []), *index], "only": self.only or [], "keep": self.keep or []}
         return {option: split_names(given, columns) for option, given in names.items() if given}
@@ -115,14 +121,15 @@ def reads_table(command: Callable[..., None]) -> Callable[..., None]:
 
 def input_files(file: Path, labels: str | None) -> list[Path]:
     """List the files that are read: the table and, for Mulan's format, the labels."""
-    from fuselearn.datasets.label_columns import is_label_file, mulan_file
+    from fuselearn.datasets.targets import is_label_file, mulan_file
 
     return [file, Path(labels) if labels is not None and is_label_file(labels) else mulan_file(file)]
 
 
-def split_names(names: Sequence[str], columns: set[str]) -> list[str]:
+def split_names(names: Sequence[str], columns: Collection[str]) -> list[str]:
     """Split names at commas, unless a column has that very name."""
-    parts = ([text] if text in columns else [part.strip() for part in text.split(",")] for text in names)
+    known = set(columns)
+    parts = ([text] if text in known else [part.strip() for part in text.split(",")] for text in names)
     return [name for group in parts for name in group]
 
 
@@ -136,7 +143,7 @@ def explain(cleaner: TableCleaner) -> None:
 
 def describe(column: Column) -> str | None:
     """Return how a column is converted, or None if it is used unchanged."""
-    from fuselearn.datasets.targets import name_columns
+    from fuselearn.datasets.dataset import name_columns
 
     if column.kind in ("identifier", "text"):
         looks = "an identifier" if column.kind == "identifier" else "free text"
@@ -155,9 +162,8 @@ def describe(column: Column) -> str | None:
 
 def listed(names: Any, most: int = 12) -> str:
     """Join names for a message; only the first ones if there are many."""
-    names = list(names)
-    shown = ", ".join(names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+    names = list(map(str, names))
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def refuse_measurements(data: Dataset, file: Path, trusted: bool) -> None:
@@ -173,14 +179,16 @@ def refuse_measurements(data: Dataset, file: Path, trusted: bool) -> None:
         )
 
 
+_WORDS = {
+    **{"%Y": "year", "%y": "year", "%m": "month", "%b": "month", "%B": "month", "%d": "day"},
+    **{"%H": "hour", "%I": "hour", "%M": "minute", "%S": "second", "%p": "am/pm"},
+}
+
+
 def _spell_out(form: str) -> str:
     """Write a date format in words.
 
     >>> _spell_out("%d.%m.%Y %H:%M")
     'day.month.year hour:minute'
     """
-    parts = {"%Y": "year", "%y": "year", "%m": "month", "%b": "month", "%B": "month", "%d": "day"}
-    clock = {"%H": "hour", "%I": "hour", "%M": "minute", "%S": "second", "%p": "am/pm"}
-    for code, word in {**parts, **clock}.items():
-        form = form.replace(code, word)
-    return form
+    return re.sub("%[A-Za-z]", lambda code: _WORDS[code.group()], form)

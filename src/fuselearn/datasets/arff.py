@@ -3,56 +3,56 @@
 ARFF is the format of Weka and, with additions, of the multi-label tools Mulan and MEKA. Mulan lists
 the labels in an XML file next to the ARFF file; MEKA writes ``-C n`` into the name of the relation: the
 first n attributes are labels, or the last n if n is negative.
+
+SciPy's reader knows neither sparse samples nor text; scikit-learn's is private and does not name the line of a mistake.
 """
 
 from __future__ import annotations
 
-import gzip
+import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, BinaryIO
 from xml.etree import ElementTree
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
+from scipy import sparse
 
 from fuselearn.datasets.dataset import DatasetError
 
-if TYPE_CHECKING:
-    import pandas as pd
-    from scipy import sparse
-
 _QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 _ATTRIBUTE = re.compile(rf"@attribute\s+({_QUOTED}|[^\s{{'\"]+)\s*(.*)", re.IGNORECASE)
-_CELL = re.compile(rf"\s*({_QUOTED}|[^\s,'\"][^,]*|)\s*(?:,|$)")
-_SPARSE_CELL = re.compile(rf"\s*(\d+)\s+({_QUOTED}|[^\s,'\"][^,]*)\s*(?:,|$)")
+_CELL = re.compile(rf"\s*({_QUOTED}|[^\s,'\"][^,]*|)\s*,")
+_SPARSE_CELL = re.compile(rf"\s*(\d+)\s+({_QUOTED}|[^\s,'\"][^,]*)\s*,")
 _TOKEN = re.compile(rf"{_QUOTED}|%|[^%'\"]+|['\"]")
 _WEIGHT = re.compile(r",\s*\{\s*[-+.\deE]+\s*\}$")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 _MEKA_LABELS = re.compile(r"(?:^|[\s:])-C\s+(-?\d+)")
 
 Cell = str | None
-Row = list[Cell] | dict[int, Cell]
-Places = Sequence[int] | npt.NDArray[np.intp]
+Sample = list[Cell] | dict[int, Cell]
 
 
 @dataclass(frozen=True)
 class _Attribute:
     name: str
+    position: int
     kind: str
     values: tuple[str, ...] = ()
 
     @property
-    def sparse_default(self) -> str:
-        """The value of the attribute in a sparse row that omits it."""
+    def default(self) -> str:
+        """The value of the attribute in a sparse sample that omits it."""
         return {"nominal": self.values[0] if self.values else "", "string": ""}.get(self.kind, "0")
 
     @property
     def is_number(self) -> bool:
         """Whether the attribute is numeric, or a binary feature that Mulan declares as nominal."""
-        return self.kind in ("numeric", "integer") or self.values == ("0", "1")
+        return self.kind not in ("nominal", "string") or self.values == ("0", "1")
 
 
 class ArffTable:
@@ -60,156 +60,116 @@ class ArffTable:
 
     Attributes
     ----------
+    path : Path
     relation : str
         The name of the relation.
     columns : list of str
         The names of the attributes.
     n_rows : int
         Number of samples.
-    is_sparse : bool
-        Whether all samples are written as pairs of index and value.
     """
 
-    def __init__(self, path: Path, relation: str, attributes: list[_Attribute], rows: list[Row], lines: list[int]):
-        self.relation = relation
+    def __init__(
+        self, path: Path, relation: str, attributes: list[_Attribute], samples: list[Sample], lines: list[int]
+    ) -> None:
+        self.path, self.relation, self.n_rows = path, relation, len(samples)
         self.columns = [attribute.name for attribute in attributes]
-        self.n_rows = len(rows)
-        self.is_sparse = self.n_rows > 0 and all(isinstance(row, dict) for row in rows)
-        self._path = path
         self._attributes = dict(zip(self.columns, attributes, strict=True))
-        self._places = {name: place for place, name in enumerate(self.columns)}
-        self._lines = lines
-        self._rows = rows
-        self._entries = _Entries(rows, len(attributes)) if self.is_sparse else None
+        self._samples, self._lines = samples, lines
+        self._is_sparse = bool(samples) and all(isinstance(sample, dict) for sample in samples)
+        if self._is_sparse:  # the entries of all samples, sorted by attribute
+            entries: Any = [(place, row) for row, sample in enumerate(samples) for place in sample]
+            places, rows = np.array(entries, dtype=np.intp).reshape(-1, 2).T
+            order = np.argsort(places, kind="stable")
+            cells = [cell for sample in samples for cell in sample.values()]  # type: ignore[union-attr]
+            self._rows, self._cells = rows[order], [cells[k] for k in order.tolist()]
+            self._starts = np.searchsorted(places[order], np.arange(len(attributes) + 1)).tolist()
 
     def frame(self, names: Sequence[str] | None = None) -> pd.DataFrame:
         """Return attributes, all by default, as numbers, categories with the declared values, or text."""
-        import pandas as pd
-
-        columns = {name: self._column(name) for name in (self.columns if names is None else names)}
+        columns = {name: self._column(self._attributes[name]) for name in (self.columns if names is None else names)}
         return pd.DataFrame(columns, index=pd.RangeIndex(self.n_rows))
 
     def fits_matrix(self, names: Sequence[str]) -> bool:
         """Return whether samples are sparse and the named attributes are numbers, or 0 and 1."""
-        return self.is_sparse and all(self._attributes[name].is_number for name in names)
+        return self._is_sparse and all(self._attributes[name].is_number for name in names)
 
     def matrix(self, names: Sequence[str]) -> sparse.csr_array:
         """Return attributes of sparse samples as a sparse matrix, where `fits_matrix` allows it."""
-        from scipy import sparse
-
-        assert self._entries is not None
-        rows, cells, ends = self._entries.gather([self._places[name] for name in names])
-        for place, name in enumerate(names):
-            attribute, span = self._attributes[name], slice(ends[place], ends[place + 1])
-            if attribute.kind == "nominal":
-                self._refuse_undeclared(attribute, cells[span], rows[span])
-        numbers = self._to_numbers(np.repeat(names, np.diff(ends)), cells, rows)
-        matrix = sparse.csc_array((numbers, rows, ends), shape=(self.n_rows, len(names)))
+        attributes = [self._attributes[name] for name in names]
+        given = [self._given(attribute) for attribute in attributes]
+        numbers = [self._numbers(attribute, *each) for attribute, each in zip(attributes, given, strict=True)]
+        rows, ends = np.concatenate([rows for rows, _ in given]), np.cumsum([0, *map(len, numbers)])
+        matrix = sparse.csc_array((np.concatenate(numbers), rows, ends), shape=(self.n_rows, len(names)))
         matrix.eliminate_zeros()
         return matrix.tocsr()
 
-    def _column(self, name: str) -> Any:
-        import pandas as pd
+    def _given(self, attribute: _Attribute) -> tuple[Any, list[Cell]]:
+        """Return the samples that give a value for an attribute, all unless they are sparse, and the values."""
+        place, default = attribute.position, attribute.default
+        rows: Any = range(self.n_rows)
+        if self._is_sparse:
+            span = slice(self._starts[place], self._starts[place + 1])
+            rows, cells = self._rows[span], self._cells[span]
+        else:
+            cells = [each.get(place, default) if isinstance(each, dict) else each[place] for each in self._samples]
+        if attribute.kind == "nominal" and not set(cells) <= {*attribute.values, None}:
+            row, cell = next(each for each in zip(rows, cells, strict=True) if each[1] not in {*attribute.values, None})
+            raise self._refusal(attribute, row, cell, "not among its declared values")
+        return rows, cells
 
-        attribute, place = self._attributes[name], self._places[name]
-        cells, rows = self._cells(place, attribute.sparse_default)
-        if attribute.kind == "nominal":
-            self._refuse_undeclared(attribute, cells, rows)
-            return pd.Categorical(cells, categories=list(attribute.values))
-        if attribute.kind == "string":
-            return pd.Series(cells, dtype="object")
-        column = self._to_numbers([name] * len(cells), cells, rows)
-        whole = attribute.kind == "integer" and np.equal(np.mod(column, 1), 0).all()
-        return column.astype(np.int64) if whole else column
+    def _numbers(self, attribute: _Attribute, rows: Any, cells: list[Cell]) -> npt.NDArray[np.float64]:
+        numbers = []
+        for row, cell in zip(rows, cells, strict=True):
+            try:
+                numbers.append(np.nan if cell is None else float(cell))
+            except ValueError:
+                raise self._refusal(attribute, row, cell, "not a number") from None
+        return np.array(numbers, dtype=np.float64)
 
-    def _cells(self, place: int, default: str) -> tuple[list[Cell], Places]:
-        """Return all cells of an attribute, and the samples that they belong to."""
-        if self._entries is None:
-            cells = [row.get(place, default) if isinstance(row, dict) else row[place] for row in self._rows]
-            return cells, range(self.n_rows)
-        cells = [default] * self.n_rows
-        rows, found, _ = self._entries.gather([place])
-        for row, cell in zip(rows.tolist(), found, strict=True):
-            cells[row] = cell
-        return cells, range(self.n_rows)
+    def _column(self, attribute: _Attribute) -> Any:
+        rows, cells = self._given(attribute)
+        if attribute.kind in ("nominal", "string"):
+            column = np.full(self.n_rows, attribute.default, dtype=object)
+            column[rows] = cells
+            is_nominal = attribute.kind == "nominal"
+            return pd.Categorical(column, list(attribute.values)) if is_nominal else pd.Series(column, dtype="object")
+        numbers = np.zeros(self.n_rows)
+        numbers[rows] = self._numbers(attribute, rows, cells)
+        is_whole = attribute.kind == "integer" and np.equal(np.mod(numbers, 1), 0).all()
+        return numbers.astype(np.int64) if is_whole else numbers
 
-    def _refuse_undeclared(self, attribute: _Attribute, cells: list[Cell], rows: Places) -> None:
-        undeclared = set(cells) - set(attribute.values) - {None}
-        if undeclared:
-            first = next(i for i, cell in enumerate(cells) if cell in undeclared)
-            raise DatasetError(
-                f"{self._where(rows[first])} has {cells[first]!r} for {attribute.name!r}, which is not among its "
-                "declared values."
-            )
-
-    def _to_numbers(self, names: Any, cells: list[Cell], rows: Places) -> npt.NDArray[np.float64]:
-        """Return cells as numbers; `names` and `rows` locate each cell for error messages."""
-        try:
-            return np.array([np.nan if cell is None else float(cell) for cell in cells], dtype=np.float64)
-        except ValueError as error:
-            bad = next(i for i, cell in enumerate(cells) if cell is not None and not _is_number(cell))
-            raise DatasetError(
-                f"{self._where(rows[bad])} has {cells[bad]!r} for {str(names[bad])!r}, which is not a number."
-            ) from error
-
-    def _where(self, row: int) -> str:
-        return f"Line {self._lines[row]} of {self._path}"
+    def _refusal(self, attribute: _Attribute, row: int, cell: Cell, problem: str) -> DatasetError:
+        where = f"Line {self._lines[row]} of {self.path}"
+        return DatasetError(f"{where} has {cell!r} for {attribute.name!r}, which is {problem}.")
 
 
-class _Entries:
-    """The pairs of index and value in sparse samples, by index."""
-
-    def __init__(self, rows: list[Any], n_columns: int) -> None:
-        lengths = [len(row) for row in rows]
-        columns = np.fromiter((place for row in rows for place in row), dtype=np.intp, count=sum(lengths))
-        order = np.argsort(columns, kind="stable")
-        cells = [cell for row in rows for cell in row.values()]
-        self._rows = np.repeat(np.arange(len(rows)), lengths)[order]
-        self._cells = [cells[place] for place in order.tolist()]
-        self._starts = np.searchsorted(columns[order], np.arange(n_columns + 1)).tolist()
-
-    def gather(self, places: Sequence[int]) -> tuple[npt.NDArray[np.intp], list[Cell], npt.NDArray[np.intp]]:
-        """Return the samples with a value for each attribute, attribute by attribute, and the values.
-
-        The third array holds the position of the first value of each attribute, and the end.
-        """
-        spans = [slice(self._starts[place], self._starts[place + 1]) for place in places]
-        rows = np.concatenate([self._rows[span] for span in spans])
-        cells = [cell for span in spans for cell in self._cells[span]]
-        return rows, cells, np.cumsum([0, *(span.stop - span.start for span in spans)])
-
-
-def read_arff(path: Path, encoding: str = "utf-8") -> ArffTable:
-    r"""Read an ARFF file, gzipped or not.
+def read_arff(file: BinaryIO, path: Path, encoding: str = "utf-8") -> ArffTable:
+    r"""Read an open ARFF file; `path` names it in messages.
 
     Numeric attributes become numbers, nominal ones categories with the declared values, ``?`` a
-    missing value. In a sparse row, an omitted attribute is 0, or its first value.
+    missing value. In a sparse sample, an omitted attribute is 0, or its first value.
 
     Examples
     --------
-    >>> import pathlib, tempfile
-    >>> path = pathlib.Path(tempfile.mkdtemp(), "small.arff")
-    >>> _ = path.write_text(
-    ...     "@relation small\n@attribute 'a b' real\n@attribute c {x, y}\n@data\n1.5,x\n{1 y}\n"
-    ... )
-    >>> print(read_arff(path).frame())
+    >>> text = b"@relation small\n@attribute 'a b' real\n@attribute c {x, y}\n@data\n1.5,x\n{1 y}\n"
+    >>> print(read_arff(io.BytesIO(text), Path("small.arff")).frame())
        a b  c
     0  1.5  x
     1  0.0  y
     """
-    lines = _numbered_lines(path, encoding)
+    lines = _number_lines(file, encoding)
     relation, attributes = _read_header(lines, path)
-    rows: list[Row] = []
-    numbers: list[int] = []
+    numbers, samples = [], []
     for number, text in lines:
-        rows.append(_read_row(text, len(attributes), f"Line {number} of {path}"))
         numbers.append(number)
-    return ArffTable(path, relation, attributes, rows, numbers)
+        samples.append(_read_sample(text, len(attributes), f"Line {number} of {path}"))
+    return ArffTable(path, relation, attributes, samples, numbers)
 
 
-def read_attribute_names(path: Path, encoding: str = "utf-8") -> list[str]:
+def read_attribute_names(file: BinaryIO, path: Path, encoding: str = "utf-8") -> list[str]:
     """Return the names of a file's attributes, without reading its samples."""
-    return [attribute.name for attribute in _read_header(_numbered_lines(path, encoding), path)[1]]
+    return [attribute.name for attribute in _read_header(_number_lines(file, encoding), path)[1]]
 
 
 def meka_label_count(relation: str) -> int | None:
@@ -224,6 +184,8 @@ def meka_label_count(relation: str) -> int | None:
 
 def read_mulan_labels(path: Path) -> list[str]:
     """Read the names of the labels from Mulan's XML file; nested labels are ordinary labels."""
+    if not path.is_file():
+        raise FileNotFoundError(f"There is no file {path}.")
     try:
         root = ElementTree.parse(path).getroot()
     except ElementTree.ParseError as error:
@@ -234,23 +196,19 @@ def read_mulan_labels(path: Path) -> list[str]:
     return names
 
 
-def _numbered_lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
+def _number_lines(file: BinaryIO, encoding: str) -> Iterator[tuple[int, str]]:
     """Yield the lines that are neither empty nor comments, with their numbers."""
-    opener = gzip.open if path.suffix == ".gz" else open
-    with opener(path, "rt", encoding=encoding) as file:
-        for number, line in enumerate(file, start=1):
-            text = line.lstrip("\ufeff").strip()
-            text = _cut_comment(text) if "%" in text else text
-            if text:
-                yield number, text
+    for number, line in enumerate(io.TextIOWrapper(file, encoding), start=1):
+        text = line.lstrip("\ufeff").strip()
+        text = _cut_comment(text) if "%" in text else text
+        if text:
+            yield number, text
 
 
 def _cut_comment(text: str) -> str:
     """Cut the line at the first percent sign outside quotes."""
-    for token in _TOKEN.finditer(text):
-        if token.group() == "%":
-            return text[: token.start()].strip()
-    return text
+    comment = next((token.start() for token in _TOKEN.finditer(text) if token.group() == "%"), len(text))
+    return text[:comment].strip()
 
 
 def _read_header(lines: Iterable[tuple[int, str]], path: Path) -> tuple[str, list[_Attribute]]:
@@ -262,7 +220,7 @@ def _read_header(lines: Iterable[tuple[int, str]], path: Path) -> tuple[str, lis
         if keyword == "@relation":
             relation = _unquote(text[len("@relation") :].strip())
         elif keyword == "@attribute":
-            attribute = _read_attribute(text, where)
+            attribute = _read_attribute(text, len(attributes), where)
             if attribute.name in attributes:
                 raise DatasetError(f"{where} declares the attribute {attribute.name!r} again.")
             attributes[attribute.name] = attribute
@@ -275,7 +233,7 @@ def _read_header(lines: Iterable[tuple[int, str]], path: Path) -> tuple[str, lis
     raise DatasetError(f"{path} has no @data line; it is not an ARFF file, or it was cut off.")
 
 
-def _read_attribute(text: str, where: str) -> _Attribute:
+def _read_attribute(text: str, position: int, where: str) -> _Attribute:
     match = _ATTRIBUTE.fullmatch(text)
     if not match or not match.group(2):
         raise DatasetError(f"{where} is not '@attribute name type': {text[:60]!r}.")
@@ -283,77 +241,64 @@ def _read_attribute(text: str, where: str) -> _Attribute:
     if declared.startswith("{"):
         if not declared.endswith("}"):
             raise DatasetError(f"{where} opens the values of {name!r} but does not close them.")
-        values = tuple(_unquote(cell) for cell in _raw_cells(declared[1:-1], where))
+        values = tuple(_unquote(cell) for cell in _split(declared[1:-1], where))
         if len(set(values)) < len(values):
             raise DatasetError(f"{where} lists a value of {name!r} twice.")
-        return _Attribute(name, "nominal", values)
+        return _Attribute(name, position, "nominal", values)
     kind = declared.split()[0].lower()
     if kind in ("numeric", "real", "integer", "string"):
-        return _Attribute(name, {"real": "numeric"}.get(kind, kind))
-    raise DatasetError(
-        f"{where} declares {name!r} as {kind!r}; only numeric, string and nominal attributes can be read."
-    )
+        return _Attribute(name, position, kind)
+    raise DatasetError(f"{where} declares {name!r} as {kind!r}; only numbers, strings and nominal values can be read.")
 
 
-def _read_row(text: str, n_attributes: int, where: str) -> Row:
+def _read_sample(text: str, n_attributes: int, where: str) -> Sample:
     if _WEIGHT.search(text):
         raise DatasetError(f"{where} ends with an instance weight, which is not supported.")
     if text.startswith("{"):
-        return _read_sparse_row(text, n_attributes, where)
-    cells = _cells(text, where)
-    if len(cells) != n_attributes:
-        raise DatasetError(f"{where} has {len(cells)} values for {n_attributes} attributes.")
-    return cells
+        if not text.endswith("}"):
+            raise DatasetError(f"{where} opens a sparse sample but does not close it.")
+        inside = text[1:-1].strip()
+        return _read_sparse_sample(inside, n_attributes, where) if inside else {}
+    has_quotes = "'" in text or '"' in text or "\\" in text
+    cells = _split(text, where) if has_quotes else map(str.strip, text.split(","))
+    sample = [_value(cell) for cell in cells]
+    if len(sample) != n_attributes:
+        raise DatasetError(f"{where} has {len(sample)} values for {n_attributes} attributes.")
+    return sample
 
 
-def _read_sparse_row(text: str, n_attributes: int, where: str) -> dict[int, Cell]:
-    if not text.endswith("}"):
-        raise DatasetError(f"{where} opens a sparse row but does not close it.")
-    row: dict[int, Cell] = {}
-    for index, value in _sparse_cells(text[1:-1].strip(), where):
-        if index >= n_attributes:
-            raise DatasetError(f"{where} uses the index {index}; the last attribute is {n_attributes - 1}.")
-        if index in row:
-            raise DatasetError(f"{where} uses the index {index} twice.")
-        row[index] = value
-    return row
+def _read_sparse_sample(text: str, n_attributes: int, where: str) -> dict[int, Cell]:
+    sample: dict[int, Cell] = {}
+    for index, cell in (
+        _match_all(_SPARSE_CELL, text, where, "should hold 'index value' pairs, but has") if text else ()
+    ):
+        place = int(index)
+        if place >= n_attributes:
+            raise DatasetError(f"{where} uses the index {place}; the last attribute is {n_attributes - 1}.")
+        if place in sample:
+            raise DatasetError(f"{where} uses the index {place} twice.")
+        sample[place] = _value(cell.strip())
+    return sample
 
 
-def _sparse_cells(text: str, where: str) -> Iterator[tuple[int, Cell]]:
-    position = 0
-    while position < len(text):
-        match = _SPARSE_CELL.match(text, position)
-        if not match:
-            found = text[position : position + 30]
-            raise DatasetError(f"{where} should hold 'index value' pairs, but has {found!r}.")
-        yield int(match.group(1)), _value(match.group(2))
-        position = match.end()
-
-
-def _cells(text: str, where: str) -> list[Cell]:
-    if "'" not in text and '"' not in text and "\\" not in text:
-        cells = (cell.strip() for cell in text.split(","))
-        return [None if cell == "?" else cell for cell in cells]
-    return [_value(cell) for cell in _raw_cells(text, where)]
-
-
-def _raw_cells(text: str, where: str) -> list[str]:
+def _split(text: str, where: str) -> list[str]:
     """Split at the commas that are outside quotes."""
-    cells: list[str] = []
-    position = 0
-    while True:
-        match = _CELL.match(text, position)
+    return [cell.strip() for (cell,) in _match_all(_CELL, text, where, "has a quote that does not match, near")]
+
+
+def _match_all(pattern: re.Pattern[str], text: str, where: str, problem: str) -> Iterator[Any]:
+    """Yield the groups of each match of a pattern that ends with a comma; the matches are adjacent."""
+    text += ","
+    start = 0
+    while start < len(text):
+        match = pattern.match(text, start)
         if not match:
-            found = text[position : position + 30]
-            raise DatasetError(f"{where} has a quote that does not match, near {found!r}.")
-        cells.append(match.group(1).strip())
-        position = match.end()
-        if not match.group().endswith(","):
-            return cells
+            raise DatasetError(f"{where} {problem} {text[start : start + 30].removesuffix(',')!r}.")
+        yield match.groups()
+        start = match.end()
 
 
 def _value(raw: str) -> Cell:
-    raw = raw.strip()
     return None if raw == "?" else _unquote(raw)
 
 
@@ -361,11 +306,3 @@ def _unquote(raw: str) -> str:
     if len(raw) < 2 or raw[0] != raw[-1] or raw[0] not in "'\"":
         return raw
     return re.sub(r"\\(.)", lambda match: _ESCAPES.get(match[1], match[1]), raw[1:-1])
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True

@@ -1,29 +1,66 @@
-"""A transformer that turns the raw columns of a table into features."""
+"""Transformers that turn the raw columns of a table into features; they are the first step of a pipeline."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._extras import require
-from fuselearn.datasets.dataset import DatasetError
-from fuselearn.datasets.recognition import WORDS_FOR_MISSING, Column, parse_dates, parse_numbers, recognise, to_days
-from fuselearn.datasets.targets import name_columns, require_columns
+from fuselearn.datasets.dataset import DatasetError, name_columns, require_columns, require_trained
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["TableCleaner", "first_step"]
-
-_TRUTH = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
+__all__ = ["Column", "SparseColumns", "TableCleaner", "first_step"]
 
 
+@dataclass(frozen=True)
+class Column:
+    """The kind of a column, and how its cells become feature values.
+
+    Parameters
+    ----------
+    name : str
+    kind : {"number", "category", "boolean", "date", "identifier", "text", "dropped"}
+        The last three are not features.
+    as_text : bool, default=False
+        Whether cells have to be converted: text to numbers or dates, category numbers to text.
+    format : str, default=""
+        Format of dates that are text.
+    words : tuple of str, default=()
+        Cells that are read as missing numbers or dates.
+    example : str, default=""
+        A cell.
+    n_values : int, default=0
+        Number of different values of text, categories and identifiers.
+    n_cells : int, default=0
+        Number of samples in which text and identifiers have a value.
+    """
+
+    name: str
+    kind: str
+    as_text: bool = False
+    format: str = ""
+    words: tuple[str, ...] = ()
+    example: str = ""
+    n_values: int = 0
+    n_cells: int = 0
+
+    @property
+    def is_feature(self) -> bool:
+        """Whether the column is a feature."""
+        return self.kind not in ("identifier", "text", "dropped")
+
+
+# skrub's Cleaner neither drops identifiers and free text nor reads "unknown" among numbers, and keeps dates as dates.
 class TableCleaner(TransformerMixin, BaseEstimator):
     """Turn the raw columns of a DataFrame into numbers and categories, and drop those that are not features.
 
@@ -43,8 +80,8 @@ class TableCleaner(TransformerMixin, BaseEstimator):
 
     Attributes
     ----------
-    columns_ : list of Column
-        What each column holds.
+    columns_ : list
+        What each column holds: its ``name``, its ``kind`` and so on.
     feature_names_in_ : ndarray of str
         The columns that are used. New samples need no others.
     n_features_in_ : int
@@ -107,18 +144,17 @@ class TableCleaner(TransformerMixin, BaseEstimator):
             Fitted transformer.
         """
         frame = _as_pandas(X)
+        from fuselearn.datasets.recognition import recognize
+
         chosen = set(self.choose(list(frame.columns)))
         kept = chosen if self.only is not None else set(self.keep)
         self.columns_ = [
-            recognise(frame[name], keep=name in kept) if name in chosen else Column(name, "dropped")
+            recognize(frame[name], keep=name in kept) if name in chosen else Column(name, "dropped")
             for name in frame.columns
         ]
         used = [column.name for column in self.columns_ if column.is_feature]
         if not used:
-            raise DatasetError(
-                f"No column looks like a feature: {name_columns(chosen)} hold identifiers or free text. List those to "
-                "keep."
-            )
+            raise DatasetError(f"No column looks like a feature; list those among {name_columns(chosen)} to keep.")
         self.feature_names_in_ = np.array(used, dtype=object)
         self.n_features_in_ = len(used)
         return self
@@ -141,15 +177,12 @@ class TableCleaner(TransformerMixin, BaseEstimator):
         DatasetError
             If a column is missing, or holds values of another kind than in ``fit``.
         """
-        import pandas as pd
-
         check_is_fitted(self)
         frame = _as_pandas(X)
-        missing = [name for name in self.feature_names_in_ if name not in frame.columns]
-        if missing:
-            raise DatasetError(f"X lacks the columns {name_columns(missing)}, which the model was trained on.")
-        clean = {column.name: _clean(frame[column.name], column) for column in self.columns_ if column.is_feature}
-        return pd.DataFrame(clean, index=frame.index)
+        from fuselearn.datasets.recognition import convert
+
+        require_trained(frame.columns, self.feature_names_in_, "X")
+        return convert(frame, [column for column in self.columns_ if column.is_feature])
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
         """Return the names of the features.
@@ -169,16 +202,20 @@ class TableCleaner(TransformerMixin, BaseEstimator):
     @property
     def is_idle(self) -> bool:
         """Whether all columns are used unchanged, so that a model needs no cleaner."""
-        return all(column.is_plain for column in self.columns_)
+        return all(column.kind in ("number", "category") and not column.as_text for column in self.columns_)
+
+    @property
+    def left_out(self) -> list[str]:
+        """The columns that are not used; none if no table of columns was fitted."""
+        return [column.name for column in getattr(self, "columns_", ()) if not column.is_feature]
 
     def describe_columns(self) -> list[dict[str, Any]]:
         """Describe the columns that are used, for the header of a model file."""
         described = []
-        for column in self.columns_:
-            if column.is_feature:
-                n_categories = column.n_values if column.kind == "category" else 0
-                about = {"categories": n_categories, "format": column.format, "words": list(column.words)}
-                described.append({"name": column.name, "type": column.kind} | {k: v for k, v in about.items() if v})
+        for column in (column for column in self.columns_ if column.is_feature):
+            n_categories = column.n_values if column.kind == "category" else 0
+            about = {"categories": n_categories, "format": column.format, "words": list(column.words)}
+            described.append({"name": column.name, "type": column.kind} | {k: v for k, v in about.items() if v})
         return described
 
     def __sklearn_tags__(self) -> Any:
@@ -188,6 +225,70 @@ class TableCleaner(TransformerMixin, BaseEstimator):
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         tags.input_tags.allow_nan = True
+        return tags
+
+
+class SparseColumns(TransformerMixin, BaseEstimator):
+    """Select named numeric features and return them as a sparse matrix.
+
+    It lets a model that was trained on a sparse matrix find its features by name in DataFrames and files.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The names of the features, in the order of the matrix.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> SparseColumns(["b", "a"]).fit_transform(pd.DataFrame({"a": [0, 1], "b": [2, 0], "c": [3, 3]})).toarray()
+    array([[2., 0.],
+           [0., 1.]])
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = names
+
+    @property
+    def feature_names_in_(self) -> npt.NDArray[np.object_]:
+        """The names of the features."""
+        return np.array(self.names, dtype=object)
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of features."""
+        return len(self.names)
+
+    def fit(self, X: Any, y: Any = None) -> SparseColumns:
+        """Do nothing; there is nothing to learn."""
+        return self
+
+    def transform(self, X: Any) -> sparse.csr_array:
+        """Return the features as a sparse matrix.
+
+        A DataFrame may have the features in any order and among others; anything else must have exactly these features
+        in this order.
+        """
+        if hasattr(X, "columns"):
+            require_trained(X.columns, self.names, "X")
+            X = X[list(self.names)].to_numpy().astype(np.float64)
+        if X.shape[1] != len(self.names):
+            raise DatasetError(f"X has {X.shape[1]} features; the model was trained on {len(self.names)}.")
+        return sparse.csr_array(X, dtype=np.float64)
+
+    def describe_columns(self) -> list[dict[str, Any]]:
+        """Describe the columns, for the header of a model file."""
+        return [{"name": name, "type": "number"} for name in self.names]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Return True: there is nothing to fit."""
+        return True
+
+    def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's tags."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.requires_fit = False
         return tags
 
 
@@ -210,64 +311,3 @@ def _as_pandas(X: Any) -> pd.DataFrame:
     if not isinstance(frame, nw.DataFrame):
         raise TypeError(f"X must be a DataFrame; got {type(X).__name__}.")
     return pd.DataFrame(frame.to_dict(as_series=False))
-
-
-def _clean(cells: pd.Series, column: Column) -> pd.Series:
-    from pandas.api import types
-
-    if column.kind == "category":
-        return _to_categories(cells, column.as_text)
-    if column.kind == "date" and not _is_text(cells):
-        return to_days(cells if types.is_timedelta64_dtype(cells.dtype) else _to_dates(cells))
-    if column.kind == "number" and types.is_numeric_dtype(cells.dtype) and not types.is_bool_dtype(cells.dtype):
-        if isinstance(cells.dtype, np.dtype):
-            return cells
-        whole = types.is_integer_dtype(cells.dtype) and not cells.isna().any()
-        return cells.astype("int64" if whole else "float64")
-    return _parse(cells, column)
-
-
-def _parse(cells: pd.Series, column: Column) -> pd.Series:
-    """Convert cells to numbers, and refuse those that cannot be converted."""
-    text = cells.astype("object").where(cells.notna(), None).map(_to_text, na_action="ignore")
-    if column.kind == "boolean":
-        numbers = text.str.casefold().map(_TRUTH).astype("float64")
-    elif column.kind == "date":
-        numbers = parse_dates(text, column.format or "ISO8601")
-    else:
-        numbers = parse_numbers(text)
-    words = WORDS_FOR_MISSING | {word.casefold() for word in column.words} | {""}
-    strange = numbers.isna() & text.notna() & ~text.str.casefold().isin(words)
-    if strange.any():
-        wanted = f"date such as {column.example!r}" if column.kind == "date" else column.kind
-        expected = "either true or false" if column.kind == "boolean" else f"a {wanted}"
-        raise DatasetError(
-            f"Column {column.name!r} holds {text[strange].iloc[0]!r}, where the model expects {expected}."
-        )
-    return numbers
-
-
-def _to_text(cell: Hashable) -> str:
-    # A missing value turns integers into floats.
-    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell).strip()
-
-
-def _is_text(cells: pd.Series) -> bool:
-    from pandas.api.types import infer_dtype
-
-    return infer_dtype(cells, skipna=True) == "string"
-
-
-def _to_dates(cells: pd.Series) -> pd.Series:
-    import pandas as pd
-
-    try:
-        return pd.to_datetime(cells, utc=True)
-    except (TypeError, ValueError) as error:
-        raise DatasetError(f"Column {cells.name!r} holds values that are not dates: {error}.") from error
-
-
-def _to_categories(cells: pd.Series, as_text: bool) -> pd.Series:
-    if as_text or not (hasattr(cells, "cat") or _is_text(cells)):
-        cells = cells.astype("object").map(_to_text, na_action="ignore")
-    return cells.astype("category")

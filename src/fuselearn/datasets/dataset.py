@@ -1,9 +1,10 @@
-"""The dataset that every loader returns, and the error that it raises."""
+"""The dataset that every loader returns, the error that it raises, and the checks of column names."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+import difflib
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,9 +18,9 @@ class DatasetError(ValueError):
 
     Examples
     --------
-    >>> from fuselearn.datasets import DatasetError, load
+    >>> from fuselearn.datasets import DatasetError, load_dataset
     >>> try:
-    ...     load("irsi")
+    ...     load_dataset("irsi")
     ... except DatasetError as error:
     ...     print(error)
     Unknown dataset 'irsi'. Did you mean 'iris'...?...
@@ -30,7 +31,7 @@ class DatasetError(ValueError):
 class Dataset:
     """Features with their classes or labels.
 
-    It unpacks into the arguments of ``fit``: ``X, y = load("iris")``.
+    It unpacks into the arguments of ``fit``: ``X, y = load_dataset("iris")``.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ class Dataset:
         Multi-class: a Series of class names. Multi-label: a DataFrame with one column of 0 and 1
         per label.
     name : str
-        The name for `load`, or the stem of the file.
+        The name for `load_dataset`, or the stem of the file.
     description : str
         The topic of the data, in a sentence or two.
     source : str
@@ -50,8 +51,8 @@ class Dataset:
 
     Examples
     --------
-    >>> from fuselearn.datasets import load
-    >>> iris = load("iris")
+    >>> from fuselearn.datasets import load_dataset
+    >>> iris = load_dataset("iris")
     >>> iris.task, iris.X.shape
     ('multiclass', (150, 4))
     >>> X, y = iris
@@ -99,8 +100,36 @@ class Dataset:
 
     def __repr__(self) -> str:
         """Return name, size and source in one line."""
-        rows, features = self.X.shape
-        kind = "labels" if self.task == "multilabel" else "classes"
-        return (
-            f"Dataset({self.name!r}: {rows} samples, {features} features, {self.n_classes} {kind}, from {self.source})"
-        )
+        (rows, features), kind = self.X.shape, "labels" if self.task == "multilabel" else "classes"
+        size = f"{rows} samples, {features} features, {self.n_classes} {kind}"
+        return f"Dataset({self.name!r}: {size}, from {self.source})"
+
+
+def name_columns(columns: Iterable[Hashable], limit: int = 8) -> str:
+    """Quote the first `limit` column names for a message.
+
+    >>> name_columns(["a", "b", "c"], limit=2)
+    "'a', 'b' and 1 more"
+    """
+    names = [repr(str(column)) for column in columns]
+    shown = ", ".join(names[:limit])
+    return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
+
+
+def require_trained(columns: Iterable[Hashable], names: Iterable[str], where: str) -> None:
+    """Refuse a table that lacks features of a model."""
+    known = set(columns)
+    missing = [name for name in names if name not in known]
+    if missing:
+        raise DatasetError(f"{where} lacks the columns {name_columns(missing)}, which the model was trained on.")
+
+
+def require_columns(columns: Iterable[Hashable], wanted: Sequence[str], where: str, purpose: str) -> None:
+    """Refuse unknown columns, and suggest the nearest name."""
+    known = dict.fromkeys(columns)
+    for name in wanted:
+        if name not in known:
+            near = difflib.get_close_matches(name, map(str, known), n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else "."
+            said = f"{where} has no column {name!r} to {purpose}{hint}"
+            raise DatasetError(f"{said} The columns are {name_columns(known)}.")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
+from sklearn.datasets import load_digits
 
-from fuselearn._extras import require
 from fuselearn._messages import show
 from fuselearn._random import make_generator
 from fuselearn.datasets.dataset import Dataset
@@ -53,10 +54,6 @@ def make_digit_pairs(
     >>> sorted(Y.sum(axis=1).unique().tolist())
     [1, 2]
     """
-    require("Making a dataset", "pandas")
-    import pandas as pd
-    from sklearn.datasets import load_digits
-
     if layout not in LAYOUTS:
         raise ValueError(f"layout must be 'side_by_side' or 'overlaid', not {show(layout)}.")
     if n_samples < 1:

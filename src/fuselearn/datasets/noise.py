@@ -8,20 +8,21 @@ nearest integer, halves to the even one.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from fuselearn._messages import show
 from fuselearn._random import make_generator
-from fuselearn.datasets.feature_noise import Changes, draw_boundary, draw_classes, draw_dependent, draw_neighbour
 
 Labels = TypeVar("Labels")
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.integer]
+Changes = tuple[Codes, Codes]
 
-FEATURE_KINDS = {"boundary": draw_boundary, "neighbour": draw_neighbour, "feature-dependent": draw_dependent}
-KINDS = ("uniform", "pair", "class-conditional", *FEATURE_KINDS)
-LABEL_KINDS = ("uniform", "forgotten")
+# At one standard deviation on either side of the mean, probabilities are as 7 to 1.
+STEEPNESS = 2.0
 
 
 def corrupt_labels(
@@ -130,16 +131,21 @@ def corrupt_labels(
     if hasattr(y, "tocsr"):
         raise ValueError("y is a sparse matrix; pass y.toarray().")
     rng = make_generator(random_state)
-    if _is_two_dimensional(y):
+    n_dimensions = np.ndim(y)  # type: ignore[arg-type]
+    if n_dimensions == 0:
+        raise TypeError(f"y must be a list, an array, a Series or a DataFrame, not {type(y)!r}.")
+    if n_dimensions > 2:
+        raise ValueError(f"y must have one or two dimensions, not {n_dimensions}.")
+    if n_dimensions == 2:
         if kind not in LABEL_KINDS:
             raise ValueError(f"kind={kind!r} needs one class per sample; use 'uniform' or 'forgotten' for labels.")
         return _flip_cells(y, fraction, rng, only_ones=kind == "forgotten")
     if kind == "forgotten":
         raise ValueError("kind='forgotten' needs a multi-label y: a 2-D table of 0 and 1, one column per label.")
-    classes, codes = _encode(y)
+    values, classes, codes = _encode(y)
     count = round(len(codes) * fraction)
     if count == 0:
-        return _replaced(y, np.empty(0, dtype=np.intp), classes[:0])
+        return _like(y, values)
     if len(classes) < 2:
         raise ValueError(f"y holds the single class {show(classes[0])}; there is no other to change to.")
     if kind in FEATURE_KINDS:
@@ -150,37 +156,72 @@ def corrupt_labels(
             raise ValueError(f"X and y have inconsistent numbers of samples: {len(features)} and {len(codes)}.")
         rows, new = FEATURE_KINDS[kind](features, codes, count, rng)
     elif kind == "class-conditional":
-        matrix = _transition(transition, len(classes), rng)
-        rows, new = _draw_conditional(codes, count, matrix, rng)
+        rows, new = _draw_conditional(codes, count, _transition(transition, len(classes), rng), rng)
     else:
         rows = rng.choice(len(codes), count, replace=False)
         # A step of 1 to c-1 around the circle of classes never returns to the start.
         step: Any = 1 if kind == "pair" else rng.integers(1, len(classes), size=count)
         new = (codes[rows] + step) % len(classes)
-    _warn_of_lost_classes(codes, rows, new, classes)
-    return _replaced(y, rows, classes[new])
-
-
-def _warn_of_lost_classes(codes: np.ndarray, rows: np.ndarray, new: np.ndarray, classes: np.ndarray) -> None:
-    noisy = codes.copy()
-    noisy[rows] = new
-    counts = np.bincount(noisy, minlength=len(classes))
+    values[rows], codes[rows] = classes[new], new
+    counts = np.bincount(codes, minlength=len(classes))
     if not counts.all():
         names = ", ".join(map(repr, classes[counts == 0].tolist()))
-        warnings.warn(f"No sample is labelled with these classes any more: {names}.", stacklevel=3)
+        warnings.warn(f"No sample is labelled with these classes any more: {names}.", stacklevel=2)
+    return _like(y, values)
 
 
-def _draw_conditional(codes: np.ndarray, count: int, matrix: np.ndarray, rng: np.random.Generator) -> Changes:
+def _encode(y: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return a copy of y as an array, the classes present in order, and the class index of each sample."""
+    if isinstance(y, (list, tuple)):
+        values = np.empty(len(y), dtype=object)
+        values[:] = y
+    else:
+        values = np.array(y)
+    if any(value is None or value != value for value in values.tolist()):
+        raise ValueError("y has missing values.")
+    if hasattr(y, "cat") and hasattr(y, "iloc"):  # the order of pandas' categories
+        present, codes = np.unique(y.cat.codes.to_numpy(), return_inverse=True)
+        return values, y.cat.categories.to_numpy()[present], codes
+    try:
+        return values, *np.unique(values, return_inverse=True)
+    except TypeError as error:
+        raise ValueError("y mixes classes that cannot be ordered, such as 1 and 'a'.") from error
+
+
+def _like(y: Any, values: np.ndarray) -> Any:
+    """Return values in a container like y, with its index, names and dtypes."""
+    if isinstance(y, np.ndarray):
+        return values
+    if hasattr(y, "iloc"):
+        names = {"columns": y.columns} if values.ndim == 2 else {"name": y.name}
+        return type(y)(values, index=y.index, **names).astype(y.dtypes)
+    if type(y).__module__.startswith("polars"):
+        return type(y)(values, schema=y.schema) if values.ndim == 2 else type(y)(y.name, values.tolist(), dtype=y.dtype)
+    if values.ndim == 2:
+        return type(y)(type(row)(new) for row, new in zip(y, values.tolist(), strict=True))
+    return type(y)(values.tolist()) if isinstance(y, (list, tuple)) else values
+
+
+def _flip_cells(y: Any, fraction: float, rng: np.random.Generator, *, only_ones: bool) -> Any:
+    cells = np.array(y)
+    if cells.dtype.kind not in "biufO" or not np.isin(cells, (0, 1)).all():
+        raise ValueError("A 2-D y must hold only 0 and 1, one column per label.")
+    candidates = np.flatnonzero(cells) if only_ones else np.arange(cells.size)
+    picked = rng.choice(candidates, round(len(candidates) * fraction), replace=False)
+    rows, columns = np.unravel_index(picked, cells.shape)
+    cells[rows, columns] = 1 - cells[rows, columns]
+    return _like(y, cells)
+
+
+def _draw_conditional(codes: Codes, count: int, matrix: Floats, rng: np.random.Generator) -> Changes:
     leaving = matrix.copy()
     np.fill_diagonal(leaving, 0.0)
-    rates = leaving.sum(axis=1)
-    chance = rates[codes]
-    if np.count_nonzero(chance) < count:
-        raise ValueError(
-            f"{count} samples should change, but transition lets only {np.count_nonzero(chance)} leave their class."
-        )
+    chance = leaving.sum(axis=1)[codes]
+    n_leaving = np.count_nonzero(chance)
+    if n_leaving < count:
+        raise ValueError(f"{count} samples should change, but transition lets only {n_leaving} leave their class.")
     rows = rng.choice(len(codes), count, replace=False, p=chance / chance.sum())
-    return rows, draw_classes(leaving[codes[rows]], rng)
+    return rows, _draw_classes(leaving[codes[rows]], rng)
 
 
 def _transition(transition: Any, n_classes: int, rng: np.random.Generator) -> np.ndarray:
@@ -188,10 +229,8 @@ def _transition(transition: Any, n_classes: int, rng: np.random.Generator) -> np
         return rng.dirichlet(np.ones(n_classes), size=n_classes)
     matrix = np.asarray(transition, dtype=float)
     if matrix.shape != (n_classes, n_classes):
-        raise ValueError(
-            f"transition must have shape ({n_classes}, {n_classes}) for the {n_classes} classes "
-            f"in y, not {matrix.shape}."
-        )
+        expected = f"({n_classes}, {n_classes}) for the {n_classes} classes in y"
+        raise ValueError(f"transition must have shape {expected}, not {matrix.shape}.")
     if not (np.isfinite(matrix).all() and (matrix >= 0).all()):
         raise ValueError("transition must hold probabilities; negative entries are not allowed.")
     if not np.allclose(matrix.sum(axis=1), 1.0):
@@ -200,77 +239,83 @@ def _transition(transition: Any, n_classes: int, rng: np.random.Generator) -> np
     return matrix
 
 
-def _is_two_dimensional(y: Any) -> bool:
-    if hasattr(y, "ndim") or hasattr(y, "shape"):
-        dimensions = len(y.shape)
-    elif isinstance(y, Sequence) and not isinstance(y, str):
-        dimensions = 2 if len(y) and isinstance(y[0], (list, tuple, np.ndarray)) else 1
-    else:
-        raise TypeError(f"y must be a list, an array, a Series or a DataFrame, not {type(y)!r}.")
-    if dimensions not in (1, 2):
-        raise ValueError(f"y must have one or two dimensions, not {dimensions}.")
-    return dimensions == 2
+def _draw_boundary(features: Floats, codes: Codes, count: int, rng: np.random.Generator) -> Changes:
+    """Change the samples nearest to the border of their class into the class on the other side."""
+    inside, _ = _find_nearest(features, codes, same=True)
+    outside, enemy = _find_nearest(features, codes, same=False)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = inside / outside
+    ratio[outside == 0] = np.inf  # an equal sample of another class: nothing is nearer to the border
+    ratio[np.isinf(inside)] = 0.0  # the only sample of its class has no border
+    rows = np.lexsort((rng.random(len(codes)), -ratio))[:count]
+    return rows, codes[enemy[rows]]
 
 
-def _is_pandas(y: Any) -> bool:
-    return hasattr(y, "iloc")
+def _draw_neighbor(features: Floats, codes: Codes, count: int, rng: np.random.Generator) -> Changes:
+    """Change samples drawn at random into the class of the nearest sample of another class."""
+    rows = rng.choice(len(codes), count, replace=False)
+    _, enemy = _find_nearest(features, codes, same=False)
+    return rows, codes[enemy[rows]]
 
 
-def _encode(y: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the classes present, in order, and the class number of each sample."""
-    if _is_pandas(y):
-        if y.isna().any():
-            raise ValueError("y has missing values.")
-        if hasattr(y, "cat"):
-            present, codes = np.unique(y.cat.codes.to_numpy(), return_inverse=True)
-            return y.cat.categories.to_numpy()[present], codes
-    if isinstance(y, (list, tuple)):
-        values = np.empty(len(y), dtype=object)
-        values[:] = y
-    else:
-        values = np.asarray(y)
-    if any(value is None or value != value for value in values.tolist()):
-        raise ValueError("y has missing values.")
-    try:
-        return np.unique(values, return_inverse=True)
-    except TypeError as error:
-        raise ValueError("y mixes classes that cannot be ordered, such as 1 and 'a'.") from error
+def _draw_dependent(features: Floats, codes: Codes, count: int, rng: np.random.Generator) -> Changes:
+    """Change samples far along a random direction of their class, into classes chosen by other random directions."""
+    from scipy.special import expit, softmax  # takes long to import
+
+    n_classes = int(codes.max()) + 1
+    scores = np.empty((len(codes), n_classes))
+    for c in range(n_classes):
+        directions = rng.standard_normal((features.shape[1], n_classes))
+        scores[codes == c] = _standardize(features @ directions)[codes == c]
+    scores *= STEEPNESS
+    chance = expit(np.take_along_axis(scores, codes[:, None], axis=1)[:, 0])
+    rows = rng.choice(len(codes), count, replace=False, p=chance / chance.sum())
+    others = scores[rows]
+    others[np.arange(count), codes[rows]] = -np.inf
+    return rows, _draw_classes(softmax(others, axis=1), rng)
 
 
-def _replaced(y: Any, rows: np.ndarray, values: np.ndarray) -> Any:
-    """Return a copy of `y` with other values for some samples."""
-    if _is_pandas(y):
-        copy = y.copy()
-        if len(rows):
-            copy.iloc[rows] = values
-        return copy
-    if isinstance(y, np.ndarray):
-        copy = y.copy()
-        copy[rows] = values
-        return copy
-    copy = list(y)
-    for row, value in zip(rows, values, strict=True):
-        copy[row] = value
-    if type(y).__module__.startswith("polars"):
-        return type(y)(y.name, copy, dtype=y.dtype)
-    return copy if isinstance(y, list) else tuple(copy) if isinstance(y, tuple) else np.array(copy)
+def _draw_classes(weights: Floats, rng: np.random.Generator) -> Codes:
+    """Draw a class for each sample, with probabilities proportional to its row of weights."""
+    ends = np.cumsum(weights, axis=1)
+    # Scaling by the last cumulative sum, instead of dividing by it, keeps rounding from choosing an impossible class.
+    points = rng.random(len(weights)) * ends[:, -1]
+    classes: Codes = (points[:, None] >= ends).sum(axis=1)
+    return classes
 
 
-def _flip_cells(y: Any, fraction: float, rng: np.random.Generator, *, only_ones: bool) -> Any:
-    cells = np.array(y.to_numpy() if hasattr(y, "to_numpy") else y)
-    if cells.dtype.kind not in "biufO" or not np.isin(cells, (0, 1)).all():
-        raise ValueError("A 2-D y must hold only 0 and 1, one column per label.")
-    candidates = np.flatnonzero(cells) if only_ones else np.arange(cells.size)
-    picked = rng.choice(candidates, round(len(candidates) * fraction), replace=False)
-    rows, columns = np.unravel_index(picked, cells.shape)
-    cells[rows, columns] = 1 - cells[rows, columns]
-    if _is_pandas(y):
-        copy = y.copy()
-        for column in np.unique(columns):
-            copy.isetitem(column, cells[:, column].astype(y.dtypes.iloc[column]))
-        return copy
-    if type(y).__module__.startswith("polars"):
-        return type(y)(cells, schema=y.schema)
-    if isinstance(y, np.ndarray):
-        return cells
-    return type(y)(type(row)(new) for row, new in zip(y, cells.tolist(), strict=True))
+def _find_nearest(features: Floats, codes: Codes, *, same: bool) -> tuple[Floats, Codes]:
+    """Find the nearest sample of the same class, or of any other, for each sample.
+
+    Returns
+    -------
+    distances : array of shape (n_samples,)
+        Infinite if there is none.
+    nearest : int array of shape (n_samples,)
+        Its number; the sample's own if there is none.
+    """
+    from sklearn.neighbors import NearestNeighbors  # takes long to import
+
+    distances, nearest = np.full(len(codes), np.inf), np.arange(len(codes))
+    for c in np.unique(codes):
+        members = np.flatnonzero(codes == c)
+        pool = members if same else np.flatnonzero(codes != c)
+        if len(pool) <= same:
+            continue
+        search = NearestNeighbors(n_neighbors=1).fit(features[pool])
+        # Without a query, a sample is not its own neighbor.
+        found, places = search.kneighbors() if same else search.kneighbors(features[members])
+        distances[members], nearest[members] = found[:, 0], pool[places[:, 0]]
+    return distances, nearest
+
+
+def _standardize(scores: Floats) -> Floats:
+    centered = scores - scores.mean(axis=0)
+    spread = centered.std(axis=0)
+    scaled: Floats = centered / np.where(spread > 0, spread, 1.0)
+    return scaled
+
+
+FEATURE_KINDS = {"boundary": _draw_boundary, "neighbour": _draw_neighbor, "feature-dependent": _draw_dependent}
+KINDS = ("uniform", "pair", "class-conditional", *FEATURE_KINDS)
+LABEL_KINDS = ("uniform", "forgotten")

@@ -1,4 +1,4 @@
-"""Recognise what a column holds: numbers, dates, categories, identifiers or free text.
+"""Recognize what a column holds - numbers, dates, categories, identifiers or free text - and convert it.
 
 Files say little about their columns. A number column with the word "unknown" in it is text to every reader, and so are
 dates; a customer number is a number. Here the cells decide, by a few rules that can be explained to the user.
@@ -7,25 +7,22 @@ dates; a customer number is a number. Here the cells decide, by a few rules that
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable, Iterable
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from pandas.api.types import infer_dtype, is_bool_dtype, is_datetime64_any_dtype, is_integer_dtype, is_numeric_dtype
+from pandas.api.types import is_timedelta64_dtype as is_timedelta
 
+from fuselearn.datasets.cleaning import Column
 from fuselearn.datasets.dataset import DatasetError
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-__all__ = ["LEFT_OUT", "Column", "parse_dates", "parse_numbers", "recognise"]
-
-LEFT_OUT = ("identifier", "text", "dropped")
-"""The kinds of columns that are not features."""
 
 LEAST_DISTINCT = 20
 """A column with fewer different values is categorical, whatever they are."""
 
-WORD_SHARE = 0.5
+WORD_FRACTION = 0.5
 MOST_WORDS = 5
 """Largest fraction of words, and number of different words, in a column of numbers or dates."""
 
@@ -54,53 +51,21 @@ _ID_NAME = re.compile(
 )
 _ROW_NAME = re.compile(r"rows?|nr|no|num|number|line|record|sample|case|obs|observation|seq")
 _NAME_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_TRUTH = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
+
+NESTED = "Column {} holds nested values; a feature must hold numbers or text."
+
+# The kinds of the values that pandas tells apart in a column of objects.
+_KINDS = {
+    "empty": "number",
+    "boolean": "boolean",
+    **dict.fromkeys(("integer", "floating", "decimal", "mixed-integer-float"), "number"),
+    **dict.fromkeys(("date", "datetime", "datetime64", "timedelta", "timedelta64"), "date"),
+}
 
 
-@dataclass(frozen=True)
-class Column:
-    """The kind of a column, and how its cells become feature values.
-
-    Parameters
-    ----------
-    name : str
-    kind : {"number", "category", "boolean", "date", "identifier", "text", "dropped"}
-        The last three are not features.
-    as_text : bool, default=False
-        Whether cells have to be converted: text to numbers or dates, category numbers to text.
-    format : str, default=""
-        Format of dates that are text.
-    words : tuple of str, default=()
-        Cells that are read as missing numbers or dates.
-    example : str, default=""
-        A cell.
-    n_values : int, default=0
-        Number of different values of text, categories and identifiers.
-    n_cells : int, default=0
-        Number of samples in which text and identifiers have a value.
-    """
-
-    name: str
-    kind: str
-    as_text: bool = False
-    format: str = ""
-    words: tuple[str, ...] = ()
-    example: str = ""
-    n_values: int = 0
-    n_cells: int = 0
-
-    @property
-    def is_feature(self) -> bool:
-        """Whether the column is a feature."""
-        return self.kind not in LEFT_OUT
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether the column is used unchanged."""
-        return self.kind in ("number", "category") and not self.as_text
-
-
-def recognise(column: pd.Series, *, keep: bool = False) -> Column:
-    """Recognise what a column holds.
+def recognize(column: pd.Series, *, keep: bool = False) -> Column:
+    """Recognize what a column holds.
 
     Parameters
     ----------
@@ -119,53 +84,40 @@ def recognise(column: pd.Series, *, keep: bool = False) -> Column:
 
     Examples
     --------
-    >>> import pandas as pd
-    >>> column = recognise(pd.Series(["12", "unknown", "7"], name="age"))
+    >>> column = recognize(pd.Series(["12", "unknown", "7"], name="age"))
     >>> column.kind, column.words
     ('number', ('unknown',))
-    >>> recognise(pd.Series(["31.12.2020", "1.1.2021"], name="when")).format
+    >>> recognize(pd.Series(["31.12.2020", "1.1.2021"], name="when")).format
     '%d.%m.%Y'
     """
-    from pandas.api import types
-
-    name = str(column.name)
-    if isinstance(column.dtype, types.CategoricalDtype):
-        categories = column.cat.categories
-        return Column(name, "category", as_text=_holds(categories) != "string", n_values=len(categories))
-    if types.is_datetime64_any_dtype(column.dtype) or types.is_timedelta64_dtype(column.dtype):
-        return Column(name, "date", example=_example(column))
-    if types.is_bool_dtype(column.dtype):
+    name, dtype = str(column.name), column.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        is_text = infer_dtype(dtype.categories, skipna=True) == "string"
+        return Column(name, "category", as_text=not is_text, n_values=len(dtype.categories))
+    if is_bool_dtype(dtype):
         return Column(name, "boolean")
-    if types.is_numeric_dtype(column.dtype):
+    if is_numeric_dtype(dtype):
         if not keep and _is_number_of_sample(column):
             return Column(name, "identifier", n_values=column.nunique(), n_cells=int(column.count()))
         return Column(name, "number")
-    return _recognise_objects(column, name, keep)
-
-
-def _recognise_objects(column: pd.Series, name: str, keep: bool) -> Column:
-    held = _holds(column)
-    if held == "empty":
-        return Column(name, "number", as_text=True)
+    held = infer_dtype(column, skipna=True)
     if held == "string":
-        return _recognise_text(column.dropna().str.strip(), name, keep)
-    if held == "boolean":
-        return Column(name, "boolean", as_text=True)
-    if held in ("date", "datetime", "datetime64", "timedelta", "timedelta64"):
-        return Column(name, "date", example=_example(column))
-    if held in ("integer", "floating", "decimal", "mixed-integer-float"):
-        return Column(name, "number", as_text=True)
+        return _recognize_text(column.dropna().str.strip(), name, keep)
+    kind = "date" if is_datetime64_any_dtype(dtype) or is_timedelta(dtype) else _KINDS.get(held)
+    if kind == "date":
+        return Column(name, kind, example="".join(map(str, column.dropna().iloc[:1])))
+    if kind is not None:
+        return Column(name, kind, as_text=True)
     try:
-        n_values = column.nunique()
+        return Column(name, "category", as_text=True, n_values=column.nunique())
     except TypeError as error:
-        raise DatasetError(f"Column {name!r} holds nested values; a feature must hold numbers or text.") from error
-    return Column(name, "category", as_text=True, n_values=n_values)
+        raise DatasetError(NESTED.format(repr(name))) from error
 
 
-def _recognise_text(cells: pd.Series, name: str, keep: bool) -> Column:
+def _recognize_text(cells: pd.Series, name: str, keep: bool) -> Column:
     values = cells.drop_duplicates()
     column = Column(name, "category", example=str(cells.iloc[0]), n_values=len(values), n_cells=len(cells))
-    words = _words_among(cells, values, parse_numbers(values), least=2, many=LEAST_DISTINCT + 1)
+    words = _words_among(cells, values, _parse_numbers(values), least=2, many=LEAST_DISTINCT + 1)
     if words is not None:
         return replace(column, kind="number", as_text=True, words=words)
     form = _find_date_format(cells, values)
@@ -179,31 +131,6 @@ def _recognise_text(cells: pd.Series, name: str, keep: bool) -> Column:
     return column
 
 
-def parse_numbers(cells: pd.Series) -> pd.Series:
-    """Parse text as numbers; NaN for other text."""
-    import pandas as pd
-
-    return pd.to_numeric(cells, errors="coerce").astype("float64")
-
-
-def parse_dates(cells: pd.Series, form: str) -> pd.Series:
-    """Parse text as days since 1970-01-01, in UTC where there is a time zone; NaN for other text.
-
-    Times without a day become parts of a day.
-    """
-    days = to_days(_parse_dates(cells, form))
-    return days % 1 if form.startswith("%H") else days
-
-
-def to_days(dates: pd.Series) -> pd.Series:
-    """Count the days since 1970-01-01, or in a span of time."""
-    import pandas as pd
-
-    if not pd.api.types.is_timedelta64_dtype(dates.dtype):
-        dates = pd.to_datetime(dates, utc=True) - pd.Timestamp(0, tz="UTC")
-    return dates / pd.Timedelta(days=1)
-
-
 def _shape(form: str) -> re.Pattern[str]:
     """Return a pattern for cells of a date format, which is faster to match than to parse."""
     if form == "ISO8601":
@@ -214,25 +141,16 @@ def _shape(form: str) -> re.Pattern[str]:
 _SHAPES = {form: _shape(form) for form in DATE_FORMATS}
 
 
-def _parse_dates(cells: pd.Series, form: str) -> pd.Series:
-    import pandas as pd
-
-    if form == "ISO8601":
-        cells = cells.where(cells.str.fullmatch(_SHAPES[form]))
-    return pd.to_datetime(cells, format=form, errors="coerce", utc=True)
-
-
 def _find_date_format(cells: pd.Series, values: pd.Series) -> str | None:
     """Return the format in which most of the cells are dates, if the others are a few words."""
     found, best = None, 0
     first = values.iloc[: MOST_WORDS + 1].tolist()
     for form, shape in _SHAPES.items():
-        if not any(shape.fullmatch(value) for value in first):
-            continue
-        dates = _parse_dates(values, form)
-        n_dates = int(dates.notna().sum())
-        if n_dates > best and _words_among(cells, values, dates, least=1, many=1) is not None:
-            found, best = form, n_dates
+        if any(shape.fullmatch(value) for value in first):
+            dates = _parse_dates(values, form)
+            n_dates = int(dates.notna().sum())
+            if n_dates > best and _words_among(cells, values, dates, least=1, many=1) is not None:
+                found, best = form, n_dates
     return found
 
 
@@ -245,22 +163,20 @@ def _words_among(
     few, among at least `many` parsed values.
     """
     words = tuple(sorted(values[parsed.isna()]))
-    n_parsed = parsed.nunique()
-    if not words:
-        return ()
     if all(word.casefold() in WORDS_FOR_MISSING for word in words):
-        return words if n_parsed >= least else None
-    few = len(words) <= MOST_WORDS and cells.isin(words).mean() <= WORD_SHARE
-    return words if few and n_parsed >= many else None
+        return words if not words or parsed.nunique() >= least else None
+    few = len(words) <= MOST_WORDS and cells.isin(words).mean() <= WORD_FRACTION
+    return words if few and parsed.nunique() >= many else None
 
 
 def _refuse_commas(name: str, values: pd.Series) -> None:
     with_comma = values[values.map(lambda value: bool(_COMMA_NUMBER.fullmatch(value)))]
-    n_numbers = len(with_comma) + int(parse_numbers(values).notna().sum())
-    if len(with_comma) and n_numbers >= (1 - WORD_SHARE) * len(values):
+    n_numbers = len(with_comma) + int(_parse_numbers(values).notna().sum())
+    if len(with_comma) and n_numbers >= (1 - WORD_FRACTION) * len(values):
+        example = with_comma.iloc[0]
         raise DatasetError(
-            f"Column {name!r} holds numbers with commas, such as {with_comma.iloc[0]!r}. If the comma is the decimal "
-            "mark, pass decimal=',' (--decimal , on the command line); otherwise drop the column or remove the commas."
+            f"Column {name!r} holds numbers with commas, such as {example!r}. If the comma is the decimal mark, pass "
+            "decimal=',' (--decimal , on the command line); otherwise drop the column or remove the commas."
         )
 
 
@@ -279,13 +195,98 @@ def _is_number_of_sample(column: pd.Series) -> bool:
     return is_id and n_values >= LEAST_DISTINCT and n_values > len(numbers) / 2
 
 
-def _holds(column: Any) -> str:
-    from pandas.api.types import infer_dtype
-
-    held: str = infer_dtype(column, skipna=True)
-    return held
+def convert(frame: pd.DataFrame, columns: Iterable[Column]) -> pd.DataFrame:
+    """Convert columns to numbers and categories; refuse cells of another kind than recognized."""
+    return pd.DataFrame({column.name: _convert(frame[column.name], column) for column in columns}, index=frame.index)
 
 
-def _example(column: pd.Series) -> str:
-    present = column.dropna()
-    return str(present.iloc[0]) if len(present) else ""
+def _convert(cells: pd.Series, column: Column) -> pd.Series:
+    if column.kind == "category":
+        return _to_categories(cells, column.as_text)
+    if column.kind == "date" and infer_dtype(cells, skipna=True) != "string":
+        return _count_days(cells)
+    if column.kind == "number" and is_numeric_dtype(cells.dtype) and not is_bool_dtype(cells.dtype):
+        return _to_plain(cells)
+    text = cells.astype("object").where(cells.notna(), None).map(_to_text, na_action="ignore")
+    if column.kind == "boolean":
+        numbers = text.str.casefold().map(_TRUTH).astype("float64")
+    elif column.kind == "date":
+        numbers = parse_dates(text, column.format or "ISO8601")
+    else:
+        numbers = _parse_numbers(text)
+    words = WORDS_FOR_MISSING | {word.casefold() for word in column.words} | {""}
+    strange = numbers.isna() & text.notna() & ~text.str.casefold().isin(words)
+    if strange.any():
+        kinds = {"boolean": "either true or false", "date": f"a date such as {column.example!r}"}
+        expected, found = kinds.get(column.kind, "a number"), text[strange].iloc[0]
+        raise DatasetError(f"Column {column.name!r} holds {found!r}, where the model expects {expected}.")
+    return numbers
+
+
+def tidy_features(frame: pd.DataFrame, where: str) -> pd.DataFrame:
+    """Convert every column to plain numbers or categories, without recognizing what text stands for."""
+    if all(isinstance(dtype, np.dtype) and dtype.kind in "iuf" for dtype in frame.dtypes):
+        return frame.copy()
+    tidy = {name: _tidy_feature(frame[name], where) for name in frame.columns}
+    return pd.DataFrame(tidy, index=frame.index, columns=frame.columns)
+
+
+def _tidy_feature(column: pd.Series, where: str) -> pd.Series:
+    if is_bool_dtype(column.dtype) and not column.isna().any():
+        return column.astype("int64")
+    if is_numeric_dtype(column.dtype):
+        return _to_plain(column)
+    if is_datetime64_any_dtype(column.dtype) or is_timedelta(column.dtype):
+        raise DatasetError(f"Column {column.name!r} of {where} holds dates; use a TableCleaner, or drop the column.")
+    try:
+        return column.astype("category")
+    except TypeError as error:
+        raise DatasetError(NESTED.format(f"{column.name!r} of {where}")) from error
+
+
+def _to_plain(cells: pd.Series) -> pd.Series:
+    """Convert pandas' nullable numbers to integers, or to floats, which can be missing."""
+    if isinstance(cells.dtype, np.dtype):
+        return cells
+    return cells.astype("int64" if is_integer_dtype(cells.dtype) and not cells.isna().any() else "float64")
+
+
+def _to_categories(cells: pd.Series, as_text: bool) -> pd.Series:
+    if as_text or not (hasattr(cells, "cat") or infer_dtype(cells, skipna=True) == "string"):
+        cells = cells.astype("object").map(_to_text, na_action="ignore")
+    return cells.astype("category")
+
+
+def _to_text(cell: Hashable) -> str:
+    # A missing value turns integers into floats.
+    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell).strip()
+
+
+def _parse_numbers(cells: pd.Series) -> pd.Series:
+    """Parse text as numbers; NaN for other text."""
+    return pd.to_numeric(cells, errors="coerce").astype("float64")
+
+
+def parse_dates(cells: pd.Series, form: str) -> pd.Series:
+    """Parse text as days since 1970-01-01, in UTC where there is a time zone; NaN for other text.
+
+    Times without a day become parts of a day.
+    """
+    days = _count_days(_parse_dates(cells, form))
+    return days % 1 if form.startswith("%H") else days
+
+
+def _parse_dates(cells: pd.Series, form: str) -> Any:
+    if form == "ISO8601":
+        cells = cells.where(cells.str.fullmatch(_SHAPES[form]))
+    return pd.to_datetime(cells, format=form, errors="coerce", utc=True)
+
+
+def _count_days(dates: pd.Series) -> pd.Series:
+    """Count the days since 1970-01-01, or in a span of time."""
+    if not is_timedelta(dates.dtype):
+        try:
+            dates = pd.to_datetime(dates, utc=True) - pd.Timestamp(0, tz="UTC")
+        except (TypeError, ValueError) as error:
+            raise DatasetError(f"Column {dates.name!r} holds values that are not dates: {error}.") from error
+    return dates / pd.Timedelta(days=1)

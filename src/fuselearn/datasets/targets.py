@@ -1,134 +1,202 @@
-"""Split a raw table into features and classes, or features and labels.
+"""The target of a table: which columns hold it, and how they become classes, or labels of 0 and 1.
 
-Every reader ends here, so that CSV, Parquet, ARFF and downloaded tables have the same form: numeric
-features stay numbers, everything else becomes a category, classes are names, labels are 0 and 1.
-`where` names the table in error messages, usually by its file.
+`where` and `path` name the table in error messages.
 """
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+import os
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+import pandas as pd
 
-from fuselearn.datasets.dataset import DatasetError
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from fuselearn.datasets.registry import TargetSwap
+from fuselearn.datasets.arff import meka_label_count, read_mulan_labels
+from fuselearn.datasets.dataset import DatasetError, name_columns, require_columns
 
 LABEL_PREFIX = "label:"
 CLASS_COLUMN = "class"
 
 FEW_CLASSES, MANY_CLASSES = 10, 50
 
+Labels = Sequence[str] | str | int | os.PathLike[str]
+
 _LABEL_WORDS = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1, "no": 0, "yes": 1}
+_NUMBER = re.compile(r"\s*([+-]?)(\d+)\s*")
+_PART = re.compile(r"[-_. ].*?(train|test|tra|tst|fold).*", re.IGNORECASE)
+"""What follows the name of a dataset in the name of one of its parts."""
 
 
-def name_columns(columns: Iterable[Hashable], limit: int = 8) -> str:
-    """Quote the first `limit` column names for a message.
+class Table(Protocol):
+    """The content of a file: its columns by name."""
 
-    >>> name_columns(["a", "b", "c"], limit=2)
-    "'a', 'b' and 1 more"
+    path: Path
+    columns: list[str]
+    relation: str
+
+    def frame(self, names: Sequence[str]) -> pd.DataFrame:
+        """Return some of the columns."""
+
+
+class TargetColumns(NamedTuple):
+    """The columns that hold the target, and the names of the labels; None if there is a column of classes."""
+
+    columns: list[str]
+    labels: list[str] | None = None
+
+    def read(self, table: Table) -> pd.Series | pd.DataFrame:
+        """Return the classes, or the labels as 0 and 1."""
+        frame = table.frame(self.columns)
+        if self.labels is None:
+            return class_names(frame[self.columns[0]], str(table.path))
+        return code_labels(frame, str(table.path)).set_axis(self.labels, axis=1)
+
+
+def find_target(table: Table, target: str | None, labels: Labels | None) -> TargetColumns | None:
+    """Return where the target of a table is, as `read_table` defines it; None if neither arguments nor file say so."""
+    if target is not None:
+        if labels is not None:
+            raise DatasetError("Pass either target (one class per sample) or labels, not both.")
+        require_columns(table.columns, [target], str(table.path), "use as the target")
+        return TargetColumns([target])
+    if labels is not None:
+        return choose_label_columns(table.columns, labels, table.path, lambda found: _can_be_read(found, table))
+    count = meka_label_count(table.relation)
+    if count is not None:
+        return _at_end(table.columns, count, table.path)
+    xml = mulan_file(table.path)
+    if xml.is_file():
+        return _listed(read_mulan_labels(xml), table.columns, str(xml), table.path)
+    if any(column.startswith(LABEL_PREFIX) for column in table.columns):
+        return _starting_with(LABEL_PREFIX, table.columns, table.path)
+    return TargetColumns([CLASS_COLUMN]) if CLASS_COLUMN in table.columns else None
+
+
+def choose_label_columns(
+    columns: Sequence[str],
+    labels: Labels,
+    path: Path,
+    fits: Callable[[TargetColumns], bool],
+    fitting: str = "hold 0 and 1 only",
+) -> TargetColumns:
+    """Return the label columns that an argument names.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        The columns of the table.
+    labels
+        As for `read_table`.
+    path : Path
+        The file of the table.
+    fits : callable
+        Decides which end of the table holds the labels, if they are a number without a sign.
+    fitting : str
+        What `fits` checks, for messages.
     """
-    names = [repr(str(column)) for column in columns]
-    shown = ", ".join(names[:limit])
-    return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
-
-
-def require_columns(columns: Iterable[Hashable], wanted: Sequence[str], where: str, purpose: str) -> None:
-    """Refuse unknown columns, and suggest the nearest name."""
     columns = list(columns)
-    for name in wanted:
-        if name in columns:
-            continue
-        near = difflib.get_close_matches(str(name), [str(column) for column in columns], n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else "."
-        raise DatasetError(
-            f"{where} has no column {name!r} to {purpose}{hint} The columns are {name_columns(columns)}."
-        )
+    if isinstance(labels, str) and labels in columns:
+        return TargetColumns([labels], [labels])
+    if is_label_file(labels):
+        return _listed(read_mulan_labels(Path(labels)), columns, str(labels), path)  # type: ignore[arg-type]
+    if isinstance(labels, str):
+        number = _NUMBER.fullmatch(labels)
+        if number is not None:
+            count = int(number[2])
+            ends = [_at_end(columns, count, path), _at_end(columns, -count, path)]
+            if number[1]:
+                return ends[number[1] == "-"]
+            fitting_ends = [end for end in ends if fits(end)]
+            if len(fitting_ends) == 1:
+                return fitting_ends[0]
+            which = "Both the first and the last" if fitting_ends else "Neither the first nor the last"
+            raise DatasetError(
+                f"{which} {count} columns of {path} {fitting}; pass +{count} for the first, as MEKA does, -{count} for "
+                "the last, or the names of the label columns."
+            )
+        if labels.endswith("*") or "," not in labels:
+            return _starting_with(labels.removesuffix("*"), columns, path)
+        labels = [name.strip() for name in labels.split(",")]
+    if isinstance(labels, int):
+        return _at_end(columns, labels, path)
+    return _listed(list(labels), columns, "labels", path)  # type: ignore[arg-type]
 
 
-def split_classes(frame: pd.DataFrame, target: str, where: str) -> tuple[pd.DataFrame, pd.Series]:
-    """Split a table into features and one column of classes."""
-    require_columns(frame.columns, [target], where, "use as the target")
-    features = tidy_features(frame.drop(columns=[target]), where)
-    return features, class_names(frame[target], where)
+def is_label_file(labels: Labels | None) -> bool:
+    """Return whether an argument is the name of Mulan's XML file."""
+    return isinstance(labels, os.PathLike) or (isinstance(labels, str) and labels.lower().endswith(".xml"))
 
 
-def swap_target(X: pd.DataFrame, y: pd.Series, swap: TargetSwap) -> tuple[pd.DataFrame, pd.Series]:
-    """Make a feature the target, and the target a feature; a table in which that is done already is left as it is."""
-    import pandas as pd
+def mulan_file(path: Path) -> Path:
+    """Return the path of the label file of an ARFF file, which may be shared by its parts.
 
-    if swap.feature not in X:
-        return X, y
-    X = X.assign(**{swap.former: y.astype("category")})
-    for name in swap.numbers:
-        X[name] = pd.to_numeric(X[name].astype(str).str.removeprefix("c"))
-    return X, X.pop(swap.feature).astype(str).rename(CLASS_COLUMN)
-
-
-def split_labels(frame: pd.DataFrame, labels: Sequence[str], where: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Split a table into features and several columns of labels."""
-    if not labels:
-        raise DatasetError(f"labels is empty; {where} needs at least one label column.")
-    require_columns(frame.columns, labels, where, "use as the label")
-    features = tidy_features(frame.drop(columns=list(labels)), where)
-    return features, code_labels(frame[list(labels)], where)
-
-
-def tidy_features(frame: pd.DataFrame, where: str) -> pd.DataFrame:
-    """Convert every column to plain numbers or categories."""
-    import pandas as pd
-
-    if frame.shape[1] == 0:
-        raise DatasetError(f"{where} has no feature columns besides the target.")
-    if all(isinstance(dtype, np.dtype) and dtype.kind in "iuf" for dtype in frame.dtypes):
-        return frame.copy()
-    tidy = {name: _tidy_feature(frame[name], where) for name in frame.columns}
-    return pd.DataFrame(tidy, index=frame.index, columns=frame.columns)
+    The file of ``emotions.arff`` is ``emotions.xml``; so is that of ``emotions-train.arff`` and of
+    ``emotions-5-1tst.arff``, unless they have one of their own.
+    """
+    stem = path.with_suffix("") if path.suffix == ".gz" else path
+    if stem.suffix.lower() != ".arff":
+        return Path(os.devnull)  # only an ARFF file has a label file; any other XML file is unrelated
+    own = stem.with_suffix(".xml")
+    if own.is_file() or not own.parent.is_dir():
+        return own
+    shared = [
+        xml
+        for xml in own.parent.glob("*.xml")
+        if own.stem.startswith(xml.stem) and _PART.fullmatch(own.stem.removeprefix(xml.stem))
+    ]
+    return max(shared, key=lambda xml: len(xml.stem), default=own)
 
 
-def _tidy_feature(column: pd.Series, where: str) -> pd.Series:
-    from pandas.api import types
-
-    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf":
-        return column
-    if types.is_bool_dtype(column.dtype) and not column.isna().any():
-        return column.astype("int64")
-    if types.is_numeric_dtype(column.dtype):
-        # pandas' nullable numbers: plain floats can be missing, too.
-        whole = types.is_integer_dtype(column.dtype) and not column.isna().any()
-        return column.astype("int64" if whole else "float64")
-    if types.is_datetime64_any_dtype(column.dtype) or types.is_timedelta64_dtype(column.dtype):
-        raise DatasetError(
-            f"Column {column.name!r} of {where} holds dates; convert them to numbers with a TableCleaner, or drop "
-            "the column."
-        )
+def _can_be_read(found: TargetColumns, table: Table) -> bool:
     try:
-        return column.astype("category")
-    except TypeError as error:
-        raise DatasetError(
-            f"Column {column.name!r} of {where} holds nested values; a feature must hold numbers or text."
-        ) from error
+        found.read(table)
+    except DatasetError:
+        return False
+    return True
+
+
+def _at_end(columns: list[str], count: int, path: Path) -> TargetColumns:
+    """Return the first columns, or the last ones if the number is negative, as MEKA does."""
+    if not 0 < abs(count) < len(columns):
+        raise DatasetError(f"{path} has {len(columns)} columns, of which {abs(count)} cannot be labels.")
+    found = columns[:count] if count > 0 else columns[count:]
+    return TargetColumns(found, found)
+
+
+def _starting_with(prefix: str, columns: list[str], path: Path) -> TargetColumns:
+    found = [column for column in columns if column.startswith(prefix)]
+    if not found:
+        raise DatasetError(f"No column of {path} starts with {prefix!r}. The columns are {name_columns(columns)}.")
+    if len(found) == len(columns):
+        raise DatasetError(f"All columns of {path} start with {prefix!r}; none would be left as a feature.")
+    # A label that has no name but the prefix keeps it.
+    return TargetColumns(found, found if prefix in found else [name.removeprefix(prefix) for name in found])
+
+
+def _listed(names: list[str], columns: list[str], source: str, path: Path) -> TargetColumns:
+    if not names:
+        raise DatasetError(f"{source} is empty; {path} needs at least one label column.")
+    require_columns(columns, names, str(path), "use as a label" + (f" of {source}" if is_label_file(source) else ""))
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DatasetError(f"{source} names the label {twice!r} twice.")
+    if len(names) == len(columns):
+        raise DatasetError(f"{source} names all {len(columns)} columns of {path}; none is left as a feature.")
+    return TargetColumns(names, names)
 
 
 def class_names(column: pd.Series, where: str) -> pd.Series:
     """Validate a column of classes: no missing values, no measurements."""
-    import pandas as pd
-
     _refuse_missing(column, where, "target")
     if isinstance(column.dtype, pd.CategoricalDtype):
         return column.astype(column.cat.categories.dtype)
     if pd.api.types.is_float_dtype(column.dtype):
         if not np.equal(np.mod(column.to_numpy(dtype=float), 1), 0).all():
-            raise DatasetError(
-                f"The target column {column.name!r} of {where} holds fractional numbers, which are "
-                "measurements and not classes; choose a column of classes."
-            )
+            said = f"The target column {column.name!r} of {where} holds fractional numbers"
+            raise DatasetError(f"{said}, which are measurements and not classes; choose a column of classes.")
         return column.astype("int64")
     return column.copy()
 
@@ -139,17 +207,14 @@ def doubt_classes(classes: pd.Series) -> str | None:
     Numbers are doubted if there are more than 50 different ones, or fewer than five samples of each on average; text if
     there are fewer than two. Up to ten classes are never doubted.
 
-    >>> import pandas as pd
     >>> doubt_classes(pd.Series(range(30)))
     'has 30 different numbers in 30 samples, which look like measurements'
     >>> doubt_classes(pd.Series(["a", "b", "c"]))
     """
-    from pandas.api.types import is_numeric_dtype
-
     n_samples, n_classes = len(classes), classes.nunique()
     if n_classes <= FEW_CLASSES:
         return None
-    if is_numeric_dtype(classes.dtype):
+    if pd.api.types.is_numeric_dtype(classes.dtype):
         if n_classes > MANY_CLASSES or n_samples < 5 * n_classes:
             return f"has {n_classes} different numbers in {n_samples} samples, which look like measurements"
     elif n_samples < 2 * n_classes:
@@ -159,29 +224,22 @@ def doubt_classes(classes: pd.Series) -> str | None:
 
 def code_labels(frame: pd.DataFrame, where: str) -> pd.DataFrame:
     """Encode label columns as 0 and 1; true/false and yes/no are accepted."""
-    import pandas as pd
-
     coded = {name: _code_label(frame[name], where) for name in frame.columns}
     return pd.DataFrame(coded, index=frame.index, columns=frame.columns)
 
 
-def _code_label(column: pd.Series, where: str) -> np.ndarray:
+def _code_label(column: pd.Series, where: str) -> Any:
     _refuse_missing(column, where, "label")
-    codes: dict[Any, int | None] = {value: _LABEL_WORDS.get(str(value).strip().lower()) for value in column.unique()}
+    codes = {value: _LABEL_WORDS.get(str(value).strip().lower()) for value in column.unique()}
     for value, code in codes.items():
         if code is None:
-            raise DatasetError(
-                f"The label column {column.name!r} of {where} holds {str(value)!r}; a label must "
-                "be 0 or 1, false or true, no or yes."
-            )
+            said = f"The label column {column.name!r} of {where} holds {str(value)!r}"
+            raise DatasetError(f"{said}; a label must be 0 or 1, false or true, no or yes.")
     return column.map(codes).to_numpy(dtype=np.int64)
 
 
 def _refuse_missing(column: pd.Series, where: str, role: str) -> None:
     missing = column.isna().to_numpy()
     if missing.any():
-        first = int(np.argmax(missing)) + 1
-        raise DatasetError(
-            f"The {role} column {column.name!r} of {where} has {int(missing.sum())} missing "
-            f"value(s), the first in data row {first}."
-        )
+        said = f"{missing.sum()} missing value(s), the first in data row {np.argmax(missing) + 1}"
+        raise DatasetError(f"The {role} column {column.name!r} of {where} has {said}.")

@@ -4,14 +4,10 @@ from fuselearn.io.errors import ModelFileError
 from fuselearn.io.files import load, read_header, save
 from fuselearn.io.onnx_models import to_onnx
 from fuselearn.io.onnx_pipelines import register_converters
-from fuselearn.io.prediction import format_answers, open_rows, predict_blocks
 
 __all__ = [
     "ModelFileError",
-    "format_answers",
     "load",
-    "open_rows",
-    "predict_blocks",
     "read_header",
     "register_converters",
     "save",

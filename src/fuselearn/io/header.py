@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from fuselearn import __version__
-from fuselearn.datasets import SparseColumns, TableCleaner
-from fuselearn.datasets.cleaning import first_step
+from fuselearn.datasets.cleaning import SparseColumns, TableCleaner, first_step
 from fuselearn.io.contents import walk_parts
 from fuselearn.learners import TableCoder
 

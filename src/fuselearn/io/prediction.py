@@ -15,8 +15,10 @@ import numpy as np
 import numpy.typing as npt
 from joblib import effective_n_jobs, parallel_config
 
-from fuselearn.datasets import DatasetError, SparseColumns, TableStream, TextFormat, Wanted
-from fuselearn.datasets.cleaning import first_step
+from fuselearn.datasets.cleaning import SparseColumns, first_step
+from fuselearn.datasets.dataset import DatasetError
+from fuselearn.datasets.delimited import TextFormat
+from fuselearn.datasets.streaming import TableStream
 from fuselearn.datasets.tables import read_columns
 from fuselearn.io.header import describe_columns, find_predictor
 
@@ -67,7 +69,7 @@ def open_rows(
     >>> import pathlib, tempfile
     >>> import pandas as pd
     >>> from fuselearn import CARTClassifier
-    >>> from fuselearn.io import open_rows
+    >>> from fuselearn.io.prediction import open_rows
     >>> model = CARTClassifier(min_samples_split=2).fit(pd.DataFrame({"weight": [150.0, 90.0]}), ["apple", "plum"])
     >>> path = pathlib.Path(tempfile.mkdtemp(), "new.csv")
     >>> _ = path.write_text("name,weight\na,140\nb,80\n")
@@ -87,12 +89,12 @@ def open_rows(
             raise DatasetError(
                 f"{os.fspath(path)} has {len(names)} columns; the model was trained on {len(columns)}, without names."
             )
-        return TableStream(path, Wanted(others=names, index=index), **options)
-    wanted: dict[str, list[str]] = {"numbers": [], "texts": [], "others": []}
+        return TableStream(path, others=names, index=index, **options)
+    wanted: dict[str, Any] = {"numbers": [], "texts": [], "others": []}
     for column in columns:
         wanted[_reading(column)].append(column["name"])
-    is_sparse = isinstance(first_step(model), SparseColumns)
-    return TableStream(path, Wanted(**wanted, index=index, sparse=is_sparse), **options)
+    as_matrix = isinstance(first_step(model), SparseColumns)
+    return TableStream(path, **wanted, index=index, as_matrix=as_matrix, **options)
 
 
 def _reading(column: dict[str, Any]) -> str:
@@ -130,7 +132,7 @@ def predict_blocks(
     >>> import pathlib, tempfile
     >>> import pandas as pd
     >>> from fuselearn import CARTClassifier
-    >>> from fuselearn.io import open_rows, predict_blocks
+    >>> from fuselearn.io.prediction import open_rows, predict_blocks
     >>> model = CARTClassifier(min_samples_split=2).fit(pd.DataFrame({"weight": [150.0, 90.0]}), ["apple", "plum"])
     >>> path = pathlib.Path(tempfile.mkdtemp(), "new.csv")
     >>> _ = path.write_text("name,weight\na,140\nb,80\n")

@@ -25,9 +25,9 @@ PACKAGES = ("codes", "combine", "ensembles", "fusion", "learners", "multilabel",
 
 PARTS = frozenset(
     {
+        "fuselearn.datasets.cleaning.Column",
+        "fuselearn.datasets.cleaning.SparseColumns",
         "fuselearn.datasets.cleaning.TableCleaner",
-        "fuselearn.datasets.recognition.Column",
-        "fuselearn.datasets.sparse_columns.SparseColumns",
         "fuselearn.diagnosis.cleaned.CleanedClassifier",
         "numpy.dtype",
         "scipy.sparse._bsr.bsr_array",

@@ -137,7 +137,9 @@ def train_on_bag(problem: Problem, seed: int, *, method: SampledMethod, plan: Ba
         learner = learner.restrict(np.sort(features))
     counts = draw_counts(int(rng.integers(2**62)), problem.initial_weights, plan.n_draws)
     model = method(learner, problem.target.values, counts, rng)
-    return (model if learner is problem.learner else OnSomeFeatures(model, learner)), counts
+    # SVMs choose features of prepared samples, once for all models of a member; trees and clones find theirs.
+    chooses = learner is not problem.learner and type(learner).adapt is not Learner.adapt
+    return (OnSomeFeatures(model, learner) if chooses else model), counts
 
 
 class OnSomeFeatures(LabelModel):

@@ -14,7 +14,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 
-from fuselearn.datasets import Dataset, load, make_digit_pairs
+from fuselearn.datasets import Dataset, load_dataset, make_digit_pairs
 from fuselearn.lab.running.methods import make_contenders
 from fuselearn.lab.running.protocol import corrupted, deal_folds, fit_tasks, quietly, run_fit
 from fuselearn.lab.running.store import Cell
@@ -60,7 +60,7 @@ def numbered(y):
 
 
 def tasks_of(suite, estimators, finished=frozenset(), *, data=None, **more):
-    data = data or {name: load(name) for name in suite.datasets}
+    data = data or {name: load_dataset(name) for name in suite.datasets}
     contenders, _ = make_contenders(estimators, estimators)
     return list(fit_tasks(suite, data, contenders, finished, **more))
 
@@ -198,7 +198,7 @@ def test_results_carry_times_seeds_versions_and_predictions():
     assert result.seed == derive_seed(0, "iris", 0.0, 0, 0, "Bayes")
     assert set(result.versions) == {"fuselearn", "numpy", "scikit_learn", "python"}
     assert result.predictions.rows == task.test.tolist()
-    hits = load("iris").y.to_numpy()[task.test] == np.array(result.predictions.predicted)
+    hits = load_dataset("iris").y.to_numpy()[task.test] == np.array(result.predictions.predicted)
     assert hits.mean() == pytest.approx(result.scores.accuracy)
     [plain, *_] = tasks_of(SUITE, {"Bayes": GaussianNB()})
     assert run_fit(plain)[0].predictions is None

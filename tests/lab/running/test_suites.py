@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from fuselearn.datasets import DatasetError, load, registry
+from fuselearn.datasets import DatasetError, load_dataset
+from fuselearn.datasets.registry import registry
 from fuselearn.lab.published import load_published
 from fuselearn.lab.running.methods import METHODS
 from fuselearn.lab.running.suites import SUITES, Suite, derive_seed, get_suite, table_suite
@@ -185,7 +186,7 @@ def test_a_large_dataset_is_cut_to_a_stratified_part():
     assert len(part.X) == len(part.y) == 200
     assert set(part.y.value_counts()) <= {19, 20, 21}
     assert part.X.index.tolist() == part.y.index.tolist() == list(range(200))
-    whole = load("digits")
+    whole = load_dataset("digits")
     rows = {(*x, y) for x, y in zip(whole.X.to_numpy().tolist(), whole.y, strict=True)}
     assert all((*x, y) in rows for x, y in zip(part.X.to_numpy().tolist(), part.y, strict=True))
     assert len(suite.load("iris").X) == 150

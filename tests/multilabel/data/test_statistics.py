@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
-from fuselearn.datasets import DatasetError, load
+from fuselearn.datasets import DatasetError, load_dataset
 from fuselearn.multilabel import describe_labels
 
 # Positives 4, 2, 1: IRLbl 1, 2, 4.
@@ -100,7 +100,7 @@ def test_wide_sparse_labels_stay_sparse():
 def test_published_datasets(name, single_sets, cardinality, mean_ir, scumble):
     """Table 2 of the KFHE-HOMER paper, and SCUMBLE as in the repository of mldr.datasets."""
     try:
-        found = describe_labels(load(name, download=False).y)
+        found = describe_labels(load_dataset(name, download=False).y)
     except (DatasetError, FileNotFoundError):
         pytest.skip("the dataset is not here")
     assert found.n_single_sets == single_sets

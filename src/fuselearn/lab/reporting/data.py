@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fuselearn.datasets import Dataset, DatasetError, load
+from fuselearn.datasets import Dataset, DatasetError, load_dataset
 from fuselearn.lab.running.suites import Suite
 
 __all__ = ["available_data"]
@@ -15,6 +15,6 @@ def available_data(suite: Suite) -> Iterator[tuple[str, Dataset]]:
     own = {table.name for table in suite.tables}
     for name in suite.datasets:
         try:
-            yield name, suite.load(name) if name in own else load(name, download=False)
+            yield name, suite.load(name) if name in own else load_dataset(name, download=False)
         except (DatasetError, FileNotFoundError):
             continue

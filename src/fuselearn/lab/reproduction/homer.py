@@ -16,7 +16,7 @@ from typing import Any
 
 import pandas as pd
 
-from fuselearn.datasets import load
+from fuselearn.datasets import load_dataset
 from fuselearn.lab.published import load_published
 from fuselearn.lab.reporting.figures import critical_difference
 from fuselearn.lab.reporting.text import join, signed
@@ -217,7 +217,7 @@ def describe_datasets() -> pd.DataFrame:
     published = load_published("kfhe_homer_datasets")
     rows = []
     for name in published["dataset"]:
-        data = load("flags_ml" if name == "flags" else name)
+        data = load_dataset("flags_ml" if name == "flags" else name)
         labels = describe_labels(data.y)
         numbers = (labels.n_single_sets, round(labels.cardinality, 3), round(labels.mean_imbalance_ratio, 3))
         rows.append((name, len(data.X), data.X.shape[1], labels.n_labels, *numbers))

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fuselearn.datasets import registry
+from fuselearn.datasets.registry import registry
 from fuselearn.lab.published import load_published
 from fuselearn.lab.reporting.figures import filter_traces, rank_against_noise, score_against_noise
 from fuselearn.lab.reporting.text import count, join, percent, signed

@@ -12,7 +12,7 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,9 +22,13 @@ import numpy as np
 
 from fuselearn._messages import show
 from fuselearn._parameters import check_choice, check_whole_number
-from fuselearn.datasets import Dataset, DatasetError, TableCleaner, load, read_table, registry
-from fuselearn.datasets.label_columns import Labels, is_label_file, read_label_file
+from fuselearn.datasets import Dataset, DatasetError, TableCleaner, load_dataset, read_table
+from fuselearn.datasets.arff import read_mulan_labels
+from fuselearn.datasets.delimited import TextFormat
 from fuselearn.datasets.noise import KINDS, LABEL_KINDS
+from fuselearn.datasets.registry import registry
+from fuselearn.datasets.tables import read_whole, split_table
+from fuselearn.datasets.targets import Labels, is_label_file
 from fuselearn.ensembles.cart import CATEGORY_RULES
 
 __all__ = ["SUITES", "Suite", "Table", "derive_seed", "get_suite", "table_suite"]
@@ -97,20 +101,30 @@ class Table:
         target: str | None = None,
         *,
         reading: Mapping[str, Any] | None = None,
-        cleaning: Mapping[str, Any] | None = None,
+        cleaning: Mapping[str, Any] | Callable[[list[str]], Mapping[str, Any]] | None = None,
         labels: Labels | None = None,
     ) -> Table:
         """Return the table of a file in its current state; the parameters are those of the class.
 
-        The labels of Mulan's XML file are read, since the file may change.
+        `cleaning` may be a function that returns the options for given columns. The file is read, and so are the labels
+        of Mulan's XML file, since both may change.
         """
-        name, path = Path(path).name.split(".")[0], str(Path(path).resolve())
-        digest = _digest(path)
+        name, found = Path(path).name.split(".")[0], str(Path(path).resolve())
+        digest, seen = hashlib.sha256(), _stamp(found)
+        content = read_whole(Path(path), TextFormat(**reading or {}), digest=digest)
+        cleaning = cleaning(content.columns) if callable(cleaning) else cleaning or {}
         if isinstance(labels, os.PathLike) or (isinstance(labels, str) and is_label_file(labels)):
-            labels = read_label_file(Path(labels))
+            labels = read_mulan_labels(Path(labels))
         elif labels is not None and not isinstance(labels, str | int):
             labels = list(labels)
-        return cls(name, path, target, digest, reading or {}, cleaning or {}, labels)
+        table = cls(name, found, target, digest.hexdigest(), reading or {}, cleaning, labels)
+        vars(table)["data"] = split_table(content, target, labels, table.cleaner).dense()
+        vars(table)["seen"] = seen
+        return table
+
+    def is_current(self) -> bool:
+        """Return whether the file is as it was; it is only read if its size or time has changed."""
+        return bool(self.path) and (vars(self).get("seen") == _stamp(self.path) or _digest(self.path) == self.sha256)
 
     @cached_property
     def cleaner(self) -> TableCleaner:
@@ -132,7 +146,7 @@ class Suite:
     name : str
         The name of the suite in a store; one store may hold several suites.
     datasets : sequence of str
-        Names for `fuselearn.datasets.load`, or names of `tables`.
+        Names for `fuselearn.datasets.load_dataset`, or names of `tables`.
     methods : sequence of str
         Names of `fuselearn.lab.running.methods.METHODS`, or of estimators passed to the runner.
     noise : sequence of float, default=(0.0,)
@@ -254,8 +268,8 @@ class Suite:
         """
         table = next((table for table in self.tables if table.name == dataset), None)
         if table is None:
-            data = load(dataset)
-        elif not table.path or _digest(table.path) != table.sha256:
+            data = load_dataset(dataset)
+        elif not table.is_current():
             raise DatasetError(
                 f"The file {table.path or dataset!r} is missing or has changed since the suite {self.name!r} was "
                 "created; create the suite again from the current file."
@@ -433,6 +447,14 @@ def _noise_levels(values: Sequence[float]) -> tuple[float, ...]:
     if len(set(levels)) < len(levels):
         raise ValueError(f"noise must name every level once; got {show(values)}.")
     return levels
+
+
+def _stamp(path: str) -> tuple[int, int] | None:
+    try:
+        about = os.stat(path)
+    except OSError:
+        return None
+    return about.st_mtime_ns, about.st_size
 
 
 def _digest(path: str | os.PathLike[str]) -> str:

@@ -1,0 +1,189 @@
+"""Labels are found by number, name, prefix or label file, in every form in which Mulan and MEKA publish them."""
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fuselearn.datasets import DatasetError, read_table
+from fuselearn.datasets.arff import meka_label_count, read_mulan_labels
+
+FIRST = "happy,sad,tempo,loudness\n1,0,90,0.5\n0,1,120,0.75\n"
+LAST = "tempo,loudness,happy,sad\n90,0.5,1,0\n120,0.75,0,1\n"
+BINARY = "a,b,happy,sad\n0,1,1,0\n1,1,0,1\n"
+
+
+@pytest.fixture
+def songs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def write(text, name="songs.csv"):
+        data = text.encode()
+        (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+        return tmp_path / name
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("text", "labels"),
+    [
+        (FIRST, 2), (LAST, -2),  # as MEKA
+        (FIRST, "+2"), (LAST, "-2"),
+        (FIRST, "2"), (LAST, "2"), (LAST, " 2 "),  # the end that holds 0 and 1 only
+        (LAST, "happy,sad"), (LAST, "happy, sad"), (LAST, ["happy", "sad"]),
+        (LAST.replace("happy,sad", "mood_happy,mood_sad"), "mood_*"),
+        (LAST.replace("happy,sad", "mood_happy,mood_sad"), "mood_"),
+        (LAST.replace("happy,sad", "label:happy,label:sad"), None),
+    ],
+)  # fmt: skip
+def test_by_number_name_and_prefix(songs, text, labels):
+    X, Y = read_table(songs(text), labels=labels)
+    assert list(X) == ["tempo", "loudness"]
+    assert Y.to_dict("list") == {"happy": [1, 0], "sad": [0, 1]}
+
+
+def test_a_column_of_that_very_name_is_the_label(songs):
+    path = songs("x,label,label_2\n1,0,1\n2,1,0\n")
+    X, Y = read_table(path, labels="label")
+    assert (list(X), list(Y)) == (["x", "label_2"], ["label"])
+    assert list(read_table(path, labels="label*").y) == ["label", "label_2"], "a label keeps a name"
+    path = songs('x,"sad, lonely",7\n1,0,1\n2,1,0\n')
+    assert list(read_table(path, labels="sad, lonely").y) == ["sad, lonely"]
+    assert list(read_table(path, labels="7").y) == ["7"]
+
+
+def label_file(*names):
+    return "<labels>" + "".join(f'<label name="{name}"/>' for name in names) + "</labels>"
+
+
+@pytest.mark.parametrize(
+    ("text", "labels", "sentence"),
+    [
+        (BINARY, "2", r"Both the first and the last 2 columns .* pass \+2 for the first, as MEKA does, -2"),
+        (LAST, "3", "Neither the first nor the last 3 columns of .* hold 0 and 1 only"),
+        (LAST, "4", "has 4 columns, of which 4 cannot be labels"),
+        (LAST, "0", "of which 0 cannot be labels"),
+        (LAST, "-9", "has 4 columns, of which 9 cannot be labels"),
+        (LAST, "+2", "The label column 'tempo' of .* holds '90'; a label must be 0 or 1"),
+        (LAST, [], "labels is empty"),
+        (LAST, "happy,sad,happy", "labels names the label 'happy' twice"),
+        (LAST, ["sad", "sad"], "labels names the label 'sad' twice"),
+        (LAST, "happy,glad", "has no column 'glad' to use as a label"),
+        (LAST, "tempo,loudness,happy,sad", "names all 4 columns of .*; none is left as a feature"),
+        (LAST, "mood_*", "No column of .* starts with 'mood_'"),
+        (LAST, "*", "All columns of .* start with ''; none would be left as a feature"),
+        (LAST, "unknown.xml", r"songs\.csv has no column 'glad' to use as a label of unknown\.xml"),
+        (LAST, "twice.xml", r"twice\.xml names the label 'sad' twice"),
+        (LAST, "all.xml", r"all\.xml names all 4 columns"),
+        (LAST, "broken.xml", r"broken\.xml is not a readable XML file"),
+        (LAST, "empty.xml", r"empty\.xml must hold <label name='\.\.\.'>"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_labels_gets_a_sentence(songs, text, labels, sentence):
+    songs(label_file("glad", "sad", "mad"), "unknown.xml")
+    songs(label_file("sad", "happy", "sad"), "twice.xml")
+    songs(label_file("tempo", "loudness", "happy", "sad"), "all.xml")
+    songs("<labels><label>", "broken.xml")
+    songs("<labels/>", "empty.xml")
+    with pytest.raises(DatasetError, match=sentence):
+        read_table(songs(text), labels=labels)
+
+
+@pytest.mark.parametrize(
+    ("relation", "count"),
+    [
+        ("Music: -C 6", 6),
+        ("'x -C 3 -split-percentage 50'", 3),
+        ("enron:-C -53", -53),
+        ("a: -C -53", -53),
+        ("vitamin-C 5", None),
+        ("r: -c 4", None),
+    ],
+)
+def test_meka_writes_the_number_of_labels_into_the_relation(relation, count):
+    assert meka_label_count(relation) == count
+
+
+FEATURES = pd.DataFrame({"tempo": [90.5, 0.0, 120.0, 0.0], "loud music": [0, 1, 1, 0]})
+LABELS = pd.DataFrame({"happy": [1, 0, 1, 0], "it's sad": [0, 1, 1, 0], "sad.very": [0, 1, 0, 0]})
+KINDS = {"tempo": "numeric", "loud music": "{0,1}", **dict.fromkeys(LABELS, "{0,1}")}
+NESTED = (
+    '<?xml version="1.0" encoding="utf-8"?>\n<labels xmlns="http://mulan.sourceforge.net/labels">\n'
+    '<label name="happy"></label>\n<label name="it\'s sad">\n  <label name="sad.very"></label>\n</label>\n</labels>\n'
+)
+LABELS_LAST = [*FEATURES, *LABELS]
+LABELS_FIRST = [*LABELS, *FEATURES]
+
+
+def arff(columns=LABELS_LAST, relation="songs", *, sparse=False, upper=False):
+    """Write the songs with their columns in the given order."""
+    keyword = "@ATTRIBUTE" if upper else "@attribute"
+    header = [f"{keyword} '{column.replace(chr(39), chr(92) + chr(39))}' {KINDS[column]}" for column in columns]
+    rows = pd.concat([FEATURES, LABELS], axis=1)[columns].itertuples(index=False)
+    if sparse:
+        lines = ("{" + ",".join(f"{place} {value}" for place, value in enumerate(row) if value) + "}" for row in rows)
+    else:
+        lines = (",".join(map(str, row)) for row in rows)
+    return "\n".join([f"@relation '{relation}'", "", *header, "", "@data", *lines, ""])
+
+
+def assert_songs(data):
+    pd.testing.assert_frame_equal(data.y[list(LABELS)], LABELS)
+    X = data.dense().X
+    assert np.array_equal(X[list(FEATURES)].astype(float), FEATURES)
+    assert sorted(X) == sorted(FEATURES)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize(
+    ("columns", "upper", "xml"),
+    [(LABELS_LAST, False, NESTED), (LABELS_FIRST, True, NESTED), (LABELS_LAST, True, label_file(*LABELS))],
+)
+def test_mulan(songs, sparse, columns, upper, xml):
+    songs(xml, "songs.xml")
+    assert_songs(read_table(songs(arff(columns, sparse=sparse, upper=upper), "songs.arff")))
+
+
+def test_mulan_labels_may_stand_anywhere(songs):
+    path = songs(arff(["it's sad", "tempo", "happy", "loud music", "sad.very"], sparse=True), "songs.arff")
+    xml = songs(NESTED, "labels.xml")
+    assert read_mulan_labels(xml) == list(LABELS)
+    for labels in (xml, str(xml)):
+        assert_songs(read_table(path, labels=labels))
+    with pytest.raises(DatasetError, match="does not define a target"):
+        read_table(path)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize(
+    ("relation", "columns"),
+    [("songs: -C 3 -split-percentage 67", LABELS_FIRST), ("songs: -split-number 3 -C -3", LABELS_LAST)],
+)
+def test_meka(songs, sparse, relation, columns):
+    songs("<other/>", "songs.xml")  # MEKA's number comes first
+    path = songs(arff(columns, relation, sparse=sparse), "songs.arff")
+    assert_songs(read_table(path))
+    assert read_table(path, target="happy").y.tolist() == ["1", "0", "1", "0"], "an argument comes before it"
+
+
+@pytest.mark.parametrize(
+    "part", ["songs-train.arff", "songs-test.arff.gz", "songs-5-1tra.arff", "songs_Stratified-fold3.arff"]
+)
+def test_parts_of_a_dataset_share_its_label_file(songs, part):
+    songs(label_file(*LABELS), "songs.xml")
+    songs("<other/>", "song.xml")  # the name of another dataset
+    assert_songs(read_table(songs(arff(), part)))
+
+
+def test_a_part_may_have_a_label_file_of_its_own(songs):
+    songs("<other/>", "songs.xml")
+    songs(label_file(*LABELS), "songs-train.xml")
+    assert_songs(read_table(songs(arff(), "songs-train.arff")))
+
+
+def test_the_label_file_of_another_table_is_not_taken(songs):
+    songs(label_file(*LABELS), "songs.xml")
+    assert read_table(songs(arff().replace("'sad.very'", "class"), "songs2.arff")).task == "multiclass"
+    assert read_table(songs("class,a\nu,1\n", "songs.csv")).task == "multiclass"
