@@ -163,8 +163,8 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if isinstance(self.rule_, OwnDecision):
-            return self.rule_.apply(self._answer(X, self._deciding_scores))
-        return self.rule_.apply(self.predict_proba(X))
+            return self.rule_(self._answer(X, self._deciding_scores))
+        return self.rule_(self.predict_proba(X))
 
     def predict_proba(self, X: Any) -> Scores:
         """Predict the probability that a sample has a label.
