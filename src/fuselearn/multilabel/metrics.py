@@ -24,7 +24,7 @@ Metrics of probabilities never raise a warning:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Floats = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
 
 CURVES = {"auc": roc_auc_score, "average_precision": average_precision_score}
 N_BINS = 10
@@ -163,10 +164,9 @@ def label_scores(Y_true: Any, Y_pred: Any, probabilities: Any = None, *, empty: 
     import pandas as pd
 
     truth, predicted = _read_pair(Y_true, Y_pred)
-    counts = _count(truth, predicted, axis=0)
-    ratios = _ratios(counts, empty)
-    columns = {"positives": counts.actual, "predicted": counts.predicted, "correct": counts.both}
-    columns |= {name: ratios[name] for name in ("precision", "recall", "f1", "jaccard")}
+    both, actual, n_predicted, _ = counts = _count(truth, predicted, axis=0)
+    columns: dict[str, npt.NDArray[Any]] = {"positives": actual, "predicted": n_predicted, "correct": both}
+    columns |= _ratios(counts, empty)
     if probabilities is not None:
         columns |= _score_each_label(truth, _read_scores(probabilities, truth))
     names = next((names for names in map(label_names, (Y_true, Y_pred)) if names is not None), range(truth.shape[1]))
@@ -232,15 +232,6 @@ def label_calibration_error(Y_true: Any, probabilities: Any) -> float:
     return _mean_known(_calibration_errors(truth, _read_scores(probabilities, truth)))
 
 
-class _Counts(NamedTuple):
-    """Numbers of entries that are true and predicted, true, predicted, and known: per label, per sample, or of all."""
-
-    both: npt.NDArray[np.int64]
-    actual: npt.NDArray[np.int64]
-    predicted: npt.NDArray[np.int64]
-    known: npt.NDArray[np.int64]
-
-
 def _read_pair(Y_true: Any, Y_pred: Any) -> tuple[PartialTable, LabelTable]:
     truth, predicted = read_partial_labels(Y_true, "Y_true"), read_labels(Y_pred, "Y_pred")
     if truth.shape != predicted.shape:
@@ -260,14 +251,14 @@ def _read_scores(probabilities: Any, truth: PartialTable) -> Floats:
     return scores
 
 
-def _count(truth: PartialTable, predicted: LabelTable, axis: int | None) -> _Counts:
+def _count(truth: PartialTable, predicted: LabelTable, axis: int | None) -> list[Counts]:
+    """Count the entries that are true and predicted, true, predicted, and known: per label, per sample, or all."""
     known = truth != UNKNOWN
     is_true, is_predicted = truth == 1, (predicted == 1) & known
-    tables = (is_true & is_predicted, is_true, is_predicted, known)
-    return _Counts(*(np.asarray(table.sum(axis=axis, dtype=np.int64)) for table in tables))
+    return [np.asarray(table.sum(axis=axis)) for table in (is_true & is_predicted, is_true, is_predicted, known)]
 
 
-def _ratios(counts: _Counts, empty: float) -> dict[str, Floats]:
+def _ratios(counts: list[Counts], empty: float) -> dict[str, Floats]:
     """Divide, with 0 for a denominator of 0, `empty` if nothing is true or predicted, and NaN if nothing is known."""
     if not 0 <= empty <= 1:
         raise ValueError(f"empty must be a number from 0 to 1, not {show(empty)}.")
@@ -306,9 +297,6 @@ def _rank_labels(truth: PartialTable, scores: Floats) -> dict[str, float]:
         "ranking_loss": float(label_ranking_loss(truth, scores, sample_weight=factors) * factors.mean()),
         "label_ranking_average_precision": float(label_ranking_average_precision_score(truth, scores)),
     }
-
-
-
 
 
 def _score_each_label(truth: PartialTable, scores: Floats) -> dict[str, Floats]:
