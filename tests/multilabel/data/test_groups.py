@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from fuselearn.multilabel.data.groups import deal_groups, read_groups
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -15,7 +16,6 @@ from fuselearn.multilabel import (
     RepeatedIterativeStratifiedGroupKFold,
     iterative_train_test_split,
 )
-from fuselearn.multilabel.data.groups import deal_groups, read_groups
 
 RNG = np.random.default_rng(0)
 N = 600

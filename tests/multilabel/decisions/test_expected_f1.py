@@ -4,11 +4,10 @@ from itertools import product
 
 import numpy as np
 import pytest
+from fuselearn.multilabel.decisions.expected_f1 import maximise_expected_f1
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-
-from fuselearn.multilabel.decisions.expected_f1 import maximise_expected_f1
 
 probabilities = st.sampled_from([0.0, 0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0]) | st.floats(0, 1)
 

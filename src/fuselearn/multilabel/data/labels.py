@@ -182,7 +182,7 @@ def _as_array(Y: Any, name: str) -> npt.NDArray[Any]:
     try:
         table = np.asarray(Y)
     except ValueError as error:
-        raise ValueError(f"{name} has samples of different length; expected {INDICATORS}. {BINARIZER}") from error
+        raise ValueError(f"{name} has samples of different lengths; expected {INDICATORS}. {BINARIZER}") from error
     if table.ndim == 1 and any(isinstance(y, Collection) and not isinstance(y, str | bytes) for y in table):
         raise ValueError(f"{name} holds sets or lists of labels; expected {INDICATORS}. {BINARIZER}")
     _check_shape(table.shape, name)
