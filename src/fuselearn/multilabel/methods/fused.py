@@ -15,14 +15,14 @@ from fuselearn._parameters import check_choice, check_verbose, check_whole_numbe
 from fuselearn._progress import ProgressLines
 from fuselearn._random import seed_estimator
 from fuselearn.learners.table import has_missing
-from fuselearn.multilabel.decisions.rules import (
+from fuselearn.multilabel.decisions import (
     CardinalityThreshold,
     DecisionRule,
-    FixedThreshold,
     KnownSets,
     MacroF1Thresholds,
     MicroF1Threshold,
 )
+from fuselearn.multilabel.decisions.rules import FixedThreshold
 from fuselearn.multilabel.learning.base import Labels, MultilabelClassifier, Scores, Weights
 from fuselearn.multilabel.learning.log_odds import LogOddsFusion, fit_log_odds
 from fuselearn.multilabel.methods.ensemble_homer import EnsembleHOMERClassifier
@@ -131,11 +131,12 @@ class FusedMultilabelClassifier(MultilabelClassifier):
 
     Examples
     --------
+    >>> from sklearn.metrics import f1_score
     >>> from fuselearn.datasets import make_digit_pairs
-    >>> from fuselearn.multilabel import FusedMultilabelClassifier, macro_f1
+    >>> from fuselearn.multilabel import FusedMultilabelClassifier
     >>> X, Y = make_digit_pairs(400, "overlaid", random_state=0)
     >>> model = FusedMultilabelClassifier(n_components=10, random_state=0).fit(X[:300], Y[:300])
-    >>> round(macro_f1(Y[300:], model.predict(X[300:])), 1)
+    >>> round(f1_score(Y[300:], model.predict(X[300:]), average="macro"), 1)
     0.8
     >>> model.names_
     ['e-homer', 'kfhe-homer', 'forest', 'extra-trees']
