@@ -32,7 +32,7 @@ from scipy import sparse
 from sklearn import datasets
 from threadpoolctl import threadpool_limits
 
-PACKAGES = ("ensembles", "multilabel", "combine", "codes", "disk", "diagnosis")
+PACKAGES = ("ensembles", "multilabel", "multilabel.decisions", "combine", "codes", "disk", "diagnosis")
 OTHERS = {
     "sklearn.cluster": ("DBSCAN", "KMeans"),
     "sklearn.ensemble": ("RandomForestClassifier",),

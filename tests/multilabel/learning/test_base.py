@@ -17,15 +17,14 @@ from fuselearn import CARTClassifier, SVMClassifier, multilabel
 from fuselearn.learners import draw_counts
 from fuselearn.multilabel import (
     BinaryRelevanceClassifier,
-    CardinalityThreshold,
     EnsembleHOMERClassifier,
     EnsembleOfBinaryRelevanceClassifier,
     EnsembleOfChainsClassifier,
     EnsembleOfPrunedSetsClassifier,
     KFHEHOMERClassifier,
-    PerLabelThresholds,
 )
 from fuselearn.multilabel.data.stratification import IterativeStratifiedKFold
+from fuselearn.multilabel.decisions import CardinalityThreshold, PerLabelThresholds
 from fuselearn.multilabel.learning.base import MultilabelClassifier
 
 
@@ -85,7 +84,7 @@ class TestLabels:
         [
             ([[0, 2], [1, 0]], "must hold 0 and 1 only"),
             ([[np.nan, np.nan], [np.nan, np.nan]], "y has NaN only"),
-            ([[0, np.inf], [1, 0]], "it has inf in row 0, column 1"),
+            ([[0, np.inf], [1, 0]], "it has inf at sample 0, label 1"),
             ([[0, -1], [1, 0]], "must hold 0 and 1 only"),
             ([["a", "b"], ["a", "b"]], "must hold 0 and 1"),
             (np.empty((2, 0)), r"0 label\(s\)"),

@@ -8,7 +8,8 @@ from sklearn.tree import DecisionTreeClassifier
 from fuselearn import CARTClassifier, SVMClassifier
 from fuselearn._parameters import count_draws
 from fuselearn.learners import bind, draw_counts
-from fuselearn.multilabel import CardinalityThreshold, EnsembleOfBinaryRelevanceClassifier, EnsembleOfChainsClassifier
+from fuselearn.multilabel import EnsembleOfBinaryRelevanceClassifier, EnsembleOfChainsClassifier
+from fuselearn.multilabel.decisions import CardinalityThreshold
 from fuselearn.multilabel.methods.binary_relevance import Relevance
 from fuselearn.multilabel.methods.chain import train_chain
 

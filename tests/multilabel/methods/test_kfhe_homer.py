@@ -10,7 +10,8 @@ from sklearn.naive_bayes import GaussianNB
 
 from fuselearn import SVMClassifier
 from fuselearn.learners import bind, draw_counts
-from fuselearn.multilabel import HOMERClassifier, KFHEHOMERClassifier, PerLabelThresholds
+from fuselearn.multilabel import HOMERClassifier, KFHEHOMERClassifier
+from fuselearn.multilabel.decisions import PerLabelThresholds
 from fuselearn.multilabel.learning.homer_model import train_homer
 
 rng = np.random.default_rng(0)

@@ -14,7 +14,8 @@ from sklearn.tree import DecisionTreeClassifier
 from fuselearn.datasets import make_digit_pairs
 from fuselearn.engines.tree import code_columns, grow_tree, make_label_target, restore_weights
 from fuselearn.learners import draw_counts
-from fuselearn.multilabel import CardinalityThreshold, PCTForestClassifier, PerLabelThresholds
+from fuselearn.multilabel import PCTForestClassifier
+from fuselearn.multilabel.decisions import CardinalityThreshold, PerLabelThresholds
 from fuselearn.multilabel.learning.label_trees import sum_impurity_decreases
 
 
