@@ -18,14 +18,13 @@ labels = st.tuples(st.integers(1, 9), st.integers(1, 5)).flatmap(
 )
 
 
-def test_sizes_by_hand():
+def test_sizes_and_imbalance_by_hand():
     found = describe_labels(Y)
     assert (found.n_samples, found.n_labels, found.n_unlabeled) == (6, 3, 2)
     assert found.cardinality == pytest.approx(7 / 6)
     assert found.density == pytest.approx(7 / 18)
     assert (found.n_label_sets, found.n_single_sets) == (4, 2)  # {}, {a}, {a, b}, {a, b, c}
     assert found.label_set_fraction == pytest.approx(4 / 6)
-
     assert found.imbalance_ratios.tolist() == [1, 2, 4]
     assert found.mean_imbalance_ratio == pytest.approx(7 / 3)
 
