@@ -353,7 +353,7 @@ FAULTS = [
     (fit_and_set("labels_", range(4)), "check_data_frames",
      "must keep the names ['a', 'b', 'c', 'd'] in labels_, but has [0, 1, 2, 3]."),
     ({"predict_proba": lambda self, X: Sound.predict_proba(self, change_if(FRAME, lambda X: X[sorted(X)])(X))},
-     "check_data_frames", "must refuse to predict for features in another order."),
+     "check_data_frames", "must raise ValueError for features in another order."),
     (on_fit(lambda X, y, w: (refuse(X, lambda X: np.isnan(X).any(axis=None), ValueError("it has NaN")), y, w)),
      "check_data_frames", "raised ValueError in check_data_frames: it has NaN"),
     (on_fit(lambda X, y, w: (X.astype(float), y, w)),
@@ -371,12 +371,13 @@ FAULTS = [
     (on_fit(lambda X, y, w: (X, np.nan_to_num(y), w)),
      "check_unknown_labels", "does not predict a label that is 1 wherever it is known."),
     (on_fit(lambda X, y, w: (X, refuse(y, lambda y: np.isnan(y).any(), ValueError("NaN")), w)),
-     "check_unknown_labels", "refuses to learn from labels with NaN without a message that says why."),
+     "check_unknown_labels", "raises an error for labels with NaN without a message that says why."),
     (on_fit(lambda X, y, w: (X, (y > 0).astype(int), w)),
-     "check_bad_labels", "must refuse to learn from labels of 0, 1 and 2."),
+     "check_bad_labels", "must raise ValueError or TypeError for labels of 0, 1 and 2."),
     ({"fit": fit_without_reasons},
-     "check_bad_labels", "refuses to learn from labels of 0, 1 and 2 without a message that says why."),
-    ({"fit": fit_in_any_case}, "check_bad_labels", "must refuse to predict after it refused labels of 0, 1 and 2."),
+     "check_bad_labels", "raises an error for labels of 0, 1 and 2 without a message that says why."),
+    ({"fit": fit_in_any_case}, "check_bad_labels",
+     "must raise NotFittedError in predict after an error in fit, for labels of 0, 1 and 2."),
 ]  # fmt: skip
 
 
@@ -419,7 +420,7 @@ def test_classifiers_of_scikit_learn_can_be_checked():
         "check_probabilities": "must return probabilities of shape (7, 4) for 7 samples and 4 labels, not list.",
         "check_predictions": "must predict an array of shape (7, 1) for 7 samples, not ndarray of shape (7,).",
         "check_data_frames": "must keep the names ['a', 'b', 'c', 'd'] in labels_, but has [].",
-        "check_bad_labels": "must refuse to learn from labels of 0, 1 and 2.",
+        "check_bad_labels": "must raise ValueError or TypeError for labels of 0, 1 and 2.",
         "check_sample_weight": "learns ",
         "check_categories": "raised ValueError in check_categories: could not convert string to float",
     }

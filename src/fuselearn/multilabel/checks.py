@@ -116,14 +116,14 @@ class _Subject:
         self.require(largest <= tolerance, f"{complaint} (differences up to {largest:.2g})")
 
     @contextmanager
-    def refusing(self, what: str, *errors: type[Exception]) -> Iterator[None]:
+    def raising(self, when: str, *errors: type[Exception]) -> Iterator[None]:
         """Require an error with a meaningful message."""
         try:
             yield
         except errors as error:
-            self.require(len(str(error).split()) >= 3, f"refuses to {what} without a message that says why")
+            self.require(len(str(error).split()) >= 3, f"raises an error {when} without a message that says why")
         else:
-            self.require(False, f"must refuse to {what}")
+            self.require(False, f"must raise {' or '.join(error.__name__ for error in errors)} {when}")
 
 
 def _as_check(function: Callable[[_Subject], None]) -> Callable[[_Subject], None]:
@@ -318,7 +318,7 @@ def check_data_frames(subject: _Subject) -> None:
     for attribute, table in (("feature_names_in_", frame), ("labels_", labels)):
         names = list(getattr(model, attribute, ()))
         subject.require(names == list(table), f"must keep the names {list(table)} in {attribute}, but has {names}")
-    with subject.refusing("predict for features in another order", ValueError):
+    with subject.raising("for features in another order", ValueError):
         model.predict(frame[frame.columns[::-1]])
 
 
@@ -356,7 +356,7 @@ def check_sample_weight(subject: _Subject) -> None:
 
 @_as_check
 def check_unknown_labels(subject: _Subject) -> None:
-    """Check that NaN in Y is refused with a message, or means that a label is unknown, which is not that it is 0."""
+    """Check that NaN in Y raises an error with a message, or means that a label is unknown rather than 0."""
     X, labels = _make_data()
     Y = labels.astype(float)
     Y[:, 3] = 1.0
@@ -364,7 +364,7 @@ def check_unknown_labels(subject: _Subject) -> None:
     try:
         model = subject.fit(X, Y)
     except ValueError:
-        _require_refusal(subject, X, Y, "labels with NaN")
+        _require_error(subject, X, Y, "labels with NaN")
         return
     scores = _score(model, X)
     subject.require(((scores >= 0) & (scores <= 1)).all(), "returns probabilities outside of [0, 1]")
@@ -374,18 +374,18 @@ def check_unknown_labels(subject: _Subject) -> None:
 
 @_as_check
 def check_bad_labels(subject: _Subject) -> None:
-    """Check that invalid labels are refused with a message, and leave an unfitted estimator."""
+    """Check that invalid labels raise an error with a message, and leave an unfitted estimator."""
     X, Y = _make_data()
-    _require_refusal(subject, X, Y + Y * Y[:, :1], "labels of 0, 1 and 2")
-    _require_refusal(subject, X, Y[:, :0], "no labels")
-    _require_refusal(subject, X, Y[:-1], "fewer samples in Y than in X")
-    _require_refusal(subject, X, Y[:, 0], "labels with one dimension")
-    _require_refusal(subject, X, np.full(Y.shape, "yes"), "labels of text")
+    _require_error(subject, X, Y + Y * Y[:, :1], "labels of 0, 1 and 2")
+    _require_error(subject, X, Y[:, :0], "no labels")
+    _require_error(subject, X, Y[:-1], "fewer samples in Y than in X")
+    _require_error(subject, X, Y[:, 0], "labels with one dimension")
+    _require_error(subject, X, np.full(Y.shape, "yes"), "labels of text")
 
 
-def _require_refusal(subject: _Subject, X: Any, Y: Any, what: str) -> None:
+def _require_error(subject: _Subject, X: Any, Y: Any, what: str) -> None:
     model = subject.clone()
-    with subject.refusing(f"learn from {what}", ValueError, TypeError):
+    with subject.raising(f"for {what}", ValueError, TypeError):
         model.fit(X, Y)
-    with subject.refusing(f"predict after it refused {what}", NotFittedError):
+    with subject.raising(f"in predict after an error in fit, for {what}", NotFittedError):
         model.predict(X)

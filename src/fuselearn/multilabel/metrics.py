@@ -279,7 +279,7 @@ def _ratios(counts: list[Counts], empty: float) -> dict[str, Floats]:
 def _rank_labels(truth: PartialTable, scores: Floats) -> dict[str, float]:
     """Compute the metrics of the order of a sample's labels."""
     if truth.shape[1] == 1:  # scikit-learn would take a single column for classes
-        truth, scores = (np.pad(table, ((0, 0), (0, 1)), constant_values=UNKNOWN) for table in (truth, scores))
+        truth, scores = np.pad(truth, ((0, 0), (0, 1)), constant_values=UNKNOWN), np.pad(scores, ((0, 0), (0, 1)))
     # Unknown labels count as negative and the least probable, which changes neither the rank of others nor the first.
     known = truth != UNKNOWN
     kept = known.any(axis=1)
