@@ -38,7 +38,8 @@ def check_multilabel_estimator(estimator: Any, expected_failed_checks: Mapping[s
     same result for the same seed and any number of jobs, and raise a meaningful error for invalid labels. It must use
     unknown labels (NaN) or raise an error, too.
 
-    Run scikit-learn's ``check_estimator`` as well, for what all estimators have in common.
+    Run scikit-learn's ``check_estimator`` as well, for what all estimators have in common. Some of its checks send a
+    label with other values than 0 and 1, and fail for a classifier that raises an error for them.
 
     .. versionadded:: 0.2
 
