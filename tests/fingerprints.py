@@ -32,7 +32,7 @@ from scipy import sparse
 from sklearn import datasets
 from threadpoolctl import threadpool_limits
 
-PACKAGES = ("ensembles", "multilabel", "combine", "scale", "diagnosis")
+PACKAGES = ("ensembles", "multilabel", "multilabel.decisions", "combine", "scale", "diagnosis")
 OTHERS = {
     "sklearn.cluster": ("DBSCAN", "KMeans"),
     "sklearn.ensemble": ("RandomForestClassifier",),

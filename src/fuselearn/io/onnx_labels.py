@@ -13,8 +13,9 @@ from fuselearn.io.onnx_inputs import Categories
 from fuselearn.io.onnx_label_sums import add_label_sum, sum_categories
 from fuselearn.io.onnx_sums import add_exact_sums
 from fuselearn.io.onnx_trees import TreeSum
-from fuselearn.multilabel.decisions import rules
-from fuselearn.multilabel.decisions.known_sets import LEAST_PROBABILITY as SET_BOUND
+from fuselearn.multilabel.decisions import AtLeastOne, DecisionRule, KnownSets
+from fuselearn.multilabel.decisions.rules import FixedThreshold, make_decision_rule
+from fuselearn.multilabel.decisions.sets import LEAST_PROBABILITY as SET_BOUND
 from fuselearn.multilabel.decisions.thresholds import LabelThresholds, LearnedThreshold
 from fuselearn.multilabel.learning.base import MultilabelClassifier
 from fuselearn.multilabel.learning.label_trees import SummedTrees
@@ -103,10 +104,10 @@ def _add_trees(graph: Graph, model: Any, matrix: str) -> str:
     return apply(graph, "Div", total, float(len(model._trees_)))
 
 
-def _add_rule(graph: Graph, model: MultilabelClassifier, rule: rules.DecisionRule, scores: str) -> str:
+def _add_rule(graph: Graph, model: MultilabelClassifier, rule: DecisionRule, scores: str) -> str:
     """Add a decision rule; its output is true for the labels of a sample."""
-    if isinstance(rule, rules.AtLeastOne):
-        other = rule.rule_ if rule.needs_scores else rules.make_decision_rule(rule.rule)
+    if isinstance(rule, AtLeastOne):
+        other = rule.rule_ if rule.needs_scores else make_decision_rule(rule.rule)
         decided = _add_rule(graph, model, other, scores)
         counts = graph.add("Cast", [decided], graph.name("counts"), to=TensorProto.INT64)
         axis = graph.constant("axis", np.array([1]))
@@ -114,12 +115,12 @@ def _add_rule(graph: Graph, model: MultilabelClassifier, rule: rules.DecisionRul
         none = graph.add("Equal", [count, graph.constant("zero", np.array(0))], graph.name("none"))
         best = add_is_largest(graph, scores, model.n_labels_)
         return graph.add("Or", [decided, graph.add("And", [none, best], graph.name("best"))], graph.name("decided"))
-    if isinstance(rule, rules.KnownSets):
+    if isinstance(rule, KnownSets):
         odds = apply(graph, "MatMul", _add_log_odds(graph, scores, SET_BOUND), rule.sets_.T.astype(np.float64))
         best = apply(graph, "ArgMax", apply(graph, "Add", odds, rule.offsets), axis=1, keepdims=0)
         return graph.add("Gather", [graph.constant("sets", rule.sets_), best], graph.name("decided"), axis=0)
     threshold: Any
-    if isinstance(rule, rules.FixedThreshold):
+    if isinstance(rule, FixedThreshold):
         threshold = rule.threshold
     elif isinstance(rule, LearnedThreshold):
         threshold = rule.threshold_

@@ -38,7 +38,8 @@ from fuselearn.multilabel.data.labels import (
     restore_unknown,
 )
 from fuselearn.multilabel.data.stratification import IterativeStratifiedKFold
-from fuselearn.multilabel.decisions.rules import RULES, DecisionRule, OwnDecision, make_decision_rule
+from fuselearn.multilabel.decisions import DecisionRule
+from fuselearn.multilabel.decisions.rules import RULES, OwnDecision, make_decision_rule
 
 Labels = npt.NDArray[np.int8]
 Scores = npt.NDArray[np.float64]
@@ -315,8 +316,8 @@ class MultilabelBase(ClassifierMixin, BaseEstimator):
             names = label_names(Y)
             label = column if names is None else names[column]
             raise ValueError(
-                f"y must hold 0 and 1 only, but it has NaN in row {row}, label {label!r}. {type(self).__name__} needs "
-                f"to know all labels; classifiers that do not are {', '.join(list_accepting_unknown())}."
+                f"y must hold 0 and 1 only, but it has NaN at sample {row}, label {label!r}. {type(self).__name__} "
+                f"needs to know all labels; classifiers that do not are {', '.join(list_accepting_unknown())}."
             )
         return labels
 

@@ -265,7 +265,7 @@ def _forest_per_label(decision: Any) -> BaseEstimator:
 
 
 # Thresholds with the best F1, whatever the number of samples that have the label.
-BEST_F1_THRESHOLDS = multilabel.PerLabelThresholds(0, towards="half", min_positives=1)
+BEST_F1_THRESHOLDS = multilabel.decisions.PerLabelThresholds(0, towards="half", min_positives=1)
 
 
 def _decided_forests(name: str, make: Callable[[Any], BaseEstimator], description: str) -> Iterator[Method]:

@@ -24,14 +24,14 @@ from fuselearn.learners.table import has_missing
 from fuselearn.learners.target import Indices
 from fuselearn.multilabel.base import MultilabelBase, Scores, Weights, fix_constants, single
 from fuselearn.multilabel.data.labels import restore_unknown
-from fuselearn.multilabel.decisions.rules import (
+from fuselearn.multilabel.decisions import (
     CardinalityThreshold,
     DecisionRule,
-    FixedThreshold,
     KnownSets,
     MacroF1Thresholds,
     MicroF1Threshold,
 )
+from fuselearn.multilabel.decisions.rules import FixedThreshold
 from fuselearn.multilabel.methods.ensemble_homer import EnsembleHOMERClassifier
 from fuselearn.multilabel.methods.kfhe_homer import KFHEHOMERClassifier
 from fuselearn.multilabel.methods.log_odds import LogOddsFusion, fit_log_odds
@@ -278,11 +278,12 @@ class FusedMultilabelClassifier(MultilabelBase):
 
     Examples
     --------
+    >>> from sklearn.metrics import f1_score
     >>> from fuselearn.datasets import make_digit_pairs
-    >>> from fuselearn.multilabel import FusedMultilabelClassifier, macro_f1
+    >>> from fuselearn.multilabel import FusedMultilabelClassifier
     >>> X, Y = make_digit_pairs(400, "overlaid", random_state=0)
     >>> model = FusedMultilabelClassifier(n_estimators=10, random_state=0).fit(X[:300], Y[:300])
-    >>> round(macro_f1(Y[300:], model.predict(X[300:])), 1)
+    >>> round(f1_score(Y[300:], model.predict(X[300:]), average="macro"), 1)
     0.8
     >>> list(model.named_estimators_)
     ['e-homer', 'kfhe-homer', 'forest', 'extra-trees']

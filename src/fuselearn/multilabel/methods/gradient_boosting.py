@@ -168,11 +168,12 @@ class GradientBoostingMultilabelClassifier(MultilabelBase):
 
     Examples
     --------
+    >>> from sklearn.metrics import f1_score
     >>> from fuselearn.datasets import make_digit_pairs
-    >>> from fuselearn.multilabel import GradientBoostingMultilabelClassifier, macro_f1
+    >>> from fuselearn.multilabel import GradientBoostingMultilabelClassifier
     >>> X, Y = make_digit_pairs(600, random_state=0)
     >>> boosted = GradientBoostingMultilabelClassifier(random_state=0).fit(X[:400], Y[:400])
-    >>> round(macro_f1(Y[400:], boosted.predict(X[400:])), 2)
+    >>> round(f1_score(Y[400:], boosted.predict(X[400:]), average="macro"), 2)
     0.9
     """
 

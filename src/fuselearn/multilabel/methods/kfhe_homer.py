@@ -125,11 +125,12 @@ class KFHEHOMERClassifier(MultilabelEnsemble):
 
     Examples
     --------
+    >>> from sklearn.metrics import f1_score
     >>> from fuselearn.datasets import make_digit_pairs
-    >>> from fuselearn.multilabel import KFHEHOMERClassifier, macro_f1
+    >>> from fuselearn.multilabel import KFHEHOMERClassifier
     >>> X, Y = make_digit_pairs(n_samples=400, random_state=0)
     >>> model = KFHEHOMERClassifier(n_estimators=5, random_state=0).fit(X[:300], Y[:300])
-    >>> round(macro_f1(Y[300:], model.predict(X[300:])), 1)
+    >>> round(f1_score(Y[300:], model.predict(X[300:]), average="macro"), 1)
     0.8
     """
 

@@ -88,11 +88,12 @@ class KFHEMultilabelClassifier(MultilabelEnsemble):
     >>> from sklearn.datasets import make_multilabel_classification
     >>> from sklearn.linear_model import LogisticRegression
     >>> from sklearn.multioutput import ClassifierChain
-    >>> from fuselearn.multilabel import KFHEMultilabelClassifier, macro_f1
+    >>> from sklearn.metrics import f1_score
+    >>> from fuselearn.multilabel import KFHEMultilabelClassifier
     >>> X, Y = make_multilabel_classification(n_samples=200, random_state=0)
     >>> chains = ClassifierChain(LogisticRegression(), order="random")
     >>> model = KFHEMultilabelClassifier(chains, n_estimators=10, random_state=0).fit(X[:150], Y[:150])
-    >>> round(macro_f1(Y[150:], model.predict(X[150:])), 1)
+    >>> round(f1_score(Y[150:], model.predict(X[150:]), average="macro"), 1)
     0.7
     """
 

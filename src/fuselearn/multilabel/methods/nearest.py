@@ -219,11 +219,12 @@ class MLkNNClassifier(_NeighbourClassifier):
 
     Examples
     --------
+    >>> from sklearn.metrics import f1_score
     >>> from fuselearn.datasets import make_digit_pairs
-    >>> from fuselearn.multilabel import MLkNNClassifier, macro_f1
+    >>> from fuselearn.multilabel import MLkNNClassifier
     >>> X, Y = make_digit_pairs(600, random_state=0)
     >>> model = MLkNNClassifier().fit(X[:400], Y[:400])
-    >>> round(macro_f1(Y[400:], model.predict(X[400:])), 2)
+    >>> round(f1_score(Y[400:], model.predict(X[400:]), average="macro"), 2)
     0.76
     """
 

@@ -182,11 +182,12 @@ class PCTForestClassifier(MultilabelEnsemble):
 
     Examples
     --------
+    >>> from sklearn.metrics import f1_score
     >>> from fuselearn.datasets import make_digit_pairs
-    >>> from fuselearn.multilabel import PCTForestClassifier, macro_f1
+    >>> from fuselearn.multilabel import PCTForestClassifier
     >>> X, Y = make_digit_pairs(600, random_state=0)
     >>> forest = PCTForestClassifier(50, decision="cardinality", random_state=0).fit(X[:400], Y[:400])
-    >>> round(macro_f1(Y[400:], forest.predict(X[400:])), 2)
+    >>> round(f1_score(Y[400:], forest.predict(X[400:]), average="macro"), 2)
     0.81
     """
 

@@ -43,7 +43,7 @@ class ThresholdedClassifier(MultilabelBase):
         Any with ``predict_proba``, in any of scikit-learn's forms: a random forest, ``MultiOutputClassifier``,
         ``OneVsRestClassifier``, ``ClassifierChain``, or one of this package.
     decision : str, float or DecisionRule, default="per_label"
-        The rule, as for `make_decision_rule`.
+        The rule: a threshold, or another one of :mod:`fuselearn.multilabel.decisions`.
     cv : int, splitter, iterable of splits, or "oob", default=5
         Where held-out probabilities come from: that many iteratively stratified folds, other folds, or the
         out-of-bag probabilities of the estimator, whose ``oob_score`` is then set. A sample in several test sets gets
@@ -78,15 +78,16 @@ class ThresholdedClassifier(MultilabelBase):
     Examples
     --------
     >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from sklearn.metrics import f1_score
     >>> from fuselearn.datasets import make_digit_pairs
-    >>> from fuselearn.multilabel import ThresholdedClassifier, iterative_train_test_split, macro_f1
+    >>> from fuselearn.multilabel import ThresholdedClassifier, iterative_train_test_split
     >>> X, Y = make_digit_pairs(400, "overlaid", random_state=0)
     >>> X_train, X_test, Y_train, Y_test = iterative_train_test_split(X, Y, random_state=0)
     >>> forest = RandomForestClassifier(random_state=0)
-    >>> round(macro_f1(Y_test, forest.fit(X_train, Y_train).predict(X_test)), 2)
+    >>> round(f1_score(Y_test, forest.fit(X_train, Y_train).predict(X_test), average="macro"), 2)
     0.37
     >>> model = ThresholdedClassifier(forest, "per_label", cv="oob").fit(X_train, Y_train)
-    >>> round(macro_f1(Y_test, model.predict(X_test)), 2)
+    >>> round(f1_score(Y_test, model.predict(X_test), average="macro"), 2)
     0.71
     """
 
