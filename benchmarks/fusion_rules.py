@@ -122,7 +122,7 @@ RULES: dict[str, Callable[[Case], Array]] = {
 
 def train_members(name: str, level: float, n_estimators: int) -> list[Case]:
     """Train the members on some folds of a table with wrong labels."""
-    data = load(name, download=False)
+    data = load_dataset(name, download=False)
     classes, y = np.unique(data.y, return_inverse=True)
     cases = []
     with warnings.catch_warnings():

@@ -9,7 +9,8 @@ from fuselearn import CARTClassifier, SVMClassifier
 from fuselearn._parameters import count_draws
 from fuselearn.engines.draws import draw_counts
 from fuselearn.learners import bind
-from fuselearn.multilabel import CardinalityThreshold, EnsembleOfBinaryRelevanceClassifier, EnsembleOfChainsClassifier
+from fuselearn.multilabel import EnsembleOfBinaryRelevanceClassifier, EnsembleOfChainsClassifier
+from fuselearn.multilabel.decisions import CardinalityThreshold
 from fuselearn.multilabel.methods.binary_relevance import train_relevance
 from fuselearn.multilabel.methods.chain import train_chain
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from fuselearn.engines.labels.stratification import deal_samples
+from fuselearn.engines.labels import deal_samples
 
 Folds = npt.NDArray[np.int32]
 Indices = npt.NDArray[np.intp]
