@@ -119,7 +119,7 @@ def _list(found: LabelAudit, index: str | None, names: pd.Series | None, *, ever
 def _page(
     found: LabelAudit, data: Dataset, file: Path, index: str | None, names: pd.Series | None, command: str
 ) -> str:
-    from fuselearn.lab.reporting.audit_page import render_audit
+    from fuselearn.lab.audit_page import render_audit
 
     called = [f"row {k + 1}" for k in range(len(data.X))] if names is None else [f"{index} {name}" for name in names]
     return render_audit(found, data.X, data.y, title=file.name, names=called, command=command)

@@ -1,4 +1,4 @@
-"""Non-parametric tests on a table of scores.
+"""Non-parametric tests on a score table, and tests of two methods.
 
 There are two families of tests over datasets. The *plain* Friedman test ranks the methods within
 each dataset. The *aligned* one subtracts each dataset's mean score and ranks all differences
@@ -6,10 +6,12 @@ together, so that a large difference counts for more than a small one. Each has 
 (do the methods differ at all?) and a post-hoc test (which ones do?), and `finner` corrects the
 p-values of the latter for multiple comparisons.
 
-`fuselearn.lab.statistics.paired_tests` compares two methods, over datasets or over the folds of one.
-
-The score table is described in `fuselearn.lab.statistics.ranks`.
+Datasets are independent, and `wilcoxon_test` compares two methods over them. The folds of one dataset are not: they
+share training samples, so a test that assumes independence finds differences where there are none.
+`resampled_t_test` corrects for that.
 """
+
+from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
@@ -21,17 +23,21 @@ import pandas as pd
 from scipy import stats
 
 from fuselearn._messages import show
-from fuselearn.lab.statistics.ranks import aligned_ranks, check_scores, mid_ranks
+from fuselearn.lab.statistics.ranks import aligned_ranks, check_scores, merge_rounding_errors, mid_ranks
 
 __all__ = [
     "OmnibusTest",
     "PostHoc",
+    "ResampledTTest",
+    "WilcoxonTest",
     "aligned_posthoc",
     "aligned_test",
     "finner",
     "friedman_posthoc",
     "friedman_test",
     "indistinct_groups",
+    "resampled_t_test",
+    "wilcoxon_test",
 ]
 
 
@@ -99,7 +105,7 @@ def finner(p_values: npt.ArrayLike) -> npt.NDArray[np.float64]:
 
     Examples
     --------
-    >>> from fuselearn.lab.statistics.rank_tests import finner
+    >>> from fuselearn.lab.statistics import finner
     >>> finner([0.5, 0.01]).round(4)
     array([0.5   , 0.0199])
     """
@@ -148,7 +154,7 @@ def friedman_test(scores: Any, *, higher_is_better: bool = True, digits: int | N
 
     Examples
     --------
-    >>> from fuselearn.lab.statistics.rank_tests import friedman_test
+    >>> from fuselearn.lab.statistics import friedman_test
     >>> test = friedman_test([[0.9, 0.8, 0.7], [0.6, 0.5, 0.4], [0.3, 0.2, 0.1]])
     >>> test.statistic, round(test.p_value, 4)
     (6.0, 0.0498)
@@ -203,14 +209,13 @@ def friedman_posthoc(
 
     Examples
     --------
-    The KFHE-HOMER paper calls the test of its Table 4 aligned; the numbers are those of this test.
-
-    >>> from fuselearn.lab.published import load_published
-    >>> from fuselearn.lab.statistics.ranks import score_table
-    >>> from fuselearn.lab.statistics.rank_tests import friedman_posthoc
-    >>> result = friedman_posthoc(score_table(load_published("kfhe_homer_scores")))
-    >>> round(result.p_corrected("ECC", "KFHE-HOMER"), 4)
-    0.0562
+    >>> from fuselearn.lab.statistics import friedman_posthoc
+    >>> result = friedman_posthoc([[0.9, 0.8, 0.7], [0.6, 0.5, 0.4], [0.3, 0.2, 0.1]])
+    >>> result.pairs[["method", "versus", "p_value", "p_corrected"]].round(3)
+       method  versus  p_value  p_corrected
+    0       0       1    0.221        0.312
+    1       0       2    0.014        0.042
+    2       1       2    0.221        0.312
     """
     table = check_scores(scores, higher_is_better=higher_is_better, digits=digits, min_datasets=2, min_methods=2)
     n, k = table.shape
@@ -233,7 +238,7 @@ def aligned_test(
     Parameters
     ----------
     scores, higher_is_better, digits, tie_tolerance
-        As for `fuselearn.lab.statistics.ranks.aligned_ranks`.
+        As for `aligned_ranks`.
 
     Returns
     -------
@@ -247,11 +252,10 @@ def aligned_test(
 
     Examples
     --------
-    >>> from fuselearn.lab.published import load_published
-    >>> from fuselearn.lab.statistics.ranks import score_table
-    >>> from fuselearn.lab.statistics.rank_tests import aligned_test
-    >>> f"{aligned_test(score_table(load_published('kfhe_scores'), noise=0.0)).p_value:.0e}"
-    '4e-07'
+    >>> from fuselearn.lab.statistics import aligned_test
+    >>> test = aligned_test([[0.9, 0.8, 0.7], [0.6, 0.5, 0.4], [0.3, 0.2, 0.1]])
+    >>> round(test.statistic, 4), round(test.p_value, 4)
+    (5.4, 0.0672)
     """
     table = check_scores(scores, higher_is_better=higher_is_better, digits=digits, min_datasets=2, min_methods=2)
     n, k = table.shape
@@ -285,7 +289,7 @@ def aligned_posthoc(
         As for `friedman_posthoc`.
 
     higher_is_better, digits, tie_tolerance
-        As for `fuselearn.lab.statistics.ranks.aligned_ranks`.
+        As for `aligned_ranks`.
 
     Returns
     -------
@@ -303,19 +307,12 @@ def aligned_posthoc(
     the test therefore finds differences too often: for two methods that do not differ, in about one of
     seven tables at the level of 0.05. `friedman_posthoc` keeps the level.
 
-    The KFHE paper's Table 7 has 0.65, 0.31 and 0.40 where its printed means give 0.658, 0.316
-    and 0.393 here: rounding to four digits made ties that the authors' means did not have. Each
-    of the printed numbers is reproduced if those ties are broken one way or the other.
-
     Examples
     --------
-    >>> from fuselearn.lab.published import load_published
-    >>> from fuselearn.lab.statistics.ranks import score_table
-    >>> from fuselearn.lab.statistics.rank_tests import aligned_posthoc
-    >>> scores = score_table(load_published("kfhe_scores"), noise=0.0)
-    >>> result = aligned_posthoc(scores, control="KFHE", correction=None)
-    >>> round(result.p_corrected("KFHE", "Bagging"), 4)
-    0.0008
+    >>> from fuselearn.lab.statistics import aligned_posthoc
+    >>> result = aligned_posthoc([[0.9, 0.8, 0.7], [0.6, 0.5, 0.4], [0.3, 0.2, 0.1]], control=0)
+    >>> round(result.p_corrected(0, 1), 3)
+    0.18
     """
     table = check_scores(scores, higher_is_better=higher_is_better, digits=digits, min_datasets=2, min_methods=2)
     n, k = table.shape
@@ -344,12 +341,10 @@ def indistinct_groups(result: PostHoc, *, alpha: float = 0.05) -> list[tuple[Any
 
     Examples
     --------
-    >>> from fuselearn.lab.published import load_published
-    >>> from fuselearn.lab.statistics.ranks import score_table
-    >>> from fuselearn.lab.statistics.rank_tests import friedman_posthoc, indistinct_groups
-    >>> result = friedman_posthoc(score_table(load_published("kfhe_homer_scores")))
-    >>> indistinct_groups(result)[0]
-    ('KFHE-HOMER', 'ECC')
+    >>> from fuselearn.lab.statistics import friedman_posthoc, indistinct_groups
+    >>> result = friedman_posthoc([[0.9, 0.8, 0.7], [0.6, 0.5, 0.4], [0.3, 0.2, 0.1]])
+    >>> indistinct_groups(result)
+    [(0, 1), (1, 2)]
     """
     if result.control is not None:
         raise ValueError("result must compare all pairs of methods; call the test without control.")
@@ -381,3 +376,147 @@ def _compare(name: str, mean_ranks: pd.Series, error: float, control: Any, corre
     pairs["p_value"] = 2 * stats.norm.sf(z)
     pairs["p_corrected"] = finner(pairs["p_value"]) if correction else pairs["p_value"]
     return PostHoc(name, control, mean_ranks, pairs)
+
+
+@dataclass(frozen=True)
+class WilcoxonTest:
+    """Whether one method's scores differ from another's.
+
+    `mean_difference` is positive if the first method is better; `n_used` counts the scores that differ; `exact` is
+    whether the p-value is exact or a normal approximation.
+    """
+
+    statistic: float
+    p_value: float
+    mean_difference: float
+    n_used: int
+    exact: bool
+
+
+@dataclass(frozen=True)
+class ResampledTTest:
+    """Whether one method's fold scores differ from another's; `mean_difference` is the first minus the second."""
+
+    statistic: float
+    degrees_of_freedom: int
+    p_value: float
+    mean_difference: float
+
+
+def wilcoxon_test(scores: npt.ArrayLike, versus: npt.ArrayLike, *, higher_is_better: bool = True) -> WilcoxonTest:
+    """Compare two methods over the same datasets or folds with Wilcoxon's signed-rank test, two-sided.
+
+    The differences that are not zero are ranked by size; the statistic is the smaller of the sum of the ranks of the
+    positive and of the negative ones. Its p-value is exact for fewer than 50 differences without zeros and ties, and
+    otherwise a normal approximation with correction for continuity and ties, as in R.
+
+    Parameters
+    ----------
+    scores, versus : array-like of shape (n_scores,)
+        The two methods' scores, in the same order.
+
+    higher_is_better : bool, default=True
+        Decides the sign of `mean_difference` only.
+
+    Returns
+    -------
+    test : WilcoxonTest
+        The p-value is 1 if all scores are equal.
+
+    References
+    ----------
+    F. Wilcoxon, "Individual Comparisons by Ranking Methods", Biometrics Bulletin 1, 1945.
+
+    Examples
+    --------
+    >>> from fuselearn.lab.statistics import wilcoxon_test
+    >>> better = [0.71, 0.72, 0.73, 0.74, 0.75, 0.76, 0.77, 0.78, 0.79, 0.80]
+    >>> worse = [0.70, 0.70, 0.70, 0.70, 0.70, 0.70, 0.70, 0.70, 0.70, 0.70]
+    >>> wilcoxon_test(better, worse).p_value
+    0.001953125
+    """
+    first, second = _check_pair(scores, versus)
+    tolerance = 1e-13 * float(max(np.abs(first).max(), np.abs(second).max()))
+    # The leading zero turns a difference that is only rounding error into a zero.
+    sizes = merge_rounding_errors(np.abs(np.append(0.0, first - second)), tolerance)[1:]
+    differences = np.sign(first - second) * sizes
+    used = differences[sizes > 0]
+    mean_difference = float(np.mean(first - second)) * (1 if higher_is_better else -1)
+    if not len(used):
+        return WilcoxonTest(0.0, 1.0, mean_difference, 0, exact=True)
+    exact = len(used) == len(first) < 50 and len(np.unique(sizes)) == len(sizes)
+    found = stats.wilcoxon(used, correction=True, method="exact" if exact else "approx")
+    return WilcoxonTest(float(found.statistic), float(found.pvalue), mean_difference, len(used), exact)
+
+
+def resampled_t_test(scores: npt.ArrayLike, versus: npt.ArrayLike, *, n_splits: int) -> ResampledTTest:
+    """Compare two methods over the folds of one dataset with the corrected resampled t-test, two-sided.
+
+    With n differences d of mean m and variance s ** 2, from folds of one n_splits-th of the samples::
+
+        t = m / sqrt((1 / n + 1 / (n_splits - 1)) s ** 2),    n - 1 degrees of freedom
+
+    The second term, the ratio of test to training samples, is the correction: without it, t would grow with the
+    number of repeats although there are no new data.
+
+    Parameters
+    ----------
+    scores, versus : array-like of shape (n_folds,)
+        The two methods' scores, fold by fold, of one repeat or several.
+
+    n_splits : int
+        The number of folds of one repeat.
+
+    Returns
+    -------
+    test : ResampledTTest
+        The p-value is 1 if all folds are equal. If all differences are the same and not zero, t is infinite, and
+        the p-value is that of the sign test, 2 ** (1 - n).
+
+    References
+    ----------
+    C. Nadeau and Y. Bengio, "Inference for the Generalization Error", Machine Learning 52, 2003.
+
+    R. Bouckaert and E. Frank, "Evaluating the Replicability of Significance Tests for Comparing Learning Algorithms",
+    PAKDD 2004.
+
+    Examples
+    --------
+    >>> from fuselearn.lab.statistics import resampled_t_test
+    >>> better = [0.71, 0.72, 0.73, 0.74, 0.75, 0.76, 0.77, 0.78, 0.79, 0.80]
+    >>> worse = [0.70, 0.70, 0.70, 0.70, 0.70, 0.70, 0.70, 0.70, 0.70, 0.70]
+    >>> round(resampled_t_test(better, worse, n_splits=5).p_value, 3)
+    0.013
+    """
+    first, second = _check_pair(scores, versus)
+    if n_splits < 2:
+        raise ValueError(f"n_splits must be at least 2; got {n_splits}.")
+    n = len(first)
+    if n < 2:
+        raise ValueError("scores and versus must have at least two folds; got one.")
+    differences = first - second
+    mean = float(differences.mean())
+    tolerance = 1e-13 * float(max(np.abs(first).max(), np.abs(second).max()))
+    if np.ptp(differences) <= tolerance:
+        equal = abs(mean) <= tolerance
+        return ResampledTTest(
+            0.0 if equal else float(np.copysign(np.inf, mean)), n - 1, 1.0 if equal else 2.0 ** (1 - n), mean
+        )
+    statistic = mean / float(np.sqrt((1 / n + 1 / (n_splits - 1)) * differences.var(ddof=1)))
+    return ResampledTTest(statistic, n - 1, float(2 * stats.t.sf(abs(statistic), n - 1)), mean)
+
+
+def _check_pair(
+    scores: npt.ArrayLike, versus: npt.ArrayLike
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    first, second = np.asarray(scores, dtype=float), np.asarray(versus, dtype=float)
+    if first.ndim != 1 or first.shape != second.shape or not len(first):
+        raise ValueError(
+            "scores and versus must be two vectors with one number per fold; "
+            f"got the shapes {first.shape} and {second.shape}."
+        )
+    for name, values in (("scores", first), ("versus", second)):
+        if not np.isfinite(values).all():
+            fold = int(np.flatnonzero(~np.isfinite(values))[0])
+            raise ValueError(f"{name} must be finite numbers; fold {fold} has {values[fold]}.")
+    return first, second

@@ -1,10 +1,9 @@
-"""The findings of a run: which method is best, where, and whether the difference is significant.
+"""Which method is best, by how much, and whether the difference is significant.
 
-A `Comparison` answers one question, such as "which method at 10 % noise?", from a score table whose
-rows are datasets. With a single dataset, the rows are its folds. `find` answers all questions of a
-report: every level of noise, all levels together, and the noisy ones together. Ranks and wins count
-every cell of the tables. Tests use the mean of each dataset over the levels, because they need
-independent rows, and two levels of noise of one dataset are not independent.
+A `Comparison` answers this for one level of noise, or for several together, from a table of scores whose
+rows are datasets. With a single dataset, the rows are its folds. Ranks and wins count every cell of the table. Tests
+use the mean of each dataset over the levels, because they need independent rows, and two levels of noise of one dataset
+are not independent.
 
 A difference is claimed only if a test corrected for all pairs of methods finds it, since the leading
 method is known only afterwards: about one in twenty random tables leads to a claim.
@@ -13,42 +12,32 @@ method is known only afterwards: about one in twenty random tables leads to a cl
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
 
-from fuselearn.lab.statistics.paired_tests import resampled_t_test, wilcoxon_test
-from fuselearn.lab.statistics.rank_tests import OmnibusTest, finner, friedman_posthoc, friedman_test
-from fuselearn.lab.statistics.ranks import (
-    RankIntervals,
+from fuselearn.lab.statistics import (
+    OmnibusTest,
     WinTieLoss,
     average_ranks,
-    bootstrap_means,
+    finner,
+    friedman_posthoc,
+    friedman_test,
     mid_ranks,
+    resampled_t_test,
+    wilcoxon_test,
     win_tie_loss,
 )
+from fuselearn.lab.statistics.ranks import bootstrap_means
 
-__all__ = ["ALPHA", "DIGITS", "Comparison", "Findings", "LeftOut", "find"]
+__all__ = ["ALPHA", "DIGITS", "Comparison", "compare_methods"]
 
 ALPHA = 0.05
 DIGITS = 4
 """Scores that are equal when printed tie."""
-CONTROLS = ("KFHE", "KFHE-HOMER")
-
-
-@dataclass(frozen=True)
-class LeftOut:
-    """Methods and rows left out of a score table, because ranks need every method on every row."""
-
-    methods: tuple[str, ...] = ()
-    rows: tuple[str, ...] = ()
-
-    def __bool__(self) -> bool:
-        """Return whether anything is left out."""
-        return bool(self.methods or self.rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,17 +52,14 @@ class Comparison:
         Complete scores, indexed by row (a dataset or a fold) and noise.
     n_splits : int or None
         Number of folds of one repeat if the rows are folds; None if they are datasets.
-    control : str
-        The method that the others are tested against.
-    left_out : LeftOut
-        What is missing from `cells`.
+    left_out : tuple of str
+        Methods and rows that are missing from `cells`, because ranks need every method on every row.
     """
 
     noise: tuple[float, ...]
     cells: pd.DataFrame
     n_splits: int | None
-    control: str
-    left_out: LeftOut
+    left_out: tuple[str, ...] = ()
 
     @property
     def over_folds(self) -> bool:
@@ -88,15 +74,13 @@ class Comparison:
     @cached_property
     def scores(self) -> pd.DataFrame:
         """The mean over the levels of noise: one line per dataset or fold."""
-        return self._per_row(self.cells)
-
-    def _per_row(self, cells: pd.DataFrame) -> pd.DataFrame:
-        return cells.groupby(level="row", sort=False).mean()
+        return _per_row(self.cells)
 
     @property
-    def n_rows(self) -> int:
-        """Number of datasets, or folds, compared."""
-        return len(self.scores)
+    def rows(self) -> str:
+        """What is compared, and how many of them: 12 datasets."""
+        n_rows = len(self.scores)
+        return f"{n_rows} {'fold' if self.over_folds else 'dataset'}{'s' if n_rows > 1 else ''}"
 
     @cached_property
     def means(self) -> pd.Series:
@@ -126,22 +110,21 @@ class Comparison:
     @cached_property
     def tied_best(self) -> list[str]:
         """The best method and those that tie with it: equal mean score when printed, over datasets also equal rank."""
-        best, ranks, means = self.best, self.ranks.round(2), self.means.round(DIGITS)
-        ties = means == means[best]
+        ranks, means = self.ranks.round(2), self.means.round(DIGITS)
+        ties = means == means[self.best]
         if not self.over_folds:
-            ties |= ranks == ranks[best]
+            ties |= ranks == ranks[self.best]
         return [method for method in self.standing if ties[method] and method not in self.beaten]
 
     @cached_property
     def beaten(self) -> list[str]:
         """The methods that are significantly worse than the best one."""
-        pairs = self.against(self.best)
-        return [str(method) for method in pairs.index[pairs["ahead"] & (pairs["p_corrected"] < ALPHA)]]
+        return list(self.pairs.index[self.pairs["ahead"] & (self.pairs["p_corrected"] < ALPHA)])
 
     @cached_property
-    def intervals(self) -> RankIntervals:
+    def intervals(self) -> pd.DataFrame:
         """Bootstrap intervals of the average ranks over datasets (or folds)."""
-        return bootstrap_means(self._per_row(mid_ranks(self.cells, digits=DIGITS)))
+        return bootstrap_means(_per_row(mid_ranks(self.cells, digits=DIGITS)))
 
     @cached_property
     def wins(self) -> WinTieLoss:
@@ -151,7 +134,7 @@ class Comparison:
     @cached_property
     def omnibus(self) -> OmnibusTest | None:
         """Friedman's test of all methods; None for fewer than three, and over folds, which are not independent."""
-        if self.over_folds or self.n_rows < 2 or len(self.methods) < 3:
+        if self.over_folds or len(self.scores) < 2 or len(self.methods) < 3:
             return None
         return friedman_test(self.scores, digits=DIGITS)
 
@@ -159,7 +142,7 @@ class Comparison:
     def test_name(self) -> str:
         """Name of the test behind the p-values of pairs."""
         if self.over_folds:
-            test = "the corrected resampled t-test"
+            test = "corrected resampled t-test"
         elif len(self.methods) == 2:
             test = "Wilcoxon's signed-rank test"
         else:
@@ -171,7 +154,7 @@ class Comparison:
         """The p-value of each pair of methods, corrected for their number; NaN for a single row."""
         pairs = list(combinations(self.methods, 2))
         scores = self.scores.round(DIGITS)
-        if self.n_rows < 2:
+        if len(scores) < 2:
             found = np.full(len(pairs), np.nan)
         elif self.n_splits is not None:
             tests = [resampled_t_test(scores[a], scores[b], n_splits=self.n_splits) for a, b in pairs]
@@ -188,60 +171,43 @@ class Comparison:
 
     @cached_property
     def pairs(self) -> pd.DataFrame:
-        """The control against each other method."""
-        return self.against(self.control)
+        """The best method against each of the others.
 
-    def against(self, control: str) -> pd.DataFrame:
-        """Compare one method with each of the others.
-
-        Parameters
-        ----------
-        control : str
-            The method.
-
-        Returns
-        -------
-        pairs : DataFrame
-            Indexed by the other method: wins, ties, losses and mean difference of the control,
-            ahead (whether the control is better according to the test) and p_corrected.
+        Indexed by the other method: wins, ties, losses and mean difference of the best one, ahead (whether it is the
+        better one according to the test) and p_corrected.
         """
-        others = [method for method in self.methods if method != control]
-        counts = [self.wins.between(control, other) for other in others]
+        best, others = self.best, self.standing[1:]
+        counts = [self.wins.between(best, other) for other in others]
         pairs = pd.DataFrame(counts, index=pd.Index(others, name="versus"), columns=["wins", "ties", "losses"])
-        pairs["difference"] = self.means[control] - self.means[others]
+        pairs["difference"] = self.means[best] - self.means[others]
         tested_ranks = average_ranks(self.scores, digits=DIGITS)
-        behind = -pairs["difference"] if self.over_folds else tested_ranks[control] - tested_ranks[others]
+        behind = -pairs["difference"] if self.over_folds else tested_ranks[best] - tested_ranks[others]
         pairs["ahead"] = behind < 0
-        pairs["p_corrected"] = self.p_corrected.loc[control, others]
+        pairs["p_corrected"] = self.p_corrected.loc[best, others]
         return pairs
 
-
-@dataclass(frozen=True, eq=False)
-class Findings:
-    """All comparisons of a report.
-
-    Parameters
-    ----------
-    levels : dict of float to Comparison
-        One for each level of noise that allows a comparison.
-    overall : Comparison or None
-        All levels together; None if nothing could be compared.
-    noisy : Comparison or None
-        The levels above 0 together, if there are any.
-    """
-
-    levels: dict[float, Comparison]
-    overall: Comparison | None
-    noisy: Comparison | None
-
     @property
-    def clean(self) -> Comparison | None:
-        """The comparison without noise, if there is one."""
-        return self.levels.get(0.0)
+    def headline(self) -> str:
+        """The result in one sentence, which claims no more than the test finds."""
+        tied, n_methods = self.tied_best, len(self.methods)
+        if n_methods == 1:
+            return f"Only {tied[0]} finished."
+        if len(tied) == n_methods:
+            return f"All {n_methods} methods tie."
+        what = "mean score" if self.over_folds else "average rank"
+        said = f"{', '.join(tied)} {'have' if len(tied) > 1 else 'has'} the best {what} of {n_methods} methods"
+        if self.pairs["p_corrected"].isna().any():
+            return f"{said}, by {self.rows} alone."
+        if not self.beaten:
+            return f"{said}, but not significantly."
+        whom = "all others" if len(self.beaten) == n_methods - len(tied) else ", ".join(self.beaten)
+        return f"{said}, significantly ahead of {whom}."
 
 
-def find(results: pd.DataFrame, methods: Sequence[str], *, control: str | None = None) -> Findings:
-    """Compute the findings of a report.
+def compare_methods(
+    results: pd.DataFrame, methods: Sequence[str], noise: Sequence[float] | None = None
+) -> Comparison | None:
+    """Compare the methods of a suite.
 
     Parameters
     ----------
@@ -249,53 +215,37 @@ def find(results: pd.DataFrame, methods: Sequence[str], *, control: str | None =
         One row per fit with the columns dataset, noise, repeat, fold, method and macro_f1.
     methods : sequence of str
         The order in which methods are shown.
-    control : str, optional
-        The method that the others are tested against; by default KFHE or KFHE-HOMER, or the best
-        one if neither is compared.
+    noise : sequence of float, optional
+        The levels of noise; all of them together by default.
 
     Returns
     -------
-    findings : Findings
+    comparison : Comparison or None
+        None if there is nothing to compare.
     """
-    levels = sorted(results["noise"].unique())
-    compared = {level: _compare(results, [level], methods, control) for level in levels}
-    noisy = [level for level in levels if level > 0]
-    return Findings(
-        levels={level: comparison for level, comparison in compared.items() if comparison is not None},
-        overall=_compare(results, levels, methods, control),
-        noisy=_compare(results, noisy, methods, control) if noisy else None,
-    )
-
-
-def _compare(
-    results: pd.DataFrame, levels: Sequence[float], methods: Sequence[str], control: str | None
-) -> Comparison | None:
+    levels = sorted(results["noise"].unique()) if noise is None else noise
     chosen = results[results["noise"].isin(levels)]
     over_folds = chosen["dataset"].nunique() == 1
     n_splits = max(2, int(chosen["fold"].max()) + 1) if over_folds else None
     cells, left_out = _complete(_cells(chosen, levels, over_folds), methods)
-    if cells.empty:
-        return None
-    wanted = CONTROLS if control is None else (control,)
-    draft = Comparison(tuple(levels), cells, n_splits, "", left_out)
-    return replace(draft, control=next((method for method in wanted if method in cells), draft.best))
+    return None if cells.empty else Comparison(tuple(levels), cells, n_splits, left_out)
+
+
+def _per_row(cells: pd.DataFrame) -> pd.DataFrame:
+    return cells.groupby(level="row", sort=False).mean()
 
 
 def _cells(results: pd.DataFrame, levels: Sequence[float], over_folds: bool) -> pd.DataFrame:
     """Average the results of each cell of a table; a cell without a result is NaN."""
+    rows = results["dataset"]
     if over_folds:
-        rows = [
-            f"repeat {repeat + 1}, fold {fold + 1}"
-            for repeat, fold in zip(results["repeat"], results["fold"], strict=True)
-        ]
-    else:
-        rows = list(results["dataset"])
+        repeat, fold = (results[name].add(1).astype(str) for name in ("repeat", "fold"))
+        rows = "repeat " + repeat + ", fold " + fold
     cells = results.assign(row=rows).groupby(["row", "noise", "method"])["macro_f1"].mean().unstack("method")
-    everything = pd.MultiIndex.from_product([dict.fromkeys(rows), levels], names=["row", "noise"])
-    return cells.reindex(everything)
+    return cells.reindex(pd.MultiIndex.from_product([rows.unique(), levels], names=["row", "noise"]))
 
 
-def _complete(cells: pd.DataFrame, methods: Sequence[str]) -> tuple[pd.DataFrame, LeftOut]:
+def _complete(cells: pd.DataFrame, methods: Sequence[str]) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Drop methods that lack most rows, then rows that a remaining method lacks."""
     cells = cells[[method for method in methods if method in cells]]
     there = cells.notna().groupby(level="row", sort=False).all()
@@ -303,7 +253,4 @@ def _complete(cells: pd.DataFrame, methods: Sequence[str]) -> tuple[pd.DataFrame
     mostly = there[started].mean() > 0.5
     whole = there.loc[:, mostly].all(axis=1) if mostly.any() else there.any(axis=1) & False
     kept = cells.loc[cells.index.get_level_values("row").isin(whole.index[whole]), mostly[mostly].index]
-    return kept, LeftOut(
-        methods=tuple(mostly.index[~mostly]),
-        rows=tuple(row for row in whole.index[started] if not whole[row]),
-    )
+    return kept, (*mostly.index[~mostly], *(row for row in whole.index[started] if not whole[row]))

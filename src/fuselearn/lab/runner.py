@@ -1,31 +1,29 @@
 """Run a suite: distribute the missing tasks over processes, and write each result as it arrives.
 
 A task is one fit, so that a killed run loses only the fits in progress. Tasks are defined in
-`fuselearn.lab.running.protocol`, distributed by joblib, and their results kept in
-`fuselearn.lab.running.store`.
+`fuselearn.lab.protocol`, distributed by joblib, and their results kept in a `ResultStore`.
 """
 
 from __future__ import annotations
 
-import importlib
 import os
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Set
 from concurrent.futures import BrokenExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, Literal
+from typing import Literal
 
-from joblib import Parallel, delayed, effective_n_jobs, parallel_config
+from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import BaseEstimator
 
-from fuselearn.lab.running.methods import make_contenders, settings
-from fuselearn.lab.running.progress import Progress, ProgressCallback, progress_bar
-from fuselearn.lab.running.protocol import FitTask, fit_cost, fit_tasks, quietly, run_fit
-from fuselearn.lab.running.store import Cell, Result, ResultStore
-from fuselearn.lab.running.suites import Suite
+from fuselearn.lab.methods import Variant, format_settings, make_contenders
+from fuselearn.lab.progress import Progress, ProgressCallback, progress_bar
+from fuselearn.lab.protocol import FitTask, fit_cost, fit_tasks, quietly, run_fit
+from fuselearn.lab.store import Cell, Result, ResultStore
+from fuselearn.lab.suites import Suite
 
 __all__ = ["Outcome", "RunError", "run_suite"]
 
@@ -46,8 +44,6 @@ class Outcome:
         Number of results of the suite that the store held before.
     failures : int
         Number of failures among the new results; the store holds the error messages.
-    missing : mapping of str to str
-        Methods that could not run, with the package that each needs.
     seconds : float
         Duration of the run.
     """
@@ -55,7 +51,6 @@ class Outcome:
     added: int
     kept: int
     failures: int
-    missing: Mapping[str, str]
     seconds: float
 
 
@@ -64,10 +59,7 @@ def run_suite(
     store: ResultStore | str | os.PathLike[str],
     *,
     n_jobs: int | None = None,
-    backend: str | None = None,
-    scheduler: str | None = None,
-    estimators: Mapping[str, BaseEstimator] | None = None,
-    keep_predictions: bool = False,
+    estimators: Mapping[str, BaseEstimator | Variant] | None = None,
     retry_failures: bool = False,
     progress: ProgressCallback | Literal["bar"] | None = "bar",
 ) -> Outcome:
@@ -75,7 +67,7 @@ def run_suite(
 
     Stop it at any time, with Ctrl-C or by killing the process, and call it again: it continues where
     it stopped, and the results are those of an uninterrupted run. They do not depend on `n_jobs`, on
-    `backend` or on the order in which the fits finish.
+    joblib's backend or on the order in which the fits finish.
 
     Parameters
     ----------
@@ -84,24 +76,16 @@ def run_suite(
     store : ResultStore or path
         Where to write the results; a path is opened, and created if necessary.
     n_jobs : int, optional
-        Number of processes; -1 uses all processors. None means 1 unless in joblib's
-        `parallel_config` context.
-    backend : str, optional
-        One of joblib's: ``"loky"`` (processes), ``"threading"``, ``"sequential"``, ``"dask"``, or
-        a registered one. None means ``"loky"`` unless in a `parallel_config` context.
-    scheduler : str, optional
-        The address of a Dask scheduler, such as ``"tcp://10.0.0.1:8786"``. Without one,
-        ``backend="dask"`` starts a cluster on this machine.
-    estimators : mapping of str to estimator, optional
+        Number of processes; -1 uses all processors. None means 1 unless in joblib's `parallel_config` context, which
+        also chooses another backend than processes, such as ``"dask"``.
+    estimators : mapping of str to estimator or Variant, optional
         User-defined classifiers for names in ``suite.methods``; they replace the library's methods of
         the same name. Their ``random_state``, if they have one, is set for every fit.
-    keep_predictions : bool, default=False
-        Whether to store the predicted classes of new results.
     retry_failures : bool, default=False
         Whether to retry methods that failed in an earlier run.
     progress : callable, "bar" or None, default="bar"
-        Called each time results arrive with a `fuselearn.lab.running.progress.Progress`; ``"bar"`` shows
-        a progress bar if standard error is a terminal.
+        Called each time results arrive with an object that has the attributes done, total, failures, share (of the
+        work), seconds, remaining and dataset; ``"bar"`` shows a progress bar if standard error is a terminal.
 
     Returns
     -------
@@ -115,13 +99,14 @@ def run_suite(
         If the store holds another suite of the same name.
     RunError
         If a worker process dies.
+    ValueError
+        If a method is not known, or is no classifier.
 
     Examples
     --------
     >>> import pathlib, tempfile
     >>> from sklearn.naive_bayes import GaussianNB
-    >>> from fuselearn.lab.running.runner import run_suite
-    >>> from fuselearn.lab.running.suites import Suite
+    >>> from fuselearn.lab import Suite, run_suite
     >>> suite = Suite("mine", ["iris"], ["Bayes"], noise=[0, 0.1], repeats=1, folds=5)
     >>> path = pathlib.Path(tempfile.mkdtemp(), "results.db")
     >>> run_suite(suite, path, estimators={"Bayes": GaussianNB()}).added
@@ -129,37 +114,32 @@ def run_suite(
     >>> run_suite(suite, path, estimators={"Bayes": GaussianNB()}).added
     0
     """
-    if scheduler is not None and backend != "dask":
-        raise ValueError(f"scheduler needs backend='dask'; got backend={backend!r}.")
-    if backend == "multiprocessing":
-        raise ValueError("backend='multiprocessing' cannot return results one by one; use 'loky'.")
-    contenders, missing = make_contenders(suite.methods, estimators, category_rule=suite.category_rule)
+    contenders = make_contenders(suite.methods, estimators, suite.task)
     with ExitStack() as stack:
-        stack.enter_context(_joblib_backend(n_jobs, backend, scheduler))
         if not isinstance(store, ResultStore):
             store = stack.enter_context(ResultStore(store))
-        store.register(suite, {name: settings(contender.estimator) for name, contender in contenders.items()})
+        store.register(suite, {name: format_settings(contender.estimator) for name, contender in contenders.items()})
         if retry_failures:
             store.forget_failures(suite.name)
         finished = store.finished(suite.name)
         counts = _count_missing(suite, contenders, finished)
         data = {name: suite.load(name) for name in counts}
-        tasks = fit_tasks(suite, data, contenders, finished, keep_predictions=keep_predictions)
+        tasks = fit_tasks(suite, data, contenders, finished)
         tracker = _Tracker(counts, {name: fit_cost(data[name].X) for name in counts})
         tell = progress
         if tell == "bar":
             tell = stack.enter_context(progress_bar(suite.name))
         stack.enter_context(quietly())
         # In a batch, finished results would have to wait for slower ones.
-        parallel = Parallel(return_as="generator_unordered", batch_size=1)
+        parallel = Parallel(n_jobs, return_as="generator_unordered", batch_size=1)
         jobs = effective_n_jobs(parallel.n_jobs)
-        run = store.start_run(suite.name, jobs=jobs, backend=backend)
+        run = store.start_run(suite.name, jobs=jobs)
         for results in _spread(parallel, tasks):
             tracker.added += store.add(suite.name, results, run=run)
             tracker.count(results)
             if callable(tell):
                 tell(tracker.progress())
-    return Outcome(tracker.added, len(finished), tracker.failures, missing, tracker.progress().seconds)
+    return Outcome(tracker.added, len(finished), tracker.failures, tracker.progress().seconds)
 
 
 class _Tracker:
@@ -209,32 +189,3 @@ def _spread(parallel: Parallel, tasks: Iterator[FitTask]) -> Iterator[list[Resul
         ) from error
     finally:
         arriving.close()
-
-
-@contextmanager
-def _joblib_backend(n_jobs: int | None, backend: str | None, scheduler: str | None) -> Iterator[None]:
-    """Configure joblib with the given arguments only."""
-    with ExitStack() as stack:
-        wanted: dict[str, Any] = {}
-        if n_jobs is not None:
-            wanted["n_jobs"] = n_jobs
-        if backend is not None:
-            wanted["backend"] = backend
-        if backend == "dask":
-            stack.enter_context(_dask_client(scheduler))
-        if wanted:
-            stack.enter_context(parallel_config(**wanted))
-        yield
-
-
-def _dask_client(scheduler: str | None) -> Any:
-    try:
-        client = importlib.import_module("dask.distributed").Client
-    except ImportError as error:
-        raise RunError("backend='dask' needs the package dask.distributed: pip install 'dask[distributed]'.") from error
-    try:
-        return client(scheduler)
-    except ValueError as error:
-        raise ValueError(f"scheduler must be an address such as 'tcp://10.0.0.1:8786'; got {scheduler!r}.") from error
-    except OSError as error:
-        raise RunError(f"No Dask scheduler answers at {scheduler}: {error}.") from error

@@ -2,7 +2,7 @@
 
 A suite is plain data. Every number can be reproduced from its name and its seed, because the folds,
 the label noise and the seed of every single fit are derived from the suite alone (`derive_seed`).
-The methods are named here and defined in `fuselearn.lab.running.methods`.
+The methods are named here and made in `fuselearn.lab.methods`.
 """
 
 from __future__ import annotations
@@ -22,41 +22,24 @@ import numpy as np
 
 from fuselearn._messages import show
 from fuselearn._parameters import check_choice, check_whole_number
-from fuselearn.datasets import Dataset, DatasetError, TableCleaner, load, read_table, registry
+from fuselearn.datasets import Dataset, DatasetError, TableCleaner, load, read_table
 from fuselearn.datasets.label_columns import Labels, is_label_file, read_label_file
 from fuselearn.datasets.noise import KINDS, LABEL_KINDS
-from fuselearn.ensembles.cart import CATEGORY_RULES
 
-__all__ = ["SUITES", "Suite", "Table", "derive_seed", "get_suite", "table_suite"]
+__all__ = ["DEMO", "Suite", "Table", "derive_seed", "table_suite"]
 
 TASKS = ("multiclass", "multilabel")
 NOISE_DRAWS = ("per_repeat", "once")
-FUSED = "Fused"
-PAPER_METHODS = ("KFHE", "KFHE (pruned)", "AdaBoost", "Bagging", "CART")
-PAPER_NOISE = (0.0, 0.05, 0.10, 0.15, 0.20)
-RIVALS = ("RandomForest", "RandomForest (leaf 3)", "ExtraTrees", "HistGradientBoosting", "LightGBM")
-ALL_METHODS = (FUSED, *PAPER_METHODS, *RIVALS)
 USUAL_METHODS: Mapping[str, tuple[str, ...]] = {
-    "multiclass": ALL_METHODS,
+    "multiclass": (
+        "fused", "kfhe", "adaboost", "bagging", "cart", "random-forest", "random-forest(min_samples_leaf=3)",
+        "extra-trees", "hist-gradient-boosting",
+    ),
     "multilabel": (
-        "Fused (labels)", "KFHE-HOMER", "E-HOMER (mean)", "ECC", "CC", "HOMER-B", "RF-PCT", "AdaBoost.MH", "RF",
-        "RF (cardinality)", "RF (label thresholds)",
+        "fused", "kfhe-homer", "e-homer", "homer", "ecc", "cc", "pct-forest", "adaboost-mh", "random-forest",
     ),
 }  # fmt: skip
 """The methods that are compared on a table of the user, for each task."""
-ROBUST_METHODS = (
-    FUSED, "Greedy selection", "KFHE", "Bagging", "RandomForest", "RandomForest (leaf 3)", "ExtraTrees",
-    "ExtraTrees (leaf 3)", "HistGradientBoosting (stopped)", "LightGBM (stopped)", "XGBoost (stopped)",
-    "CatBoost (stopped)", "LogisticRegression", "CleanLearning (RandomForest)", "CleanLearning (LightGBM)",
-)  # fmt: skip
-ROBUST_LABEL_METHODS = (
-    "Fused (labels)", "KFHE-HOMER", "E-HOMER (mean)", "ECC", "RF-PCT", "RF-PCT (label thresholds)", "AdaBoost.MH",
-    "MLkNN", "RF", "RF (cardinality)", "RF (label thresholds)",
-)  # fmt: skip
-HOMER_METHODS = (
-    "KFHE-HOMER", "E-HOMER", "E-HOMER (mean)", "ECC", "CC", "HOMER-B", "HOMER-K", "RF-PCT", "AdaBoost.MH",
-    "RF", "RF (cardinality)", "RF (label thresholds)", "BR-RF", "BR-RF (cardinality)", "BR-RF (label thresholds)",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -68,18 +51,22 @@ class Table:
     name : str
         The name of the dataset within the suite.
     path : str
-        The file, for `fuselearn.datasets.read_table`. It may move: it is identified by its
+        The file, for :func:`fuselearn.datasets.read_table`. It may move: it is identified by its
         content.
     target : str or None
         The column with the classes.
     sha256 : str
         The digest of the file's bytes, by which a changed file is detected.
     reading : mapping, default={}
-        Options of `fuselearn.datasets.read_table`: separator, encoding, decimal mark.
+        Options of :func:`fuselearn.datasets.read_table`: separator, encoding, decimal mark.
     cleaning : mapping, default={}
-        Options of `fuselearn.datasets.TableCleaner`, which converts the columns.
+        Options of :class:`fuselearn.datasets.TableCleaner`, which converts the columns.
     labels : str, int, list of str or None, default=None
-        The label columns of a multi-label table, as for `fuselearn.datasets.read_table`.
+        The label columns of a multi-label table, as for :func:`fuselearn.datasets.read_table`.
+
+    See Also
+    --------
+    table_suite : Compare methods on such a table.
     """
 
     name: str
@@ -132,13 +119,15 @@ class Suite:
     name : str
         The name of the suite in a store; one store may hold several suites.
     datasets : sequence of str
-        Names for `fuselearn.datasets.load`, or names of `tables`.
+        Names of datasets of :mod:`fuselearn.datasets`, or names of `tables`.
     methods : sequence of str
-        Names of `fuselearn.lab.running.methods.METHODS`, or of estimators passed to the runner.
+        Names of methods, which `fuselearn methods` lists, import paths such as ``"lightgbm:LGBMClassifier"``, or names
+        of the estimators that are passed to `run_suite`. Settings may follow the first two in parentheses:
+        ``"kfhe(n_estimators=200)"``.
     noise : sequence of float, default=(0.0,)
         Fractions of training labels to corrupt, 0.05 for 5 %.
     noise_kind : str, default="uniform"
-        The kind of noise, as for `fuselearn.datasets.corrupt_labels`; ``"uniform"`` or ``"forgotten"`` in a
+        The kind of noise, as for :func:`fuselearn.datasets.corrupt_labels`; ``"uniform"`` or ``"forgotten"`` in a
         multi-label suite.
     noise_draw : {"per_repeat", "once"}, default="per_repeat"
         Whether labels are corrupted anew in each repeat, so that chance in the noise is averaged out too, or once per
@@ -153,17 +142,13 @@ class Suite:
         The user's own files.
     task : {"multiclass", "multilabel"}, default="multiclass"
         Whether each sample has one class or several labels.
-    category_rule : {"corrected", "rpart"}, default="corrected"
-        How trees evaluate categorical splits, as for :class:`~fuselearn.CARTClassifier`. The papers use rpart's trees.
     max_samples : int or None, default=None
         Of datasets with more samples than this, a stratified part of this size is used, drawn with the seed.
-    description : str, default=""
-        The purpose of the suite, in a sentence.
 
     Examples
     --------
-    >>> from fuselearn.lab.running.suites import Suite
-    >>> suite = Suite("mine", ["iris", "wine"], ["KFHE", "CART"], noise=[0, 0.1], repeats=2)
+    >>> from fuselearn.lab import Suite
+    >>> suite = Suite("mine", ["iris", "wine"], ["kfhe", "cart"], noise=[0, 0.1], repeats=2)
     >>> suite.n_results
     160
     """
@@ -179,10 +164,8 @@ class Suite:
     seed: int = 0
     tables: Sequence[Table] = ()
     task: str = "multiclass"
-    category_rule: str = "corrected"
     max_samples: int | None = None
     test_folds: int | None = None
-    description: str = ""
 
     def __post_init__(self) -> None:
         """Validate the fields; keep sequences as tuples."""
@@ -192,8 +175,8 @@ class Suite:
             self._freeze(field, _names(field, plural, getattr(self, field)))
         self._freeze("noise", _noise_levels(self.noise))
         self._freeze("tables", tuple(self.tables))
-        for field, choices in (("task", TASKS), ("category_rule", CATEGORY_RULES), ("noise_draw", NOISE_DRAWS)):
-            check_choice(field, getattr(self, field), choices)
+        check_choice("task", self.task, TASKS)
+        check_choice("noise_draw", self.noise_draw, NOISE_DRAWS)
         check_choice("noise_kind", self.noise_kind, LABEL_KINDS if self.task == "multilabel" else KINDS)
         for field, least in (("repeats", 1), ("folds", 2), ("seed", 0), ("max_samples", 2), ("test_folds", 1)):
             value = getattr(self, field)
@@ -212,37 +195,24 @@ class Suite:
 
     @property
     def n_results(self) -> int:
-        """Number of fits of the whole suite."""
+        """Number of results of the whole suite."""
         cells = len(self.datasets) * len(self.noise) * len(self.methods)
         return cells * self.repeats * self.n_test_folds
 
     def definition(self) -> dict[str, Any]:
         """Return everything that determines the results, in JSON-compatible types.
 
-        The description and the paths of the tables are left out, since they do not affect results.
+        The paths of the tables are left out, since they do not affect results.
         """
         plain: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(self)))
-        del plain["description"]
-        # Older stores lack these fields.
-        implied = {
-            "task": "multiclass",
-            "category_rule": "rpart",
-            "max_samples": None,
-            "test_folds": None,
-            "noise_draw": "per_repeat",
-        }
-        plain = {field: value for field, value in plain.items() if field not in implied or value != implied[field]}
         for table in plain["tables"]:
             del table["path"]
-            if table["labels"] is None:  # not in older stores
-                del table["labels"]
         return plain
 
     @classmethod
     def from_definition(cls, definition: Mapping[str, Any]) -> Suite:
         """Return the suite of a `definition`; its tables have no path."""
-        tables = [Table(path="", **table) for table in definition["tables"]]
-        return cls(**{"category_rule": "rpart", **definition, "tables": tables})
+        return cls(**{**definition, "tables": [Table(path="", **table) for table in definition["tables"]]})
 
     def load(self, dataset: str) -> Dataset:
         """Load one dataset of the suite, and refuse one that cannot be split into its folds.
@@ -290,9 +260,9 @@ def _stratified_part(data: Dataset, n_samples: int, seed: int) -> Dataset:
     if data.task == "multiclass":
         shuffled = shuffled[np.argsort(np.asarray(data.y, dtype=str)[shuffled], kind="stable")]
     steps = ((np.arange(n_samples) + 0.5) * len(shuffled) / n_samples).astype(np.intp)
-    rows = np.sort(shuffled[steps])
+    chosen = np.sort(shuffled[steps])
     return dataclasses.replace(
-        data, X=data.X.iloc[rows].reset_index(drop=True), y=data.y.iloc[rows].reset_index(drop=True)
+        data, X=data.X.iloc[chosen].reset_index(drop=True), y=data.y.iloc[chosen].reset_index(drop=True)
     )
 
 
@@ -313,7 +283,7 @@ def derive_seed(*parts: str | int | float) -> int:
 
     Examples
     --------
-    >>> from fuselearn.lab.running.suites import derive_seed
+    >>> from fuselearn.lab import derive_seed
     >>> derive_seed(0, "iris", 0.1, 3, 7, "KFHE")
     2547850418
     """
@@ -333,27 +303,23 @@ def table_suite(
     folds: int = 5,
     seed: int = 0,
     name: str | None = None,
-    reading: Mapping[str, Any] | None = None,
-    cleaning: Mapping[str, Any] | None = None,
 ) -> Suite:
     r"""Return a suite that compares methods on your own table.
 
     Parameters
     ----------
     table : Table, str or path
-        A file for `fuselearn.datasets.read_table`, or a `Table`, which defines its target and how it is read.
+        A file for :func:`fuselearn.datasets.read_table`, or a `Table`, which defines its target and how it is read.
     target : str, optional
         The column with the classes; ``class`` by default.
     labels : optional
-        The label columns of a multi-label table, as for `fuselearn.datasets.read_table`.
+        The label columns of a multi-label table, as for :func:`fuselearn.datasets.read_table`.
     methods : sequence of str, optional
         As for `Suite`; the usual methods for the task by default.
     noise, noise_kind, repeats, folds, seed
         As for `Suite`.
     name : str, optional
         Name of the suite; by default ``compare-`` and the name of the file without its extension.
-    reading, cleaning : mapping, optional
-        As for `Table`.
 
     Returns
     -------
@@ -367,15 +333,15 @@ def table_suite(
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from fuselearn.lab.running.suites import table_suite
+    >>> from fuselearn.lab import table_suite
     >>> path = pathlib.Path(tempfile.mkdtemp(), "fruit.csv")
     >>> _ = path.write_text("weight,kind\n" + "150,apple\n" * 9 + "120,pear\n" * 9)
-    >>> suite = table_suite(path, "kind", methods=["KFHE", "CART"], noise=[0, 0.2])
+    >>> suite = table_suite(path, "kind", methods=["kfhe", "cart"], noise=[0, 0.2])
     >>> suite.name, suite.datasets, suite.n_results
     ('compare-fruit', ('fruit',), 60)
     """
     if not isinstance(table, Table):
-        table = Table.of(table, target, reading=reading, cleaning=cleaning, labels=labels)
+        table = Table.of(table, target, labels=labels)
     task = table.data.task
     suite = Suite(
         name=name or f"compare-{table.name}",
@@ -388,28 +354,9 @@ def table_suite(
         seed=seed,
         tables=(table,),
         task=task,
-        description=f"The table {Path(table.path).name}, {len(table.data.X)} samples.",
     )
     suite._refuse_unfit(table.name, table.data)
     return suite
-
-
-def get_suite(name: str) -> Suite:
-    """Return one of the built-in suites.
-
-    Parameters
-    ----------
-    name : str
-        A key of `SUITES`.
-
-    Examples
-    --------
-    >>> from fuselearn.lab.running.suites import get_suite
-    >>> suite = get_suite("kfhe")
-    >>> len(suite.datasets), suite.repeats, suite.folds
-    (19, 10, 10)
-    """
-    return SUITES[check_choice("name", name, tuple(SUITES))]
 
 
 def _names(field: str, what: str, values: Sequence[str]) -> tuple[str, ...]:
@@ -443,98 +390,12 @@ def _digest(path: str | os.PathLike[str]) -> str:
         raise DatasetError(f"{os.fspath(path)} cannot be read: {error.strerror}.") from error
 
 
-_KFHE_DATASETS = tuple(info.name for info in registry().values() if info.paper == "kfhe" and not info.unavailable)
-_HOMER_DATASETS = tuple(info.name for info in registry().values() if info.paper == "kfhe-homer")
-_SMALL_DATASETS = ("iris", "wine", "breast_cancer", "digits")
-_PACKAGED_DATASETS = tuple(info.name for info in registry().values() if info.packaged)
-_KFHE = Suite(
-    "kfhe",
-    _KFHE_DATASETS,
-    PAPER_METHODS,
-    PAPER_NOISE,
-    noise_draw="once",
-    category_rule="rpart",
-    description="The experiments of the KFHE paper, on the 19 of its 20 datasets that are "
-    "available, with unpruned and with pruned trees.",
-)
-_HOMER = Suite(
-    "kfhe-homer",
-    _HOMER_DATASETS,
-    HOMER_METHODS,
-    repeats=2,
+DEMO = Suite(
+    "demo",
+    ("iris", "wine", "breast_cancer", "digits"),
+    ("fused", "kfhe", "adaboost", "bagging", "cart"),
+    (0.0, 0.10, 0.20),
+    repeats=1,
     folds=5,
-    task="multilabel",
-    description="The experiments of the KFHE-HOMER paper, with the forests that a practitioner would use.",
 )
-
-SUITES: Mapping[str, Suite] = {
-    suite.name: suite
-    for suite in (
-        _KFHE,
-        dataclasses.replace(
-            _KFHE,
-            name="kfhe-quick",
-            datasets=_SMALL_DATASETS,
-            repeats=2,
-            folds=5,
-            description="The KFHE paper's protocol on data that need no download; takes minutes.",
-        ),
-        dataclasses.replace(
-            _KFHE,
-            name="kfhe-settings",
-            methods=("KFHE (2018)", "KFHE-l"),
-            repeats=3,
-            description="Other settings of KFHE in the same experiments: its authors' program of 2018, and the linear "
-            "variant.",
-        ),
-        Suite(
-            "demo",
-            _SMALL_DATASETS,
-            (FUSED, "KFHE", "AdaBoost", "Bagging", "CART"),
-            (0.0, 0.10, 0.20),
-            repeats=1,
-            folds=5,
-            description="A first look: five methods, four small datasets, three levels of noise.",
-        ),
-        _HOMER,
-        dataclasses.replace(
-            _HOMER,
-            name="kfhe-homer-quick",
-            datasets=("digit_pairs",),
-            repeats=1,
-            folds=3,
-            description="The KFHE-HOMER paper's methods on data that need no download; takes minutes.",
-        ),
-        dataclasses.replace(
-            _HOMER,
-            name="kfhe-homer-authors",
-            datasets=("flags_ml", "birds", "emotions"),
-            methods=("KFHE-HOMER (authors)", "KFHE-HOMER (authors, scaled)"),
-            description="KFHE-HOMER with the constants of its authors' program.",
-        ),
-        Suite(
-            "robust",
-            (*_KFHE_DATASETS, "breast_cancer", "digits", *_PACKAGED_DATASETS),
-            ROBUST_METHODS,
-            (0.0, 0.05, 0.10, 0.20, 0.30, 0.40),
-            repeats=3,
-            folds=5,
-            max_samples=1000,
-            description="Which classifier to use when labels may be wrong: the fused classifier and its rivals, on the "
-            "papers' tables, scikit-learn's and those of packages.",
-        ),
-        Suite(
-            "robust-labels",
-            _HOMER_DATASETS,
-            ROBUST_LABEL_METHODS,
-            (0.0, 0.05, 0.10, 0.20, 0.30),
-            repeats=2,
-            folds=5,
-            max_samples=1000,
-            task="multilabel",
-            description="Which multi-label classifier to use when labels may be wrong or forgotten, on the tables of "
-            "the KFHE-HOMER paper.",
-        ),
-    )
-}
-"""The built-in suites by name."""
+"""The suite of `fuselearn demo`."""

@@ -11,8 +11,7 @@ import pandas as pd
 
 from fuselearn.diagnosis import LabelAudit
 from fuselearn.diagnosis.neighbours import find_trusted_neighbours
-from fuselearn.lab.reporting.pages import make_environment
-from fuselearn.lab.reporting.text import NBSP
+from fuselearn.lab.pages import NBSP, make_environment
 
 __all__ = ["render_audit"]
 

@@ -1,4 +1,4 @@
-"""The papers' figures, plotted from tables of results.
+"""Figures of results: ranks, scores and times of methods.
 
 Every function returns a new matplotlib `Figure` and touches no global state; save it with
 ``figure.savefig(...)``. Results are tidy DataFrames with one row per combination of
@@ -7,14 +7,15 @@ Every function returns a new matplotlib `Figure` and touches no global state; sa
 - ``noise``: the fraction of corrupted training labels, 0.05 for 5 %,
 - ``method``: its name,
 
-and a column ``score``, the mean macro F1 over the folds, higher is better. Datasets and methods
-appear in the order of their rows. A method has the same colour and marker in every figure
-(`fuselearn.lab.reporting.styles`), and the figures are six inches wide, to be readable in print and on a phone
-them.
+and a column ``score``, higher is better, as :func:`fuselearn.lab.summarize` returns them. Datasets and methods
+appear in the order of their rows, and the order decides color and marker of a method. Figures are six inches wide, to
+be readable in print and on a phone.
 """
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,52 +23,41 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import MaxNLocator
-from scipy.optimize import isotonic_regression
+from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullLocator
 
-from fuselearn.lab.reporting.styles import BLACK, BLUE, GREEN, VERMILION, MethodStyle, method_styles
-from fuselearn.lab.statistics.rank_tests import PostHoc, indistinct_groups
-from fuselearn.lab.statistics.ranks import average_ranks, check_results, score_table
+from fuselearn.lab.statistics import PostHoc, average_ranks, indistinct_groups, score_table
+from fuselearn.lab.statistics.ranks import check_results
 
-__all__ = [
-    "FilterTrace",
-    "critical_difference",
-    "filter_traces",
-    "fit_time_against_score",
-    "rank_against_noise",
-    "score_against_noise",
-]
+__all__ = ["critical_difference", "fit_time_against_score", "rank_against_noise", "score_against_noise"]
+
+# Okabe and Ito's colors without their yellow, which vanishes on white paper, and two of Paul Tol's: readers who cannot
+# distinguish colors can tell these apart and, with the markers, so can readers of a gray print.
+COLORS = (
+    "#0072B2", "#D55E00", "#009E73", "#666666", "#E69F00", "#CC79A7", "#56B4E9", "#000000", "#882255", "#999933",
+)  # fmt: skip
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", "p")
 
 WIDTH = 6.0
 TEXT = "#222222"
 FAINT = "#DDDDDD"
 LABEL_SIZE, TICK_SIZE = 9.5, 8.5
-LEAST_SPAN = 10**0.5
-
-
-class FilterTrace(Protocol):
-    """The input of `filter_traces`: one number per iteration, as recorded by a fitted KFHE.
-
-    An array with one number more than ``gains_`` starts with the state before the first
-    iteration.
-    """
-
-    gains_: npt.NDArray[np.float64]
-    variances_: npt.NDArray[np.float64]
-    measurement_errors_: npt.NDArray[np.float64]
-    train_errors_: npt.NDArray[np.float64]
-
-
-TRACES = (
-    ("train_errors_", "training error", BLACK, "-"),
-    ("measurement_errors_", "measurement error R", VERMILION, "--"),
-    ("variances_", "variance P", GREEN, "-."),
-    ("gains_", "gain K", BLUE, "-"),
-)
-
-
 USUAL_LEGEND_LINES = 3
 LEGEND_LINE = 0.19  # inches
+
+
+class Style(NamedTuple):
+    """The style of one method in every figure."""
+
+    color: str
+    marker: str
+
+
+def method_styles(methods: Iterable[Any]) -> dict[Any, Style]:
+    """Assign each method a color and a marker, in the order of the methods; after a hundred they repeat."""
+    return {
+        method: Style(COLORS[place % 10], MARKERS[(place + place // 10) % 10])
+        for place, method in enumerate(dict.fromkeys(methods))
+    }
 
 
 def rank_against_noise(results: pd.DataFrame, *, higher_is_better: bool = True, digits: int | None = 4) -> Figure:
@@ -93,10 +83,13 @@ def rank_against_noise(results: pd.DataFrame, *, higher_is_better: bool = True, 
 
     Examples
     --------
-    >>> from fuselearn.lab.reporting.figures import rank_against_noise
-    >>> from fuselearn.lab.published import load_published
-    >>> figure = rank_against_noise(load_published("kfhe_scores"))
-    >>> bool(figure.axes[0].yaxis_inverted())
+    >>> import pandas as pd
+    >>> from fuselearn.lab.figures import rank_against_noise
+    >>> results = pd.DataFrame({
+    ...     "dataset": "iris", "noise": [0, 0, 0.2, 0.2], "method": ["kfhe", "cart"] * 2,
+    ...     "score": [0.94, 0.93, 0.91, 0.85],
+    ... })
+    >>> bool(rank_against_noise(results).axes[0].yaxis_inverted())
     True
     """
     check_results(results, ["dataset", "noise", "method"], ["score"])
@@ -109,7 +102,8 @@ def rank_against_noise(results: pd.DataFrame, *, higher_is_better: bool = True, 
         index=levels,
     )
     figure, (axes,) = _panels(1, columns=1, height=3.8)
-    for method, style in method_styles(ranks.columns).items():
+    styles = method_styles(ranks.columns)
+    for method, style in styles.items():
         _line(axes, ranks.index, ranks[method], method, style, size=6)
     best, worst = ranks.to_numpy().min(), ranks.to_numpy().max()
     axes.set_ylim(worst + 0.2, max(0.9, np.floor(best - 0.1)))
@@ -117,7 +111,7 @@ def rank_against_noise(results: pd.DataFrame, *, higher_is_better: bool = True, 
     _noise_axis(axes, levels)
     axes.set_xlabel("Corrupted training labels", fontsize=LABEL_SIZE, color=TEXT)
     axes.set_ylabel("Average rank (1 is best)", fontsize=LABEL_SIZE, color=TEXT)
-    _label_line_ends(axes, levels[-1], ranks.iloc[-1])
+    _legend(figure, styles)
     return figure
 
 
@@ -142,10 +136,14 @@ def score_against_noise(results: pd.DataFrame, *, columns: int = 3) -> Figure:
 
     Examples
     --------
-    >>> from fuselearn.lab.reporting.figures import score_against_noise
-    >>> from fuselearn.lab.published import load_published
-    >>> len(score_against_noise(load_published("kfhe_scores")).axes)
-    20
+    >>> import pandas as pd
+    >>> from fuselearn.lab.figures import score_against_noise
+    >>> results = pd.DataFrame({
+    ...     "dataset": ["iris", "iris", "wine", "wine"], "noise": [0, 0.2] * 2, "method": "kfhe",
+    ...     "score": [0.94, 0.91, 0.97, 0.93],
+    ... })
+    >>> len(score_against_noise(results).axes)
+    2
     """
     check_results(results, ["dataset", "noise", "method"], ["score"])
     levels = np.sort(results["noise"].unique())
@@ -158,71 +156,12 @@ def score_against_noise(results: pd.DataFrame, *, columns: int = 3) -> Figure:
         for method in styles:
             if method in scores:
                 _line(axes, scores.index, scores[method], method, styles[method], size=3.5)
-        _panel_title(axes, dataset)
+        axes.set_title(dataset, fontsize=LABEL_SIZE, color=TEXT, loc="left", pad=3)
         _noise_axis(axes, levels[[0, len(levels) // 2, -1]] if len(levels) > 3 else levels)
         axes.yaxis.set_major_locator(MaxNLocator(nbins=3))
     figure.supxlabel("Corrupted training labels", fontsize=LABEL_SIZE, color=TEXT)
     figure.supylabel("Macro F1", fontsize=LABEL_SIZE, color=TEXT)
-    _legend(figure, _handles(styles))
-    return figure
-
-
-def filter_traces(traces: Mapping[str, FilterTrace], *, columns: int = 3) -> Figure:
-    """Plot how the filter converges, one panel per dataset.
-
-    These are Figures 5 and 6 of the KFHE paper: per iteration the gain, the posterior variance,
-    the measurement error and the misclassification rate on the training samples. The vertical scale
-    is a square root, because values are often close to 0 and error rates do reach it. A line
-    ends where training stopped.
-
-    Parameters
-    ----------
-    traces : mapping of dataset name to FilterTrace
-        For example fitted `KFHEClassifier` objects.
-
-    columns : int, default=3
-        Panels per row.
-
-    Returns
-    -------
-    figure : Figure
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> from fuselearn.lab.reporting.figures import filter_traces
-    >>> trace = SimpleNamespace(
-    ...     gains_=[0.9, 0.5], variances_=[0.1, 0.05],
-    ...     measurement_errors_=[0.1, 0.1], train_errors_=[0.1, 0.0],
-    ... )
-    >>> [line.get_label() for line in filter_traces({"iris": trace}).axes[0].lines]
-    ['training error', 'measurement error R', 'variance P', 'gain K']
-    """
-    if not traces:
-        raise ValueError("traces must hold at least one dataset; got none.")
-    longest = max(2, *(len(trace.gains_) for trace in traces.values()))
-    figure, panels = _panels(len(traces), columns=columns, height=1.2)
-    for axes, (dataset, trace) in zip(panels, traces.items(), strict=True):
-        n_iterations = len(trace.gains_)
-        for attribute, label, color, dashes in TRACES:
-            values = np.asarray(getattr(trace, attribute), dtype=float)
-            if len(values) - n_iterations not in (0, 1):
-                raise ValueError(
-                    f"traces must have one number per iteration; on {dataset!r} gains_ has "
-                    f"{n_iterations} and {attribute} has {len(values)}."
-                )
-            iterations = np.arange(n_iterations - len(values), n_iterations) + 1
-            axes.plot(iterations, values, label=label, color=color, ls=dashes, lw=1.3)
-        _panel_title(axes, dataset)
-        axes.set_yscale("function", functions=(np.sqrt, np.square))
-        axes.set_ylim(0, 1.03)
-        axes.set_yticks([0, 0.1, 0.5, 1], ["0", "0.1", "0.5", "1"])
-        axes.set_xlim(0, longest)
-        axes.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True, steps=[1, 2, 5, 10]))
-    figure.supxlabel("Iteration", fontsize=LABEL_SIZE, color=TEXT)
-    figure.supylabel("Value (square-root scale)", fontsize=LABEL_SIZE, color=TEXT)
-    handles = [Line2D([], [], label=label, color=color, ls=dashes) for _, label, color, dashes in TRACES]
-    _legend(figure, handles)
+    _legend(figure, styles)
     return figure
 
 
@@ -235,7 +174,8 @@ def critical_difference(result: PostHoc, *, alpha: float = 0.05) -> Figure:
     Parameters
     ----------
     result : PostHoc
-        All pairs of methods compared, from `friedman_posthoc` or `aligned_posthoc`.
+        All pairs of methods compared, from :func:`~fuselearn.lab.statistics.friedman_posthoc` or
+        :func:`~fuselearn.lab.statistics.aligned_posthoc`.
 
     alpha : float, default=0.05
         The level of significance.
@@ -247,14 +187,11 @@ def critical_difference(result: PostHoc, *, alpha: float = 0.05) -> Figure:
 
     Examples
     --------
-    >>> from fuselearn.lab.reporting.figures import critical_difference
-    >>> from fuselearn.lab.published import load_published
-    >>> from fuselearn.lab.statistics.ranks import score_table
-    >>> from fuselearn.lab.statistics.rank_tests import friedman_posthoc
-    >>> result = friedman_posthoc(score_table(load_published("kfhe_homer_scores")))
-    >>> figure = critical_difference(result)
+    >>> from fuselearn.lab.figures import critical_difference
+    >>> from fuselearn.lab.statistics import friedman_posthoc
+    >>> figure = critical_difference(friedman_posthoc([[0.9, 0.8, 0.7], [0.6, 0.5, 0.4], [0.3, 0.2, 0.1]]))
     >>> sum(line.get_gid() == "bar" for line in figure.axes[0].lines)
-    4
+    2
     """
     groups = indistinct_groups(result, alpha=alpha)
     ranks = result.mean_ranks.sort_values(kind="stable")
@@ -281,8 +218,7 @@ def critical_difference(result: PostHoc, *, alpha: float = 0.05) -> Figure:
         labelpad=7,
     )
     axes.set_yticks([])
-    for side in ("left", "right", "bottom"):
-        axes.spines[side].set_visible(False)
+    axes.spines[["left", "right", "bottom"]].set_visible(False)
 
     for (best, worst), level in zip(groups, levels, strict=True):
         ends = [ranks[best] - margin / 2, ranks[worst] + margin / 2]
@@ -327,9 +263,9 @@ def fit_time_against_score(results: pd.DataFrame) -> Figure:
     Examples
     --------
     >>> import pandas as pd
-    >>> from fuselearn.lab.reporting.figures import fit_time_against_score
+    >>> from fuselearn.lab.figures import fit_time_against_score
     >>> results = pd.DataFrame({
-    ...     "dataset": ["iris", "iris"], "method": ["KFHE", "CART"],
+    ...     "dataset": ["iris", "iris"], "method": ["kfhe", "cart"],
     ...     "score": [0.94, 0.93], "fit_seconds": [0.1, 0.001],
     ... })
     >>> fit_time_against_score(results).axes[0].get_xscale()
@@ -354,10 +290,15 @@ def fit_time_against_score(results: pd.DataFrame) -> Figure:
         axes.plot(seconds.quantile([0.25, 0.75]), [score, score], color=color, lw=1, alpha=0.5)
         typical = np.exp(np.log(seconds).mean())
         _line(axes, [typical], [score], method, styles[method], size=8)
-    _time_axis(axes)
+    low, high = axes.dataLim.x0, axes.dataLim.x1
+    margin = max(1.2, np.sqrt(10 * low / high))  # at least one power of ten, so that there are ticks
+    axes.set_xlim(low / margin, high * margin)
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 100 * low else (1,)))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(EngFormatter("s"))
     axes.set_xlabel("Time of one fit", fontsize=LABEL_SIZE, color=TEXT)
     axes.set_ylabel("Mean macro F1", fontsize=LABEL_SIZE, color=TEXT)
-    _legend(figure, _handles({method: styles[method] for method in means.index}))
+    _legend(figure, {method: styles[method] for method in means.index})
     return figure
 
 
@@ -380,69 +321,34 @@ def _panels(n_panels: int, *, columns: int, height: float) -> tuple[Figure, list
     return figure, panels
 
 
-def _line(axes: Axes, x: Any, y: Any, method: Any, style: MethodStyle, *, size: float) -> None:
+def _line(axes: Axes, x: Any, y: Any, method: Any, style: Style, *, size: float) -> None:
     """Plot one method's line in its style."""
-    axes.plot(
-        x,
-        y,
-        label=str(method),
-        color=style.color,
-        marker=style.marker,
-        ms=size * (1.5 if style.marker == "*" else 1),
-        lw=1.5,
-        mec="white",
-        mew=0.4,
-    )
-
-
-def _panel_title(axes: Axes, title: str) -> None:
-    axes.set_title(title, fontsize=LABEL_SIZE, color=TEXT, loc="left", pad=3)
+    axes.plot(x, y, label=str(method), color=style.color, marker=style.marker, ms=size, lw=1.5, mec="white", mew=0.4)
 
 
 def _noise_axis(axes: Axes, levels: npt.NDArray[np.float64]) -> None:
     axes.set_xticks(levels, [f"{100 * level:g}%" for level in levels])
 
 
-def _time_axis(axes: Axes) -> None:
-    """Show at least half a decade with at least three ticks: powers of ten, or the coarsest finer steps."""
-    low, high = axes.dataLim.x0, axes.dataLim.x1
-    margin = max((high / low) ** 0.05, np.sqrt(LEAST_SPAN * low / high))
-    low, high = low / margin, high * margin
-    axes.autoscale(False, axis="x")  # it warns about equal times
-    axes.set_xlim(low, high)
-    decades = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
-    for steps in ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 7)):
-        ticks = np.outer(decades, steps).ravel()
-        ticks = ticks[(ticks >= low) & (ticks <= high)]
-        if len(ticks) >= 3:
-            break
-    axes.minorticks_off()
-    axes.set_xticks(ticks, [_format_seconds(tick) for tick in ticks])
-
-
-def _handles(styles: Mapping[Any, MethodStyle]) -> list[Line2D]:
-    return [
-        Line2D([], [], label=str(method), color=style.color, marker=style.marker) for method, style in styles.items()
-    ]
-
-
-def _legend(figure: Figure, handles: list[Line2D]) -> None:
+def _legend(figure: Figure, styles: dict[Any, Style]) -> None:
     """Put one legend above all panels, in as many of four columns as the width allows."""
-    labels = [str(handle.get_label()) for handle in handles]
+    handles = [
+        Line2D([], [], label=str(method), color=color, marker=marker) for method, (color, marker) in styles.items()
+    ]
+    labels = [str(method) for method in styles]
     columns = min(4, len(labels))
     while columns > 1 and _legend_width(labels, columns) > WIDTH:
         columns -= 1
-    legend = figure.legend(
+    figure.legend(
         handles=handles,
         loc="outside upper center",
         ncols=columns,
         frameon=False,
         fontsize=LABEL_SIZE,
+        labelcolor=TEXT,
         columnspacing=1.4,
         handlelength=1.8,
     )
-    for text in legend.get_texts():
-        text.set_color(TEXT)
     lines = -(-len(labels) // columns)
     figure.set_figheight(figure.get_figheight() + LEGEND_LINE * max(0, lines - USUAL_LEGEND_LINES))
 
@@ -462,43 +368,3 @@ def _bar_levels(bars: list[tuple[float, float]], gap: float) -> list[int]:
         ends[level : level + 1] = [end]
         levels.append(level)
     return levels
-
-
-def _label_line_ends(axes: Axes, x: float, ends: pd.Series) -> None:
-    """Label the end of each method's line, without overlaps."""
-    low, high = sorted(axes.get_ylim())
-    gap = 0.055 * (high - low)
-    styles = method_styles(ends.index)
-    for method, y, place in zip(ends.index, ends, _spread(ends.to_numpy(), gap), strict=True):
-        axes.annotate(
-            str(method),
-            (x, y),
-            xytext=(1.02, place),
-            textcoords=axes.get_yaxis_transform(),
-            va="center",
-            fontsize=LABEL_SIZE,
-            color=TEXT,
-            arrowprops={
-                "arrowstyle": "-",
-                "color": styles[method].color,
-                "lw": 0.8,
-                "relpos": (0, 0.5),
-                "shrinkA": 0,
-                "shrinkB": 4,
-            },
-        )
-
-
-def _spread(positions: npt.NDArray[np.float64], gap: float) -> npt.NDArray[np.float64]:
-    """Move positions apart until neighbours are `gap` apart, around where they were."""
-    order = np.argsort(positions, kind="stable")
-    steps = gap * np.arange(len(positions))
-    # After subtracting the gaps, the sequence must not decrease: the closest such sequence is the
-    # isotonic regression, which keeps every cluster centred on its own mean.
-    spread = np.empty_like(positions, dtype=float)
-    spread[order] = isotonic_regression(positions[order] - steps).x + steps
-    return spread
-
-
-def _format_seconds(seconds: float) -> str:
-    return f"{seconds:g} s" if seconds >= 1 else f"{1000 * seconds:g} ms"

@@ -17,13 +17,13 @@ import threading
 import time
 import warnings
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from math import log2
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -35,16 +35,17 @@ from sklearn.model_selection import StratifiedKFold
 import fuselearn
 from fuselearn._random import seed_estimator
 from fuselearn.datasets import Dataset, corrupt_labels
-from fuselearn.lab.running.methods import Contender, count_components
-from fuselearn.lab.running.scoring import Scores, score_fold, score_labels
-from fuselearn.lab.running.store import Cell, Predictions, Result
-from fuselearn.lab.running.suites import Suite, derive_seed
+from fuselearn.lab.methods import Contender
+from fuselearn.lab.scoring import score_classes, score_labels
+from fuselearn.lab.store import Cell, Result
+from fuselearn.lab.suites import Suite, derive_seed
 from fuselearn.multilabel import IterativeStratifiedKFold, label_scores
 from fuselearn.multilabel.data.labels import read_probabilities
 
-__all__ = ["FitTask", "corrupted", "deal_folds", "fit_cost", "fit_tasks", "quietly", "run_fit"]
+__all__ = ["FitTask", "corrupted", "fit_cost", "fit_tasks", "make_folds", "quietly", "run_fit"]
 
 Codes = npt.NDArray[np.intp]
+Adapt = Callable[[Any, Any, Any], Any]
 
 LONGEST_ERROR = 2000
 # Calibrated on the times of KFHE on iris, breast_cancer and digits.
@@ -58,21 +59,21 @@ class FitTask:
     Parameters
     ----------
     dataset, noise, repeat, fold
-        Which fold it is, as in `fuselearn.lab.running.store.Cell`.
+        Which fold it is, as in `Cell`.
     X : DataFrame
         The whole dataset.
     truth, labels : array of int, shape (n_samples,) or (n_samples, n_labels)
         The numbers of the clean and of the corrupted classes, or zeros and ones for labels.
-    classes : array of str
+    names : array of str
         The names of the classes or labels.
     test : array of int
         The test samples; the others are used for training.
-    contenders : mapping of str to Contender
-        By method; all have the same fit.
+    estimator : estimator
+        What is fitted.
+    methods : mapping of str to callable or None
+        By name, what makes the fitted estimator that of the method; None if it is used as it is.
     seed : int
         The random state of the fit.
-    keep_predictions : bool
-        Whether the results include predictions.
     """
 
     dataset: str
@@ -82,15 +83,11 @@ class FitTask:
     X: pd.DataFrame
     truth: Codes
     labels: Codes
-    classes: npt.NDArray[Any]
+    names: npt.NDArray[Any]
     test: Codes
-    contenders: Mapping[str, Contender]
+    estimator: Any
+    methods: Mapping[str, Adapt | None]
     seed: int
-    keep_predictions: bool = False
-
-    def cell(self, method: str) -> Cell:
-        """Return the cell of a method's result."""
-        return Cell(self.dataset, self.noise, self.repeat, self.fold, method)
 
 
 def fit_cost(X: pd.DataFrame) -> float:
@@ -98,12 +95,12 @@ def fit_cost(X: pd.DataFrame) -> float:
 
     Growing a tree sorts every feature; on small data the overhead is as large.
     """
-    rows, columns = X.shape
-    return FIXED_COST + rows * log2(rows) * columns
+    n_samples, n_features = X.shape
+    return FIXED_COST + n_samples * log2(n_samples) * n_features
 
 
-def deal_folds(suite: Suite, dataset: str, y: npt.ArrayLike, repeat: int) -> list[Codes]:
-    """Split the samples into stratified folds, the same for every method and every level of noise.
+def make_folds(suite: Suite, dataset: str, y: npt.ArrayLike, repeat: int) -> list[Codes]:
+    """Return the test samples of each stratified fold, the same for every method and every level of noise.
 
     Parameters
     ----------
@@ -115,11 +112,6 @@ def deal_folds(suite: Suite, dataset: str, y: npt.ArrayLike, repeat: int) -> lis
         The clean classes or labels.
     repeat : int
         From 0.
-
-    Returns
-    -------
-    folds : list of arrays of int
-        The test samples of each fold.
     """
     seed = derive_seed("folds", suite.seed, dataset, repeat)
     kind = StratifiedKFold if np.ndim(y) == 1 else IterativeStratifiedKFold
@@ -133,15 +125,11 @@ def corrupted(suite: Suite, dataset: str, X: pd.DataFrame, y: npt.ArrayLike, noi
     Parameters
     ----------
     suite, dataset, y, repeat
-        As for `deal_folds`.
+        As for `make_folds`.
     X : DataFrame of shape (n_samples, n_features)
         The features, on which some kinds of noise depend.
     noise : float
         The fraction.
-
-    Returns
-    -------
-    labels : array of shape (n_samples,)
     """
     drawn_for = () if suite.noise_draw == "once" else (repeat,)
     seed = derive_seed("noise", suite.seed, dataset, noise, *drawn_for)
@@ -149,12 +137,7 @@ def corrupted(suite: Suite, dataset: str, X: pd.DataFrame, y: npt.ArrayLike, noi
 
 
 def fit_tasks(
-    suite: Suite,
-    data: Mapping[str, Dataset],
-    contenders: Mapping[str, Contender],
-    finished: Set[Cell] = frozenset(),
-    *,
-    keep_predictions: bool = False,
+    suite: Suite, data: Mapping[str, Dataset], contenders: Mapping[str, Contender], finished: Set[Cell] = frozenset()
 ) -> Iterator[FitTask]:
     """Yield the remaining tasks, the expensive datasets first.
 
@@ -165,29 +148,27 @@ def fit_tasks(
     data : mapping of str to Dataset
         The datasets that are not finished.
     contenders : mapping of str to Contender
-        The methods that can run here.
+        Its methods.
     finished : set of Cell
         The finished cells.
-    keep_predictions : bool, default=False
-        Whether the results include predictions.
     """
     for name, dataset in sorted(data.items(), key=lambda item: -fit_cost(item[1].X)):
-        classes, truth = _number(dataset)
+        names, truth = _number(dataset)
         for repeat in range(suite.repeats):
-            folds = deal_folds(suite, name, truth, repeat)[: suite.n_test_folds]
+            folds = make_folds(suite, name, truth, repeat)[: suite.n_test_folds]
             for noise in suite.noise:
                 labels = corrupted(suite, name, dataset.X, truth, noise, repeat)
                 for fold, test in enumerate(folds):
-                    fits: dict[str, dict[str, Contender]] = defaultdict(dict)
+                    shared: dict[str, dict[str, Adapt | None]] = defaultdict(dict)
                     for method, contender in contenders.items():
                         if Cell(name, noise, repeat, fold, method) not in finished:
-                            fits[contender.fit_name][method] = contender
-                    for fit_name, sharing in fits.items():
+                            shared[contender.fit_name][method] = contender.adapt
+                    for fit_name, methods in shared.items():
+                        estimator = contenders[next(iter(methods))].estimator
                         seed = derive_seed(suite.seed, name, noise, repeat, fold, fit_name)
                         yield FitTask(
-                            name, noise, repeat, fold, dataset.X, truth, labels, classes, test,
-                            sharing, seed, keep_predictions,
-                        )  # fmt: skip
+                            name, noise, repeat, fold, dataset.X, truth, labels, names, test, estimator, methods, seed
+                        )
 
 
 def _number(dataset: Dataset) -> tuple[npt.NDArray[Any], Codes]:
@@ -198,101 +179,64 @@ def _number(dataset: Dataset) -> tuple[npt.NDArray[Any], Codes]:
 
 
 def run_fit(task: FitTask) -> list[Result]:
-    """Fit once, and score every method that shares the fit.
+    """Fit once, and return the result of every method that shares the fit.
 
     A suite runs for hours on arbitrary estimators: an exception is recorded as the result.
-
-    Parameters
-    ----------
-    task : FitTask
-
-    Returns
-    -------
-    results : list of Result
-        One per method, in the order of the task.
     """
     train = np.ones(len(task.truth), dtype=bool)
     train[task.test] = False
     X, labels = task.X[train], task.labels[train]
     with quietly():
         try:
-            fit = _fit(task, X, labels)
+            estimator = seed_estimator(clone(task.estimator), task.seed, same=True)
+            start = time.perf_counter()
+            estimator.fit(X, labels)
+            seconds = time.perf_counter() - start
         except Exception as error:
-            return [_failure(task, method, error) for method in task.contenders]
-        return [_run_method(task, method, fit, X, labels) for method in task.contenders]
+            return [_failure(task, method, error) for method in task.methods]
+        return [_run_method(task, method, estimator, seconds, X, labels) for method in task.methods]
 
 
-class Fit(NamedTuple):
-    """A fitted estimator, and its fit time."""
-
-    estimator: Any
-    seconds: float
-
-
-def _fit(task: FitTask, X: pd.DataFrame, labels: Codes) -> Fit:
-    contender = next(iter(task.contenders.values()))
-    estimator = seed_estimator(clone(contender.trained), task.seed, same=True)
-    start = time.perf_counter()
-    estimator.fit(X, labels)
-    return Fit(estimator, time.perf_counter() - start)
-
-
-def _run_method(task: FitTask, method: str, shared: Fit, X: pd.DataFrame, labels: Codes) -> Result:
-    X_test = task.X.iloc[task.test]
+def _run_method(
+    task: FitTask, method: str, estimator: Any, fit_seconds: float, X: pd.DataFrame, labels: Codes
+) -> Result:
+    X_test, truth = task.X.iloc[task.test], task.truth[task.test]
+    adapt = task.methods[method]
+    by_label = None
     try:
-        fit = _adapt(task.contenders[method], shared, X, labels)
+        if adapt is not None:
+            start = time.perf_counter()
+            estimator = adapt(estimator, X, labels)
+            fit_seconds += time.perf_counter() - start
         start = time.perf_counter()
-        predicted = np.asarray(fit.estimator.predict(X_test))
+        predicted = np.asarray(estimator.predict(X_test))
         predict_seconds = time.perf_counter() - start
-        probabilities = _probabilities(task, fit.estimator, X_test, labels)
-        scores = _score(task, predicted, probabilities)
-        components = count_components(fit.estimator)
+        probabilities = _probabilities(task, estimator, X_test, labels)
+        if truth.ndim == 1:
+            scores = score_classes(truth, predicted, len(task.names), probabilities)
+        else:
+            scores = score_labels(truth, predicted, probabilities)
+            by_label = label_scores(pd.DataFrame(truth, columns=task.names), predicted, probabilities)
     except Exception as error:
         return _failure(task, method, error)
     return Result(
-        task.cell(method),
+        _cell(task, method),
         task.seed,
         scores,
-        fit_seconds=fit.seconds,
+        fit_seconds=fit_seconds,
         predict_seconds=predict_seconds,
-        components=components,
         versions=_versions(),
-        predictions=_keep(task, predicted) if task.keep_predictions else None,
-        label_scores=_score_each_label(task, predicted, probabilities) if task.truth.ndim == 2 else None,
+        label_scores=by_label,
     )
 
 
-def _adapt(contender: Contender, shared: Fit, X: pd.DataFrame, labels: Codes) -> Fit:
-    if contender.adapt is None:
-        return shared
-    start = time.perf_counter()
-    adapted = contender.adapt(shared.estimator, X, labels)
-    return Fit(adapted, shared.seconds + time.perf_counter() - start)
+def _cell(task: FitTask, method: str) -> Cell:
+    return Cell(task.dataset, task.noise, task.repeat, task.fold, method)
 
 
 def _failure(task: FitTask, method: str, error: Exception) -> Result:
     text = f"{type(error).__name__}: {error}"[:LONGEST_ERROR]
-    return Result(task.cell(method), task.seed, error=text, versions=_versions())
-
-
-def _score(task: FitTask, predicted: npt.NDArray[Any], probabilities: npt.NDArray[np.float64] | None) -> Scores:
-    truth = task.truth[task.test]
-    if truth.ndim == 2:
-        return score_labels(truth, predicted, probabilities)
-    return score_fold(truth, predicted, len(task.classes), probabilities)
-
-
-def _score_each_label(
-    task: FitTask, predicted: npt.NDArray[Any], probabilities: npt.NDArray[np.float64] | None
-) -> pd.DataFrame:
-    truth = pd.DataFrame(task.truth[task.test], columns=task.classes)
-    return label_scores(truth, predicted, probabilities)
-
-
-def _keep(task: FitTask, predicted: npt.NDArray[Any]) -> Predictions:
-    if predicted.ndim == 1:
-        return Predictions(task.test.tolist(), task.classes[predicted].tolist())
-    return Predictions(task.test.tolist(), [task.classes[row == 1].tolist() for row in predicted])
+    return Result(_cell(task, method), task.seed, error=text, versions=_versions())
 
 
 def _probabilities(task: FitTask, estimator: Any, X: pd.DataFrame, labels: Codes) -> npt.NDArray[np.float64] | None:
@@ -301,7 +245,7 @@ def _probabilities(task: FitTask, estimator: Any, X: pd.DataFrame, labels: Codes
         return None
     if labels.ndim == 2:
         return read_probabilities(estimator.predict_proba(X), labels.shape[1])
-    table = np.zeros((len(X), len(task.classes)))
+    table = np.zeros((len(X), len(task.names)))
     table[:, getattr(estimator, "classes_", np.unique(labels))] = estimator.predict_proba(X)
     return table
 
@@ -337,7 +281,7 @@ def _revision() -> str:
         return ""
     describe = ["git", "-C", str(root), "describe", "--always", "--exclude=*", "--dirty=.changed"]
     try:
-        answer = subprocess.run(describe, capture_output=True, text=True, timeout=10, check=True)
+        found = subprocess.run(describe, capture_output=True, text=True, timeout=10, check=True)
     except (OSError, subprocess.SubprocessError):
         return ""
-    return f"+{answer.stdout.strip()}"
+    return f"+{found.stdout.strip()}"
