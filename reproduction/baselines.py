@@ -1,4 +1,4 @@
-"""The rivals of the suite ``robust``: the classifiers of other packages, used as their documentation recommends.
+"""The baselines of ``robust``: the classifiers of other packages, used as their documentation recommends.
 
 Boosting stops early on a validation part of the training samples, whose labels are as noisy as the others. Categories
 and missing values reach each classifier in the form that it supports. Every fit uses one thread, since suites run
@@ -24,9 +24,15 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
-from fuselearn._random import make_generator
-from fuselearn.combine import EnsembleSelection
-from fuselearn.combine.measuring import default_sensors, suitable
+from fuselearn import (
+    BaggedClassifier,
+    CARTClassifier,
+    EnsembleSelection,
+    ForestClassifier,
+    KFHEClassifier,
+    SAMMEClassifier,
+    SVMClassifier,
+)
 
 __all__ = [
     "CleanLearningClassifier",
@@ -120,7 +126,7 @@ class EarlyStoppingClassifier(WrappedClassifier):
         The fraction of each class that is held out, rounded.
     fit_options : callable, optional
         Returns further arguments of the estimator's ``fit``, given X.
-    random_state : int, RandomState or None, default=None
+    random_state : int or None, default=None
         Seed of the validation part.
     """
 
@@ -156,7 +162,7 @@ def hold_out(codes: Codes, fraction: float, random_state: Any) -> npt.NDArray[np
         Classes, numbered from 0 without gaps.
     fraction : float
         Above 0 and below 1.
-    random_state : int, RandomState or None
+    random_state : int or None
 
     Returns
     -------
@@ -165,12 +171,12 @@ def hold_out(codes: Codes, fraction: float, random_state: Any) -> npt.NDArray[np
     Examples
     --------
     >>> import numpy as np
-    >>> from fuselearn.lab.running.rivals import hold_out
+    >>> from reproduction.baselines import hold_out
     >>> held = hold_out(np.array([0] * 10 + [1] * 5 + [2]), 0.2, random_state=0)
     >>> held[:10].sum(), held[10:15].sum(), held[15:].sum()
     (np.int64(2), np.int64(1), np.int64(0))
     """
-    rng = make_generator(random_state)
+    rng = np.random.default_rng(random_state)
     held = np.zeros(len(codes), dtype=bool)
     sizes = np.bincount(codes)
     counts = np.minimum(np.round(sizes * fraction).astype(np.intp), sizes - 1)
@@ -204,26 +210,46 @@ class CleanLearningClassifier(WrappedClassifier):
 
 
 class GreedySelectionClassifier(WrappedClassifier):
-    """Greedy ensemble selection from the default sensors of :class:`~fuselearn.FusedClassifier`.
+    """Greedy ensemble selection from the default members of `fuselearn.FusedClassifier`.
 
     Parameters
     ----------
     n_rounds : int, default=25
         Number of steps.
-    n_components : int, default=50
+    n_estimators : int, default=50
         Trees of each ensemble among the members.
-    random_state : int, RandomState or None, default=None
+    random_state : int or None, default=None
     """
 
-    def __init__(self, *, n_rounds: int = 25, n_components: int = 50, random_state: Any = None) -> None:
+    def __init__(self, *, n_rounds: int = 25, n_estimators: int = 50, random_state: int | None = None) -> None:
         self.n_rounds = n_rounds
-        self.n_components = n_components
+        self.n_estimators = n_estimators
         self.random_state = random_state
 
     def _fitted(self, X: pd.DataFrame, codes: Codes) -> Any:
-        seed = int(make_generator(self.random_state).integers(2**31))
-        members = suitable(default_sensors(self.n_components, seed), X)
+        seed = int(np.random.default_rng(self.random_state).integers(2**31))
+        members = fused_members(self.n_estimators, seed)
+        if X.isna().any(axis=None):
+            members = [member for member in members if not isinstance(member[1], SVMClassifier)]
         return EnsembleSelection(members, n_rounds=self.n_rounds, random_state=seed).fit(X, codes)
+
+
+def fused_members(n_estimators: int, seed: int) -> list[tuple[str, Any]]:
+    """Return the members of a `FusedClassifier` without ``estimators``."""
+    size: dict[str, Any] = {"n_estimators": n_estimators, "random_state": seed}
+    deep = CARTClassifier(min_samples_split=6, min_samples_leaf=3, max_depth=None, complexity=-1.0, max_features="sqrt")
+    return [
+        ("kfhe", KFHEClassifier(**size)),
+        ("kfhe_sqrt", KFHEClassifier(deep, **size)),
+        ("samme", SAMMEClassifier(**size)),
+        ("bagging", BaggedClassifier(**size)),
+        ("forest", ForestClassifier(**size)),
+        ("forest_leaf3", ForestClassifier(min_samples_leaf=3, **size)),
+        ("extra_trees", ForestClassifier(splitter="random", **size)),
+        ("extra_trees_leaf3", ForestClassifier(splitter="random", min_samples_leaf=3, **size)),
+        ("svm", SVMClassifier(random_state=seed)),
+        ("svm_linear", SVMClassifier(kernel="linear", random_state=seed)),
+    ]
 
 
 def one_hot(model: BaseEstimator) -> Pipeline:

@@ -1,14 +1,12 @@
-"""Write the page that compares a run of the suite ``kfhe-homer`` with the paper, from its summary and fold scores.
+"""The page that compares a run of the experiment ``kfhe-homer`` with the paper.
 
-Run ``python -m fuselearn.lab.reproduction.homer SUMMARY.csv -o PAGE.md``. The folder of the summary must also hold a
-JSON file of the same name with the costs of the run, and a CSV file with the score of every fold for the tests over
-folds; ``fuselearn reproduce kfhe-homer`` writes all three. The rank plot is written to the folder of the page.
+Everything on it is computed from the summary of the run, the files beside it (costs as JSON, the score of every fold,
+statistics of the datasets), and the published tables.
 """
 
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -17,24 +15,19 @@ from typing import Any
 import pandas as pd
 
 from fuselearn.datasets import load
-from fuselearn.lab.published import load_published
-from fuselearn.lab.reporting.figures import critical_difference
-from fuselearn.lab.reporting.text import join, signed
-from fuselearn.lab.reproduction import pages
-from fuselearn.lab.statistics.paired_tests import wilcoxon_test
-from fuselearn.lab.statistics.rank_tests import PostHoc, friedman_posthoc
-from fuselearn.lab.statistics.ranks import average_ranks, win_tie_loss
-from fuselearn.lab.statistics.summary import read_summary
+from fuselearn.lab.figures import critical_difference
+from fuselearn.lab.statistics import PostHoc, average_ranks, friedman_posthoc, wilcoxon_test, win_tie_loss
 from fuselearn.multilabel import describe_labels
+from reproduction import pages
+from reproduction.pages import beside, join, read_costs, read_summary, signed
+from reproduction.published import load_published
 
-__all__ = ["PAPER_EIGHT", "HomerReproduction", "folds_path", "make_page", "write_page"]
+__all__ = ["PAPER_EIGHT", "HomerReproduction", "make_page", "write_page"]
 
 PAPER_EIGHT = ("KFHE-HOMER", "E-HOMER", "ECC", "CC", "HOMER-B", "HOMER-K", "RF-PCT", "AdaBoost.MH")
 """The methods of the paper's Table 3, with E-HOMER combined by majority vote."""
 CONTROL = "KFHE-HOMER"
 AUTHORS = ("KFHE-HOMER (authors)", "KFHE-HOMER (authors, scaled)")
-OF_MACHINES = ("KFHE-HOMER", "E-HOMER (mean)", "ECC", "CC", "HOMER-B", "HOMER-K")
-"""The methods that train support vector machines; E-HOMER by majority shares the fits of that by mean."""
 BY_MEAN = "E-HOMER (mean)"
 CLOSE = 0.03
 FAR = 0.1
@@ -55,12 +48,12 @@ REASONS = {
 
 
 class HomerReproduction:
-    """A summary of the suite ``kfhe-homer``, compared with the paper's Table 3.
+    """A summary of the experiment ``kfhe-homer``, compared with the paper's Table 3.
 
     Parameters
     ----------
     summary : DataFrame
-        As `fuselearn.lab.statistics.summary.summarise` returns it.
+        As `fuselearn.lab.summarize` returns it.
     folds : DataFrame
         One row per result with the columns dataset, method, repeat, fold and macro_f1.
 
@@ -154,13 +147,13 @@ def make_page(
     summary, folds : DataFrame
         As for `HomerReproduction`.
     costs : mapping, optional
-        The costs that ``fuselearn reproduce`` writes next to the summary.
+        The costs next to the summary.
     authors : DataFrame, optional
-        The summary of the suite ``kfhe-homer-authors``.
+        The summary of the experiment ``kfhe-homer-authors``.
     datasets : DataFrame, optional
         What `describe_datasets` returns.
     source : str, optional
-        The files that the page is made from, as arguments of this module's command.
+        The files that the page is made from, as arguments of the command.
     figure : str, optional
         The file of the rank plot, relative to the page.
 
@@ -170,7 +163,7 @@ def make_page(
     """
     run = HomerReproduction(summary, folds)
     return pages.render_page(
-        "reproduction_homer.md",
+        "kfhe_homer.md",
         run=run,
         eight=PAPER_EIGHT,
         better=BETTER,
@@ -186,22 +179,10 @@ def make_page(
         author_lines=_author_lines(run, authors),
         dataset_lines=_dataset_lines(datasets),
         costs=costs,
-        cost_lines=_cost_lines(costs),
+        cost_lines=pages.cost_lines(costs),
         source=source,
         figure=figure,
     )
-
-
-def folds_path(summary: str | os.PathLike[str]) -> Path:
-    """Return the path of the fold scores of a summary: ``summary.csv`` has ``summary-folds.csv``."""
-    summary = Path(summary)
-    return summary.with_name(f"{summary.stem}-folds.csv")
-
-
-def datasets_path(summary: str | os.PathLike[str]) -> Path:
-    """Return the path of the statistics of the datasets: ``summary.csv`` has ``summary-datasets.csv``."""
-    summary = Path(summary)
-    return summary.with_name(f"{summary.stem}-datasets.csv")
 
 
 def describe_datasets() -> pd.DataFrame:
@@ -236,14 +217,14 @@ def write_page(
     page : str or path
         The Markdown file. Missing folders are created.
     authors : str or path, optional
-        The CSV file of the means of the suite ``kfhe-homer-authors``.
+        The CSV file of the means of the experiment ``kfhe-homer-authors``.
 
     Returns
     -------
     page : Path
     """
     summary, page = Path(summary), Path(page)
-    means, folds = read_summary(summary), pd.read_csv(folds_path(summary), dtype={"dataset": str, "method": str})
+    means, folds = read_summary(summary), pd.read_csv(beside(summary, "folds"), dtype={"dataset": str, "method": str})
     page.parent.mkdir(parents=True, exist_ok=True)
     pairs = HomerReproduction(means, folds).pairs
     figure = page.with_name(f"{page.stem}-ranks.svg")
@@ -252,9 +233,9 @@ def write_page(
     text = make_page(
         means,
         folds,
-        pages.read_costs(summary),
+        read_costs(summary),
         authors=None if authors is None else read_summary(authors),
-        datasets=pd.read_csv(datasets_path(summary)) if datasets_path(summary).exists() else None,
+        datasets=pd.read_csv(beside(summary, "datasets")) if beside(summary, "datasets").exists() else None,
         source=" --authors ".join(pages.source_name(path) for path in (summary, authors) if path is not None),
         figure="" if pairs is None else figure.name,
     )
@@ -418,35 +399,3 @@ def _dataset_lines(datasets: pd.DataFrame | None) -> list[tuple[str, list[str]]]
         )
         for _, row in datasets.iterrows()
     ]
-
-
-def _cost_lines(costs: Mapping[str, Any] | None) -> list[tuple[str, str]]:
-    lines = pages.cost_lines(costs, "components")
-    if costs is not None:
-        counts = costs["totals"].get("components_by_method", {})
-        machines = sum(counts.get(method, 0) for method in OF_MACHINES)
-        lines.insert(4, ("of which support vector machines", f"{machines:,}"))
-    return lines
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the page as the command line says, and return the exit code."""
-    parser = pages.make_parser(
-        "homer",
-        "Write the page that compares a run of the suite kfhe-homer with the paper.",
-        "docs/reproduction/kfhe-homer.csv -o docs/reproduction-homer.md",
-    )
-    parser.add_argument("summary", type=Path, help="summary.csv of the run, with its other files in the same folder")
-    parser.add_argument("--authors", type=Path, help="summary of the suite kfhe-homer-authors")
-    parser.add_argument("--describe", action="store_true", help="first write the statistics of the datasets, too")
-
-    def write(chosen: Any) -> Path:
-        if chosen.describe:
-            describe_datasets().to_csv(datasets_path(chosen.summary), index=False)
-        return write_page(chosen.summary, chosen.output, chosen.authors)
-
-    return pages.run(parser, arguments, write)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

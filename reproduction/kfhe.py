@@ -1,30 +1,28 @@
-"""Write the page that compares a run of the suite ``kfhe`` with the paper, from its summary.
+"""The page that compares a run of the experiment ``kfhe`` with the paper.
 
-Run ``python -m fuselearn.lab.reproduction.kfhe SUMMARY.csv -o docs/reproduction.md``. A JSON file of the
-same name holds the costs of the run; ``fuselearn reproduce kfhe`` writes both. Everything on the page is
-computed from these files, the traces of the filter beside them, and the published tables.
+Everything on it is computed from the summary of the run, the files beside it (costs as JSON, traces of the filter), and
+the published tables.
 """
 
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
-from fuselearn.datasets import registry
-from fuselearn.lab.published import load_published
-from fuselearn.lab.reporting.figures import filter_traces, rank_against_noise, score_against_noise
-from fuselearn.lab.reporting.text import count, join, percent, signed
-from fuselearn.lab.reproduction import pages
-from fuselearn.lab.reproduction.kfhe_comparison import FAR_OFF, NEEDED, OUTSIDE, RIVALS, Reproduction, column_of
-from fuselearn.lab.running.suites import SUITES, derive_seed
-from fuselearn.lab.statistics.summary import read_summary
+from fuselearn import KFHEClassifier
+from fuselearn.lab import derive_seed
+from fuselearn.lab.figures import rank_against_noise, score_against_noise
+from reproduction import pages
+from reproduction.experiments import EXPERIMENTS
+from reproduction.kfhe_comparison import BASELINES, FAR_OFF, NEEDED, OUTSIDE, Reproduction, column_of
+from reproduction.pages import beside, join, percent, read_costs, read_summary, signed
+from reproduction.published import load_published
 
 __all__ = ["make_page", "trace_datasets", "write_page"]
 
@@ -40,10 +38,14 @@ KNOWN = {
     "pruned ones at all levels.",
     "tvowel": "No setting of the authors' program that was tried comes near the paper's KFHE under noise.",
 }
-"""What is known of datasets with large differences, in addition to the registry."""
-TRACE_COLUMNS = {
-    "error": "measurement_errors_", "variance": "variances_", "gain": "gains_", "train_error": "train_errors_",
-}  # fmt: skip
+"""What is known of datasets with large differences, in addition to ``datasets.csv``."""
+TRACES = {
+    "train_error": ("train_errors_", "training error", "#000000", "-"),
+    "error": ("measurement_errors_", "measurement error R", "#D55E00", "--"),
+    "variance": ("variances_", "variance P", "#009E73", "-."),
+    "gain": ("gains_", "gain K", "#0072B2", "-"),
+}
+"""By column, the attribute of `KFHEClassifier`, and label, color and dashes of the curve."""
 IN_FIGURE_5 = 10
 """Datasets in the paper's Figure 5; Figure 6 has the others."""
 
@@ -64,7 +66,7 @@ def make_page(
     summary : DataFrame
         As for `Reproduction`; standard errors are computed from its columns sd and n.
     costs : mapping, optional
-        The costs that ``fuselearn reproduce`` writes next to the summary: suite, totals and versions.
+        The costs next to the summary: suite, totals and versions.
     per_repeat : DataFrame, optional
         The summary of a run whose label noise was drawn anew in each repeat.
     per_repeat_version : str, optional
@@ -80,9 +82,9 @@ def make_page(
     """
     run = Reproduction(summary)
     return pages.render_page(
-        "reproduction.md",
+        "kfhe.md",
         run=run,
-        rivals=RIVALS,
+        baselines=BASELINES,
         sizes=_size_lines(run),
         scores=_mean_score_lines(run),
         steps=_step_lines(run, per_repeat, per_repeat_version),
@@ -90,7 +92,7 @@ def make_page(
         differing={setting: [claim for claim in run.claims if not claim.ours[setting][0]] for setting in run.settings},
         short=_in_short(run),
         folds={setting: int(run.cells["n"].xs(setting, level="method").max()) for setting in run.settings},
-        datasets=_dataset_lines(run),
+        datasets=_dataset_lines(),
         ranks=_rank_lines(run),
         omnibus=_omnibus_lines(run),
         p_lines=_p_lines(run),
@@ -121,9 +123,9 @@ def write_page(
     page : str or path
         The Markdown file. Missing folders are created.
     settings : str or path, optional
-        The CSV file of the suite ``kfhe-settings``.
+        The CSV file of the experiment ``kfhe-settings``.
     per_repeat : str or path, optional
-        The CSV file of the suite ``kfhe`` with label noise that was drawn anew in each repeat.
+        The CSV file of the experiment ``kfhe`` with label noise that was drawn anew in each repeat.
 
     Returns
     -------
@@ -137,20 +139,14 @@ def write_page(
     named = {"": summary, " --settings ": settings, " --per-repeat ": per_repeat}
     text = make_page(
         results,
-        pages.read_costs(summary),
+        read_costs(summary),
         per_repeat=None if per_repeat is None else read_summary(per_repeat),
-        per_repeat_version="" if per_repeat is None else _version(pages.read_costs(Path(per_repeat))),
-        figures=_draw_figures(Reproduction(results), traces_path(summary), page),
+        per_repeat_version="" if per_repeat is None else _version(read_costs(per_repeat)),
+        figures=_draw_figures(Reproduction(results), beside(summary, "traces"), page),
         source="".join(f"{option}{pages.source_name(path)}" for option, path in named.items() if path is not None),
     )
     page.write_text(text, encoding="utf-8")
     return page
-
-
-def traces_path(summary: str | os.PathLike[str]) -> Path:
-    """Return the path of the traces of the filter: ``summary.csv`` has ``summary-traces.csv``."""
-    summary = Path(summary)
-    return summary.with_name(f"{summary.stem}-traces.csv")
 
 
 def trace_datasets() -> pd.DataFrame:
@@ -162,15 +158,13 @@ def trace_datasets() -> pd.DataFrame:
         One row per dataset and iteration, from 0: the measurement error, the variance, the gain and the error on the
         training samples; the first three are NaN before the first measurement.
     """
-    from fuselearn.ensembles import KFHEClassifier
-
     traces = []
-    suite = SUITES["kfhe"]
+    suite = EXPERIMENTS["kfhe"].suite
     for name in suite.datasets:
         data = suite.load(name)
         model = KFHEClassifier(random_state=derive_seed("trace", suite.seed, name, 0.0)).fit(data.X, data.y)
         trace = {}
-        for column, attribute in TRACE_COLUMNS.items():
+        for column, (attribute, *_) in TRACES.items():
             values = getattr(model, attribute)
             trace[column] = np.concatenate([np.full(model.n_iter_ + 1 - len(values), np.nan), values])
         traces.append(pd.DataFrame({"dataset": name, "iteration": np.arange(model.n_iter_ + 1), **trace}))
@@ -185,16 +179,15 @@ def _draw_figures(run: Reproduction, traces: Path, page: Path) -> list[tuple[str
     """Draw the paper's figures 5 to 8, and return caption and file name of each; the first two need traces."""
     drawn = []
     if traces.is_file():
-        by_dataset = _read_traces(traces)
-        names = list(by_dataset)
-        for number, part in ((5, names[:IN_FIGURE_5]), (6, names[IN_FIGURE_5:])):
-            figure = filter_traces({name: by_dataset[name] for name in part})
+        by_dataset = list(pd.read_csv(traces, dtype={"dataset": str}).groupby("dataset", sort=False))
+        for number, part in ((5, by_dataset[:IN_FIGURE_5]), (6, by_dataset[IN_FIGURE_5:])):
+            figure = _plot_traces(dict(part))
             drawn.append((number, figure, "the filter while KFHE is trained on all samples"))
     ours = run.ours.reset_index()
     if run.tested:
-        four = ours[ours["method"].isin(("KFHE", *RIVALS))]
+        four = ours[ours["method"].isin(("KFHE", *BASELINES))]
         drawn.append((7, rank_against_noise(four), "average ranks of the four methods, KFHE with unpruned trees"))
-    shown = ours[ours["method"].isin((*NEEDED, *RIVALS))]
+    shown = ours[ours["method"].isin((*NEEDED, *BASELINES))]
     drawn.append((8, score_against_noise(shown), "macro F1 on each dataset"))
     for number, figure, _ in drawn:
         pages.save(figure, page.with_name(f"{page.stem}-figure-{number}.svg"))
@@ -204,17 +197,28 @@ def _draw_figures(run: Reproduction, traces: Path, page: Path) -> list[tuple[str
     ]
 
 
-def _read_traces(path: Path) -> dict[str, Any]:
-    traces = {}
-    for name, rows in pd.read_csv(path, dtype={"dataset": str}).groupby("dataset", sort=False):
-        measured = rows.iloc[1:]
-        traces[str(name)] = SimpleNamespace(
-            **{
-                attribute: (rows if column == "train_error" else measured)[column].to_numpy()
-                for column, attribute in TRACE_COLUMNS.items()
-            }
-        )
-    return traces
+def _plot_traces(traces: Mapping[str, pd.DataFrame]) -> Figure:
+    """Plot gain, variance and errors after each iteration, one panel per dataset, on a square-root scale.
+
+    Values are often close to 0, and error rates do reach it.
+    """
+    figure = Figure(figsize=(6.0, 1.2 * -(-len(traces) // 3) + 0.7), layout="constrained")
+    panels = figure.subplots(-(-len(traces) // 3), min(3, len(traces)), squeeze=False, sharex=True).ravel()
+    for axes in panels[len(traces) :]:
+        axes.set_visible(False)
+    for axes, (dataset, trace) in zip(panels, traces.items(), strict=False):
+        for column, (_, label, color, dashes) in TRACES.items():
+            axes.plot(trace["iteration"], trace[column], label=label, color=color, ls=dashes, lw=1.3)
+        axes.set_title(dataset, fontsize=9.5, loc="left", pad=3)
+        axes.set_yscale("function", functions=(np.sqrt, np.square))
+        axes.set_ylim(0, 1.03)
+        axes.set_yticks([0, 0.1, 0.5, 1], ["0", "0.1", "0.5", "1"])
+        axes.tick_params(labelsize=8.5)
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.supxlabel("Iteration", fontsize=9.5)
+    figure.supylabel("Value (square-root scale)", fontsize=9.5)
+    figure.legend(handles=panels[0].lines, loc="outside upper center", ncols=4, frameon=False, fontsize=9.5)
+    return figure
 
 
 def _in_short(run: Reproduction) -> list[str]:
@@ -239,8 +243,8 @@ def _in_short(run: Reproduction) -> list[str]:
     n_far = len(run.far_off())
     far = "none differs" if n_far == 0 else "1 differs" if n_far == 1 else f"{n_far} differ"
     listed = "; each is listed below" if n_far else ""
-    n_cells = len(run.datasets) * len(run.levels) * len((*NEEDED, *RIVALS))
-    said.append(f"Of {n_cells} cells of {join((*NEEDED, *RIVALS))}, {far} by more than {FAR_OFF:g}{listed}.")
+    n_cells = len(run.datasets) * len(run.levels) * len((*NEEDED, *BASELINES))
+    said.append(f"Of {n_cells} cells of {join((*NEEDED, *BASELINES))}, {far} by more than {FAR_OFF:g}{listed}.")
     return said
 
 
@@ -270,22 +274,28 @@ def _step_lines(run: Reproduction, per_repeat: pd.DataFrame | None, version: str
     lines = [("paper", steps["paper"]), ("ours, noise drawn once", steps["ours"])]
     if per_repeat is not None:
         other = Reproduction(per_repeat)
-        which = ", ".join(filter(None, (count(len(other.datasets), "dataset"), version)))
+        which = ", ".join(filter(None, (f"{len(other.datasets)} dataset{'s' * other.tested}", version)))
         lines.append((f"ours, drawn anew in each repeat ({which})", other.mean_steps()["ours"]))
     return [(name, [f"{line[method]:.4f}" if method in line else "" for method in run.methods]) for name, line in lines]
 
 
-def _dataset_lines(run: Reproduction) -> list[tuple[str, ...]]:
+def _our_datasets() -> pd.DataFrame:
+    """Return the sizes of the datasets as they are loaded, and how they differ from the paper's."""
+    return pd.read_csv(Path(__file__).with_name("datasets.csv"), index_col="dataset", keep_default_na=False)
+
+
+def _dataset_lines() -> list[tuple[str, ...]]:
     """Return the paper's Table 1: our number of samples, features and classes, and the paper's if it is another."""
     lines: list[tuple[str, ...]] = []
+    ours = _our_datasets()
     for row in load_published("kfhe_datasets").itertuples():
-        info = registry()[row.dataset]
-        if info.unavailable:
-            lines.append((row.dataset, str(row.samples), str(row.features), str(row.classes), "not found"))
+        paper = (row.samples, row.features, row.classes)
+        if row.dataset not in ours.index:
+            lines.append((row.dataset, *map(str, paper), "not found"))
             continue
-        pairs = ((info.rows, row.samples), (info.features, row.features), (info.classes, row.classes))
-        cells = [f"{ours}" if ours == paper else f"{ours} ({paper})" for ours, paper in pairs]
-        lines.append((row.dataset, *cells, info.difference.rstrip(".")))
+        *sizes, difference = ours.loc[row.dataset]
+        cells = [f"{ours}" if ours == paper else f"{ours} ({paper})" for ours, paper in zip(sizes, paper, strict=True)]
+        lines.append((row.dataset, *cells, difference.rstrip(".")))
     return lines
 
 
@@ -316,15 +326,15 @@ def _p_lines(run: Reproduction) -> list[dict[str, Any]]:
     printed = load_published("kfhe_p_values").set_index(["noise", "versus"])["p_value"]
     lines: list[dict[str, Any]] = []
     for noise in run.levels if run.tested else ():
-        tests = [run.against_rivals(noise, setting) for setting in (*run.settings, None)]
+        tests = [run.against_baselines(noise, setting) for setting in (*run.settings, None)]
         lines += [
             {
                 "noise": noise,
-                "versus": rival,
-                "cells": [_test_text(test.loc[rival]) for test in tests],
-                "printed": printed[noise, rival],
+                "versus": baseline,
+                "cells": [_test_text(test.loc[baseline]) for test in tests],
+                "printed": printed[noise, baseline],
             }
-            for rival in RIVALS
+            for baseline in BASELINES
         ]
     return lines
 
@@ -355,10 +365,11 @@ def _far_lines(run: Reproduction) -> list[dict[str, Any]]:
 def _notes(run: Reproduction) -> list[tuple[str, str]]:
     """Say once for each dataset with a large difference what is known of it."""
     far = set(run.far_off().index.get_level_values("dataset"))
+    differences = _our_datasets()["difference"]
     return [
         (
             name,
-            " ".join(filter(None, (KNOWN.get(name, ""), registry()[name].difference)))
+            " ".join(filter(None, (KNOWN.get(name, ""), differences[name])))
             or "Nothing beyond chance in the draw of wrong labels.",
         )
         for name in run.datasets
@@ -381,31 +392,7 @@ def _score_lines(run: Reproduction, noise: float) -> list[tuple[str, list[str]]]
             return f"**{text}**" if abs(difference) > FAR_OFF else text
 
         cells = [printed("KFHE"), *(ours(setting, setting) for setting in run.settings)]
-        for rival in RIVALS:
-            cells += [printed(rival), ours(rival, "KFHE")]
+        for baseline in BASELINES:
+            cells += [printed(baseline), ours(baseline, "KFHE")]
         lines.append((dataset, cells))
     return lines
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the page as the command line says, and return the exit code."""
-    parser = pages.make_parser(
-        "kfhe",
-        "Write the page that compares a run of the suite kfhe with the paper.",
-        "docs/reproduction/kfhe.csv -o docs/reproduction.md",
-    )
-    parser.add_argument("summary", type=Path, help="summary.csv of the run, with its other files in the same folder")
-    parser.add_argument("--settings", type=Path, help="summary of the suite kfhe-settings")
-    parser.add_argument("--per-repeat", type=Path, help="summary of a run with noise drawn anew in each repeat")
-    parser.add_argument("--trace", action="store_true", help="first train KFHE on each dataset, for figures 5 and 6")
-
-    def write(chosen: Any) -> Path:
-        if chosen.trace:
-            trace_datasets().to_csv(traces_path(chosen.summary), index=False, lineterminator="\n")
-        return write_page(chosen.summary, chosen.output, settings=chosen.settings, per_repeat=chosen.per_repeat)
-
-    return pages.run(parser, arguments, write)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

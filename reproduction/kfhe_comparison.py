@@ -7,11 +7,11 @@ from functools import cached_property
 
 import pandas as pd
 
-from fuselearn.lab.published import load_published
-from fuselearn.lab.reporting.text import join, percent
-from fuselearn.lab.statistics.rank_tests import OmnibusTest, aligned_posthoc, aligned_test
-from fuselearn.lab.statistics.ranks import average_ranks, mid_ranks
-from fuselearn.lab.statistics.summary import KEYS
+from fuselearn.lab.statistics import OmnibusTest, aligned_posthoc, aligned_test, average_ranks, mid_ranks
+from reproduction.pages import join, percent
+from reproduction.published import load_published
+
+KEYS = ["dataset", "noise", "method"]
 
 SETTINGS = {
     "KFHE": "unpruned",
@@ -21,7 +21,7 @@ SETTINGS = {
 }
 """The settings of KFHE; the paper has one column for all. The last two may be missing from a run."""
 NEEDED = ("KFHE", "KFHE (pruned)")
-RIVALS = ("AdaBoost", "Bagging", "CART")
+BASELINES = ("AdaBoost", "Bagging", "CART")
 OUTSIDE = "flags"
 """The dataset whose class was inferred, so that differences are given with and without it."""
 FAR_OFF = 0.05
@@ -54,7 +54,7 @@ class Reproduction:
     Parameters
     ----------
     summary : DataFrame
-        As `fuselearn.lab.statistics.summary.summarise` returns it: the methods KFHE, KFHE (pruned), AdaBoost,
+        As `fuselearn.lab.summarize` returns it: the methods KFHE, KFHE (pruned), AdaBoost,
         Bagging and CART, and perhaps other settings of KFHE, on datasets of the paper.
 
     Raises
@@ -65,11 +65,13 @@ class Reproduction:
 
     def __init__(self, summary: pd.DataFrame) -> None:
         found = set(summary["method"])
-        absent = [method for method in (*NEEDED, *RIVALS) if method not in found]
+        absent = [method for method in (*NEEDED, *BASELINES) if method not in found]
         if absent:
-            raise ValueError(f"The summary must have the methods {join((*NEEDED, *RIVALS))}; {join(absent)} not found.")
+            raise ValueError(
+                f"The summary must have the methods {join((*NEEDED, *BASELINES))}; {join(absent)} not found."
+            )
         self.settings = {method: name for method, name in SETTINGS.items() if method in found}
-        self.methods = (*self.settings, *RIVALS)
+        self.methods = (*self.settings, *BASELINES)
         published = load_published("kfhe_scores")
         self.datasets = [name for name in published["dataset"].unique() if name in set(summary["dataset"])]
         if not self.datasets:
@@ -83,7 +85,7 @@ class Reproduction:
             dataset, noise, method = self.ours.index[self.ours.isna()][0]
             raise ValueError(f"The summary has no score of {method} on {dataset} at {percent(noise)} noise.")
         self.paper = published.set_index(KEYS)["score"].reindex(
-            pd.MultiIndex.from_product([self.datasets, self.levels, ("KFHE", *RIVALS)], names=KEYS)
+            pd.MultiIndex.from_product([self.datasets, self.levels, ("KFHE", *BASELINES)], names=KEYS)
         )
 
     @property
@@ -140,14 +142,14 @@ class Reproduction:
 
     def far_off(self) -> pd.Series:
         """Return the differences of more than 0.05 of all but the additional settings, the largest first."""
-        listed = self.differences[self.differences.index.get_level_values("method").isin((*NEEDED, *RIVALS))]
+        listed = self.differences[self.differences.index.get_level_values("method").isin((*NEEDED, *BASELINES))]
         far = listed[listed.abs() > FAR_OFF]
         return far.reindex(far.abs().sort_values(ascending=False, kind="stable").index)
 
     def table(self, noise: float, setting: str | None) -> pd.DataFrame:
         """Return the scores of the four methods on each dataset: ours with a setting of KFHE, or the paper's."""
         scores = self.paper if setting is None else self.ours
-        methods = ["KFHE" if setting is None else setting, *RIVALS]
+        methods = ["KFHE" if setting is None else setting, *BASELINES]
         table = scores.xs(noise, level="noise").unstack("method")
         return table.loc[self.datasets, methods].rename(columns={setting: "KFHE"})
 
@@ -163,13 +165,13 @@ class Reproduction:
         """Test by aligned ranks whether the four methods differ at all."""
         return aligned_test(self.table(noise, setting), digits=DIGITS, tie_tolerance=0)
 
-    def against_rivals(self, noise: float, setting: str | None) -> pd.DataFrame:
-        """Compare KFHE with each rival by aligned ranks.
+    def against_baselines(self, noise: float, setting: str | None) -> pd.DataFrame:
+        """Compare KFHE with each baseline by aligned ranks.
 
         Returns
         -------
         tests : DataFrame
-            Indexed by rival: p_value, p_corrected (Finner) and ahead, whether KFHE is better.
+            Indexed by baseline: p_value, p_corrected (Finner) and ahead, whether KFHE is better.
         """
         # Ties by rounding are broken by chance, as in the paper: with them merged, its Table 7 is not
         # reproduced to the printed digits.
@@ -183,7 +185,7 @@ class Reproduction:
         if not self.tested:
             return []
         claims = [self._rank_claim(noise, 2 if noise in (0.0, 0.2) else 1) for noise in self.levels]
-        return claims + [self._verdict_claim(noise, rival) for noise in self.levels for rival in RIVALS]
+        return claims + [self._verdict_claim(noise, baseline) for noise in self.levels for baseline in BASELINES]
 
     def _rank_claim(self, noise: float, at_most: int) -> Claim:
         place = "the best average rank" if at_most == 1 else "one of the first two average ranks"
@@ -193,16 +195,16 @@ class Reproduction:
             ours[setting] = (_place(ranks) <= at_most, _rank_text(ranks))
         return Claim(f"KFHE has {place} at {percent(noise)} noise", _rank_text(self.ranks(noise, None)), ours)
 
-    def _verdict_claim(self, noise: float, rival: str) -> Claim:
+    def _verdict_claim(self, noise: float, baseline: str) -> Claim:
         """Compare the verdict of a line of the paper's Table 7: by p-values without correction, as printed there."""
-        printed = load_published("kfhe_p_values").set_index(["noise", "versus"])["p_value"][noise, rival]
-        verdict = _verdict(float(printed.removeprefix("<")), self.against_rivals(noise, None).loc[rival, "ahead"])
+        printed = load_published("kfhe_p_values").set_index(["noise", "versus"])["p_value"][noise, baseline]
+        verdict = _verdict(float(printed.removeprefix("<")), self.against_baselines(noise, None).loc[baseline, "ahead"])
         ours = {}
         for setting in self.settings:
-            test = self.against_rivals(noise, setting).loc[rival]
+            test = self.against_baselines(noise, setting).loc[baseline]
             found = _verdict(test["p_value"], test["ahead"])
             ours[setting] = (found == verdict, f"{found}, {_p(test['p_value'])}")
-        return Claim(f"KFHE against {rival} at {percent(noise)} noise", f"{verdict}, {printed}", ours)
+        return Claim(f"KFHE against {baseline} at {percent(noise)} noise", f"{verdict}, {printed}", ours)
 
     def closest_settings(self) -> pd.DataFrame:
         """Return for each level (rows) on how many datasets each setting of KFHE is the closest to the paper."""

@@ -1,28 +1,57 @@
-"""What the pages about the papers share: templates, files and costs of a run, and the command that writes a page."""
+"""What the pages share: templates, how names and numbers are written, and the files of a run."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-import sys
-from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+import pandas as pd
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from matplotlib.figure import Figure
 
-from fuselearn._messages import format_seconds
-from fuselearn.lab.reporting.pages import make_environment
+NBSP = "\N{NO-BREAK SPACE}"
 
 
 def render_page(template: str, **values: Any) -> str:
     """Fill a Markdown template, and remove superfluous blank lines."""
-    page = make_environment(html=False).get_template(template).render(programs=name_programs, **values)
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).with_name("templates")), undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
+    )  # fmt: skip
+    environment.filters |= {"percent": percent, "signed": signed, "join_words": join}
+    page = environment.get_template(template).render(programs=name_programs, **values)
     page = re.sub(r"[ \t]+$", "", page, flags=re.MULTILINE)
     return re.sub(r"\n{3,}", "\n\n", page)
+
+
+def join(names: Iterable[str]) -> str:
+    """Join the items of a list as in a sentence."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def percent(fraction: float) -> str:
+    """Format a fraction as a percentage, with a non-breaking space."""
+    return f"{100 * fraction:g}{NBSP}%"
+
+
+def signed(value: float, digits: int = 3) -> str:
+    """Format a difference with its sign, using a true minus."""
+    text = f"{abs(value):.{digits}f}"
+    if float(text) == 0:
+        return text
+    return f"{'+' if value > 0 else '−'}{text}"
+
+
+def format_p(value: float) -> str:
+    """Format a p-value with four digits."""
+    return "<0.0001" if value < 0.0001 else f"{value:.4f}"
 
 
 def name_programs(costs: Mapping[str, Any]) -> str:
@@ -38,10 +67,21 @@ def name_programs(costs: Mapping[str, Any]) -> str:
     return named if finished is None else f"{named}; finished on {finished}"
 
 
-def read_costs(summary: Path) -> dict[str, Any] | None:
-    """Read the JSON file of a summary, if there is one."""
-    beside = summary.with_suffix(".json")
+def read_summary(path: str | os.PathLike[str]) -> pd.DataFrame:
+    """Read the means over the folds that a run has written."""
+    return pd.read_csv(path, dtype={"dataset": str, "method": str, "noise": float})
+
+
+def read_costs(summary: str | os.PathLike[str]) -> dict[str, Any] | None:
+    """Read the JSON file of a summary, if there is one: the suite, the totals and the versions of the run."""
+    beside = Path(summary).with_suffix(".json")
     return json.loads(beside.read_text(encoding="utf-8")) if beside.is_file() else None
+
+
+def beside(summary: str | os.PathLike[str], what: str) -> Path:
+    """Return the path of another table of a run: ``summary.csv`` has ``summary-folds.csv``."""
+    summary = Path(summary)
+    return summary.with_name(f"{summary.stem}-{what}.csv")
 
 
 def source_name(path: str | os.PathLike[str]) -> str:
@@ -55,50 +95,18 @@ def save(figure: Figure, path: Path) -> None:
         figure.savefig(path, metadata={"Date": None})
 
 
-def format_p(value: float) -> str:
-    """Format a p-value with four digits."""
-    return "<0.0001" if value < 0.0001 else f"{value:.4f}"
-
-
-def cost_lines(costs: Mapping[str, Any] | None, parts: str = "trees") -> list[tuple[str, str]]:
-    """List the costs of a run; `parts` is what its ensembles consist of."""
+def cost_lines(costs: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+    """List the costs of a run."""
     if costs is None:
         return []
     totals = costs["totals"]
-    elapsed, fitting, trees = totals["elapsed_seconds"], totals["fit_seconds"], totals["components"]
-    lines = [
-        ("elapsed time", format_seconds(elapsed)),
-        ("models trained (fits)", f"{totals.get('fits', totals['results']):,}"),
+    elapsed, fitting, predicting = (
+        str(timedelta(seconds=round(totals[f"{name}_seconds"]))) for name in ("elapsed", "fit", "predict")
+    )
+    return [
+        ("elapsed time", elapsed),
+        ("models trained (fits)", f"{totals['fits']:,}"),
         ("failed fits", f"{totals['failures']:,}"),
-        (f"{parts} in these models", f"{trees:,}"),
-        ("time spent in fit, all processes", format_seconds(fitting)),
-        ("time spent in predict, all processes", format_seconds(totals["predict_seconds"])),
+        ("time spent in fit, all processes", fitting),
+        ("time spent in predict, all processes", predicting),
     ]
-    if elapsed > 0 and fitting > 0:
-        lines.append(
-            (f"{parts} per second of elapsed time, including scoring and everything else", f"{trees / elapsed:,.0f}")
-        )
-        lines.append((f"{parts} per second of fitting, per process", f"{trees / fitting:,.0f}"))
-    return lines
-
-
-def make_parser(suite: str, description: str, example: str) -> ArgumentParser:
-    """Return the parser of a module's command, with the option for the page; ``example`` are its arguments."""
-    command = f"python -m fuselearn.lab.reproduction.{suite}"
-    parser = ArgumentParser(prog=command, description=description, epilog=f"example: {command} {example}")
-    page = "reproduction.md" if suite == "kfhe" else f"reproduction-{suite}.md"
-    parser.add_argument("-o", "--output", type=Path, default=Path(page), help="Markdown file to write")
-    return parser
-
-
-def run(parser: ArgumentParser, arguments: Sequence[str] | None, write: Callable[[Namespace], Path]) -> int:
-    """Parse the command line, write the page and return the exit code."""
-    chosen = parser.parse_args(arguments)
-    try:
-        page = write(chosen)
-    except (OSError, ValueError, KeyError) as error:
-        used = ", ".join(map(str, chosen.summaries)) if "summaries" in chosen else chosen.summary
-        print(f"Cannot use {used}: {error}", file=sys.stderr)
-        return 2
-    print(f"Page written to {page}")
-    return 0

@@ -1,14 +1,12 @@
-"""Write the page with the tables of the suite ``robust`` or ``robust-labels``, from the summaries of its runs alone.
+"""The page with the tables of the experiment ``robust`` or ``robust-labels``, from the summaries of its runs alone.
 
-Run ``python -m fuselearn.lab.reproduction.robust SUMMARY.csv ... -o docs/reproduction-robust.md`` with one summary per
-kind of noise. The JSON file beside each, which ``fuselearn reproduce robust`` writes, too, says which kind it is.
+There is one summary per kind of noise; the JSON file beside each says which kind it is.
 """
 
 from __future__ import annotations
 
 import os
 import shlex
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,27 +16,34 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fuselearn.lab.reporting.figures import fit_time_against_score, rank_against_noise
-from fuselearn.lab.reporting.text import join, percent
-from fuselearn.lab.reproduction import pages
-from fuselearn.lab.running.methods import METHODS
-from fuselearn.lab.running.scoring import LOSSES, SCORES
-from fuselearn.lab.running.suites import get_suite
-from fuselearn.lab.statistics.rank_tests import aligned_posthoc, aligned_test
-from fuselearn.lab.statistics.ranks import average_ranks, win_tie_loss
-from fuselearn.lab.statistics.summary import read_summary
+from fuselearn.lab.figures import fit_time_against_score, rank_against_noise
+from fuselearn.lab.statistics import aligned_posthoc, aligned_test, average_ranks, win_tie_loss
+from reproduction import pages
+from reproduction.experiments import EXPERIMENTS
+from reproduction.pages import join, percent, read_costs, read_summary
 
 __all__ = ["RobustRun", "make_page", "write_page"]
 
-EXPERIMENTS = {"multiclass": "robust", "multilabel": "robust-labels"}
+NAMES = {"multiclass": "robust", "multilabel": "robust-labels"}
 CONTROLS = ("Fused", "Fused (labels)")
 ALPHA = 0.05
 DIGITS = 4
 TABLES = {
-    "multiclass": ("macro_f1", "brier", "log_loss", "calibration_error"),
-    "multilabel": ("macro_f1", "micro_f1", "hamming_loss", "accuracy", "label_ranking_average_precision"),
+    "multiclass": {
+        "macro_f1": "Mean macro-averaged F1",
+        "brier": "Mean Brier score (lower is better)",
+        "log_loss": "Mean log loss (lower is better)",
+        "calibration_error": "Mean expected calibration error (lower is better)",
+    },
+    "multilabel": {
+        "macro_f1": "Mean macro-averaged F1",
+        "micro_f1": "Mean micro-averaged F1",
+        "hamming_loss": "Mean Hamming loss (lower is better)",
+        "accuracy": "Mean subset accuracy",
+        "label_ranking_average_precision": "Mean label ranking average precision",
+    },
 }
-"""The scores that each task has a table of."""
+"""The scores that each task has a table of, and their titles."""
 
 
 @dataclass(frozen=True, order=True)
@@ -62,7 +67,7 @@ class RobustRun:
     Parameters
     ----------
     summaries : mapping of str to DataFrame
-        By kind of noise, as `fuselearn.lab.statistics.summary.summarise` returns them.
+        By kind of noise, as `fuselearn.lab.summarize` returns them.
 
     Raises
     ------
@@ -161,7 +166,7 @@ def make_page(
     summaries : mapping of str to DataFrame
         As for `RobustRun`.
     costs : mapping of str to mapping
-        By kind of noise, the suite, totals and versions of the run, as ``fuselearn reproduce`` writes them.
+        By kind of noise, the suite, totals and versions of the run.
     sources : sequence of str, optional
         The files of the summaries, named on the page.
     output : str, optional
@@ -177,18 +182,19 @@ def make_page(
     tables = [("Average rank by macro F1 (1 is best)", _lines(run.ranks, 2, lower_is_better=True))]
     suite = next(iter(costs.values()))["suite"]
     task = suite.get("task", "multiclass")
+    methods = EXPERIMENTS[NAMES[task]].methods
     tables += [
-        (_title(name, task), _lines(run.means(name), 3, lower_is_better=name in LOSSES)) for name in TABLES[task]
+        (title, _lines(run.means(name), 3, lower_is_better="lower" in title)) for name, title in TABLES[task].items()
     ]
     return pages.render_page(
         "robust.md",
         run=run,
         suite=suite,
         guide={"multiclass": "robustness.md", "multilabel": "multilabel.md"}[task],
-        experiment=EXPERIMENTS[task],
+        experiment=NAMES[task],
         costs=next(iter(costs.values())),
         runs=[(kind, cost["suite"], cost["totals"]) for kind, cost in costs.items()],
-        commands=[_command(cost["suite"], EXPERIMENTS[task]) for cost in costs.values()],
+        commands=[_command(cost["suite"], NAMES[task]) for cost in costs.values()],
         tables=tables,
         places=_places(run),
         omnibus=aligned_test(run.over_all, digits=DIGITS),
@@ -197,7 +203,7 @@ def make_page(
             for other, test in run.tests.iterrows()
         ],
         seconds=[(method, f"{seconds:.2f}") for method, seconds in run.fit_seconds().items()],
-        described=[(method, METHODS[method].description) for method in run.ranks.index if method in METHODS],
+        described=[(method, methods[method].description) for method in run.ranks.index if method in methods],
         sources=sources,
         output=output,
         figures=figures or {},
@@ -222,7 +228,7 @@ def write_page(summaries: Sequence[str | os.PathLike[str]], page: str | os.PathL
     tables: dict[str, pd.DataFrame] = {}
     costs: dict[str, dict[str, Any]] = {}
     for path in map(Path, summaries):
-        cost = pages.read_costs(path)
+        cost = read_costs(path)
         if cost is None:
             raise ValueError(f"{path.with_suffix('.json')} is missing, which says what was run.")
         kind = cost["suite"]["noise_kind"]
@@ -281,33 +287,13 @@ def _places(run: RobustRun) -> list[str]:
     return said
 
 
-def _title(score: str, task: str) -> str:
-    name = "subset accuracy" if (score, task) == ("accuracy", "multilabel") else SCORES[score]
-    return f"Mean {name}{' (lower is better)' if score in LOSSES else ''}"
-
-
 def _command(suite: Mapping[str, Any], experiment: str) -> str:
-    """Return the command that runs a suite, with the options that differ from the built-in one."""
-    usual = get_suite(experiment).definition()
-    words = ["fuselearn", "reproduce", experiment, "--data-dir", "DATA"]
+    """Return the command that runs an experiment, with the options that differ from its suite."""
+    usual = EXPERIMENTS[experiment].suite.definition()
+    words = ["python", "-m", "reproduction", experiment]
     for field in ("noise_kind", "noise", "repeats", "folds", "test_folds", "max_samples", "methods", "datasets"):
         value = suite.get(field, usual.get(field))
         if value != usual.get(field):
             text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
             words += [f"--{field.replace('_', '-')}", text]
-    return shlex.join(words)
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the page as the command line says, and return the exit code."""
-    parser = pages.make_parser(
-        "robust",
-        "Write the page with the tables of the suite robust or robust-labels.",
-        "docs/reproduction/robust*.csv -o docs/reproduction-robust.md",
-    )
-    parser.add_argument("summaries", type=Path, nargs="+", help="summary.csv of each kind of noise, with its JSON file")
-    return pages.run(parser, arguments, lambda chosen: write_page(chosen.summaries, chosen.output))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return f"FUSELEARN_DATA=DATA {shlex.join(words)}"

@@ -12,7 +12,7 @@ A. Pakrashi and B. Mac Namee, "KFHE-HOMER: A multi-label ensemble classification
 exploiting sensor fusion properties of the Kalman filter", arXiv:1904.10552, 2019.
 """
 
-from importlib.resources import files
+from pathlib import Path
 
 import pandas as pd
 
@@ -48,7 +48,7 @@ def load_published(name: str) -> pd.DataFrame:
 
     Examples
     --------
-    >>> from fuselearn.lab.published import load_published
+    >>> from reproduction.published import load_published
     >>> load_published("kfhe_scores").head(2)
         dataset  noise    method  score  rank
     0  mushroom    0.0      KFHE    1.0   1.5
@@ -56,5 +56,5 @@ def load_published(name: str) -> pd.DataFrame:
     """
     if name not in PUBLISHED:
         raise ValueError(f"name must be one of {', '.join(PUBLISHED)}; got {name!r}.")
-    with (files(__package__) / f"{name}.csv").open(encoding="utf-8") as file:
-        return pd.read_csv(file, dtype={"noise": float, "p_value": str}, keep_default_na=False)
+    path = Path(__file__).with_name(f"{name}.csv")
+    return pd.read_csv(path, dtype={"noise": float, "p_value": str}, keep_default_na=False)

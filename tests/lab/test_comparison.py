@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-
 from fuselearn.lab.reporting.findings import Comparison, LeftOut, find
 from fuselearn.lab.reporting.text import answer, describe_omnibus, describe_pairs, verdict
 

@@ -6,11 +6,6 @@ import matplotlib.colors
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from matplotlib.text import Text
-from numpy.testing import assert_allclose
-
 from fuselearn.lab.published import load_published
 from fuselearn.lab.reporting.figures import (
     _bar_levels,
@@ -24,6 +19,11 @@ from fuselearn.lab.reporting.figures import (
 )
 from fuselearn.lab.reporting.styles import method_styles
 from fuselearn.lab.statistics.rank_tests import aligned_posthoc, friedman_posthoc
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matplotlib.text import Text
+from numpy.testing import assert_allclose
+
 from fuselearn.lab.statistics.ranks import score_table
 
 METHODS = ["KFHE", "AdaBoost", "Bagging", "CART"]

@@ -12,7 +12,6 @@ from unittest.mock import patch
 import numpy as np
 import pandas as pd
 import pytest
-
 from fuselearn.lab.reporting.commands import suggest_command
 from fuselearn.lab.reporting.findings import find
 from fuselearn.lab.reporting.pictures import inline_svg, train_traces

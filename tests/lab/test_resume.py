@@ -9,8 +9,7 @@ import time
 from contextlib import contextmanager, suppress
 
 import pytest
-
-from fuselearn.lab.running.store import ResultStore
+from fuselearn.lab import ResultStore
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL and process groups")
 
@@ -18,8 +17,8 @@ SCRIPT = """
 import sys
 from sklearn.dummy import DummyClassifier
 from sklearn.tree import DecisionTreeClassifier
-from fuselearn.lab.running.runner import run_suite
-from fuselearn.lab.running.suites import Suite
+from joblib import parallel_config
+from fuselearn.lab import Suite, run_suite
 
 if __name__ == "__main__":
     path, backend = sys.argv[1:]
@@ -30,17 +29,17 @@ if __name__ == "__main__":
         "Tree": DecisionTreeClassifier(max_features=1),
         "Guess": DummyClassifier(strategy="stratified"),
     }
-    outcome = run_suite(
-        suite, path, n_jobs=2, backend=backend, estimators=models,
-        progress=lambda progress: print(progress.done, flush=True),
-    )
+    with parallel_config(backend=backend):
+        outcome = run_suite(
+            suite, path, n_jobs=2, estimators=models, progress=lambda progress: print(progress.done, flush=True)
+        )
     print("added", outcome.added, "kept", outcome.kept, flush=True)
 """
 SLOW_SCRIPT = """
 import pathlib, sys, time
 from sklearn.dummy import DummyClassifier
-from fuselearn.lab.running.runner import run_suite
-from fuselearn.lab.running.suites import Suite
+from joblib import parallel_config
+from fuselearn.lab import Suite, run_suite
 
 FOLDER = pathlib.Path(__file__).parent
 
@@ -59,11 +58,12 @@ class Slow(Logged):
 
 if __name__ == "__main__":
     path, backend = sys.argv[1:]
-    outcome = run_suite(
-        Suite("slow", ["iris"], ["Quick", "Slow", "Last"], repeats=1, folds=2), path, backend=backend, n_jobs=1,
-        estimators={"Quick": Logged(), "Slow": Slow(), "Last": Logged()},
-        progress=lambda progress: print(progress.done, flush=True),
-    )
+    with parallel_config(backend=backend):
+        outcome = run_suite(
+            Suite("slow", ["iris"], ["Quick", "Slow", "Last"], repeats=1, folds=2), path, n_jobs=1,
+            estimators={"Quick": Logged(), "Slow": Slow(), "Last": Logged()},
+            progress=lambda progress: print(progress.done, flush=True),
+        )
     print("added", outcome.added, "kept", outcome.kept, flush=True)
 """
 MEASURED = ["fit_seconds", "predict_seconds", "finished"]

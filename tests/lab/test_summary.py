@@ -3,13 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
-
 from fuselearn.lab.reporting.figures import fit_time_against_score, rank_against_noise
 from fuselearn.lab.running.scoring import Scores
 from fuselearn.lab.running.store import Cell, Result, ResultStore, StoreError
 from fuselearn.lab.running.suites import Suite
-from fuselearn.lab.statistics.ranks import average_ranks, score_table
 from fuselearn.lab.statistics.summary import fold_scores, read_summary, summarise, totals, write_summary
+
+from fuselearn.lab.statistics.ranks import average_ranks, score_table
 
 SUITE = Suite("mine", ["wine", "iris"], ["KFHE", "CART"], noise=[0, 0.1], repeats=1, folds=3)
 

@@ -3,13 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
-
 from fuselearn.lab.running import rivals
 from fuselearn.lab.running.methods import METHODS, make_contenders
 from fuselearn.lab.running.suites import get_suite
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
 
 
 @pytest.fixture

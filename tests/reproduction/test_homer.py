@@ -6,7 +6,6 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-
 from fuselearn.lab.published import load_published
 from fuselearn.lab.reproduction.homer import PAPER_EIGHT, HomerReproduction, folds_path, main, make_page, write_page
 from fuselearn.lab.statistics.summary import write_summary

@@ -5,7 +5,6 @@ import re
 
 import pandas as pd
 import pytest
-
 from fuselearn.lab.published import load_published
 from fuselearn.lab.reproduction.kfhe import main, make_page, traces_path, write_page
 from fuselearn.lab.reproduction.kfhe_comparison import NEEDED, RIVALS, Reproduction

@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-
 from fuselearn.lab.reproduction.robust import Condition, RobustRun, main, make_page, write_page
 from fuselearn.lab.statistics.summary import write_summary
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from fuselearn.cli.errors import WRONG_USE, leave
 from fuselearn.lab.methods import METHODS, import_method
@@ -11,7 +11,9 @@ from fuselearn.lab.methods import METHODS, import_method
 __all__ = ["AnyMethod", "ForClasses", "ForLabels", "make_model"]
 
 if TYPE_CHECKING:
-    AnyMethod = ForClasses = ForLabels = str
+    AnyMethod: TypeAlias = str
+    ForClasses: TypeAlias = str
+    ForLabels: TypeAlias = str
 else:
 
     def _ours(task: str) -> Any:

@@ -76,8 +76,9 @@ def inline_svg(figure: Figure, *, prefix: str) -> Markup:
     """
     import matplotlib as mpl
 
-    for part in (figure, *figure.axes):
-        part.patch.set_alpha(0)
+    figure.patch.set_alpha(0)
+    for axes in figure.axes:
+        axes.patch.set_alpha(0)
     file = io.StringIO()
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "fuselearn"}):
         figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})

@@ -305,7 +305,7 @@ class ResultStore:
         """
         plan = self.suite(suite)
         found = self._read("*", plan.name).drop(columns=["suite", "label_scores"])
-        scores = pd.DataFrame([json.loads(text or "{}") for text in found.pop("scores")], index=found.index)
+        scores = pd.DataFrame([json.loads(text) for text in found.pop("scores").fillna("{}")], index=found.index)
         scores = scores.reindex(columns=SCORES[plan.task]).astype(float)
         at = len(KEY)
         found = found.astype({"fit_seconds": float, "predict_seconds": float})

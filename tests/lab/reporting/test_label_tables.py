@@ -6,8 +6,6 @@ from unittest.mock import patch
 import numpy as np
 import pandas as pd
 import pytest
-
-from fuselearn.datasets import Dataset, make_digit_pairs
 from fuselearn.lab.reporting.label_tables import (
     MOST_LABELS,
     MOST_PAIRED,
@@ -20,6 +18,8 @@ from fuselearn.lab.running.methods import make_contenders
 from fuselearn.lab.running.protocol import fit_tasks, run_fit
 from fuselearn.lab.running.store import ResultStore
 from fuselearn.lab.running.suites import Suite
+
+from fuselearn.datasets import Dataset, make_digit_pairs
 
 SUITE = Suite("labels", ["pairs"], ["RF", "RF (cardinality)"], repeats=1, folds=2, task="multilabel")
 

@@ -1,5 +1,4 @@
 import pytest
-
 from fuselearn.lab.reporting.styles import COLOURS, MARKERS, USUAL_PLACES, method_styles
 
 

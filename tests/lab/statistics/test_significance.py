@@ -1,3 +1,5 @@
+"""Tests of significance: by hand, invariances, as SciPy has it, and at the level that is promised."""
+
 import math
 
 import numpy as np
@@ -8,117 +10,24 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
 from pandas.testing import assert_frame_equal
+from scipy import stats
 
-from fuselearn.lab.published import load_published
-from fuselearn.lab.statistics.rank_tests import (
+from fuselearn.lab.statistics import (
     aligned_posthoc,
     aligned_test,
     finner,
     friedman_posthoc,
     friedman_test,
     indistinct_groups,
+    resampled_t_test,
+    wilcoxon_test,
 )
-from fuselearn.lab.statistics.ranks import score_table
-
-NOISE = [0.0, 0.05, 0.1, 0.15, 0.2]
-RIVALS = ["AdaBoost", "Bagging", "CART"]
 
 whole_tables = st.tuples(st.integers(2, 7), st.integers(3, 6)).flatmap(
     lambda shape: arrays(np.int64, shape, elements=st.integers(0, 20))
 )
 probabilities = arrays(np.float64, st.integers(1, 12), elements=st.floats(0, 1))
-
-
-def kfhe_scores(noise):
-    return score_table(load_published("kfhe_scores"), noise=noise)
-
-
-def homer_scores():
-    return score_table(load_published("kfhe_homer_scores"))
-
-
-def as_the_paper_prints(p):
-    """Format a p-value like Table 7 of the KFHE paper: two digits, or the bound it falls under."""
-    if p < 0.01:
-        return "<0.01"
-    return "<0.05" if p < 0.05 else f"{p:.2f}"
-
-
-def printed_table_7(noise):
-    table = load_published("kfhe_p_values")
-    return table[table["noise"] == noise].set_index("versus")["p_value"].loc[RIVALS].to_list()
-
-
-# The papers' tables
-
-
-@pytest.mark.parametrize(
-    ("noise", "adaboost", "bagging"),
-    [
-        (0.0, 0.6534, 0.0008),
-        (0.05, 0.1344, 0.0272),
-        (0.1, 0.0002, 0.1857),
-        (0.15, 0.0000, 0.3172),
-        (0.2, 0.0000, 0.3950),
-    ],
-)
-def test_table_7_of_the_kfhe_paper(noise, adaboost, bagging):
-    """The authors' R package compares floating point numbers as they are, so do we here."""
-    result = aligned_posthoc(kfhe_scores(noise), control="KFHE", correction=None, tie_tolerance=0)
-    p = result.pairs.set_index("versus")["p_value"]
-    assert p["AdaBoost"] == pytest.approx(adaboost, abs=5e-5)
-    assert p["Bagging"] == pytest.approx(bagging, abs=5e-5)
-    assert p["CART"] <= 0.0019 + 5e-5
-
-    ours = [as_the_paper_prints(p[rival]) for rival in RIVALS]
-    expected = printed_table_7(noise)
-    if noise == 0.15:
-        # Printed 0.31; the printed means give 0.3172, or 0.3139 if CART on breastcancer and KFHE
-        # on vertebral, whose aligned scores tie in four digits, are ordered the other way.
-        assert expected[1] == "0.31"
-        expected[1] = "0.32"
-    assert ours == expected
-
-
-@pytest.mark.parametrize("noise", NOISE)
-def test_table_7_comes_out_of_means_that_print_as_published(noise):
-    """The authors' unrounded means had no ties; some such means give all printed p-values."""
-    scores = kfhe_scores(noise)
-    rng = np.random.default_rng(0)
-    found = set()
-    for _ in range(40):
-        unrounded = scores + rng.uniform(-4.9e-5, 4.9e-5, scores.shape)
-        assert (unrounded.round(4) == scores).all(axis=None)
-        result = aligned_posthoc(unrounded, control="KFHE", correction=None)
-        found.add(tuple(as_the_paper_prints(p) for p in result.pairs["p_value"]))
-    assert tuple(printed_table_7(noise)) in found
-
-
-@pytest.mark.parametrize(
-    ("noise", "p_value"),
-    [(0.0, "4e-07"), (0.05, "5e-04"), (0.1, "6e-05"), (0.15, "3e-05"), (0.2, "2e-06")],
-)
-def test_the_kfhe_paper_finds_that_methods_differ(noise, p_value):
-    test = aligned_test(kfhe_scores(noise))
-    assert f"{test.p_value:.0e}" == p_value
-    assert test.degrees_of_freedom == 3
-
-
-@pytest.mark.parametrize("pair", list(load_published("kfhe_homer_p_values").itertuples()))
-def test_table_4_of_the_kfhe_homer_paper(pair):
-    result = friedman_posthoc(homer_scores())
-    assert len(result.pairs) == 28
-    assert f"{result.p_corrected(pair.method, pair.versus):.4f}" == pair.p_value
-
-
-def test_table_4_of_the_kfhe_homer_paper_is_not_made_of_aligned_ranks():
-    """The text says aligned ranks; they would leave E-HOMER at 0.685 instead of 0.2384."""
-    result = aligned_posthoc(homer_scores())
-    assert result.p_corrected("E-HOMER", "KFHE-HOMER") == pytest.approx(0.685, abs=5e-4)
-    assert result.p_corrected("HOMER-B", "KFHE-HOMER") == pytest.approx(0.079, abs=5e-4)
-
-
-# Examples by hand
+STEPS = [[0.9, 0.8, 0.7, 0.6], [0.6, 0.5, 0.4, 0.3], [0.4, 0.3, 0.2, 0.1], [0.8, 0.7, 0.6, 0.5]]
 
 
 def scores_from_ranks(ranks):
@@ -176,20 +85,6 @@ def test_the_aligned_posthoc_test_is_liberal_and_the_plain_one_is_not():
         alarms += [test(scores).p_corrected(0, 1) < 0.05 for test in (aligned_posthoc, friedman_posthoc)]
     assert alarms[0] / 200 == pytest.approx(1 / 7, abs=0.05)
     assert alarms[1] / 200 <= 0.07
-
-
-def test_a_control_needs_fewer_corrections_than_all_pairs():
-    scores = kfhe_scores(0.05)
-    control = aligned_posthoc(scores, control="KFHE")
-    assert_allclose(control.pairs["p_corrected"], finner(control.pairs["p_value"]))
-    assert len(control.pairs) == 3
-    assert f"{control.p_corrected('KFHE', 'AdaBoost'):.2f}" == "0.13"
-    all_pairs = aligned_posthoc(scores)
-    assert len(all_pairs.pairs) == 6
-    assert f"{all_pairs.p_corrected('KFHE', 'AdaBoost'):.2f}" == "0.16"
-
-
-# Invariances
 
 
 @given(whole_tables)
@@ -266,33 +161,6 @@ def test_digits_decide_what_ties():
     assert aligned_posthoc(scores, digits=4).p_corrected(0, 1) == 1
 
 
-# Groups of the rank diagram
-
-
-def test_groups_of_the_kfhe_homer_paper():
-    groups = indistinct_groups(friedman_posthoc(homer_scores()))
-    assert groups == [
-        ("KFHE-HOMER", "ECC"),
-        ("E-HOMER", "HOMER-B"),
-        ("ECC", "HOMER-K"),
-        ("HOMER-B", "AdaBoost.MH"),
-    ]
-
-
-def test_a_strict_level_joins_more_and_a_lax_one_less():
-    result = friedman_posthoc(homer_scores())
-    assert indistinct_groups(result, alpha=1e-9) == [("KFHE-HOMER", "AdaBoost.MH")]
-    assert indistinct_groups(result, alpha=0.9999) == [("RF-PCT", "HOMER-K")]
-
-
-def test_groups_need_all_pairs():
-    with pytest.raises(ValueError, match="result must compare all pairs"):
-        indistinct_groups(friedman_posthoc(homer_scores(), control="KFHE-HOMER"))
-
-
-# Errors
-
-
 @pytest.mark.parametrize("test", [friedman_test, friedman_posthoc, aligned_test, aligned_posthoc])
 def test_every_test_names_the_missing_score(test):
     scores = pd.DataFrame(
@@ -304,14 +172,124 @@ def test_every_test_names_the_missing_score(test):
         test(scores)
 
 
+def test_groups_follow_the_level():
+    result = friedman_posthoc(STEPS)
+    assert indistinct_groups(result) == [(0, 2), (1, 3)]
+    assert indistinct_groups(result, alpha=1e-9) == [(0, 3)]
+    assert indistinct_groups(result, alpha=0.9999) == []
+    with pytest.raises(ValueError, match="result must compare all pairs"):
+        indistinct_groups(friedman_posthoc(STEPS, control=0))
+
+
+def test_ten_folds_cannot_be_more_certain_than_two_in_1024():
+    test = wilcoxon_test(np.arange(1, 11) / 10, np.zeros(10))
+    assert test.p_value == pytest.approx(2 / 1024)
+    assert test.exact
+    assert test.mean_difference == pytest.approx(0.55)
+
+
+def test_wilcoxon_by_hand():
+    # Only {}, {1} and {2} of the 16 sets of ranks sum to 2 or less.
+    test = wilcoxon_test([1, 0, 3, 4], [0, 2, 0, 0])
+    assert (test.statistic, test.p_value, test.n_used) == (2, 0.375, 4)
+
+
+def test_wilcoxon_with_ties_and_zeros_by_hand():
+    # Ranks 1.5, 1.5, 3 (negative), 4: mean 5, variance 7.5 - 6 / 48; z = (5 - 3 - 0.5) / sd.
+    test = wilcoxon_test([1, 1, 0, 3, 7], [0, 0, 2, 0, 7])
+    assert (test.statistic, test.n_used, test.exact) == (3, 4, False)
+    z = 1.5 / math.sqrt(7.375)
+    assert test.p_value == pytest.approx(math.erfc(z / math.sqrt(2)))
+
+
+def test_fold_differences_tie_in_spite_of_rounding():
+    test = wilcoxon_test([0.9, 0.8, 0.3, 0.1 + 0.2], [0.8, 0.7, 0.2, 0.3])
+    assert test.n_used == 3
+    assert not test.exact
+
+
+def test_equal_folds_do_not_differ():
+    test = wilcoxon_test([0.5, 0.6], [0.5, 0.6])
+    assert (test.p_value, test.n_used, test.mean_difference) == (1, 0, 0)
+
+
+def test_many_folds_are_approximated():
+    difference = np.arange(1, 51) * np.where(np.arange(50) % 3, 1, -1)
+    assert not wilcoxon_test(difference, np.zeros(50)).exact
+    assert wilcoxon_test(difference[:49], np.zeros(49)).exact
+
+
+@given(arrays(np.int64, (8, 2), elements=st.integers(0, 9)))
+def test_wilcoxon_is_symmetric(folds):
+    there, back = wilcoxon_test(*folds.T), wilcoxon_test(*folds.T[::-1])
+    assert there.p_value == back.p_value
+    assert there.mean_difference == -back.mean_difference
+    flipped = wilcoxon_test(*folds.T, higher_is_better=False)
+    assert flipped.mean_difference == back.mean_difference
+    assert flipped.p_value == there.p_value
+
+
+def test_the_resampled_t_test_by_hand():
+    # Differences 1, 2, 3, 6: mean 3, variance 14 / 3; t = 3 / sqrt((1 / 4 + 1 / 3) * 14 / 3).
+    test = resampled_t_test([1, 3, 3, 7], [0, 1, 0, 1], n_splits=4)
+    assert test.mean_difference == 3
+    assert test.degrees_of_freedom == 3
+    assert test.statistic == pytest.approx(3 / math.sqrt(7 / 12 * 14 / 3))
+    assert test.p_value == pytest.approx(2 * stats.t.sf(test.statistic, 3))
+
+
+def test_the_correction_fades_as_test_folds_get_small():
+    first, second = np.random.default_rng(0).normal(size=(2, 12))
+    assert resampled_t_test(first, second, n_splits=10**9).p_value == pytest.approx(
+        stats.ttest_rel(first, second).pvalue
+    )
+
+
+def test_more_repeats_of_the_same_folds_give_little():
+    first, second = np.array([0.8, 0.9, 0.85, 0.8]), np.array([0.7, 0.8, 0.8, 0.75])
+    once, often = (resampled_t_test(np.tile(first, n), np.tile(second, n), n_splits=4) for n in (1, 100))
+    # Without the summand 1 / 3 it would be sqrt(399 / 3) = 11.5 times as large.
+    growth = math.sqrt((1 / 4 + 1 / 3) * 4 / 3 / ((1 / 400 + 1 / 3) * 400 / 399))
+    assert often.statistic / once.statistic == pytest.approx(growth)
+    assert growth < 1.6
+
+
+@given(arrays(np.int64, (8, 2), elements=st.integers(0, 9)))
+def test_the_resampled_t_test_is_symmetric(folds):
+    there, back = resampled_t_test(*folds.T, n_splits=4), resampled_t_test(*folds.T[::-1], n_splits=4)
+    assert there.p_value == back.p_value
+    assert there.mean_difference == -back.mean_difference
+    assert 0 < there.p_value <= 1
+
+
+def test_a_constant_difference_is_as_certain_as_its_signs():
+    test = resampled_t_test([0.9, 0.8, 0.7, 0.6, 0.5], [0.8, 0.7, 0.6, 0.5, 0.4], n_splits=5)
+    assert test.p_value == 2 / 2**5
+    assert test.statistic == math.inf
+    equal = resampled_t_test([0.5, 0.6], [0.5, 0.6], n_splits=2)
+    assert (equal.statistic, equal.p_value) == (0, 1)
+
+
+def test_folds_that_share_training_samples_keep_the_level():
+    """Three repeats of five folds: differences of the same data have a correlation of 1 / 5."""
+    rng = np.random.default_rng(0)
+    shared, own = math.sqrt(0.2) * rng.normal(size=(1000, 1)), math.sqrt(0.8) * rng.normal(size=(1000, 15))
+    none = np.zeros(15)
+    tables = shared + own
+    corrected = np.mean([resampled_t_test(scores, none, n_splits=5).p_value < 0.05 for scores in tables])
+    naive = np.mean([stats.ttest_1samp(scores, 0).pvalue < 0.05 for scores in tables])
+    assert corrected == pytest.approx(0.05, abs=0.02)
+    assert naive > 0.3
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda: friedman_test([[1, 2], [2, 1]]), r"at least 2 datasets .* 3 methods .* 2 and 2"),
         (lambda: aligned_test([[1, 2, 3]]), r"at least 2 datasets .* got 1 and 3"),
         (
-            lambda: aligned_posthoc(kfhe_scores(0.0), control="Stacking"),
-            r"control must be one of the methods \['KFHE', .*; got 'Stacking'",
+            lambda: aligned_posthoc(STEPS, control="Stacking"),
+            r"control must be one of the methods \[0, 1, 2, 3\]; got 'Stacking'",
         ),
         (
             lambda: friedman_posthoc([[1, 2], [2, 1]], correction="holm"),
@@ -324,6 +302,11 @@ def test_every_test_names_the_missing_score(test):
             lambda: friedman_posthoc([[1, 2, 3], [2, 1, 3]], control=0).p_corrected(1, 2),
             "method 1 and versus 2 were not compared",
         ),
+        (lambda: wilcoxon_test([1, 2], [1, 2, 3]), "one number per fold; got the shapes"),
+        (lambda: wilcoxon_test([1, 2], [1, np.nan]), "versus must be finite .* fold 1 has nan"),
+        (lambda: resampled_t_test([1, 2], [1, 2, 3], n_splits=2), "one number per fold; got the shapes"),
+        (lambda: resampled_t_test([1], [2], n_splits=2), "at least two folds; got one"),
+        (lambda: resampled_t_test([1, 2], [2, 2], n_splits=1), "n_splits must be at least 2; got 1"),
     ],
 )
 def test_wrong_input_gets_a_sentence(call, message):
