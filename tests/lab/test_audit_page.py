@@ -3,11 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
-from fuselearn.lab.reporting import audit_page
-from fuselearn.lab.reporting.audit_page import render_audit
 
 from fuselearn.diagnosis import LabelAudit
 from fuselearn.diagnosis.neighbours import find_trusted_neighbours
+from fuselearn.lab import audit_page
+from fuselearn.lab.audit_page import render_audit
 
 X = pd.DataFrame(
     {"size": [1.0, 1.25, np.nan, 9.0, 9.5, 9.25], "colour": pd.Categorical(["red", "red", None, "blue", "blue", "red"])}

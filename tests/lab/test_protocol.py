@@ -218,13 +218,12 @@ def all_labels(fitted, X, Y):
 class TestLabels:
     """Samples with any number of labels, and methods that share a fit."""
 
-    OWN = {"RF": RandomForestClassifier(10), "All": Variant("RF", all_labels)}
-
     def tasks(self, names=("RF", "All")):
+        own = {"RF": RandomForestClassifier(10), "All": Variant("RF", all_labels)}
         suite = Suite("labels", ["pairs"], names, repeats=1, folds=3, task="multilabel")
         pairs = make_digit_pairs(120, random_state=0)
         data = {"pairs": Dataset(pairs.X, pairs.y, "pairs", "", "")}
-        return list(fit_tasks(suite, data, make_contenders(names, self.OWN, "multilabel")))
+        return list(fit_tasks(suite, data, make_contenders(names, own, "multilabel")))
 
     def test_folds_spread_every_label(self):
         [one, two, three] = (task.test for task in self.tasks())

@@ -9,6 +9,7 @@ import time
 from contextlib import contextmanager, suppress
 
 import pytest
+
 from fuselearn.lab import ResultStore
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL and process groups")

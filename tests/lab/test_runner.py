@@ -185,7 +185,7 @@ def test_a_dying_worker_is_told_in_a_sentence(tmp_path):
 
 def test_an_unknown_method_is_refused_before_the_store_is_made(tmp_path):
     path = tmp_path / "results.db"
-    with pytest.raises(ValueError, match="A method must be kfhe, .* got 'Three'"):
+    with pytest.raises(ValueError, match=r"A method must be kfhe, .* got 'Three'"):
         run(path, Suite("mine", ["iris"], ["Three"]))
     assert not path.exists()
 

@@ -103,7 +103,9 @@ def test_the_store_remembers_its_suite(store):
 
 def test_another_suite_or_method_of_the_same_name_is_refused(store):
     changed = Suite("mine", ["iris", "wine"], ["CART", "KFHE"], noise=[0, 0.1], repeats=2, seed=3)
-    with pytest.raises(StoreError, match=r"another suite named 'mine': folds was 3 and is 10; seed was 0 and is 3\. Us"):
+    with pytest.raises(
+        StoreError, match=r"another suite named 'mine': folds was 3 and is 10; seed was 0 and is 3\. Us"
+    ):
         store.register(changed, SETTINGS)
     with pytest.raises(StoreError, match=r"for the method 'KFHE': settings was KFHEClassifier\(\)"):
         store.register(SUITE, {"KFHE": "KFHEClassifier(vote='score')"})

@@ -292,6 +292,7 @@ def fit_time_against_score(results: pd.DataFrame) -> Figure:
         _line(axes, [typical], [score], method, styles[method], size=8)
     low, high = axes.dataLim.x0, axes.dataLim.x1
     margin = max(1.2, np.sqrt(10 * low / high))  # at least one power of ten, so that there are ticks
+    axes.autoscale(False, axis="x")  # it warns about equal times
     axes.set_xlim(low / margin, high * margin)
     axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 1000 * low else (1,)))
     axes.xaxis.set_minor_locator(NullLocator())
