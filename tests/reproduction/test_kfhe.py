@@ -5,22 +5,23 @@ import re
 
 import pandas as pd
 import pytest
-from fuselearn.lab.published import load_published
-from fuselearn.lab.reproduction.kfhe import main, make_page, traces_path, write_page
-from fuselearn.lab.reproduction.kfhe_comparison import NEEDED, RIVALS, Reproduction
-from fuselearn.lab.statistics.summary import write_summary
+
+from reproduction.kfhe import make_page, write_page
+from reproduction.kfhe_comparison import BASELINES, NEEDED, Reproduction
+from reproduction.pages import beside
+from reproduction.published import load_published
 
 COSTS = {
     "suite": {"repeats": 10, "folds": 10, "seed": 0},
     "totals": {
-        "results": 47_500, "failures": 0, "expected": 47_500, "components": 3_800_000,
-        "fit_seconds": 3800.0, "predict_seconds": 60.0, "elapsed_seconds": 2000.0,
+        "results": 47_500, "failures": 0, "expected": 47_500, "fits": 47_500, "fit_seconds": 3800.0,
+        "predict_seconds": 60.0, "elapsed_seconds": 2000.0,
     },
     "versions": {"fuselearn": ["0.1.0"], "numpy": ["2.0.0"], "scikit_learn": ["1.6.0"], "python": ["3.11.0"]},
 }  # fmt: skip
 
 
-METHODS = (*NEEDED, *RIVALS)
+METHODS = (*NEEDED, *BASELINES)
 
 
 def summary_of(shift=lambda dataset, noise, method: 0.0, methods=METHODS):
@@ -102,7 +103,7 @@ def test_one_dataset_has_no_tests_and_no_conclusions():
 
 def test_being_significantly_worse_is_no_success():
     run = Reproduction(summary_of(lambda dataset, noise, method: -0.3 * (method == "KFHE")))
-    test = run.against_rivals(0.0, "KFHE").loc["CART"]
+    test = run.against_baselines(0.0, "KFHE").loc["CART"]
     assert test["p_corrected"] < 0.05
     assert not test["ahead"]
     (claim,) = [claim for claim in run.claims if "CART" in claim.text and " 0\N{NO-BREAK SPACE}%" in claim.text]
@@ -186,13 +187,13 @@ def test_cells_have_the_papers_ranks():
 
 def test_the_figures_of_the_paper_are_drawn(tmp_path):
     summary = summary_of()
-    write_summary(summary, tmp_path / "kfhe.csv")
+    summary.to_csv(tmp_path / "kfhe.csv", index=False)
     rows = [
         {"dataset": name, "iteration": t, "error": 0.1, "variance": 0.1, "gain": 0.5, "train_error": 0.2}
         for name in summary["dataset"].unique()
         for t in range(3)
     ]
-    pd.DataFrame(rows).to_csv(traces_path(tmp_path / "kfhe.csv"), index=False)
+    pd.DataFrame(rows).to_csv(beside(tmp_path / "kfhe.csv", "traces"), index=False)
     page = write_page(tmp_path / "kfhe.csv", tmp_path / "page.md").read_text(encoding="utf-8")
     for number in (5, 6, 7, 8):
         assert f"](page-figure-{number}.svg)" in page
@@ -216,11 +217,8 @@ def test_p_values_stand_beside_the_printed_ones():
 
 def test_cost_comes_from_the_totals():
     cost = section(make_page(summary_of(), COSTS), "Cost")
-    assert "| elapsed time | 33 min 20 s |" in cost
+    assert "| elapsed time | 0:33:20 |" in cost
     assert "| models trained (fits) | 47,500 |" in cost
-    assert "| trees in these models | 3,800,000 |" in cost
-    assert "| 1,900 |" in cost
-    assert "| trees per second of fitting, per process | 1,000 |" in cost
     assert "## Cost" not in make_page(summary_of())
 
 
@@ -231,24 +229,19 @@ def test_every_table_has_as_many_cells_in_each_line():
     assert not re.search(r"[ \t]+$", page, re.MULTILINE)
 
 
-def test_the_command_writes_the_page(tmp_path, capsys):
-    write_summary(summary_of(), tmp_path / "summary.csv")
+def test_the_page_names_the_files_that_it_is_made_from(tmp_path):
+    summary_of().to_csv(tmp_path / "summary.csv", index=False)
     (tmp_path / "summary.json").write_text(json.dumps(COSTS), encoding="utf-8")
-    assert main([str(tmp_path / "summary.csv"), "-o", str(tmp_path / "docs" / "page.md")]) == 0
-    page = (tmp_path / "docs" / "page.md").read_text(encoding="utf-8")
+    page = write_page(tmp_path / "summary.csv", tmp_path / "docs" / "page.md").read_text(encoding="utf-8")
     assert "10 × 10 stratified folds" in page
     assert "scikit-learn 1.6.0" in page
+    assert "python -m reproduction kfhe --summary summary.csv --page docs/reproduction.md" in page
     assert str(tmp_path) not in page
-    again = write_page(tmp_path / "summary.csv", tmp_path / "again.md").read_text(encoding="utf-8")
-    assert page == again.replace("again-figure", "page-figure")
 
 
-def test_wrong_files_are_refused_with_a_sentence(tmp_path, capsys):
-    assert main([str(tmp_path / "absent.csv")]) == 2
-    assert "absent.csv: [Errno 2]" in capsys.readouterr().err
+def test_incomplete_summaries_are_refused_with_a_sentence():
     summary = summary_of()
-    write_summary(summary[summary["method"] != "CART"], tmp_path / "summary.csv")
-    assert main([str(tmp_path / "summary.csv")]) == 2
-    assert "CART not found" in capsys.readouterr().err
+    with pytest.raises(ValueError, match="CART not found"):
+        Reproduction(summary[summary["method"] != "CART"])
     with pytest.raises(ValueError, match="no score of AdaBoost on iris at"):
         Reproduction(summary.drop(summary.query("method == 'AdaBoost' and dataset == 'iris'").index[0]))

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from fuselearn.lab.reproduction.robust import Condition, RobustRun, main, make_page, write_page
-from fuselearn.lab.statistics.summary import write_summary
+
+from reproduction.robust import Condition, RobustRun, make_page, write_page
 
 METHODS = ["Fused", "KFHE", "CART"]
 SCORES = ["score", "macro_f1", "accuracy", "balanced_accuracy", "log_loss", "micro_f1", "hamming_loss", "auc"]
@@ -40,7 +40,7 @@ def plain(text):
 
 
 def written(folder, name, summary, costs):
-    write_summary(summary, folder / f"{name}.csv")
+    summary.to_csv(folder / f"{name}.csv", index=False)
     (folder / f"{name}.json").write_text(json.dumps(costs))
     return folder / f"{name}.csv"
 
@@ -89,8 +89,8 @@ def test_the_page_says_where_the_fused_classifier_is_best_and_where_not():
     assert "| Fused | **1.00** | **1.00** | 2.00 |" in page
     assert "a stratified part of 500 is used" in page
     assert "| CART | <0.0001 | Fused is better | 36 / 0 / 0 |" in page
-    assert "fuselearn reproduce robust --data-dir DATA --noise-kind pair --noise 0.2 --repeats 1\n" in page
-    assert "--data-dir DATA --noise 0.0,0.2 --repeats 1 --max-samples 500\n" in page
+    assert "python -m reproduction robust --noise-kind pair --noise 0.2 --repeats 1\n" in page
+    assert "reproduction robust --noise 0.0,0.2 --repeats 1 --max-samples 500\n" in page
 
 
 def test_classifiers_of_labels_have_a_page_of_their_own():
@@ -101,7 +101,10 @@ def test_classifiers_of_labels_have_a_page_of_their_own():
     assert "| CART | <0.0001 | Fused (labels) is better | 12 / 0 / 0 |" in page
     assert "## Mean Hamming loss (lower is better)" in page
     assert "## Mean subset accuracy\n" in page
-    assert "fuselearn reproduce robust-labels --data-dir DATA --noise-kind forgotten --noise 0.2 --repeats 1\n" in page
+    assert (
+        "FUSELEARN_DATA=DATA python -m reproduction robust-labels --noise-kind forgotten --noise 0.2 --repeats 1\n"
+        in page
+    )
 
 
 def test_the_best_loss_is_the_lowest():
@@ -110,26 +113,25 @@ def test_the_best_loss_is_the_lowest():
     assert brier.index("| Fused | **") < brier.index("| KFHE | 0")
 
 
-def test_the_page_is_written_with_its_figures(tmp_path, capsys):
+def test_the_page_is_written_with_its_figures(tmp_path):
     uniform = written(tmp_path, "uniform", summary_of(), costs_of("uniform", [0.0, 0.2], test_folds=1))
     pair = written(tmp_path, "pair", summary_of((0.2,)), costs_of("pair", [0.2]))
     page = tmp_path / "docs" / "page.md"
-    assert main([str(uniform), str(pair), "-o", str(page)]) == 0
-    text = page.read_text(encoding="utf-8")
+    text = write_page([uniform, pair], page).read_text(encoding="utf-8")
     for name in ("ranks", "cost"):
         assert f"(page-{name}.svg)" in text
         assert (tmp_path / "docs" / f"page-{name}.svg").is_file()
     assert "of which 1 tested" in text
-    assert "pair.csv -o page.md\n" in text
+    assert "pair.csv --page page.md\n" in text
     first = {path.name: path.read_bytes() for path in page.parent.iterdir()}
     write_page([uniform, pair], page)
     assert {path.name: path.read_bytes() for path in page.parent.iterdir()} == first
 
 
-def test_summaries_that_cannot_be_used_are_refused(tmp_path, capsys):
+def test_summaries_that_cannot_be_used_are_refused(tmp_path):
     uniform = written(tmp_path, "uniform", summary_of(), costs_of("uniform", [0.0, 0.2]))
-    assert main([str(uniform), str(uniform), "-o", str(tmp_path / "page.md")]) == 2
-    assert "is the second summary of uniform noise" in capsys.readouterr().err
+    with pytest.raises(ValueError, match="is the second summary of uniform noise"):
+        write_page([uniform, uniform], tmp_path / "page.md")
     uniform.with_suffix(".json").unlink()
-    assert main([str(uniform), "-o", str(tmp_path / "page.md")]) == 2
-    assert "uniform.json is missing" in capsys.readouterr().err
+    with pytest.raises(ValueError, match=r"uniform\.json is missing"):
+        write_page([uniform], tmp_path / "page.md")
