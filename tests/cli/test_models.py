@@ -38,7 +38,7 @@ def folder(tmp_path_factory):
     pd.concat([digits.X.iloc[:, ::8], digits.y.add_prefix("label:")], axis=1).to_csv(folder / "digits.csv", index=False)
     small = ("--set", "n_estimators=5", "-j", 1)
     assert run("train", folder / "iris.csv", "-t", "kind", "-o", folder / "iris.fuse", *small).exit_code == 0
-    flags = ("-m", "rf-pct", "-o", folder / "digits.fuse", *small)
+    flags = ("-m", "pct-forest", "-o", folder / "digits.fuse", *small)
     assert run("train", folder / "digits.csv", "--labels", "label:", *flags).exit_code == 0
     return folder
 
@@ -197,7 +197,7 @@ def test_export_writes_a_model_that_onnxruntime_runs(folder, tmp_path, method):
             "one class per sample; --method must",
         ),
         (
-            ["train", "{f}/digits.csv", "--labels", "label:", "-m", "kfhe", "-o", "{f}/m.fuse"],
+            ["train", "{f}/digits.csv", "--labels", "label:", "-m", "bagging", "-o", "{f}/m.fuse"],
             "several labels per sample",
         ),
         (["train", "{f}/iris.csv", "-t", "kind", "--set", "depth=3", "-o", "{f}/m.fuse"], "--set takes NAME=VALUE"),

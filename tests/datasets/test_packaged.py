@@ -9,7 +9,7 @@ import pytest
 
 from fuselearn.datasets import DatasetError, PackagedFile, available, load, registry
 from fuselearn.datasets.packaged import locate, read_packaged
-from fuselearn.lab.running.suites import SUITES
+from reproduction.experiments import EXPERIMENTS
 
 PACKAGED = [info for info in registry().values() if info.packaged]
 UNSEEN = {"heart", "penbased", "satimage", "segment", "splice", "vehicle", "vowel"}
@@ -86,7 +86,7 @@ def test_a_missing_package_is_named_with_its_extra(monkeypatch):
 
 def test_no_table_that_is_kept_for_evaluations_is_known():
     files = {Path(info.packaged.path).stem.split(".")[0] for info in PACKAGED}
-    names = set(registry()) | files | {name for suite in SUITES.values() for name in suite.datasets}
+    names = set(registry()) | files | {name for one in EXPERIMENTS.values() for name in one.suite.datasets}
     assert not {name.lower().replace("-", "_") for name in names} & (UNSEEN | ALIASES)
     assert not [name for name in files if name.rstrip("0123456789") in UNSEEN]
 
