@@ -73,10 +73,8 @@ def test_every_method_trains_and_predicts(method):
 
 
 def test_settings_reach_the_base_learner():
-    assert (
-        make_model("eps", ["estimator__C=10", "n_estimators=3"], 0, 1, for_labels=True).get_params()["estimator__C"]
-        == 10
-    )
+    model = make_model("eps", ["estimator__C=10", "n_estimators=3"], 0, 1, for_labels=True)
+    assert model.get_params()["estimator__C"] == 10
 
 
 def test_predictions_are_scored_by_the_label_columns_that_are_named():
