@@ -38,7 +38,7 @@ def folder(tmp_path_factory):
     pd.concat([digits.X.iloc[:, ::8], digits.y.add_prefix("label:")], axis=1).to_csv(folder / "digits.csv", index=False)
     small = ("--set", "n_estimators=5", "-j", 1)
     run("train", folder / "iris.csv", "-t", "kind", "-o", folder / "iris.fuse", *small)
-    flags = ("-m", "rf-pct", "-o", folder / "digits.fuse", *small)
+    flags = ("-m", "pct-forest", "-o", folder / "digits.fuse", *small)
     run("train", folder / "digits.csv", "--labels", "label:", *flags)
     return folder
 
@@ -184,7 +184,7 @@ def test_export_writes_a_model_that_onnxruntime_runs(folder, tmp_path, method):
         (["train", "{f}/iris.csv", "-t", "kind", "-o", "{f}"], "is a folder; the model file needs a file name"),
         (["train", "{f}/iris.csv", "-t", "kind", "-o", "{f}/no/m.fuse"], "does not exist"),
         (["train", "{f}/iris.csv", "-t", "kind", "-m", "ecc", "-o", "{f}/m.fuse"], "one class per sample; --method"),
-        (["train", "{f}/digits.csv", "--labels", "label:", "-m", "kfhe", "-o", "{f}/m.fuse"], "several labels per sa"),
+        (["train", "{f}/digits.csv", "--labels", "label:", "-m", "bagging", "-o", "{f}/m.fuse"], "several labels per"),
         (["train", "{f}/iris.csv", "-t", "kind", "--set", "depth=3", "-o", "{f}/m.fuse"], "--set takes NAME=VALUE"),
         (["train", "{f}/iris.csv", "-t", "kind", "--set", "n_estimators=0", "-o", "{f}/m.fuse"], "at least 1"),
         (["predict", "{f}/iris.csv", "{f}/iris.csv"], "not a model file"),

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
 from fuselearn.cli.errors import WRONG_USE, leave, sentences, wrong_use
-from fuselearn.cli.methods import ForClasses, ForLabels, make_model
+from fuselearn.cli.methods import AnyMethod, ForClasses, ForLabels, make_model
 from fuselearn.cli.outputs import Force, Kind, Output, check_output, prediction_columns
 from fuselearn.cli.progress import counting, spinner
 from fuselearn.cli.reading import (
@@ -56,7 +56,7 @@ def train(
     target: Target = None,
     labels: Labels = None,
     method: Annotated[
-        Literal[ForClasses, ForLabels] | None,
+        AnyMethod | None,
         typer.Option(
             "--method",
             "-m",
@@ -103,7 +103,7 @@ def train(
 
     - `fuselearn train songs.arff --labels songs.xml --method kfhe-homer -o songs.fuse`
 
-    - `fuselearn train songs.csv --labels 'mood_*' --method rf-pct --set decision=per_label -o songs.fuse`
+    - `fuselearn train songs.csv --labels 'mood_*' --method pct-forest --set decision=per_label -o songs.fuse`
 
     - `fuselearn train customers.csv -t churned -m bagging --set n_estimators=500 -o churn.fuse`
 
