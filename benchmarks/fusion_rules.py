@@ -23,7 +23,7 @@ from fuselearn.combine.fused import default_members
 from fuselearn.combine.members import predict_outside
 from fuselearn.combine.selection import select_greedily
 from fuselearn.combine.weight_solvers import least_squares_weights, log_loss_weights
-from fuselearn.datasets import corrupt_labels, load
+from fuselearn.datasets import corrupt_labels, load_dataset
 from fuselearn.datasets.registry import registry
 from fuselearn.fusion.held_out import average_held_out
 from fuselearn.fusion.members import best_exponent, deal_folds, sharpen, squared_error, weigh_members

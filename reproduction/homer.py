@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from fuselearn.datasets import load
+from fuselearn.datasets import load_dataset
 from fuselearn.lab.figures import critical_difference
 from fuselearn.lab.statistics import PostHoc, average_ranks, friedman_posthoc, wilcoxon_test, win_tie_loss
 from fuselearn.multilabel import describe_labels

@@ -169,7 +169,7 @@ def _forests(name: str, model: Callable[[], Any], description: str) -> dict[str,
 # HOMER as in the R package utiml, which the paper used.
 AS_PUBLISHED: Mapping[str, Any] = {"any_label": False, "decision": "path"}
 # Thresholds with the best F1, whatever the number of samples that have the label.
-BEST_F1_THRESHOLDS = multilabel.PerLabelThresholds(0, towards="half", min_positives=1)
+BEST_F1_THRESHOLDS = multilabel.decisions.PerLabelThresholds(0, towards="half", min_positives=1)
 
 LABELS: Mapping[str, Method] = {
     "Fused (labels)": Method(

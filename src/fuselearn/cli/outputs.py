@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from pathlib import Path

@@ -260,7 +260,7 @@ def _refuse_missing(is_missing: Any) -> None:
         raise ValueError("scores has NaN; every member must score every class of every sample.")
 
 
-def _settle_ties(combined: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _settle_ties(combined: npt.NDArray[np.float64]) -> Scores:
     """Make scores equal to the largest of their sample that differ from it by rounding only."""
     largest = combined.max(axis=1, keepdims=True)
     return np.where(combined >= largest - ROUNDING * np.abs(largest), largest, combined)
@@ -270,13 +270,13 @@ def _equal_if_none(weights: Weights | None, scores: Scores) -> Weights:
     return np.ones(len(scores)) if weights is None else weights
 
 
-def _mean(scores: Scores, weights: Weights | None) -> npt.NDArray[np.float64]:
+def _mean(scores: Scores, weights: Weights | None) -> Scores:
     if weights is None:
-        return _require_finite(scores.mean(axis=0, dtype=np.float64))
+        return _require_finite(np.asarray(scores.mean(axis=0, dtype=np.float64)))
     return _require_finite(np.tensordot(weights / weights.sum(), scores, axes=1))
 
 
-def _median(scores: Scores, weights: Weights | None) -> npt.NDArray[np.float64]:
+def _median(scores: Scores, weights: Weights | None) -> Scores:
     cells = scores.reshape(len(scores), -1)
     if weights is None:
         medians = mean_of_middle(cells, (len(scores) - 1) // 2)
@@ -285,7 +285,7 @@ def _median(scores: Scores, weights: Weights | None) -> npt.NDArray[np.float64]:
     return _require_finite(medians).reshape(scores.shape[1:])
 
 
-def _product(scores: Scores, weights: Weights | None) -> npt.NDArray[np.float64]:
+def _product(scores: Scores, weights: Weights | None) -> Scores:
     """Multiply by adding logarithms, so that the products of hundreds of members do not become zero."""
     if (_require_finite(scores) < 0).any():
         raise ValueError("rule='product' multiplies probabilities, but scores has negative entries.")

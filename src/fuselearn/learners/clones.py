@@ -182,7 +182,9 @@ class CloneModel(Model):
         return X if self.features is None else take_rows(X, self.features, axis=1)
 
     def _class_indices(self, labels: Any) -> npt.NDArray[np.int32]:
-        return np.searchsorted(self.classes, labels).astype(np.int32)  # type: ignore[arg-type]
+        assert self.classes is not None, "a regressor has no classes"
+        indices: npt.NDArray[np.intp] = np.searchsorted(self.classes, np.asarray(labels))
+        return indices.astype(np.int32)
 
 
 class LabelClones(LabelModel):

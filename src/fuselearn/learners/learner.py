@@ -156,7 +156,7 @@ class Learner:
     bound_parameters: tuple[str, ...] = ()
     """Parameters of the estimator that decide how the table is bound."""
 
-    def train(self, target: Target, counts: Counts, seed: int, *, weights: Weights | None = None) -> Model:
+    def train(self, target: Target, counts: Counts, seed: int, *, weights: Weights | None = None) -> Any:
         """Train a model on the samples drawn.
 
         Parameters
@@ -174,6 +174,7 @@ class Learner:
         Returns
         -------
         Model
+            For labels, a LabelModel.
         """
         raise NotImplementedError
 

@@ -76,7 +76,7 @@ class Chain(LabelModel):
         """Return 1 for the labels of the most probable of several paths, or the probabilities on the greedy path."""
         if self.search is None:
             return self.scores(X, only=only)
-        return self._in_order(find_best_sets(follow_paths(self.models, self.search, X, only)[1]))
+        return self._in_order(find_best_sets(follow_paths(self.models, self.search, X, only)[1]).astype(np.float64))
 
     def _in_order(self, columns: Scores) -> Scores:
         """Put columns in the order of the chain into that of the labels."""
