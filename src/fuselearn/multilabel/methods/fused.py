@@ -375,7 +375,7 @@ class FusedMultilabelClassifier(MultilabelBase):
     def noise_rate_(self) -> float:
         """Estimated fraction of flipped labels, of a rule that allows for it."""
         check_is_fitted(self)
-        rate: float = self.rule_.noise_rate_  # type: ignore[attr-defined]
+        rate: float = self.rule_.noise_rate_
         return rate
 
     def describe(self) -> str:
