@@ -7,7 +7,7 @@ class probabilities.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from fuselearn._validation import clip_probabilities
 from fuselearn.engines.combining import sum_leads
 from fuselearn.learners.target import Weights
 
+Array = TypeVar("Array", bound=npt.NDArray[Any])
 Scores = npt.NDArray[np.floating]
 
 ROUNDING = 1e-12
@@ -249,7 +250,7 @@ def _read_scores(scores: npt.ArrayLike) -> Scores:
     return table if table.dtype in (np.float32, np.float64) else table.astype(np.float64)
 
 
-def _require_finite(scores: Scores) -> Scores:
+def _require_finite(scores: Array) -> Array:
     if not np.isfinite(scores).all():
         raise ValueError("scores has NaN or infinite entries; expected finite scores of every member for every sample.")
     return scores
@@ -260,7 +261,7 @@ def _refuse_missing(is_missing: Any) -> None:
         raise ValueError("scores has NaN; every member must score every class of every sample.")
 
 
-def _settle_ties(combined: npt.NDArray[np.float64]) -> Scores:
+def _settle_ties(combined: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Make scores equal to the largest of their sample that differ from it by rounding only."""
     largest = combined.max(axis=1, keepdims=True)
     return np.where(combined >= largest - ROUNDING * np.abs(largest), largest, combined)
@@ -270,13 +271,13 @@ def _equal_if_none(weights: Weights | None, scores: Scores) -> Weights:
     return np.ones(len(scores)) if weights is None else weights
 
 
-def _mean(scores: Scores, weights: Weights | None) -> Scores:
+def _mean(scores: Scores, weights: Weights | None) -> npt.NDArray[np.float64]:
     if weights is None:
         return _require_finite(np.asarray(scores.mean(axis=0, dtype=np.float64)))
     return _require_finite(np.tensordot(weights / weights.sum(), scores, axes=1))
 
 
-def _median(scores: Scores, weights: Weights | None) -> Scores:
+def _median(scores: Scores, weights: Weights | None) -> npt.NDArray[np.float64]:
     cells = scores.reshape(len(scores), -1)
     if weights is None:
         medians = mean_of_middle(cells, (len(scores) - 1) // 2)
@@ -285,7 +286,7 @@ def _median(scores: Scores, weights: Weights | None) -> Scores:
     return _require_finite(medians).reshape(scores.shape[1:])
 
 
-def _product(scores: Scores, weights: Weights | None) -> Scores:
+def _product(scores: Scores, weights: Weights | None) -> npt.NDArray[np.float64]:
     """Multiply by adding logarithms, so that the products of hundreds of members do not become zero."""
     if (_require_finite(scores) < 0).any():
         raise ValueError("rule='product' multiplies probabilities, but scores has negative entries.")

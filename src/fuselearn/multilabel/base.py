@@ -30,6 +30,7 @@ from fuselearn.ensembles.svm import SVMClassifier
 from fuselearn.fusion import Problem, Trained, WeightedSum
 from fuselearn.fusion.held_out import Splits, average_held_out, hold_out
 from fuselearn.learners import LabelModel, Learner, bind, check_base, count_all_samples, label_target
+from fuselearn.learners.target import Counts
 from fuselearn.multilabel.data.labels import (
     UNKNOWN,
     check_same_labels,
@@ -320,6 +321,14 @@ class MultilabelBase(ClassifierMixin, BaseEstimator):
                 f"needs to know all labels; classifiers that do not are {', '.join(list_accepting_unknown())}."
             )
         return labels
+
+
+def train_labels(
+    learner: Learner, Y: Labels, counts: Counts, seed: int, *, weights: Weights | None = None
+) -> LabelModel:
+    """Train a model per label, all on the same samples and features."""
+    model: Any = learner.train(label_target(Y), counts, seed, weights=weights)
+    return model
 
 
 def train_method(problem: Problem, method: Callable[..., LabelModel], seed: int) -> Trained:

@@ -11,10 +11,9 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 from joblib import Parallel, delayed
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -61,14 +60,6 @@ SampledMethod = Callable[[Learner, Labels, Counts, np.random.Generator], LabelMo
 """Trains a model on the samples drawn; a function that worker processes can import, or a partial of one."""
 
 
-class Member(NamedTuple):
-    """A trained model, the samples that it was not trained on, and its output for those, if wanted."""
-
-    model: Any
-    left_out: npt.NDArray[np.intp] | None
-    output: Scores | None
-
-
 def train_members(
     problem: Problem,
     train: Callable[[Problem, Any], tuple[LabelModel, Counts]],
@@ -99,11 +90,11 @@ def train_members(
     members = Parallel(n_jobs=problem.n_jobs, prefer=problem.learner.prefer, return_as="generator")(
         delayed(_train_member)(train, on_one, output if problem.out_of_bag else None, job) for job in jobs
     )
-    for member in members:
-        models.append(member.model)
-        if member.left_out is not None and member.output is not None:
-            out_of_bag.add(member.left_out, member.output)
-        if problem.on_iteration(len(models), member.model):
+    for model, left_out, scores in members:
+        models.append(model)
+        if scores is not None:
+            out_of_bag.add(left_out, scores)
+        if problem.on_iteration(len(models), model):
             with warnings.catch_warnings():  # joblib counts the tasks that are given up
                 warnings.simplefilter("ignore", UserWarning)
                 members.close()
@@ -112,30 +103,25 @@ def train_members(
     return Trained(WeightedSum(models, np.ones(len(models)), n_columns, output, divisor), out_of_bag=out_of_bag)
 
 
-def _train_member(train: Callable[..., Any], problem: Problem, output: Output | None, job: Any) -> Member:
+def _train_member(
+    train: Callable[..., Any], problem: Problem, output: Output | None, job: Any
+) -> tuple[LabelModel, Indices, Scores | None]:
+    """Train a member; also return the samples that it was not trained on, and its output for those, if wanted."""
     model, counts = train(problem, job)
-    if output is None:
-        return Member(model, None, None)
     left_out = np.flatnonzero(counts == 0)
-    scores = output_of(model, output, problem.target.n_columns, None, left_out) if len(left_out) else None
-    return Member(model, left_out, scores)
+    if output is None or not len(left_out):
+        return model, left_out, None
+    return model, left_out, output_of(model, output, problem.target.n_columns, None, left_out)
 
 
-class BagPlan(NamedTuple):
-    """How many samples and features are drawn for a member."""
-
-    n_draws: int
-    n_drawn_features: int
-    n_features: int
-
-
-def train_on_bag(problem: Problem, seed: int, *, method: SampledMethod, plan: BagPlan) -> tuple[LabelModel, Counts]:
+def train_on_bag(
+    problem: Problem, seed: int, *, method: SampledMethod, n_draws: int, n_drawn_features: int, n_features: int
+) -> tuple[LabelModel, Counts]:
     """Train a member by a method on random samples, drawn with replacement, and random features."""
     rng, learner = np.random.default_rng(seed), problem.learner
-    if plan.n_drawn_features < plan.n_features:
-        features = rng.choice(plan.n_features, plan.n_drawn_features, replace=False)
-        learner = learner.restrict(np.sort(features))
-    counts = draw_counts(int(rng.integers(2**62)), problem.initial_weights, plan.n_draws)
+    if n_drawn_features < n_features:
+        learner = learner.restrict(np.sort(rng.choice(n_features, n_drawn_features, replace=False)))
+    counts = draw_counts(int(rng.integers(2**62)), problem.initial_weights, n_draws)
     model = method(learner, problem.target.values, counts, rng)
     # SVMs choose features of prepared samples, once for all models of a member; trees and clones find theirs.
     chooses = learner is not problem.learner and type(learner).adapt is not Learner.adapt
@@ -304,13 +290,14 @@ class MultilabelEnsemble(MultilabelBase):
 
     def _train_bags(self, problem: Problem, method: SampledMethod) -> Trained:
         """Train members by a method on random samples and features."""
-        plan = BagPlan(
-            count_draws(self.max_samples, problem.n_draws),
-            count_features(self.max_features, self.n_features_in_),
-            self.n_features_in_,
+        train = partial(
+            train_on_bag,
+            method=method,
+            n_draws=count_draws(self.max_samples, problem.n_draws),
+            n_drawn_features=count_features(self.max_features, self.n_features_in_),
+            n_features=self.n_features_in_,
         )
         seeds = problem.rng.integers(2**62, size=self.n_estimators).tolist()
-        train = partial(train_on_bag, method=method, plan=plan)
         return train_members(problem, train, seeds, vote=self.vote)
 
     def _n_members(self) -> int:

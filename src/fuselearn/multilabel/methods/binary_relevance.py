@@ -11,9 +11,9 @@ from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn.fusion import Problem, Trained
-from fuselearn.learners import LabelClones, LabelModel, LabelTrees, Learner, TableCoder, label_target
+from fuselearn.learners import LabelClones, LabelModel, LabelTrees, Learner, TableCoder
 from fuselearn.learners.target import Counts, Indices
-from fuselearn.multilabel.base import Labels, MultilabelBase, Scores, Weights, train_method
+from fuselearn.multilabel.base import Labels, MultilabelBase, Scores, Weights, train_labels, train_method
 from fuselearn.multilabel.data.labels import UNKNOWN
 from fuselearn.multilabel.ensemble import MultilabelEnsemble, OnSomeFeatures
 
@@ -27,15 +27,14 @@ def train_relevance(
     """
     is_unknown = Y == UNKNOWN
     if not is_unknown.any():
-        return learner.train(label_target(Y), counts, seed, weights=weights)
+        return train_labels(learner, Y, counts, seed, weights=weights)
     patterns, groups = np.unique(is_unknown, axis=1, return_inverse=True)
     labels = [np.flatnonzero(groups.ravel() == k) for k in range(patterns.shape[1])]
     models = []
     for pattern, own in zip(patterns.T, labels, strict=True):
         known = np.where(pattern, 0, counts).astype(counts.dtype)
         sample = known if known.any() else counts
-        target = label_target((Y[:, own] == 1).astype(Y.dtype))
-        models.append(learner.train(target, sample, seed, weights=weights))
+        models.append(train_labels(learner, (Y[:, own] == 1).astype(Y.dtype), sample, seed, weights=weights))
     return JoinedLabels(models, labels)
 
 

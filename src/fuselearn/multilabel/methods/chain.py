@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 from fuselearn._messages import show
 from fuselearn._parameters import check_choice, check_whole_number
 from fuselearn.fusion import Problem, Trained
-from fuselearn.learners import LabelModel, Learner, label_target
+from fuselearn.learners import LabelModel, Learner
 from fuselearn.learners.target import Counts, Indices
-from fuselearn.multilabel.base import Labels, MultilabelBase, Scores, Weights, train_method
+from fuselearn.multilabel.base import Labels, MultilabelBase, Scores, Weights, train_labels, train_method
 from fuselearn.multilabel.ensemble import MultilabelEnsemble
 from fuselearn.multilabel.methods.binary_relevance import as_estimators
 from fuselearn.multilabel.methods.chain_paths import PathSearch, find_best_sets, follow_paths
@@ -48,7 +48,7 @@ def train_chain(
     ordered = Y[:, order]
     for place in range(len(order)):
         extended = learner.extend(ordered, place) if place else learner
-        models.append(extended.train(label_target(ordered[:, [place]]), counts, seed, weights=weights))
+        models.append(train_labels(extended, ordered[:, [place]], counts, seed, weights=weights))
         if extended is not learner:
             extended.release()
     return Chain(order, models, search)
@@ -76,7 +76,8 @@ class Chain(LabelModel):
         """Return 1 for the labels of the most probable of several paths, or the probabilities on the greedy path."""
         if self.search is None:
             return self.scores(X, only=only)
-        return self._in_order(find_best_sets(follow_paths(self.models, self.search, X, only)[1]).astype(np.float64))
+        best = find_best_sets(follow_paths(self.models, self.search, X, only)[1])
+        return self._in_order(best.astype(np.float64))
 
     def _in_order(self, columns: Scores) -> Scores:
         """Put columns in the order of the chain into that of the labels."""

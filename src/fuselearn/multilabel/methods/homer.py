@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._parameters import check_choice, check_flag, check_whole_number, count_threads
 from fuselearn.fusion import Problem, Trained
-from fuselearn.learners import LabelModel, Learner, label_target
+from fuselearn.learners import LabelModel, Learner
 from fuselearn.learners.target import Counts, Indices
-from fuselearn.multilabel.base import MultilabelBase, Scores, Weights, train_method
+from fuselearn.multilabel.base import MultilabelBase, Scores, Weights, train_labels, train_method
 from fuselearn.multilabel.methods.hierarchy import (
     CLUSTERINGS,
     LEAF,
@@ -90,10 +90,7 @@ def train_homer(
     seeds = rng.integers(2**31, size=len(samples)).tolist()
 
     def train(number: int) -> LabelModel:
-        block: LabelModel = learner.train(
-            label_target(marked[number].T), samples[number], seeds[number], weights=weights
-        )
-        return block
+        return train_labels(learner, marked[number].T, samples[number], seeds[number], weights=weights)
 
     if n_threads > 1 and len(samples) > 1:
         with ThreadPoolExecutor(n_threads) as pool:

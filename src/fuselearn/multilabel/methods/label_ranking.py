@@ -11,9 +11,9 @@ from joblib import Parallel, delayed
 
 from fuselearn._parameters import check_choice
 from fuselearn.fusion import Problem, Trained
-from fuselearn.learners import LabelModel, Learner, count_all_samples, label_target
+from fuselearn.learners import LabelModel, Learner, count_all_samples
 from fuselearn.learners.target import Counts, Indices
-from fuselearn.multilabel.base import Labels, MultilabelBase, Scores, Weights, single
+from fuselearn.multilabel.base import Labels, MultilabelBase, Scores, Weights, single, train_labels
 
 Pair = tuple[int, int]
 
@@ -28,7 +28,7 @@ def train_label_ranking(problem: Problem, vote: str = "class") -> Trained:
     models = Parallel(n_jobs=problem.n_jobs, prefer=learner.prefer)(
         delayed(_train_pair)(learner, Y, pair, counts, seed, weights) for pair in pairs
     )
-    relevance = learner.train(problem.target, counts, seed, weights=weights)
+    relevance = train_labels(learner, Y, counts, seed, weights=weights)
     trained = single(LabelRanking(relevance, pairs, models, vote), problem)
     trained.trace = {"pairs_": pairs}
     return trained
@@ -40,7 +40,7 @@ def _train_pair(
     """Train a model on the samples that have exactly one label of a pair."""
     first, second = pair
     drawn = np.where(Y[:, first] != Y[:, second], counts, 0).astype(np.int32)
-    return learner.train(label_target(Y[:, [first]]), drawn, seed, weights=weights)
+    return train_labels(learner, Y[:, [first]], drawn, seed, weights=weights)
 
 
 class LabelRanking(LabelModel):

@@ -14,9 +14,9 @@ from fuselearn._compat import take_rows
 from fuselearn._messages import show
 from fuselearn._parameters import check_choice, check_number
 from fuselearn.fusion import Problem, Trained
-from fuselearn.learners import LabelModel, Learner, bind, count_all_samples, label_target
+from fuselearn.learners import LabelModel, Learner, bind, count_all_samples
 from fuselearn.learners.target import Indices
-from fuselearn.multilabel.base import MultilabelBase, Scores, Weights, single
+from fuselearn.multilabel.base import MultilabelBase, Scores, Weights, single, train_labels
 from fuselearn.multilabel.methods.neighbours import SCALINGS, NumberTable, measure_scale, scale
 
 N_STARTS = 10
@@ -77,7 +77,7 @@ def _train_label(base: Any, table: Any, label: Any, weights: Weights | None, rat
     centers = np.vstack([_cluster(table[side], n_clusters, weights, side, seed) for side in sides])
     learner = bind(base, euclidean_distances(table, centers), 1)
     counts, own_weights = count_all_samples(weights, len(label), copies=learner.counts_copies)
-    model = learner.train(label_target(label[:, None]), counts, seed, weights=own_weights)
+    model = train_labels(learner, label[:, None], counts, seed, weights=own_weights)
     learner.release()
     return LabelPart(centers, learner.coder, model)
 

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,9 @@ from fuselearn.multilabel.base import Scores, Weights, single
 from fuselearn.multilabel.ensemble import MultilabelEnsemble
 from fuselearn.multilabel.methods.label_trees import LabelForest, LabelTable, scale_rows, sum_impurity_decreases
 
+Bag = tuple[Counts, Weights | None]
+"""How often each sample takes part in a tree, and its weight, if that is not its count."""
+
 
 def train_pct_forest(
     problem: Problem,
@@ -48,10 +51,10 @@ def train_pct_forest(
     if bootstrap:
         n_draws, weights = count_draws(max_samples, problem.n_draws), problem.initial_weights
         bags: list[Bag] = [
-            Bag(draw_counts(int(seed), weights, n_draws), None) for seed in rng.integers(2**62, size=n_estimators)
+            (draw_counts(int(seed), weights, n_draws), None) for seed in rng.integers(2**62, size=n_estimators)
         ]
     else:
-        bags = [Bag(*count_all_samples(problem.weights, n_samples))] * n_estimators
+        bags = [count_all_samples(problem.weights, n_samples)] * n_estimators
     out_of_bag = OutOfBag(n_samples, n_labels)
     grown = Parallel(n_jobs=problem.n_jobs, prefer="threads", return_as="generator")(
         delayed(_grow)(learner, target, settings, bag, seed, problem.out_of_bag)
@@ -74,22 +77,16 @@ def train_pct_forest(
     )
 
 
-class Bag(NamedTuple):
-    """How often each sample takes part in a tree, and its weight, if that is not its count."""
-
-    counts: Counts
-    weights: Weights | None
-
-
 def _grow(
     learner: LabelTable, target: LabelTarget, settings: TreeSettings, bag: Bag, seed: int, out_of_bag: bool
 ) -> tuple[Tree, Scores, npt.NDArray[np.intp] | None, Scores | None]:
     """Grow a tree; return its leaves' fractions of each label, also for the samples that are out of its bag."""
-    tree = grow_tree(learner.columns, target, bag.counts, settings, weights=bag.weights, seed=seed)
+    counts, weights = bag
+    tree = grow_tree(learner.columns, target, counts, settings, weights=weights, seed=seed)
     shares = tree.shares()
     if not out_of_bag:
         return tree, shares, None, None
-    left_out = np.flatnonzero(bag.counts == 0)
+    left_out = np.flatnonzero(counts == 0)
     return tree, shares, left_out, shares[tree.apply(learner.columns, left_out)]
 
 
