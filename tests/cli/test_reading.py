@@ -152,7 +152,8 @@ def test_separators_encodings_and_decimal_marks_are_options_everywhere(folder, c
 
 def test_a_tab_can_be_spelled(folder, churn):
     churn.to_csv("t.csv", sep="\t", index=False)
-    assert len({run("info", "t.csv", "--sep", spelling).stdout for spelling in ("tab", r"\t", "\t")}) == 1
+    for spelling in ("tab", r"\t", "\t"):
+        assert "t.csv: 300 rows, 7 columns" in run("info", "t.csv", "--sep", spelling).stdout
 
 
 def test_truth_values_survive_the_trip_through_a_file(folder, churn):

@@ -35,11 +35,11 @@ from fuselearn.cli.reading import (
     refuse_measurements,
     split_names,
 )
-from fuselearn.cli.scoring import ClassTally, LabelTally, make_tally, say_scores
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from fuselearn.cli.scoring import ClassTally, LabelTally
     from fuselearn.datasets import Dataset, TableCleaner
 
 __all__ = ["export", "predict", "train"]
@@ -113,6 +113,7 @@ def train(
     """
     from sklearn.pipeline import Pipeline
 
+    from fuselearn.cli.scoring import say_scores
     from fuselearn.datasets.tables import split_table
     from fuselearn.io.files import import_skops, save
 
@@ -214,6 +215,7 @@ def _hold_out(model: Any, data: Dataset, fraction: float, seed: int) -> ClassTal
     from sklearn.model_selection import train_test_split
 
     from fuselearn._compat import take_rows
+    from fuselearn.cli.scoring import make_tally
     from fuselearn.multilabel import iterative_train_test_split
 
     indices = np.arange(data.X.shape[0]).reshape(-1, 1)
@@ -270,6 +272,7 @@ def predict(
 
     - `fuselearn predict songs.fuse more.csv --labels 'mood_*' -o predicted.csv`
     """
+    from fuselearn.cli.scoring import make_tally, say_scores
     from fuselearn.datasets.cleaning import SparseColumns, first_step
     from fuselearn.datasets.tables import read_columns, read_whole
     from fuselearn.io import load, read_header
