@@ -251,9 +251,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         for end in np.flatnonzero(np.diff(self.labels_[order])) + 0.5:
             left.axhline(end, color="#444444", linewidth=0.8)
             left.axvline(end, color="#444444", linewidth=0.8)
-        left.set(
-            title="fraction of members with both in one cluster", xlabel="samples, by cluster", xticks=[], yticks=[]
-        )
+        left.set(title="fraction with both in one cluster", xlabel="samples, by cluster", xticks=[], yticks=[])
         figure.colorbar(picture, ax=left, shrink=0.8)
         shown = self.lifetimes_[: max(MAX_CLUSTERS, self.n_clusters_)]
         numbers = range(2, len(shown) + 2)
