@@ -29,8 +29,8 @@ def run(program):
 def test_ensembles_train_and_predict_without_any_extra():
     done = run("""
 import numpy as np
-from fuselearn import BaggedClassifier, CleanedClassifier, FixedCombiner, KFHEClassifier, KFHEHOMERClassifier
-from fuselearn import codes, datasets, fusion, io
+from fuselearn import BaggedClassifier, CleanedClassifier, FixedRuleClassifier, KFHEClassifier, KFHEHOMERClassifier
+from fuselearn import datasets, fusion, io
 X = np.arange(60.0).reshape(20, 3)
 y = np.repeat(["low", "high"], 10)
 assert KFHEClassifier(n_estimators=2, random_state=0).fit(X, y).score(X, y) == 1
@@ -44,7 +44,10 @@ assert datasets.corrupt_labels(y, 0.1, random_state=0).shape == (20,)
     ("program", "sentence"),
     [
         ("import fuselearn.lab", "fuselearn.lab needs pandas, which is not installed: pip install 'fuselearn[lab]'."),
-        ("import fuselearn.dask", "fuselearn.dask needs dask, which is not installed: pip install 'fuselearn[dask]'."),
+        (
+            "from fuselearn.scale import DaskEnsemble; DaskEnsemble(None).fit(None, None)",
+            "DaskEnsemble needs dask, which is not installed: pip install 'fuselearn[dask]'.",
+        ),
         ("from fuselearn.diagnosis import audit_labels", "fuselearn.diagnosis.audit_labels needs pandas, which is not"),
         ("from fuselearn.datasets import load_dataset", "fuselearn.datasets.load_dataset needs pandas"),
         ("from fuselearn.datasets import read_table", "fuselearn.datasets.read_table needs pandas"),

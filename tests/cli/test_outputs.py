@@ -130,7 +130,7 @@ def test_predictions_with_names_and_probabilities_are_predictions(folder):
         run("predict", "m.fuse", "named.csv", "-o", "again.csv", *options)
 
 
-COMPARE = ["compare", "t.csv", "-t", "kind", "--methods", "CART", "--repeats", 1, "--folds", 2, "--jobs", 1]
+COMPARE = ["compare", "t.csv", "-t", "kind", "-m", "cart", "--repeats", 1, "--folds", 2, "--jobs", 1]
 
 
 @pytest.fixture

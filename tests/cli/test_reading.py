@@ -256,7 +256,7 @@ def test_a_table_is_opened_once(folder, churn, command, name):
     header = "".join(f"@attribute {kind}\n" for kind in kinds)
     rows = churn.to_csv(index=False, header=False)
     (folder / "churn.arff").write_text(f"@relation r\n{header}@data\n{rows}")
-    small = ["--methods", "CART,KFHE", "--repeats", 1, "--folds", 2]
+    small = ["-m", "cart", "-m", "kfhe", "--repeats", 1, "--folds", 2]
     options = {"train": ["-m", "cart", "-o", "m.fuse", "--in-memory"], "compare": small}
     OPENED.clear()
     run(command, name, "-t", "churned", *options.get(command, []), *([] if command == "info" else ["-j", 1]))

@@ -150,8 +150,8 @@ def test_the_figure_shows_shares_and_lifetimes():
     ("parameters", "error", "sentence"),
     [
         ({"estimators": "k-means"}, TypeError, "must be a clusterer with fit_predict"),
-        ({"estimators": []}, TypeError, r"must be a clusterer or a list of \(name, clusterer\)"),
-        ({"estimators": [KMeans()]}, TypeError, r"must be a clusterer or a list of \(name, clusterer\)"),
+        ({"estimators": []}, ValueError, r"must be a list of \(name, estimator\)"),
+        ({"estimators": [KMeans()]}, ValueError, r"must be a list of \(name, estimator\)"),
         ({"estimators": [("scaler", OneHotEncoder())]}, TypeError, "'scaler' must be a clusterer with fit_predict"),
         ({"n_clusters": 0}, ValueError, "n_clusters must be"),
         ({"n_clusters": 121}, ValueError, "n_clusters=121 is more than the number of samples, 120"),
@@ -166,7 +166,7 @@ def test_wrong_parameters_are_refused(parameters, error, sentence):
 
 
 def test_too_many_samples_for_pairs_are_refused(monkeypatch):
-    monkeypatch.setattr(module, "MOST_SAMPLES", 100)
+    monkeypatch.setattr(module, "MAX_SAMPLES", 100)
     with pytest.raises(ValueError, match='method="spectral" needs no pairs, others take at most 100 samples'):
         ConsensusClustering().fit(BLOBS)
     model = ConsensusClustering(method="spectral", random_state=0).fit(BLOBS)
