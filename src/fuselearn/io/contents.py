@@ -116,7 +116,7 @@ def _check_nodes(
 
 
 CHECKS: dict[str, Callable[[Any], None]] = {
-    "fuselearn.multilabel.learning.homer_model.HOMERModel": _check_hierarchy,
+    "fuselearn.multilabel.methods.homer.HOMERModel": _check_hierarchy,
     "fuselearn.learners.svm.LabelMachines": _check_machines,
     "sklearn.tree._tree.Tree": _check_tree,
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor": _check_predictor,

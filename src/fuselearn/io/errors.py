@@ -16,7 +16,3 @@ class ModelFileError(ValueError):
     ...     print(str(error).replace(str(path), "model.fuse"))
     model.fuse cannot be loaded. It is not a model file, or it is damaged.
     """
-
-
-class UnknownTypeError(ModelFileError):
-    """Raised if a model file of another version has a type that this version lacks."""

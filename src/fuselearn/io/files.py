@@ -19,10 +19,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from fuselearn import __version__
+from fuselearn._extras import require
 from fuselearn._replacing import replacing
 from fuselearn.io.archive import DEFLATED_BYTES, check_archive
 from fuselearn.io.contents import check_contents
-from fuselearn.io.errors import ModelFileError, UnknownTypeError
+from fuselearn.io.errors import ModelFileError
 from fuselearn.io.flattening import flatten, unflatten
 from fuselearn.io.header import FORMAT, describe_model
 from fuselearn.io.trust import refuse_foreign_estimators, refuse_untrusted
@@ -115,11 +117,10 @@ def load(path: str | os.PathLike[str]) -> Any:
         del data
         try:
             model = unflatten(skops.loads(content, trusted=_trusted_types(skops, content)))
-        except UnknownTypeError as error:
-            writer = described.get("fuselearn")
-            raise ModelFileError(
-                f"{error} Load it with fuselearn {writer}, which wrote it, or fit the model again."
-            ) from None
+        except ModelFileError as error:
+            if (writer := described.get("fuselearn")) != __version__:
+                raise ModelFileError(f"{error} It was written by fuselearn {writer}; this is {__version__}.") from None
+            raise
         check_contents(model)
         return model
 
@@ -157,10 +158,9 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 def import_skops() -> ModuleType:
     """Import skops, or say how to install it."""
-    try:
-        import skops.io
-    except ImportError as error:
-        raise ImportError("Model files need skops; install it with: pip install 'fuselearn[skops]'") from error
+    require("A model file", "skops")
+    import skops.io
+
     return skops.io
 
 
@@ -203,10 +203,13 @@ def _check_format(header: dict[str, Any]) -> None:
     if header["format"] > FORMAT:
         raise ModelFileError(
             f"It was written by fuselearn {header.get('fuselearn')} in format {header['format']}; this version reads "
-            f"formats up to {FORMAT}. Update fuselearn."
+            f"format {FORMAT}. Update fuselearn."
         )
-    if header["format"] < 1:
-        raise ModelFileError(f"Its format {header['format']} has never existed.")
+    if header["format"] < FORMAT:
+        raise ModelFileError(
+            f"It was written by fuselearn {header.get('fuselearn')}, whose files this version does not read. Load it "
+            "with that version, or fit the model again."
+        )
 
 
 def _digest(header: bytes, content: bytes) -> bytes:

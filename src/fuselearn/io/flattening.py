@@ -12,6 +12,7 @@ listed once. The parts are
     ["array", type, first, shape, order]    with the place of its first number among all arrays of the type
     ["scalar", type, place]    ["objects", shape, ...]
     ["named", class, ...]    ["mapping", class, key, value, ...]    ["object", class, state]
+    ["bound"]    the training data that a model shares with its learner, which stay out of the file
     ["other", place]
 """
 
@@ -24,9 +25,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn import __version__
-from fuselearn.io.errors import ModelFileError, UnknownTypeError
-from fuselearn.io.trust import find_mapping, find_named_tuple, find_plain_class, is_missing
+from fuselearn.io.errors import ModelFileError
+from fuselearn.io.trust import find_mapping, find_named_tuple, find_plain_class
+from fuselearn.learners import Bound
 
 Flat = dict[str, Any]
 
@@ -91,6 +92,8 @@ class _Writer:
         kind = type(value)
         if kind in (list, tuple):
             return [kind.__name__, *map(self.write, value)]
+        if kind is Bound:
+            return ["bound"]
         if kind is dict:
             return ["dict", *self._write_items(value)]
         if kind is np.ndarray and _is_simple(value.dtype):
@@ -191,6 +194,9 @@ class _Reader:
             vars(made).update(state)
         return made
 
+    def _bound(self, number: int) -> Bound:
+        return Bound()
+
     def _other(self, number: int, place: int) -> Any:
         return self._others[place]
 
@@ -205,6 +211,7 @@ _KINDS = {
     "scalar": _Reader._scalar,
     "named": _Reader._named,
     "object": _Reader._object,
+    "bound": _Reader._bound,
     "other": _Reader._other,
 }
 
@@ -222,8 +229,6 @@ def _check_key(key: Any) -> Any:
 
 
 def _known(kind: Any, name: str) -> Any:
-    if kind is None and is_missing(name):
-        raise UnknownTypeError(f"It holds {name}, which fuselearn {__version__} does not have.")
     if kind is None:
         raise ModelFileError(f"It holds {name}, which is not among the types that a model file may hold.")
     return kind

@@ -14,7 +14,7 @@ from fuselearn.datasets.cleaning import SparseColumns, TableCleaner, first_step
 from fuselearn.io.contents import walk_parts
 from fuselearn.learners import TableCoder
 
-FORMAT = 1
+FORMAT = 2  # 1 until fuselearn 0.2
 
 
 def describe_model(model: Any) -> dict[str, Any]:

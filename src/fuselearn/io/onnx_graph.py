@@ -1,4 +1,7 @@
-"""Build ONNX graphs, node by node, without repeating the checks that cost seconds on large tree ensembles."""
+"""Build ONNX graphs, node by node, without repeating the checks that cost seconds on large tree ensembles.
+
+The inputs of a graph are one matrix of numbers, or one input per feature if some are categorical.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,9 @@ import onnx
 from onnx import AttributeProto, NodeProto, TensorProto, helper, numpy_helper
 
 ML = "ai.onnx.ml"
+UNKNOWN = -1.0
+
+Categories = list[npt.NDArray[Any] | None]
 
 
 class Graph:
@@ -71,6 +77,81 @@ def add_is_largest(graph: Graph, scores: str, width: int) -> str:
     """Mark the largest score of each sample, the first one in case of ties."""
     best = graph.add("ArgMax", [scores], graph.name("best"), axis=1, keepdims=1)
     return graph.add("Equal", [best, graph.constant("places", np.arange(width))], graph.name("is_best"))
+
+
+def add_inputs(
+    graph: Graph, model: Any, categories: Categories, X: Any = None
+) -> tuple[list[onnx.ValueInfoProto], str]:
+    """Declare the inputs of a model, and add the nodes that join them into one matrix of doubles.
+
+    Parameters
+    ----------
+    graph : Graph
+    model : estimator
+        Fitted.
+    categories : list of (array or None)
+        The categories of each feature, None for numbers.
+    X : array, optional
+        If it has single precision, so has the input matrix.
+
+    Returns
+    -------
+    list of ValueInfoProto
+    str
+        Name of the matrix.
+    """
+    if any(levels is not None for levels in categories):
+        return _add_columns(graph, model, categories)
+    name = graph.name("X")
+    if getattr(X, "dtype", None) != np.float32:
+        return [declare(name, TensorProto.DOUBLE, model.n_features_in_)], name
+    matrix = graph.add("Cast", [name], graph.name("doubles"), to=TensorProto.DOUBLE)
+    return [declare(name, TensorProto.FLOAT, model.n_features_in_)], matrix
+
+
+def _add_columns(graph: Graph, model: Any, categories: Categories) -> tuple[list[Any], str]:
+    names = getattr(model, "feature_names_in_", [f"column_{f}" for f in range(len(categories))])
+    inputs, columns = [], []
+    for name, levels in zip(names, categories, strict=True):
+        if graph.name(name) != name:
+            raise ValueError(f"Feature {name!r} has the name of an output of the exported model; rename it.")
+        is_text = levels is not None and not _are_numbers(levels)
+        if levels is not None and is_text and not all(isinstance(level, str) for level in levels):
+            raise TypeError(
+                f"Feature {name!r} has categories that are neither text nor numbers, which ONNX does not support."
+            )
+        inputs.append(declare(name, TensorProto.STRING if is_text else TensorProto.DOUBLE, 1))
+        columns.append(name if levels is None else _add_encoder(graph, name, levels, is_text))
+    return inputs, graph.add("Concat", columns, graph.name("doubles"), axis=1)
+
+
+def _add_encoder(graph: Graph, name: str, levels: npt.NDArray[Any], is_text: bool) -> str:
+    """Encode categories as their numbers, missing ones as NaN and unknown ones as -1."""
+    missing = "" if is_text else np.nan
+    keys = levels.astype(object if is_text else np.float64)
+    numbers = np.arange(len(levels), dtype=np.float64)
+    if missing not in set(keys):
+        keys, numbers = np.append(keys, missing), np.append(numbers, np.nan)
+    return graph.add(
+        "LabelEncoder",
+        [name],
+        graph.name("numbers"),
+        domain=ML,
+        keys_tensor=keys,
+        values_tensor=numbers,
+        default_tensor=np.array([UNKNOWN]),
+    )
+
+
+def _are_numbers(levels: npt.NDArray[Any]) -> bool:
+    if levels.dtype.kind in "biuf":
+        return True
+    return levels.dtype == object and all(isinstance(level, int | float | np.number | np.bool_) for level in levels)
+
+
+def declare(name: str, kind: int, width: int) -> onnx.ValueInfoProto:
+    """Declare an input or an output of the graph."""
+    return helper.make_tensor_value_info(name, kind, ["n_samples", width])
 
 
 def finish_model(

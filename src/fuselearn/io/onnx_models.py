@@ -1,262 +1,348 @@
-"""Export models to ONNX, so that they can be served without fuselearn and without Python.
+"""Read weighted sums of models as nodes of an ONNX graph: sums of classes, labels or values, of trees or SVMs.
 
-A trained ensemble of trees is one weighted sum of trees, KFHE included, and becomes one tree ensemble whose leaves hold
-coefficient times vote or class shares. Everything is compared in double precision, as fuselearn does. What is no such
-sum, such as support vector machines and fused classifiers, is built from operators in double precision.
+A sum of trees is one operator, whose leaves hold coefficient times vote or class fractions. Other models become
+operators of their own, in double precision. What needs nothing of each other is computed side by side: all trees as one
+operator, and all SVMs of a table and a kernel as one product of matrices. A chain is computed label by label, as each
+model needs the labels before.
+
+The label probabilities of a HOMER are the products of the probabilities of all groups that contain the label. For its
+own decision, a sample descends a hierarchy to the groups whose probability is above 0.5, or at least to the most
+probable one. In a graph without branches, all models predict for all samples, and at each node, from the last one up to
+the root,
+
+    score of a label = the score from below if the sample descends to its group, else the probability of the group.
+
+Above the root, the probability of having any label decides in the same way whether the sample descends at all.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial, singledispatch
+from itertools import zip_longest
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted
+from onnx import TensorProto
 
-from fuselearn import __version__
-from fuselearn._parameters import check_whole_number
-from fuselearn.combine import ErrorCorrectingCodeClassifier, FusedClassifier
-from fuselearn.diagnosis.cleaned import CleanedClassifier
-from fuselearn.ensembles import CARTClassifier, RotationForestClassifier, SVMClassifier
-from fuselearn.ensembles.boosted_classifier import BoostedClassifier
-from fuselearn.ensembles.components import ComponentEnsemble
-from fuselearn.io.onnx_trees import TreeSum
-from fuselearn.learners import TreeComponent
-from fuselearn.learners.tree import tree_values
-from fuselearn.multilabel.learning.base import MultilabelClassifier
-
-if TYPE_CHECKING:
-    import onnx
-
-    from fuselearn.io.onnx_graph import Graph
-    from fuselearn.io.onnx_inputs import Categories
-
-OLDEST_OPSET, USUAL_OPSET = 13, 17
+from fuselearn.fusion import WeightedSum
+from fuselearn.io.onnx_graph import Categories, Graph, add_is_largest, add_logistic, apply, take
+from fuselearn.io.onnx_svm import add_coupled, add_machines, add_scaled, refuse_large
+from fuselearn.io.onnx_trees import TreeSum, add_exact_sums, add_sums
+from fuselearn.learners import CloneModel, LabelClones, LabelTrees, Model, TableCoder, TreeModel
+from fuselearn.learners.multilabel_clones import MultilabelClone
+from fuselearn.learners.svm import ClassMachines, LabelMachines
+from fuselearn.learners.trees import tree_values
+from fuselearn.multilabel.base import MultilabelBase
+from fuselearn.multilabel.decisions.rules import OwnDecision
+from fuselearn.multilabel.ensemble import OnSomeFeatures
+from fuselearn.multilabel.methods.binary_relevance import JoinedLabels
+from fuselearn.multilabel.methods.chain import Chain
+from fuselearn.multilabel.methods.fused import FusedModel
+from fuselearn.multilabel.methods.hierarchy import LEAF
+from fuselearn.multilabel.methods.homer import HOMERModel
+from fuselearn.multilabel.methods.label_trees import LabelForest
+from fuselearn.multilabel.methods.log_odds import LEAST_PROBABILITY
 
 
-def to_onnx(model: Any, X: Any = None, *, target_opset: int | None = None) -> onnx.ModelProto:
-    """Export a fitted model to ONNX.
+class Kind(NamedTuple):
+    """How models of a type are exported."""
 
-    Labels equal those of ``predict``; probabilities are single-precision numbers that equal those of ``predict_proba``
-    within single precision.
+    add: Callable[[SumExporter, Any, bool], str]
+    """Add the scores of a model, or, if the last argument is true, those by which it decides itself."""
+    parts: Callable[[Any], Sequence[Any] | None] = lambda model: ()
+    """List the models and estimators that a model consists of; None if it cannot be exported."""
+
+
+@singledispatch
+def read_categories(estimator: Any) -> Categories:
+    """Return the categories of an estimator's features, None for numbers, or refuse one that cannot be exported."""
+    if not hasattr(estimator, "_fused_"):
+        raise TypeError(f"{type(estimator).__name__} cannot be exported to ONNX by fuselearn.")
+    waiting, machines, categories = list(estimator._fused_.models), [], None
+    while waiting:
+        part = waiting.pop()
+        if not isinstance(part, Model):
+            categories = read_categories(part)
+            continue
+        if isinstance(part, LabelMachines):
+            machines.append(part)
+        parts = KINDS[type(part)].parts(part) if type(part) in KINDS else None
+        if parts is None:
+            over = f" over {type(estimator._base_estimator()).__name__}" if _is_clone(part) else ""
+            raise TypeError(
+                f"{type(estimator).__name__}{over} cannot be exported to ONNX; forests, boosted trees, and most "
+                "methods over CARTClassifier or SVMClassifier can."
+            )
+        waiting.extend(parts)
+    refuse_large(estimator, _group(machines).values())
+    if categories is None:
+        coder = estimator._coder_
+        categories = (coder if isinstance(coder, TableCoder) else coder.encoder.coder).categories_
+    return categories
+
+
+def add_label_scores(graph: Graph, estimator: MultilabelBase, matrix: str) -> tuple[str, str]:
+    """Add the probabilities of the labels, and the scores by which a classifier decides."""
+    exporter, rule = SumExporter(graph, estimator, matrix), getattr(estimator, "rule_", None)
+    scores = _add_constants(graph, estimator, apply(graph, "Clip", exporter.add_sum(), 0.0, 1.0))
+    decides = isinstance(rule, OwnDecision) and estimator._fused_.deciding() is not estimator._fused_
+    return scores, exporter.add_sum(deciding=True) if decides else scores
+
+
+def _add_constants(graph: Graph, estimator: MultilabelBase, scores: str) -> str:
+    """Set the scores of labels that were constant in training."""
+    constants = estimator._constants_
+    if np.isnan(constants).all():
+        return scores
+    return apply(graph, "Where", ~np.isnan(constants), np.nan_to_num(constants), scores)
+
+
+def add_log_odds(graph: Graph, scores: str, bound: float) -> str:
+    """Add the log-odds of probabilities, none of which is nearer to 0 or 1 than the bound."""
+    clipped = apply(graph, "Clip", scores, bound, 1 - bound)
+    return apply(graph, "Log", apply(graph, "Div", clipped, apply(graph, "Sub", 1.0, clipped)))
+
+
+class SumExporter:
+    """A weighted sum of models, and the nodes that they share.
 
     Parameters
     ----------
-    model : estimator
-        A ``CARTClassifier`` or ``SVMClassifier``; a ``KFHEClassifier``, ``SAMMEClassifier``,
-        ``BaggedClassifier``, ``ForestClassifier`` or ``ErrorCorrectingCodeClassifier`` of trees; a
-        ``FusedClassifier`` of such sensors; a ``PCTForestClassifier``, ``AdaBoostMHClassifier`` or
-        ``GradientBoostingMultilabelClassifier``; HOMERs, chains and binary relevance over SVMs or trees, and
-        ensembles of them; a ``FusedMultilabelClassifier`` or ``ThresholdedClassifier`` of such; or a
-        scikit-learn pipeline that ends in one, whose other steps skl2onnx converts. Of a search such as
-        ``GridSearchCV``, the best estimator is exported, and of a ``CleanedClassifier`` the one that it has
-        fitted.
-    X : array or DataFrame, optional
-        Some samples like those to predict for; only their types matter. With an array of single-precision numbers, the
-        exported model takes single precision. Pipelines that were fitted on DataFrames need it.
-    target_opset : int, optional
-        Version of ONNX's operators, 17 by default.
-
-    Returns
-    -------
-    onnx.ModelProto
-        Its outputs are ``label``, of shape (n_samples,), and ``probabilities``, of shape (n_samples, n_classes). A
-        model of numerical features has one input, the matrix ``X`` of double-precision numbers. A model with
-        categorical features has one input of shape (n_samples, 1) per feature, with the name of the feature:
-        double-precision numbers, or text for categories that are text. A missing number is NaN, a missing text is the
-        empty string.
-
-    Raises
-    ------
-    TypeError
-        If a part of the model cannot be exported to ONNX; the message names it.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_wine
-    >>> import fuselearn
-    >>> X, y = load_wine(return_X_y=True)
-    >>> model = fuselearn.KFHEClassifier(random_state=0).fit(X, y)
-    >>> exported = fuselearn.to_onnx(model)
-    >>> [output.name for output in exported.graph.output]
-    ['label', 'probabilities']
-
-    Save it with ``onnx.save(exported, "wine.onnx")``; predict with onnxruntime:
-
-    >>> import onnxruntime
-    >>> session = onnxruntime.InferenceSession(exported.SerializeToString())
-    >>> label, probabilities = session.run(None, {"X": X})
-    >>> bool((label == model.predict(X)).all())
-    True
+    graph : Graph
+    estimator : estimator
+        The fitted estimator that the sum is of.
+    matrix : str
+        Name of a matrix of doubles, the samples.
+    fused : WeightedSum, optional
+        By default, that of the estimator.
     """
-    _import_onnx()
-    check_is_fitted(model)
-    model = take_best(model)
-    if isinstance(model, Pipeline):
-        from fuselearn.io.onnx_pipelines import convert_pipeline
 
-        return convert_pipeline(model, X, target_opset)
-    return _convert(model, X, _check_opset(target_opset))
+    def __init__(self, graph: Graph, estimator: Any, matrix: str, fused: WeightedSum | None = None) -> None:
+        self.graph = graph
+        self.estimator = estimator
+        self.matrix = matrix
+        self.fused: WeightedSum = estimator._fused_ if fused is None else fused
+        self.apply = partial(apply, graph)
+        self._scaled: dict[int, str] = {}
+        self._chains: dict[int, str] = {}  # the scores of chains, which are added once
+        self._starts: dict[int, int] = {}  # the first column of each block's probabilities
+        self._certain = 0  # the column of a probability of 1
+        blocks = [block for model in self.fused.models for block in _list_blocks(model)]
+        self._chances = self._add_side_by_side(blocks) if blocks else ""
+
+    def add_sum(self, *, deciding: bool = False, exact: bool = True) -> str:
+        """Add the weighted sum of the models' outputs.
+
+        Parameters
+        ----------
+        deciding : bool, default=False
+            Whether the models decide themselves.
+        exact : bool, default=True
+            Whether a sum of trees needs double precision.
+        """
+        fused, total = self.fused.deciding() if deciding else self.fused, ""
+        if all(isinstance(model, TreeModel) for model in fused.models):
+            return (add_exact_sums if exact else add_sums)(self.graph, self.estimator, sum_trees(fused), self.matrix)
+        for model, coefficient, output in zip(fused.models, fused.coefficients, fused.outputs, strict=True):
+            part = self.apply("Mul", self._add_output(model, output), float(coefficient))
+            total = self.apply("Add", total, part) if total else part
+        return self.apply("Div", total, np.asarray(fused.divisor, dtype=np.float64))
+
+    def add_model(self, model: Any, deciding: bool = False) -> str:
+        """Add the scores of a model, or those by which it decides itself."""
+        return KINDS[type(model)].add(self, model, deciding)
+
+    def _add_output(self, model: Any, output: str) -> str:
+        scores = self.add_model(model, output != "scores")
+        if output != "votes":
+            return scores
+        if isinstance(model, ClassMachines):
+            chosen = add_is_largest(self.graph, scores, self.fused.n_columns)
+        else:
+            chosen = self.apply("Greater", scores, 0.5)
+        return self.apply("Cast", chosen, to=TensorProto.DOUBLE)
+
+    def add_block(self, blocks: Sequence[Any], appended: str = "") -> str:
+        """Add the probabilities of blocks of one group; a chain has appended labels to their features."""
+        first = blocks[0]
+        if isinstance(first, LabelMachines):
+            root = first.table.root
+            if id(root) not in self._scaled:
+                self._scaled[id(root)] = add_scaled(self.graph, self.estimator._coder_.encoder, root, self.matrix)
+            return add_machines(self.graph, blocks, self._scaled[id(root)], appended)
+        trees = [tree for block in blocks for tree in block.trees]
+        fractions = [tree.shares()[:, 1:] for tree in trees]
+        columns = [np.array([label]) for label in range(len(trees))]
+        matrix = self.apply("Concat", self.matrix, appended, axis=1) if appended else self.matrix
+        tree_sum = TreeSum(trees, fractions, first.n_categories, columns)
+        return add_exact_sums(self.graph, self.estimator, tree_sum, matrix)
+
+    def take_block(self, block: Any, deciding: bool = False) -> str:
+        """Take the probabilities of a block from those of all."""
+        return take(self.graph, self._chances, self._starts[id(block)] + np.arange(_width(block)))
+
+    def _add_side_by_side(self, blocks: Sequence[Any]) -> str:
+        """Add the probabilities of all blocks, and behind them a column of ones."""
+        parts, n_columns = [], 0
+        for group in _group(blocks).values():
+            parts.append(self.add_block(group))
+            for block in group:
+                self._starts[id(block)] = n_columns
+                n_columns += _width(block)
+        self._certain = n_columns
+        one = self.apply("Add", self.apply("Mul", take(self.graph, parts[0], np.array([0])), 0.0), 1.0)
+        return self.apply("Concat", *parts, one, axis=1)
+
+    def add_classes(self, model: ClassMachines, deciding: bool) -> str:
+        """Add the class probabilities of SVMs."""
+        return add_coupled(self.graph, model.coupling, self.take_block(model.machines))
+
+    def add_joined(self, model: JoinedLabels, deciding: bool) -> str:
+        """Add the probabilities of models of some labels each, in the order of the labels."""
+        return take(self.graph, self.apply("Concat", *map(self.add_model, model.models), axis=1), model.order)
+
+    def add_chain(self, model: Chain, deciding: bool) -> str:
+        """Add the models of a chain, each of which has the decisions of those before as features."""
+        if id(model) not in self._chains:
+            found = decided = ""
+            for part in model.models:
+                chance = self.add_block([part], decided)
+                labels = self.apply("Cast", self.apply("Greater", chance, 0.5), to=TensorProto.DOUBLE)
+                found = self.apply("Concat", found, chance, axis=1) if found else chance
+                decided = self.apply("Concat", decided, labels, axis=1) if decided else labels
+            self._chains[id(model)] = take(self.graph, found, np.argsort(model.order))
+        return self._chains[id(model)]
+
+    def add_forest(self, model: LabelForest, deciding: bool) -> str:
+        """Add the sums of the leaves' values, and their conversion to probabilities.
+
+        Learned thresholds are often so close to a probability that single precision is not enough.
+        """
+        trees, values = zip(*model.trees_with_values(), strict=True)
+        tree_sum = TreeSum(trees, values, model.n_categories)
+        total = self.apply("Add", model.start, add_exact_sums(self.graph, self.estimator, tree_sum, self.matrix))
+        total = self.apply("Div", total, float(model.divisor))
+        return add_logistic(self.graph, total) if model.is_logistic else total
+
+    def add_fused(self, model: FusedModel, deciding: bool) -> str:
+        """Add what :class:`~fuselearn.multilabel.methods.log_odds.LogOddsFusion` computes."""
+        total: Any = model.fusion.intercepts
+        for member, weights in zip(model.members, model.fusion.weights, strict=True):
+            scores, _ = add_label_scores(self.graph, member, self.matrix)
+            part = self.apply("Mul", add_log_odds(self.graph, scores, LEAST_PROBABILITY), weights)
+            total = self.apply("Add", total, part)
+        return add_logistic(self.graph, total)
+
+    def add_clone(self, model: MultilabelClone, deciding: bool) -> str:
+        """Add the probabilities of a classifier of the labels that were not constant, and of the constant ones."""
+        scores, _ = add_label_scores(self.graph, model.estimator, self.matrix)
+        columns, is_known = np.zeros(len(model.constants), dtype=np.int64), np.zeros(len(model.constants), dtype=bool)
+        columns[model.labels], is_known[model.labels] = np.arange(len(model.labels)), True
+        return self.apply("Where", is_known, take(self.graph, scores, columns), model.constants)
+
+    def add_homer(self, model: HOMERModel, deciding: bool) -> str:
+        """Add the probabilities of the labels, or the scores by which a sample descends."""
+        starts = np.array([self._starts[id(block)] for block in model.blocks])
+        if not deciding:
+            return self._add_products(model, starts)
+        return self._add_ways_down(model, starts)
+
+    def _add_products(self, model: HOMERModel, starts: npt.NDArray[np.int64]) -> str:
+        """Add the product of the probabilities of each label's groups, factor by factor."""
+        around: list[list[int]] = [[] for _ in range(model.n_labels)]  # the columns of each label's groups
+        for number, node in enumerate(model.hierarchy):
+            for g, group in enumerate(node.groups):
+                for label in group:
+                    around[label].append(starts[number] + g)
+        if model.labelled is not None:
+            around = [[starts[-1], *columns] for columns in around]
+        product = ""
+        for factors in zip_longest(*around, fillvalue=self._certain):
+            part = take(self.graph, self._chances, np.array(factors))
+            product = self.apply("Mul", product, part) if product else part
+        return product
+
+    def _add_ways_down(self, model: HOMERModel, starts: npt.NDArray[np.int64]) -> str:
+        """Add the decision scores, from the last node up to the root."""
+        scores: dict[int, tuple[str, npt.NDArray[np.int64]]] = {}  # of the labels of a node, in this order
+        for number in reversed(range(len(model.hierarchy))):
+            groups, children = model.hierarchy[number]
+            labels = np.concatenate(groups)
+            group_of = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+            own = take(self.graph, self._chances, starts[number] + np.arange(len(groups)))
+            stay = own if len(labels) == len(groups) else take(self.graph, own, group_of)
+            if all(child == LEAF for child in children):
+                scores[number] = stay, labels
+                continue
+            best = add_is_largest(self.graph, own, len(groups))
+            goes = self.apply("Or", self.apply("Greater", own, 0.5), best)
+            below = [scores.pop(child) for child in children if child != LEAF]
+            joined = self.apply("Concat", stay, *(name for name, _ in below), axis=1)
+            column_of = {label: k for k, label in enumerate(labels)}  # single labels are unchanged
+            lower = np.concatenate([order for _, order in below])
+            column_of.update({label: len(labels) + k for k, label in enumerate(lower)})
+            down = take(self.graph, joined, np.array([column_of[label] for label in labels]))
+            scores[number] = self.apply("Where", take(self.graph, goes, group_of), down, stay), labels
+        name, labels = scores[0]
+        ordered = take(self.graph, name, np.argsort(labels))
+        if model.labelled is None:
+            return ordered
+        any_label = take(self.graph, self._chances, starts[-1:])
+        return self.apply("Where", self.apply("Greater", any_label, 0.5), ordered, any_label)
 
 
-def take_best(model: Any) -> Any:
-    """Return the best estimator of a fitted search, or that of a cleaned classifier; also as the last step."""
-    if isinstance(model, Pipeline):
-        *others, (name, last) = model.steps
-        best = take_best(last)
-        if best is last:
-            return model
-        return Pipeline([*others, *(best.steps if isinstance(best, Pipeline) else [(name, best)])])
-    if isinstance(model, CleanedClassifier):
-        return take_best(model.estimator_)
-    if hasattr(model, "best_params_") and not hasattr(model, "best_estimator_"):
-        raise TypeError(f"{type(model).__name__} has no best estimator; set refit=True.")
-    return take_best(model.best_estimator_) if hasattr(model, "best_estimator_") else model
+KINDS: dict[type, Kind] = {
+    TreeModel: Kind(SumExporter.take_block),  # a sum of them is one operator
+    LabelTrees: Kind(SumExporter.take_block),
+    LabelMachines: Kind(SumExporter.take_block),
+    ClassMachines: Kind(SumExporter.add_classes, lambda model: (model.machines,)),
+    JoinedLabels: Kind(SumExporter.add_joined, lambda model: model.models),
+    OnSomeFeatures: Kind(
+        lambda exporter, model, deciding: exporter.add_model(model.model, deciding), lambda model: (model.model,)
+    ),
+    Chain: Kind(SumExporter.add_chain, lambda model: model.models if model.search is None else None),
+    HOMERModel: Kind(SumExporter.add_homer, lambda model: model.blocks),
+    LabelForest: Kind(SumExporter.add_forest, lambda model: () if model.trees else None),
+    FusedModel: Kind(SumExporter.add_fused, lambda model: model.members),
+    MultilabelClone: Kind(SumExporter.add_clone, lambda model: None if model.estimator is None else (model.estimator,)),
+}
 
 
-def read_categories(model: Any) -> Categories:
-    """Return the categories of a classifier's features, None for numbers, or refuse one that cannot be exported."""
-    from fuselearn.io.onnx_fused import fused_categories
-    from fuselearn.io.onnx_labels import label_categories
-    from fuselearn.io.onnx_svm import refuse_large
-
-    if isinstance(model, MultilabelClassifier):
-        return label_categories(model)
-    if isinstance(model, FusedClassifier):
-        return fused_categories(model)
-    if isinstance(model, SVMClassifier):
-        refuse_large(model, [[component.machines for component in model._fused_.components]])  # type: ignore[attr-defined]
-        return model._coder_.encoder.coder.categories_
-    if not isinstance(model, CARTClassifier | ComponentEnsemble) or isinstance(model, RotationForestClassifier):
-        raise TypeError(f"{type(model).__name__} cannot be exported to ONNX by fuselearn.")
-    _read_trees(model)
-    return model._coder_.categories_
+def sum_trees(fused: WeightedSum) -> TreeSum:
+    """Return a weighted sum of trees with the values of their nodes."""
+    coefficients = fused.coefficients / fused.divisor
+    values = [
+        tree_values(model.tree, coefficient, output == "votes")
+        for model, coefficient, output in zip(fused.models, coefficients, fused.outputs, strict=True)
+    ]
+    return TreeSum([model.tree for model in fused.models], values, fused.models[0].n_categories)
 
 
-def _read_trees(model: Any) -> list[TreeComponent]:
-    components = [component for component in model._fused_.components if isinstance(component, TreeComponent)]
-    if len(components) < len(model._fused_.components):
-        raise TypeError(
-            f"{type(model).__name__} over {type(model.estimator).__name__} cannot be exported to ONNX; the base "
-            "learner must be CARTClassifier."
-        )
-    return components
+def _is_clone(model: Any) -> bool:
+    return isinstance(model, CloneModel | LabelClones | MultilabelClone)
 
 
-def _sum_trees(model: Any, order: npt.NDArray[np.intp]) -> TreeSum:
-    """Return a fitted classifier as a sum of trees whose targets are its classes in the given order."""
-    components, coefficients = _read_trees(model), model._fused_.coefficients
-    if isinstance(model, BoostedClassifier):
-        coefficients = coefficients / coefficients.sum()
-    return TreeSum(
-        [component.tree for component in components],
-        [
-            tree_values(component.tree, coefficient, votes)[:, order]
-            for component, coefficient, votes in zip(components, coefficients, model._fused_.by_class, strict=True)
-        ],
-        components[0].n_categories,
-    )
+def _list_blocks(model: Any) -> Iterator[Any]:
+    """Yield the trees and SVMs of a model that can be computed side by side, which those of a chain cannot."""
+    if isinstance(model, LabelTrees | LabelMachines):
+        yield model
+    elif not isinstance(model, Chain):
+        for part in KINDS[type(model)].parts(model) or ():
+            if isinstance(part, Model):
+                yield from _list_blocks(part)
 
 
-def class_order(model: Any) -> npt.NDArray[np.intp]:
-    """Return the order in which a classifier prefers classes of equal score."""
-    return getattr(model, "class_order_", np.arange(len(model.classes_)))
+def _group(blocks: Iterable[Any]) -> dict[Any, list[Any]]:
+    """Group blocks that can be computed together: all trees, and the SVMs of each table and kernel."""
+    groups: dict[Any, list[Any]] = defaultdict(list)
+    for block in blocks:
+        is_tree = isinstance(block, LabelTrees)
+        groups["trees" if is_tree else (id(block.table), block.kernel)].append(block)
+    return groups
 
 
-def label_values(model: Any) -> npt.NDArray[Any]:
-    """Return the classes in a type that ONNX supports."""
-    classes = model.classes_
-    if classes.dtype.kind in "iu":
-        return classes.astype(np.int64)
-    if classes.dtype.kind == "f":
-        return classes.astype(np.float64)
-    if classes.dtype.kind == "U" or all(isinstance(label, str) for label in classes):
-        return classes.astype(object)
-    if classes.dtype.kind == "b":
-        return classes
-    kind = type(classes[0]).__name__
-    raise TypeError(f"{type(model).__name__} with classes of type {kind} cannot be exported to ONNX.")
-
-
-def add_classifier(graph: Graph, model: Any, matrix: str, label: str, probabilities: str) -> None:
-    """Add the nodes that turn a matrix of doubles into labels and probabilities."""
-    from onnx import TensorProto
-
-    from fuselearn.io.onnx_labels import add_label_model
-    from fuselearn.io.onnx_sums import add_sums
-
-    if isinstance(model, MultilabelClassifier):
-        add_label_model(graph, model, matrix, label, probabilities)
-        return
-    order, labels = class_order(model), label_values(model)
-    if _is_sum(model):
-        scores = add_sums(graph, model, _sum_trees(model, order), matrix)
-        graph.add("Gather", [scores, graph.constant("class_places", np.argsort(order))], probabilities, axis=1)
-    else:
-        scores = add_probabilities(graph, model, matrix)
-        graph.add("Cast", [scores], probabilities, to=TensorProto.FLOAT)
-    best = graph.add("ArgMax", [scores], graph.name("best"), axis=1, keepdims=0)
-    graph.add("Gather", [graph.constant("classes", labels[order]), best], label, axis=0)
-
-
-def add_probabilities(graph: Graph, model: Any, matrix: str) -> str:
-    """Add the nodes that turn a matrix of doubles into class probabilities of double precision."""
-    from fuselearn.io.onnx_codes import add_codewords
-    from fuselearn.io.onnx_fused import add_fused
-    from fuselearn.io.onnx_sums import add_exact_sums
-    from fuselearn.io.onnx_svm import add_svm
-
-    if isinstance(model, FusedClassifier):
-        return add_fused(graph, model, matrix)
-    if isinstance(model, SVMClassifier):
-        return add_svm(graph, model, matrix)
-    if isinstance(model, ErrorCorrectingCodeClassifier):
-        return add_codewords(graph, model, _read_trees(model), matrix)
-    return add_exact_sums(graph, model, _sum_trees(model, np.arange(len(model.classes_))), matrix)
-
-
-def _is_sum(model: Any) -> bool:
-    """Return whether a classifier is one sum of trees, which is a single operator of ONNX."""
-    return not isinstance(model, FusedClassifier | SVMClassifier | ErrorCorrectingCodeClassifier)
-
-
-def _convert(model: Any, X: Any, opset: int) -> onnx.ModelProto:
-    from onnx import TensorProto, helper
-
-    from fuselearn.io.onnx_graph import Graph, finish_model
-    from fuselearn.io.onnx_inputs import add_inputs
-
-    categories = read_categories(model)  # fails before anything is converted
-    graph = Graph({"label", "probabilities"})
-    inputs, matrix = add_inputs(graph, model, categories, X)
-    add_classifier(graph, model, matrix, "label", "probabilities")
-    table = ["n_rows", len(model.classes_)]
-    if isinstance(model, MultilabelClassifier):
-        label = helper.make_tensor_value_info("label", TensorProto.INT64, table)
-    else:
-        kind = helper.np_dtype_to_tensor_dtype(label_values(model).dtype)
-        label = helper.make_tensor_value_info("label", kind, table[:1])
-    outputs = [label, helper.make_tensor_value_info("probabilities", TensorProto.FLOAT, table)]
-    return finish_model(graph, type(model).__name__, inputs, outputs, opset, __version__)
-
-
-def _check_opset(target_opset: int | None) -> int:
-    import onnx
-
-    if target_opset is None:
-        return USUAL_OPSET
-    opset = check_whole_number("target_opset", target_opset, OLDEST_OPSET)
-    if opset > onnx.defs.onnx_opset_version():
-        raise ValueError(
-            f"target_opset must be at most {onnx.defs.onnx_opset_version()}, the newest that the installed onnx knows, "
-            f"not {opset}."
-        )
-    return opset
-
-
-def _import_onnx() -> None:
-    try:
-        import onnx  # noqa: F401
-    except ImportError as error:
-        raise ImportError("ONNX export needs onnx; install it with: pip install 'fuselearn[onnx]'") from error
+def _width(block: Any) -> int:
+    return len(block.trees) if isinstance(block, LabelTrees) else len(block.constants)

@@ -19,12 +19,11 @@ import numpy.typing as npt
 from onnx import TensorProto
 from scipy import sparse
 
-from fuselearn.ensembles import SVMClassifier
 from fuselearn.io.onnx_graph import Graph, add_logistic, apply, take
 from fuselearn.learners.coupling import Coupling
 from fuselearn.learners.kernel_table import LARGEST_SCALED, KernelTable
 from fuselearn.learners.numbers import NumberEncoder
-from fuselearn.learners.svm import ClassMachines, LabelMachines
+from fuselearn.learners.svm import LabelMachines
 
 Floats = npt.NDArray[np.float64]
 
@@ -86,14 +85,10 @@ def add_machines(graph: Graph, blocks: Sequence[LabelMachines], scaled: str, app
     return _add_chances(graph, together, blocks[0].probability, scaled)
 
 
-def add_svm(graph: Graph, model: SVMClassifier, matrix: str) -> str:
-    """Add the nodes that turn a matrix of doubles into class probabilities of double precision."""
-    (component,) = model._fused_.components
-    assert isinstance(component, ClassMachines), "fit has trained machines"
-    block = component.machines
-    chances = add_machines(graph, [block], add_scaled(graph, model._coder_.encoder, block.table.root, matrix))
-    if component.coupling is not None:
-        return _add_coupling(graph, component.coupling, chances)
+def add_coupled(graph: Graph, coupling: Coupling | None, chances: str) -> str:
+    """Add class probabilities from those of one SVM per class, or of one for two classes."""
+    if coupling is not None:
+        return _add_coupling(graph, coupling, chances)
     return apply(graph, "Concat", apply(graph, "Sub", 1.0, chances), chances, axis=1)
 
 

@@ -21,7 +21,7 @@ from fuselearn.io.errors import ModelFileError
 
 # Packages whose classes hold fitted values. The engines are not among them: their kernels do not check arrays, so trees
 # are stored as plain arrays and checked before they become trees again.
-PACKAGES = ("codes", "combine", "ensembles", "fusion", "learners", "multilabel", "scale")
+PACKAGES = ("combine", "ensembles", "fusion", "learners", "multilabel", "scale")
 
 PARTS = frozenset(
     {
@@ -133,13 +133,6 @@ def _find_class(name: str) -> type | None:
     else:
         return None
     return found if isinstance(found, type) and found.__module__ == module_name else None
-
-
-def is_missing(name: str) -> bool:
-    """Return whether this version lacks a name in a package whose classes hold fitted values."""
-    module_name, _, own_name = name.rpartition(".")
-    package, part, *_ = [*module_name.split("."), ""]
-    return package == "fuselearn" and part in PACKAGES and not hasattr(_import_own(module_name), own_name)
 
 
 def _import_own(module_name: str) -> ModuleType | None:

@@ -1,0 +1,137 @@
+"""Export models to ONNX, so that they can be served without fuselearn and without Python."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from fuselearn._extras import require
+from fuselearn._parameters import check_whole_number
+from fuselearn.diagnosis.cleaned import CleanedClassifier
+
+if TYPE_CHECKING:
+    import onnx
+
+OLDEST_OPSET, USUAL_OPSET = 13, 17
+
+
+def to_onnx(model: Any, X: Any = None, *, target_opset: int | None = None) -> onnx.ModelProto:
+    """Export a fitted model to ONNX.
+
+    Labels equal those of ``predict``; probabilities are single-precision numbers that equal those of ``predict_proba``
+    within single precision.
+
+    Parameters
+    ----------
+    model : estimator
+        A tree, SVM, or ensemble of them, such as ``KFHEClassifier``, ``ForestClassifier``, ``BaggedRegressor`` or
+        ``ErrorCorrectingCodeClassifier``; a ``FusedClassifier`` of such members; a ``PCTForestClassifier``,
+        ``AdaBoostMHClassifier`` or ``GradientBoostingMultilabelClassifier``; HOMERs, chains and binary relevance over
+        SVMs or trees, and ensembles of them; a ``FusedMultilabelClassifier`` or ``ThresholdedClassifier`` of such; or a
+        scikit-learn pipeline that ends in one, whose other steps skl2onnx converts. Of a search such as
+        ``GridSearchCV``, the best estimator is exported, and of a ``CleanedClassifier`` the one that it has
+        fitted.
+    X : array or DataFrame, optional
+        Some samples like those to predict for; only their types matter. With an array of single-precision numbers, the
+        exported model takes single precision. Pipelines that were fitted on DataFrames need it.
+    target_opset : int, optional
+        Version of ONNX's operators, 17 by default.
+
+    Returns
+    -------
+    onnx.ModelProto
+        Its outputs are ``label``, of shape (n_samples,), and ``probabilities``, of shape (n_samples, n_classes); those
+        of a regressor are ``variable``, of shape (n_samples, 1). A model of numerical features has one input, the matrix ``X`` of double-precision numbers. A model with
+        categorical features has one input of shape (n_samples, 1) per feature, with the name of the feature:
+        double-precision numbers, or text for categories that are text. A missing number is NaN, a missing text is the
+        empty string.
+
+    Raises
+    ------
+    TypeError
+        If a part of the model cannot be exported to ONNX; the message names it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> import fuselearn
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = fuselearn.KFHEClassifier(random_state=0).fit(X, y)
+    >>> exported = fuselearn.to_onnx(model)
+    >>> [output.name for output in exported.graph.output]
+    ['label', 'probabilities']
+
+    Save it with ``onnx.save(exported, "wine.onnx")``; predict with onnxruntime:
+
+    >>> import onnxruntime
+    >>> session = onnxruntime.InferenceSession(exported.SerializeToString())
+    >>> label, probabilities = session.run(None, {"X": X})
+    >>> bool((label == model.predict(X)).all())
+    True
+    """
+    require("ONNX export", "onnx")
+    from fuselearn.io.onnx_estimators import convert
+
+    check_is_fitted(model)
+    model = take_best(model)
+    if isinstance(model, Pipeline):
+        require("ONNX export of a pipeline", "skl2onnx")
+        from fuselearn.io.onnx_pipelines import convert_pipeline
+
+        return convert_pipeline(model, X, target_opset)
+    return convert(model, X, _check_opset(target_opset))
+
+
+def take_best(model: Any) -> Any:
+    """Return the best estimator of a fitted search, or that of a cleaned classifier; also as the last step."""
+    if isinstance(model, Pipeline):
+        *others, (name, last) = model.steps
+        best = take_best(last)
+        if best is last:
+            return model
+        return Pipeline([*others, *(best.steps if isinstance(best, Pipeline) else [(name, best)])])
+    if isinstance(model, CleanedClassifier):
+        return take_best(model.estimator_)
+    if hasattr(model, "best_params_") and not hasattr(model, "best_estimator_"):
+        raise TypeError(f"{type(model).__name__} has no best estimator; set refit=True.")
+    return take_best(model.best_estimator_) if hasattr(model, "best_estimator_") else model
+
+
+def register_converters() -> None:
+    """Register the estimators of this library with skl2onnx, for calls of ``skl2onnx.to_onnx``.
+
+    :func:`fuselearn.to_onnx` calls it automatically.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skl2onnx
+    >>> from fuselearn import CARTClassifier
+    >>> from fuselearn.io import register_converters
+    >>> register_converters()
+    >>> X = np.arange(40.0).reshape(20, 2)
+    >>> model = CARTClassifier().fit(X, (X[:, 0] > 20).astype(int))
+    >>> exported = skl2onnx.to_onnx(model, X[:1], options={"zipmap": False})
+    >>> [answer.name for answer in exported.graph.output]
+    ['label', 'probabilities']
+    """
+    require("ONNX export of a pipeline", "onnx", "skl2onnx")
+    from fuselearn.io.onnx_pipelines import register
+
+    register()
+
+
+def _check_opset(target_opset: int | None) -> int:
+    import onnx
+
+    if target_opset is None:
+        return USUAL_OPSET
+    opset = check_whole_number("target_opset", target_opset, OLDEST_OPSET)
+    if opset > onnx.defs.onnx_opset_version():
+        raise ValueError(
+            f"target_opset must be at most {onnx.defs.onnx_opset_version()}, the newest that the installed onnx knows, "
+            f"not {opset}."
+        )
+    return opset

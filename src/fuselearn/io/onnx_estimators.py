@@ -1,0 +1,223 @@
+"""Export estimators to ONNX: their sums of models, and what they make of them.
+
+Labels equal those of ``predict``. Everything is compared in double precision, as fuselearn does. The formulas of
+error-correcting codes are those of :mod:`fuselearn.combine.output_codes`.
+"""
+
+from __future__ import annotations
+
+from functools import partial, singledispatch
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+from onnx import TensorProto, helper
+from sklearn.base import is_regressor
+
+from fuselearn import __version__
+from fuselearn.combine import ErrorCorrectingCodeClassifier, FusedClassifier
+from fuselearn.combine.output_codes import ROUNDING
+from fuselearn.ensembles import LogitBoostClassifier
+from fuselearn.fusion import WeightedSum
+from fuselearn.fusion.members import LEAST_PROBABILITY
+from fuselearn.io.onnx_graph import (
+    Categories,
+    Graph,
+    add_inputs,
+    add_is_largest,
+    apply,
+    declare,
+    finish_model,
+    take,
+)
+from fuselearn.io.onnx_models import SumExporter, add_label_scores, add_log_odds, read_categories
+from fuselearn.learners import LabelTrees, TreeModel
+from fuselearn.multilabel.base import MultilabelBase
+from fuselearn.multilabel.decisions import rules
+from fuselearn.multilabel.decisions.known_sets import LEAST_PROBABILITY as SET_BOUND
+from fuselearn.multilabel.decisions.thresholds import LabelThresholds, LearnedThreshold
+from fuselearn.multilabel.methods.binary_relevance import JoinedLabels
+
+
+def convert(estimator: Any, X: Any, opset: int) -> onnx.ModelProto:
+    """Export a fitted estimator; the precision of ``X`` decides about that of the input."""
+    categories = read_categories(estimator)  # fails before anything is converted
+    graph = Graph({"variable"} if is_regressor(estimator) else {"label", "probabilities"})
+    inputs, matrix = add_inputs(graph, estimator, categories, X)
+    if is_regressor(estimator):
+        graph.add("Identity", [add_scores(estimator, graph, matrix)], "variable")
+        outputs = [declare("variable", TensorProto.DOUBLE, 1)]
+    else:
+        add_classifier(graph, estimator, matrix, "label", "probabilities")
+        n_columns = len(estimator.classes_)
+        if isinstance(estimator, MultilabelBase):
+            label = declare("label", TensorProto.INT64, n_columns)
+        else:
+            kind = helper.np_dtype_to_tensor_dtype(label_values(estimator).dtype)
+            label = helper.make_tensor_value_info("label", kind, ["n_samples"])
+        outputs = [label, declare("probabilities", TensorProto.FLOAT, n_columns)]
+    return finish_model(graph, type(estimator).__name__, inputs, outputs, opset, __version__)
+
+
+def add_classifier(graph: Graph, estimator: Any, matrix: str, label: str, probabilities: str) -> None:
+    """Add the nodes that turn a matrix of doubles into labels and probabilities."""
+    if isinstance(estimator, MultilabelBase):
+        scores, deciding = add_label_scores(graph, estimator, matrix)
+        graph.add("Cast", [scores], probabilities, to=TensorProto.FLOAT)
+        chosen = add_rule(estimator.rule_, graph, estimator, deciding)
+        graph.add("Cast", [chosen], label, to=TensorProto.INT64)
+        return
+    scores = add_scores(estimator, graph, matrix, exact=False)
+    graph.add("Cast", [scores], probabilities, to=TensorProto.FLOAT)
+    classes = label_values(estimator)
+    if hasattr(estimator, "class_order_"):  # of equally probable classes, the first in this order is predicted
+        classes, scores = classes[estimator.class_order_], take(graph, scores, estimator.class_order_)
+    best = graph.add("ArgMax", [scores], graph.name("best"), axis=1, keepdims=0)
+    graph.add("Gather", [graph.constant("classes", classes), best], label, axis=0)
+
+
+def label_values(estimator: Any) -> npt.NDArray[Any]:
+    """Return the classes in a type that ONNX supports."""
+    classes = estimator.classes_
+    if classes.dtype.kind in "iu":
+        return classes.astype(np.int64)
+    if classes.dtype.kind == "f":
+        return classes.astype(np.float64)
+    if classes.dtype.kind == "U" or all(isinstance(label, str) for label in classes):
+        return classes.astype(object)
+    if classes.dtype.kind == "b":
+        return classes
+    kind = type(classes[0]).__name__
+    raise TypeError(f"{type(estimator).__name__} with classes of type {kind} cannot be exported to ONNX.")
+
+
+@singledispatch
+def add_scores(estimator: Any, graph: Graph, matrix: str, *, exact: bool = True) -> str:
+    """Add the nodes that turn a matrix of doubles into class probabilities or values, of double precision if exact."""
+    return SumExporter(graph, estimator, matrix).add_sum(exact=exact)
+
+
+@add_scores.register
+def _(estimator: LogitBoostClassifier, graph: Graph, matrix: str, *, exact: bool = True) -> str:
+    return apply(graph, "Softmax", SumExporter(graph, estimator, matrix).add_sum(), axis=1)
+
+
+@add_scores.register
+def _(estimator: FusedClassifier, graph: Graph, matrix: str, *, exact: bool = True) -> str:
+    """Add the probabilities of each member, calibrated and summed with its weight."""
+    total = ""
+    for member, weight, exponent in zip(
+        estimator._members_, estimator.estimator_weights_, estimator._exponents_, strict=True
+    ):
+        seen = matrix if member.columns is None else take(graph, matrix, member.columns)
+        sharpened = _add_sharpened(graph, add_scores(member.model, graph, seen), exponent)
+        part = apply(graph, "Mul", weight, sharpened)
+        total = apply(graph, "Add", total, part) if total else part
+    return _add_sharpened(graph, total, estimator._sharpness_)
+
+
+@read_categories.register
+def _(estimator: FusedClassifier) -> Categories:
+    """Return the categories as the members know them; features that no member sees count as numbers."""
+    categories: Categories = [None] * getattr(estimator, "n_features_in_", 0)
+    for name, model, columns in estimator._members_:
+        try:
+            own = read_categories(model)
+        except TypeError as error:
+            raise TypeError(
+                f"FusedClassifier cannot be exported to ONNX because of its member {name!r}: {error} Leave it out of "
+                "estimators; members can be SVMClassifier and ensembles of trees, as the default ones are."
+            ) from error
+        for feature, levels in zip(range(len(own)) if columns is None else columns, own, strict=True):
+            categories[feature] = levels
+    return categories
+
+
+def _add_sharpened(graph: Graph, probabilities: str, exponent: float) -> str:
+    """Add what :func:`fuselearn.fusion.members.sharpen` computes."""
+    powers = apply(graph, "Pow", apply(graph, "Add", probabilities, LEAST_PROBABILITY), float(exponent))
+    return apply(graph, "Div", powers, apply(graph, "ReduceSum", powers, np.array([1]), keepdims=1))
+
+
+@add_scores.register
+def _(estimator: ErrorCorrectingCodeClassifier, graph: Graph, matrix: str, *, exact: bool = True) -> str:
+    """Add the probability of each bit, its distances to the codewords, and the probabilities that follow."""
+    models, n_bits = estimator._fused_.models, estimator.code_book_.shape[1]
+    if all(isinstance(model, TreeModel) for model in models):
+        joined: Any = LabelTrees([model.tree for model in models], models[0].n_categories)
+    else:
+        joined = JoinedLabels([model.machines for model in models], [np.array([bit]) for bit in range(n_bits)])
+    bits = SumExporter(graph, estimator, matrix, WeightedSum([joined], np.ones(1), n_bits)).add_sum()
+    return _add_class_probabilities(graph, _add_distances(graph, estimator, bits), n_bits, estimator.decoding)
+
+
+def _add_distances(graph: Graph, estimator: ErrorCorrectingCodeClassifier, bits: str) -> str:
+    """Add the distances to the codewords; in double precision, since two of them may be close."""
+    add = partial(apply, graph)
+    if estimator.decoding == "hamming":
+        is_one = add("Cast", add("Greater", bits, 0.5), to=TensorProto.DOUBLE)
+        bits = add("Where", add("Equal", bits, 0.5), 0.5, is_one)
+    if estimator.decoding == "loss":
+        bits = add("Clip", bits, estimator._least_probability_, 1.0 - estimator._least_probability_)
+        if_one, if_zero = (add("Neg", add("Log", chances)) for chances in (bits, add("Sub", 1.0, bits)))
+    else:
+        if_one, if_zero = add("Sub", 1.0, bits), bits
+    code = estimator.code_book_.T.astype(np.float64)
+    return add("Add", add("MatMul", if_one, code), add("MatMul", if_zero, 1.0 - code))
+
+
+def _add_class_probabilities(graph: Graph, distances: str, n_bits: int, decoding: str) -> str:
+    add = partial(apply, graph)
+    if decoding != "loss" and n_bits == 1:
+        return add("Sub", 1.0, distances)
+    nearest = add("GatherElements", distances, add("ArgMin", distances, axis=1, keepdims=1), axis=1)
+    exponents = add("Sub", nearest, distances)
+    is_equal = add("GreaterOrEqual", exponents, add("Mul", -ROUNDING, add("Add", 1.0, nearest)))
+    exponents = add("Where", is_equal, 0.0, exponents)
+    if decoding != "loss":
+        error = add("Div", add("Add", nearest, 0.5), n_bits + 1.0)
+        error = add("Min", error, n_bits / (2 * n_bits + 2))
+        exponents = add("Mul", exponents, add("Log", add("Div", add("Sub", 1.0, error), error)))
+    likelihoods = add("Exp", exponents)
+    return add("Div", likelihoods, add("ReduceSum", likelihoods, np.array([1]), keepdims=1))
+
+
+@singledispatch
+def add_rule(rule: Any, graph: Graph, estimator: MultilabelBase, scores: str) -> str:
+    """Add a decision rule; its output is true for the labels of a sample."""
+    raise TypeError(
+        f"{type(estimator).__name__} with the decision rule {type(rule).__name__} cannot be exported to ONNX."
+    )
+
+
+@add_rule.register
+def _(rule: rules.FixedThreshold, graph: Graph, estimator: MultilabelBase, scores: str) -> str:
+    return apply(graph, "Greater", scores, float(rule.threshold))
+
+
+@add_rule.register
+def _(rule: LearnedThreshold, graph: Graph, estimator: MultilabelBase, scores: str) -> str:
+    return apply(graph, "Greater", scores, float(rule.threshold_))
+
+
+@add_rule.register
+def _(rule: LabelThresholds, graph: Graph, estimator: MultilabelBase, scores: str) -> str:
+    return apply(graph, "Greater", scores, rule.thresholds_)
+
+
+@add_rule.register
+def _(rule: rules.AtLeastOne, graph: Graph, estimator: MultilabelBase, scores: str) -> str:
+    other = rule.rule_ if rule.needs_scores else rules.make_decision_rule(rule.rule)
+    decided = add_rule(other, graph, estimator, scores)
+    counts = apply(graph, "Cast", decided, to=TensorProto.INT64)
+    has_none = apply(graph, "Equal", apply(graph, "ReduceSum", counts, np.array([1]), keepdims=1), 0)
+    best = add_is_largest(graph, scores, estimator.n_labels_)
+    return apply(graph, "Or", apply(graph, "Greater", counts, 0), apply(graph, "And", has_none, best))
+
+
+@add_rule.register
+def _(rule: rules.KnownSets, graph: Graph, estimator: MultilabelBase, scores: str) -> str:
+    odds = apply(graph, "MatMul", add_log_odds(graph, scores, SET_BOUND), rule.sets_.T.astype(np.float64))
+    best = apply(graph, "ArgMax", apply(graph, "Add", odds, rule.offsets), axis=1, keepdims=0)
+    return graph.add("Gather", [graph.constant("sets", rule.sets_), best], graph.name("decided"), axis=0)
