@@ -81,6 +81,7 @@ class Variant:
         The other method, which need not be in the suite.
     adapt : callable
         Returns the fitted estimator of the variant, given that of the other method and its training samples and labels.
+        It is sent to the processes that fit, so it is a function of a module.
 
     Examples
     --------

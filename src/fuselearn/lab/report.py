@@ -70,7 +70,7 @@ class Material:
     @property
     def evidence(self) -> str:
         """The test behind the headline."""
-        return "" if self.overall is None else f"{self.overall.test_name}, {self.overall.rows}."
+        return "" if self.overall is None else f"Test: {self.overall.test_name}, {self.overall.rows}."
 
 
 def write_report(

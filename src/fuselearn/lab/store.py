@@ -249,13 +249,14 @@ class ResultStore:
     def _describe(self, column: str, suite: str | None) -> dict[str, Any]:
         rows = self._connection.execute(f"SELECT name, {column} FROM suites ORDER BY created, name")
         held = dict(rows.fetchall())
-        if suite is None and len(held) == 1:
-            (suite,) = held
-        if suite not in held:
-            names = ", ".join(map(repr, held)) or "none"
-            wanted = "several suites; name one of" if suite is None and held else f"no suite {suite!r}; it holds"
-            raise StoreError(f"The results store {self.path} holds {wanted} {names}.")
-        found: dict[str, Any] = json.loads(held[suite])
+        names = ", ".join(map(repr, held))
+        if not held:
+            raise StoreError(f"The results store {self.path} holds no suite.")
+        if suite is None and len(held) > 1:
+            raise StoreError(f"The results store {self.path} holds several suites; name one of {names}.")
+        if suite not in (None, *held):
+            raise StoreError(f"The results store {self.path} holds no suite {suite!r}; it holds {names}.")
+        found: dict[str, Any] = json.loads(held[suite] if suite else next(iter(held.values())))
         return found
 
     def finished(self, suite: str) -> set[Cell]:
