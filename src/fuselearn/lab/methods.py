@@ -46,7 +46,6 @@ METHODS: Mapping[str, Mapping[str, str]] = {
         "2br": "fuselearn.multilabel:StackedBinaryRelevanceClassifier",
         "cc": "fuselearn.multilabel:ChainClassifier",
         "ecc": "fuselearn.multilabel:EnsembleOfChainsClassifier",
-        "pcc": "fuselearn.multilabel:ProbabilisticChainClassifier",
         "clr": "fuselearn.multilabel:CalibratedLabelRankingClassifier",
         "label-powerset": "fuselearn.multilabel:LabelPowersetClassifier",
         "pruned-sets": "fuselearn.multilabel:PrunedSetsClassifier",

@@ -99,8 +99,8 @@ class MultilabelBase(ClassifierMixin, BaseEstimator):
         X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
         y : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_labels)
             1 or True where a sample has a label, else 0. Labels that no sample or every sample has, and samples without
-            any label, are welcome. NaN means that it is not known whether the sample has the label; classifiers that
-            cannot use it refuse it, and name those that can.
+            any label, are accepted. NaN means that it is unknown whether the sample has the label; classifiers that
+            cannot learn from it raise an error that names those that can.
         sample_weight : array of shape (n_samples,), optional
             Weights of the samples.
 

@@ -86,7 +86,7 @@ class AdaBoostMHClassifier(MultilabelBase):
     Parameters
     ----------
     n_estimators : int, default=100
-        Most rounds.
+        Maximum number of rounds.
     learning_rate : float, default=1.0
         Factor of the votes; below 1 training is slower and steadier.
     decision : float, str or rule, default=0.5

@@ -69,21 +69,21 @@ class BinaryRelevanceClassifier(MultilabelBase):
     Parameters
     ----------
     estimator : classifier, "tree" or None, default=None
-        Base learner: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
+        Base estimator: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
     decision : float, str or rule, default=0.5
         How probabilities become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`.
     random_state : int, RandomState or None, default=None
-        Seed of the base learners.
+        Seed of the base estimators.
     n_jobs : int or None, default=None
         Labels learned at the same time. Results do not depend on it.
 
     Attributes
     ----------
     estimators_ : list of classifiers
-        One for each label, unless they are machines of the SVM engine. A label that was constant has scikit-learn's
+        One for each label, unless they are SVMs. A label that was constant has scikit-learn's
         ``DummyClassifier``, or a tree without splits.
     feature_importances_ : array of shape (n_labels, n_features)
-        The importances of each label's model, if the base learner has some, as trees and forests do.
+        The importances of each label's model, if the base estimator has some, as trees and forests do.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
         Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
 
@@ -194,24 +194,25 @@ class EnsembleOfBinaryRelevanceClassifier(MultilabelEnsemble):
     Parameters
     ----------
     estimator : classifier, "tree" or None, default=None
-        Base learner: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
+        Base estimator: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
     n_estimators : int, default=25
         Number of members, each with a model per label.
     max_samples : int or float, default=1.0
-        Samples drawn for each member, with replacement, as a number or as a share of all samples. It may exceed 1: with
-        2.0 a member sees 86 % of the samples instead of 63 %.
+        Samples drawn for each member, with replacement, as a number or as a fraction of all samples. It may exceed 1:
+        with 2.0 a member sees 86 % of the samples instead of 63 %.
     max_features : int, float, "sqrt", "log2" or None, default=None
-        Features drawn for each member: a number, a share, or a root or logarithm of their number; None means all.
+        Features drawn for each member: a number, a fraction, or a root or logarithm of their number; None means all.
     vote : {"class", "probability"}, default="probability"
         Whether members vote with the labels that they choose or with their probabilities.
     decision : float, str or rule, default="cardinality"
-        Threshold of the shares of votes, or rule of :mod:`fuselearn.multilabel.decisions`, fitted to out-of-bag votes.
+        Threshold of the fractions of votes, or rule of :mod:`fuselearn.multilabel.decisions`, fitted to out-of-bag
+        votes.
     callback : callable or None, default=None
         ``callback(number, classifier)`` is called after each member, counted from 1; True ends training.
     verbose : int, default=0
         1 prints ten lines of progress with the time left, more if the fit is long; 2 a line per member.
     random_state : int, RandomState or None, default=None
-        Seed of the samples and the base learners.
+        Seed of the samples and the base estimators.
     n_jobs : int or None, default=None
         Members trained at the same time. Results do not depend on it.
 
@@ -221,7 +222,7 @@ class EnsembleOfBinaryRelevanceClassifier(MultilabelEnsemble):
     estimator_weights_ : array of shape (n_estimators,)
         The same weight for all members.
     oob_decision_function_ : array of shape (n_samples, n_labels)
-        Out-of-bag votes, if ``decision`` needs them; NaN for samples that every member has seen.
+        Out-of-bag votes, if ``decision`` needs them; NaN for samples that every member was trained on.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
         Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
 

@@ -106,9 +106,9 @@ class ChainClassifier(MultilabelBase):
     Parameters
     ----------
     estimator : classifier, "tree" or None, default=None
-        Base learner: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
+        Base estimator: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
     order : None, "random" or sequence, default=None
-        Order of the labels in the chain: their order in ``Y``, a random one, or a list of their numbers or, if ``Y``
+        Order of the labels in the chain: their order in ``Y``, a random one, or a list of their indices or, if ``Y``
         is a DataFrame, of their names. Results are in the order of ``Y`` in any case.
     inference : {"greedy", "beam", "monte_carlo"}, default="greedy"
         Which paths are followed: the greedy one; the most probable ones after each label; or random ones, in which each
@@ -121,16 +121,16 @@ class ChainClassifier(MultilabelBase):
         How probabilities become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`; "set"
         predicts the most probable set found.
     random_state : int, RandomState or None, default=None
-        Seed of the order, of the base learners and of random paths.
+        Seed of the order, of the base estimators and of random paths.
     n_jobs : int or None, default=None
         Threads that a model may use; the models of a chain are trained one after the other.
 
     Attributes
     ----------
     order_ : array of shape (n_labels,)
-        Numbers of the labels in the order of the chain.
+        Indices of the labels in the order of the chain.
     estimators_ : list of classifiers
-        The models in the order of the chain, unless they are machines of the SVM engine. Each expects the labels before
+        The models in the order of the chain, unless they are SVMs. Each expects the labels before
         it as further features. A label that was constant has scikit-learn's ``DummyClassifier``, or a tree without
         splits.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
@@ -144,7 +144,7 @@ class ChainClassifier(MultilabelBase):
 
     Notes
     -----
-    To an :class:`~fuselearn.SVMClassifier`, labels before are -1 and 1 beside standardised features, and 0 and 1 beside
+    To an :class:`~fuselearn.SVMClassifier`, labels before are -1 and 1 beside standardized features, and 0 and 1 beside
     others; its default ``gamma`` does not count them. It needs no new Gram matrix for a label that joins the features:
     with g = ``gamma``, a linear value grows by the product of the two samples' entries, and a radial one shrinks by the
     factor exp(-g d^2), d being the difference of the entries.
@@ -276,25 +276,25 @@ class EnsembleOfChainsClassifier(MultilabelEnsemble):
     Parameters
     ----------
     estimator : classifier, "tree" or None, default=None
-        Base learner: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
+        Base estimator: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
     n_estimators : int, default=25
         Number of chains.
     max_samples : int or float, default=1.0
-        Samples drawn for each chain, with replacement, as a number or as a share of all samples. It may exceed 1: with
-        2.0 a chain sees 86 % of the samples instead of 63 %.
+        Samples drawn for each chain, with replacement, as a number or as a fraction of all samples. It may exceed 1:
+        with 2.0 a chain sees 86 % of the samples instead of 63 %.
     max_features : int, float, "sqrt", "log2" or None, default=None
-        Features drawn for each chain: a number, a share, or a root or logarithm of their number; None means all.
+        Features drawn for each chain: a number, a fraction, or a root or logarithm of their number; None means all.
     vote : {"class", "probability"}, default="probability"
         Whether chains vote with the labels that they choose or with their probabilities.
     decision : float, str or rule, default="cardinality"
-        Threshold of the shares of votes, or rule of :mod:`fuselearn.multilabel.decisions`, fitted to out-of-bag votes.
-        The default is the authors' choice.
+        Threshold of the fractions of votes, or rule of :mod:`fuselearn.multilabel.decisions`, fitted to out-of-bag
+        votes. The default is the authors' choice.
     callback : callable or None, default=None
         ``callback(number, classifier)`` is called after each member, counted from 1; True ends training.
     verbose : int, default=0
         1 prints ten lines of progress with the time left, more if the fit is long; 2 a line per chain.
     random_state : int, RandomState or None, default=None
-        Seed of the samples, the orders and the base learners.
+        Seed of the samples, the orders and the base estimators.
     n_jobs : int or None, default=None
         Chains trained at the same time. Results do not depend on it.
 
@@ -304,7 +304,7 @@ class EnsembleOfChainsClassifier(MultilabelEnsemble):
     estimator_weights_ : array of shape (n_estimators,)
         The same weight for all members.
     oob_decision_function_ : array of shape (n_samples, n_labels)
-        Out-of-bag votes, if ``decision`` needs them; NaN for samples that every member has seen.
+        Out-of-bag votes, if ``decision`` needs them; NaN for samples that every member was trained on.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
         Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
 
@@ -316,9 +316,9 @@ class EnsembleOfChainsClassifier(MultilabelEnsemble):
     Notes
     -----
     Ten chains that vote with labels have so few distinct scores that labels tie. On five datasets, label ranking
-    average precision is .795 for them, and .840 for 25 chains that vote with probabilities; 50 chains add nothing. One
-    threshold by the number of labels then has a macro F1 of .665 and a micro F1 of .742, a threshold of 0.5 has .640
-    and .728 (``python -m benchmarks chain_votes``).
+    average precision is 0.795 for them, and 0.840 for 25 chains that vote with probabilities; 50 chains add nothing.
+    One threshold by the number of labels then has a macro F1 of 0.665 and a micro F1 of 0.742, a threshold of 0.5 has
+    0.640 and 0.728 (``python -m benchmarks chain_votes``).
 
     References
     ----------

@@ -224,7 +224,7 @@ class FusedMultilabelClassifier(MultilabelBase):
         out of more than 5,000 samples and where values are missing in training. Values that are missing in new samples
         only are refused.
     optimize : {"macro_f1", "micro_f1", "hamming", "subset", "ranking"}, default="macro_f1"
-        What matters.
+        Measure that the rule optimizes.
     n_estimators : int, default=50
         HOMERs in each of the two ensembles, if ``estimators`` is None. The forests have four times as many trees.
     decision : float, str, rule or None, default=None

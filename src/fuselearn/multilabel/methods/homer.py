@@ -220,20 +220,20 @@ class HOMERClassifier(MultilabelBase):
     Parameters
     ----------
     estimator : classifier, "tree" or None, default=None
-        Base learner: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
+        Base estimator: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
     clustering : {"balanced", "kmeans", "random"}, default="balanced"
         How labels are divided: by k-means into clusters of at most the same size, by k-means from one random start, or
         by chance. Points are the columns of Y.
     n_clusters : int, default=3
         Groups at each node; a node with no more labels than that is divided into single labels.
     any_label : bool, default=True
-        Whether a model tells samples that have any label from those without. Otherwise samples without labels are not
-        used, as in utiml, and probabilities are those of samples that have labels.
+        Whether a model distinguishes samples with any label from those without. Otherwise samples without labels are
+        not used, as in utiml, and probabilities are those of samples that have labels.
     decision : float, str or rule, default="path"
         How samples get labels: "path" means those to which they go down the hierarchy; or probabilities become labels
         by a threshold or another rule of :mod:`fuselearn.multilabel.decisions`.
     random_state : int, RandomState or None, default=None
-        Seed of the clusterings and of the base learners.
+        Seed of the clusterings and of the base estimators.
     n_jobs : int or None, default=None
         Nodes trained at the same time. Results do not depend on it.
 

@@ -109,21 +109,21 @@ class CalibratedLabelRankingClassifier(MultilabelBase):
     Parameters
     ----------
     estimator : classifier, "tree" or None, default=None
-        Base learner: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
+        Base estimator: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
     vote : {"class", "probability"}, default="class"
         Whether models vote for one of their two labels, as the authors do, or divide their vote by probability.
     decision : float, str or rule, default=0.5
         How scores become labels: 0.5 cuts at the virtual label; or another threshold, or a rule of
         :mod:`fuselearn.multilabel.decisions`.
     random_state : int, RandomState or None, default=None
-        Seed of the base learners.
+        Seed of the base estimators.
     n_jobs : int or None, default=None
         Models trained at the same time. Results do not depend on it.
 
     Attributes
     ----------
     pairs_ : list of pairs
-        The numbers of the two labels of each model. Two labels of which no sample has exactly one have none, and share
+        The indices of the two labels of each model. Two labels of which no sample has exactly one have none, and share
         their vote.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
         Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.

@@ -105,28 +105,28 @@ class PCTForestClassifier(MultilabelEnsemble):
         sum_j L_j^2 / |L| + sum_j R_j^2 / |R|  is largest,
 
     with L_j and R_j the samples with label j on the two sides, of ``max_features`` features drawn for the node. The
-    probability of a label is the mean over the trees of its share in the sample's leaf.
+    probability of a label is the mean over the trees of its fraction in the sample's leaf.
 
     Parameters
     ----------
     n_estimators : int, default=100
         Number of trees.
     splitter : {"best", "random"}, default="best"
-        Whether a feature's best cut is taken, as in a random forest, or one at random, as in extremely randomised
+        Whether a feature's best cut is taken, as in a random forest, or one at random, as in extremely randomized
         trees.
     max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
-        Features to look at in each node: a number, a share, or None for all.
+        Features to look at in each node: a number, a fraction, or None for all.
     min_samples_split : int, default=2
         Nodes with fewer samples are not split.
     min_samples_leaf : int, default=1
-        Fewest samples in a leaf.
+        Minimum number of samples in a leaf.
     max_depth : int or None, default=None
-        Most splits on a path; None means no limit.
+        Maximum number of splits on a path; None means no limit.
     bootstrap : bool, default=True
         Whether a tree is grown on samples drawn with replacement, or on all of them.
     max_samples : int or float, default=1.0
-        Samples to draw for each tree: an int is a number of draws, a float a share of all samples, which may exceed 1.
-        Only with ``bootstrap``.
+        Samples to draw for each tree: an int is a number of draws, a float a fraction of all samples, which may exceed
+        1. Only with ``bootstrap``.
     category_rule : {"corrected", "rpart"}, default="corrected"
         How a split by categories is judged, as for :class:`~fuselearn.CARTClassifier`.
     decision : float, str or rule, default=0.5
@@ -150,7 +150,7 @@ class PCTForestClassifier(MultilabelEnsemble):
     feature_importances_ : array of shape (n_labels, n_features)
         How much splits on a feature lower the Gini impurity of a label; see below.
     oob_decision_function_ : array of shape (n_samples, n_labels)
-        Mean probabilities by the trees that have not seen the sample, NaN where all have; with ``bootstrap`` only.
+        Mean probabilities by the trees that were not trained on the sample, NaN if all were; with ``bootstrap`` only.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
         Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
 
@@ -166,8 +166,8 @@ class PCTForestClassifier(MultilabelEnsemble):
 
         |N| g_j(N) - |L| g_j(L) - |R| g_j(R),         g_j = 2 p_j (1 - p_j),
 
-    p_j being the share of samples with the label. For ``feature_importances_``, the sums over a feature's splits in a
-    tree are divided by their sum over the features, averaged over the trees, and divided by their sum again, so that
+    p_j being the fraction of samples with the label. For ``feature_importances_``, the sums over a feature's splits in
+    a tree are divided by their sum over the features, averaged over the trees, and divided by their sum again, so that
     each row sums to 1; the row of a label that is constant is 0. With one label, these are the importances of
     scikit-learn's random forest. Like those, they favour features with many different values, which
     ``sklearn.inspection.permutation_importance`` does not.

@@ -34,8 +34,8 @@ class ThresholdedClassifier(MultilabelBase):
 
         label j of sample x is predicted  if  p_j(x) > t_j
 
-    from probabilities of training samples by models that have not seen them: out-of-fold, or out-of-bag, which costs no
-    further fit.
+    from probabilities of training samples by models that were not trained on them: out-of-fold, or out-of-bag, which
+    costs no further fit.
 
     Parameters
     ----------
