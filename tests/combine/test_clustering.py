@@ -132,12 +132,6 @@ def test_same_seed_same_clusters_whatever_n_jobs():
     np.testing.assert_array_equal(first.labels_, second.labels_)
 
 
-def test_one_member_of_all_samples_is_the_consensus():
-    model = ConsensusClustering(KMeans(3, n_init=1), 3, n_estimators=1, max_samples=1.0, random_state=0).fit(BLOBS)
-    assert adjusted_rand_score(model.labels_, model.members_[:, 0]) == 1.0
-    assert (model.stability_ == 1.0).all()
-
-
 def test_the_figure_shows_shares_and_lifetimes():
     figure = ConsensusClustering(n_estimators=10, random_state=0).fit(BLOBS).plot_stability()
     left, right = figure.axes[:2]

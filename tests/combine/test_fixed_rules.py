@@ -6,9 +6,9 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris, make_multilabel_classification
 from sklearn.ensemble import RandomForestClassifier, VotingClassifier
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.metrics import get_scorer
-from sklearn.model_selection import GroupKFold, TimeSeriesSplit
+from sklearn.model_selection import TimeSeriesSplit
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.naive_bayes import GaussianNB
@@ -116,12 +116,6 @@ class TestRules:
             _ = model.predict_proba
         assert f"rule='{rule}' gives decisions, not probabilities" in str(caught.value.__cause__)
 
-    @pytest.mark.parametrize("rule", ["majority", *PROBABILITY_RULES])
-    def test_probabilities_sum_to_one(self, rule):
-        members = [("tree", DecisionTreeClassifier()), ("near", KNeighborsClassifier(3))]
-        probabilities = FixedRuleClassifier(members, rule).fit(self.X, self.y).predict_proba(self.X)
-        np.testing.assert_allclose(probabilities.sum(axis=1), 1)
-
     def test_members_that_exclude_all_classes_leave_a_tie(self, says):
         model = fit_said(says, [np.eye(2)[[0, 1]], np.eye(2)[[1, 0]]], np.array(["a", "b"]), rule="product")
         assert model.predict_proba(ROWS[:2]).tolist() == [[0.5, 0.5], [0.5, 0.5]]
@@ -143,10 +137,6 @@ class TestRules:
         np.testing.assert_array_equal(decision > 0, model.predict(X) == 1)
         assert get_scorer("roc_auc")(model, X, y) > 0.99
         assert not hasattr(FixedRuleClassifier([("nb", GaussianNB())], "mean"), "decision_function")
-
-    def test_votes_take_any_classifier(self):
-        members = [("p", Perceptron()), ("svc", LinearSVC()), ("ridge", RidgeClassifier())]
-        assert FixedRuleClassifier(members, "majority").fit(self.X, self.y).score(self.X, self.y) > 0.8
 
     @pytest.mark.parametrize("rule", PROBABILITY_RULES)
     def test_members_need_probabilities(self, rule):
@@ -298,16 +288,6 @@ class TestPerformance:
             rows, y, sample_weight=np.where(y == "a", 3.0, 1.0)
         )
         assert model.estimator_weights_.tolist() == [2, 0]
-
-    def test_groups(self):
-        X, y = load_iris(return_X_y=True)
-        groups = np.arange(150) % 10
-        model = FixedRuleClassifier(
-            [("nb", GaussianNB()), ("near", KNeighborsClassifier())], weights="performance", cv=GroupKFold(5)
-        )
-        assert model.fit(X, y, groups=groups).estimator_weights_.shape == (2,)
-        with pytest.raises(ValueError, match="groups"):
-            model.fit(X, y)
 
     def test_k_of_n_counts_average_members(self):
         X, y = load_iris(return_X_y=True)

@@ -10,7 +10,6 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_iris, load_wine
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
@@ -165,20 +164,6 @@ class TestOnData:
         assert np.isnan(model.label_probability_[7])
         assert not model.is_suspect_[7]
         assert 9 in model.classes_
-
-    def test_the_same_seed_gives_the_same_model(self):
-        X, y = IRIS
-        noisy = corrupt_labels(y, 0.1, random_state=0)
-        first, second = (
-            CleanedClassifier(KFHEClassifier(n_estimators=3), random_state=5, n_jobs=n).fit(X, noisy) for n in (None, 2)
-        )
-        np.testing.assert_array_equal(first.predict_proba(X), second.predict_proba(X))
-
-    def test_in_a_search(self):
-        grid = {"action": ["drop", "reweight"], "estimator__var_smoothing": [1e-9, 1e-3]}
-        model = CleanedClassifier(GaussianNB(), auditor=GaussianNB(), random_state=0)
-        search = GridSearchCV(model, grid, cv=2).fit(*IRIS)
-        assert search.best_score_ > 0.9
 
 
 class TestFiles:
