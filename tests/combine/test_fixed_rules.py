@@ -186,15 +186,6 @@ class TestLabels:
         with pytest.raises(ValueError, match="there is also 7"):
             FixedRuleClassifier(fitted, prefit=True).fit(self.X, np.where(self.y == 1, 7, self.y))
 
-    @pytest.mark.parametrize("labels", [[False, True], [-1, 1], [0.0, 2.0], ["é", "ü"]])
-    def test_of_all_types(self, labels):
-        y = np.repeat(labels, 20)
-        model = FixedRuleClassifier([("nb", GaussianNB()), ("tree", DecisionTreeClassifier())], "mean").fit(
-            np.arange(40.0)[:, None], y
-        )
-        assert model.classes_.dtype == y.dtype
-        assert model.predict(np.arange(40.0)[:, None]).tolist() == y.tolist()
-
 
 class TestSeveralLabels:
     X, Y = make_multilabel_classification(120, 6, n_classes=4, random_state=0)
@@ -326,14 +317,3 @@ class TestBadInput:
             model.fit(self.X, self.y)
         with pytest.raises(NotFittedError):
             model.predict(self.X)
-
-    def test_targets(self):
-        model = FixedRuleClassifier([("nb", GaussianNB())])
-        with pytest.raises(ValueError, match="requires y to be passed"):
-            model.fit(self.X)
-        with pytest.raises(ValueError, match="y has one class only"):
-            model.fit(self.X, np.zeros(150))
-        with pytest.raises(ValueError, match="inconsistent numbers of samples: 150 and 149"):
-            model.fit(self.X, self.y[1:])
-        with pytest.raises(ValueError, match="NaN"):
-            model.fit(self.X[:3], [0.0, 1.0, np.nan])

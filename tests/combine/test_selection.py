@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from joblib import parallel_config
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.datasets import load_diabetes, load_iris, load_wine, make_classification, make_multilabel_classification
 from sklearn.exceptions import NotFittedError
@@ -170,17 +169,6 @@ class TestBags:
         assert len(model.path_) == 5
         assert model.estimator_weights_.sum() == pytest.approx(1)
         assert len(model.estimators_) > 1
-
-    def test_the_same_seed_gives_the_same_ensemble(self):
-        with parallel_config("threading"):
-            models = [
-                EnsembleSelection(LIBRARY, n_rounds=6, n_bags=4, random_state=3, n_jobs=n_jobs).fit(self.X, self.y)
-                for n_jobs in (None, 2)
-            ]
-        np.testing.assert_array_equal(models[0].estimator_weights_, models[1].estimator_weights_)
-        np.testing.assert_array_equal(models[0].predict_proba(self.X), models[1].predict_proba(self.X))
-        other = EnsembleSelection(LIBRARY, n_rounds=6, n_bags=4, random_state=4).fit(self.X, self.y)
-        assert [path.tolist() for path in other.path_] != [path.tolist() for path in models[0].path_]
 
     def test_have_at_least_one_member(self):
         model = EnsembleSelection(LIBRARY, n_rounds=6, n_initial=4, n_bags=3, bag_fraction=0.01, random_state=0)
