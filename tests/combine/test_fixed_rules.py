@@ -176,12 +176,12 @@ class TestLabels:
             ("a", says([[1, 0]], ["x", "y"]).fit(None, ["x"])),
             ("b", says([[1, 0, 0]], ["x", "y", "z"]).fit(None, ["x"])),
         ]
-        with pytest.raises(ValueError, match=r"'a' knows \['x', 'y'\] and 'b' knows \['x', 'y', 'z'\]"):
+        with pytest.raises(ValueError, match=r"'a' has \['x', 'y'\] and 'b' has \['x', 'y', 'z'\]"):
             FixedRuleClassifier(members, prefit=True).fit(ROWS[:1])
 
     def test_fitted_members_that_do_not_know_the_labels_are_refused(self):
         fitted = [("nb", GaussianNB().fit(self.X, self.y))]
-        with pytest.raises(ValueError, match=r"Members know the classes \[0, 1, 2\], but there is also 'setosa'"):
+        with pytest.raises(ValueError, match=r"Members have the classes \[0, 1, 2\], but there is also 'setosa'"):
             FixedRuleClassifier(fitted, prefit=True).fit(self.X, self.names[self.y])
         with pytest.raises(ValueError, match="there is also 7"):
             FixedRuleClassifier(fitted, prefit=True).fit(self.X, np.where(self.y == 1, 7, self.y))
@@ -232,7 +232,7 @@ class TestSeveralLabels:
         expected = FixedRuleClassifier(self.members, "mean").fit(self.X, self.Y)
         np.testing.assert_allclose(model.predict_proba(self.X), expected.predict_proba(self.X))
         other = DecisionTreeClassifier().fit(self.X, self.Y[:, :2])
-        with pytest.raises(ValueError, match="'tree' knows 4 labels and 'few' knows 2 labels"):
+        with pytest.raises(ValueError, match="'tree' has 4 labels and 'few' has 2 labels"):
             FixedRuleClassifier([*fitted, ("few", other)], prefit=True).fit(self.X)
         with pytest.raises(ValueError, match="y must be an indicator matrix of the members' 4 labels"):
             FixedRuleClassifier(fitted, prefit=True).fit(self.X, self.Y[:, :2])
