@@ -119,7 +119,7 @@ def combine_scores(
 
 
 def as_probabilities(combined: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Divide combined scores by their sum over the classes; where all are zero, the classes share equally.
+    """Divide combined scores by their sum over the classes; where all are zero, the classes are equally probable.
 
     Examples
     --------

@@ -166,7 +166,7 @@ class LinearStackingRegressor(RegressorMixin, LinearStacking):
 
     Notes
     -----
-    Several outputs share their weights, and each counts in units of its own standard deviation.
+    Several outputs have the same weights, and each counts in units of its own standard deviation.
 
     References
     ----------
