@@ -202,9 +202,7 @@ def test_members_are_estimators_that_a_callback_gets(labelled, model):
     if not isinstance(model, RAkELClassifier):  # whose members have labels of their own
         answer = "predict" if getattr(model, "vote", "") == "class" else "predict_proba"
         weights, answers = whole.estimator_weights_, [getattr(member, answer)(X) for member in whole.estimators_]
-        np.testing.assert_allclose(
-            whole.predict_proba(X), np.tensordot(weights, answers, 1), atol=1e-12
-        )
+        np.testing.assert_allclose(whole.predict_proba(X), np.tensordot(weights, answers, 1), atol=1e-12)
 
 
 def test_members_of_rakel_have_labels_of_their_own(labelled):
