@@ -128,3 +128,8 @@ class TestCorrection:
         accuracy = np.mean(codeword_distances(bits, code).argmin(axis=1) == classes)
         promised = binom.cdf((min_distance(code) - 1) // 2, code.shape[1], error_rate)
         assert accuracy >= promised - 3 * np.sqrt(0.25 / len(classes))
+
+
+def test_probabilities_of_single_bits_by_a_learner_that_rounds():
+    distances = np.array([[-2e-16, 1.0000000000000002]])
+    np.testing.assert_array_equal(class_probabilities(distances, 1), [[1.0, 0.0]])

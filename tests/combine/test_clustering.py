@@ -7,15 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
-from sklearn.base import clone
 from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans
 from sklearn.datasets import make_blobs, make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from fuselearn import load, save
 from fuselearn.combine import ConsensusClustering
 from fuselearn.combine import clustering as module
 from fuselearn.combine.clustering import _measure_stability
@@ -39,11 +36,6 @@ def brute_force(members):
 tables = st.integers(0, 2**31).map(
     lambda seed: np.random.default_rng(seed).integers(-2, 3, size=(seed % 9 + 2, seed % 5 + 1)).astype(np.int32)
 )
-
-
-@parametrize_with_checks([ConsensusClustering(n_estimators=5), ConsensusClustering(n_estimators=5, method="spectral")])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 @given(tables, st.integers(1, 3))
@@ -124,21 +116,6 @@ def test_frames_reach_pipelines():
     model = ConsensusClustering(pipeline, n_estimators=5, random_state=0).fit(frame)
     assert adjusted_rand_score(model.labels_, frame["colour"]) == 1.0
     assert model.feature_names_in_.tolist() == ["colour"]
-
-
-def test_same_seed_same_clusters_whatever_n_jobs():
-    first = ConsensusClustering(n_estimators=6, random_state=3, n_jobs=1).fit(BLOBS)
-    second = clone(first).set_params(n_jobs=2).fit(BLOBS)
-    np.testing.assert_array_equal(first.members_, second.members_)
-    np.testing.assert_array_equal(first.labels_, second.labels_)
-
-
-def test_a_model_file_keeps_everything(tmp_path):
-    model = ConsensusClustering(n_estimators=5, random_state=0).fit(BLOBS)
-    save(model, tmp_path / "clusters.fuse")
-    loaded = load(tmp_path / "clusters.fuse")
-    np.testing.assert_array_equal(loaded.labels_, model.labels_)
-    pd.testing.assert_frame_equal(loaded.agreement(), model.agreement())
 
 
 def test_one_member_of_all_samples_is_the_consensus():

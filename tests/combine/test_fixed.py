@@ -1,7 +1,5 @@
 """The fixed combiner: rules applied to members that say what they are told, and what it promises about labels."""
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,8 +15,6 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
@@ -126,12 +122,6 @@ class TestRules:
             _ = model.predict_proba
         assert f"rule='{rule}' gives decisions, not probabilities" in str(caught.value.__cause__)
 
-    @pytest.mark.parametrize("rule", ["majority", *PROBABILITY_RULES])
-    def test_probabilities_sum_to_one(self, rule):
-        members = [("tree", DecisionTreeClassifier()), ("near", KNeighborsClassifier(3))]
-        probabilities = FixedCombiner(members, rule).fit(self.X, self.y).predict_proba(self.X)
-        np.testing.assert_allclose(probabilities.sum(axis=1), 1)
-
     def test_members_that_exclude_all_classes_leave_a_tie(self, says):
         model = fit_said(says, [np.eye(2)[[0, 1]], np.eye(2)[[1, 0]]], np.array(["a", "b"]), rule="product")
         assert model.predict_proba(ROWS[:2]).tolist() == [[0.5, 0.5], [0.5, 0.5]]
@@ -205,22 +195,6 @@ class TestLabels:
             FixedCombiner(fitted, prefit=True).fit(self.X, self.names[self.y])
         with pytest.raises(ValueError, match="there is also 7"):
             FixedCombiner(fitted, prefit=True).fit(self.X, np.where(self.y == 1, 7, self.y))
-
-    @pytest.mark.parametrize("labels", [[False, True], [-1, 1], [0.0, 2.0], ["é", "ü"]])
-    def test_of_all_types(self, labels):
-        y = np.repeat(labels, 20)
-        model = FixedCombiner([("nb", GaussianNB()), ("tree", DecisionTreeClassifier())], "mean").fit(
-            np.arange(40.0)[:, None], y
-        )
-        assert model.classes_.dtype == y.dtype
-        assert model.predict(np.arange(40.0)[:, None]).tolist() == y.tolist()
-
-    def test_in_any_container(self):
-        expected = FixedCombiner([("nb", GaussianNB())], "mean").fit(self.X, self.names[self.y]).predict_proba(self.X)
-        y = self.names[self.y]
-        for labels in (y.tolist(), pd.Series(y), pd.Series(y, dtype="category"), pd.Series(y, dtype="string")):
-            model = FixedCombiner([("nb", GaussianNB())], "mean").fit(self.X, labels)
-            np.testing.assert_array_equal(model.predict_proba(self.X), expected)
 
 
 class TestSeveralLabels:
@@ -381,33 +355,3 @@ class TestBadInput:
             model.fit(self.X, self.y)
         with pytest.raises(NotFittedError):
             model.predict(self.X)
-
-    def test_a_failed_fit_leaves_nothing(self):
-        model = FixedCombiner([("nb", GaussianNB())]).fit(self.X, self.y)
-        with pytest.raises(ValueError, match="NaN"):
-            model.fit(np.full_like(self.X, np.nan), self.y)
-        for method in ("predict", "predict_proba", "transform"):
-            with pytest.raises(NotFittedError):
-                getattr(model, method)(self.X)
-
-    def test_targets(self):
-        model = FixedCombiner([("nb", GaussianNB())])
-        with pytest.raises(ValueError, match="requires y to be passed"):
-            model.fit(self.X)
-        with pytest.raises(ValueError, match="y has one class only"):
-            model.fit(self.X, np.zeros(150))
-        with pytest.raises(ValueError, match="inconsistent numbers of samples: 150 and 149"):
-            model.fit(self.X, self.y[1:])
-        with pytest.raises(ValueError, match="NaN"):
-            model.fit(self.X[:3], [0.0, 1.0, np.nan])
-
-    def test_another_width_at_predict(self):
-        model = FixedCombiner([("nb", GaussianNB(), [0])]).fit(self.X, self.y)
-        with pytest.raises(ValueError, match="expecting 4 features"):
-            model.predict(self.X[:, :1])
-
-
-def test_pickles_predict_the_same():
-    X, y = load_iris(return_X_y=True)
-    model = FixedCombiner([("nb", make_pipeline(StandardScaler(), GaussianNB()), [0, 1])], "mean").fit(X, y)
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict_proba(X), model.predict_proba(X))

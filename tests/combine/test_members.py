@@ -296,12 +296,3 @@ class TestTransform:
         model = FixedCombiner([("nb", GaussianNB())], "majority").fit(X, y)
         np.testing.assert_array_equal(model.transform(X).argmax(axis=1), model.predict(X))
         assert set(np.unique(model.transform(X))) == {0.0, 1.0}
-
-
-def test_the_number_of_jobs_does_not_matter():
-    X, y = load_iris(return_X_y=True)
-    alone, together = (
-        clone(two()).set_params(n_jobs=n_jobs, tree__random_state=0, weights="performance").fit(X, y).transform(X)
-        for n_jobs in (None, 2)
-    )
-    np.testing.assert_array_equal(alone, together)

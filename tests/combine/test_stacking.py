@@ -1,11 +1,8 @@
 """Linear stacking: what it learns from held-out rows, and what it would learn from rows that members have seen."""
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import pytest
-from joblib import parallel_config
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_multilabel_classification
 from sklearn.exceptions import NotFittedError
@@ -275,17 +272,6 @@ class TestClassifier:
             "sepal_1",
             "sepal_2",
         ]
-
-    def test_pickles_predict_the_same(self):
-        model = LinearStackingClassifier(CLASSES).fit(self.X, self.y)
-        np.testing.assert_array_equal(
-            pickle.loads(pickle.dumps(model)).predict_proba(self.X), model.predict_proba(self.X)
-        )
-
-    def test_the_number_of_jobs_does_not_matter(self):
-        with parallel_config("threading"):  # a pool of processes takes seconds to start
-            alone, together = (LinearStackingClassifier(CLASSES, n_jobs=n).fit(self.X, self.y) for n in (None, 2))
-        np.testing.assert_array_equal(alone.predict_proba(self.X), together.predict_proba(self.X))
 
 
 class TestBadInput:

@@ -3,31 +3,18 @@
 import pickle
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.datasets import load_diabetes
 from sklearn.dummy import DummyRegressor
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import Ridge
 from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsRegressor
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fuselearn import load, save
 from fuselearn.ensembles import CARTRegressor, KFHERegressor
 
 X, y = load_diabetes(return_X_y=True)
-
-
-@parametrize_with_checks(
-    [KFHERegressor(n_estimators=3), KFHERegressor(Ridge(), n_estimators=3, weighting="exponential", loss="square")],
-    expected_failed_checks=lambda estimator: dict.fromkeys(
-        ["check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"],
-        "a weight of 2 changes which samples are drawn; so do two copies",
-    ),
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 class Told(RegressorMixin, BaseEstimator):
@@ -144,14 +131,6 @@ class TestUse:
         for copy in (pickle.loads(pickle.dumps(whole)), load(tmp_path / "model.fuse")):
             np.testing.assert_array_equal(copy.predict(X), whole.predict(X))
 
-    def test_frames(self):
-        frame = pd.DataFrame(X).set_axis([f"f{k}" for k in range(X.shape[1])], axis=1)
-        frame["sex"] = np.where(frame.pop("f1") > 0, "a", "b")
-        model = KFHERegressor(n_estimators=5, random_state=0).fit(frame, y)
-        assert model.score(frame, y) > 0.8
-        assert model[0].feature_names_in_.tolist() == list(frame)
-        assert model.feature_importances_.sum() == pytest.approx(1)
-
     def test_progress_callback_and_trace(self, capsys):
         seen = []
         model = KFHERegressor(verbose=2, random_state=0, callback=lambda t, h: seen.append(type(h)) or t == 3).fit(X, y)
@@ -159,21 +138,6 @@ class TestUse:
         assert model.n_iter_ == 3
         assert "gain" in capsys.readouterr().out
         assert len(model.plot_trace().axes[0].lines) == 4
-
-    @pytest.mark.parametrize(
-        ("settings", "error", "match"),
-        [
-            ({"estimator": LogisticRegression()}, TypeError, "estimator must be a regressor or None"),
-            ({"estimator": Ridge}, TypeError, "estimator must be a regressor or None"),
-            ({"n_estimators": 0}, ValueError, "n_estimators must be"),
-            ({"loss": "huber"}, ValueError, "loss must be"),
-            ({"weighting": "huber"}, ValueError, "weighting must be"),
-            ({"reset": "yes"}, TypeError, "reset must be"),
-        ],
-    )
-    def test_parameters_are_checked(self, settings, error, match):
-        with pytest.raises(error, match=match):
-            KFHERegressor(**settings).fit(X, y)
 
     def test_regressors_that_predict_no_numbers(self):
         class Lost(DummyRegressor):
