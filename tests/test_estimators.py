@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from joblib import parallel_config
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
@@ -34,16 +33,10 @@ from fuselearn.io import read_header
 from fuselearn.multilabel.checks import CHECKS, check_multilabel_estimator
 
 pytestmark = [
+    pytest.mark.usefixtures("threads"),
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
     pytest.mark.filterwarnings("ignore:n_clusters", "ignore:labelset_size", "ignore:Some inputs do not have OOB"),
 ]
-
-
-@pytest.fixture(autouse=True)
-def threads():
-    """Let ``n_jobs`` mean threads: processes take seconds to start."""
-    with parallel_config("threading"):
-        yield
 
 
 def test_every_public_class_has_an_entry():

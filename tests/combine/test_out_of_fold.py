@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from joblib import parallel_config
 from sklearn.datasets import load_iris
 from sklearn.model_selection import (
     GroupKFold,
@@ -108,10 +107,10 @@ def test_fitted_members_answer_about_all_rows():
     assert set(found.folds) == set(range(5))
 
 
+@pytest.mark.usefixtures("threads")
 def test_the_number_of_jobs_does_not_matter():
     members = [*MEMBERS, Member("tree", DecisionTreeClassifier(random_state=0))]
-    with parallel_config("threading"):  # a pool of processes takes seconds to start
-        alone, together = (out_of_fold(3, members=members, n_jobs=n_jobs) for n_jobs in (None, 2))
+    alone, together = (out_of_fold(3, members=members, n_jobs=n_jobs) for n_jobs in (None, 2))
     np.testing.assert_array_equal(alone.answers, together.answers)
 
 

@@ -5,7 +5,6 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from joblib import parallel_config
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.datasets import load_diabetes, load_iris, load_wine, make_classification, make_multilabel_classification
 from sklearn.exceptions import NotFittedError
@@ -214,12 +213,12 @@ class TestBags:
         assert model.weights_.sum() == pytest.approx(1)
         assert len(model.estimators_) > 1
 
+    @pytest.mark.usefixtures("threads")
     def test_the_same_seed_gives_the_same_ensemble(self):
-        with parallel_config("threading"):
-            models = [
-                EnsembleSelection(LIBRARY, n_rounds=6, n_bags=4, random_state=3, n_jobs=n_jobs).fit(self.X, self.y)
-                for n_jobs in (None, 2)
-            ]
+        models = [
+            EnsembleSelection(LIBRARY, n_rounds=6, n_bags=4, random_state=3, n_jobs=n_jobs).fit(self.X, self.y)
+            for n_jobs in (None, 2)
+        ]
         np.testing.assert_array_equal(models[0].weights_, models[1].weights_)
         np.testing.assert_array_equal(models[0].predict_proba(self.X), models[1].predict_proba(self.X))
         other = EnsembleSelection(LIBRARY, n_rounds=6, n_bags=4, random_state=4).fit(self.X, self.y)

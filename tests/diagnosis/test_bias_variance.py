@@ -180,6 +180,7 @@ class TestSamples:
         )
         assert bootstrap.variance == pytest.approx(fresh.variance, rel=0.5)
 
+    @pytest.mark.usefixtures("threads")
     def test_the_number_of_jobs_does_not_matter(self):
         alone, together = (
             bias_variance(DecisionTreeClassifier(max_features=2), *WINE, n_rounds=8, random_state=1, n_jobs=n_jobs)

@@ -280,6 +280,7 @@ class TestFused:
 
 
 class TestFolds:
+    @pytest.mark.usefixtures("threads")
     def test_the_number_of_jobs_does_not_matter(self):
         alone, together = (
             audit_labels(*IRIS, DecisionTreeClassifier(max_features=1), random_state=1, n_jobs=n_jobs).rows

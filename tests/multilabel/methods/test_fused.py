@@ -225,14 +225,12 @@ class TestMembers:
 @pytest.mark.parametrize(
     ("parameters", "sentence"),
     [
-        ({"optimize": "accuracy"}, "optimize must be 'macro_f1' or 'micro_f1' or .* not 'accuracy'"),
         ({"n_components": 0}, "n_components must be at least 1"),
         ({"members": []}, r"members must be a list of \(name, classifier\), not \[\]"),
         ({"members": {"a": PCTForestClassifier()}}, "members must be a list of"),
         ({"members": [PCTForestClassifier()]}, "but one is PCTForestClassifier"),
         ({"members": 2 * [("a", PCTForestClassifier())]}, "different names, but two are 'a'"),
         ({"members": [("a", "forest")]}, r"members\['a'\] must be a classifier with predict_proba, not 'forest'"),
-        ({"decision": "best"}, "decision must be one of"),
     ],
 )
 def test_bad_parameters_get_a_sentence(labelled, parameters, sentence):
