@@ -15,6 +15,7 @@ import pytest
 from sklearn.base import BaseEstimator, clone
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_wine, make_multilabel_classification
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -193,6 +194,7 @@ PLAIN = [("bayes", GaussianNB()), ("line", LogisticRegression(solver="newton-cho
 TREES = [(f"tree{depth}", DecisionTreeClassifier(max_depth=depth, random_state=0)) for depth in (None, 3)]
 NUMBERS = [("line", Ridge()), ("tree", DecisionTreeRegressor(max_depth=4, random_state=0))]
 # Whether members of any kind take categories and missing values is their matter.
+SVM = SVMClassifier(probability="logistic")
 IN_FOLDS = {"folds": True, "copies": False}
 PLAIN_ONLY = {"categories": False, "missing": False}
 
@@ -297,8 +299,34 @@ VARIANTS = {
     ),
     "ConsensusClustering, spectral": Entry(ConsensusClustering(n_estimators=5, method="spectral"), "clusters"),
     "BinaryRelevanceClassifier of SVMs": labels(BinaryRelevanceClassifier(), copies=False),
-    "LabelPowersetClassifier of SVMs": labels(
-        LabelPowersetClassifier(SVMClassifier(probability="logistic")), copies=False
+    "BinaryRelevanceClassifier of others": labels(
+        BinaryRelevanceClassifier(GaussianNB(), decision="per_label"), fails=NUMBERS_ONLY
+    ),
+    "BRkNNClassifier by distance": labels(BRkNNClassifier(weights="distance"), copies=False),
+    "CalibratedLabelRankingClassifier of SVMs": labels(CalibratedLabelRankingClassifier(SVM), copies=False),
+    "ChainClassifier of SVMs": labels(ChainClassifier(SVM, order="random"), copies=False, fails=ORDER),
+    "EnsembleOfBinaryRelevanceClassifier of SVMs": labels(
+        EnsembleOfBinaryRelevanceClassifier(SVM, 3, max_features=0.5, vote="probability"), copies=False
+    ),
+    "EnsembleOfChainsClassifier of others": labels(
+        EnsembleOfChainsClassifier(GaussianNB(), 3, max_samples=2.0), copies=False, fails=ORDER | NUMBERS_ONLY
+    ),
+    "FusedMultilabelClassifier of its own members": labels(FusedMultilabelClassifier(n_components=5), copies=False),
+    "HOMERClassifier of SVMs": labels(HOMERClassifier(SVM, n_clusters=2), copies=False, fails=ONE_CLUSTER),
+    "KFHEMultilabelClassifier of others": labels(
+        KFHEMultilabelClassifier(BinaryRelevanceClassifier(TREE), n_estimators=3), copies=False
+    ),
+    "LabelPowersetClassifier of SVMs": labels(LabelPowersetClassifier(SVM), copies=False),
+    "PLSTClassifier, conditional": labels(PLSTClassifier(n_components=2, conditional=True), fails=NUMBERS_ONLY),
+    "ProbabilisticChainClassifier by chance": labels(
+        ProbabilisticChainClassifier(GaussianNB(), inference="monte_carlo", n_paths=4), fails=ORDER | NUMBERS_ONLY
+    ),
+    "PrunedSetsClassifier of others": labels(PrunedSetsClassifier(GaussianNB(), min_count=3), fails=NUMBERS_ONLY),
+    "RAkELClassifier of SVMs, disjoint": labels(
+        RAkELClassifier(SVM, labelset_size=3, overlapping=False, vote="probability"), copies=False, fails=ORDER
+    ),
+    "ThresholdedClassifier of a forest": labels(
+        ThresholdedClassifier(RandomForestClassifier(3, random_state=0), cv="oob"), copies=False, fails=NUMBERS_ONLY
     ),
 }
 REGISTRY = {entry.kind.__name__: entry for entry in CLASSES + VALUES + LABELS + CLUSTERS}
