@@ -23,7 +23,8 @@ import pandas as pd
 from sklearn.metrics import accuracy_score, hamming_loss, label_ranking_average_precision_score
 
 from benchmarks import multilabel_rivals
-from fuselearn import datasets
+from benchmarks.tables import load_labels
+from benchmarks.timing import SMALL, pick
 from fuselearn.multilabel import (
     EnsembleHOMERClassifier,
     EnsembleOfChainsClassifier,
@@ -36,8 +37,9 @@ from fuselearn.multilabel import (
     micro_f1,
 )
 
+FEW: dict[str, Any] = pick({}, {"n_estimators": 2})
 DATASETS = ("flags_ml", "emotions", "birds", "genbase", "medical", "scene", "yeast", "enron", "llog", "cal500")
-N_FOLDS = 2
+N_FOLDS = pick(2, 1)
 STORE = Path("build/fused_multilabel.csv")
 MEASURES = {"macro F1": 1, "micro F1": 1, "Hamming loss": -1, "subset accuracy": 1, "LRAP": 1}
 OPTIMIZE = ("macro_f1", "micro_f1", "hamming", "subset", "ranking")
@@ -89,12 +91,12 @@ def run_rival(name: str, X: Any, Y: Any, new: Any) -> dict[str, Any]:
 
 
 def ask_fused(optimize: str, fold: Fold) -> Answer:
-    model = fold.fit("fused", FusedMultilabelClassifier)
+    model = fold.fit("fused", lambda: FusedMultilabelClassifier(**pick({}, {"n_components": 5})))
     return fold.ask(model.with_optimize(optimize, fold.X, fold.Y))
 
 
 def ask_forest(decision: Any, fold: Fold) -> Answer:
-    model = fold.fit("forest", lambda: PCTForestClassifier(200))
+    model = fold.fit("forest", lambda: PCTForestClassifier(pick(200, 2)))
     return fold.ask(model.with_decision(decision, fold.X, fold.Y))
 
 
@@ -112,17 +114,17 @@ OWN: dict[str, Callable[[Fold], Answer]] = {
     **{f"fused, {name}": lambda fold, name=name: ask_fused(name, fold) for name in OPTIMIZE},
     **{f"PCT forest, {rule}": lambda fold, rule=rule: ask_forest(rule, fold) for rule in DECISIONS},
     "PCT extra trees, per_label": lambda fold: fold.ask(
-        fold.fit("extra", lambda: PCTForestClassifier(200, splitter="random", decision="per_label"))
+        fold.fit("extra", lambda: PCTForestClassifier(pick(200, 2), splitter="random", decision="per_label"))
     ),
-    "KFHE-HOMER": lambda fold: fold.ask(fold.fit("kfhe", KFHEHOMERClassifier)),
-    "E-HOMER": lambda fold: fold.ask(fold.fit("e-homer", EnsembleHOMERClassifier)),
-    "ECC": lambda fold: fold.ask(fold.fit("ecc", EnsembleOfChainsClassifier)),
+    "KFHE-HOMER": lambda fold: fold.ask(fold.fit("kfhe", lambda: KFHEHOMERClassifier(**FEW))),
+    "E-HOMER": lambda fold: fold.ask(fold.fit("e-homer", lambda: EnsembleHOMERClassifier(**FEW))),
+    "ECC": lambda fold: fold.ask(fold.fit("ecc", lambda: EnsembleOfChainsClassifier(**FEW))),
 }
 OTHERS: dict[str, Callable[[Fold], Answer]] = {
     **{name: lambda fold, name=name: ask_other(name, fold) for name in multilabel_rivals.RIVALS},
     "LightGBM per label, thresholds": ask_lightgbm_with_thresholds,
 }
-METHODS = OWN if os.environ.get("RIVALS_PYTHON") == "none" else {**OWN, **OTHERS}
+METHODS = OWN if SMALL or os.environ.get("RIVALS_PYTHON") == "none" else {**OWN, **OTHERS}
 
 
 def score(fold: Fold, method: str) -> list[float] | None:
@@ -143,8 +145,7 @@ def run(names: tuple[str, ...]) -> pd.DataFrame:
         STORE.write_text(",".join(columns) + "\n", encoding="utf-8")
     known = set(pd.read_csv(STORE)[["dataset", "fold", "method"]].itertuples(index=False, name=None))
     for name in names:
-        X, Y = datasets.load(name, download=False)
-        Y = Y.to_numpy(dtype=int)
+        X, Y = load_labels(name)
         splits = list(IterativeStratifiedKFold(5, shuffle=True, random_state=1).split(X, Y))
         for number in range(N_FOLDS):
             fold = Fold(X, Y, *splits[number], seed=number)
@@ -177,7 +178,7 @@ def main(*names: str) -> None:
     warnings.simplefilter("ignore")
     if unknown := set(names) - set(DATASETS):
         sys.exit(f"There is no dataset {', '.join(sorted(unknown))}; choose from {', '.join(DATASETS)}.")
-    print_tables(run(names or DATASETS))
+    print_tables(run(names or DATASETS[: pick(None, 1)]))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ samples with correct ones. ``python -m benchmarks.fusion_rules`` needs the table
 from __future__ import annotations
 
 import argparse
+import sys
 import warnings
 from collections.abc import Callable
 from typing import NamedTuple
@@ -17,6 +18,8 @@ from scipy.stats import rankdata
 from sklearn.metrics import accuracy_score, f1_score
 from sklearn.model_selection import StratifiedKFold
 
+from benchmarks.tables import load_classes
+from benchmarks.timing import SMALL, pick
 from fuselearn.combine.answers import Classes
 from fuselearn.combine.candidates import ConfusionCandidates, f1_macro
 from fuselearn.combine.measuring import (
@@ -32,12 +35,12 @@ from fuselearn.combine.members import Member
 from fuselearn.combine.out_of_fold import answer_out_of_fold
 from fuselearn.combine.selection import select_greedily
 from fuselearn.combine.weight_solvers import least_squares_weights, log_loss_weights
-from fuselearn.datasets import corrupt_labels, load
+from fuselearn.datasets import corrupt_labels
 from fuselearn.datasets.registry import registry
 
-LEVELS = (0.0, 0.1, 0.2, 0.3)
+LEVELS = pick((0.0, 0.1, 0.2, 0.3), (0.2,))
 MOST_SAMPLES = 2_500
-N_FOLDS, FOLDS_USED = 5, 2
+N_FOLDS, FOLDS_USED = 5, pick(2, 1)
 
 Array = npt.NDArray[np.float64]
 
@@ -129,20 +132,19 @@ RULES: dict[str, Callable[[Case], Array]] = {
 
 def ask_sensors(name: str, level: float, n_components: int) -> list[Case]:
     """Train the sensors on some folds of a table with wrong labels."""
-    data = load(name, download=False)
-    classes, y = np.unique(data.y, return_inverse=True)
+    table, y = load_classes(name)
     cases = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # classes with fewer samples than folds
         splits = list(StratifiedKFold(N_FOLDS, shuffle=True, random_state=0).split(y, y))
         for fold, (train, test) in enumerate(splits[:FOLDS_USED]):
-            X, noisy = data.X.iloc[train], corrupt_labels(y[train], level, random_state=fold)
+            X, noisy = table.iloc[train], corrupt_labels(y[train], level, random_state=fold)
             folds = deal_folds(noisy, 4, np.random.default_rng(fold))
             inner = [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(4)]
-            answer = Classes(np.arange(len(classes))).probabilities
+            answer = Classes(np.arange(y.max() + 1)).probabilities
             sensors = [Member(*one) for one in suitable(default_sensors(n_components, fold), X)]
             held_out = answer_out_of_fold(sensors, X, noisy, answer, inner).answers
-            answers = [answer(sensor.estimator.fit(X, noisy), data.X.iloc[test]) for sensor in sensors]
+            answers = [answer(sensor.estimator.fit(X, noisy), table.iloc[test]) for sensor in sensors]
             cases.append(Case(held_out, noisy, np.stack(answers), y[test]))
     return cases
 
@@ -159,14 +161,16 @@ def compare(cases: list[Case]) -> tuple[Array, Array]:
     return np.mean(f1s, axis=0), np.mean(errors, axis=0)
 
 
-def main() -> None:
+def main(*arguments: str) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="tables; all of fuselearn[tables] of up to 2,500 samples by default")
-    parser.add_argument("--components", type=int, default=50, help="trees of each ensemble")
-    options = parser.parse_args()
-    names = options.names or [
-        name for name, info in registry().items() if info.packaged is not None and info.rows <= MOST_SAMPLES
-    ]
+    parser.add_argument("--components", type=int, default=pick(50, 2), help="trees of each ensemble")
+    options = parser.parse_args(arguments)
+    names = (
+        options.names
+        or (["made"] if SMALL else [])
+        or [name for name, info in registry().items() if info.packaged is not None and info.rows <= MOST_SAMPLES]
+    )
     f1s = np.empty((len(names), len(LEVELS), 2 * len(RULES)))
     errors = np.empty_like(f1s)
     for n, name in enumerate(names):
@@ -186,4 +190,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])
