@@ -359,20 +359,17 @@ class TestFolds:
 
 
 class TestBadInput:
-    @pytest.mark.parametrize(
-        ("settings", "problem"),
-        [
+    def test_settings(self):
+        for settings, problem in [
             ({"estimator": LinearSVC()}, "estimator must be a classifier with predict_proba"),
             ({"estimator": KFHEClassifier}, "estimator must be a classifier with predict_proba"),
             ({"cv": 1}, "cv must be at least 2"),
             ({"n_repeats": 0}, "n_repeats must be at least 1"),
             ({"cv": KFold(3), "n_repeats": 2}, "n_repeats applies only if cv is an int"),
             ({"cv": TimeSeriesSplit(3), "estimator": GaussianNB()}, "cv must put every sample into a test set"),
-        ],
-    )
-    def test_settings(self, settings, problem):
-        with pytest.raises((TypeError, ValueError), match=problem):
-            audit_labels(*IRIS, **settings)
+        ]:
+            with pytest.raises((TypeError, ValueError), match=problem):
+                audit_labels(*IRIS, **settings)
 
     def test_labels(self):
         X, y = IRIS
