@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from fuselearn.ensembles.filtering import measure_weights
 from scipy.stats import rankdata
 from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold

@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import fuselearn
-from fuselearn import BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier
+from fuselearn import BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier, base
 from fuselearn.combine import ErrorCorrectingCodeClassifier, FixedRuleClassifier, LinearStackingClassifier
 
 X, y = load_iris(return_X_y=True)
@@ -259,7 +259,7 @@ def test_sparse_tables_are_predicted_in_parts(make, monkeypatch):
     table = np.where(np.random.default_rng(0).random(X.shape) < 0.5, 0.0, X)
     table[::11, 1] = np.nan
     dense = make(n_estimators=3, random_state=0).fit(table, y)
-    monkeypatch.setattr(table_estimator, "DENSE_VALUES", 7 * X.shape[1])
+    monkeypatch.setattr(base, "DENSE_VALUES", 7 * X.shape[1])
     model = make(n_estimators=3, random_state=0).fit(sparse.csr_array(table), y)
     np.testing.assert_array_equal(model.predict_proba(sparse.csr_array(table)), dense.predict_proba(table))
 
@@ -286,7 +286,11 @@ class TestLogLoss:
                 return np.tile([1.0000000000000002, -2e-16, 0.0], (len(X), 1))
 
         members = [("a", Rounding()), ("b", Rounding())]
-        models = [FixedRuleClassifier(members, "mean"), FixedRuleClassifier(members, "max"), LinearStackingClassifier(members)]
+        models = [
+            FixedRuleClassifier(members, "mean"),
+            FixedRuleClassifier(members, "max"),
+            LinearStackingClassifier(members),
+        ]
         for model in (*models, KFHEClassifier(Rounding(), n_estimators=3, vote="probability", random_state=0)):
             scores = model.fit(X, y).predict_proba(X)
             assert scores.min() >= 0
