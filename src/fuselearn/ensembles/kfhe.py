@@ -394,7 +394,8 @@ class KFHEClassifier(EnsembleClassifier):
         ndarray of shape (n_samples, n_classes)
             In all ``n_iter_ + 1`` of them; the last one is what ``predict_proba`` gives.
         """
-        outputs = self._fused_.outputs_of_models(prepare_samples(self, X))
+        samples = prepare_samples(self, X)
+        outputs = self._fused_.outputs_of_models(samples)
         estimate = clip_probabilities(next(outputs))
         yield estimate
         for gain, output in zip(self.gains_, outputs, strict=True):

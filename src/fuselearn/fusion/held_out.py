@@ -123,6 +123,10 @@ def restrict_problem(problem: Problem, inside: Indices, rng: np.random.Generator
     """Return the same problem for some of the samples: the others get the weight 0."""
     weights = np.zeros(problem.n_samples)
     weights[inside] = problem.initial_weights[inside]
+    if not weights.any():
+        raise ValueError(
+            "All samples with weight are held out in the same fold; sample_weight must leave some to learn."
+        )
     return replace(
         problem, weights=weights, n_used=len(inside), rng=rng, on_iteration=never_stop, out_of_bag=False, previous=None
     )
