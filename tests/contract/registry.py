@@ -299,6 +299,13 @@ VARIANTS = {
     ),
     "ConsensusClustering, spectral": Entry(ConsensusClustering(n_estimators=5, method="spectral"), "clusters"),
     "BinaryRelevanceClassifier of SVMs": labels(BinaryRelevanceClassifier(), copies=False),
+    "LabelPowersetClassifier of SVMs": labels(LabelPowersetClassifier(SVM), copies=False),
+    "ThresholdedClassifier of a forest": labels(
+        ThresholdedClassifier(RandomForestClassifier(3, random_state=0), cv="oob"), copies=False, fails=NUMBERS_ONLY
+    ),
+}
+# The same for multi-label classifiers, for their own checks only.
+LABEL_VARIANTS = {
     "BinaryRelevanceClassifier of others": labels(
         BinaryRelevanceClassifier(GaussianNB(), decision="per_label"), fails=NUMBERS_ONLY
     ),
@@ -316,7 +323,6 @@ VARIANTS = {
     "KFHEMultilabelClassifier of others": labels(
         KFHEMultilabelClassifier(BinaryRelevanceClassifier(TREE), n_estimators=3), copies=False
     ),
-    "LabelPowersetClassifier of SVMs": labels(LabelPowersetClassifier(SVM), copies=False),
     "PLSTClassifier, conditional": labels(PLSTClassifier(n_components=2, conditional=True), fails=NUMBERS_ONLY),
     "ProbabilisticChainClassifier by chance": labels(
         ProbabilisticChainClassifier(GaussianNB(), inference="monte_carlo", n_paths=4), fails=ORDER | NUMBERS_ONLY
@@ -324,9 +330,6 @@ VARIANTS = {
     "PrunedSetsClassifier of others": labels(PrunedSetsClassifier(GaussianNB(), min_count=3), fails=NUMBERS_ONLY),
     "RAkELClassifier of SVMs, disjoint": labels(
         RAkELClassifier(SVM, labelset_size=3, overlapping=False, vote="probability"), copies=False, fails=ORDER
-    ),
-    "ThresholdedClassifier of a forest": labels(
-        ThresholdedClassifier(RandomForestClassifier(3, random_state=0), cv="oob"), copies=False, fails=NUMBERS_ONLY
     ),
 }
 REGISTRY = {entry.kind.__name__: entry for entry in CLASSES + VALUES + LABELS + CLUSTERS}
