@@ -193,9 +193,9 @@ TREE = CARTClassifier(min_samples_split=6, complexity=0.0)
 PLAIN = [("bayes", GaussianNB()), ("line", LogisticRegression(solver="newton-cholesky"))]
 TREES = [(f"tree{depth}", DecisionTreeClassifier(max_depth=depth, random_state=0)) for depth in (None, 3)]
 NUMBERS = [("line", Ridge()), ("tree", DecisionTreeRegressor(max_depth=4, random_state=0))]
-# Whether members of any kind take categories and missing values is their matter.
 SVM = SVMClassifier(probability="logistic")
 IN_FOLDS = {"folds": True, "copies": False}
+# Members decide whether ensembles of any members take categories and missing values.
 PLAIN_ONLY = {"categories": False, "missing": False}
 
 
