@@ -31,6 +31,7 @@ from fuselearn.multilabel.checks import check_multilabel_estimator
 from tests.contract.any_input import run_cases
 from tests.contract.bad_parameters import FAULTS, values_for, words_for
 from tests.contract.registry import (
+    LABEL_VARIANTS,
     NUMBERS_ONLY,
     ORDER,
     REGISTRY,
@@ -69,12 +70,10 @@ ADAPTED = {
     if entry.task == "labels"
 }
 globals().update({adapted.__name__: adapted for adapted in ADAPTED.values()})
+EVERYTHING = REGISTRY | VARIANTS | LABEL_VARIANTS
 
 
-EVERYTHING = REGISTRY | VARIANTS
-
-
-@pytest.mark.parametrize("name", EVERYTHING)
+@pytest.mark.parametrize("name", [*REGISTRY, *VARIANTS])
 def test_checks_of_scikit_learn(name):
     entry = EVERYTHING[name]
     model = ADAPTED.get(entry.kind, entry.kind)(**entry.model.get_params(deep=False))

@@ -191,9 +191,9 @@ TREE = CARTClassifier(min_samples_split=6, complexity=0.0)
 PLAIN = [("bayes", GaussianNB()), ("line", LogisticRegression(solver="newton-cholesky"))]
 TREES = [(f"tree{depth}", DecisionTreeClassifier(max_depth=depth, random_state=0)) for depth in (None, 3)]
 NUMBERS = [("line", Ridge()), ("tree", DecisionTreeRegressor(max_depth=4, random_state=0))]
-# Whether members of any kind take categories and missing values is their matter.
 SVM = SVMClassifier(probability="logistic")
 IN_FOLDS = {"folds": True, "copies": False}
+# Members decide whether ensembles of any members take categories and missing values.
 PLAIN_ONLY = {"categories": False, "missing": False}
 
 
@@ -296,6 +296,13 @@ VARIANTS = {
     ),
     "ConsensusClustering, spectral": Entry(ConsensusClustering(n_estimators=5, method="spectral"), "clusters"),
     "BinaryRelevanceClassifier of SVMs": labels(BinaryRelevanceClassifier(), copies=False),
+    "LabelPowersetClassifier of SVMs": labels(LabelPowersetClassifier(SVM), copies=False),
+    "ThresholdedClassifier of a forest": labels(
+        ThresholdedClassifier(RandomForestClassifier(3, random_state=0), cv="oob"), copies=False, fails=NUMBERS_ONLY
+    ),
+}
+# The same for multi-label classifiers, for their own checks only.
+LABEL_VARIANTS = {
     "BinaryRelevanceClassifier of others": labels(
         BinaryRelevanceClassifier(GaussianNB(), decision="per_label"), fails=NUMBERS_ONLY
     ),
@@ -319,14 +326,10 @@ VARIANTS = {
     "KFHEMultilabelClassifier of others": labels(
         KFHEMultilabelClassifier(BinaryRelevanceClassifier(TREE), n_estimators=3), copies=False
     ),
-    "LabelPowersetClassifier of SVMs": labels(LabelPowersetClassifier(SVM), copies=False),
     "PLSTClassifier, conditional": labels(PLSTClassifier(n_components=2, conditional=True), fails=NUMBERS_ONLY),
     "PrunedSetsClassifier of others": labels(PrunedSetsClassifier(GaussianNB(), min_count=3), fails=NUMBERS_ONLY),
     "RAkELClassifier of SVMs, disjoint": labels(
         RAkELClassifier(SVM, labelset_size=3, overlapping=False, vote="probability"), copies=False, fails=ORDER
-    ),
-    "ThresholdedClassifier of a forest": labels(
-        ThresholdedClassifier(RandomForestClassifier(3, random_state=0), cv="oob"), copies=False, fails=NUMBERS_ONLY
     ),
 }
 REGISTRY = {entry.kind.__name__: entry for entry in CLASSES + VALUES + LABELS + CLUSTERS}

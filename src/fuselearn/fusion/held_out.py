@@ -125,7 +125,7 @@ def restrict_problem(problem: Problem, inside: Indices, rng: np.random.Generator
     weights[inside] = problem.initial_weights[inside]
     if not weights.any():
         raise ValueError(
-            "All samples with weight are held out in the same fold; sample_weight must leave some to learn."
+            "A fold holds out all samples with a positive sample_weight; none are left to learn from."
         )
     return replace(
         problem, weights=weights, n_used=len(inside), rng=rng, on_iteration=never_stop, out_of_bag=False, previous=None
