@@ -120,26 +120,8 @@ UNUSED = {
     ("FusedMultilabelClassifier", "n_estimators"),
 }
 
-OVER_ONE_BASE = (
-    "BinaryRelevance", "CalibratedLabelRanking", "Chain", "EnsembleOfBinaryRelevance", "EnsembleOfChains",
-    "EnsembleOfPrunedSets", "HOMER", "KFHEMultilabel", "LabelPowerset", "LIFT", "PrunedSets",
-    "RAkEL", "StackedBinaryRelevance",
-)  # fmt: skip
 # Faults that are known: some of the values are accepted, or refused without the name of the parameter.
-FAULTS = {
-    ("BaggedClassifier", "bootstrap"),
-    ("BaggedRegressor", "bootstrap"),
-    ("CleanedClassifier", "estimator"),
-    ("DiskEnsemble", "checkpoint"),
-    ("EnsembleHOMERClassifier", "varied"),
-    ("EnsembleSelection", "estimators"),
-    ("FusedMultilabelClassifier", "n_jobs"),
-    ("GradientBoostingMultilabelClassifier", "max_bins"),
-    ("KFHEClassifier", "reset"),
-    ("KFHEHOMERClassifier", "varied"),
-    ("KFHEMultilabelClassifier", "n_jobs"),
-    *((f"{name}Classifier", "estimator") for name in OVER_ONE_BASE),  # a class instead of an object
-}
+FAULTS: set[tuple[str, str]] = set()
 
 
 def values_for(entry: Entry, parameter: str) -> list[Any]:
