@@ -120,9 +120,6 @@ UNUSED = {
     ("FusedMultilabelClassifier", "n_estimators"),
 }
 
-# Faults that are known: some of the values are accepted, or refused without the name of the parameter.
-FAULTS: set[tuple[str, str]] = set()
-
 
 def values_for(entry: Entry, parameter: str) -> list[Any]:
     """Return the values that an estimator refuses."""

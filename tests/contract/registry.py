@@ -182,10 +182,6 @@ ONE_CLUSTER = dict.fromkeys(
     "it sets n_clusters=1, with which nothing is divided",
 )  # fmt: skip
 ROUNDED = dict.fromkeys(WEIGHT_CHECKS, "of splits that are equally good on 15 samples, rounding decides")
-FAULTS_OF_DISK = {
-    "check_estimator_sparse_tag": "its tags promise sparse tables, which it refuses",
-    "check_requires_y_none": "it has its own words for a missing target",
-}
 
 TREE = CARTClassifier(min_samples_split=6, complexity=0.0)
 PLAIN = [("bayes", GaussianNB()), ("line", LogisticRegression(solver="newton-cholesky"))]
@@ -214,11 +210,7 @@ CLASSES = [
     classes(BrownBoostClassifier(n_estimators=3), any_base=True, copies=False),
     classes(CARTClassifier()),
     classes(CleanedClassifier(TREE, auditor=TREE), any_base=True, **IN_FOLDS),
-    classes(
-        DiskEnsemble(KFHEClassifier(n_estimators=3, sampling="poisson", random_state=0)),
-        copies=False,
-        fails=FAULTS_OF_DISK,
-    ),
+    classes(DiskEnsemble(KFHEClassifier(n_estimators=3, sampling="poisson", random_state=0)), copies=False),
     classes(ErrorCorrectingCodeClassifier(), any_base=True),
     classes(EnsembleSelection(PLAIN, n_rounds=5, cv=3), **IN_FOLDS, **PLAIN_ONLY),
     classes(FixedRuleClassifier(PLAIN, "mean"), **PLAIN_ONLY),
