@@ -215,8 +215,7 @@ def test_bad_parameters_get_a_sentence(entry):
         for value in values_for(entry, name)
         if (complaint := complain(entry, name, value))
     ]
-    assert not complaints, "
-".join(complaints)
+    assert not complaints, "\n".join(complaints)
 
 
 def bad_targets(entry):
