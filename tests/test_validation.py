@@ -3,12 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-from fuselearn._fitting import fit_whole_or_not
-from fuselearn.ensembles.components import error_of_guessing
 
 from fuselearn._parameters import check_choice, check_number, check_whole_number
 from fuselearn._random import make_generator
 from fuselearn._validation import read_weights
+from fuselearn.base import reset_on_failure
+from fuselearn.ensembles.ensemble import guessing_error
 from fuselearn.learners import are_counts
 
 
@@ -96,7 +96,7 @@ class TestWholeOrNot:
         def __init__(self):
             self.parameter = 1
 
-        @fit_whole_or_not
+        @reset_on_failure
         def fit(self, X, error=None):
             """Fit."""
             self.half_ = self._hidden_ = True
@@ -119,7 +119,7 @@ class TestWholeOrNot:
 
 def test_guessing_gets_one_class_of_many_right():
     for n_classes in [2, 3, 7]:
-        assert error_of_guessing(n_classes) == pytest.approx(1 - 1 / n_classes)
+        assert guessing_error(n_classes) == pytest.approx(1 - 1 / n_classes)
         n = 10 * n_classes
         accumulated = sum([1 / n] * (n - 10))
-        assert accumulated >= error_of_guessing(n_classes) > accumulated - 1 / n
+        assert accumulated >= guessing_error(n_classes) > accumulated - 1 / n
