@@ -27,7 +27,7 @@ ACTIONS = ("all samples", "drop", "reweight")
 MODELS: dict[str, Any] = {
     "HistGradientBoosting": HistGradientBoostingClassifier(max_iter=50, random_state=0),
     "forest": ForestClassifier(random_state=0),
-    "Fused": FusedClassifier(n_components=20, random_state=0),
+    "Fused": FusedClassifier(n_estimators=20, random_state=0),
 }
 
 

@@ -135,7 +135,7 @@ COMPARE = ["compare", "t.csv", "-t", "kind", "-m", "cart", "--repeats", 1, "--fo
 
 @pytest.fixture
 def _no_figures(monkeypatch):
-    monkeypatch.setattr("fuselearn.lab.reporting.report.draw", lambda *arguments: [])
+    monkeypatch.setattr("fuselearn.lab.report.draw", lambda *arguments: [])
 
 
 @pytest.mark.usefixtures("_no_figures")
@@ -165,12 +165,3 @@ def test_runs_and_reports_replace_their_own_files_only(folder):
     assert "is not a report" in run("report", store, "-o", "page.html", "--no-traces", code=2)
     for force in (["--force"], []):
         run("report", store, "-o", "page.html", "--no-traces", *force)
-
-
-def test_a_page_does_not_replace_another_text(folder):
-    (folder / "README.md").write_text("# Mine\n")
-    said = run("reproduce", "kfhe", "--page", "README.md", code=2)
-    assert "README.md exists and is not a page about an experiment" in said
-    (folder / "page-ranks.svg").write_text("<svg>mine</svg>")
-    assert "page-ranks.svg exists" in run("reproduce", "kfhe-homer", "--page", "page.md", code=2)
-    assert (folder / "README.md").read_text() == "# Mine\n"
