@@ -18,7 +18,7 @@ from fuselearn.lab.scoring import SCORES
 from fuselearn.multilabel import FusedMultilabelClassifier
 
 ONE_MODEL = {
-    *("homer", "cc", "pcc", "2br", "clr", "plst", "lift", "br"),
+    *("homer", "cc", "2br", "clr", "plst", "lift", "br"),
     *("label-powerset", "pruned-sets", "rakel", "mlknn", "brknn"),
 }
 WRONG = [(3, "digit_1"), (40, "digit_5"), (77, "digit_0")]
