@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from fuselearn.ensembles.filtering import measure_weights
 from scipy.stats import rankdata
 from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
@@ -22,8 +21,8 @@ from benchmarks.tables import load_classes
 from benchmarks.timing import pick
 from fuselearn import CARTClassifier
 from fuselearn.datasets import corrupt_labels
+from fuselearn.engines.draws import draw_covering_counts
 from fuselearn.fusion import KalmanFilter
-from fuselearn.learners import draw_covering_counts
 
 LEVELS = pick((0.0, 0.1, 0.2, 0.3), (0.2,))
 N_COMPONENTS, N_FOLDS, FOLDS_USED = pick(60, 6), 5, pick(2, 1)

@@ -3,12 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-from fuselearn._fitting import fit_whole_or_not
-from fuselearn.ensembles.components import error_of_guessing
 
 from fuselearn._parameters import check_choice, check_number, check_whole_number
 from fuselearn._random import make_generator
 from fuselearn._validation import read_weights
+from fuselearn.base import reset_on_failure
+from fuselearn.ensembles.ensemble import guessing_error
 from fuselearn.learners import are_counts
 
 
@@ -91,12 +91,12 @@ class TestGenerator:
                 make_generator(bad)
 
 
-class TestWholeOrNot:
+class TestResetOnFailure:
     class Thing:
         def __init__(self):
             self.parameter = 1
 
-        @fit_whole_or_not
+        @reset_on_failure
         def fit(self, X, error=None):
             """Fit."""
             self.half_ = self._hidden_ = True
@@ -111,7 +111,7 @@ class TestWholeOrNot:
             thing.fit([[1], [2]], error)
         assert vars(thing) == {"parameter": 1}
 
-    def test_a_fit_that_succeeds_leaves_everything_and_the_number_of_rows(self):
+    def test_a_fit_that_succeeds_leaves_everything_and_the_number_of_samples(self):
         fitted = {"parameter": 1, "half_": True, "_hidden_": True, "_n_rows_": 2}
         assert vars(self.Thing().fit([[1], [2]])) == vars(self.Thing().fit(X=np.zeros((2, 3)))) == fitted
         assert self.Thing.fit.__doc__ == "Fit."
@@ -119,7 +119,7 @@ class TestWholeOrNot:
 
 def test_guessing_gets_one_class_of_many_right():
     for n_classes in [2, 3, 7]:
-        assert error_of_guessing(n_classes) == pytest.approx(1 - 1 / n_classes)
+        assert guessing_error(n_classes) == pytest.approx(1 - 1 / n_classes)
         n = 10 * n_classes
         accumulated = sum([1 / n] * (n - 10))
-        assert accumulated >= error_of_guessing(n_classes) > accumulated - 1 / n
+        assert accumulated >= guessing_error(n_classes) > accumulated - 1 / n
