@@ -11,7 +11,6 @@ from pathlib import Path
 from sklearn.ensemble import RandomForestClassifier
 
 from benchmarks.timing import pick
-
 from fuselearn import ensembles
 from fuselearn.lab import ResultStore, Suite, run_suite, summarize
 

@@ -109,19 +109,20 @@ def run(X: Any, y: npt.NDArray[np.intp], new: Any, n_classes: int, variant: Vari
             by_class = np.bincount(y, wrong, n_classes) / np.bincount(y, minlength=n_classes)
             gains = kf_m.variance / np.maximum(kf_m.variance + by_class, np.finfo(float).tiny)
             state = kf_m.state + gains * (z - kf_m.state)
-            kf_m.update(z, error)
+            gain = kf_m.update(z, error)
             kf_m.state = state
         else:
-            kf_m.update(z, error)
+            gain = kf_m.update(z, error)
         if variant.posterior:
-            kf_m.variance = float((kf_m.state[:n_samples].argmax(axis=1) != y).mean())
+            variance = float((kf_m.state[:n_samples].argmax(axis=1) != y).mean())
+            kf_m = KalmanFilter(kf_m.state, variance, variant.process_noise)
         kf_w.update(measure_weights(kf_w.state, wrong, shares, variant.linear), error)
         kf_w.state /= kf_w.state.sum()
         since += 1
         unseen_error = (unseen_votes.argmax(axis=1) != y).mean()
         if unseen_error < best_error:
             best, best_error, since = kf_m.state.copy(), unseen_error, 0
-        if kf_m.gain == 0.0 or since >= variant.patience:
+        if gain == 0.0 or since >= variant.patience:
             break
     estimate = best if variant.patience < N_COMPONENTS else kf_m.state
     return estimate[n_samples:].argmax(axis=1)

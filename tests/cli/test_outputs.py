@@ -159,9 +159,9 @@ def test_runs_and_reports_replace_their_own_files_only(folder):
     assert Path("out/summary.csv").read_bytes() == Path("t.csv").read_bytes()
     store = folder / "fuselearn-t" / "results.db"
     before = store.read_bytes()
-    assert "is the input" in run("report", store, "-o", store, "--force", "--no-traces", code=2)
+    assert "is the input" in run("report", store, "-o", store, "--force", code=2)
     assert store.read_bytes() == before
     Path("page.html").write_text("<title>Mine</title>")
-    assert "is not a report" in run("report", store, "-o", "page.html", "--no-traces", code=2)
+    assert "is not a report" in run("report", store, "-o", "page.html", code=2)
     for force in (["--force"], []):
-        run("report", store, "-o", "page.html", "--no-traces", *force)
+        run("report", store, "-o", "page.html", *force)

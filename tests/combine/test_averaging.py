@@ -171,7 +171,6 @@ class TestBadInput:
         np.testing.assert_allclose(model.predict(frame), expected)
 
 
-
 ALL = np.array([True, True, True])
 
 
