@@ -24,10 +24,6 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.validation import check_is_fitted
-
-from fuselearn import load, save
-from fuselearn.io import read_header
-from fuselearn.multilabel.checks import check_multilabel_estimator
 from tests.contract.any_input import run_cases
 from tests.contract.bad_parameters import FAULTS, values_for, words_for
 from tests.contract.registry import (
@@ -41,6 +37,10 @@ from tests.contract.registry import (
     find_reasons,
     predicts,
 )
+
+from fuselearn import load, save
+from fuselearn.io import read_header
+from fuselearn.multilabel.checks import check_multilabel_estimator
 
 pytestmark = [
     pytest.mark.usefixtures("threads"),

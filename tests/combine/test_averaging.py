@@ -171,6 +171,7 @@ class TestBadInput:
         np.testing.assert_allclose(model.predict(frame), expected)
 
 
+
 ALL = np.array([True, True, True])
 
 

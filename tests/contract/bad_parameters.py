@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.preprocessing import StandardScaler
+from tests.contract.registry import Entry
 
 from fuselearn import CARTClassifier
-from tests.contract.registry import Entry
 
 NOT_A_COUNT = [0, -3, 2.0, "10", None, True]
 NOT_A_CHOICE = ["nonsense", 3]

@@ -12,8 +12,6 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import pytest
-from fuselearn.codes import ErrorCorrectingCodeClassifier
-from fuselearn.disk import DiskBaggedClassifier, DiskForestClassifier, DiskKFHEClassifier, DiskSAMMEClassifier
 from sklearn.base import BaseEstimator, clone
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_wine, make_multilabel_classification
@@ -23,6 +21,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import fuselearn
+from fuselearn.codes import ErrorCorrectingCodeClassifier
 from fuselearn.combine import (
     AveragingRegressor,
     ConsensusClustering,
@@ -33,6 +32,7 @@ from fuselearn.combine import (
     LinearStackingRegressor,
 )
 from fuselearn.diagnosis import CleanedClassifier
+from fuselearn.disk import DiskBaggedClassifier, DiskForestClassifier, DiskKFHEClassifier, DiskSAMMEClassifier
 from fuselearn.ensembles import (
     BaggedClassifier,
     BaggedRegressor,

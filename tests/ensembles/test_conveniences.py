@@ -286,11 +286,7 @@ class TestLogLoss:
                 return np.tile([1.0000000000000002, -2e-16, 0.0], (len(X), 1))
 
         members = [("a", Rounding()), ("b", Rounding())]
-        models = [
-            FixedRuleClassifier(members, "mean"),
-            FixedRuleClassifier(members, "max"),
-            LinearStackingClassifier(members),
-        ]
+        models = [FixedRuleClassifier(members, "mean"), FixedRuleClassifier(members, "max"), LinearStackingClassifier(members)]
         for model in (*models, KFHEClassifier(Rounding(), n_estimators=3, vote="probability", random_state=0)):
             scores = model.fit(X, y).predict_proba(X)
             assert scores.min() >= 0

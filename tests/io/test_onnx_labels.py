@@ -7,7 +7,6 @@ import onnx
 import onnxruntime
 import pandas as pd
 import pytest
-from fuselearn.io.onnx_sums import split_exactly
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import make_multilabel_classification
@@ -17,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from fuselearn import SVMClassifier, to_onnx
+from fuselearn.io.onnx_sums import split_exactly
 from fuselearn.learners import kernel_table
 from fuselearn.multilabel import (
     AdaBoostMHClassifier,

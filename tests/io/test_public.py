@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import make_multilabel_classification
 from sklearn.linear_model import LogisticRegression
+from tests.contract.registry import REGISTRY
 
 from fuselearn import CARTClassifier
 from fuselearn.io import load, read_header, save
@@ -14,7 +15,6 @@ from fuselearn.multilabel import (
     KFHEHOMERClassifier,
     LabelPowersetClassifier,
 )
-from tests.contract.registry import REGISTRY
 
 ROWS, LABELS = make_multilabel_classification(60, 6, n_classes=5, random_state=0)
 
