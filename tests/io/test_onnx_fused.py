@@ -18,22 +18,22 @@ from fuselearn import (
     SVMClassifier,
     to_onnx,
 )
-from fuselearn.codes import ErrorCorrectingCodeClassifier
-from fuselearn.combine.measuring import default_sensors
+from fuselearn.combine import ErrorCorrectingCodeClassifier
+from fuselearn.combine.fused import default_members
 
 X, Y = make_classification(300, 8, n_informative=6, n_classes=4, flip_y=0.2, random_state=0)
 ROWS = np.random.default_rng(0).normal(scale=2.0, size=(10_000, 8))
-ALL_COUNT = 100.0  # a tolerance with which every sensor has a weight
+ALL_COUNT = 100.0  # a tolerance with which every member has a weight
 
 
 @pytest.fixture(scope="module")
 def default():
-    """Fit all default sensors."""
-    return FusedClassifier(n_components=5, tolerance=ALL_COUNT, cv=2, random_state=0).fit(X, Y)
+    """Fit all default members."""
+    return FusedClassifier(n_estimators=5, tolerance=ALL_COUNT, cv=2, random_state=0).fit(X, Y)
 
 
-def test_all_default_sensors(default, compare_export):
-    assert len(default.estimators_) == len(default_sensors(5, 0))
+def test_all_default_members(default, compare_export):
+    assert len(default.estimators_) == len(default_members(5, 0, X))
     compare_export(to_onnx(default), {"X": ROWS}, default, ROWS)
 
 
@@ -52,15 +52,15 @@ def test_two_classes_and_missing_values(compare_export):
     rng = np.random.default_rng(0)
     table[rng.random(table.shape) < 0.1] = np.nan
     rows[rng.random(rows.shape) < 0.1] = np.nan
-    model = FusedClassifier(n_components=5, cv=2, random_state=0).fit(table, np.where(Y > 1, "yes", "no"))
+    model = FusedClassifier(n_estimators=5, cv=2, random_state=0).fit(table, np.where(Y > 1, "yes", "no"))
     compare_export(to_onnx(model), {"X": rows}, model, rows)
 
 
-def test_sensors_with_weights_and_exponents_of_their_own(compare_export):
-    """Not all default sensors count here."""
+def test_members_with_weights_and_exponents_of_their_own(compare_export):
+    """Not all default members count here."""
     wine = load_wine(return_X_y=True)
-    model = FusedClassifier(n_components=5, random_state=0).fit(*wine)
-    assert len(model.estimators_) < len(default_sensors(5, 0))
+    model = FusedClassifier(n_estimators=5, random_state=0).fit(*wine)
+    assert len(model.estimators_) < len(default_members(5, 0, X))
     assert len(np.unique(model._exponents_)) > 1
     compare_export(to_onnx(model), {"X": wine[0]}, model, wine[0])
 
@@ -78,17 +78,17 @@ def make_frame(n_rows, n_towns, seed):
 
 
 @pytest.mark.parametrize("unseen", [False, True])
-def test_categories_and_sensors_that_see_some_columns(unseen, compare_export):
+def test_categories_and_members_that_see_some_columns(unseen, compare_export):
     frame, rows = make_frame(300, 12, seed=0), make_frame(2_000, 15, seed=1)
     target = np.where((frame["size"] > 0) ^ (frame["grade"] == 2), "yes", "no")
-    sensors = [
+    members = [
         ("svm", SVMClassifier(random_state=0), ["grade", "size"]),
         ("code", ErrorCorrectingCodeClassifier(CARTClassifier(), code=[[0], [1]]), ["size"]),
         ("samme", SAMMEClassifier(n_estimators=5, random_state=0), ["size", "grade"]),
     ]
     if not unseen:
-        sensors.append(("forest", ForestClassifier(n_estimators=5, random_state=0)))
-    model = FusedClassifier(sensors, tolerance=ALL_COUNT, random_state=0).fit(frame, target)
+        members.append(("forest", ForestClassifier(n_estimators=5, random_state=0)))
+    model = FusedClassifier(members, tolerance=ALL_COUNT, random_state=0).fit(frame, target)
     feed = {name: frame_column(rows, name) for name in frame}
     if unseen:  # of the type of the towns nothing is known
         feed["town"] = np.zeros((len(rows), 1))
@@ -99,31 +99,31 @@ def frame_column(frame, name):
     return frame[[name]].to_numpy() if name == "town" else frame[[name]].to_numpy(float)
 
 
-def test_a_fused_classifier_may_be_a_sensor(compare_export):
-    inner = FusedClassifier(n_components=3, cv=2, random_state=0)
-    sensors = [("inner", inner), ("kfhe", KFHEClassifier(n_estimators=4, random_state=0))]
-    model = FusedClassifier(sensors, tolerance=ALL_COUNT, cv=2, random_state=0).fit(X, Y)
+def test_a_fused_classifier_may_be_a_member(compare_export):
+    inner = FusedClassifier(n_estimators=3, cv=2, random_state=0)
+    members = [("inner", inner), ("kfhe", KFHEClassifier(n_estimators=4, random_state=0))]
+    model = FusedClassifier(members, tolerance=ALL_COUNT, cv=2, random_state=0).fit(X, Y)
     compare_export(to_onnx(model), {"X": ROWS[:500]}, model, ROWS[:500])
 
 
 def test_in_a_pipeline(compare_export):
-    fused = FusedClassifier(n_components=3, cv=2, random_state=0)
+    fused = FusedClassifier(n_estimators=3, cv=2, random_state=0)
     model = make_pipeline(StandardScaler(), fused).fit(X, Y)
     compare_export(to_onnx(model), {"X": ROWS[:1_000]}, model, ROWS[:1_000])
 
 
 @pytest.mark.parametrize(
-    ("sensor", "reason"),
+    ("member", "reason"),
     [
         (LogisticRegression(), "LogisticRegression cannot be exported to ONNX by fuselearn"),
         (make_pipeline(StandardScaler(), SVMClassifier()), "Pipeline cannot be exported to ONNX by fuselearn"),
         (BaggedClassifier(LogisticRegression(), n_estimators=2), "BaggedClassifier over LogisticRegression cannot"),
     ],
 )
-def test_a_sensor_that_cannot_be_exported_is_named(sensor, reason):
-    sensors = [("tree", CARTClassifier()), ("line", sensor)]
-    model = FusedClassifier(sensors, tolerance=ALL_COUNT, cv=2, random_state=0).fit(X, Y)
-    with pytest.raises(TypeError, match=f"because of its sensor 'line': {reason}"):
+def test_a_member_that_cannot_be_exported_is_named(member, reason):
+    members = [("tree", CARTClassifier()), ("line", member)]
+    model = FusedClassifier(members, tolerance=ALL_COUNT, cv=2, random_state=0).fit(X, Y)
+    with pytest.raises(TypeError, match=f"because of its member 'line': {reason}"):
         to_onnx(model)
-    with pytest.raises(TypeError, match="because of its sensor 'line'"):
+    with pytest.raises(TypeError, match="because of its member 'line'"):
         to_onnx(make_pipeline(StandardScaler(), model).fit(X, Y))

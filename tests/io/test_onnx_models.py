@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 from fuselearn import BaggedClassifier, CARTClassifier, ForestClassifier, KFHEClassifier, SAMMEClassifier, to_onnx
-from fuselearn.codes import ErrorCorrectingCodeClassifier, search_code
+from fuselearn.combine import ErrorCorrectingCodeClassifier, make_code
 from fuselearn.io import register_converters
 from fuselearn.multilabel import PCTForestClassifier
 
@@ -131,7 +131,7 @@ class TestNumbers:
     def test_codes_and_decodings(self, code, decoding):
         X, y = load_digits(return_X_y=True)
         rows = np.random.default_rng(0).permuted(X, axis=0)
-        book = search_code(10, 12, random_state=0) if code == "made by hand" else code
+        book = make_code(10, 12, random_state=0) if code == "made by hand" else code
         model = ErrorCorrectingCodeClassifier(code=book, n_bits=12, decoding=decoding, random_state=0).fit(X, y)
         compare(to_onnx(model), {"X": rows}, model, rows)
 
