@@ -11,7 +11,6 @@ where z is a support vector or, on tables without a Gram matrix, a sample of the
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +18,7 @@ import numpy.typing as npt
 from onnx import TensorProto
 from scipy import sparse
 
-from fuselearn.io.onnx_graph import Graph, add_logistic, apply, take
+from fuselearn.io.onnx_graph import Graph, add_logistic
 from fuselearn.learners.coupling import Coupling
 from fuselearn.learners.kernel_table import LARGEST_SCALED, KernelTable
 from fuselearn.learners.numbers import NumberEncoder
@@ -43,9 +42,9 @@ class Machines(NamedTuple):
 
 def add_scaled(graph: Graph, encoder: NumberEncoder, table: KernelTable, matrix: str) -> str:
     """Add the nodes that turn a matrix of doubles into the scaled columns of a table."""
-    add, numbers = partial(apply, graph), _add_numbers(graph, encoder, matrix)
+    add, numbers = graph.add, _add_numbers(graph, encoder, matrix)
     if table.chosen is not None:
-        numbers = take(graph, numbers, table.chosen)
+        numbers = graph.take(numbers, table.chosen)
     centred = numbers if table.is_sparse else add("Sub", numbers, table.shift)
     return add("Clip", add("Div", centred, table.scale), -LARGEST_SCALED, LARGEST_SCALED)
 
@@ -67,7 +66,7 @@ def add_machines(graph: Graph, blocks: Sequence[LabelMachines], scaled: str, app
     str
         The name of the probabilities, one column per machine.
     """
-    add, (table, kernel) = partial(apply, graph), (blocks[0].table, blocks[0].kernel)
+    add, (table, kernel) = graph.add, (blocks[0].table, blocks[0].kernel)
     is_radial = kernel.name == "rbf" and any(block.machines is not None for block in blocks)
     if not table.is_sparse and table.collapses(kernel):
         # The SVM engine rounds them.
@@ -89,7 +88,7 @@ def add_coupled(graph: Graph, coupling: Coupling | None, chances: str) -> str:
     """Add class probabilities from those of one SVM per class, or of one for two classes."""
     if coupling is not None:
         return _add_coupling(graph, coupling, chances)
-    return apply(graph, "Concat", apply(graph, "Sub", 1.0, chances), chances, axis=1)
+    return graph.add("Concat", graph.add("Sub", 1.0, chances), chances, axis=1)
 
 
 def refuse_large(model: Any, groups: Iterable[Sequence[LabelMachines]]) -> None:
@@ -182,14 +181,14 @@ def _add_numbers(graph: Graph, encoder: NumberEncoder, matrix: str) -> str:
     widths, is_category = encoder.widths, encoder.coder.n_categories_ > 0
     if not is_category.any():
         return matrix
-    spread = take(graph, matrix, np.repeat(np.arange(len(widths)), widths))
+    spread = graph.take(matrix, np.repeat(np.arange(len(widths)), widths))
     levels = np.concatenate([np.arange(width, dtype=np.float64) for width in widths])
-    is_level = apply(graph, "Cast", apply(graph, "Equal", spread, levels), to=TensorProto.DOUBLE)
-    return apply(graph, "Where", np.repeat(is_category, widths), is_level, spread)
+    is_level = graph.add("Cast", graph.add("Equal", spread, levels), to=TensorProto.DOUBLE)
+    return graph.add("Where", np.repeat(is_category, widths), is_level, spread)
 
 
 def _add_radial_values(graph: Graph, vectors: Floats, gamma: float, scaled: str) -> str:
-    add = partial(apply, graph)
+    add = graph.add
     squares = add("ReduceSum", add("Mul", scaled, scaled), np.array([1]), keepdims=1)
     products = add("Sub", add("MatMul", scaled, vectors.T.copy()), add("Mul", 0.5, squares))
     halves = add("Sub", products, (vectors**2).sum(axis=1) / 2)  # minus half of the squared distances
@@ -198,7 +197,7 @@ def _add_radial_values(graph: Graph, vectors: Floats, gamma: float, scaled: str)
 
 def _add_chances(graph: Graph, machines: Machines, probability: str, inputs: str) -> str:
     """Add the machines' probabilities from the numbers that they have weights of."""
-    add = partial(apply, graph)
+    add = graph.add
     decisions = add("Add", add("MatMul", inputs, machines.weights), machines.intercepts)
     if probability == "sign":
         chances = add("Cast", add("Greater", decisions, 0.0), to=TensorProto.DOUBLE)
@@ -211,7 +210,7 @@ def _add_chances(graph: Graph, machines: Machines, probability: str, inputs: str
 
 def _add_coupling(graph: Graph, coupling: Coupling, chances: str) -> str:
     """Add :meth:`~fuselearn.learners.coupling.Coupling.apply`."""
-    add = partial(apply, graph)
+    add = graph.add
     possible = add("Greater", chances, 0.0)
     logarithms = add("Mul", coupling.sharpness, add("Log", add("Where", possible, chances, 1.0)))
     logarithms = add("Where", possible, add("Add", logarithms, coupling.balance * coupling.log_shares), -np.inf)

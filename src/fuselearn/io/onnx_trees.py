@@ -17,7 +17,7 @@ from onnx import TensorProto
 
 from fuselearn._messages import show
 from fuselearn.engines.trees import Tree
-from fuselearn.io.onnx_graph import ML, Graph, take
+from fuselearn.io.onnx_graph import ML, Graph
 
 # onnxruntime descends a chain recursively, and crashes if the calls fill its stack.
 LONGEST_CHAIN = 2_000
@@ -156,7 +156,7 @@ def add_sums(graph: Graph, model: Any, tree_sum: TreeSum, matrix: str) -> str:
         raise TypeError(
             f"{type(model).__name__} cannot be exported to ONNX: feature {show(column)} has too many categories."
         ) from error
-    return graph.add("TreeEnsembleRegressor", [matrix], graph.name("sums"), domain=ML, **trees)
+    return graph.add("TreeEnsembleRegressor", matrix, domain=ML, **trees)
 
 
 def add_exact_sums(graph: Graph, model: Any, tree_sum: TreeSum, matrix: str) -> str:
@@ -166,11 +166,11 @@ def add_exact_sums(graph: Graph, model: Any, tree_sum: TreeSum, matrix: str) -> 
     n_parts = parts[0].shape[1] // tree_sum.values[0].shape[1]
     columns = [np.concatenate([own + n_targets * part for part in range(n_parts)]) for own in tree_sum.targets()]
     split = tree_sum._replace(values=parts, columns=columns)
-    doubles = graph.add("Cast", [add_sums(graph, model, split, matrix)], graph.name("sums"), to=TensorProto.DOUBLE)
+    doubles = graph.add("Cast", add_sums(graph, model, split, matrix), to=TensorProto.DOUBLE)
     total = ""
     for part in range(n_parts):
-        taken = take(graph, doubles, part * n_targets + np.arange(n_targets))
-        total = taken if not total else graph.add("Add", [total, taken], graph.name("total"))
+        taken = graph.take(doubles, part * n_targets + np.arange(n_targets))
+        total = graph.add("Add", total, taken) if total else taken
     return total
 
 
