@@ -115,9 +115,8 @@ def forge(parts, arrays=None):
     return {"parts": json.dumps(parts).encode(), "arrays": arrays or {}, "others": []}
 
 
-@pytest.mark.parametrize(
-    ("kind", "name"),
-    [
+def test_types_that_a_file_may_not_hold_are_named():
+    for kind, name in [
         ("object", "subprocess.Popen"),
         ("object", "fuselearn.engines.trees.Tree"),
         ("object", "sklearn.tree._tree.Tree"),
@@ -128,11 +127,9 @@ def forge(parts, arrays=None):
         ("mapping", "fuselearn.learners.table.TableCoder"),
         ("named", "fuselearn._core.Forest"),
         ("named", "fuselearn.learners.table.TableCoder"),
-    ],
-)
-def test_types_that_a_file_may_not_hold_are_named(kind, name):
-    with pytest.raises(ModelFileError, match=f"It holds {name}"):
-        unflatten(forge([[kind, name, {}]]))
+    ]:
+        with pytest.raises(ModelFileError, match=f"It holds {name}"):
+            unflatten(forge([[kind, name, {}]]))
 
 
 def test_keys_that_would_take_ages_to_hash_are_refused():
@@ -146,9 +143,8 @@ def test_long_arrays_of_no_numbers_are_refused():
         unflatten(forge([["array", "<f8", 0, [10**12, 0], "C"]], {"<f8": np.arange(3.0)}))
 
 
-@pytest.mark.parametrize(
-    "parts",
-    [
+def test_parts_that_make_no_sense_are_errors():
+    for parts in [
         [["list", [7]]],
         [["list", []]],
         [["array", "<f8", 0, [9], "C"]],
@@ -164,8 +160,6 @@ def test_long_arrays_of_no_numbers_are_refused():
         [],
         {},
         7,
-    ],
-)
-def test_parts_that_make_no_sense_are_errors(parts):
-    with pytest.raises((ValueError, KeyError, IndexError, TypeError, RecursionError)):
-        unflatten(forge(parts, {"<f8": np.arange(3.0)}))
+    ]:
+        with pytest.raises((ValueError, KeyError, IndexError, TypeError, RecursionError)):
+            unflatten(forge(parts, {"<f8": np.arange(3.0)}))

@@ -95,25 +95,22 @@ def test_an_error_of_the_model_is_raised(table, path):
         list(predict_blocks(model, open_rows(model, path)))
 
 
-@pytest.mark.parametrize(
-    "cells",
-    [
+def test_lines_are_those_of_pandas():
+    for cells in [
         ["yes", "no, never", 'say "no"', "", " größer\n"],
         [3, 1, 2],
         [True, False],
         [0.1, np.nan],
         ["a", None],
-    ],
-)
-@pytest.mark.parametrize("header", [True, False])
-def test_lines_are_those_of_pandas(cells, header):
-    columns = [pd.Series(cells), pd.Series(cells, dtype=object)]
-    if all(isinstance(cell, str) for cell in cells):
-        columns.append(pd.Series(pd.Categorical(cells)))
-    for column in columns:
-        answers = pd.DataFrame({"prediction": column})
-        expected = answers.to_csv(index=False, header=header, lineterminator="\n")
-        assert format_answers(answers, header=header) == expected.encode()
+    ]:
+        for header in [True, False]:
+            columns = [pd.Series(cells), pd.Series(cells, dtype=object)]
+            if all(isinstance(cell, str) for cell in cells):
+                columns.append(pd.Series(pd.Categorical(cells)))
+            for column in columns:
+                answers = pd.DataFrame({"prediction": column})
+                expected = answers.to_csv(index=False, header=header, lineterminator="\n")
+                assert format_answers(answers, header=header) == expected.encode()
 
 
 def test_several_columns_are_written_by_pandas():

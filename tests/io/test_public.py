@@ -1,15 +1,11 @@
 """Every public estimator of the library can be saved and comes back as it was."""
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import is_regressor
 from sklearn.datasets import make_multilabel_classification
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from tests.contract.registry import REGISTRY
 
 from fuselearn import CARTClassifier
 from fuselearn.io import load, read_header, save
@@ -27,36 +23,6 @@ def answers(model, X):
     return model.predict_proba(X) if hasattr(model, "predict_proba") else model.predict(X)
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-class TestEveryEstimator:
-    def test_comes_back_from_a_file(self, public_estimator, make_small, data_for, tmp_path):
-        model = make_small(public_estimator)
-        X, y = data_for(model)
-        model.fit(X, y)
-        expected = answers(model, X)
-        for _ in range(2):  # once more, now that the model may have prepared itself for prediction
-            save(model, tmp_path / "model.fuse")
-        loaded = load(tmp_path / "model.fuse")
-        np.testing.assert_array_equal(answers(loaded, X), expected)
-        np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
-        header = read_header(tmp_path / "model.fuse")
-        assert header["training_shape"] == list(X.shape)
-        assert ("classes" in header) + ("labels" in header) + is_regressor(model) == 1
-
-    def test_comes_back_from_a_file_as_a_step(self, public_estimator, make_small, data_for, tmp_path):
-        model = make_small(public_estimator)
-        X, y = data_for(model)
-        model = make_pipeline(StandardScaler(), model).fit(X, y)
-        save(model, tmp_path / "model.fuse")
-        np.testing.assert_array_equal(answers(load(tmp_path / "model.fuse"), X), answers(model, X))
-
-    def test_comes_back_from_a_pickle(self, public_estimator, make_small, data_for):
-        model = make_small(public_estimator)
-        X, y = data_for(model)
-        model.fit(X, y)
-        np.testing.assert_array_equal(answers(pickle.loads(pickle.dumps(model)), X), answers(model, X))
-
-
 LEARNERS = {
     "machines": None,
     "trees": "tree",
@@ -70,8 +36,8 @@ LEARNERS = {
     "kind", [BinaryRelevanceClassifier, HOMERClassifier, KFHEHOMERClassifier, LabelPowersetClassifier]
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_multilabel_models_over_any_learner(kind, learner, make_small, tmp_path):
-    model = make_small(kind, estimator=LEARNERS[learner]).fit(ROWS, LABELS)
+def test_multilabel_models_over_any_learner(kind, learner, tmp_path):
+    model = REGISTRY[kind.__name__].make(estimator=LEARNERS[learner]).fit(ROWS, LABELS)
     expected = model.predict_proba(ROWS)
     save(model, tmp_path / "model.fuse")
     np.testing.assert_array_equal(load(tmp_path / "model.fuse").predict_proba(ROWS), expected)

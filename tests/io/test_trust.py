@@ -16,9 +16,8 @@ from fuselearn.io.trust import is_trusted, refuse_untrusted
 X, y = load_wine(return_X_y=True)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
+def test_what_a_model_is_made_of_is_trusted():
+    for name in [
         "fuselearn.ensembles.kfhe.KFHEClassifier",
         "fuselearn.learners.table.TableCoder",
         "fuselearn.learners.fusion.WeightedSum",
@@ -28,15 +27,12 @@ X, y = load_wine(return_X_y=True)
         "sklearn.feature_selection._univariate_selection.chi2",
         "scipy.sparse._csr.csr_matrix",
         "numpy.dtype",
-    ],
-)
-def test_what_a_model_is_made_of_is_trusted(name):
-    assert is_trusted(name)
+    ]:
+        assert is_trusted(name)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
+def test_what_could_do_something_is_not():
+    for name in [
         "os.system",
         "posix.system",
         "subprocess.Popen",
@@ -70,10 +66,8 @@ def test_what_a_model_is_made_of_is_trusted(name):
         "fuselearn.ensembles.nowhere.Thing",
         "KFHEClassifier",
         "",
-    ],
-)
-def test_what_could_do_something_is_not(name):
-    assert not is_trusted(name)
+    ]:
+        assert not is_trusted(name)
 
 
 def name_type(module, own_name, loader):
