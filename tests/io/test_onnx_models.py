@@ -156,7 +156,7 @@ def training():
 
 
 class TestCategories:
-    @pytest.mark.parametrize("name", [name for name in MODELS if name != "logitboost"])
+    @pytest.mark.parametrize("name", MODELS)
     def test_labels_equal_and_probabilities_close(self, name, training):
         """Also for towns that the model has not seen."""
         samples = make_frame(N_SAMPLES, 90, seed=1)

@@ -52,7 +52,7 @@ class TreeSum(NamedTuple):
         return 1 + max(int(targets.max()) for targets in self.targets())
 
 
-def describe_trees(tree_sum: TreeSum) -> dict[str, npt.NDArray[Any] | int]:
+def describe_trees(tree_sum: TreeSum) -> dict[str, Any]:
     """Return the attributes of a ``TreeEnsembleRegressor`` that computes a sum of trees from doubles.
 
     Parameters
@@ -65,7 +65,7 @@ def describe_trees(tree_sum: TreeSum) -> dict[str, npt.NDArray[Any] | int]:
         Arrays by name of the attribute. ``nodes_modes`` holds text; names that end in ``as_tensor`` are tensors.
     """
     nodes = [_describe_nodes(tree, tree_sum.n_categories) for tree in tree_sum.trees]
-    described: dict[str, npt.NDArray[Any] | int] = {
+    described: dict[str, Any] = {
         name: np.concatenate([getattr(part, name) for part in nodes]) for name in _Nodes._fields
     }
     described["nodes_nodeids"] = np.concatenate([np.arange(len(part.nodes_featureids)) for part in nodes])
