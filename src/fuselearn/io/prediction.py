@@ -265,8 +265,4 @@ def _as_categories(predicted: npt.NDArray[Any], classes: npt.NDArray[Any] | None
         numbers = np.searchsorted(classes, predicted)
         if np.array_equal(classes.take(numbers, mode="clip"), predicted):
             return pd.Categorical.from_codes(numbers, classes)
-    if predicted.dtype.kind == "O":
-        numbers, found = pd.factorize(predicted)
-        if (numbers >= 0).all():
-            return pd.Categorical.from_codes(numbers, found)
     return predicted
