@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 DOCS_READY := $(VENV)/.docs-ready
 OLDEST := .venv-oldest
 CORE := CMakeLists.txt $(shell find cpp -name '*.[ch]pp')
-FORMATTED := src tests benchmarks docs examples .ci
+FORMATTED := src tests benchmarks reproduction docs examples .ci
 # One quick file per package of the library and per dependency whose versions matter.
 QUICK_TESTS := @.ci/quick-tests.txt
 # What calls the compiled core, without scikit-learn's checks of estimators, which `make test` runs.

@@ -49,7 +49,10 @@ def check_sources(sources: Path) -> None:
     """Check that a source distribution has the files of the repository that it should have, and no others."""
     with tarfile.open(sources) as archive:
         shipped = {name.partition("/")[2] for name in archive.getnames()} - {"PKG-INFO"}
-    folders, files = ["src", "cpp", "tests", "docs"], ["CMakeLists.txt", "pyproject.toml", "CITATION.cff", "LICENSE"]
+    folders, files = (
+        ["src", "cpp", "tests", "reproduction", "docs"],
+        ["CMakeLists.txt", "pyproject.toml", "CITATION.cff", "LICENSE"],
+    )
     listed = subprocess.run(
         ["git", "ls-files", "-z", *folders, *files, ":(glob)*.md"],
         cwd=ROOT,

@@ -8,15 +8,25 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from fuselearn.lab import ResultStore, Suite, run_suite, summarise
+from sklearn.ensemble import RandomForestClassifier
 
-METHODS = (
-    "RotationForest", "MadaBoost", "BrownBoost", "LogitBoost", "AdaBoost", "KFHE", "Bagging", "RandomForest",
-)  # fmt: skip
+from fuselearn import ensembles
+from fuselearn.lab import ResultStore, Suite, run_suite, summarize
+
+METHODS = {
+    "RotationForest": ensembles.RotationForestClassifier(),
+    "MadaBoost": ensembles.MadaBoostClassifier(),
+    "BrownBoost": ensembles.BrownBoostClassifier(),
+    "LogitBoost": ensembles.LogitBoostClassifier(),
+    "AdaBoost": ensembles.SAMMEClassifier(),
+    "KFHE": ensembles.KFHEClassifier(),
+    "Bagging": ensembles.BaggedClassifier(),
+    "RandomForest": RandomForestClassifier(),
+}
 SUITE = Suite(
     "boosters",
     ["iris", "wine", "breast_cancer", "digits"],
-    METHODS,
+    list(METHODS),
     noise=[0, 0.2],
     repeats=1,
     folds=3,
@@ -26,8 +36,8 @@ SUITE = Suite(
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder, ResultStore(Path(folder) / "results.db") as store:
-        run_suite(SUITE, store, n_jobs=-1)
-        summary = summarise(store)
+        run_suite(SUITE, store, estimators=METHODS, n_jobs=-1)
+        summary = summarize(store)
     scores = summary.pivot_table(index=["noise", "dataset"], columns="method", values="score")[list(METHODS)]
     print("macro F1\n", scores.round(3).to_string())
     print("\nmean\n", scores.groupby("noise").mean().round(3).to_string())

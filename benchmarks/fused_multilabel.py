@@ -15,12 +15,13 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.metrics import accuracy_score, hamming_loss, label_ranking_average_precision_score
+from sklearn.metrics import accuracy_score, f1_score, hamming_loss, label_ranking_average_precision_score
 
 from benchmarks import multilabel_rivals
 from fuselearn import datasets
@@ -31,14 +32,14 @@ from fuselearn.multilabel import (
     IterativeStratifiedKFold,
     KFHEHOMERClassifier,
     PCTForestClassifier,
-    PerLabelThresholds,
-    macro_f1,
-    micro_f1,
 )
+from fuselearn.multilabel.decisions import PerLabelThresholds
 
 DATASETS = ("flags_ml", "emotions", "birds", "genbase", "medical", "scene", "yeast", "enron", "llog", "cal500")
 N_FOLDS = 2
 STORE = Path("build/fused_multilabel.csv")
+# A label that is neither true nor predicted has an F1 of 1, as in published results.
+F1_SCORES = [partial(f1_score, average=average, zero_division=1.0) for average in ("macro", "micro")]
 MEASURES = {"macro F1": 1, "micro F1": 1, "Hamming loss": -1, "subset accuracy": 1, "LRAP": 1}
 OPTIMIZE = ("macro_f1", "micro_f1", "hamming", "subset", "ranking")
 DECISIONS = (0.5, "cardinality", "per_label", "expected_f1")
@@ -131,7 +132,7 @@ def score(fold: Fold, method: str) -> list[float] | None:
     except (RuntimeError, subprocess.TimeoutExpired) as error:
         print(f"{method} has no score: {error}", flush=True)
         return None
-    measures = [measure(fold.truth, labels) for measure in (macro_f1, micro_f1, hamming_loss, accuracy_score)]
+    measures = [measure(fold.truth, labels) for measure in (*F1_SCORES, hamming_loss, accuracy_score)]
     return [*measures, label_ranking_average_precision_score(fold.truth, scores)]
 
 

@@ -1,6 +1,6 @@
-"""How the sensors of a fused classifier should be weighed, on tables that the rule was not chosen on.
+"""How the members of a fused classifier should be weighed, on tables that the rule was not chosen on.
 
-All rules get the same probabilities of the same sensors, for held-out training samples with wrong labels and for test
+All rules get the same probabilities of the same members, for held-out training samples with wrong labels and for test
 samples with correct ones. ``python -m benchmarks.fusion_rules`` needs the tables of ``fuselearn[tables]``.
 """
 
@@ -17,23 +17,16 @@ from scipy.stats import rankdata
 from sklearn.metrics import accuracy_score, f1_score
 from sklearn.model_selection import StratifiedKFold
 
-from fuselearn.combine.answers import Classes
-from fuselearn.combine.candidates import ConfusionCandidates, f1_macro
-from fuselearn.combine.measuring import (
-    best_exponent,
-    deal_folds,
-    default_sensors,
-    sharpen,
-    squared_error,
-    suitable,
-    weigh_sensors,
-)
-from fuselearn.combine.members import Member
-from fuselearn.combine.out_of_fold import answer_out_of_fold
+from fuselearn.combine.candidates import by_confusion, f1_macro
+from fuselearn.combine.classes import Classes
+from fuselearn.combine.fused import default_members
+from fuselearn.combine.members import predict_outside
 from fuselearn.combine.selection import select_greedily
 from fuselearn.combine.weight_solvers import least_squares_weights, log_loss_weights
 from fuselearn.datasets import corrupt_labels, load_dataset
 from fuselearn.datasets.registry import registry
+from fuselearn.fusion.held_out import average_held_out
+from fuselearn.fusion.members import best_exponent, deal_folds, sharpen, squared_error, weigh_members
 
 LEVELS = (0.0, 0.1, 0.2, 0.3)
 MOST_SAMPLES = 2_500
@@ -43,7 +36,7 @@ Array = npt.NDArray[np.float64]
 
 
 class Case(NamedTuple):
-    """What the sensors say; scores have the shape (n_sensors, n_samples, n_classes)."""
+    """The outputs of the members; scores have the shape (n_members, n_samples, n_classes)."""
 
     held_out: Array
     noisy: npt.NDArray[np.intp]
@@ -51,7 +44,7 @@ class Case(NamedTuple):
     truth: npt.NDArray[np.intp]
 
     def calibrate(self) -> Case:
-        """Sharpen or soften the scores of each sensor."""
+        """Sharpen or soften the scores of each member."""
         exponents = [best_exponent(scores, self.noisy, None) for scores in self.held_out]
         held_out, test = (
             np.stack([sharpen(one, a) for one, a in zip(scores, exponents, strict=True)])
@@ -60,18 +53,18 @@ class Case(NamedTuple):
         return self._replace(held_out=held_out, test=test)
 
     def errors(self) -> Array:
-        """Return the squared error of each sensor on held-out samples."""
+        """Return the squared error of each member on held-out samples."""
         return np.array([squared_error(scores, self.noisy, None) for scores in self.held_out])
 
 
 def by_error(tolerance: float) -> Callable[[Case], Array]:
-    return lambda case: weigh_sensors(case.errors(), tolerance, 0.01)
+    return lambda case: weigh_members(case.errors(), tolerance, 0.01)
 
 
 def by_score(score: Callable[..., float], tolerance: float) -> Callable[[Case], Array]:
     def weigh(case: Case) -> Array:
         scores = np.array([score(case.noisy, one.argmax(axis=1)) for one in case.held_out])
-        return weigh_sensors(1.0 - scores, tolerance, 0.01)
+        return weigh_members(1.0 - scores, tolerance, 0.01)
 
     return weigh
 
@@ -94,7 +87,7 @@ def by_least_squares(case: Case) -> Array:
 
 
 def by_selection(case: Case) -> Array:
-    candidates = ConfusionCandidates(case.held_out, case.noisy, np.ones(len(case.noisy)), f1_macro)
+    candidates = by_confusion(case.held_out, case.noisy, np.ones(len(case.noisy)), f1_macro)
     counts = select_greedily(candidates, 25).counts
     return counts / counts.sum()
 
@@ -121,14 +114,14 @@ RULES: dict[str, Callable[[Case], Array]] = {
     "likelihood of the mixture": by_likelihood,
     "least squares, non-negative": by_least_squares,
     "greedy selection of 25 by macro F1": by_selection,
-    "the best sensor alone": best_alone,
+    "the best member alone": best_alone,
     "inverse variances": inverse_variances,
     "plain mean": mean,
 }
 
 
-def ask_sensors(name: str, level: float, n_components: int) -> list[Case]:
-    """Train the sensors on some folds of a table with wrong labels."""
+def train_members(name: str, level: float, n_estimators: int) -> list[Case]:
+    """Train the members on some folds of a table with wrong labels."""
     data = load_dataset(name, download=False)
     classes, y = np.unique(data.y, return_inverse=True)
     cases = []
@@ -139,11 +132,14 @@ def ask_sensors(name: str, level: float, n_components: int) -> list[Case]:
             X, noisy = data.X.iloc[train], corrupt_labels(y[train], level, random_state=fold)
             folds = deal_folds(noisy, 4, np.random.default_rng(fold))
             inner = [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(4)]
-            answer = Classes(np.arange(len(classes))).probabilities
-            sensors = [Member(*one) for one in suitable(default_sensors(n_components, fold), X)]
-            held_out = answer_out_of_fold(sensors, X, noisy, answer, inner).answers
-            answers = [answer(sensor.estimator.fit(X, noisy), data.X.iloc[test]) for sensor in sensors]
-            cases.append(Case(held_out, noisy, np.stack(answers), y[test]))
+            output = Classes(np.arange(len(classes))).probabilities
+            members = default_members(n_estimators, fold, X)
+            held_out = [
+                average_held_out([predict_outside(one, X, noisy, output, *split) for split in inner], inner, len(X))
+                for one in members
+            ]
+            scores = [output(one.estimator.fit(X, noisy), data.X.iloc[test]) for one in members]
+            cases.append(Case(np.stack(held_out), noisy, np.stack(scores), y[test]))
     return cases
 
 
@@ -162,7 +158,7 @@ def compare(cases: list[Case]) -> tuple[Array, Array]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="tables; all of fuselearn[tables] of up to 2,500 samples by default")
-    parser.add_argument("--components", type=int, default=50, help="trees of each ensemble")
+    parser.add_argument("--estimators", type=int, default=50, help="trees of each ensemble")
     options = parser.parse_args()
     names = options.names or [
         name for name, info in registry().items() if info.packaged is not None and info.rows <= MOST_SAMPLES
@@ -171,7 +167,7 @@ def main() -> None:
     errors = np.empty_like(f1s)
     for n, name in enumerate(names):
         for k, level in enumerate(LEVELS):
-            f1s[n, k], errors[n, k] = compare(ask_sensors(name, level, options.components))
+            f1s[n, k], errors[n, k] = compare(train_members(name, level, options.estimators))
         print(f"  {name}", flush=True)
     ranks = np.array([[rankdata(-level) for level in table] for table in f1s.round(6)])
     print(f"\n{len(names)} tables, {FOLDS_USED} of {N_FOLDS} folds, wrong labels 0 / 10 / 20 / 30 %\n")

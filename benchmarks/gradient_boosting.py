@@ -16,22 +16,17 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import hamming_loss, label_ranking_average_precision_score
 
-from benchmarks.fused_multilabel import Fold, run_rival
+from benchmarks.fused_multilabel import F1_SCORES, Fold, run_rival
 from fuselearn import datasets
-from fuselearn.multilabel import (
-    GradientBoostingMultilabelClassifier,
-    IterativeStratifiedKFold,
-    PerLabelThresholds,
-    macro_f1,
-    micro_f1,
-)
+from fuselearn.multilabel import GradientBoostingMultilabelClassifier, IterativeStratifiedKFold
+from fuselearn.multilabel.decisions import PerLabelThresholds
 
 DATASETS = ("flags_ml", "emotions", "birds", "yeast")
 N_FOLDS = 2
 
 
 def measure(fold: Fold, labels: Any, scores: Any, seconds: Any) -> list[float]:
-    measures = [measure(fold.truth, labels) for measure in (macro_f1, micro_f1, hamming_loss)]
+    measures = [measure(fold.truth, labels) for measure in (*F1_SCORES, hamming_loss)]
     return [*measures, label_ranking_average_precision_score(fold.truth, scores), float(seconds)]
 
 

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from fuselearn.ensembles.filtering import measure_weights
 from scipy.stats import rankdata
 from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
 
 from fuselearn import CARTClassifier
 from fuselearn.datasets import corrupt_labels, load_dataset
-from fuselearn.ensembles.filtering import measure_weights
 from fuselearn.fusion import KalmanFilter
 from fuselearn.learners import Classes, Sensor, bind, draw_covering_counts
 

@@ -1,6 +1,6 @@
 """Which wrong labels an audit finds, and how fast: audit_labels against cleanlab, for five kinds of noise.
 
-    pip install 'fuselearn[rivals]' && python -m benchmarks label_audit
+    pip install cleanlab && python -m benchmarks label_audit
 
 Tables: scikit-learn's, and those of the papers in the folder ``FUSELEARN_DATA`` (others are left out). Of each, 5, 10
 and 20 % of the labels are made wrong. Then, averaged over tables and rates,
@@ -135,7 +135,7 @@ def measure_all() -> dict[tuple[str, str], list[list[float]]]:
 
 def main() -> None:
     if importlib.util.find_spec("cleanlab") is None:
-        print("cleanlab is not installed; install it with: pip install 'fuselearn[rivals]'.")
+        print("cleanlab is not installed; install it with: pip install cleanlab.")
         return
     warnings.simplefilter("ignore")
     found = measure_all()

@@ -12,8 +12,9 @@ HOMER divides many labels into groups, and groups into smaller ones, so that eac
 
 import numpy as np
 import pandas as pd
+from sklearn.metrics import f1_score
 
-from fuselearn.multilabel import BinaryRelevanceClassifier, HOMERClassifier, macro_f1
+from fuselearn.multilabel import BinaryRelevanceClassifier, HOMERClassifier
 
 topics = {
     "kitchen": ["oven", "pan", "knife", "fridge"],
@@ -37,7 +38,7 @@ X = Y.to_numpy() @ rng.normal(size=(len(labels), 30)) + rng.normal(scale=2.0, si
 model = HOMERClassifier(n_clusters=4, random_state=0).fit(X[:400], Y[:400])
 print(model.export_text())
 for name, classifier in (("HOMER", model), ("one model per label", BinaryRelevanceClassifier().fit(X[:400], Y[:400]))):
-    print(f"{name:20}", round(macro_f1(Y[400:], classifier.predict(X[400:])), 2))
+    print(f"{name:20}", round(f1_score(Y[400:], classifier.predict(X[400:]), average="macro"), 2))
 
 figure = model.plot()
 

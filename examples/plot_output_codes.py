@@ -8,7 +8,7 @@ Ten classes from two-class models: an error-correcting code can repair the mista
 # %%
 # The code
 # --------
-# Each class has a codeword, and each column of the code is a two-class problem. ``search_code`` looks for codewords
+# Each class has a codeword, and each column of the code is a two-class problem. ``make_code`` looks for codewords
 # that differ in many bits.
 
 import matplotlib.pyplot as plt
@@ -16,7 +16,7 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 from fuselearn import CARTClassifier
-from fuselearn.codes import ErrorCorrectingCodeClassifier
+from fuselearn.combine import ErrorCorrectingCodeClassifier
 
 X, y = load_digits(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=0, stratify=y)

@@ -32,7 +32,7 @@ from scipy import sparse
 from sklearn import datasets
 from threadpoolctl import threadpool_limits
 
-PACKAGES = ("ensembles", "multilabel", "combine", "codes", "scale", "diagnosis")
+PACKAGES = ("ensembles", "multilabel", "multilabel.decisions", "combine", "scale", "diagnosis")
 OTHERS = {
     "sklearn.cluster": ("DBSCAN", "KMeans"),
     "sklearn.ensemble": ("RandomForestClassifier",),
@@ -273,13 +273,13 @@ CASES = [
         audit_labels(X, y, random_state=0).probabilities
     """),
     ("wine cancer weighted noisy digits", """
-        FixedCombiner(MEMBERS)
-        FixedCombiner(MEMBERS, 'mean', weights='performance')
-        FixedCombiner(MEMBERS, 'median')
-        FixedCombiner(MEMBERS, 'product', weights=[1, 2, 3, 4])
-        FixedCombiner(MEMBERS, 'borda', weights=[1, 2, 3, 4])
-        FixedCombiner(MEMBERS, 'min')
-        FixedCombiner(MEMBERS, 'max')
+        FixedRuleClassifier(MEMBERS)
+        FixedRuleClassifier(MEMBERS, 'mean', weights='performance')
+        FixedRuleClassifier(MEMBERS, 'median')
+        FixedRuleClassifier(MEMBERS, 'product', weights=[1, 2, 3, 4])
+        FixedRuleClassifier(MEMBERS, 'borda', weights=[1, 2, 3, 4])
+        FixedRuleClassifier(MEMBERS, 'min')
+        FixedRuleClassifier(MEMBERS, 'max')
         FusedClassifier(MEMBERS, tolerance=0.05)
         EnsembleSelection(MEMBERS)
         EnsembleSelection(MEMBERS, scoring='accuracy', n_bags=3, n_rounds=10, n_initial=2)
@@ -287,9 +287,9 @@ CASES = [
         LinearStackingClassifier(MEMBERS, loss='squared_error', constraint=None, shrinkage='auto')
     """),
     ("weighted cancer", """
-        FixedCombiner(MEMBERS, 'k_of_n', k=2)
-        FixedCombiner(MEMBERS, 'and')
-        FixedCombiner(MEMBERS, 'or', positive_class=0)
+        FixedRuleClassifier(MEMBERS, 'k_of_n', k=2)
+        FixedRuleClassifier(MEMBERS, 'and')
+        FixedRuleClassifier(MEMBERS, 'or', positive_class=0)
     """),
     ("wine wide ties cancer sparse", """
         ConsensusClustering()
@@ -360,7 +360,7 @@ CASES = [
         EnsembleOfBinaryRelevanceClassifier('tree')
         EnsembleOfPrunedSetsClassifier('tree')
         CalibratedLabelRankingClassifier('tree')
-        ProbabilisticChainClassifier('tree')
+        ChainClassifier('tree', inference='beam', decision='set')
         StackedBinaryRelevanceClassifier('tree')
         RAkELClassifier('tree')
         RAkELClassifier(vote='probability', labelset_size=2)
@@ -370,7 +370,7 @@ CASES = [
         PrunedSetsClassifier()
         ThresholdedClassifier(PCTForestClassifier(9), 'at_least_one', cv='oob')
         FusedMultilabelClassifier(LABELERS)
-        FusedMultilabelClassifier(n_components=2)
+        FusedMultilabelClassifier(n_estimators=2)
         PLSTClassifier()
         PLSTClassifier(conditional=True, n_components=2)
         audit_labels(X, y, PCTForestClassifier(9, random_state=0), random_state=0).probabilities
@@ -385,7 +385,7 @@ CASES = [
         EnsembleOfPrunedSetsClassifier(n_estimators=2, vote='probability', decision='cardinality')
         RAkELClassifier('tree', overlapping=False)
         CalibratedLabelRankingClassifier(SVMClassifier(probability='logistic'), vote='probability')
-        ProbabilisticChainClassifier(inference='monte_carlo', n_paths=20, decision='expected_f1')
+        ChainClassifier(inference='monte_carlo', n_paths=20, decision='expected_f1')
         StackedBinaryRelevanceClassifier(final_estimator=CARTClassifier(), cv=3)
         ThresholdedClassifier(RandomForestClassifier(9, random_state=0))
         LIFTClassifier('tree', ratio=0.3, scaling=None)
@@ -415,10 +415,10 @@ CASES = [
         combine_scores(np.random.RandomState(0).dirichlet(np.ones(4), (5, 90)), 'median')
         combine_scores(np.random.RandomState(0).dirichlet(np.ones(4), (5, 90)), 'borda', weights=[3, 1, 2, 5, 4])
         combine_scores(np.random.RandomState(0).dirichlet(np.ones(50), (7, 90)), 'product')
-        search_code(7, 15, n_restarts=20, random_state=0)
-        search_code(15, 12, n_restarts=20, random_state=0)
-        random_code(9, 10, random_state=0)
-        exhaustive_code(6)
+        make_code(7, 15, kind='hamming', n_restarts=20, random_state=0)
+        make_code(15, 12, kind='hamming', n_restarts=20, random_state=0)
+        make_code(9, 10, kind='random', random_state=0)
+        make_code(6, kind='exhaustive')
     """),
 ]  # fmt: skip
 

@@ -51,7 +51,7 @@ NEW_ROWS = ("the same", "others", "one row", "no rows", "another width", "anothe
 # Values of parameters, by name; what an estimator does not know as a choice it refuses, which is an outcome, too.
 CHOICES = {
     "bootstrap": [False],
-    "bag_share": [1.0],
+    "bag_fraction": [1.0],
     "clustering": ["kmeans", "random"],
     "code": ["random", "exhaustive"],
     "complexity": [-1.0, 0.0, 1.0],

@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from fuselearn import (
     BaggedClassifier,
     CARTClassifier,
-    FixedCombiner,
+    FixedRuleClassifier,
     ForestClassifier,
     KFHEClassifier,
     LinearStackingClassifier,
@@ -30,8 +30,8 @@ from fuselearn import (
     load,
     save,
 )
-from fuselearn.codes import ErrorCorrectingCodeClassifier
-from fuselearn.codes.decoding import class_probabilities
+from fuselearn.combine import ErrorCorrectingCodeClassifier
+from fuselearn.combine.output_codes import class_probabilities
 from fuselearn.multilabel import BinaryRelevanceClassifier, ChainClassifier, EnsembleHOMERClassifier
 
 WINE, CLASSES = load_wine(return_X_y=True)
@@ -146,7 +146,8 @@ class TestProbabilities:
                 return np.tile([1.0000000000000002, -2e-16, 0.0], (len(X), 1))
 
         members = [("a", Rounding()), ("b", Rounding())]
-        for model in (FixedCombiner(members, "mean"), FixedCombiner(members, "max"), LinearStackingClassifier(members)):
+        rules = [FixedRuleClassifier(members, rule) for rule in ("mean", "max")]
+        for model in (*rules, LinearStackingClassifier(members)):
             check_probabilities(model.fit(WINE, CLASSES).predict_proba(WINE), sum_to_one=True)
         model = KFHEClassifier(Rounding(), n_estimators=3, vote="probability", random_state=0).fit(WINE, CLASSES)
         check_probabilities(model.predict_proba(WINE), sum_to_one=True)

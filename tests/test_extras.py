@@ -29,8 +29,8 @@ def run(program):
 def test_ensembles_train_and_predict_without_any_extra():
     done = run("""
 import numpy as np
-from fuselearn import BaggedClassifier, CleanedClassifier, FixedCombiner, KFHEClassifier, KFHEHOMERClassifier
-from fuselearn import codes, datasets, filters, io
+from fuselearn import BaggedClassifier, CleanedClassifier, FixedRuleClassifier, KFHEClassifier, KFHEHOMERClassifier
+from fuselearn import datasets, fusion, io
 X = np.arange(60.0).reshape(20, 3)
 y = np.repeat(["low", "high"], 10)
 assert KFHEClassifier(n_estimators=2, random_state=0).fit(X, y).score(X, y) == 1

@@ -3,12 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-
 from fuselearn._fitting import fit_whole_or_not
+from fuselearn.ensembles.components import error_of_guessing
+
 from fuselearn._parameters import check_choice, check_number, check_whole_number
 from fuselearn._random import make_generator
 from fuselearn._validation import read_weights
-from fuselearn.ensembles.components import error_of_guessing
 from fuselearn.learners import are_counts
 
 

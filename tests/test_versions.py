@@ -49,7 +49,7 @@ def test_extras_are_those_of_the_distribution():
     extras = read_project()["optional-dependencies"]
     for package, extra in EXTRAS.items():
         assert any(package in requirement.replace("-", "_") for requirement in resolve(extra, extras))
-    for extra in ("all", "tables", "rivals"):
+    for extra in ("all", "tables"):
         assert {distribution(requirement) for requirement in resolve(extra, extras)} <= set(EXTRAS)
 
 

@@ -1,6 +1,6 @@
 // The number of most probable labels with the largest expected F1 (Ye, Chai, Lee and Chieu, 2012).
 //
-// O(labels^2) per sample, by recursions over the labels. tests/multilabel/decisions/test_expected_f1.py pins it against
+// O(labels^2) per sample, by recursions over the labels. tests/multilabel/decisions/test_sets.py pins it against
 // sums over all sets of labels.
 
 #pragma once

@@ -8,7 +8,7 @@ from sklearn.ensemble import AdaBoostRegressor
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeRegressor
 
-from fuselearn import AveragingRegressor, BaggedRegressor, FixedCombiner
+from fuselearn import AveragingRegressor, BaggedRegressor, FixedRuleClassifier
 from fuselearn.diagnosis import compare_bias_variance
 
 HERE = Path(__file__).parent
@@ -22,7 +22,7 @@ def draw_and_rule() -> Figure:
     members = [
         (name, LogisticRegression().fit(X[:, [f]], X[:, f] > 0), [f]) for f, name in enumerate(("right", "upper"))
     ]
-    both = FixedCombiner(members, rule="and", positive_class=True, prefit=True).fit(X)
+    both = FixedRuleClassifier(members, rule="and", positive_class=True, prefit=True).fit(X)
     grid = np.stack(np.meshgrid(*[np.linspace(-1, 1, 200)] * 2), axis=-1).reshape(-1, 2)
     areas = {
         "x > 0": members[0][1].predict(grid[:, [0]]),

@@ -13,7 +13,6 @@ EXTRAS = {
     **dict.fromkeys(("dask", "distributed"), "dask"),
     **dict.fromkeys(("onnx", "skl2onnx"), "onnx"),
     "skops": "skops",
-    **dict.fromkeys(("catboost", "cleanlab", "lightgbm", "xgboost"), "rivals"),
 }
 """The extra of each optional package."""
 

@@ -68,7 +68,7 @@ def test_it_is_chosen_if_memory_is_small_and_says_what_it_does(table, tmp_path, 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (["-m", "fused", "-t", "churned"], "a --method among kfhe, kfhe-l, adaboost, bagging, forest"),
+        (["-m", "fused", "-t", "churned"], "a --method among kfhe, adaboost, bagging, forest"),
         ([], "needs --target"),
         (["-t", "churnd"], "no column 'churnd'"),
         (["-t", "a"], "holds fractional numbers"),

@@ -33,7 +33,7 @@ def churn():
 @pytest.fixture
 def folder(churn, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("fuselearn.lab.reporting.report.draw", lambda *arguments: [])
+    monkeypatch.setattr("fuselearn.lab.report.draw", lambda *arguments: [])
     churn.to_csv("churn.csv", index=False)
     return tmp_path
 
@@ -50,15 +50,15 @@ def train(file, *options, target="churned", code=0):
 
 def test_nearly_unique_columns_do_not_ruin_a_comparison(folder, churn):
     churn.drop(columns=["id", "signup", "note"]).to_csv("clean.csv", index=False)
-    options = ["-t", "churned", "--methods", "KFHE,CART", "--repeats", 1, "--folds", 2, "--jobs", 1]
+    options = ["-t", "churned", "-m", "kfhe", "-m", "cart", "--repeats", 1, "--folds", 2, "--jobs", 1]
     scores = {}
     for name in ("churn", "clean"):
         said = run("compare", f"{name}.csv", *options).stderr
         table = pd.read_csv(f"fuselearn-{name}/summary.csv", index_col="method")
         scores[name] = table["score"]
         assert ("id: left out; it looks like an identifier, with 300 different values" in said) == (name == "churn")
-    assert scores["churn"]["KFHE"] > scores["clean"]["KFHE"] - 0.01
-    assert scores["churn"]["CART"] > 0.95
+    assert scores["churn"]["kfhe"] > scores["clean"]["kfhe"] - 0.01
+    assert scores["churn"]["cart"] > 0.95
 
 
 def test_train_says_what_it_does_with_each_column(folder, churn):
@@ -142,7 +142,7 @@ def test_separators_encodings_and_decimal_marks_are_options_everywhere(folder, c
     assert np.mean(np.array(result.stdout.split()[1:]) == churn["churned"]) > 0.95
     info = json.loads(run("info", "g.csv", *options, "--json").stdout)
     assert {"name": "charge", "type": "number", "used": True, "missing": 0, "note": None} in info["columns"]
-    small = ["-t", "churned", "--methods", "CART", "--repeats", 1, "--folds", 2, "--jobs", 1]
+    small = ["-t", "churned", "-m", "cart", "--repeats", 1, "--folds", 2, "--jobs", 1]
     run("compare", "g.csv", *options, *small, "--drop", "id", "--drop", "tenure")
     page = (folder / "fuselearn-g" / "report.html").read_text(encoding="utf-8")
     assert "--drop id --drop tenure" in page
@@ -152,7 +152,8 @@ def test_separators_encodings_and_decimal_marks_are_options_everywhere(folder, c
 
 def test_a_tab_can_be_spelled(folder, churn):
     churn.to_csv("t.csv", sep="\t", index=False)
-    assert len({run("info", "t.csv", "--sep", spelling).stdout for spelling in ("tab", r"\t", "\t")}) == 1
+    for spelling in ("tab", r"\t", "\t"):
+        assert "t.csv: 300 rows, 7 columns" in run("info", "t.csv", "--sep", spelling).stdout
 
 
 def test_truth_values_survive_the_trip_through_a_file(folder, churn):
@@ -199,7 +200,7 @@ def test_measurements_are_not_taken_for_classes(folder):
     table["name"] = [f"n{number}" for number in table["amount"]]
     table["grade"] = rng.integers(8, size=200)
     table.to_csv("m.csv", index=False)
-    small = ["--methods", "CART", "--repeats", 1, "--folds", 2, "--jobs", 1]
+    small = ["-m", "cart", "--repeats", 1, "--folds", 2, "--jobs", 1]
     for target, looks in (
         ("amount", "different numbers in 200 samples, which look like measurements"),
         ("name", "names"),
@@ -255,7 +256,7 @@ def test_a_table_is_opened_once(folder, churn, command, name):
     header = "".join(f"@attribute {kind}\n" for kind in kinds)
     rows = churn.to_csv(index=False, header=False)
     (folder / "churn.arff").write_text(f"@relation r\n{header}@data\n{rows}")
-    small = ["--methods", "CART,KFHE", "--repeats", 1, "--folds", 2]
+    small = ["-m", "cart", "-m", "kfhe", "--repeats", 1, "--folds", 2]
     options = {"train": ["-m", "cart", "-o", "m.fuse", "--in-memory"], "compare": small}
     OPENED.clear()
     run(command, name, "-t", "churned", *options.get(command, []), *([] if command == "info" else ["-j", 1]))
@@ -286,7 +287,7 @@ def test_a_sparse_table_is_trained_on_and_predicted_for_by_name(folder):
     (folder / "s.arff").write_text("\n".join(["@relation r", *lines, "@data", *rows]) + "\n")
     frame = pd.DataFrame(table, columns=[f"w{place}" for place in range(120)])
     frame[frame.columns[::-1]].assign(other=1).to_csv("s.csv", index=False)
-    for method in ("ecc", "rf-pct"):
+    for method in ("ecc", "pct-forest"):
         options = ["-m", method, "--set", "n_estimators=2", "--drop", "w7", "--holdout", 0, "-j", 1]
         assert "60 samples, 119 features and 2 labels" in run("train", "s.arff", *options, "-o", "s.fuse").stdout
         model = fuselearn.load("s.fuse")

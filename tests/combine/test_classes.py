@@ -47,7 +47,7 @@ class TestOneColumn:
     def test_unknown_labels_are_refused(self):
         for label in ("d", "A", "aa"):
             with pytest.raises(
-                ValueError, match=rf"Members know the classes \['a', 'b', 'c'\], but there is also '{label}'"
+                ValueError, match=rf"Members have the classes \['a', 'b', 'c'\], but there is also '{label}'"
             ):
                 LETTERS.encode(np.array(["a", label]))
         with pytest.raises(ValueError, match="there is also 3"):

@@ -6,9 +6,9 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris, make_multilabel_classification
 from sklearn.ensemble import RandomForestClassifier, VotingClassifier
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.metrics import get_scorer
-from sklearn.model_selection import GroupKFold, TimeSeriesSplit
+from sklearn.model_selection import TimeSeriesSplit
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.naive_bayes import GaussianNB
@@ -116,12 +116,6 @@ class TestRules:
             _ = model.predict_proba
         assert f"rule='{rule}' gives decisions, not probabilities" in str(caught.value.__cause__)
 
-    @pytest.mark.parametrize("rule", ["majority", *PROBABILITY_RULES])
-    def test_probabilities_sum_to_one(self, rule):
-        members = [("tree", DecisionTreeClassifier()), ("near", KNeighborsClassifier(3))]
-        probabilities = FixedRuleClassifier(members, rule).fit(self.X, self.y).predict_proba(self.X)
-        np.testing.assert_allclose(probabilities.sum(axis=1), 1)
-
     def test_members_that_exclude_all_classes_leave_a_tie(self, says):
         model = fit_said(says, [np.eye(2)[[0, 1]], np.eye(2)[[1, 0]]], np.array(["a", "b"]), rule="product")
         assert model.predict_proba(ROWS[:2]).tolist() == [[0.5, 0.5], [0.5, 0.5]]
@@ -143,10 +137,6 @@ class TestRules:
         np.testing.assert_array_equal(decision > 0, model.predict(X) == 1)
         assert get_scorer("roc_auc")(model, X, y) > 0.99
         assert not hasattr(FixedRuleClassifier([("nb", GaussianNB())], "mean"), "decision_function")
-
-    def test_votes_take_any_classifier(self):
-        members = [("p", Perceptron()), ("svc", LinearSVC()), ("ridge", RidgeClassifier())]
-        assert FixedRuleClassifier(members, "majority").fit(self.X, self.y).score(self.X, self.y) > 0.8
 
     @pytest.mark.parametrize("rule", PROBABILITY_RULES)
     def test_members_need_probabilities(self, rule):
@@ -186,24 +176,15 @@ class TestLabels:
             ("a", says([[1, 0]], ["x", "y"]).fit(None, ["x"])),
             ("b", says([[1, 0, 0]], ["x", "y", "z"]).fit(None, ["x"])),
         ]
-        with pytest.raises(ValueError, match=r"'a' knows \['x', 'y'\] and 'b' knows \['x', 'y', 'z'\]"):
+        with pytest.raises(ValueError, match=r"'a' has \['x', 'y'\] and 'b' has \['x', 'y', 'z'\]"):
             FixedRuleClassifier(members, prefit=True).fit(ROWS[:1])
 
     def test_fitted_members_that_do_not_know_the_labels_are_refused(self):
         fitted = [("nb", GaussianNB().fit(self.X, self.y))]
-        with pytest.raises(ValueError, match=r"Members know the classes \[0, 1, 2\], but there is also 'setosa'"):
+        with pytest.raises(ValueError, match=r"Members have the classes \[0, 1, 2\], but there is also 'setosa'"):
             FixedRuleClassifier(fitted, prefit=True).fit(self.X, self.names[self.y])
         with pytest.raises(ValueError, match="there is also 7"):
             FixedRuleClassifier(fitted, prefit=True).fit(self.X, np.where(self.y == 1, 7, self.y))
-
-    @pytest.mark.parametrize("labels", [[False, True], [-1, 1], [0.0, 2.0], ["é", "ü"]])
-    def test_of_all_types(self, labels):
-        y = np.repeat(labels, 20)
-        model = FixedRuleClassifier([("nb", GaussianNB()), ("tree", DecisionTreeClassifier())], "mean").fit(
-            np.arange(40.0)[:, None], y
-        )
-        assert model.classes_.dtype == y.dtype
-        assert model.predict(np.arange(40.0)[:, None]).tolist() == y.tolist()
 
 
 class TestSeveralLabels:
@@ -251,7 +232,7 @@ class TestSeveralLabels:
         expected = FixedRuleClassifier(self.members, "mean").fit(self.X, self.Y)
         np.testing.assert_allclose(model.predict_proba(self.X), expected.predict_proba(self.X))
         other = DecisionTreeClassifier().fit(self.X, self.Y[:, :2])
-        with pytest.raises(ValueError, match="'tree' knows 4 labels and 'few' knows 2 labels"):
+        with pytest.raises(ValueError, match="'tree' has 4 labels and 'few' has 2 labels"):
             FixedRuleClassifier([*fitted, ("few", other)], prefit=True).fit(self.X)
         with pytest.raises(ValueError, match="y must be an indicator matrix of the members' 4 labels"):
             FixedRuleClassifier(fitted, prefit=True).fit(self.X, self.Y[:, :2])
@@ -299,16 +280,6 @@ class TestPerformance:
         )
         assert model.estimator_weights_.tolist() == [2, 0]
 
-    def test_groups(self):
-        X, y = load_iris(return_X_y=True)
-        groups = np.arange(150) % 10
-        model = FixedRuleClassifier(
-            [("nb", GaussianNB()), ("near", KNeighborsClassifier())], weights="performance", cv=GroupKFold(5)
-        )
-        assert model.fit(X, y, groups=groups).estimator_weights_.shape == (2,)
-        with pytest.raises(ValueError, match="groups"):
-            model.fit(X, y)
-
     def test_k_of_n_counts_average_members(self):
         X, y = load_iris(return_X_y=True)
         members = [("nb", GaussianNB()), ("near", KNeighborsClassifier()), ("tree", DecisionTreeClassifier())]
@@ -346,14 +317,3 @@ class TestBadInput:
             model.fit(self.X, self.y)
         with pytest.raises(NotFittedError):
             model.predict(self.X)
-
-    def test_targets(self):
-        model = FixedRuleClassifier([("nb", GaussianNB())])
-        with pytest.raises(ValueError, match="requires y to be passed"):
-            model.fit(self.X)
-        with pytest.raises(ValueError, match="y has one class only"):
-            model.fit(self.X, np.zeros(150))
-        with pytest.raises(ValueError, match="inconsistent numbers of samples: 150 and 149"):
-            model.fit(self.X, self.y[1:])
-        with pytest.raises(ValueError, match="NaN"):
-            model.fit(self.X[:3], [0.0, 1.0, np.nan])

@@ -162,12 +162,6 @@ def test_groups_are_kept_together(wine):
     np.testing.assert_allclose(fused.held_out_proba_, calibrate(expected, fused.members_[0].exponent))
 
 
-def test_the_same_seed_gives_the_same_probabilities_whatever_n_jobs(wine):
-    X, y = wine
-    one, two = (FusedClassifier(n_estimators=3, random_state=5, n_jobs=jobs).fit(X, y) for jobs in (1, 2))
-    np.testing.assert_array_equal(one.predict_proba(X), two.predict_proba(X))
-
-
 def test_categories_missing_values_and_text_labels_need_no_preparation():
     frame, y = load_iris(return_X_y=True, as_frame=True)
     frame = frame.assign(kind=pd.Categorical(np.array(["a", "b", "c"])[(y + 1) % 3]))

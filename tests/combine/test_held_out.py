@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from joblib import parallel_config
 from sklearn.datasets import load_iris
 from sklearn.model_selection import (
     GroupKFold,
@@ -94,12 +93,6 @@ def test_fitted_members_predict_all_samples():
     found = hold_out(5, estimators=[("bayes", fitted)], prefit=True)
     np.testing.assert_array_equal(found.outputs[0], fitted.predict_proba(X))
     assert set(found.folds) == set(range(5))
-
-
-def test_the_number_of_jobs_does_not_matter():
-    with parallel_config("threading"):  # a pool of processes takes seconds to start
-        alone, together = (hold_out(3, n_jobs=n_jobs) for n_jobs in (None, 2))
-    np.testing.assert_array_equal(alone.outputs, together.outputs)
 
 
 def test_splits_that_hold_out_nothing_are_refused():

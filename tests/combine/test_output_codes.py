@@ -1,11 +1,9 @@
 """Output codes: decoding by hand, as many wrong bits corrected as promised, any learner, bad input refused."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import sparse
 from scipy.stats import binom
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_digits, load_iris
@@ -18,8 +16,6 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
-from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fuselearn import CARTClassifier
 from fuselearn.combine import ErrorCorrectingCodeClassifier, make_code
@@ -28,17 +24,6 @@ from fuselearn.combine.output_codes import class_probabilities, codeword_distanc
 
 X, y = load_iris(return_X_y=True)
 every_decoding = pytest.mark.parametrize("decoding", ["l1", "hamming", "loss"])
-
-
-@parametrize_with_checks(
-    [
-        ErrorCorrectingCodeClassifier(),
-        ErrorCorrectingCodeClassifier(code="hamming", decoding="hamming"),
-        ErrorCorrectingCodeClassifier(KNeighborsClassifier(), code="random", decoding="loss"),
-    ]
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 CODE = np.array([[0, 0, 0, 0], [0, 1, 1, 1], [1, 1, 0, 0]], dtype=np.int8)
@@ -273,33 +258,6 @@ class TestLearners:
             alone = base.fit(X, model.code_book_[y, bit]).predict_proba(X)
             np.testing.assert_allclose(member.predict_proba(X), alone)
             np.testing.assert_allclose(model.predict_bits(X)[:, bit], alone[:, 1])
-
-    @pytest.mark.parametrize("base", [None, DecisionTreeClassifier(max_features=1)])
-    def test_the_number_of_jobs_does_not_matter(self, base):
-        alone, together = (
-            ErrorCorrectingCodeClassifier(base, code="hamming", random_state=3, n_jobs=n_jobs).fit(X, y)
-            for n_jobs in (None, 2)
-        )
-        np.testing.assert_array_equal(alone.predict_proba(X), together.predict_proba(X))
-
-    @pytest.mark.parametrize("base", [None, GaussianNB(), KNeighborsClassifier()])
-    def test_whole_weights_repeat_samples(self, base):
-        counts = np.random.default_rng(0).integers(0, 4, len(y))
-        model = ErrorCorrectingCodeClassifier(base, random_state=0)
-        weighted = model.fit(X, y, sample_weight=counts).predict_proba(X)
-        repeated = model.fit(np.repeat(X, counts, 0), np.repeat(y, counts)).predict_proba(X)
-        np.testing.assert_allclose(weighted, repeated, atol=1e-9)
-
-    def test_frames_with_categories_and_missing_values(self):
-        frame = pd.DataFrame({"color": ["red", "blue", "green", None] * 10, "size": np.arange(40.0)})
-        labels = frame["color"].fillna("none")
-        model = ErrorCorrectingCodeClassifier(CARTClassifier(min_samples_split=2)).fit(frame, labels)
-        assert model.score(frame, labels) == 1.0
-        assert model.estimators_[0].feature_names_in_.tolist() == ["color", "size"]
-
-    def test_sparse_tables(self):
-        model = ErrorCorrectingCodeClassifier(LogisticRegression(max_iter=1000)).fit(sparse.csr_array(X), y)
-        assert model.score(sparse.csr_array(X), y) > 0.9
 
     def test_probabilities_of_codes_are_less_overconfident_than_likelihoods(self):
         """Bits are not independent, so their product overstates what they tell."""

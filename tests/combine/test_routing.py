@@ -24,11 +24,7 @@ Y = (X[:, 0] + 0.3 * rng.normal(size=60) > 0).astype(int)
 WEIGHTS = rng.uniform(0.5, 2.0, 60)
 CONSUMERS = [
     fuselearn.CARTClassifier(),
-    fuselearn.SVMClassifier(random_state=0),
     fuselearn.KFHEClassifier(n_estimators=3, random_state=0),
-    fuselearn.SAMMEClassifier(n_estimators=3, random_state=0),
-    fuselearn.BaggedClassifier(n_estimators=3, random_state=0),
-    fuselearn.ForestClassifier(n_estimators=3, random_state=0),
     fuselearn.FusedClassifier(n_estimators=2, cv=2, random_state=0),
 ]
 
@@ -51,16 +47,16 @@ class Recorder(BaseEstimator):
             twin._metadata_request = self._metadata_request
         return twin
 
-    def fit(self, X, y, sample_weight=None, colour=None):
-        self.calls.append((X, sample_weight, colour))
+    def fit(self, X, y, sample_weight=None, color=None):
+        self.calls.append((X, sample_weight, color))
         self.classes_, counts = np.unique(y, return_counts=True)
-        self.shares_, self.mean_ = counts / len(y), np.mean(y)
+        self.fractions_, self.mean_ = counts / len(y), np.mean(y)
         return self
 
 
 class RecordingClassifier(ClassifierMixin, Recorder):
     def predict_proba(self, X):
-        return np.tile(self.shares_, (len(X), 1))
+        return np.tile(self.fractions_, (len(X), 1))
 
     def predict(self, X):
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
@@ -89,23 +85,23 @@ every_combiner = pytest.mark.parametrize(("make", "kind"), COMBINERS.values(), i
 @every_combiner
 class TestCombiners:
     def test_members_get_what_they_request_and_nothing_else(self, make, kind):
-        weighted, coloured = kind([]), kind([])
-        weighted.set_fit_request(sample_weight=True, colour=False)
-        coloured.set_fit_request(sample_weight=False, colour=True)
-        make([("weighted", weighted), ("coloured", coloured)]).fit(X, Y, sample_weight=WEIGHTS, colour=X[:, 2])
+        weighted, colored = kind([]), kind([])
+        weighted.set_fit_request(sample_weight=True, color=False)
+        colored.set_fit_request(sample_weight=False, color=True)
+        make([("weighted", weighted), ("colored", colored)]).fit(X, Y, sample_weight=WEIGHTS, color=X[:, 2])
         assert weighted.calls
-        for seen, weights, colour in weighted.calls:
+        for seen, weights, color in weighted.calls:
             np.testing.assert_array_equal(weights, WEIGHTS[places(seen)])
-            assert colour is None
-        assert coloured.calls
-        for seen, weights, colour in coloured.calls:
-            np.testing.assert_array_equal(colour, seen[:, 2])
+            assert color is None
+        assert colored.calls
+        for seen, weights, color in colored.calls:
+            np.testing.assert_array_equal(color, seen[:, 2])
             assert weights is None
 
     def test_what_is_not_per_sample_is_passed_as_it_is(self, make, kind):
-        member = kind([]).set_fit_request(colour=True)
-        make([("member", member)]).fit(X, Y, colour="blue")
-        assert {colour for _, _, colour in member.calls} == {"blue"}
+        member = kind([]).set_fit_request(color=True)
+        make([("member", member)]).fit(X, Y, color="blue")
+        assert {color for _, _, color in member.calls} == {"blue"}
 
     def test_a_request_that_nobody_has_made_is_an_error(self, make, kind):
         with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
@@ -114,18 +110,18 @@ class TestCombiners:
             make([("member", kind([]))]).fit(X, Y, taste=1)
 
     def test_a_search_passes_metadata_through(self, make, kind):
-        member = kind([]).set_fit_request(sample_weight=True, colour=True)
+        member = kind([]).set_fit_request(sample_weight=True, color=True)
         ensemble = make([("member", member)]).set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
         search = GridSearchCV(make_pipeline(ensemble), {}, cv=2)
-        search.fit(X, Y, sample_weight=WEIGHTS, colour=X[:, 2])
-        for seen, weights, colour in member.calls:
+        search.fit(X, Y, sample_weight=WEIGHTS, color=X[:, 2])
+        for seen, weights, color in member.calls:
             np.testing.assert_array_equal(weights, WEIGHTS[places(seen)])
-            np.testing.assert_array_equal(colour, seen[:, 2])
+            np.testing.assert_array_equal(color, seen[:, 2])
 
     def test_without_routing_only_weights_and_groups_are_taken(self, make, kind):
         with sklearn.config_context(enable_metadata_routing=False):
-            with pytest.raises(TypeError, match="takes no 'colour'; with sklearn"):
-                make([("member", kind([]))]).fit(X, Y, colour=1)
+            with pytest.raises(TypeError, match="takes no 'color'; with sklearn"):
+                make([("member", kind([]))]).fit(X, Y, color=1)
             member = kind([])
             make([("member", member)]).fit(X, Y, sample_weight=WEIGHTS)
             assert all(weights is not None for _, weights, _ in member.calls)

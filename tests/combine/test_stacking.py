@@ -185,13 +185,6 @@ class TestClassifier:
         )
         assert model.estimator_weights_.sum() == pytest.approx(1)
 
-    def test_the_held_out_loss_is_no_more_than_that_of_any_member_or_of_the_mean(self):
-        X, y = load_breast_cancer(return_X_y=True)
-        weights = LinearStackingClassifier(CLASSES).fit(X, y).estimator_weights_
-        answers = self.out_of_fold(X, y, 5)
-        stacked = log_loss(y, np.tensordot(weights, answers, axes=1))
-        assert stacked <= min(log_loss(y, table) for table in (*answers, answers.mean(axis=0))) + 1e-9
-
     @pytest.mark.parametrize("loss", ["log_loss", "squared_error"])
     @every_constraint
     def test_predictions_are_the_weighted_sum(self, loss, constraint):
@@ -205,11 +198,6 @@ class TestClassifier:
         assert probabilities.min() >= 0
         positive = np.maximum(summed, 0)
         np.testing.assert_allclose(probabilities, positive / positive.sum(axis=1, keepdims=True))
-
-    def test_auto_shrinkage(self):
-        for loss in ("log_loss", "squared_error"):
-            model = LinearStackingClassifier(CLASSES, loss=loss, shrinkage="auto").fit(self.X, self.y)
-            assert model.shrinkage_losses_[model.shrinkage_] == pytest.approx(min(model.shrinkage_losses_.values()))
 
     def test_several_labels_share_their_weights(self):
         X, Y = make_multilabel_classification(150, 6, n_classes=3, random_state=0)

@@ -113,7 +113,7 @@ cells = st.one_of(st.floats(allow_nan=False, allow_infinity=False), st.just("?")
 sparse_rows = st.lists(st.dictionaries(st.integers(0, 149), cells, max_size=6), min_size=1, max_size=8)
 
 
-@settings(max_examples=25)
+@settings(max_examples=20)
 @given(sparse_rows)
 def test_sparse_samples_mean_the_same_as_a_matrix_and_as_a_frame(tmp_path_factory, rows):
     path = tmp_path_factory.mktemp("sparse") / "a.arff"

@@ -13,7 +13,7 @@ import pytest
 from fuselearn.datasets import DatasetError, available, load_dataset
 from fuselearn.datasets.loading import locate, read_packaged, read_stored, write_stored
 from fuselearn.datasets.registry import DatasetInfo, registry
-from fuselearn.lab.running.suites import SUITES
+from reproduction.experiments import EXPERIMENTS
 
 ENTRIES = list(registry().values())
 PACKAGED = [info for info in ENTRIES if info.packaged]
@@ -55,7 +55,7 @@ def test_the_registry_is_complete_and_cannot_be_changed():
 
 def test_no_table_that_is_kept_for_evaluations_is_known():
     files = {Path(info.packaged).stem.split(".")[0] for info in PACKAGED}
-    names = set(registry()) | files | {name for suite in SUITES.values() for name in suite.datasets}
+    names = set(registry()) | files | {name for one in EXPERIMENTS.values() for name in one.suite.datasets}
     assert not {name.lower().replace("-", "_") for name in names} & (UNSEEN | ALIASES)
     assert not [name for name in files if name.rstrip("0123456789") in UNSEEN]
 

@@ -27,7 +27,7 @@ def features_of(y, seed):
 
 
 @pytest.mark.filterwarnings("ignore:No sample is labelled")
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(class_lists, fractions, st.sampled_from(KINDS), seeds)
 def test_exactly_that_many_rows_change_to_other_classes_present(y, fraction, kind, seed):
     noisy = corrupt_labels(y, fraction, kind, X=features_of(y, seed), random_state=seed)
@@ -36,7 +36,7 @@ def test_exactly_that_many_rows_change_to_other_classes_present(y, fraction, kin
 
 
 @pytest.mark.filterwarnings("ignore:No sample is labelled")
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(class_lists, fractions, st.sampled_from(KINDS), seeds)
 def test_the_same_seed_gives_the_same_noise_in_every_container(y, fraction, kind, seed):
     original = list(y)
@@ -51,7 +51,7 @@ def test_the_same_seed_gives_the_same_noise_in_every_container(y, fraction, kind
         assert list(given_y) == y
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(st.integers(1, 12), st.integers(1, 6), fractions, seeds, st.sampled_from(["uniform", "forgotten"]))
 def test_exactly_that_many_labels_flip_or_are_forgotten(rows, columns, fraction, seed, kind):
     Y = np.random.default_rng(seed).integers(0, 2, size=(rows, columns))

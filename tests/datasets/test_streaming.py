@@ -153,7 +153,7 @@ def any_path(tmp_path_factory):
     return tmp_path_factory.mktemp("streaming") / "table.csv"
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(headers, texts, chosen, st.sampled_from([1, 2, 3, 7]))
 @example("a,b\n", '1,"x\ny"\n2,z\n', ["a"], 2)
 @example("a,b\n", "1,2\n3,4\n5,6,7\n", ["a", "b"], 2)
@@ -179,7 +179,7 @@ decimals = st.builds(
 )
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(st.lists(decimals, min_size=1, max_size=30))
 @example(["9007199254740993", "9007199254740992.5", "1e23", "8.5e22", "2.2250738585072011e-308", "5e-324", "-0.0"])
 @example(["18446744073709551616", "0.1000000000000000055511151231257827021181583404541015625", "1" * 40])

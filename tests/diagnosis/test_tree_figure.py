@@ -82,5 +82,3 @@ class TestTree:
     def test_max_depth_is_a_whole_number(self):
         with pytest.raises(ValueError, match="max_depth"):
             plot_tree(CARTClassifier().fit(IRIS, KINDS), max_depth=-1)
-
-

@@ -13,6 +13,7 @@ import fuselearn
 REFERENCE = Path(__file__).parents[2] / "docs" / "api.md"
 MODULES = [f"fuselearn.{module.name}" for module in pkgutil.iter_modules(fuselearn.__path__) if module.name[0] != "_"]
 PACKAGES = [name for name in MODULES if hasattr(importlib.import_module(name), "__all__")]
+PACKAGES += ["fuselearn.multilabel.decisions"]
 SYMBOLS = sorted(
     f"{package}.{name}"
     for package in ("fuselearn", *PACKAGES)

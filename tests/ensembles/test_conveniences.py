@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import fuselearn
 from fuselearn import BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier
-from fuselearn.codes import ErrorCorrectingCodeClassifier
+from fuselearn.combine import ErrorCorrectingCodeClassifier
 
 X, y = load_iris(return_X_y=True)
 rng = np.random.default_rng(0)

@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fuselearn
 from fuselearn import BaggedClassifier, KFHEClassifier, SAMMEClassifier, SVMClassifier
-from fuselearn.codes import ErrorCorrectingCodeClassifier
+from fuselearn.combine import ErrorCorrectingCodeClassifier
 from fuselearn.learners.svm import SVMLearner
 
 X, y = load_wine(return_X_y=True)

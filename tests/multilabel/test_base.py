@@ -19,16 +19,15 @@ from fuselearn.engines.draws import draw_counts
 from fuselearn.learners import LabelModel
 from fuselearn.multilabel import (
     BinaryRelevanceClassifier,
-    CardinalityThreshold,
     EnsembleHOMERClassifier,
     EnsembleOfBinaryRelevanceClassifier,
     EnsembleOfChainsClassifier,
     EnsembleOfPrunedSetsClassifier,
     KFHEHOMERClassifier,
-    PerLabelThresholds,
 )
 from fuselearn.multilabel.base import MultilabelBase, single
 from fuselearn.multilabel.data.stratification import IterativeStratifiedKFold
+from fuselearn.multilabel.decisions import CardinalityThreshold, PerLabelThresholds
 
 
 def relevance(**kwargs):
@@ -99,7 +98,7 @@ class TestLabels:
         [
             ([[0, 2], [1, 0]], "must hold 0 and 1 only"),
             ([[np.nan, np.nan], [np.nan, np.nan]], "y has NaN only"),
-            ([[0, np.inf], [1, 0]], "it has inf in row 0, column 1"),
+            ([[0, np.inf], [1, 0]], "it has inf at sample 0, label 1"),
             ([[0, -1], [1, 0]], "must hold 0 and 1 only"),
             ([["a", "b"], ["a", "b"]], "must hold 0 and 1"),
             (np.empty((2, 0)), r"0 label\(s\)"),

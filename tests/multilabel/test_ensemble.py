@@ -2,14 +2,26 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from fuselearn import CARTClassifier, SVMClassifier
 from fuselearn._parameters import count_draws
 from fuselearn.engines.draws import draw_counts
-from fuselearn.learners import bind
-from fuselearn.multilabel import CardinalityThreshold, EnsembleOfBinaryRelevanceClassifier, EnsembleOfChainsClassifier
+from fuselearn.fusion import WeightedSum
+from fuselearn.learners import LabelModel, bind
+from fuselearn.multilabel import (
+    EnsembleHOMERClassifier,
+    EnsembleOfBinaryRelevanceClassifier,
+    EnsembleOfChainsClassifier,
+    EnsembleOfPrunedSetsClassifier,
+    KFHEHOMERClassifier,
+    KFHEMultilabelClassifier,
+    PCTForestClassifier,
+    RAkELClassifier,
+)
+from fuselearn.multilabel.decisions import CardinalityThreshold
 from fuselearn.multilabel.methods.binary_relevance import train_relevance
 from fuselearn.multilabel.methods.chain import train_chain
 
@@ -137,3 +149,68 @@ def test_bad_parameters(labelled, make, name, value):
 
 def test_shares_are_rounded_and_draw_at_least_one_row():
     assert [count_draws(share, 10) for share in (0.01, 0.26, 1.0, 2.04)] == [1, 3, 10, 20]
+
+
+class Fixed(LabelModel):
+    """Have the same scores, and twice as large decisions, for all samples."""
+
+    def __init__(self, scores):
+        self.fixed = np.array(scores)
+
+    def scores(self, X=None, *, appended=None, only=None):
+        return np.tile(self.fixed, (len(X), 1))
+
+    def decisions(self, X=None, *, only=None):
+        return 2 * self.scores(X)
+
+
+@pytest.mark.parametrize(
+    ("output", "expected"), [("scores", [0.25, 0.15]), ("decisions", [0.5, 0.3]), ("votes", [0.75, 0.25])]
+)
+def test_sums_of_probabilities_of_decisions_and_of_votes(output, expected):
+    fused = WeightedSum([Fixed([0.1, 0.3]), Fixed([0.3, 0.1])], np.array([0.25, 0.75]), 2, output)
+    np.testing.assert_allclose(fused.scores(np.zeros((3, 1))), [expected] * 3)
+    np.testing.assert_allclose(fused.scores(np.zeros((3, 1)), 2), [expected] * 3)
+
+
+EVERY_ENSEMBLE = [
+    EnsembleOfChainsClassifier("tree", 4, random_state=0),
+    EnsembleOfChainsClassifier("tree", 4, max_features=3, random_state=0),
+    EnsembleOfBinaryRelevanceClassifier("tree", 4, random_state=0),
+    EnsembleOfPrunedSetsClassifier("tree", 4, random_state=0),
+    RAkELClassifier("tree", n_labelsets=4, random_state=0),
+    EnsembleHOMERClassifier("tree", 4, random_state=0),
+    KFHEHOMERClassifier("tree", 4, random_state=0),
+    KFHEMultilabelClassifier(n_estimators=4, random_state=0),
+    PCTForestClassifier(4, random_state=0),
+]
+
+
+@pytest.mark.parametrize("model", EVERY_ENSEMBLE, ids=lambda model: type(model).__name__)
+def test_members_are_estimators_that_a_callback_gets(labelled, model):
+    X, Y = labelled
+    given = []
+    stopped = clone(model).set_params(callback=lambda number, member: given.append((number, member)) or number == 2)
+    stopped.fit(X, Y)
+    whole = clone(model).fit(X, Y)
+    n_first = len(whole) - 4  # KFHE's first model is no measurement
+    assert [number for number, _ in given] == [1, 2]
+    assert len(stopped) == len(stopped.estimators_) == n_first + 2
+    assert stopped.estimator_weights_.sum() == pytest.approx(1.0)
+    for (_, one), other in zip(given, whole.estimators_[n_first:], strict=False):
+        np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(X))
+    if not isinstance(model, RAkELClassifier):  # whose members have labels of their own
+        answer = "predict" if getattr(model, "vote", "") == "class" else "predict_proba"
+        weights, answers = whole.estimator_weights_, [getattr(member, answer)(X) for member in whole.estimators_]
+        np.testing.assert_allclose(whole.predict_proba(X), np.tensordot(weights, answers, 1), atol=1e-12)
+
+
+def test_members_of_rakel_have_labels_of_their_own(labelled):
+    X, Y = labelled
+    model = RAkELClassifier("tree", n_labelsets=3, random_state=0).fit(X, Y)
+    total, n_votes = np.zeros(Y.shape), np.zeros(4)
+    for labels, member in zip(model.labelsets_, model.estimators_, strict=True):
+        assert member.labels_.tolist() == labels.tolist()
+        total[:, labels] += member.predict(X)
+        n_votes[labels] += 1
+    np.testing.assert_allclose(model.predict_proba(X), total / n_votes)

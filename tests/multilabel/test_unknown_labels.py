@@ -1,4 +1,4 @@
-"""NaN in Y: a label that is not known is left out, by the classifiers that can, by decision rules and by metrics."""
+"""NaN in Y: unknown labels do not count in classifiers that support them, and in decision rules."""
 
 import numpy as np
 import pandas as pd
@@ -6,29 +6,21 @@ import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import label_ranking_average_precision_score, label_ranking_loss, roc_auc_score
 
 from fuselearn import CARTClassifier, multilabel
 from fuselearn.multilabel import (
     AdaBoostMHClassifier,
     BinaryRelevanceClassifier,
     BRkNNClassifier,
-    CardinalityThreshold,
     ChainClassifier,
     EnsembleOfBinaryRelevanceClassifier,
     GradientBoostingMultilabelClassifier,
-    KnownSets,
-    MicroF1Threshold,
     MLkNNClassifier,
     PCTForestClassifier,
-    PerLabelThresholds,
-    label_scores,
-    macro_f1,
-    micro_f1,
-    multilabel_scores,
 )
 from fuselearn.multilabel.base import MultilabelBase
 from fuselearn.multilabel.data.labels import read_partial_labels
+from fuselearn.multilabel.decisions import CardinalityThreshold, KnownSets, MicroF1Threshold, PerLabelThresholds
 
 NAN = np.nan
 ACCEPTING = [
@@ -89,7 +81,7 @@ class TestClassifiers:
         row, column = np.argwhere(np.isnan(hidden))[0]
         names = ", ".join(sorted(type(model).__name__ for model in ACCEPTING))
         match = (
-            f"NaN in row {row}, label '{frame.columns[column]}'. PCTForestClassifier needs to know all labels; "
+            f"NaN at sample {row}, label '{frame.columns[column]}'. PCTForestClassifier needs to know all labels; "
             f"classifiers that do not are {names}."
         )
         with pytest.raises(ValueError, match=match):
@@ -168,46 +160,3 @@ class TestRules:
     def test_something_must_be_known(self):
         with pytest.raises(ValueError, match="Y has NaN only"):
             CardinalityThreshold().fit([[0.5, 0.1]], [[NAN, NAN]])
-
-
-class TestMetrics:
-    Y = np.array([[1, 0, NAN], [NAN, 1, 1], [0, NAN, 0], [NAN, NAN, NAN]])
-    PREDICTED = np.array([[1, 1, 1], [0, 1, 0], [0, 1, 1], [1, 1, 1]])
-    SCORES = np.array([[0.9, 0.6, 0.8], [0.3, 0.7, 0.2], [0.1, 0.9, 0.6], [0.9, 0.8, 0.7]])
-
-    def test_by_hand(self):
-        # Label 0: one hit. Label 1: one hit, one false positive. Label 2: one miss, one false positive.
-        assert macro_f1(self.Y, self.PREDICTED) == pytest.approx((1 + 2 / 3 + 0) / 3)
-        assert micro_f1(self.Y, self.PREDICTED) == pytest.approx(2 * 2 / (3 + 4))
-        scores = multilabel_scores(self.Y, self.PREDICTED, self.SCORES)
-        assert scores["hamming_loss"] == pytest.approx(3 / 6)
-        assert scores["subset_accuracy"] == 0.0
-        assert scores["example_f1"] == pytest.approx((2 / 3 + 2 / 3 + 0) / 3)
-        assert scores["one_error"] == pytest.approx(1 / 3)  # the last sample has no known label
-        assert scores["macro_auc"] == pytest.approx((1.0 + 1.0 + 0.0) / 3)
-        assert scores["micro_auc"] == pytest.approx(roc_auc_score([1, 0, 1, 1, 0, 0], [0.9, 0.6, 0.7, 0.2, 0.1, 0.6]))
-        table = label_scores(self.Y, self.PREDICTED, self.SCORES)
-        assert table["predicted"].tolist() == [1, 2, 1]
-
-    def test_rankings_are_those_of_each_sample_without_unknown_labels(self):
-        rng = np.random.default_rng(0)
-        Y, scores = rng.integers(0, 2, (50, 6)).astype(float), rng.integers(0, 5, (50, 6)) / 5
-        Y[rng.random(Y.shape) < 0.3] = NAN
-        measured = multilabel_scores(Y, np.zeros(Y.shape), scores)
-        whole = [~np.isnan(row) for row in Y]
-        rows = [(Y[i, k][None], scores[i, k][None]) for i, k in enumerate(whole) if k.sum() > 1]
-        assert len(rows) == 50
-        for name, metric in (
-            ("ranking_loss", label_ranking_loss),
-            ("label_ranking_average_precision", label_ranking_average_precision_score),
-            ("one_error", multilabel.one_error),
-            ("coverage", multilabel.coverage),
-        ):
-            assert measured[name] == pytest.approx(np.mean([metric(*row) for row in rows])), name
-
-    def test_labels_that_are_nowhere_known_do_not_count(self):
-        Y, predicted = [[1, NAN], [0, NAN]], [[1, 1], [1, 0]]
-        assert macro_f1(Y, predicted) == pytest.approx(2 / 3)
-        assert np.isnan(label_scores(Y, predicted).loc[1, "f1"])
-        calibration = multilabel.label_calibration_error(Y, [[0.8, 0.5], [0.1, 0.5]])
-        assert calibration == pytest.approx((0.2 + 0.1) / 2)

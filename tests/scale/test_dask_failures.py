@@ -36,71 +36,53 @@ def replaced(values, part, by):
     return parts
 
 
+def frames(*parts):
+    return [delayed(pd.DataFrame(part)) for part in parts], [delayed(np.array([0, 1]))] * 2
+
+
 def test_without_a_client():  # first: the client of the other tests does not exist yet
     with pytest.raises(ValueError, match="There is no Dask client"):
         DaskEnsemble(BAGS).fit(divide(X), divide(Y))
 
 
-@pytest.mark.parametrize(
-    ("tables", "targets", "kind", "message"),
-    [
-        (replaced(X, 2, X[:20, :2]), divide(Y), ValueError, "Part 2 of X has 2 features; part 0 has 3"),
-        (
-            replaced(X, 1, X[:5]),
-            divide(Y),
-            ValueError,
-            "Part 1: X and y have inconsistent numbers",
-        ),
-        (replaced(X, 1, np.full((20, 3), "a")), divide(Y), ValueError, "Part 1: .*could not convert string to float"),
-        (replaced(X, 2, np.full((20, 3), np.inf)), divide(Y), ValueError, "Part 2: Input X contains infinity"),
-        (divide(X), replaced(Y, 1, np.full(20, "a")), TypeError, "Part 1 of y holds <U1, part 0 int64"),
-        (divide(X), replaced(Y, 1, np.full(20, np.nan)), ValueError, "Part 1: Input y contains NaN"),
-        (divide(X), divide(np.zeros(60)), ValueError, "y has one class only"),
-        (divide(X), divide(Y, 2), ValueError, "X has 3 parts and y 2"),
-        (divide(X[:0]), divide(Y[:0]), ValueError, "X has no samples"),
-        ([], [], ValueError, "X has no parts"),
-        (X, Y, TypeError, "X must be a Dask array, .*not ndarray; the estimator itself takes ordinary ones"),
-        (divide(X), Y, TypeError, "y must be a Dask array"),
-        (divide(X), None, ValueError, "requires y to be passed"),
-        (da.from_array(X, chunks=20), da.from_array(Y[:50], chunks=20), ValueError, "X has 60 samples and y 50"),
-    ],
-)
-def test_parts_that_do_not_fit(client, tables, targets, kind, message):
-    model = DaskEnsemble(BAGS, client=client)
-    with pytest.raises(kind, match=message):
-        model.fit(tables, targets)
-    with pytest.raises(NotFittedError):
-        model.predict(X)
+WEIGHTS = np.ones(60)
+OTHER_CHUNKS = da.from_array(X, chunks=20), da.from_array(Y[:50], chunks=20)
 
 
 @pytest.mark.parametrize(
-    ("parts", "message"),
+    ("samples", "message"),
     [
-        ([{"a": [1.0, 2.0]}, {"b": [1.0, 2.0]}], r"Part 1 of X has features of other names .*\['b'\], not \['a'\]"),
-        ([{"a": [1.0, 2.0]}, {"a": ["x", "y"]}], "Feature 'a' has numbers in one part .*see parts 0 and 1"),
+        ((replaced(X, 2, X[:20, :2]), divide(Y)), "Part 2 of X has 2 features; part 0 has 3"),
+        ((replaced(X, 1, X[:5]), divide(Y)), "Part 1: X and y have inconsistent numbers"),
+        ((replaced(X, 1, np.full((20, 3), "a")), divide(Y)), "Part 1: .*could not convert string to float"),
+        ((replaced(X, 2, np.full((20, 3), np.inf)), divide(Y)), "Part 2: Input X contains infinity"),
+        ((divide(X), replaced(Y, 1, np.full(20, "a"))), "Part 1 of y holds <U1, part 0 int64"),
+        ((divide(X), replaced(Y, 1, np.full(20, np.nan))), "Part 1: Input y contains NaN"),
+        ((divide(X), divide(np.zeros(60))), "y has one class only"),
+        ((divide(X), divide(Y, 2)), "X has 3 parts and y 2"),
+        ((divide(X[:0]), divide(Y[:0])), "X has no samples"),
+        (([], []), "X has no parts"),
+        ((X, Y), "X must be a Dask array, .*not ndarray; the estimator itself takes ordinary ones"),
+        ((divide(X), Y), "y must be a Dask array"),
+        ((divide(X), None), "requires y to be passed"),
+        (OTHER_CHUNKS, "X has 60 samples and y 50"),
+        ((divide(X), divide(Y), replaced(WEIGHTS, 2, -np.ones(20))), "Part 2: sample_weight has negative entries"),
+        ((divide(X), divide(Y), divide(0 * WEIGHTS)), "sample_weight is zero for every sample"),
+        ((divide(X), divide(Y), divide(WEIGHTS, 2)), "X has 3 parts and sample_weight 2"),
+        (frames({"a": [1.0, 2.0]}, {"b": [1.0, 2.0]}), r"Part 1 .* features of other names .*\['b'\], not \['a'\]"),
+        (frames({"a": [1.0, 2.0]}, {"a": ["x", "y"]}), "Feature 'a' has numbers in one part .*see parts 0 and 1"),
         (
-            [{"a": pd.Categorical(["x", "y"])}, {"a": pd.Categorical(["x", "z"])}],
+            frames({"a": pd.Categorical(["x", "y"])}, {"a": pd.Categorical(["x", "z"])}),
             "Feature 'a' has other categories in part 1 than in part 0.*categorize",
         ),
     ],
 )
-def test_frames_that_do_not_fit(client, parts, message):
-    tables = [delayed(pd.DataFrame(part)) for part in parts]
+def test_parts_that_do_not_fit(client, samples, message):
+    model = DaskEnsemble(BAGS, client=client)
     with pytest.raises((TypeError, ValueError), match=message):
-        DaskEnsemble(BAGS).fit(tables, [delayed(np.array([0, 1]))] * 2)
-
-
-@pytest.mark.parametrize(
-    ("weights", "message"),
-    [
-        (replaced(np.ones(60), 2, -np.ones(20)), "Part 2: sample_weight has negative entries"),
-        (divide(np.zeros(60)), "sample_weight is zero for every sample"),
-        (divide(np.ones(60), 2), "X has 3 parts and sample_weight 2"),
-    ],
-)
-def test_weights_that_do_not_fit(client, weights, message):
-    with pytest.raises(ValueError, match=message):
-        DaskEnsemble(BAGS).fit(divide(X), divide(Y), weights)
+        model.fit(*samples)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
 
 
 @pytest.mark.parametrize(

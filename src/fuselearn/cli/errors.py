@@ -31,8 +31,7 @@ def sentences(resume: str = "") -> Iterator[None]:
         How to resume, printed after Ctrl-C.
     """
     from fuselearn.datasets import DatasetError
-    from fuselearn.lab.running.runner import RunError
-    from fuselearn.lab.running.store import StoreError
+    from fuselearn.lab import RunError, StoreError
 
     try:
         with _plain_warnings():

@@ -214,7 +214,7 @@ def audit(
     from fuselearn._replacing import replacing
     from fuselearn.datasets.tables import split_table
     from fuselearn.diagnosis import audit_labels
-    from fuselearn.lab.reporting.audit_page import render_audit
+    from fuselearn.lab.audit_page import render_audit
 
     with sentences(), wrong_use():
         for path, kind in ((output, Kind.SUSPECTS), (html, Kind.AUDIT)):

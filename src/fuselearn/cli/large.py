@@ -30,7 +30,7 @@ BYTES_PER_VALUE = 24
 LOOKED_AT = 200_000
 # Trees that are not pruned get no leaves with less than this part of so many samples, unless --set says otherwise.
 SMALLEST_LEAF = 1 / 10_000
-METHODS = ("kfhe", "kfhe-l", "adaboost", "bagging", "forest")
+METHODS = ("kfhe", "adaboost", "bagging", "forest")
 
 
 @dataclass(frozen=True)

@@ -22,10 +22,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(commands.demo)
-app.command()(commands.reproduce)
 app.command()(commands.compare)
 app.command()(commands.report)
-app.command()(commands.datasets)
+app.command()(commands.methods)
 app.command()(models.train)
 app.command()(models.predict)
 app.command()(inspecting.audit)

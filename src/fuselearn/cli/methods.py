@@ -1,22 +1,31 @@
-"""The methods that `fuselearn train` offers, by name, and their settings."""
+"""The methods that `fuselearn train` offers, and their settings."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
-from functools import partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from fuselearn.cli.errors import WRONG_USE, leave
+from fuselearn.lab.methods import METHODS, import_method
 
-__all__ = ["ForClasses", "ForLabels", "make_model"]
+__all__ = ["AnyMethod", "ForClasses", "ForLabels", "make_model"]
 
-ForClasses = Literal["kfhe", "fused", "kfhe-l", "adaboost", "bagging", "forest", "cart"]
-ForLabels = Literal[
-    "fused", "kfhe-homer", "e-homer", "homer", "kfhe-ml", "ecc", "cc", "pcc", "ebr", "br", "powerset",
-    "pruned-sets", "eps", "rakel", "rf-pct", "gb-ml", "adaboost-mh", "mlknn", "brknn", "2br", "clr", "plst",
-    "cplst", "lift",
-]  # fmt: skip
+if TYPE_CHECKING:
+    AnyMethod: TypeAlias = str
+    ForClasses: TypeAlias = str
+    ForLabels: TypeAlias = str
+else:
+
+    def _ours(task: str) -> Any:
+        return Literal[tuple(name for name, path in METHODS[task].items() if path.startswith("fuselearn."))]
+
+    ForClasses, ForLabels = _ours("multiclass"), _ours("multilabel")
+    AnyMethod = Literal[ForClasses, ForLabels]
+
+TREES: dict[str, dict[str, Any]] = {"kfhe": {"complexity": -1.0}, "adaboost": {}, "bagging": {}}
+"""The trees of ensembles for classes."""
+NO_SVM = ("kfhe", "plst")
+"""Methods for labels that take an estimator, but not an SVM by default."""
 
 
 def make_model(method: str, settings: list[str], seed: int, jobs: int, *, for_labels: bool = False) -> Any:
@@ -33,44 +42,8 @@ def make_model(method: str, settings: list[str], seed: int, jobs: int, *, for_la
     for_labels : bool, default=False
         Whether samples have several labels, for methods that exist for classes and for labels.
     """
-    from fuselearn import combine, ensembles, multilabel
-    from fuselearn.multilabel.methods.homer_ensemble import DEFAULT_VARIED
-
-    # The defaults, passed explicitly so that --set reaches estimator__C and estimator__max_depth.
-    machine, whole_tree = ensembles.SVMClassifier(), ensembles.CARTClassifier(complexity=-1.0)
-    makers: dict[str, Callable[[], Any]] = {
-        "kfhe": partial(ensembles.KFHEClassifier, whole_tree),
-        "fused": multilabel.FusedMultilabelClassifier if for_labels else combine.FusedClassifier,
-        "kfhe-l": partial(ensembles.KFHEClassifier, whole_tree, weighting="linear"),
-        "adaboost": partial(ensembles.SAMMEClassifier, ensembles.CARTClassifier()),
-        "bagging": partial(ensembles.BaggedClassifier, ensembles.CARTClassifier()),
-        "forest": ensembles.ForestClassifier,
-        "cart": ensembles.CARTClassifier,
-        "kfhe-homer": partial(multilabel.KFHEHOMERClassifier, machine, varied=DEFAULT_VARIED),
-        "e-homer": partial(multilabel.EnsembleHOMERClassifier, machine, varied=DEFAULT_VARIED),
-        "homer": partial(multilabel.HOMERClassifier, machine),
-        "kfhe-ml": multilabel.KFHEMultilabelClassifier,
-        "ecc": partial(multilabel.EnsembleOfChainsClassifier, machine),
-        "cc": partial(multilabel.ChainClassifier, machine),
-        "pcc": partial(multilabel.ProbabilisticChainClassifier, machine),
-        "ebr": partial(multilabel.EnsembleOfBinaryRelevanceClassifier, machine),
-        "2br": partial(multilabel.StackedBinaryRelevanceClassifier, machine),
-        "clr": partial(multilabel.CalibratedLabelRankingClassifier, machine),
-        "br": partial(multilabel.BinaryRelevanceClassifier, machine),
-        "powerset": partial(multilabel.LabelPowersetClassifier, machine),
-        "pruned-sets": partial(multilabel.PrunedSetsClassifier, machine),
-        "eps": partial(multilabel.EnsembleOfPrunedSetsClassifier, machine),
-        "rakel": partial(multilabel.RAkELClassifier, machine),
-        "plst": multilabel.PLSTClassifier,
-        "cplst": partial(multilabel.PLSTClassifier, conditional=True),
-        "lift": partial(multilabel.LIFTClassifier, machine),
-        "rf-pct": multilabel.PCTForestClassifier,
-        "gb-ml": multilabel.GradientBoostingMultilabelClassifier,
-        "adaboost-mh": multilabel.AdaBoostMHClassifier,
-        "mlknn": multilabel.MLkNNClassifier,
-        "brknn": multilabel.BRkNNClassifier,
-    }
-    model = makers[method]()
+    model = import_method(method, "multilabel" if for_labels else "multiclass")
+    _show_base(model, method, for_labels)
     known = model.get_params()
     chosen = {"random_state": seed, "n_jobs": jobs}
     for text in settings:
@@ -80,6 +53,20 @@ def make_model(method: str, settings: list[str], seed: int, jobs: int, *, for_la
             leave(f"--set takes NAME=VALUE with a parameter of {method}: {names}. Got {text!r}.", WRONG_USE)
         chosen[name] = _read_value(value)
     return model.set_params(**{name: value for name, value in chosen.items() if name in known})
+
+
+def _show_base(model: Any, method: str, for_labels: bool) -> None:
+    """Pass the default base estimator explicitly, so that --set reaches estimator__C and estimator__max_depth."""
+    from fuselearn.ensembles import CARTClassifier, SVMClassifier
+    from fuselearn.multilabel.methods.ensemble_homer import DEFAULT_VARIED
+
+    own = model.get_params(deep=False)
+    if not for_labels and method in TREES:
+        model.set_params(estimator=CARTClassifier(**TREES[method]))
+    elif for_labels and own.get("estimator", model) is None and method not in NO_SVM:
+        model.set_params(estimator=SVMClassifier())
+        if "varied" in own:  # which depends on whether an estimator is passed
+            model.set_params(varied=DEFAULT_VARIED)
 
 
 def _read_value(text: str) -> Any:

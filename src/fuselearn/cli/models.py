@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
 from fuselearn.cli.errors import WRONG_USE, leave, sentences, wrong_use
-from fuselearn.cli.methods import ForClasses, ForLabels, make_model
+from fuselearn.cli.methods import AnyMethod, ForClasses, ForLabels, make_model
 from fuselearn.cli.outputs import Force, Kind, Output, check_output, prediction_columns
 from fuselearn.cli.progress import counting, spinner
 from fuselearn.cli.reading import (
@@ -35,11 +35,11 @@ from fuselearn.cli.reading import (
     refuse_measurements,
     split_names,
 )
-from fuselearn.cli.scoring import ClassTally, LabelTally, make_tally, say_scores
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from fuselearn.cli.scoring import ClassTally, LabelTally
     from fuselearn.datasets import Dataset, TableCleaner
 
 __all__ = ["export", "predict", "train"]
@@ -56,7 +56,7 @@ def train(
     target: Target = None,
     labels: Labels = None,
     method: Annotated[
-        Literal[ForClasses, ForLabels] | None,
+        AnyMethod | None,
         typer.Option(
             "--method",
             "-m",
@@ -103,7 +103,7 @@ def train(
 
     - `fuselearn train songs.arff --labels songs.xml --method kfhe-homer -o songs.fuse`
 
-    - `fuselearn train songs.csv --labels 'mood_*' --method rf-pct --set decision=per_label -o songs.fuse`
+    - `fuselearn train songs.csv --labels 'mood_*' --method pct-forest --set decision=per_label -o songs.fuse`
 
     - `fuselearn train customers.csv -t churned -m bagging --set n_estimators=500 -o churn.fuse`
 
@@ -113,6 +113,7 @@ def train(
     """
     from sklearn.pipeline import Pipeline
 
+    from fuselearn.cli.scoring import say_scores
     from fuselearn.datasets.tables import split_table
     from fuselearn.io.files import import_skops, save
 
@@ -214,6 +215,7 @@ def _hold_out(model: Any, data: Dataset, fraction: float, seed: int) -> ClassTal
     from sklearn.model_selection import train_test_split
 
     from fuselearn._compat import take_rows
+    from fuselearn.cli.scoring import make_tally
     from fuselearn.multilabel import iterative_train_test_split
 
     indices = np.arange(data.X.shape[0]).reshape(-1, 1)
@@ -270,6 +272,7 @@ def predict(
 
     - `fuselearn predict songs.fuse more.csv --labels 'mood_*' -o predicted.csv`
     """
+    from fuselearn.cli.scoring import make_tally, say_scores
     from fuselearn.datasets.cleaning import SparseColumns, first_step
     from fuselearn.datasets.tables import read_columns, read_whole
     from fuselearn.io import load, read_header

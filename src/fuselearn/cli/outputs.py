@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import Annotated, NamedTuple
 
 import typer
 
 from fuselearn.cli.errors import WRONG_USE, leave
-
-if TYPE_CHECKING:
-    from fuselearn.cli.running import Place
 
 __all__ = [
     "SUSPECT_COLUMNS",
@@ -21,7 +17,6 @@ __all__ = [
     "Kind",
     "Output",
     "check_output",
-    "page_outputs",
     "prediction_columns",
     "run_outputs",
 ]
@@ -41,10 +36,6 @@ class Kind(Enum):
     ONNX = "model in ONNX format"
     REPORT = "report"
     SUMMARY = "summary of a run"
-    COSTS = "list of a run's costs"
-    FOLDS = "table of fold scores"
-    PAGE = "page about an experiment"
-    FIGURE = "figure"
     SUSPECTS = "list of suspects"
     AUDIT = "page of an audit"
 
@@ -94,30 +85,9 @@ def check_output(output: Output, inputs: Iterable[Path] = (), *, force: bool = F
         leave(f"{path} exists and is not a {kind}; use --force to replace it.", WRONG_USE)
 
 
-def run_outputs(place: Place, *, multilabel: bool) -> list[Output]:
+def run_outputs(report: Path, summary: Path) -> list[Output]:
     """List the files that a run writes besides its results store."""
-    from fuselearn.lab.reproduction.homer import folds_path
-
-    outputs = [
-        Output(place.report, Kind.REPORT),
-        Output(place.summary, Kind.SUMMARY),
-        Output(place.summary.with_suffix(".json"), Kind.COSTS),
-    ]
-    return [*outputs, Output(folds_path(place.summary), Kind.FOLDS)] if multilabel else outputs
-
-
-def page_outputs(page: Path, experiment: str) -> list[Output]:
-    """List the files of the page of an experiment: itself and its figures."""
-    drawn = {
-        "kfhe": ("figure-5", "figure-6", "figure-7", "figure-8"),
-        "kfhe-homer": ("ranks",),
-        "robust": ("ranks", "cost"),
-        "robust-labels": ("ranks", "cost"),
-    }
-    return [
-        Output(page, Kind.PAGE),
-        *(Output(page.with_name(f"{page.stem}-{name}.svg"), Kind.FIGURE) for name in drawn.get(experiment, ())),
-    ]
+    return [Output(report, Kind.REPORT), Output(summary, Kind.SUMMARY)]
 
 
 def prediction_columns(header: dict[str, list[str]]) -> list[str]:
@@ -170,14 +140,6 @@ def _is_onnx(output: Output) -> bool:
     return model.producer_name in ("fuselearn", "skl2onnx")
 
 
-def _is_costs(output: Output) -> bool:
-    try:
-        costs = json.loads(output.path.read_text(encoding="utf-8"))
-    except ValueError:
-        return False
-    return isinstance(costs, dict) and {"suite", "totals"} <= set(costs)
-
-
 def _starts(*words: str) -> Callable[[Output], bool]:
     return lambda output: _head(output.path).startswith(words)
 
@@ -195,12 +157,6 @@ _RECOGNIZE: dict[Kind, Callable[[Output], bool]] = {
     Kind.ONNX: _is_onnx,
     Kind.REPORT: _holds("fuselearn</title>"),
     Kind.SUMMARY: _starts("dataset,noise,method,"),
-    Kind.COSTS: _is_costs,
-    Kind.FOLDS: _starts("dataset,method,repeat,fold,"),
-    Kind.PAGE: _starts(
-        "# The KFHE paper, reproduced", "# The KFHE-HOMER paper, reproduced", "# Classifiers compared on wrong labels"
-    ),
-    Kind.FIGURE: _holds("Matplotlib"),
     Kind.SUSPECTS: _is_suspects,
     Kind.AUDIT: _holds("fuselearn</title>"),
 }

@@ -36,24 +36,31 @@ class Candidates(NamedTuple):
     scores: Callable[[Scores, int, npt.NDArray[np.intp]], Scores]
 
 
-def by_log_loss(probabilities: Scores, weights: Weights | None) -> Candidates:
-    """Score candidates by minus the log loss, from their probabilities of the correct classes.
+def by_cells(values: Scores, weights: Weights, score: Callable[[Scores], Scores]) -> Candidates:
+    """Score candidates by the weighted mean of a function of each cell's mean value.
 
     Parameters
     ----------
-    probabilities : array of shape (n_members, n_cells)
-    weights : array of shape (n_cells,) or None
+    values : array of shape (n_members, n_cells)
+        A cell is a sample, or a sample and one of its labels or outputs.
+    weights : array of shape (n_cells,)
+    score : callable
     """
-    values = np.ascontiguousarray(probabilities)
-    if weights is None:
-        return Candidates(values, lambda total, size, members: average_logarithms(values, total, size + 1.0, members))
-    fractions, smallest = weights / weights.sum(), np.finfo(np.float64).eps
+    fractions = weights / weights.sum()
 
     def scores(total: Scores, size: int, members: npt.NDArray[np.intp]) -> Scores:
-        mixed = ((total + values[k]) / (size + 1) for k in members)
-        return np.array([(fractions * np.log(np.maximum(p, smallest))).sum() for p in mixed])
+        # A sum of products instead of a dot product: that would wake up the threads of BLAS thousands of times.
+        return np.array([(fractions * score((total + values[k]) / (size + 1))).sum() for k in members])
 
     return Candidates(values, scores)
+
+
+def by_log_loss(probabilities: Scores, weights: Weights | None) -> Candidates:
+    """Score candidates by minus the log loss, from their probabilities of the correct class of each cell."""
+    values, smallest = np.ascontiguousarray(probabilities), np.finfo(np.float64).eps
+    if weights is None:
+        return Candidates(values, lambda total, size, members: average_logarithms(values, total, size + 1.0, members))
+    return by_cells(values, weights, lambda p: np.log(np.maximum(p, smallest)))
 
 
 def by_squared_error(residuals: Scores, weights: Weights, score: Callable[[Scores], Scores]) -> Candidates:
@@ -76,17 +83,6 @@ def by_squared_error(residuals: Scores, weights: Weights, score: Callable[[Score
         return score(np.maximum(errors, 0.0))
 
     return Candidates(values, scores)
-
-
-def by_absolute_error(residuals: Scores, weights: Weights) -> Candidates:
-    """Score candidates by minus their mean absolute error, from predictions less the target."""
-    fractions = weights / weights.sum()
-
-    def scores(total: Scores, size: int, members: npt.NDArray[np.intp]) -> Scores:
-        # A sum of products instead of a dot product: that would wake up the threads of BLAS thousands of times.
-        return np.array([-(fractions * np.abs(total + residuals[k])).sum() / (size + 1) for k in members])
-
-    return Candidates(residuals, scores)
 
 
 def by_confusion(
@@ -254,7 +250,7 @@ def candidates_for_numbers(
     if scoring is None or scoring == "neg_mean_squared_error":
         return by_squared_error(residuals, cells, np.negative)
     if scoring == "neg_mean_absolute_error":
-        return by_absolute_error(residuals, cells)
+        return by_cells(residuals, cells, lambda mean: -np.abs(mean))
     if scoring == "neg_root_mean_squared_error" and target.ndim == 1:
         return by_squared_error(residuals, cells, lambda errors: -np.sqrt(errors))
     spread = np.average((target - np.average(target, axis=0, weights=counted)) ** 2, axis=0, weights=counted)

@@ -80,7 +80,7 @@ class Classes:
             unknown = np.ones(labels.shape, dtype=bool)
         if unknown.any():
             found = labels[unknown][:1].tolist()[0]
-            raise ValueError(f"Members know the classes {self.values.tolist()}, but there is also {show(found)}.")
+            raise ValueError(f"Members have the classes {self.values.tolist()}, but there is also {show(found)}.")
         return indices
 
     def as_table(self, probabilities: Scores) -> Scores:
@@ -127,8 +127,8 @@ def read_classes_of(
     for member, other in zip(members, found, strict=True):
         if other.n_labels != classes.n_labels or set(other.values) != set(classes.values):
             raise ValueError(
-                f"estimators: members must know the same classes, but {members[0].name!r} knows {_describe(classes)} "
-                f"and {member.name!r} knows {_describe(other)}."
+                f"estimators: members must have the same classes, but {members[0].name!r} has {_describe(classes)} "
+                f"and {member.name!r} has {_describe(other)}."
             )
     if y is None:
         return classes, None

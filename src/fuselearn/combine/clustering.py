@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -24,22 +23,23 @@ from fuselearn._messages import show
 from fuselearn._parameters import check_choice, check_whole_number, count_draws, count_threads
 from fuselearn._random import make_generator, seed_estimator
 from fuselearn._validation import validate_rows
+from fuselearn.combine.members import Member, read_members
 from fuselearn.engines.combining import NO_CLUSTER, NOT_DRAWN, measure_distances
+from fuselearn.learners.target import Scores
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
 Clusters = npt.NDArray[np.int32]
-Floats = npt.NDArray[np.float64]
 
 METHODS = ("average", "single", "spectral")
 # The distances of so many samples, and SciPy's copy of them, take 14 GB.
-MOST_SAMPLES = 30_000
+MAX_SAMPLES = 30_000
 # Less than this is as little evidence as none.
-LEAST_EVIDENCE = 0.005
+MIN_EVIDENCE = 0.005
 # Numbers of clusters that the method "spectral" chooses from.
-MOST_CLUSTERS = 20
+MAX_CLUSTERS = 20
 SAMPLES_DRAWN = 500
 
 
@@ -47,9 +47,9 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
     """One clustering from many, by how often two samples are in the same cluster (evidence accumulation).
 
     Each member is a clustering of a random part of the samples. Of the members that have drawn both of two samples i
-    and j, the share c_ij that has them in one cluster is the evidence that they belong together. The final clusters are
-    those of the co-association matrix C = (c_ij). Members may be poor, and may have far more clusters than there are:
-    k-means with many clusters cuts a ring into pieces, each time into other ones, and C puts it together again.
+    and j, the fraction c_ij that has them in one cluster is the evidence that they belong together. The final clusters
+    are those of the co-association matrix C = (c_ij). Members may be poor, and may have far more clusters than there
+    are: k-means with many clusters cuts a ring into pieces, each time into other ones, and C puts it together again.
 
     .. versionadded:: 0.2
 
@@ -65,10 +65,10 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
     n_estimators : int, default=50
         Number of members.
     max_samples : int or float, default=0.8
-        Samples drawn for each member, without replacement, as a number or as a share.
+        Samples drawn for each member, without replacement, as a number or as a fraction.
     method : {"average", "single", "spectral"}, default="average"
         How C is divided: by average linkage of 1 - C, for clusters that overlap; by single linkage, for clusters of any
-        shape with gaps between them; or by the normalised cut of the graph with the weights C, for unequal sizes, and
+        shape with gaps between them; or by the normalized cut of the graph with the weights C, for unequal sizes, and
         for more than 30,000 samples, since it needs no distances between all pairs.
     random_state : int, RandomState or None, default=None
         Seed of the samples, of the numbers of clusters, and of the clusterers.
@@ -132,8 +132,8 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
     n_clusters_: int
     members_: Clusters
     member_names_: list[str]
-    lifetimes_: Floats
-    stability_: Floats
+    lifetimes_: Scores
+    stability_: Scores
 
     def __init__(
         self,
@@ -182,11 +182,11 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         self._check_sizes(n_samples)
         rng = make_generator(self.random_state)
         n_drawn = min(count_draws(self.max_samples, n_samples, largest_share=1.0), n_samples)
-        names = [name for name, _ in clusterers]
-        self.member_names_ = [names[m % len(names)] for m in range(self.n_estimators)]
+        turns = [clusterers[m % len(clusterers)] for m in range(self.n_estimators)]
+        self.member_names_ = [clusterer.name for clusterer in turns]
         members = Parallel(n_jobs=self.n_jobs)(
-            delayed(_cluster_part)(clusterers[m % len(names)][1], X, n_drawn, seed)
-            for m, seed in enumerate(rng.integers(2**31, size=self.n_estimators).tolist())
+            delayed(_cluster_part)(clusterer.estimator, X, n_drawn, seed)
+            for clusterer, seed in zip(turns, rng.integers(2**31, size=self.n_estimators).tolist(), strict=True)
         )
         self.members_ = np.column_stack(members)
         divide = self._divide_graph if self.method == "spectral" else self._divide_hierarchy
@@ -195,8 +195,8 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         self.stability_ = _measure_stability(self.members_, self.labels_)
         return self
 
-    def co_association(self) -> Floats:
-        """Return C: for each pair of samples, the share of the members of both that has them in one cluster.
+    def co_association(self) -> Scores:
+        """Return C: for each pair of samples, the fraction of the members of both that has them in one cluster.
 
         Returns
         -------
@@ -213,7 +213,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         Returns
         -------
         DataFrame
-            One row per member: its clusterer, its number of clusters, the adjusted Rand index and the normalised mutual
+            One row per member: its clusterer, its number of clusters, the adjusted Rand index and the normalized mutual
             information. A member with far more clusters than the consensus agrees with it if its clusters are parts of
             the final ones; the adjusted Rand index is then small, the mutual information less so.
         """
@@ -244,16 +244,16 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
 
         order = np.lexsort([-self.stability_, self.labels_])
         order = order[np.linspace(0, len(order) - 1, min(len(order), SAMPLES_DRAWN)).astype(np.intp)]
-        shares = 1.0 - squareform(measure_distances(self.members_[order], 1))
+        fractions = 1.0 - squareform(measure_distances(self.members_[order], 1))
         figure = Figure(figsize=(9.0, 4.0), layout="constrained")
         left, right = figure.subplots(1, 2)
-        picture = left.imshow(shares, vmin=0.0, vmax=1.0, cmap="Blues", interpolation="nearest")
+        picture = left.imshow(fractions, vmin=0.0, vmax=1.0, cmap="Blues", interpolation="nearest")
         for end in np.flatnonzero(np.diff(self.labels_[order])) + 0.5:
             left.axhline(end, color="#444444", linewidth=0.8)
             left.axvline(end, color="#444444", linewidth=0.8)
-        left.set(title="share of members with both in one cluster", xlabel="samples, by cluster", xticks=[], yticks=[])
+        left.set(title="fraction with both in one cluster", xlabel="samples, by cluster", xticks=[], yticks=[])
         figure.colorbar(picture, ax=left, shrink=0.8)
-        shown = self.lifetimes_[: max(MOST_CLUSTERS, self.n_clusters_)]
+        shown = self.lifetimes_[: max(MAX_CLUSTERS, self.n_clusters_)]
         numbers = range(2, len(shown) + 2)
         right.bar(numbers, shown, color=["#1f77b4" if k == self.n_clusters_ else "#bbbbbb" for k in numbers])
         right.set(title=f"{self.n_clusters_} clusters", xlabel="number of clusters", ylabel="lifetime")
@@ -261,22 +261,18 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         right.spines[["top", "right"]].set_visible(False)
         return figure
 
-    def _read_clusterers(self) -> list[tuple[str, Any]]:
+    def _read_clusterers(self) -> list[Member]:
         """Return the clusterers by name; None stands for k-means with a number of clusters that is drawn."""
         if self.estimators is None:
-            return [("k-means", None)]
-        if isinstance(self.estimators, Sequence) and not isinstance(self.estimators, str):
-            pairs = list(self.estimators)
-            if not pairs or not all(_is_named(pair) for pair in pairs):
-                raise TypeError(
-                    f"estimators must be a clusterer or a list of (name, clusterer), not {show(self.estimators)}."
-                )
-        else:
-            pairs = [(type(self.estimators).__name__, self.estimators)]
-        for name, clusterer in pairs:
+            return [Member("k-means", None)]
+        named = self.estimators
+        if not isinstance(named, list | tuple):
+            named = [(type(named).__name__, named)]
+        clusterers = read_members(named, reserved=set())
+        for name, clusterer, *_ in clusterers:
             if not isinstance(clusterer, BaseEstimator) or not hasattr(clusterer, "fit_predict"):
                 raise TypeError(f"estimators: {name!r} must be a clusterer with fit_predict, not {show(clusterer)}.")
-        return [(name, clusterer) for name, clusterer in pairs]
+        return clusterers
 
     def _check_sizes(self, n_samples: int) -> None:
         if n_samples < 2:
@@ -287,30 +283,30 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
             self._refuse_many(n_samples)
 
     def _refuse_many(self, n_samples: int) -> None:
-        if n_samples > MOST_SAMPLES:
+        if n_samples > MAX_SAMPLES:
             raise ValueError(
-                f"The shares of all pairs of {n_samples:,} samples would take {8e-9 * n_samples**2:.0f} GB; "
-                f'method="spectral" needs no pairs, others take at most {MOST_SAMPLES:,} samples.'
+                f"The distances of all pairs of {n_samples:,} samples would take {8e-9 * n_samples**2:.0f} GB; "
+                f'method="spectral" needs no pairs, others take at most {MAX_SAMPLES:,} samples.'
             )
 
     def _divide_hierarchy(self, seed: int) -> npt.NDArray[np.int32]:
         distances = measure_distances(self.members_, count_threads(self.n_jobs))
         tree = linkage(distances, self.method)
         evidence = 1.0 - np.append(tree[::-1, 2], 0.0)  # evidence[k - 2] is that which joins k clusters to k - 1
-        self.lifetimes_ = np.diff(np.log(evidence + LEAST_EVIDENCE))
+        self.lifetimes_ = np.diff(np.log(evidence + MIN_EVIDENCE))
         return fcluster(tree, self._choose_number(), "maxclust")
 
     def _divide_graph(self, seed: int) -> npt.NDArray[np.int32]:
-        """Divide the graph of the samples by its normalised cut.
+        """Divide the graph of the samples by its normalized cut.
 
         With Z the table of samples by clusters of all members, zeros and ones, the weights of the graph are Z Z', apart
-        from how often two samples were drawn. Its normalised form has the eigenvectors that are the singular vectors of
+        from how often two samples were drawn. Its normalized form has the eigenvectors that are the singular vectors of
         D^-1/2 Z, so no matrix of pairs of samples is needed.
         """
         table = _mark_clusters(self.members_)
         degrees = table @ np.asarray(table.sum(axis=0)).ravel()
         scaled = sparse.diags_array(1.0 / np.sqrt(np.maximum(degrees, 1.0))) @ table
-        n_wanted = MOST_CLUSTERS if self.n_clusters is None else self.n_clusters
+        n_wanted = MAX_CLUSTERS if self.n_clusters is None else self.n_clusters
         n_vectors = min(n_wanted + 1, min(scaled.shape) - 1)
         if n_vectors < 1:
             self.lifetimes_ = np.empty(0)
@@ -331,22 +327,18 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         return int(self.lifetimes_.argmax()) + 2 if len(self.lifetimes_) else 1
 
 
-def _is_named(pair: Any) -> bool:
-    return isinstance(pair, tuple | list) and len(pair) == 2 and isinstance(pair[0], str)
-
-
 def _cluster_part(clusterer: Any, X: Any, n_drawn: int, seed: int) -> Clusters:
     """Cluster some of the samples."""
     rng = np.random.default_rng(seed)
-    rows = np.sort(rng.choice(X.shape[0], n_drawn, replace=False))
+    samples = np.sort(rng.choice(X.shape[0], n_drawn, replace=False))
     if clusterer is None:
         root = math.sqrt(X.shape[0])
         n_clusters = int(rng.integers(max(2, round(root / 2)), max(2, round(root)) + 1))
         clusterer = KMeans(min(n_clusters, n_drawn), n_init=1)
     model = seed_estimator(clone(clusterer), int(rng.integers(2**31)))
-    found = np.asarray(model.fit_predict(take_rows(X, rows)))
+    found = np.asarray(model.fit_predict(take_rows(X, samples)))
     clusters = np.full(X.shape[0], NOT_DRAWN, dtype=np.int32)
-    clusters[rows] = np.where(found < 0, NO_CLUSTER, found)
+    clusters[samples] = np.where(found < 0, NO_CLUSTER, found)
     return clusters
 
 
@@ -359,8 +351,8 @@ def _mark_clusters(members: Clusters) -> sparse.csr_array:
     return sparse.csr_array((np.ones(len(samples)), (samples, columns)), shape=shape)
 
 
-def _measure_stability(members: Clusters, labels: npt.NDArray[np.intp]) -> Floats:
-    """Return the mean share of members that have a sample and the others of its cluster in one cluster."""
+def _measure_stability(members: Clusters, labels: npt.NDArray[np.intp]) -> Scores:
+    """Return the mean fraction of members that have a sample and the others of its cluster in one cluster."""
     together, both = np.zeros(len(labels)), np.zeros(len(labels))
     for member in members.T:
         drawn = np.flatnonzero(member != NOT_DRAWN)

@@ -187,7 +187,7 @@ class FixedRuleClassifier(ClassifierMixin, MemberEnsemble):
         return rules.as_probabilities(combined)
 
     def _check_settings(self, members: list[Member]) -> None:
-        rules.check_rule(self.rule)
+        check_choice("rule", self.rule, rules.RULES)
         weights = check_member_weights(self.weights, self._kept())
         if weights is not None:
             rules.refuse_weights(self.rule)

@@ -25,7 +25,7 @@ from fuselearn.base import predict_samples
 from fuselearn.combine.code_books import KINDS, CodeBook, make_code, min_distance, read_code
 from fuselearn.ensembles.ensemble import EnsembleClassifier
 from fuselearn.fusion import Problem, Trained, WeightedSum
-from fuselearn.learners import are_counts
+from fuselearn.learners import TreeModel, are_counts
 from fuselearn.learners.target import Scores, Weights
 
 DECODINGS = ("l1", "hamming", "loss")
@@ -189,12 +189,7 @@ class ErrorCorrectingCodeClassifier(EnsembleClassifier):
         -------
         ndarray of shape (n_samples, n_bits)
         """
-        n_threads = count_threads(self.n_jobs)
-
-        def predict(batch: Any) -> Scores:
-            return np.column_stack([scores[:, 1] for scores in self._fused_.outputs_of_models(batch, n_threads)])
-
-        return predict_samples(self, X, predict)
+        return predict_samples(self, X, self._score_bits)
 
     def predict_proba(self, X: Any) -> Scores:
         """Predict class probabilities from the distances to the codewords.
@@ -209,6 +204,13 @@ class ErrorCorrectingCodeClassifier(EnsembleClassifier):
             They sum to one; classes are in the order of ``classes_``.
         """
         return class_probabilities(self._distances(X), self.code_book_.shape[1], self.decoding)
+
+    def _score_bits(self, X: Any) -> Scores:
+        models = self._fused_.models
+        if not all(isinstance(model, TreeModel) for model in models):
+            return np.column_stack([model.scores(X)[:, 1] for model in models])
+        leaves = self._fused_.leaves(X, count_threads(self.n_jobs))
+        return np.column_stack([one.tree.shares()[leaf, 1] for one, leaf in zip(models, leaves.T, strict=True)])
 
     def _decision_scores(self, X: Any) -> Scores:
         return -self._distances(X)

@@ -101,7 +101,7 @@ def combine_scores(
     >>> combine_scores(scores, "borda")
     array([[4., 4., 1.]])
     """
-    check_rule(rule)
+    check_choice("rule", rule, RULES)
     table = _read_scores(scores)
     n_members, _, n_classes = table.shape
     member_weights = None
@@ -119,7 +119,7 @@ def combine_scores(
 
 
 def as_probabilities(combined: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Divide combined scores by their sum over the classes; where all are zero, the classes share equally.
+    """Divide combined scores by their sum over the classes; where all are zero, the classes are equally probable.
 
     Examples
     --------
@@ -130,11 +130,6 @@ def as_probabilities(combined: npt.NDArray[np.float64]) -> npt.NDArray[np.float6
     sums = combined.sum(axis=-1, keepdims=True)
     equal = np.full_like(combined, 1 / combined.shape[-1])
     return clip_probabilities(np.divide(combined, sums, out=equal, where=sums > 0))
-
-
-def check_rule(rule: Any) -> None:
-    """Check the name of a rule."""
-    check_choice("rule", rule, RULES)
 
 
 def refuse_weights(rule: str) -> None:
@@ -249,7 +244,7 @@ def _read_scores(scores: npt.ArrayLike) -> Scores:
     return table if table.dtype in (np.float32, np.float64) else table.astype(np.float64)
 
 
-def _require_finite(scores: Scores) -> Scores:
+def _require_finite(scores: Any) -> Any:
     if not np.isfinite(scores).all():
         raise ValueError("scores has NaN or infinite entries; expected finite scores of every member for every sample.")
     return scores
@@ -271,9 +266,9 @@ def _equal_if_none(weights: Weights | None, scores: Scores) -> Weights:
 
 
 def _mean(scores: Scores, weights: Weights | None) -> npt.NDArray[np.float64]:
-    if weights is None:
-        return _require_finite(scores.mean(axis=0, dtype=np.float64))
-    return _require_finite(np.tensordot(weights / weights.sum(), scores, axes=1))
+    fractions = None if weights is None else weights / weights.sum()
+    means = scores.mean(axis=0, dtype=np.float64) if fractions is None else np.tensordot(fractions, scores, axes=1)
+    return _require_finite(means)
 
 
 def _median(scores: Scores, weights: Weights | None) -> npt.NDArray[np.float64]:

@@ -166,7 +166,7 @@ class LinearStackingRegressor(RegressorMixin, LinearStacking):
 
     Notes
     -----
-    Several outputs share their weights, and each counts in units of its own standard deviation.
+    Several outputs have the same weights, and each counts in units of its own standard deviation.
 
     References
     ----------
@@ -305,8 +305,8 @@ class LinearStackingClassifier(ClassifierMixin, LinearStacking):
     def _make_loss(self, held_out: HeldOut) -> SquaredLoss:
         truth = self._classes_.encode(held_out.target)
         if self.loss == "squared_error":
-            truth = np.eye(held_out.outputs.shape[-1])[truth]
-            return SquaredLoss(*_as_cells(held_out.outputs, truth, held_out.sample_weights))
+            one_hot = np.eye(held_out.outputs.shape[-1])[truth]
+            return SquaredLoss(*_as_cells(held_out.outputs, one_hot, held_out.sample_weights))
         correct = np.take_along_axis(held_out.outputs, truth[None, ..., None], axis=-1)
         return LogLoss(*_as_cells(correct, truth, held_out.sample_weights))
 

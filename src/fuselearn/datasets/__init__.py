@@ -49,3 +49,7 @@ def __getattr__(name: str) -> Any:
             require(f"fuselearn.datasets.{name}", "pandas")
             return getattr(import_module(f"{__name__}.{module}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -298,23 +298,17 @@ def bias_variance(
         raise ValueError("X_test and y_test must be passed together, or neither.")
 
     X, y = read_table("X", X), _read_target("y", y, count_rows(X), loss)
-    out_of_bag = sampling == "bootstrap" and X_test is None
+    observed = y
     if X_test is not None:
-        judged, observed = read_table("X_test", X_test), _read_target("y_test", y_test, count_rows(X_test), loss)
-    else:
-        judged, observed = X, y
+        X_test, observed = read_table("X_test", X_test), _read_target("y_test", y_test, count_rows(X_test), loss)
+    elif callable(sampling):
+        X_test = X
     truth = observed if y_true is None else _read_target("y_true", y_true, len(observed), loss)
 
     seeds = make_generator(random_state).integers(2**62, size=(n_rounds,)).tolist()
-    if callable(sampling):
-        rounds = Parallel(n_jobs=n_jobs)(
-            delayed(_predict_after_fresh_sample)(estimator, sampling, judged, seed) for seed in seeds
-        )
-    else:
-        rounds = Parallel(n_jobs=n_jobs)(
-            delayed(_predict_after_bootstrap)(estimator, X, y, None if out_of_bag else judged, loss, seed)
-            for seed in seeds
-        )
+    rounds = Parallel(n_jobs=n_jobs)(
+        delayed(_train_round)(estimator, sampling, X, y, X_test, loss, seed) for seed in seeds
+    )
     predictions, decompose = _prepare(rounds, observed, truth, loss)
     rows = decompose(predictions)
     if rows["error"].isna().all():
@@ -370,33 +364,25 @@ def compare_bias_variance(
     return BiasVarianceComparison(results, label)
 
 
-def _predict_after_bootstrap(
-    estimator: Any, X: Any, y: npt.NDArray[Any], judged: Any, loss: str, seed: int
+def _train_round(
+    estimator: Any, sampling: str | Generator, X: Any, y: npt.NDArray[Any], X_test: Any, loss: str, seed: int
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[Any]]:
-    """Train on a bootstrap sample; return the test samples, or those left out, and their predictions."""
+    """Train on a sample; return the test samples, by default those out of bag, and their predictions."""
     rng = np.random.default_rng(seed)
-    for _ in range(MOST_TRIES):
-        counts = draw_counts(int(rng.integers(2**62)), np.ones(len(y)), len(y))
-        drawn = y[counts > 0]
-        if loss == "squared" or (drawn != drawn[0]).any():  # most classifiers reject a single class
-            break
-    model = fit_clone(estimator, X, y, counts, int(rng.integers(2**31)))
-    if judged is not None:
-        return np.arange(count_rows(judged)), np.asarray(model.predict(judged))
-    left_out = np.flatnonzero(counts == 0)
-    if len(left_out) == 0:
-        return left_out, y[:0]
-    return left_out, np.asarray(model.predict(take_rows(X, left_out)))
-
-
-def _predict_after_fresh_sample(
-    estimator: Any, sampling: Generator, judged: Any, seed: int
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[Any]]:
-    rng = np.random.default_rng(seed)
-    X, y = sampling(rng)
-    model = clone(estimator)
-    seed_estimator(model, int(rng.integers(2**31)))
-    return np.arange(count_rows(judged)), np.asarray(model.fit(X, y).predict(judged))
+    if callable(sampling):
+        X_drawn, y_drawn = sampling(rng)
+        model = seed_estimator(clone(estimator), int(rng.integers(2**31))).fit(X_drawn, y_drawn)
+    else:
+        for _ in range(MOST_TRIES):
+            counts = draw_counts(int(rng.integers(2**62)), np.ones(len(y)), len(y))
+            drawn = y[counts > 0]
+            if loss == "squared" or (drawn != drawn[0]).any():  # most classifiers reject a single class
+                break
+        model = fit_clone(estimator, X, y, counts, int(rng.integers(2**31)))
+    if X_test is not None:
+        return np.arange(count_rows(X_test)), np.asarray(model.predict(X_test))
+    samples = np.flatnonzero(counts == 0)
+    return samples, np.asarray(model.predict(take_rows(X, samples))) if len(samples) else y[:0]
 
 
 def _prepare(

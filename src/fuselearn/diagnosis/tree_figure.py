@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from fuselearn._extras import require
 from fuselearn._parameters import check_whole_number
 from fuselearn.ensembles import CARTClassifier
+from fuselearn.ensembles.tree_description import conditions_of_split
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -124,7 +125,7 @@ def _describe_node(model: CARTClassifier, node: int, decimals: int, is_cut: bool
         return f"{shorten(str(model._predicted(node)), TEXT_WIDTH, placeholder='…')}\n{model._share(node, decimals)}"
     if is_cut:
         return f"… {_count_leaves(model.tree_, node)} leaves"
-    condition, _ = model._conditions(node, decimals)
+    condition, _ = conditions_of_split(model, model.tree_.nodes[node], decimals)
     return condition if len(condition) <= TEXT_WIDTH else f"{condition[: TEXT_WIDTH - 1]}…"
 
 

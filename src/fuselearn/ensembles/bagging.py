@@ -19,7 +19,7 @@ from fuselearn.engines.exact import exact_sum
 from fuselearn.ensembles.ensemble import EnsembleClassifier, frequent_first, refuse_other_size
 from fuselearn.fusion import OutOfBag, Problem, Trained, WeightedSum
 from fuselearn.fusion.problem import never_stop
-from fuselearn.fusion.weighted_sum import output_of
+from fuselearn.fusion.weighted_sum import Output, output_of
 from fuselearn.learners import Model, TreeModel, count_all_samples
 from fuselearn.learners.target import Scores, Weights
 
@@ -147,7 +147,7 @@ def train_bags(problem: Problem, plan: BagPlan, n_estimators: int, *, vote: str 
         models, (features, out_of_bag) = list(problem.previous.fused.models), problem.previous.state
         refuse_other_size(len(out_of_bag.weight), problem.n_samples)
     seeds = problem.rng.integers(2**63, size=n_estimators)[len(models) :]
-    output = "votes" if vote == "class" else "scores"
+    output: Output = "votes" if vote == "class" else "scores"
     problem.learner.n_threads = 1  # models are trained side by side instead
     wanted = output if problem.out_of_bag else None
     on_one = replace(problem, on_iteration=never_stop, X=None, previous=None)  # what travels to a worker process

@@ -34,7 +34,7 @@ from fuselearn.fusion.filtering import (
     closed_form_coefficients,
     run_filters,
 )
-from fuselearn.fusion.weighted_sum import output_of
+from fuselearn.fusion.weighted_sum import Output, output_of
 from fuselearn.learners import Model, TreeLearner, TreeModel, are_counts
 
 if TYPE_CHECKING:
@@ -169,7 +169,8 @@ def train_kfhe(
     The parameters are those of :class:`KFHEClassifier`.
     """
     classes, n_classes, initial = problem.target.values, problem.target.n_columns, problem.initial_weights
-    poisson, output = sampling == "poisson", "votes" if vote == "class" else "scores"
+    poisson = sampling == "poisson"
+    output: Output = "votes" if vote == "class" else "scores"
     if poisson:
         truth: ClassTruth = ExactClassTruth(initial / exact_sum(initial), classes, vote)
     else:
@@ -219,7 +220,7 @@ def train_kfhe(
         guessing_error=guessing_error(n_classes) if reset else math.inf,
         on_iteration=on_iteration,
     )
-    outputs = ["scores", *[output] * (len(run.models) - 1)]
+    outputs: list[Output] = ["scores", *[output] * (len(run.models) - 1)]
     fused = WeightedSum(run.models, closed_form_coefficients(np.array(run.gains)), n_classes, outputs)
     trace = run.trace(truth.error(states.y), states.w)
     return Trained(fused, trace, out_of_bag, (replace(run, models=[]), states.y, states.w, out_of_bag))

@@ -28,11 +28,11 @@ def _write_node(
     if condition:
         lines.append(indent + condition)
         indent += "  "
-    for side, side_condition in enumerate(_conditions(model, record, decimals)):
+    for side, side_condition in enumerate(conditions_of_split(model, record, decimals)):
         _write_node(model, record["left"] + side, indent, side_condition, describe_leaf, decimals, lines)
 
 
-def _conditions(model: Any, record: Any, decimals: int) -> tuple[str, str]:
+def conditions_of_split(model: Any, record: Any, decimals: int) -> tuple[str, str]:
     """Return which samples go to the left and which to the right."""
     feature = record["feature"]
     name = model.feature_names_in_[feature] if hasattr(model, "feature_names_in_") else f"x[{feature}]"

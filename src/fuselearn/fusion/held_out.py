@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from joblib import Parallel, delayed
 from sklearn.model_selection import check_cv
 
 from fuselearn._messages import show
@@ -80,7 +81,11 @@ def average_held_out(parts: Sequence[Scores], splits: Splits, n_samples: int) ->
 
 
 def hold_out(
-    train: Callable[[Problem], Trained], problem: Problem, splits: Splits, make_rng: Callable[[], np.random.Generator]
+    train: Callable[[Problem], Trained],
+    problem: Problem,
+    splits: Splits,
+    make_rng: Callable[[], np.random.Generator],
+    n_jobs: int | None = None,
 ) -> list[Scores]:
     """Train on the inside of each split and return the scores for its outside, on the table bound once.
 
@@ -94,12 +99,24 @@ def hold_out(
         The samples inside and outside of each split.
     make_rng : callable
         Returns the generator of each training.
+    n_jobs : int, optional
+        Splits at the same time, in processes; for estimators that train models one by one.
     """
-    found = []
-    for inside, outside in splits:
-        trained = train(restrict_problem(problem, inside, make_rng()))
-        found.append(trained.fused.scores(problem.samples, only=outside))
+    found: list[Scores] = Parallel(n_jobs=n_jobs)(
+        delayed(_score_outside)(train, problem, inside, outside, make_rng()) for inside, outside in splits
+    )
     return found
+
+
+def _score_outside(
+    train: Callable[[Problem], Trained],
+    problem: Problem,
+    inside: Indices,
+    outside: Indices,
+    rng: np.random.Generator,
+) -> Scores:
+    trained = train(restrict_problem(problem, inside, rng))
+    return trained.fused.scores(problem.samples, only=outside)
 
 
 def restrict_problem(problem: Problem, inside: Indices, rng: np.random.Generator) -> Problem:

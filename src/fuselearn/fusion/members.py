@@ -96,9 +96,7 @@ def deal_folds(target: ClassIndices, n_folds: int, rng: np.random.Generator) -> 
     return folds
 
 
-def squared_error(
-    probabilities: Scores, target: npt.NDArray[np.intp], weights: npt.NDArray[np.float64] | None
-) -> float:
+def squared_error(probabilities: Scores, target: ClassIndices, weights: npt.NDArray[np.float64] | None) -> float:
     """Compute the mean over the samples of the sum over the classes of (probability - truth)^2: the Brier score.
 
     Examples

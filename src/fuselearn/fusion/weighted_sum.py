@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
 
-from fuselearn.learners import Model, TreeModel
+from fuselearn.learners import LabelModel, Model, TreeModel
 from fuselearn.learners.target import Indices, Scores, Weights
 from fuselearn.learners.trees import PackedTrees, restore_trees, store_trees
 
@@ -122,5 +122,6 @@ def output_of(model: Model, output: Output, n_columns: int, X: Any = None, only:
     if output == "scores":
         return model.scores(X, only=only)
     if output == "decisions":
+        assert isinstance(model, LabelModel), "only models of labels decide by other scores than probabilities"
         return model.decisions(X, only=only)
     return model.choices(n_columns, X, only=only)

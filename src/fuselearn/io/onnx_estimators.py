@@ -26,7 +26,7 @@ from fuselearn.io.onnx_models import SumExporter, add_label_scores, add_log_odds
 from fuselearn.learners import LabelTrees, TreeModel
 from fuselearn.multilabel.base import MultilabelBase
 from fuselearn.multilabel.decisions import rules
-from fuselearn.multilabel.decisions.known_sets import LEAST_PROBABILITY as SET_BOUND
+from fuselearn.multilabel.decisions.sets import LEAST_PROBABILITY as SET_BOUND
 from fuselearn.multilabel.decisions.thresholds import LabelThresholds, LearnedThreshold
 from fuselearn.multilabel.methods.binary_relevance import JoinedLabels
 

@@ -1,10 +1,10 @@
 """Compare ensembles in repeated experiments, with statistics and a report.
 
-- `running`: suites of datasets and methods, the runner, and a store of results that survives a crash.
-- `statistics`: means over folds, ranks, and tests of significance.
-- `reporting`: figures and a report in one HTML file.
-- `reproduction`: pages that compare a run with the tables of the papers.
-- `published`: the scores and p-values printed in the papers.
+- `Suite` says what to compare, `Table` and `table_suite` on your own file; `Variant` is a method that shares the fit of
+  another one.
+- `run_suite` runs a suite; it can be stopped and resumed. `ResultStore` holds the results.
+- `summarize`, `fold_scores` and `totals` read them, `write_report` writes them as one HTML file.
+- `fuselearn.lab.statistics` ranks methods and tests differences, `fuselearn.lab.figures` plots them.
 """
 
 from importlib import import_module
@@ -13,22 +13,41 @@ from typing import TYPE_CHECKING, Any
 from fuselearn._extras import require
 
 if TYPE_CHECKING:
-    from fuselearn.lab.reporting.report import write_report
-    from fuselearn.lab.running.runner import run_suite
-    from fuselearn.lab.running.store import ResultStore
-    from fuselearn.lab.running.suites import Suite, get_suite, table_suite
-    from fuselearn.lab.statistics.summary import fold_scores, summarise
+    from fuselearn.lab.methods import Variant
+    from fuselearn.lab.report import write_report
+    from fuselearn.lab.runner import Outcome, RunError, run_suite
+    from fuselearn.lab.store import ResultStore, StoreError
+    from fuselearn.lab.suites import DEMO, Suite, Table, derive_seed, table_suite
+    from fuselearn.lab.summary import Totals, fold_scores, summarize, totals
 
-__all__ = ["ResultStore", "Suite", "fold_scores", "get_suite", "run_suite", "summarise", "table_suite", "write_report"]
+__all__ = [
+    "DEMO",
+    "Outcome",
+    "ResultStore",
+    "RunError",
+    "StoreError",
+    "Suite",
+    "Table",
+    "Totals",
+    "Variant",
+    "derive_seed",
+    "fold_scores",
+    "run_suite",
+    "summarize",
+    "table_suite",
+    "totals",
+    "write_report",
+]
 
 require("fuselearn.lab", "pandas", "matplotlib", "jinja2", "rich")
 
 _MODULES = {
-    "running.runner": ("run_suite",),
-    "running.store": ("ResultStore",),
-    "running.suites": ("Suite", "get_suite", "table_suite"),
-    "statistics.summary": ("fold_scores", "summarise"),
-    "reporting.report": ("write_report",),
+    "methods": ("Variant",),
+    "report": ("write_report",),
+    "runner": ("Outcome", "RunError", "run_suite"),
+    "store": ("ResultStore", "StoreError"),
+    "suites": ("DEMO", "Suite", "Table", "derive_seed", "table_suite"),
+    "summary": ("Totals", "fold_scores", "summarize", "totals"),
 }
 _PLACES = {name: module for module, names in _MODULES.items() for name in names}
 

@@ -17,14 +17,14 @@ from sklearn.utils.validation import has_fit_parameter
 from fuselearn._compat import take_rows
 from fuselearn._random import seed_estimator
 from fuselearn.engines.draws import draw_counts
-from fuselearn.learners.learner import Bound, LabelModel, Learner, Model
+from fuselearn.learners.learner import Bound, BoundLearner, LabelModel, Model
 from fuselearn.learners.table import as_frame
 from fuselearn.learners.target import Counts, Indices, Scores, Target, Weights
 
 _LABEL_VALUES = np.array([0, 1])
 
 
-class CloneLearner(Learner):
+class CloneLearner(BoundLearner):
     """Train clones of a scikit-learn classifier, or regressor, on samples of a table.
 
     If the estimator takes ``sample_weight``, it gets the drawn samples once, weighted by their counts; otherwise it
@@ -57,14 +57,6 @@ class CloneLearner(Learner):
         self.estimator = estimator
         self.features: npt.NDArray[np.intp] | None = None
         self.n_threads = n_threads
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what travels to a worker process, where models are trained."""
-        return {**vars(self), "bound": (self.bound.table, self.bound.appended)}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Bind the table in a worker process."""
-        vars(self).update(state, bound=Bound(*state["bound"]))
 
     def train(
         self, target: Target, counts: Counts, seed: int, *, weights: Weights | None = None
@@ -182,7 +174,9 @@ class CloneModel(Model):
         return X if self.features is None else take_rows(X, self.features, axis=1)
 
     def _class_indices(self, labels: Any) -> npt.NDArray[np.int32]:
-        return np.searchsorted(self.classes, labels).astype(np.int32)  # type: ignore[arg-type]
+        assert self.classes is not None, "a regressor has no classes"
+        indices: npt.NDArray[np.intp] = np.searchsorted(self.classes, np.asarray(labels))
+        return indices.astype(np.int32)
 
 
 class LabelClones(LabelModel):

@@ -252,6 +252,14 @@ class KernelRows:
         self._features: dict[Kernel, Any] = {}
         self._lock = threading.Lock()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what travels to a worker process: the rows, from which values are computed again."""
+        return {**vars(self), "_values": {}, "_features": {}, "_lock": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore the rows in a worker process."""
+        vars(self).update(state, _lock=threading.Lock())
+
     def values(self, kernel: Kernel) -> npt.NDArray[np.float32]:
         """Return the values of a kernel without appended columns, one row per row here, one column per training row."""
         with self._lock:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any, Self
 
 import numpy as np
@@ -156,7 +155,7 @@ class Learner:
     bound_parameters: tuple[str, ...] = ()
     """Parameters of the estimator that decide how the table is bound."""
 
-    def train(self, target: Target, counts: Counts, seed: int, *, weights: Weights | None = None) -> Model:
+    def train(self, target: Target, counts: Counts, seed: int, *, weights: Weights | None = None) -> Any:
         """Train a model on the samples drawn.
 
         Parameters
@@ -174,6 +173,7 @@ class Learner:
         Returns
         -------
         Model
+            For labels, a LabelModel.
         """
         raise NotImplementedError
 
@@ -229,8 +229,8 @@ class Learner:
         raise NotImplementedError
 
     def _replaced(self, **changes: Any) -> Self:
-        other = copy.copy(self)
-        vars(other).update(changes)
+        other = object.__new__(type(self))
+        vars(other).update(vars(self), **changes)
         return other
 
     def _class_factors(self, target: Target, drawn: Counts | Weights) -> Weights | None:
@@ -300,3 +300,17 @@ def are_counts(weights: Weights) -> bool:
     (True, False)
     """
     return bool((weights == np.rint(weights)).all() and weights.sum() < 2**31)
+
+
+class BoundLearner(Learner):
+    """A learner whose models share its table as a :class:`Bound`; it travels with the learner, but not with models."""
+
+    bound: Bound
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what travels to a worker process, where models are trained."""
+        return {**vars(self), "bound": (self.bound.table, self.bound.appended)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Bind the table in a worker process."""
+        vars(self).update(state, bound=Bound(*state["bound"]))

@@ -14,7 +14,7 @@ from sklearn.utils import check_array
 from fuselearn.engines.forests import Forest, apply_forest, stack_trees, sum_leaf_values, unstack_trees
 from fuselearn.engines.tables import Table, code_columns
 from fuselearn.engines.trees import ClassTarget, GradientTable, Tree, TreeSettings, grow_tree, grow_value_tree
-from fuselearn.learners.learner import Bound, LabelModel, Learner, Model
+from fuselearn.learners.learner import Bound, BoundLearner, LabelModel, Model
 from fuselearn.learners.table import TableCoder, as_frame
 from fuselearn.learners.target import Counts, Indices, Labels, Scores, Target, Weights
 
@@ -25,7 +25,7 @@ CODE_BYTES = 2
 LARGEST_CODES = 16 * 2**30
 
 
-class TreeLearner(Learner):
+class TreeLearner(BoundLearner):
     """Code a table once and grow any number of trees on it.
 
     Parameters

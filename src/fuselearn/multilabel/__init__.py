@@ -1,5 +1,6 @@
-"""Multi-label classification: ensembles, decision rules, stratified folds and metrics."""
+"""Multi-label classification: ensembles, stratified folds, statistics of labels, metrics, and checks of estimators."""
 
+from fuselearn.multilabel.checks import check_multilabel_estimator
 from fuselearn.multilabel.data.resampling import ml_ros, ml_rus, mlsmote
 from fuselearn.multilabel.data.statistics import LabelStatistics, describe_labels
 from fuselearn.multilabel.data.stratification import (
@@ -8,18 +9,6 @@ from fuselearn.multilabel.data.stratification import (
     RepeatedIterativeStratifiedGroupKFold,
     RepeatedIterativeStratifiedKFold,
     iterative_train_test_split,
-)
-from fuselearn.multilabel.decisions.rules import (
-    AtLeastOne,
-    CardinalityThreshold,
-    DecisionRule,
-    ExpectedF1,
-    FixedThreshold,
-    KnownSets,
-    MacroF1Thresholds,
-    MicroF1Threshold,
-    PerLabelThresholds,
-    make_decision_rule,
 )
 from fuselearn.multilabel.methods.adaboost_mh import AdaBoostMHClassifier
 from fuselearn.multilabel.methods.binary_relevance import (
@@ -43,43 +32,18 @@ from fuselearn.multilabel.methods.pruned_sets import EnsembleOfPrunedSetsClassif
 from fuselearn.multilabel.methods.rakel import RAkELClassifier
 from fuselearn.multilabel.methods.stacked_relevance import StackedBinaryRelevanceClassifier
 from fuselearn.multilabel.methods.thresholding import ThresholdedClassifier
-from fuselearn.multilabel.metrics import (
-    example_f1,
-    label_jaccard,
-    label_precision,
-    label_recall,
-    label_scores,
-    macro_f1,
-    micro_f1,
-    multilabel_scores,
-)
-from fuselearn.multilabel.ranking_metrics import (
-    coverage,
-    label_calibration_error,
-    label_ranking_average_precision,
-    macro_auc,
-    macro_average_precision,
-    micro_auc,
-    micro_average_precision,
-    one_error,
-    ranking_loss,
-)
+from fuselearn.multilabel.metrics import label_calibration_error, label_scores, multilabel_scores, one_error
 
 __all__ = [
     "AdaBoostMHClassifier",
-    "AtLeastOne",
     "BRkNNClassifier",
     "BinaryRelevanceClassifier",
     "CalibratedLabelRankingClassifier",
-    "CardinalityThreshold",
     "ChainClassifier",
-    "DecisionRule",
     "EnsembleHOMERClassifier",
     "EnsembleOfBinaryRelevanceClassifier",
     "EnsembleOfChainsClassifier",
     "EnsembleOfPrunedSetsClassifier",
-    "ExpectedF1",
-    "FixedThreshold",
     "FusedMultilabelClassifier",
     "GradientBoostingMultilabelClassifier",
     "HOMERClassifier",
@@ -87,43 +51,26 @@ __all__ = [
     "IterativeStratifiedKFold",
     "KFHEHOMERClassifier",
     "KFHEMultilabelClassifier",
-    "KnownSets",
     "LIFTClassifier",
     "LabelPowersetClassifier",
     "LabelStatistics",
     "MLkNNClassifier",
-    "MacroF1Thresholds",
-    "MicroF1Threshold",
     "PCTForestClassifier",
     "PLSTClassifier",
-    "PerLabelThresholds",
     "PrunedSetsClassifier",
     "RAkELClassifier",
     "RepeatedIterativeStratifiedGroupKFold",
     "RepeatedIterativeStratifiedKFold",
     "StackedBinaryRelevanceClassifier",
     "ThresholdedClassifier",
-    "coverage",
+    "check_multilabel_estimator",
     "describe_labels",
-    "example_f1",
     "iterative_train_test_split",
     "label_calibration_error",
-    "label_jaccard",
-    "label_precision",
-    "label_ranking_average_precision",
-    "label_recall",
     "label_scores",
-    "macro_auc",
-    "macro_average_precision",
-    "macro_f1",
-    "make_decision_rule",
-    "micro_auc",
-    "micro_average_precision",
-    "micro_f1",
     "ml_ros",
     "ml_rus",
     "mlsmote",
     "multilabel_scores",
     "one_error",
-    "ranking_loss",
 ]

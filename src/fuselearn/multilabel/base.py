@@ -30,6 +30,7 @@ from fuselearn.ensembles.svm import SVMClassifier
 from fuselearn.fusion import Problem, Trained, WeightedSum
 from fuselearn.fusion.held_out import Splits, average_held_out, hold_out
 from fuselearn.learners import LabelModel, Learner, bind, check_base, count_all_samples, label_target
+from fuselearn.learners.target import Counts
 from fuselearn.multilabel.data.labels import (
     UNKNOWN,
     check_same_labels,
@@ -38,7 +39,8 @@ from fuselearn.multilabel.data.labels import (
     restore_unknown,
 )
 from fuselearn.multilabel.data.stratification import IterativeStratifiedKFold
-from fuselearn.multilabel.decisions.rules import RULES, DecisionRule, OwnDecision, make_decision_rule
+from fuselearn.multilabel.decisions import DecisionRule
+from fuselearn.multilabel.decisions.rules import RULES, OwnDecision, make_decision_rule
 
 Labels = npt.NDArray[np.int8]
 Scores = npt.NDArray[np.float64]
@@ -97,8 +99,8 @@ class MultilabelBase(ClassifierMixin, BaseEstimator):
         X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
         y : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_labels)
             1 or True where a sample has a label, else 0. Labels that no sample or every sample has, and samples without
-            any label, are welcome. NaN means that it is not known whether the sample has the label; classifiers that
-            cannot use it refuse it, and name those that can.
+            any label, are accepted. NaN means that it is unknown whether the sample has the label; classifiers that
+            cannot learn from it raise an error that names those that can.
         sample_weight : array of shape (n_samples,), optional
             Weights of the samples.
 
@@ -315,10 +317,18 @@ class MultilabelBase(ClassifierMixin, BaseEstimator):
             names = label_names(Y)
             label = column if names is None else names[column]
             raise ValueError(
-                f"y must hold 0 and 1 only, but it has NaN in row {row}, label {label!r}. {type(self).__name__} needs "
-                f"to know all labels; classifiers that do not are {', '.join(list_accepting_unknown())}."
+                f"y must hold 0 and 1 only, but it has NaN at sample {row}, label {label!r}. {type(self).__name__} "
+                f"needs to know all labels; classifiers that do not are {', '.join(list_accepting_unknown())}."
             )
         return labels
+
+
+def train_labels(
+    learner: Learner, Y: Labels, counts: Counts, seed: int, *, weights: Weights | None = None
+) -> LabelModel:
+    """Train a model per label, all on the same samples and features."""
+    model: Any = learner.train(label_target(Y), counts, seed, weights=weights)
+    return model
 
 
 def train_method(problem: Problem, method: Callable[..., LabelModel], seed: int) -> Trained:
@@ -346,6 +356,7 @@ def hold_out_folds(
     problem: Problem,
     splits: Splits,
     make_rng: Callable[[], np.random.Generator],
+    n_jobs: int | None = None,
 ) -> Scores:
     """Return the held-out scores of each sample, their mean if several splits hold it out, NaN if none does.
 
@@ -356,7 +367,7 @@ def hold_out_folds(
     splits = [split for split in splits if weights[split[0]].any()]
     parts = [
         fix_constants(scores, find_constants(Y[inside][weights[inside] > 0]))
-        for scores, (inside, _) in zip(hold_out(train, problem, splits, make_rng), splits, strict=True)
+        for scores, (inside, _) in zip(hold_out(train, problem, splits, make_rng, n_jobs), splits, strict=True)
     ]
     return average_held_out(parts, splits, len(Y)) if parts else np.full(Y.shape, np.nan)
 

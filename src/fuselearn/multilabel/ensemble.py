@@ -11,10 +11,9 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 from joblib import Parallel, delayed
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -61,14 +60,6 @@ SampledMethod = Callable[[Learner, Labels, Counts, np.random.Generator], LabelMo
 """Trains a model on the samples drawn; a function that worker processes can import, or a partial of one."""
 
 
-class Member(NamedTuple):
-    """A trained model, the samples that it was not trained on, and its output for those, if wanted."""
-
-    model: Any
-    left_out: npt.NDArray[np.intp] | None
-    output: Scores | None
-
-
 def train_members(
     problem: Problem,
     train: Callable[[Problem, Any], tuple[LabelModel, Counts]],
@@ -99,11 +90,11 @@ def train_members(
     members = Parallel(n_jobs=problem.n_jobs, prefer=problem.learner.prefer, return_as="generator")(
         delayed(_train_member)(train, on_one, output if problem.out_of_bag else None, job) for job in jobs
     )
-    for member in members:
-        models.append(member.model)
-        if member.left_out is not None and member.output is not None:
-            out_of_bag.add(member.left_out, member.output)
-        if problem.on_iteration(len(models), member.model):
+    for model, left_out, scores in members:
+        models.append(model)
+        if scores is not None:
+            out_of_bag.add(left_out, scores)
+        if problem.on_iteration(len(models), model):
             with warnings.catch_warnings():  # joblib counts the tasks that are given up
                 warnings.simplefilter("ignore", UserWarning)
                 members.close()
@@ -112,30 +103,27 @@ def train_members(
     return Trained(WeightedSum(models, np.ones(len(models)), n_columns, output, divisor), out_of_bag=out_of_bag)
 
 
-def _train_member(train: Callable[..., Any], problem: Problem, output: Output | None, job: Any) -> Member:
+def _train_member(
+    train: Callable[..., Any], problem: Problem, output: Output | None, job: Any
+) -> tuple[LabelModel, Indices, Scores | None]:
+    """Train a member; also return the samples that it was not trained on, and its output for those, if wanted."""
     model, counts = train(problem, job)
-    if output is None:
-        return Member(model, None, None)
-    left_out = np.flatnonzero(counts == 0)
-    scores = output_of(model, output, problem.target.n_columns, None, left_out) if len(left_out) else None
-    return Member(model, left_out, scores)
+    left_out, scores = np.flatnonzero(counts == 0), None
+    if output is not None and len(left_out):
+        scores = output_of(model, output, problem.target.n_columns, None, left_out)
+    if isinstance(model, OnSomeFeatures):
+        model.learner.release()  # the Gram matrix of a member's features would take memory until the end
+    return model, left_out, scores
 
 
-class BagPlan(NamedTuple):
-    """How many samples and features are drawn for a member."""
-
-    n_draws: int
-    n_drawn_features: int
-    n_features: int
-
-
-def train_on_bag(problem: Problem, seed: int, *, method: SampledMethod, plan: BagPlan) -> tuple[LabelModel, Counts]:
+def train_on_bag(
+    problem: Problem, seed: int, *, method: SampledMethod, n_draws: int, n_drawn_features: int, n_features: int
+) -> tuple[LabelModel, Counts]:
     """Train a member by a method on random samples, drawn with replacement, and random features."""
     rng, learner = np.random.default_rng(seed), problem.learner
-    if plan.n_drawn_features < plan.n_features:
-        features = rng.choice(plan.n_features, plan.n_drawn_features, replace=False)
-        learner = learner.restrict(np.sort(features))
-    counts = draw_counts(int(rng.integers(2**62)), problem.initial_weights, plan.n_draws)
+    if n_drawn_features < n_features:
+        learner = learner.restrict(np.sort(rng.choice(n_features, n_drawn_features, replace=False)))
+    counts = draw_counts(int(rng.integers(2**62)), problem.initial_weights, n_draws)
     model = method(learner, problem.target.values, counts, rng)
     # SVMs choose features of prepared samples, once for all models of a member; trees and clones find theirs.
     chooses = learner is not problem.learner and type(learner).adapt is not Learner.adapt
@@ -164,21 +152,40 @@ def is_filtered(ensemble: MultilabelEnsemble) -> bool:
 
 
 class MultilabelEnsemble(MultilabelBase):
-    """A multi-label classifier that is an ensemble of others.
+    """A multi-label classifier that is an ensemble of others, of one method on random samples and features.
 
-    Subclasses write ``_train``, ``_check_parameters`` and ``_member``.
+    Subclasses write ``_train``, which may call ``_train_bags``, and ``_member``. Others than such ensembles have a
+    constructor of their own.
     """
 
-    estimator: Any
-    n_estimators: int
-    verbose: int = 0
-    callback: Callable[[int, Any], Any] | None = None
     weighting: str
     reset: bool
     gains_: Weights
-    vote: str
-    max_samples: int | float
-    max_features: int | float | str | None
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        n_estimators: int = 25,
+        *,
+        max_samples: int | float = 1.0,
+        max_features: int | float | str | None = None,
+        vote: str = "probability",
+        decision: Any = "cardinality",
+        callback: Callable[[int, Any], Any] | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.max_samples = max_samples
+        self.max_features = max_features
+        self.vote = vote
+        self.decision = decision
+        self.callback = callback
+        self.verbose = verbose
+        self.random_state = random_state
+        self.n_jobs = n_jobs
 
     def __len__(self) -> int:
         """Return the number of fitted members."""
@@ -250,7 +257,8 @@ class MultilabelEnsemble(MultilabelBase):
             if hasattr(self, name) and not hasattr(member, name):
                 setattr(member, name, getattr(self, name))
         member.rule_ = member._make_rule(member.decision)
-        member._fused_ = WeightedSum([model], np.ones(1), member.n_labels_)
+        if not hasattr(member, "_fused_"):
+            member._fused_ = WeightedSum([model], np.ones(1), member.n_labels_)
         return member
 
     def _check_parameters(self) -> None:
@@ -284,13 +292,14 @@ class MultilabelEnsemble(MultilabelBase):
 
     def _train_bags(self, problem: Problem, method: SampledMethod) -> Trained:
         """Train members by a method on random samples and features."""
-        plan = BagPlan(
-            count_draws(self.max_samples, problem.n_draws),
-            count_features(self.max_features, self.n_features_in_),
-            self.n_features_in_,
+        train = partial(
+            train_on_bag,
+            method=method,
+            n_draws=count_draws(self.max_samples, problem.n_draws),
+            n_drawn_features=count_features(self.max_features, self.n_features_in_),
+            n_features=self.n_features_in_,
         )
         seeds = problem.rng.integers(2**62, size=self.n_estimators).tolist()
-        train = partial(train_on_bag, method=method, plan=plan)
         return train_members(problem, train, seeds, vote=self.vote)
 
     def _n_members(self) -> int:

@@ -1,28 +1,43 @@
-"""Metrics for multi-label predictions, with the convention of the multi-label literature for empty labels.
+"""Metrics of multi-label predictions that scikit-learn has not, and all metrics at once.
 
 ::
 
     precision = TP / (TP + FP)    F1 = 2 TP / (2 TP + FP + FN)
     recall    = TP / (TP + FN)    Jaccard = TP / (TP + FP + FN)
 
-each `empty` where TP = FP = FN = 0, and 0 where only its own denominator is 0.
+`multilabel_scores` and `label_scores` differ from `sklearn.metrics` in two respects:
 
-A label that is neither in the test samples nor predicted is predicted perfectly, so its scores are 1, as in Mulan and
-mldr and in published scores. scikit-learn's default is 0. Small folds lack many rare labels, so the two conventions
-differ widely there. Entries of `Y_true` that are NaN, not known, do not count, nor do samples or labels of which
-nothing is known. Metrics of probabilities are in `fuselearn.multilabel.ranking_metrics`.
+- Unknown labels, NaN in ``Y_true``, do not count, nor do samples or labels that are unknown altogether.
+- A label that is *empty*, neither true nor predicted for any sample, is predicted perfectly. Its scores are 1, as in
+  Mulan, mldr and published results; with ``empty=0.0``, all are those of scikit-learn with ``zero_division=0.0``. Small
+  folds lack many rare labels, so the two conventions differ widely there. A score is 0 where only its own denominator
+  is 0.
+
+Metrics of probabilities never raise a warning:
+
+- The ranking loss of a sample without labels or with all labels is 0 and its ranking precision 1, as in scikit-learn.
+  The coverage, scikit-learn's ``coverage_error`` minus 1, of a sample without labels is 0, as in Mulan; its one-error
+  is 1, as in MEKA, Mulan and mldr, since its first label is wrong.
+- Labels of no test sample, or of all, do not count in the macro-averaged AUC and average precision. These are NaN
+  without any other label, and so are the micro averages if no entry, or every entry, is 1.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.metrics import (
+    average_precision_score,
+    coverage_error,
+    label_ranking_average_precision_score,
+    label_ranking_loss,
+    roc_auc_score,
+)
 
 from fuselearn._extras import require
 from fuselearn._messages import show
-from fuselearn._parameters import check_choice
 from fuselearn.multilabel.data.labels import (
     UNKNOWN,
     LabelTable,
@@ -31,193 +46,19 @@ from fuselearn.multilabel.data.labels import (
     label_names,
     read_labels,
     read_partial_labels,
-)
-from fuselearn.multilabel.ranking_metrics import (
-    auc_by_label,
-    average_known,
-    calibration_by_label,
-    check_scores,
-    precision_by_label,
-    probability_scores,
+    read_probabilities,
 )
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "example_f1",
-    "label_jaccard",
-    "label_precision",
-    "label_recall",
-    "label_scores",
-    "macro_f1",
-    "micro_f1",
-    "multilabel_scores",
-]
+Floats = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
 
-AVERAGES: dict[str, int | None] = {"macro": 0, "micro": None, "samples": 1}
-"""The axis over which each kind of average counts."""
-
-
-def macro_f1(Y_true: Any, Y_pred: Any, *, empty: float = 1.0) -> float:
-    """Compute the mean F1 over the labels.
-
-    Parameters
-    ----------
-    Y_true, Y_pred : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_labels)
-        Zeros and ones.
-    empty : float, default=1.0
-        F1 of a label that is neither true nor predicted for any sample.
-
-    Returns
-    -------
-    float
-        From 0 to 1.
-
-    Examples
-    --------
-    The second label is empty; the first has one true positive and one false negative.
-
-    >>> from fuselearn.multilabel import macro_f1
-    >>> Y_true, Y_pred = [[1, 0], [1, 0]], [[1, 0], [0, 0]]
-    >>> round(macro_f1(Y_true, Y_pred), 3), round(macro_f1(Y_true, Y_pred, empty=0.0), 3)
-    (0.833, 0.333)
-    """
-    return _average(_f1, Y_true, Y_pred, "macro", empty)
-
-
-def micro_f1(Y_true: Any, Y_pred: Any, *, empty: float = 1.0) -> float:
-    """Compute F1 over all entries together, so that frequent labels have more weight.
-
-    Parameters
-    ----------
-    Y_true, Y_pred : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_labels)
-        Zeros and ones.
-    empty : float, default=1.0
-        F1 if no label is true or predicted for any sample.
-
-    Returns
-    -------
-    float
-        From 0 to 1.
-
-    Examples
-    --------
-    >>> from fuselearn.multilabel import micro_f1
-    >>> micro_f1([[1, 0], [1, 1]], [[1, 0], [0, 0]])
-    0.5
-    """
-    return _average(_f1, Y_true, Y_pred, "micro", empty)
-
-
-def example_f1(Y_true: Any, Y_pred: Any, *, empty: float = 1.0) -> float:
-    """Compute the mean over the samples of F1 between the predicted and the true set of labels.
-
-    Parameters
-    ----------
-    Y_true, Y_pred : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_labels)
-        Zeros and ones.
-    empty : float, default=1.0
-        F1 of a sample without labels, true or predicted.
-
-    Returns
-    -------
-    float
-        From 0 to 1.
-
-    Examples
-    --------
-    >>> from fuselearn.multilabel import example_f1
-    >>> example_f1([[1, 1, 0], [0, 0, 0]], [[1, 0, 1], [0, 0, 0]])
-    0.75
-    """
-    return _average(_f1, Y_true, Y_pred, "samples", empty)
-
-
-def label_precision(Y_true: Any, Y_pred: Any, *, average: str = "macro", empty: float = 1.0) -> float:
-    """Compute the precision, the fraction of predicted labels that are right.
-
-    .. versionadded:: 0.2
-
-    Parameters
-    ----------
-    Y_true, Y_pred : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_labels)
-        Zeros and ones.
-    average : {"macro", "micro", "samples"}, default="macro"
-        The mean over the labels, the value over all entries together, or the mean over the samples.
-    empty : float, default=1.0
-        Value of a label or sample that is neither true nor predicted. It is 0 if something is true and nothing
-        predicted.
-
-    Returns
-    -------
-    float
-        From 0 to 1.
-
-    Examples
-    --------
-    >>> from fuselearn.multilabel import label_precision
-    >>> label_precision([[1, 0], [1, 1]], [[1, 1], [1, 1]])
-    0.75
-    """
-    return _average(_precision, Y_true, Y_pred, average, empty)
-
-
-def label_recall(Y_true: Any, Y_pred: Any, *, average: str = "macro", empty: float = 1.0) -> float:
-    """Compute the recall, the fraction of true labels that are predicted.
-
-    .. versionadded:: 0.2
-
-    Parameters
-    ----------
-    Y_true, Y_pred, average
-        As for `label_precision`.
-    empty : float, default=1.0
-        Value of a label or sample that is neither true nor predicted. It is 0 if something is predicted and nothing
-        true.
-
-    Returns
-    -------
-    float
-        From 0 to 1.
-
-    Examples
-    --------
-    >>> from fuselearn.multilabel import label_recall
-    >>> label_recall([[1, 0], [1, 1]], [[1, 1], [0, 1]])
-    0.75
-    """
-    return _average(_recall, Y_true, Y_pred, average, empty)
-
-
-def label_jaccard(Y_true: Any, Y_pred: Any, *, average: str = "samples", empty: float = 1.0) -> float:
-    """Compute the Jaccard index, the number of labels in both sets divided by the number in either.
-
-    Averaged over the samples, it is what MEKA and Mulan call the accuracy.
-
-    .. versionadded:: 0.2
-
-    Parameters
-    ----------
-    Y_true, Y_pred
-        As for `label_precision`.
-    average : {"macro", "micro", "samples"}, default="samples"
-        As for `label_precision`.
-    empty : float, default=1.0
-        Value of a label or sample that is neither true nor predicted.
-
-    Returns
-    -------
-    float
-        From 0 to 1.
-
-    Examples
-    --------
-    >>> from fuselearn.multilabel import label_jaccard
-    >>> label_jaccard([[1, 0], [1, 1]], [[1, 1], [1, 1]])
-    0.75
-    """
-    return _average(_jaccard, Y_true, Y_pred, average, empty)
+CURVES = {"auc": roc_auc_score, "average_precision": average_precision_score}
+N_BINS = 10
+ROUNDING = 1e-9
+"""How far sums of floating-point numbers may be outside the interval from 0 to 1."""
 
 
 def multilabel_scores(Y_true: Any, Y_pred: Any, probabilities: Any = None, *, empty: float = 1.0) -> dict[str, float]:
@@ -226,50 +67,70 @@ def multilabel_scores(Y_true: Any, Y_pred: Any, probabilities: Any = None, *, em
     Parameters
     ----------
     Y_true, Y_pred : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_labels)
-        Zeros and ones; NaN in ``Y_true`` where a label is not known.
+        Zeros and ones; NaN in ``Y_true`` where a label is unknown.
     probabilities : array of shape (n_samples, n_labels), or scikit-learn's list of arrays, optional
-        Adds the metrics of `fuselearn.multilabel.ranking_metrics`.
+        Adds the nine metrics of probabilities, from ``one_error`` to ``calibration_error``.
     empty : float, default=1.0
-        Value of empty labels or samples, as for `macro_f1` and `example_f1`.
+        F1, Jaccard index, precision and recall of a label or sample that is neither true nor predicted. The default is
+        the convention of the multi-label literature; with 0.0, all scores are those of `sklearn.metrics` with
+        ``zero_division=0.0``.
 
     Returns
     -------
     dict of str to float
         Higher is better, except for ``hamming_loss`` (the fraction of wrong entries), ``one_error``, ``coverage``,
         ``ranking_loss`` and ``calibration_error``. ``macro_`` is the mean over the labels, ``micro_`` the value over
-        all entries, ``example_`` the mean over the samples. ``subset_accuracy`` is the fraction of samples with all
-        labels right.
+        all entries, ``example_`` the mean over the samples (``average="samples"`` in scikit-learn).
+        ``subset_accuracy`` is the fraction of samples with all labels right.
 
     See Also
     --------
     label_scores : The scores of each label.
 
+    Notes
+    -----
+    ``coverage`` is how far down the ranking of labels one must go to find all labels of a sample, as in Mulan, one less
+    than scikit-learn's ``coverage_error``. Labels of no sample, or of all, do not count in ``macro_auc`` and
+    ``macro_average_precision``, which are NaN without any other; a sample without labels has a ``coverage`` of 0 and a
+    ``one_error`` of 1.
+
     Examples
     --------
+    The third label is empty.
+
     >>> from fuselearn.multilabel import multilabel_scores
-    >>> scores = multilabel_scores([[1, 0], [1, 1]], [[1, 0], [1, 0]])
-    >>> scores["macro_f1"], scores["micro_f1"], scores["subset_accuracy"], scores["hamming_loss"]
-    (0.5, 0.8, 0.5, 0.25)
-    >>> list(multilabel_scores([[1, 0], [1, 1]], [[1, 0], [1, 0]], [[0.9, 0.2], [0.8, 0.3]]))[-9:]
+    >>> Y_true, Y_pred = [[1, 0, 0], [1, 1, 0]], [[1, 0, 0], [1, 0, 0]]
+    >>> scores = multilabel_scores(Y_true, Y_pred)
+    >>> round(scores["macro_f1"], 3), round(multilabel_scores(Y_true, Y_pred, empty=0.0)["macro_f1"], 3)
+    (0.667, 0.333)
+    >>> scores["micro_f1"], scores["subset_accuracy"], round(scores["hamming_loss"], 3)
+    (0.8, 0.5, 0.167)
+    >>> list(multilabel_scores(Y_true, Y_pred, [[0.9, 0.2, 0.1], [0.8, 0.3, 0.1]]))[-9:]
     ['one_error', 'coverage', 'ranking_loss', 'label_ranking_average_precision', 'macro_auc', 'micro_auc',
     'macro_average_precision', 'micro_average_precision', 'calibration_error']
     """
     truth, predicted = _read_pair(Y_true, Y_pred)
-    counts = {average: _count(truth, predicted, axis) for average, axis in AVERAGES.items()}
-    names = {"macro": "macro", "micro": "micro", "samples": "example"}
-    ratios = {"f1": _f1, "jaccard": _jaccard, "precision": _precision, "recall": _recall}
-    scores = {
-        f"{names[average]}_{name}": average_known(ratio(counted, empty))
-        for name, ratio in ratios.items()
-        for average, counted in counts.items()
-    }
+    kinds = {"macro": 0, "micro": None, "example": 1}
+    ratios = {kind: _ratios(_count(truth, predicted, axis), empty) for kind, axis in kinds.items()}
+    names = ("f1", "jaccard", "precision", "recall")
+    scores = {f"{kind}_{name}": _mean_known(ratios[kind][name]) for name in names for kind in kinds}
     known = truth != UNKNOWN
     wrong = (truth != predicted) & known
     scores["subset_accuracy"] = float(1.0 - wrong.any(axis=1)[known.any(axis=1)].mean())
     scores["hamming_loss"] = float(wrong[known].mean())
-    if probabilities is not None:
-        scores |= probability_scores(truth, check_scores(probabilities, truth))
-    return scores
+    if probabilities is None:
+        return scores
+    table = _read_scores(probabilities, truth)
+    by_label = _score_each_label(truth, table)
+    micro = {name: _by_label(metric, truth.reshape(-1, 1), table.reshape(-1, 1)) for name, metric in CURVES.items()}
+    return scores | {
+        **_rank_labels(truth, table),
+        "macro_auc": _mean_known(by_label["auc"]),
+        "micro_auc": float(micro["auc"][0]),
+        "macro_average_precision": _mean_known(by_label["average_precision"]),
+        "micro_average_precision": float(micro["average_precision"][0]),
+        "calibration_error": _mean_known(by_label["calibration_error"]),
+    }
 
 
 def label_scores(Y_true: Any, Y_pred: Any, probabilities: Any = None, *, empty: float = 1.0) -> pd.DataFrame:
@@ -285,10 +146,10 @@ def label_scores(Y_true: Any, Y_pred: Any, probabilities: Any = None, *, empty: 
     Returns
     -------
     DataFrame
-        A line per label, named as in the DataFrame of labels, or numbered, with the columns ``positives`` (samples that
-        have the label), ``predicted``, ``correct`` (both), ``precision``, ``recall``, ``f1`` and ``jaccard``. With
-        probabilities also ``auc`` and ``average_precision``, NaN for a label that no sample has or all samples have,
-        and ``calibration_error``.
+        Indexed by the labels, by name if ``Y_true`` or ``Y_pred`` is a DataFrame, with the columns ``positives``
+        (samples that have the label), ``predicted``, ``correct`` (both), ``precision``, ``recall``, ``f1`` and
+        ``jaccard``. With probabilities also ``auc`` and ``average_precision``, NaN for a label of no sample or of all
+        samples, and ``calibration_error``.
 
     Examples
     --------
@@ -299,42 +160,76 @@ def label_scores(Y_true: Any, Y_pred: Any, probabilities: Any = None, *, empty: 
     0              2          2        2        1.0
     1              1          2        1        0.5
     """
-    require("A table of labels", "pandas")
+    require("A DataFrame of labels", "pandas")
     import pandas as pd
 
     truth, predicted = _read_pair(Y_true, Y_pred)
-    names = next((names for names in map(label_names, (Y_true, Y_pred)) if names is not None), None)
-    counts = _count(truth, predicted, axis=0)
-    columns = {
-        "positives": counts.actual,
-        "predicted": counts.predicted,
-        "correct": counts.both,
-        "precision": _precision(counts, empty),
-        "recall": _recall(counts, empty),
-        "f1": _f1(counts, empty),
-        "jaccard": _jaccard(counts, empty),
-    }
+    both, actual, n_predicted, _ = counts = _count(truth, predicted, axis=0)
+    columns: dict[str, npt.NDArray[Any]] = {"positives": actual, "predicted": n_predicted, "correct": both}
+    columns |= _ratios(counts, empty)
     if probabilities is not None:
-        scores = check_scores(probabilities, truth)
-        columns["auc"] = auc_by_label(truth, scores)
-        columns["average_precision"] = precision_by_label(truth, scores)
-        columns["calibration_error"] = calibration_by_label(truth, scores)
-    index = pd.RangeIndex(truth.shape[1], name="label") if names is None else pd.Index(names, name="label")
-    return pd.DataFrame(columns, index=index)
+        columns |= _score_each_label(truth, _read_scores(probabilities, truth))
+    names = next((names for names in map(label_names, (Y_true, Y_pred)) if names is not None), range(truth.shape[1]))
+    return pd.DataFrame(columns, index=pd.Index(names, name="label"))
 
 
-class _Counts(NamedTuple):
-    """Numbers of entries that are true and predicted, true, predicted, and known: per label, per sample, or of all."""
+def one_error(Y_true: Any, probabilities: Any) -> float:
+    """Compute the fraction of samples whose most probable label is not one of their labels.
 
-    both: npt.NDArray[np.int64]
-    actual: npt.NDArray[np.int64]
-    predicted: npt.NDArray[np.int64]
-    known: npt.NDArray[np.int64]
+    .. versionadded:: 0.2
+
+    Parameters
+    ----------
+    Y_true : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_labels)
+        Zeros and ones; NaN where a label is unknown.
+    probabilities : array of shape (n_samples, n_labels), or scikit-learn's list of arrays
+        Probabilities, or other scores that are higher for more likely labels.
+
+    Returns
+    -------
+    float
+        From 0 to 1; lower is better. If several labels are equally probable, the fraction of wrong ones among them
+        counts. A sample without labels counts as an error.
+
+    Examples
+    --------
+    >>> from fuselearn.multilabel import one_error
+    >>> one_error([[1, 0, 0], [0, 1, 1]], [[0.9, 0.1, 0.3], [0.8, 0.6, 0.7]])
+    0.5
+    """
+    truth = read_partial_labels(Y_true, "Y_true")
+    return _rank_labels(truth, _read_scores(probabilities, truth))["one_error"]
 
 
-def _average(ratio: Any, Y_true: Any, Y_pred: Any, average: str, empty: float) -> float:
-    axis = AVERAGES[check_choice("average", average, tuple(AVERAGES))]
-    return average_known(ratio(_count(*_read_pair(Y_true, Y_pred), axis), empty))
+def label_calibration_error(Y_true: Any, probabilities: Any) -> float:
+    """Compute the mean over the labels of the expected calibration error, in ten bins of equal width.
+
+    ::
+
+        error of a label = sum over bins of  (samples in the bin / all samples) * |fraction positive - mean probability|
+
+    .. versionadded:: 0.2
+
+    Parameters
+    ----------
+    Y_true : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_labels)
+        Zeros and ones; NaN where a label is unknown.
+    probabilities : array of shape (n_samples, n_labels), or scikit-learn's list of arrays
+        From 0 to 1.
+
+    Returns
+    -------
+    float
+        From 0 to 1; lower is better. Defined for every label, also one that no sample has.
+
+    Examples
+    --------
+    >>> from fuselearn.multilabel import label_calibration_error
+    >>> round(label_calibration_error([[1, 0], [0, 0]], [[0.75, 0.1], [0.75, 0.1]]), 4)
+    0.175
+    """
+    truth = read_partial_labels(Y_true, "Y_true")
+    return _mean_known(_calibration_errors(truth, _read_scores(probabilities, truth)))
 
 
 def _read_pair(Y_true: Any, Y_pred: Any) -> tuple[PartialTable, LabelTable]:
@@ -347,34 +242,93 @@ def _read_pair(Y_true: Any, Y_pred: Any) -> tuple[PartialTable, LabelTable]:
     return truth, predicted
 
 
-def _count(truth: PartialTable, predicted: LabelTable, axis: int | None) -> _Counts:
+def _read_scores(probabilities: Any, truth: PartialTable) -> Floats:
+    scores = read_probabilities(probabilities, truth.shape[1])
+    if len(scores) != len(truth):
+        raise ValueError(f"Expected probabilities of {len(truth)} samples, but there are {len(scores)}.")
+    if not np.isfinite(scores).all():
+        raise ValueError("probabilities must be finite, but they contain NaN or infinite values.")
+    return scores
+
+
+def _count(truth: PartialTable, predicted: LabelTable, axis: int | None) -> list[Counts]:
+    """Count the entries that are true and predicted, true, predicted, and known: per label, per sample, or all."""
     known = truth != UNKNOWN
     is_true, is_predicted = truth == 1, (predicted == 1) & known
-    tables = (is_true & is_predicted, is_true, is_predicted, known)
-    return _Counts(*(np.asarray(table.sum(axis=axis, dtype=np.int64)) for table in tables))
+    return [np.asarray(table.sum(axis=axis)) for table in (is_true & is_predicted, is_true, is_predicted, known)]
 
 
-def _f1(counts: _Counts, empty: float) -> npt.NDArray[np.float64]:
-    return _divide(2 * counts.both, counts.actual + counts.predicted, counts, empty)
-
-
-def _precision(counts: _Counts, empty: float) -> npt.NDArray[np.float64]:
-    return _divide(counts.both, counts.predicted, counts, empty)
-
-
-def _recall(counts: _Counts, empty: float) -> npt.NDArray[np.float64]:
-    return _divide(counts.both, counts.actual, counts, empty)
-
-
-def _jaccard(counts: _Counts, empty: float) -> npt.NDArray[np.float64]:
-    return _divide(counts.both, counts.actual + counts.predicted - counts.both, counts, empty)
-
-
-def _divide(
-    part: npt.NDArray[np.int64], whole: npt.NDArray[np.int64], counts: _Counts, empty: float
-) -> npt.NDArray[np.float64]:
-    """Divide, with 0 for a whole of 0, `empty` where nothing is true or predicted, and NaN where nothing is known."""
+def _ratios(counts: list[Counts], empty: float) -> dict[str, Floats]:
+    """Divide, with 0 for a denominator of 0, `empty` if nothing is true or predicted, and NaN if nothing is known."""
     if not 0 <= empty <= 1:
         raise ValueError(f"empty must be a number from 0 to 1, not {show(empty)}.")
-    ratios = np.where(counts.actual + counts.predicted > 0, part / np.maximum(whole, 1), empty)
-    return np.where(counts.known > 0, ratios, np.nan)
+    both, actual, predicted, known = counts
+    total = actual + predicted
+    fractions = {
+        "precision": (both, predicted),
+        "recall": (both, actual),
+        "f1": (2 * both, total),
+        "jaccard": (both, total - both),
+    }
+    return {
+        name: np.where(known > 0, np.where(total > 0, part / np.maximum(whole, 1), empty), np.nan)
+        for name, (part, whole) in fractions.items()
+    }
+
+
+def _rank_labels(truth: PartialTable, scores: Floats) -> dict[str, float]:
+    """Compute the metrics of the order of a sample's labels."""
+    if truth.shape[1] == 1:  # scikit-learn would take a single column for classes
+        truth, scores = np.pad(truth, ((0, 0), (0, 1)), constant_values=UNKNOWN), np.pad(scores, ((0, 0), (0, 1)))
+    # Unknown labels count as negative and the least probable, which changes neither the rank of others nor the first.
+    known = truth != UNKNOWN
+    kept = known.any(axis=1)
+    scores = np.where(known, scores, scores.min() - 1.0)[kept]
+    truth, n_known = (truth == 1).astype(np.int8)[kept], known.sum(axis=1)[kept]
+    n_positive, is_first = truth.sum(axis=1), scores == scores.max(axis=1, keepdims=True)
+    # scikit-learn divides by the number of pairs of a positive and a negative label, unknown ones included.
+    n_negative, n_known_negative = truth.shape[1] - n_positive, n_known - n_positive
+    factors = np.divide(n_negative, n_known_negative, out=np.ones(len(truth)), where=n_known_negative > 0)
+    has_labels = n_positive > 0
+    depth = coverage_error(truth[has_labels], scores[has_labels]) - 1 if has_labels.any() else 0.0
+    return {
+        "one_error": float(1 - ((truth * is_first).sum(axis=1) / is_first.sum(axis=1)).mean()),
+        "coverage": float(depth * has_labels.mean()),
+        "ranking_loss": float(label_ranking_loss(truth, scores, sample_weight=factors) * factors.mean()),
+        "label_ranking_average_precision": float(label_ranking_average_precision_score(truth, scores)),
+    }
+
+
+def _score_each_label(truth: PartialTable, scores: Floats) -> dict[str, Floats]:
+    """Compute the metrics of the order of a label's samples, and its calibration error."""
+    values = {name: _by_label(metric, truth, scores) for name, metric in CURVES.items()}
+    return {**values, "calibration_error": _calibration_errors(truth, scores)}
+
+
+def _by_label(metric: Any, truth: PartialTable, scores: Floats) -> Floats:
+    """Compute a metric of each label; NaN for one that no sample has, or all samples."""
+    values = np.full(truth.shape[1], np.nan)
+    for label in np.flatnonzero((truth == 1).any(axis=0) & (truth == 0).any(axis=0)):
+        known = truth[:, label] != UNKNOWN
+        values[label] = metric(truth[known, label], scores[known, label])
+    return values
+
+
+def _calibration_errors(truth: PartialTable, probabilities: Floats) -> Floats:
+    """Compute the expected calibration error of each label."""
+    low, high = probabilities.min(), probabilities.max()
+    if low < -ROUNDING or high > 1 + ROUNDING:
+        raise ValueError(
+            f"probabilities must be between 0 and 1 for the calibration error; they are between {low:g} and {high:g}."
+        )
+    n_labels, known = truth.shape[1], truth != UNKNOWN
+    bins = np.clip((probabilities * N_BINS).astype(np.intp), 0, N_BINS - 1) + N_BINS * np.arange(n_labels)
+    gaps = np.bincount(bins.ravel(), np.where(known, truth - probabilities, 0.0).ravel(), minlength=N_BINS * n_labels)
+    sums, n_known = np.abs(gaps).reshape(n_labels, N_BINS).sum(axis=1), known.sum(axis=0)
+    return np.divide(sums, n_known, out=np.full(n_labels, np.nan), where=n_known > 0)
+
+
+def _mean_known(values: Floats) -> float:
+    """Return the mean of the values that are not NaN; without any, NaN."""
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else float("nan")

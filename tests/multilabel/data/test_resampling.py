@@ -1,4 +1,4 @@
-"""Resampling of imbalanced labels: what is cloned, deleted and made up."""
+"""Resampling of imbalanced labels: what is cloned, deleted and synthesized."""
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ FREQUENT, RARE, RAREST = 0, 2, 3
 
 @pytest.fixture(scope="module")
 def imbalanced():
-    """Give 200 samples with labels of about 150, 80, 16 and 8 positives."""
+    """Return 200 samples with labels of about 150, 80, 16 and 8 positives."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))
     Y = (rng.random((200, 4)) < [0.75, 0.4, 0.08, 0.04]).astype(np.int64)
@@ -39,7 +39,7 @@ def test_labels_become_less_imbalanced_and_seeds_reproduce(imbalanced, resample)
 
 def test_clones_are_of_minority_labels(imbalanced):
     X, Y = imbalanced
-    more, labels = ml_ros(X, Y, share=0.1, random_state=0)
+    more, labels = ml_ros(X, Y, fraction=0.1, random_state=0)
     np.testing.assert_array_equal(more[:200], X)
     assert len(more) == 220
     for sample, given in zip(more[200:], labels[200:], strict=True):
@@ -51,19 +51,19 @@ def test_clones_are_of_minority_labels(imbalanced):
 def test_cloning_stops_when_no_label_is_above_the_mean():
     # Of 8 positives and 2, the ratios are 1 and 4, and their mean is 2.5: with 4 positives the ratio is 2.
     Y = np.repeat([[1, 0], [0, 1]], [8, 2], axis=0)
-    assert ml_ros(Y, Y, share=10.0)[1].sum(axis=0).tolist() == [8, 4]
+    assert ml_ros(Y, Y, fraction=10.0)[1].sum(axis=0).tolist() == [8, 4]
 
 
 def test_samples_of_minority_labels_are_not_deleted(imbalanced):
     X, Y = imbalanced
-    fewer, labels = ml_rus(X, Y, share=0.3, random_state=0)
+    fewer, labels = ml_rus(X, Y, fraction=0.3, random_state=0)
     assert len(fewer) == 140
     np.testing.assert_array_equal(labels[:, [RARE, RAREST]].sum(axis=0), Y[:, [RARE, RAREST]].sum(axis=0))
     n_free = int((~Y[:, [RARE, RAREST]].any(axis=1)).sum())
-    assert len(ml_rus(X, Y, share=1.0)[0]) == 200 - n_free
+    assert len(ml_rus(X, Y, fraction=1.0)[0]) == 200 - n_free
 
 
-def test_synthetic_samples_are_between_a_sample_and_a_neighbour(imbalanced):
+def test_synthetic_samples_are_between_a_sample_and_a_neighbor(imbalanced):
     X, Y = imbalanced
     more, labels = mlsmote(X, Y, n_neighbors=3, random_state=0)
     np.testing.assert_array_equal(more[:200], X)
@@ -86,7 +86,7 @@ def test_labels_without_partners_add_nothing():
 
 
 @pytest.mark.parametrize("resample", [ml_ros, ml_rus, mlsmote])
-def test_tables_stay_what_they_are(imbalanced, resample):
+def test_types_of_tables_are_kept(imbalanced, resample):
     X, Y = imbalanced
     expected = resample(X, Y, random_state=0)
     frames = pd.DataFrame(X, columns=list("abc")), pd.DataFrame(Y, columns=list("wxyz"))
@@ -105,12 +105,12 @@ def test_balanced_labels_stay_as_they_are(resample, Y):
     np.testing.assert_array_equal(resample(np.eye(5), Y)[1], Y)
 
 
-def test_what_is_refused(imbalanced):
+def test_bad_input_gets_a_sentence(imbalanced):
     X, Y = imbalanced
-    with pytest.raises(ValueError, match="share must be"):
-        ml_ros(X, Y, share=-0.1)
-    with pytest.raises(ValueError, match="share must be"):
-        ml_rus(X, Y, share=-0.1)
+    with pytest.raises(ValueError, match="fraction must be"):
+        ml_ros(X, Y, fraction=-0.1)
+    with pytest.raises(ValueError, match="fraction must be"):
+        ml_rus(X, Y, fraction=-0.1)
     with pytest.raises(ValueError, match="n_neighbors must be"):
         mlsmote(X, Y, 0)
     with pytest.raises(TypeError, match="use ml_ros"):

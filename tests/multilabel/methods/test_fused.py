@@ -13,17 +13,14 @@ from fuselearn import SVMClassifier, load, save
 from fuselearn.datasets import make_digit_pairs
 from fuselearn.multilabel import (
     BinaryRelevanceClassifier,
-    CardinalityThreshold,
     EnsembleHOMERClassifier,
-    FixedThreshold,
     FusedMultilabelClassifier,
     KFHEHOMERClassifier,
-    KnownSets,
-    MacroF1Thresholds,
-    MicroF1Threshold,
     PCTForestClassifier,
     ThresholdedClassifier,
 )
+from fuselearn.multilabel.decisions import CardinalityThreshold, KnownSets, MacroF1Thresholds, MicroF1Threshold
+from fuselearn.multilabel.decisions.rules import FixedThreshold
 from fuselearn.multilabel.methods import fused
 from fuselearn.multilabel.methods.log_odds import fit_log_odds
 

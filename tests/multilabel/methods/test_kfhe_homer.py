@@ -12,7 +12,8 @@ from fuselearn import SVMClassifier
 from fuselearn.base import prepare_samples
 from fuselearn.engines.draws import draw_counts
 from fuselearn.learners import bind
-from fuselearn.multilabel import HOMERClassifier, KFHEHOMERClassifier, PerLabelThresholds
+from fuselearn.multilabel import HOMERClassifier, KFHEHOMERClassifier
+from fuselearn.multilabel.decisions import PerLabelThresholds
 from fuselearn.multilabel.methods.ensemble_homer import make_variety
 from fuselearn.multilabel.methods.homer import train_homer
 

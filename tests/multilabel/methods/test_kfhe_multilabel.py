@@ -11,7 +11,8 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.multioutput import ClassifierChain
 from sklearn.tree import DecisionTreeClassifier
 
-from fuselearn.multilabel import BinaryRelevanceClassifier, CardinalityThreshold, KFHEMultilabelClassifier
+from fuselearn.multilabel import BinaryRelevanceClassifier, KFHEMultilabelClassifier
+from fuselearn.multilabel.decisions import CardinalityThreshold
 from fuselearn.multilabel.filtering import LabelTruth
 
 rng = np.random.default_rng(0)

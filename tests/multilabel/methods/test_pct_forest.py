@@ -15,7 +15,8 @@ from fuselearn.datasets import make_digit_pairs
 from fuselearn.engines.draws import draw_counts
 from fuselearn.engines.tables import code_columns
 from fuselearn.engines.trees import grow_tree, make_label_target, restore_weights
-from fuselearn.multilabel import CardinalityThreshold, PCTForestClassifier, PerLabelThresholds
+from fuselearn.multilabel import PCTForestClassifier
+from fuselearn.multilabel.decisions import CardinalityThreshold, PerLabelThresholds
 from fuselearn.multilabel.methods.label_trees import sum_impurity_decreases
 
 

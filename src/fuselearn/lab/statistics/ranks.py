@@ -1,12 +1,6 @@
-"""Ranks of methods over datasets.
+"""Score tables, and the ranks of their methods."""
 
-A *score table* has one row per dataset and one column per method: a DataFrame, whose index and
-columns name them, or any two-dimensional array, whose datasets and methods are then named 0, 1,
-2, ... Higher scores are better unless ``higher_is_better=False``.
-
-`check_scores` validates it; `mid_ranks` ranks the methods within each dataset,
-`aligned_ranks` over all of them; `average_ranks`, `bootstrap_ranks` and `win_tie_loss` summarise.
-"""
+from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +14,6 @@ from scipy import stats
 from fuselearn._messages import show
 
 __all__ = [
-    "RankIntervals",
     "WinTieLoss",
     "aligned_ranks",
     "average_ranks",
@@ -35,17 +28,6 @@ __all__ = [
 ]
 
 BATCH = 1000  # resamples in memory at once
-
-
-@dataclass(frozen=True, eq=False)
-class RankIntervals:
-    """Mean ranks with bootstrap intervals; each Series is indexed by method."""
-
-    mean: pd.Series
-    low: pd.Series
-    high: pd.Series
-    confidence: float
-    n_resamples: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,12 +74,12 @@ def score_table(results: pd.DataFrame, *, noise: float | None = None, value: str
     Examples
     --------
     >>> import pandas as pd
-    >>> from fuselearn.lab.statistics.ranks import score_table
+    >>> from fuselearn.lab.statistics import score_table
     >>> results = pd.DataFrame(
-    ...     {"dataset": ["wine", "wine"], "method": ["KFHE", "CART"], "score": [0.94, 0.88]}
+    ...     {"dataset": ["wine", "wine"], "method": ["kfhe", "cart"], "score": [0.94, 0.88]}
     ... )
     >>> score_table(results)
-    method   KFHE  CART
+    method   kfhe  cart
     dataset
     wine     0.94  0.88
     """
@@ -112,24 +94,7 @@ def score_table(results: pd.DataFrame, *, noise: float | None = None, value: str
 
 
 def check_results(results: pd.DataFrame, keys: Sequence[str], values: Sequence[str]) -> None:
-    """Refuse tidy results that lack a column, have no rows, or repeat a row.
-
-    Parameters
-    ----------
-    results : DataFrame
-        One row per combination of the `keys`.
-
-    keys : sequence of str
-        The columns that identify a row, such as dataset, noise and method.
-
-    values : sequence of str
-        The columns that hold a row's numbers, such as score.
-
-    Raises
-    ------
-    ValueError
-        The message names the column or the row.
-    """
+    """Refuse tidy results that lack a column, have no rows, or repeat a combination of the keys."""
     needed = [*keys, *values]
     missing = [column for column in needed if column not in results.columns]
     if missing:
@@ -156,32 +121,8 @@ def check_scores(
 ) -> pd.DataFrame:
     """Return the score table as a DataFrame of floats in which higher is better.
 
-    Parameters
-    ----------
-    scores : DataFrame or array-like of shape (n_datasets, n_methods)
-        The score table.
-
-    higher_is_better : bool, default=True
-        If False, as for errors and losses, the signs are flipped.
-
-    digits : int, default=None
-        Round the scores to this many decimals. The papers rank means as printed, with four decimals.
-
-    min_datasets, min_methods : int, default=1
-        Smallest number of datasets and methods.
-
-    Returns
-    -------
-    table : DataFrame of shape (n_datasets, n_methods)
-
-    Raises
-    ------
-    ValueError
-        If the table is too small, holds anything but finite numbers, or repeats a name.
-
     Examples
     --------
-    >>> from fuselearn.lab.statistics.ranks import check_scores
     >>> check_scores([[0.91, float("nan")]])
     Traceback (most recent call last):
     ...
@@ -249,15 +190,13 @@ def mid_ranks(scores: Any, *, higher_is_better: bool = True, digits: int | None 
 
     Examples
     --------
-    >>> from fuselearn.lab.statistics.ranks import mid_ranks
+    >>> from fuselearn.lab.statistics import mid_ranks
     >>> mid_ranks([[1.0, 1.0, 0.9941, 0.9941], [0.94, 0.95, 0.93, 0.92]])
          0    1    2    3
     0  1.5  1.5  3.5  3.5
     1  2.0  1.0  3.0  4.0
     """
-    table = check_scores(scores, higher_is_better=higher_is_better, digits=digits)
-    ranks = stats.rankdata(-table.to_numpy(), axis=1)
-    return pd.DataFrame(ranks, index=table.index, columns=table.columns)
+    return check_scores(scores, higher_is_better=higher_is_better, digits=digits).rank(axis=1, ascending=False)
 
 
 def aligned_ranks(
@@ -271,9 +210,8 @@ def aligned_ranks(
         As for `mid_ranks`.
 
     tie_tolerance : float, default=1e-13
-        Aligned scores tie if they differ by no more than this, relative to the largest score,
-        because subtraction rounds: 0.9 - 0.8 and 0.8 - 0.7 are different floating-point
-        numbers. With 0, rounding errors break such ties.
+        Scores minus their mean that differ by no more than this fraction of the largest score tie, since
+        0.9 - 0.8 and 0.8 - 0.7 are different floating-point numbers. With 0, rounding errors break such ties.
 
     Returns
     -------
@@ -287,7 +225,7 @@ def aligned_ranks(
 
     Examples
     --------
-    >>> from fuselearn.lab.statistics.ranks import aligned_ranks
+    >>> from fuselearn.lab.statistics import aligned_ranks
     >>> aligned_ranks([[0.9, 0.5], [0.3, 0.2]])
          0    1
     0  1.0  4.0
@@ -299,8 +237,7 @@ def aligned_ranks(
     values = table.to_numpy()
     aligned = values - values.mean(axis=1, keepdims=True)
     tolerance = tie_tolerance * float(np.abs(values).max(initial=0))
-    merged = merge_rounding_errors(aligned.ravel(), tolerance)
-    ranks = stats.rankdata(-merged).reshape(values.shape)
+    ranks = stats.rankdata(-merge_rounding_errors(aligned.ravel(), tolerance)).reshape(values.shape)
     return pd.DataFrame(ranks, index=table.index, columns=table.columns)
 
 
@@ -319,10 +256,9 @@ def average_ranks(scores: Any, *, higher_is_better: bool = True, digits: int | N
 
     Examples
     --------
-    >>> from fuselearn.lab.published import load_published
-    >>> from fuselearn.lab.statistics.ranks import average_ranks, score_table
-    >>> average_ranks(score_table(load_published("kfhe_scores"), noise=0.1)).to_dict()
-    {'KFHE': 1.6, 'AdaBoost': 3.05, 'Bagging': 1.95, 'CART': 3.4}
+    >>> from fuselearn.lab.statistics import average_ranks
+    >>> average_ranks([[0.9, 0.8], [0.7, 0.6], [0.5, 0.4], [0.2, 0.3]]).to_list()
+    [1.25, 1.75]
     """
     return mid_ranks(scores, higher_is_better=higher_is_better, digits=digits).mean()
 
@@ -335,7 +271,7 @@ def bootstrap_ranks(
     random_state: int | np.random.Generator | None = 0,
     higher_is_better: bool = True,
     digits: int | None = None,
-) -> RankIntervals:
+) -> pd.DataFrame:
     """Compute bootstrap intervals of the mean ranks over datasets.
 
     Datasets are drawn with replacement, as many as there are, `n_resamples` times; the interval
@@ -361,7 +297,8 @@ def bootstrap_ranks(
 
     Returns
     -------
-    intervals : RankIntervals
+    intervals : DataFrame
+        One row per method with the columns mean, low and high.
 
     References
     ----------
@@ -369,35 +306,34 @@ def bootstrap_ranks(
 
     Examples
     --------
-    >>> from fuselearn.lab.statistics.ranks import bootstrap_ranks
-    >>> intervals = bootstrap_ranks([[0.9, 0.8], [0.7, 0.6], [0.5, 0.4], [0.2, 0.3]])
-    >>> print(f"{intervals.mean[0]}, between {intervals.low[0]} and {intervals.high[0]}")
-    1.25, between 1.0 and 1.75
+    >>> from fuselearn.lab.statistics import bootstrap_ranks
+    >>> bootstrap_ranks([[0.9, 0.8], [0.7, 0.6], [0.5, 0.4], [0.2, 0.3]])
+       mean   low  high
+    0  1.25  1.00  1.75
+    1  1.75  1.25  2.00
     """
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must be between 0 and 1, both excluded; got {confidence}.")
     if n_resamples < 1:
         raise ValueError(f"n_resamples must be at least 1; got {n_resamples}.")
     ranks = mid_ranks(scores, higher_is_better=higher_is_better, digits=digits)
-    return bootstrap_means(ranks, confidence=confidence, n_resamples=n_resamples, random_state=random_state)
+    return bootstrap_means(ranks, confidence, n_resamples, random_state)
 
 
 def bootstrap_means(
     ranks: pd.DataFrame,
-    *,
     confidence: float = 0.95,
     n_resamples: int = 10_000,
     random_state: int | np.random.Generator | None = 0,
-) -> RankIntervals:
+) -> pd.DataFrame:
     """Compute the intervals of `bootstrap_ranks` from ranks of shape (n_datasets, n_methods)."""
     mean = low = high = ranks.mean()
     if len(ranks) > 1:  # all resamples of a single dataset are equal
-        found = stats.bootstrap(
+        low, high = stats.bootstrap(
             (ranks.to_numpy(),), np.mean, axis=0, n_resamples=n_resamples, batch=BATCH, confidence_level=confidence,
             method="percentile", random_state=np.random.default_rng(random_state),  # "rng" since SciPy 1.15 only
-        )  # fmt: skip
-        low, high = (pd.Series(end, index=ranks.columns) for end in found.confidence_interval)
-    return RankIntervals(mean, low, high, confidence, n_resamples)
+        ).confidence_interval  # fmt: skip
+    return pd.DataFrame({"mean": mean, "low": low, "high": high})
 
 
 def win_tie_loss(scores: Any, *, higher_is_better: bool = True, digits: int | None = None) -> WinTieLoss:
@@ -415,7 +351,7 @@ def win_tie_loss(scores: Any, *, higher_is_better: bool = True, digits: int | No
 
     Examples
     --------
-    >>> from fuselearn.lab.statistics.ranks import win_tie_loss
+    >>> from fuselearn.lab.statistics import win_tie_loss
     >>> win_tie_loss([[0.9, 0.8], [0.7, 0.7], [0.5, 0.4]]).between(0, 1)
     (2, 1, 0)
     """
@@ -429,10 +365,7 @@ def win_tie_loss(scores: Any, *, higher_is_better: bool = True, digits: int | No
 
 
 def merge_rounding_errors(values: npt.NDArray[np.float64], tolerance: float) -> npt.NDArray[np.float64]:
-    """Merge neighbouring values that differ by no more than `tolerance`.
-
-    Each becomes the smallest of its group.
-    """
+    """Give neighboring values that differ by no more than `tolerance` the smallest value of their group."""
     order = np.argsort(values, kind="stable")
     ordered = values[order]
     starts_group = np.append(True, np.diff(ordered) > tolerance)

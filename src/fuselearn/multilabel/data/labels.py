@@ -32,8 +32,8 @@ PartialTable = npt.NDArray[np.int8]
 
 UNKNOWN = -1
 
-TABLE = "a table of 0 and 1 with one column per label"
-BINARIZER = "sklearn.preprocessing.MultiLabelBinarizer makes such a table from sets or lists of labels."
+INDICATORS = "an indicator matrix of 0 and 1 with one column per label"
+BINARIZER = "sklearn.preprocessing.MultiLabelBinarizer makes an indicator matrix from sets or lists of labels."
 SEVERAL_TARGETS = (
     "For several targets with more than two classes each, use sklearn.multioutput.MultiOutputClassifier("
     "fuselearn.ForestClassifier()), or any other classifier of one target in it."
@@ -70,7 +70,7 @@ def read_partial_labels(Y: Any, name: str = "y") -> PartialTable:
     Parameters
     ----------
     Y : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_labels)
-        Zeros and ones, or Booleans; NaN or None where it is not known whether a sample has a label.
+        Zeros and ones, or Booleans; NaN or None where a label is unknown.
     name : str, default="y"
         Name of the parameter in error messages.
 
@@ -97,14 +97,12 @@ def _read(Y: Any, name: str, *, partial: bool) -> PartialTable:
     if sparse.issparse(Y):
         return _read_sparse(Y, name, partial=partial).toarray()
     frame = as_frame(Y)
-    if frame is not None:
-        _check_shape(frame.shape, name)
-        # Booleans with missing values would become objects.
-        columns = (c.cast(nw.Float64) if c.dtype == nw.Boolean else c for c in frame.iter_columns())
-        return np.column_stack([_binary(c.to_numpy(), f"column {c.name!r} of {name}", partial) for c in columns])
-    table = _as_array(Y, name)
-    _check_shape(table.shape, name)
-    return _binary(table, name, partial)
+    if frame is None:
+        return _binary(_as_array(Y, name), name, partial)
+    _check_shape(frame.shape, name)
+    # Booleans with missing values would become objects.
+    columns = (c.cast(nw.Float64) if c.dtype == nw.Boolean else c for c in frame.iter_columns())
+    return np.column_stack([_binary(c.to_numpy(), f"column {c.name!r} of {name}", partial) for c in columns])
 
 
 def read_sparse_labels(Y: Any, name: str = "y") -> sparse.csr_array:
@@ -120,20 +118,16 @@ def read_sparse_labels(Y: Any, name: str = "y") -> sparse.csr_array:
     -------
     sparse uint8 array of shape (n_samples, n_labels)
     """
-    if not sparse.issparse(Y):
-        return sparse.csr_array(read_labels(Y, name))
-    rows = _read_sparse(Y, name, partial=False)
-    rows.data = rows.data.view(np.uint8)
-    return rows
+    return _read_sparse(Y if sparse.issparse(Y) else read_labels(Y, name), name, partial=False).astype(np.uint8)
 
 
 def _read_sparse(Y: Any, name: str, *, partial: bool) -> sparse.csr_array:
     _check_shape(Y.shape, name)
-    rows = sparse.csr_array(Y, copy=True)
-    rows.sum_duplicates()
-    rows.data = _binary(rows.data, name, partial)
-    rows.eliminate_zeros()
-    return rows
+    labels = sparse.csr_array(Y, copy=True)
+    labels.sum_duplicates()
+    labels.data = _binary(labels.data, name, partial)
+    labels.eliminate_zeros()
+    return labels
 
 
 def label_names(Y: Any) -> npt.NDArray[np.object_] | None:
@@ -146,7 +140,7 @@ def label_names(Y: Any) -> npt.NDArray[np.object_] | None:
 
 
 def check_same_labels(names: npt.NDArray[Any] | None, others: npt.NDArray[Any] | None, message: str) -> None:
-    """Refuse labels with other names or in another order, if both have text names.
+    """Raise an error for labels with other names or in another order, if both have names that are text.
 
     Examples
     --------
@@ -162,18 +156,15 @@ def check_same_labels(names: npt.NDArray[Any] | None, others: npt.NDArray[Any] |
 
 def _as_array(Y: Any, name: str) -> npt.NDArray[Any]:
     if Y is None:
-        raise ValueError(f"{name} is None; expected {TABLE}.")
+        raise ValueError(f"{name} is None; expected {INDICATORS}.")
     try:
         table = np.asarray(Y)
     except ValueError as error:
-        raise ValueError(f"{name} has rows of different lengths; expected {TABLE}. {BINARIZER}") from error
-    if table.ndim == 1 and table.dtype == object and any(map(_is_collection, table)):
-        raise ValueError(f"{name} holds sets or lists of labels; expected {TABLE}. {BINARIZER}")
+        raise ValueError(f"{name} has samples of different lengths; expected {INDICATORS}. {BINARIZER}") from error
+    if table.ndim == 1 and any(isinstance(y, Collection) and not isinstance(y, str | bytes) for y in table):
+        raise ValueError(f"{name} holds sets or lists of labels; expected {INDICATORS}. {BINARIZER}")
+    _check_shape(table.shape, name)
     return table
-
-
-def _is_collection(value: Any) -> bool:
-    return isinstance(value, Collection) and not isinstance(value, str | bytes)
 
 
 def _check_shape(shape: tuple[int, ...], name: str) -> None:
@@ -189,7 +180,7 @@ def _check_shape(shape: tuple[int, ...], name: str) -> None:
 
 
 def _binary(values: npt.NDArray[Any], name: str, partial: bool) -> PartialTable:
-    """Convert values to 0 and 1, and NaN to `UNKNOWN` if labels may be; refuse all others."""
+    """Convert values to 0 and 1, and NaN to `UNKNOWN` if ``partial``; raise an error for others."""
     if values.dtype.kind not in "biuf":
         try:
             values = values.astype(np.float64)
@@ -203,7 +194,7 @@ def _binary(values: npt.NDArray[Any], name: str, partial: bool) -> PartialTable:
         first = tuple(np.argwhere(wrong)[0])
         value = values[first].item()
         found = "NaN" if value != value else repr(value)
-        where = f" in row {first[0]}, column {first[1]}" if values.ndim == 2 else ""
+        where = f" at sample {first[0]}, label {first[1]}" if values.ndim == 2 else ""
         hint = "A continuous target needs a regressor." if value % 1 > 0 else "" if value != value else SEVERAL_TARGETS
         raise ValueError(f"{name} must hold 0 and 1 only, but it has {found}{where}. {hint}".rstrip())
     return np.where(unknown, UNKNOWN, values).astype(np.int8)

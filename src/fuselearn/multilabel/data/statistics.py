@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -13,24 +12,20 @@ import numpy.typing as npt
 from scipy import sparse
 
 from fuselearn._extras import require
-from fuselearn._parameters import check_choice, check_flag, check_whole_number
+from fuselearn._parameters import check_flag, check_whole_number
 from fuselearn.multilabel.data.labels import label_names, read_sparse_labels
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-__all__ = ["LabelStatistics", "describe_labels"]
-
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 
-LISTED = 10
-"""Number of labels that the text names."""
-INK = "#0072b2"
+N_LISTED = 10
+"""Number of labels in the text."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class LabelStatistics:
     """Statistics of the labels, as returned by `describe_labels`.
 
@@ -40,16 +35,18 @@ class LabelStatistics:
     ----------
     n_samples, n_labels : int
     names : tuple
-        The names of the labels; numbers without any.
+        The names of the labels; their indices without any.
     cardinality : float
         Mean number of labels of a sample.
     density : float
         The cardinality divided by the number of labels.
     n_label_sets : int
         Number of different sets of labels among the samples; the empty set is one.
+    label_set_fraction : float
+        Number of different sets of labels divided by the number of samples.
     n_single_sets : int
         Number of sets of labels that only one sample has.
-    n_unlabelled : int
+    n_unlabeled : int
         Number of samples without labels.
     positives : int array of shape (n_labels,)
         Number of samples that have each label.
@@ -61,6 +58,10 @@ class LabelStatistics:
     sample_scumbles : array of shape (n_samples,)
         SCUMBLE of each sample, how much it mixes rare and frequent labels: 1 minus the ratio of the geometric and the
         arithmetic mean of IRLbl over its labels, and 0 for a sample with fewer than two.
+    label_scumbles : array of shape (n_labels,)
+        SCUMBLE of each label, the mean over its samples; NaN for a label that no sample has.
+    scumble : float
+        SCUMBLE, the mean over all samples.
 
     Examples
     --------
@@ -70,35 +71,23 @@ class LabelStatistics:
     (1.0, [3, 1], [1.0, 3.0])
     """
 
-    n_samples: int
-    n_labels: int
-    names: tuple[Any, ...]
-    cardinality: float
-    density: float
-    n_label_sets: int
-    n_single_sets: int
-    n_unlabelled: int
-    positives: Counts
-    imbalance_ratios: Floats
-    mean_imbalance_ratio: float
-    sample_scumbles: Floats
-    _labels: sparse.csr_array
-
-    @property
-    def label_set_share(self) -> float:
-        """Number of different sets of labels divided by the number of samples."""
-        return self.n_label_sets / self.n_samples
-
-    @property
-    def scumble(self) -> float:
-        """SCUMBLE, the mean over all samples."""
-        return float(self.sample_scumbles.mean())
-
-    @cached_property
-    def label_scumbles(self) -> Floats:
-        """SCUMBLE of each label, the mean over its samples; NaN for a label that no sample has."""
-        sums = self._labels.T.astype(np.float64) @ self.sample_scumbles
-        return _divide(sums, self.positives)
+    def __init__(self, labels: sparse.csr_array, names: tuple[Any, ...]) -> None:
+        self._labels, self.names = labels, names
+        self.n_samples, self.n_labels = labels.shape
+        sizes = np.diff(labels.indptr)
+        self.cardinality = float(sizes.mean())
+        self.density = self.cardinality / self.n_labels
+        indices = labels.indices.astype(np.int64)
+        sets = Counter(indices[start:end].tobytes() for start, end in pairwise(labels.indptr))
+        self.n_label_sets = len(sets)
+        self.label_set_fraction = len(sets) / self.n_samples
+        self.n_single_sets = sum(count == 1 for count in sets.values())
+        self.n_unlabeled = int((sizes == 0).sum())
+        self.positives: Counts = np.bincount(labels.indices, minlength=self.n_labels).astype(np.int64)
+        self.imbalance_ratios, self.mean_imbalance_ratio = find_imbalance(self.positives)
+        self.sample_scumbles = _compute_scumbles(labels, self.imbalance_ratios)
+        self.label_scumbles: Floats = _divide(labels.T.astype(np.float64) @ self.sample_scumbles, self.positives)
+        self.scumble = float(self.sample_scumbles.mean())
 
     @cached_property
     def cooccurrence(self) -> Counts:
@@ -111,39 +100,30 @@ class LabelStatistics:
         """Fraction of the samples with one label (row) that have the other (column); NaN for a label that none has."""
         return _divide(self.cooccurrence, self.positives[:, None])
 
-    def to_frame(self, table: str = "labels") -> pd.DataFrame:
-        """Return a table with a line per label.
-
-        Parameters
-        ----------
-        table : {"labels", "cooccurrence", "conditional"}, default="labels"
-            The columns: ``positives``, ``frequency``, ``imbalance_ratio`` and ``scumble``; or the other labels.
-        """
-        require("A table of labels", "pandas")
+    def to_frame(self) -> pd.DataFrame:
+        """Return a DataFrame of the labels: ``positives``, ``frequency``, ``imbalance_ratio`` and ``scumble``."""
+        require("A DataFrame", "pandas")
         import pandas as pd
 
-        index = pd.Index(self.names, name="label")
-        if check_choice("table", table, ("labels", "cooccurrence", "conditional")) != "labels":
-            return pd.DataFrame(getattr(self, table), index=index, columns=list(self.names))
         columns = {
             "positives": self.positives,
             "frequency": self.positives / self.n_samples,
             "imbalance_ratio": self.imbalance_ratios,
             "scumble": self.label_scumbles,
         }
-        return pd.DataFrame(columns, index=index)
+        return pd.DataFrame(columns, index=pd.Index(self.names, name="label"))
 
     def summary(self) -> dict[str, float]:
-        """Return the numbers that describe the whole table, by name."""
+        """Return the statistics of all labels together, by name."""
         return {
             "samples": self.n_samples,
             "labels": self.n_labels,
             "cardinality": self.cardinality,
             "density": self.density,
             "label_sets": self.n_label_sets,
-            "label_set_share": self.label_set_share,
+            "label_set_fraction": self.label_set_fraction,
             "single_label_sets": self.n_single_sets,
-            "samples_without_labels": self.n_unlabelled,
+            "samples_without_labels": self.n_unlabeled,
             "mean_imbalance_ratio": self.mean_imbalance_ratio,
             "scumble": self.scumble,
         }
@@ -166,42 +146,35 @@ class LabelStatistics:
         """
         require("A figure", "matplotlib")
         check_flag("conditional", conditional)
-        shown = np.sort(self._most_frequent()[: check_whole_number("max_labels", max_labels, 1)])
-        return _draw(self, shown, conditional)
-
-    def __str__(self) -> str:
-        """Return the statistics as text, with the most frequent labels."""
-        share = f"{self.label_set_share:.1%}"
-        lines = [
-            f"{self.n_labels} labels, {self.n_samples} samples, {self.n_unlabelled} of them without labels",
-            f"cardinality {self.cardinality:.4g}, density {self.density:.4g}",
-            f"{self.n_label_sets} label sets ({share} of the samples), {self.n_single_sets} of them in one sample only",
-            f"MeanIR {self.mean_imbalance_ratio:.4g}, SCUMBLE {self.scumble:.4g}",
-        ]
-        order = self._most_frequent()
-        columns = [
-            ["label", *(str(self.names[label]) for label in order[:LISTED])],
-            ["positives", *(str(self.positives[label]) for label in order[:LISTED])],
-            ["IRLbl", *(f"{self.imbalance_ratios[label]:.4g}" for label in order[:LISTED])],
-            ["SCUMBLE", *(f"{self.label_scumbles[label]:.4g}" for label in order[:LISTED])],
-        ]
-        widths = [max(map(len, column)) for column in columns]
-        for name, *numbers in zip(*columns, strict=True):
-            cells = (cell.rjust(width) for cell, width in zip(numbers, widths[1:], strict=True))
-            lines.append("  ".join((name.ljust(widths[0]), *cells)))
-        if len(order) > LISTED:
-            lines.append(f"and {len(order) - LISTED} less frequent labels")
-        return "\n".join(lines)
+        shown = np.sort(self._most_frequent(check_whole_number("max_labels", max_labels, 1)))
+        values = (self.conditional if conditional else self.cooccurrence)[np.ix_(shown, shown)]
+        figure = _draw(values, [str(self.names[label]) for label in shown], is_fraction=conditional)
+        title = "Fraction of samples with the label of the row that have the other"
+        hidden = f", the {len(shown)} most frequent of {self.n_labels}" if len(shown) < self.n_labels else ""
+        figure.axes[0].set_title((title if conditional else "Samples with both labels") + hidden, fontsize=10)
+        return figure
 
     def __repr__(self) -> str:
-        """Return the main numbers in one line."""
-        return (
-            f"<LabelStatistics: {self.n_labels} labels, {self.n_samples} samples, cardinality {self.cardinality:.4g}, "
-            f"MeanIR {self.mean_imbalance_ratio:.4g}, SCUMBLE {self.scumble:.4g}>"
-        )
+        """Return the statistics as text, with the most frequent labels."""
+        lines = [
+            f"{self.n_labels} labels, {self.n_samples} samples, {self.n_unlabeled} of them without labels",
+            f"cardinality {self.cardinality:.4g}, density {self.density:.4g}",
+            f"{self.n_label_sets} label sets ({self.label_set_fraction:.1%} of the samples), {self.n_single_sets} of "
+            "them in one sample only",
+            f"MeanIR {self.mean_imbalance_ratio:.4g}, SCUMBLE {self.scumble:.4g}",
+        ]
+        rows = [("label", "positives", "IRLbl", "SCUMBLE")]
+        for j in self._most_frequent(N_LISTED):
+            ratio, scumble = self.imbalance_ratios[j], self.label_scumbles[j]
+            rows.append((str(self.names[j]), str(self.positives[j]), f"{ratio:.4g}", f"{scumble:.4g}"))
+        first, *widths = (max(map(len, column)) for column in zip(*rows, strict=True))
+        lines += ["  ".join([name.ljust(first), *map(str.rjust, cells, widths)]) for name, *cells in rows]
+        if self.n_labels > N_LISTED:
+            lines.append(f"and {self.n_labels - N_LISTED} less frequent labels")
+        return "\n".join(lines)
 
-    def _most_frequent(self) -> npt.NDArray[np.intp]:
-        return np.argsort(-self.positives, kind="stable")
+    def _most_frequent(self, n_labels: int) -> npt.NDArray[np.intp]:
+        return np.argsort(-self.positives, kind="stable")[:n_labels]
 
 
 def describe_labels(Y: Any) -> LabelStatistics:
@@ -238,9 +211,8 @@ def describe_labels(Y: Any) -> LabelStatistics:
     --------
     >>> import pandas as pd
     >>> from fuselearn.multilabel import describe_labels
-    >>> Y = pd.DataFrame({"calm": [1, 1, 1, 1, 0], "sad": [0, 0, 0, 1, 0]})
-    >>> statistics = describe_labels(Y)
-    >>> print(statistics)
+    >>> statistics = describe_labels(pd.DataFrame({"calm": [1, 1, 1, 1, 0], "sad": [0, 0, 0, 1, 0]}))
+    >>> statistics
     2 labels, 5 samples, 1 of them without labels
     cardinality 1, density 0.5
     3 label sets (60.0% of the samples), 2 of them in one sample only
@@ -252,87 +224,50 @@ def describe_labels(Y: Any) -> LabelStatistics:
     array([[1.  , 0.25],
            [1.  , 1.  ]])
     """
-    labels = read_sparse_labels(Y, "Y")
-    n_samples, n_labels = labels.shape
-    names = label_names(Y)
-    positives = np.bincount(labels.indices, minlength=n_labels).astype(np.int64)
-    sizes = np.diff(labels.indptr)
-    ratios = _divide(np.full(n_labels, positives.max()), positives)
-    sets = _count_sets(labels)
-    occurs = positives > 0
-    return LabelStatistics(
-        n_samples=n_samples,
-        n_labels=n_labels,
-        names=tuple(range(n_labels)) if names is None else tuple(names),
-        cardinality=float(sizes.mean()),
-        density=float(sizes.mean() / n_labels),
-        n_label_sets=len(sets),
-        n_single_sets=int((sets == 1).sum()),
-        n_unlabelled=int((sizes == 0).sum()),
-        positives=positives,
-        imbalance_ratios=ratios,
-        mean_imbalance_ratio=float(ratios[occurs].mean()) if occurs.any() else float("nan"),
-        sample_scumbles=_scumble(labels, sizes, ratios),
-        _labels=labels,
-    )
+    labels, names = read_sparse_labels(Y, "Y"), label_names(Y)
+    return LabelStatistics(labels, tuple(range(labels.shape[1]) if names is None else names))
 
 
-def _scumble(labels: sparse.csr_array, sizes: npt.NDArray[np.integer], ratios: Floats) -> Floats:
+def find_imbalance(positives: Counts) -> tuple[Floats, float]:
+    """Return the imbalance ratio of each label, NaN for those without positives, and their mean."""
+    ratios = _divide(positives.max(), positives)
+    return ratios, float(ratios[positives > 0].mean()) if positives.any() else np.nan
+
+
+def _compute_scumbles(labels: sparse.csr_array, ratios: Floats) -> Floats:
     """Return SCUMBLE of each sample; in logarithms, because a product of many ratios would overflow."""
-    samples = np.repeat(np.arange(len(sizes)), sizes)
-    own = ratios[labels.indices]
-    arithmetic = np.bincount(samples, weights=own, minlength=len(sizes))
-    logarithmic = np.bincount(samples, weights=np.log(own), minlength=len(sizes))
-    mixed = sizes > 1
-    scumbles = np.zeros(len(sizes))
-    n = sizes[mixed]
-    scumbles[mixed] = 1 - np.exp(logarithmic[mixed] / n) / (arithmetic[mixed] / n)
-    return np.maximum(scumbles, 0.0)  # equal ratios may leave a rounding error
+    sizes = np.diff(labels.indptr)
+    samples, own = np.repeat(np.arange(len(sizes)), sizes), ratios[labels.indices]
+    arithmetic, logarithmic = (np.bincount(samples, part, minlength=len(sizes)) for part in (own, np.log(own)))
+    n = np.maximum(sizes, 1)
+    scumbles = 1 - np.exp(logarithmic / n) / np.where(sizes > 1, arithmetic / n, np.inf)
+    return np.where(sizes > 1, np.maximum(scumbles, 0.0), 0.0)  # equal ratios may leave a rounding error
 
 
-def _count_sets(labels: sparse.csr_array) -> Counts:
-    """Return how many samples have each of the different sets of labels."""
-    indices = labels.indices.astype(np.int64)
-    counts = Counter(indices[start:end].tobytes() for start, end in pairwise(labels.indptr))
-    return np.fromiter(counts.values(), dtype=np.int64)
-
-
-def _divide(part: npt.NDArray[Any], whole: npt.NDArray[Any]) -> Floats:
+def _divide(part: Any, whole: Counts) -> Floats:
     """Divide, with NaN for a whole of 0."""
-    part = np.asarray(part, dtype=np.float64)
-    return np.divide(part, whole, out=np.full(part.shape, np.nan), where=np.broadcast_to(whole, part.shape) > 0)
+    return part / np.where(whole > 0, whole, np.nan)
 
 
-def _draw(statistics: LabelStatistics, shown: npt.NDArray[np.intp], conditional: bool) -> Figure:
+def _draw(values: npt.NDArray[Any], names: list[str], *, is_fraction: bool) -> Figure:
     """Plot a matrix of labels, with numbers in the cells if there is room; without pyplot."""
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.figure import Figure
 
-    values = (statistics.conditional if conditional else statistics.cooccurrence)[np.ix_(shown, shown)]
-    names = [str(statistics.names[label]) for label in shown]
-    together = values.astype(np.float64)
-    if not conditional:
-        np.fill_diagonal(together, np.nan)  # how often a label occurs would dwarf how often two do
-    size = 2.2 + 0.32 * len(shown)
+    shown = values.astype(np.float64)
+    if not is_fraction:
+        np.fill_diagonal(shown, np.nan)  # how often a label occurs would dwarf how often two do
+    size = 2.2 + 0.32 * len(names)
     figure = Figure(figsize=(size + 1, size), layout="constrained")
     axes = figure.add_subplot()
-    colours = LinearSegmentedColormap.from_list("shares", ["#ffffff", INK])
-    largest = 1.0 if conditional else max(1.0, float(np.nanmax(together, initial=0.0)))
-    image = axes.imshow(together, cmap=colours, vmin=0, vmax=largest)
-    figure.colorbar(image, ax=axes, shrink=0.8)
+    largest = 1.0 if is_fraction else max(1.0, float(np.nanmax(shown, initial=0.0)))
+    colors = LinearSegmentedColormap.from_list("labels", ["#ffffff", "#0072b2"])
+    figure.colorbar(axes.imshow(shown, cmap=colors, vmin=0, vmax=largest), ax=axes, shrink=0.8)
     axes.set_xticks(range(len(names)), names, rotation=90)
     axes.set_yticks(range(len(names)), names)
-    if len(shown) <= 12:
-        for row, column in np.argwhere(~np.isnan(values.astype(np.float64))):
-            text = f"{values[row, column]:.2f}" if conditional else str(values[row, column])
-            dark = together[row, column] > 0.6 * largest
-            axes.text(column, row, text, ha="center", va="center", fontsize=8, color="white" if dark else "0.2")
-    hidden = statistics.n_labels - len(shown)
-    part = f", the {len(shown)} most frequent of {statistics.n_labels}" if hidden else ""
-    said = (
-        "Fraction of samples with the label of the row that have the other"
-        if conditional
-        else "Samples with both labels"
-    )
-    axes.set_title(f"{said}{part}", fontsize=10)
+    if len(names) <= 12:
+        for (row, column), value in np.ndenumerate(values):
+            text = "" if np.isnan(value) else f"{value:.2f}" if is_fraction else str(value)
+            color = "white" if shown[row, column] > 0.6 * largest else "0.2"
+            axes.text(column, row, text, ha="center", va="center", fontsize=8, color=color)
     return figure

@@ -1,13 +1,13 @@
 """Iterative stratification: folds that preserve the frequency of every label, also of rare ones.
 
-`deal_rows` is the algorithm, and `fuselearn.multilabel.data.groups.deal_groups` its relative for groups of samples that
-must stay together; the splitters and `iterative_train_test_split` choose the sizes of the folds.
+The splitters and `iterative_train_test_split` choose the sizes of the folds; `fuselearn.multilabel.data.assignment`
+assigns samples or groups to them.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,18 +19,8 @@ from sklearn.utils import check_consistent_length, indexable
 from fuselearn._compat import take_rows
 from fuselearn._parameters import check_flag, check_whole_number
 from fuselearn._random import make_generator
-from fuselearn.engines.labels import deal_samples
-from fuselearn.multilabel.data.groups import deal_groups, read_groups
+from fuselearn.multilabel.data.assignment import Folds, assign_groups, assign_samples, read_groups
 from fuselearn.multilabel.data.labels import read_sparse_labels
-
-__all__ = [
-    "IterativeStratifiedGroupKFold",
-    "IterativeStratifiedKFold",
-    "RepeatedIterativeStratifiedGroupKFold",
-    "RepeatedIterativeStratifiedKFold",
-    "deal_rows",
-    "iterative_train_test_split",
-]
 
 Split = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
 
@@ -39,7 +29,7 @@ class IterativeStratifiedKFold(BaseCrossValidator):
     """K-fold cross-validator with iteratively stratified folds for multi-label data.
 
     Folds have the same number of samples and, as nearly as possible, of positive samples of every label. Each fold
-    starts with a demand for samples and, per label, for a share of its positive samples::
+    starts with a demand for samples and, per label, for a fraction of its positive samples::
 
         demand(fold, label) = positives(label) · size(fold) / n_samples
 
@@ -92,6 +82,8 @@ class IterativeStratifiedKFold(BaseCrossValidator):
     200 [100  10   0]
     """
 
+    n_repeats = 1
+
     def __init__(self, n_splits: int = 5, *, shuffle: bool = True, random_state: Any = None) -> None:
         self.n_splits = check_whole_number("n_splits", n_splits, 2)
         self.shuffle = check_flag("shuffle", shuffle)
@@ -117,30 +109,40 @@ class IterativeStratifiedKFold(BaseCrossValidator):
         train, test : ndarray of int
             In ascending order.
         """
-        if groups is not None:
-            warnings.warn(
-                f"groups is ignored by {type(self).__name__}: a group may be in both the training and the test set. "
-                f"{type(self).__name__.replace('KFold', 'GroupKFold')} keeps groups together.",
-                UserWarning,
-                stacklevel=2,
-            )
         labels = read_sparse_labels(y)
         check_consistent_length(X, labels)
-        if self.n_splits > labels.shape[0]:
-            raise ValueError(f"n_splits must be at most the number of samples, {labels.shape[0]}, not {self.n_splits}.")
-        return _split(labels, self.n_splits, self._repeats())
+        assign = self._prepare(labels, groups)
+        rng = make_generator(self.random_state) if self.shuffle else None
+        # All errors and warnings are raised by the call, not by the first fold.
+        return (
+            (np.flatnonzero(folds != fold), np.flatnonzero(folds == fold))
+            for folds in map(assign, [rng] * self.n_repeats)
+            for fold in range(self.n_splits)
+        )
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the total number of folds; the arguments are ignored."""
-        return self.n_splits
+        return self.n_splits * self.n_repeats
 
-    def _repeats(self) -> Sequence[np.random.Generator | None]:
-        """Return what decides about order and ties, for each repetition."""
-        return [make_generator(self.random_state) if self.shuffle else None]
+    def _prepare(self, labels: sparse.csr_array, groups: Any) -> Callable[[np.random.Generator | None], Folds]:
+        """Return a function that assigns the samples to folds."""
+        n_samples, name = labels.shape[0], type(self).__name__
+        if groups is not None:
+            warnings.warn(
+                f"groups is ignored by {name}: a group may be in both the training and the test set. "
+                f"{name.replace('KFold', 'GroupKFold')} keeps groups together.",
+                UserWarning,
+                stacklevel=3,
+            )
+        if self.n_splits > n_samples:
+            raise ValueError(f"n_splits must be at most the number of samples, {n_samples}, not {self.n_splits}.")
+        sizes = n_samples // self.n_splits + (np.arange(self.n_splits) < n_samples % self.n_splits)
+        # Folds that are larger by one sample must not demand more of each label: they would get all the rare ones.
+        return lambda rng: assign_samples(labels, sizes, rng, fractions=np.ones(self.n_splits))
 
 
 class RepeatedIterativeStratifiedKFold(IterativeStratifiedKFold):
-    """Repeated `IterativeStratifiedKFold` cross-validator, with a different randomisation in each repetition.
+    """Repeated `IterativeStratifiedKFold` cross-validator, with a different randomization in each repetition.
 
     Parameters
     ----------
@@ -149,7 +151,7 @@ class RepeatedIterativeStratifiedKFold(IterativeStratifiedKFold):
     n_repeats : int, default=10
         Number of repetitions.
     random_state : int, Generator, RandomState or None, default=None
-        Controls the randomisation of all repetitions. Pass an int for the same folds at every call of ``split``.
+        Controls the randomization of all repetitions. Pass an int for the same folds at every call of ``split``.
 
     Examples
     --------
@@ -168,20 +170,13 @@ class RepeatedIterativeStratifiedKFold(IterativeStratifiedKFold):
         super().__init__(n_splits, random_state=random_state)
         self.n_repeats = check_whole_number("n_repeats", n_repeats, 1)
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Return the total number of folds; the arguments are ignored."""
-        return self.n_splits * self.n_repeats
-
-    def _repeats(self) -> Sequence[np.random.Generator | None]:
-        return [make_generator(self.random_state)] * self.n_repeats
-
 
 class IterativeStratifiedGroupKFold(IterativeStratifiedKFold):
     """K-fold cross-validator for multi-label data that keeps groups of samples together.
 
     All samples of a group, such as a patient or an album, are in the same fold. Folds have nearly the same number of
-    samples and of positive samples of every label: the groups with the largest part of any label are assigned first,
-    each to the fold for which the squared deviations of the folds from their shares grow least.
+    samples and of positive samples of every label: the groups with the largest fraction of any label are assigned
+    first, each to the fold for which the squared deviations of the folds from equal fractions increase least.
 
     .. versionadded:: 0.2
 
@@ -196,8 +191,8 @@ class IterativeStratifiedGroupKFold(IterativeStratifiedKFold):
 
     Notes
     -----
-    A label whose positive samples are all in one group is in one fold only, and a group with more than its share of
-    the samples makes its fold larger than the others.
+    A label whose positive samples are all in one group is in one fold only, and a group with more samples than a fold
+    should have makes its fold larger than the others.
 
     See Also
     --------
@@ -240,21 +235,21 @@ class IterativeStratifiedGroupKFold(IterativeStratifiedKFold):
         train, test : ndarray of int
             In ascending order.
         """
-        labels = read_sparse_labels(y)
-        check_consistent_length(X, labels)
-        numbers = read_groups(groups, labels.shape[0])
-        n_groups = int(numbers.max()) + 1
+        return super().split(X, y, groups)
+
+    def _prepare(self, labels: sparse.csr_array, groups: Any) -> Callable[[np.random.Generator | None], Folds]:
+        groups = read_groups(groups, labels.shape[0])
+        n_groups = int(groups.max()) + 1
         if n_groups < self.n_splits:
             raise ValueError(
                 f"groups has {n_groups} different group(s), which cannot be split into {self.n_splits} folds: "
                 "n_splits must be at most the number of groups."
             )
-        shares = np.full(self.n_splits, 1 / self.n_splits)
-        return _yield_folds((deal_groups(labels, numbers, shares, rng) for rng in self._repeats()), self.n_splits)
+        return lambda rng: assign_groups(labels, groups, np.full(self.n_splits, 1 / self.n_splits), rng)
 
 
-class RepeatedIterativeStratifiedGroupKFold(IterativeStratifiedGroupKFold):
-    """Repeated `IterativeStratifiedGroupKFold` cross-validator, with a different randomisation in each repetition.
+class RepeatedIterativeStratifiedGroupKFold(RepeatedIterativeStratifiedKFold, IterativeStratifiedGroupKFold):
+    """Repeated `IterativeStratifiedGroupKFold` cross-validator, with a different randomization in each repetition.
 
     .. versionadded:: 0.2
 
@@ -265,7 +260,7 @@ class RepeatedIterativeStratifiedGroupKFold(IterativeStratifiedGroupKFold):
     n_repeats : int, default=10
         Number of repetitions.
     random_state : int, Generator, RandomState or None, default=None
-        Controls the randomisation of all repetitions. Pass an int for the same folds at every call of ``split``.
+        Controls the randomization of all repetitions. Pass an int for the same folds at every call of ``split``.
 
     Examples
     --------
@@ -276,17 +271,6 @@ class RepeatedIterativeStratifiedGroupKFold(IterativeStratifiedGroupKFold):
     >>> len(list(folds.split(Y, Y, groups=albums)))
     6
     """
-
-    def __init__(self, n_splits: int = 5, n_repeats: int = 10, *, random_state: Any = None) -> None:
-        super().__init__(n_splits, random_state=random_state)
-        self.n_repeats = check_whole_number("n_repeats", n_repeats, 1)
-
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Return the total number of folds; the arguments are ignored."""
-        return self.n_splits * self.n_repeats
-
-    def _repeats(self) -> Sequence[np.random.Generator | None]:
-        return [make_generator(self.random_state)] * self.n_repeats
 
 
 def iterative_train_test_split(
@@ -313,7 +297,7 @@ def iterative_train_test_split(
         The sizes of the sets are then those that groups allow.
     test_size, train_size : float, int or None, default=None
         Size of each set, as a fraction or as a number of samples. By default, ``test_size`` is the complement of
-        ``train_size``, or 0.25. If the sizes do not add up to all samples, some are left out.
+        ``train_size``, or 0.25. If the sizes do not add up to all samples, some are in neither set.
     random_state : int, Generator, RandomState or None, default=None
         Seed for all random choices.
 
@@ -336,83 +320,21 @@ def iterative_train_test_split(
     tables = indexable(*arrays)
     labels = read_sparse_labels(arrays[-1] if stratify is None else stratify, "the label array")
     check_consistent_length(tables[0], labels)
-    n_rows = labels.shape[0]
+    n_samples = labels.shape[0]
     # scikit-learn validates both sizes.
-    train, test = train_test_split(np.empty(n_rows), test_size=test_size, train_size=train_size)
-    sizes = [len(train), len(test), n_rows - len(train) - len(test)]
+    train, test = train_test_split(np.empty(n_samples), test_size=test_size, train_size=train_size)
+    sizes = [len(train), len(test), n_samples - len(train) - len(test)]
     rng = make_generator(random_state)
     if groups is None:
-        folds = deal_rows(labels, sizes, rng)
+        folds = assign_samples(labels, sizes, rng)
     else:
-        numbers = read_groups(groups, n_rows)
-        folds = deal_groups(labels, numbers, np.array([size for size in sizes if size]) / n_rows, rng)
+        groups = read_groups(groups, n_samples)
+        folds = assign_groups(labels, groups, np.array([size for size in sizes if size]) / n_samples, rng)
     parts = np.flatnonzero(folds == 0), np.flatnonzero(folds == 1)
     if not all(map(len, parts)):
-        n_groups = int(numbers.max()) + 1
+        group_sizes = np.bincount(groups)
         raise ValueError(
-            f"groups cannot be split into training and test samples of these sizes: there are {n_groups} group(s), the "
-            f"largest with {np.bincount(numbers).max()} of {n_rows} samples."
+            "groups cannot be split into training and test samples of these sizes: there are "
+            f"{len(group_sizes)} group(s), the largest with {group_sizes.max()} of {n_samples} samples."
         )
     return [take_rows(table, part) for table in tables for part in parts]
-
-
-def deal_rows(
-    labels: sparse.csr_array,
-    sizes: npt.ArrayLike,
-    rng: np.random.Generator | None,
-    shares: npt.ArrayLike | None = None,
-) -> npt.NDArray[np.int32]:
-    """Assign samples to folds of given sizes so that each fold has its share of every label.
-
-    The time is proportional to the stored labels, plus samples times folds, plus the square of the number of labels.
-
-    Parameters
-    ----------
-    labels : sparse array of shape (n_samples, n_labels)
-        As returned by `fuselearn.multilabel.data.labels.read_sparse_labels`.
-    sizes : array of shape (n_folds,)
-        Number of samples in each fold; they sum to n_samples.
-    rng : Generator or None
-        Decides the order of the samples and all ties; None keeps the order, and ties go to the first.
-    shares : array of shape (n_folds,), optional
-        Shares of every label that the folds should get, as integers of any sum; the sizes by default.
-
-    Returns
-    -------
-    int32 array of shape (n_samples,)
-        The fold of each sample.
-
-    Examples
-    --------
-    >>> deal_rows(read_sparse_labels([[1, 0], [1, 0], [0, 1], [0, 1], [0, 0], [0, 0]]), [3, 3], rng=None)
-    array([0, 1, 0, 1, 0, 1], dtype=int32)
-    """
-    n_rows, n_labels = labels.shape
-    row_order, label_order, draws = np.arange(n_rows), np.arange(n_labels), np.zeros(n_rows)
-    if rng is not None:
-        row_order, label_order, draws = rng.permutation(n_rows), rng.permutation(n_labels), rng.random(n_rows)
-        labels = labels[row_order]
-    folds = np.empty(n_rows, dtype=np.int32)
-    folds[row_order] = deal_samples(
-        labels,
-        label_order,
-        np.array(sizes, dtype=np.int64),
-        np.array(sizes if shares is None else shares, dtype=np.int64),
-        draws,
-    )
-    return folds
-
-
-def _split(labels: sparse.csr_array, n_splits: int, repeats: Sequence[np.random.Generator | None]) -> Iterator[Split]:
-    """Assign the samples once per repetition, and yield the folds of each."""
-    sizes = np.full(n_splits, labels.shape[0] // n_splits)
-    sizes[: labels.shape[0] % n_splits] += 1
-    # Folds that are larger by one sample must not demand more of each label: they would get all the rare ones.
-    shares = np.ones(n_splits)
-    return _yield_folds((deal_rows(labels, sizes, rng, shares=shares) for rng in repeats), n_splits)
-
-
-def _yield_folds(repeats: Iterable[npt.NDArray[np.int32]], n_splits: int) -> Iterator[Split]:
-    for folds in repeats:
-        for fold in range(n_splits):
-            yield np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)

@@ -19,11 +19,14 @@ Decisions = npt.NDArray[np.int64]
 
 
 class DecisionRule(BaseEstimator):
-    """Base class of decision rules: ``rule.fit(scores, Y)``, if ``rule.needs_scores``, and then ``rule(scores)``.
+    """Base class of decision rules, which return labels when they are called with probabilities.
+
+    Rules with ``needs_scores`` are fitted first. A rule of your own implements ``_decide(scores)``, and if it learns,
+    also ``_learn(scores, labels, weights)`` and the class attribute ``_learns = True``.
 
     Examples
     --------
-    >>> from fuselearn.multilabel import CardinalityThreshold
+    >>> from fuselearn.multilabel.decisions import CardinalityThreshold
     >>> rule = CardinalityThreshold()
     >>> rule.needs_scores
     True
@@ -31,10 +34,12 @@ class DecisionRule(BaseEstimator):
     array([[1, 0]])
     """
 
+    _learns = False
+
     @property
     def needs_scores(self) -> bool:
-        """Whether the rule must be fitted on out-of-sample scores."""
-        return False
+        """Whether the rule must be fitted to out-of-sample probabilities."""
+        return self._learns
 
     def fit(self, scores: Any, Y: Any, sample_weight: Any = None) -> Self:
         """Fit the rule; rules that learn nothing are unchanged.
@@ -42,10 +47,9 @@ class DecisionRule(BaseEstimator):
         Parameters
         ----------
         scores : array of shape (n_samples, n_labels)
-            Probabilities by models that have not seen the sample. Samples with NaN, which all models have seen, do not
-            count.
+            Probabilities by models that were not trained on the sample. Samples with NaN do not count.
         Y : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_labels)
-            The true labels, zeros and ones; NaN, where a label is not known, does not count.
+            True labels, zeros and ones; NaN, an unknown label, does not count.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the samples.
 
@@ -54,25 +58,25 @@ class DecisionRule(BaseEstimator):
         DecisionRule
             Fitted rule.
         """
-        if self.needs_scores:
-            table, truth = read_scores(scores), read_partial_labels(Y, "Y")
-            if table.shape != truth.shape:
-                raise ValueError(f"scores and Y must have the same shape, not {table.shape} and {truth.shape}.")
-            weights = read_weights(sample_weight, table, len(table))
-            known = ~np.isnan(table).any(axis=1) & (truth != UNKNOWN).any(axis=1)
-            if weights is not None:
-                known &= weights > 0
-            if not known.any():
-                if not (truth != UNKNOWN).any():
-                    raise ValueError("Y has NaN only; known labels are needed to learn thresholds.")
-                raise ValueError(
-                    "scores has NaN for every sample; out-of-bag or out-of-fold scores are needed to learn thresholds."
-                )
-            weights = np.ones(len(table)) if weights is None else weights
-            self._learn(table[known], truth[known], weights[known] / weights[known].mean())
+        if not self.needs_scores:
+            return self
+        table, truth = read_scores(scores), read_partial_labels(Y, "Y")
+        if table.shape != truth.shape:
+            raise ValueError(f"scores and Y must have the same shape, not {table.shape} and {truth.shape}.")
+        weights = read_weights(sample_weight, table, len(table))
+        weights = np.ones(len(table)) if weights is None else weights
+        is_labeled = (truth != UNKNOWN).any(axis=1)
+        if not is_labeled.any():
+            raise ValueError("Y has NaN only; known labels are needed to learn thresholds.")
+        used = is_labeled & ~np.isnan(table).any(axis=1) & (weights > 0)
+        if not used.any():
+            raise ValueError(
+                "scores has NaN for every sample; out-of-bag or out-of-fold scores are needed to learn thresholds."
+            )
+        self._learn(table[used], truth[used], weights[used] / weights[used].mean())
         return self
 
-    def apply(self, scores: Any) -> Decisions:
+    def __call__(self, scores: Any) -> Decisions:
         """Predict the labels of samples.
 
         Parameters
@@ -92,10 +96,6 @@ class DecisionRule(BaseEstimator):
             raise ValueError("scores has NaN; expected a probability for every label of every sample.")
         return self._decide(table).astype(np.int64, copy=False)
 
-    def __call__(self, scores: Any) -> Decisions:
-        """Apply the rule."""
-        return self.apply(scores)
-
     def _learn(self, scores: Scores, truth: PartialTable, weights: Scores) -> None:
         """Fit to validated arrays; the mean weight is 1. Labels may be `UNKNOWN`."""
 
@@ -103,22 +103,21 @@ class DecisionRule(BaseEstimator):
         raise NotImplementedError
 
 
-def check_share(name: str, value: Any) -> float:
+def check_probability(name: str, value: Any) -> float:
     """Validate a parameter from 0 to 1."""
-    share = check_number(name, value, 0)
-    if share > 1:
+    if check_number(name, value, 0) > 1:
         raise ValueError(f"{name} must be a number from 0 to 1, not {show(value)}.")
-    return share
+    return float(value)
 
 
 def check_labels(scores: Scores, n_labels: int) -> None:
-    """Refuse scores of another number of labels than in fit."""
+    """Raise an error for scores of another number of labels than in fit."""
     if scores.shape[1] != n_labels:
         raise ValueError(f"scores must have {n_labels} labels, as in fit, not {scores.shape[1]}.")
 
 
 def read_scores(scores: Any) -> Scores:
-    """Validate a table of scores, in which there may be NaN."""
+    """Validate scores, which may contain NaN."""
     table = np.asarray(scores, dtype=np.float64)
     if table.ndim != 2:
         raise ValueError(f"scores must have shape (n_samples, n_labels), not {table.ndim} dimension(s).")

@@ -1,4 +1,4 @@
-"""How many labels of the training samples are wrong, and what thresholds should learn instead."""
+"""Estimate the fraction of flipped labels, and correct what thresholds are learned from."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from fuselearn._parameters import check_number
 from fuselearn.multilabel.data.labels import UNKNOWN, PartialTable
 from fuselearn.multilabel.decisions.base import Scores
 
-LOWEST_SHARE = 0.1
-FEWEST_SAMPLES = 10
-RAREST_SHARE = 0.25
-FEWEST_CELLS = 30
-# Less than this are the mistakes of the scores rather than of the labels.
-LEAST_RATE = 0.04
-LARGEST_RATE = 0.4
+LOWEST_FRACTION = 0.1
+MIN_SAMPLES = 10
+RAREST_FRACTION = 0.25
+MIN_ENTRIES = 30
+# Lower rates are mistakes of the scores rather than of the labels.
+MIN_RATE = 0.04
+MAX_RATE = 0.4
 
 
 def read_noise_rate(noise_rate: Any, scores: Scores, truth: PartialTable) -> float:
-    """Return the share of wrong labels that a rule is to assume, which is estimated if it is ``"auto"``."""
+    """Return the fraction of flipped labels that a rule is to assume, estimated if it is ``"auto"``."""
     if isinstance(noise_rate, str) and noise_rate == "auto":
         return estimate_noise_rate(scores, truth)
     if isinstance(noise_rate, str) or not check_number("noise_rate", noise_rate, 0) < 0.5:
@@ -29,45 +29,45 @@ def read_noise_rate(noise_rate: Any, scores: Scores, truth: PartialTable) -> flo
 
 
 def estimate_noise_rate(scores: Scores, truth: PartialTable) -> float:
-    """Estimate the share of labels that were flipped, whatever the sample.
+    """Estimate the fraction of labels that were flipped, independently of the features.
 
-    Hardly any of the samples with the lowest scores for a rare label have it. Those that are said to have it, say it
-    wrongly. Their share, over the rarest quarter of the labels and the lowest tenth of the scores, is the estimate.
+    Hardly any of the samples with the lowest scores for a rare label have it, so its positives among them are mostly
+    flips. Their fraction, over the rarest quarter of the labels and the lowest tenth of the scores, is the estimate.
 
     Parameters
     ----------
     scores : array of shape (n_samples, n_labels)
         Out-of-sample scores.
     truth : array of shape (n_samples, n_labels)
-        The labels, 1, 0 or unknown.
+        The labels, 1, 0 or `UNKNOWN`.
 
     Returns
     -------
     float
-        At most 0.4; 0 if it is less than 0.04, or if there are too few samples to tell.
+        At most 0.4; 0 if it is less than 0.04, or if there are too few samples.
 
     Examples
     --------
-    Of 400 samples in the order of their scores, the last 40 have the label, and so has every tenth of the others.
+    Of 400 samples in the order of their scores, the last 40 have the label, and every tenth of the others.
 
     >>> truth = np.zeros((400, 1), dtype=np.int8)
     >>> truth[360:] = truth[::10] = 1
     >>> estimate_noise_rate(np.linspace(0, 1, 400)[:, None], truth)
     0.1
     """
-    known = truth != UNKNOWN
     n_positives = (truth == 1).sum(axis=0)
     labels = np.argsort(n_positives, kind="stable")[np.count_nonzero(n_positives == 0) :]
-    labels = labels[: int(np.ceil(RAREST_SHARE * len(labels)))]
-    n_lowest = max(FEWEST_SAMPLES, int(LOWEST_SHARE * len(scores)))
+    labels = labels[: int(np.ceil(RAREST_FRACTION * len(labels)))]
+    n_lowest = max(MIN_SAMPLES, int(LOWEST_FRACTION * len(scores)))
     lowest = np.argsort(scores[:, labels], axis=0, kind="stable")[:n_lowest]
-    said = np.take_along_axis(truth[:, labels], lowest, axis=0)[np.take_along_axis(known[:, labels], lowest, axis=0)]
-    rate = float(said.mean()) if len(said) >= FEWEST_CELLS else 0.0
-    return 0.0 if rate < LEAST_RATE else min(rate, LARGEST_RATE)
+    entries = np.take_along_axis(truth[:, labels], lowest, axis=0)
+    entries = entries[entries != UNKNOWN]
+    rate = float(entries.mean()) if len(entries) >= MIN_ENTRIES else 0.0
+    return 0.0 if rate < MIN_RATE else min(rate, MAX_RATE)
 
 
 def correct_labels(truth: PartialTable, noise_rate: float) -> Scores:
-    """Return labels with the expectation of the correct ones, if this share of them was flipped; unknown ones are 0.
+    """Return labels whose expectation is that of the correct ones, given the fraction of flips; 0 for unknown ones.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def correct_labels(truth: PartialTable, noise_rate: float) -> Scores:
 
 
 def correct_probabilities(probabilities: Scores, noise_rate: float) -> Scores:
-    """Return the probabilities of the correct labels, given those of labels of which this share was flipped.
+    """Return the probabilities of the correct labels, given those of labels of which this fraction was flipped.
 
     Examples
     --------

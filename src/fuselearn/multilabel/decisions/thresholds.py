@@ -9,18 +9,8 @@ import numpy.typing as npt
 
 from fuselearn._parameters import check_choice, check_number, check_whole_number
 from fuselearn.multilabel.data.labels import UNKNOWN, PartialTable
-from fuselearn.multilabel.decisions.base import DecisionRule, Scores, check_labels, check_share
+from fuselearn.multilabel.decisions.base import DecisionRule, Scores, check_labels, check_probability
 from fuselearn.multilabel.decisions.noise import correct_labels, correct_probabilities, noise_variance, read_noise_rate
-
-__all__ = [
-    "CardinalityThreshold",
-    "LabelThresholds",
-    "LearnedThreshold",
-    "MacroF1Thresholds",
-    "MicroF1Threshold",
-    "PerLabelThresholds",
-    "match_cardinality",
-]
 
 
 class LearnedThreshold(DecisionRule):
@@ -28,14 +18,10 @@ class LearnedThreshold(DecisionRule):
 
     threshold_: float
     noise_rate_: float
+    _learns = True
 
     def __init__(self, noise_rate: Any = 0.0) -> None:
         self.noise_rate = noise_rate
-
-    @property
-    def needs_scores(self) -> bool:
-        """True, since the threshold is learned."""
-        return True
 
     def _decide(self, scores: Scores) -> npt.NDArray[Any]:
         return scores > self.threshold_
@@ -47,7 +33,7 @@ class CardinalityThreshold(LearnedThreshold):
     Parameters
     ----------
     noise_rate : float or "auto", default=0.0
-        Share of the labels to learn from that were flipped by chance; the threshold is then that for correct labels.
+        Fraction of the training labels that were flipped by chance; the threshold is then that for correct labels.
         "auto" estimates it, see :func:`~fuselearn.multilabel.decisions.noise.estimate_noise_rate`.
 
     Attributes
@@ -58,12 +44,11 @@ class CardinalityThreshold(LearnedThreshold):
     References
     ----------
     Read, J., Pfahringer, B., Holmes, G., Frank, E. (2011). Classifier chains for multi-label classification. Machine
-    Learning 85(3), 333-359. There the threshold is chosen on the samples to predict, which `match_cardinality`
-    supports.
+    Learning 85(3), 333-359. There the threshold is chosen on the samples to predict.
 
     Examples
     --------
-    >>> from fuselearn.multilabel import CardinalityThreshold
+    >>> from fuselearn.multilabel.decisions import CardinalityThreshold
     >>> scores, Y = [[0.4, 0.1], [0.2, 0.3]], [[1, 0], [0, 1]]
     >>> rule = CardinalityThreshold().fit(scores, Y)
     >>> rule.threshold_
@@ -78,15 +63,15 @@ class CardinalityThreshold(LearnedThreshold):
 class MicroF1Threshold(LearnedThreshold):
     """Predict with one threshold for all labels: that with the best micro F1.
 
-    With probabilities that are right, no other rule has a larger expected micro F1. The threshold is then half of that
-    F1, so mostly below 0.5.
+    With calibrated probabilities, no other rule has a larger expected micro F1. The threshold is then half of that F1,
+    so mostly below 0.5.
 
     .. versionadded:: 0.2
 
     Parameters
     ----------
     noise_rate : float or "auto", default=0.0
-        Share of the labels to learn from that were flipped by chance; the threshold is then that for correct labels.
+        Fraction of the training labels that were flipped by chance; the threshold is then that for correct labels.
         "auto" estimates it, see :func:`~fuselearn.multilabel.decisions.noise.estimate_noise_rate`.
 
     Attributes
@@ -102,7 +87,7 @@ class MicroF1Threshold(LearnedThreshold):
 
     Examples
     --------
-    >>> from fuselearn.multilabel import MicroF1Threshold
+    >>> from fuselearn.multilabel.decisions import MicroF1Threshold
     >>> scores, Y = [[0.4, 0.1], [0.2, 0.3]], [[1, 0], [1, 0]]
     >>> round(MicroF1Threshold().fit(scores, Y).threshold_, 2)
     0.15
@@ -110,10 +95,8 @@ class MicroF1Threshold(LearnedThreshold):
 
     def _learn(self, scores: Scores, truth: PartialTable, weights: Scores) -> None:
         self.noise_rate_ = read_noise_rate(self.noise_rate, scores, truth)
-        counted = _count_known(truth, weights)
-        [best] = _best_f1_thresholds(
-            *(cells.reshape(-1, 1) for cells in (scores, correct_labels(truth, self.noise_rate_), counted))
-        )
+        entries = scores, correct_labels(truth, self.noise_rate_), _known_weights(truth, weights)
+        [best] = _best_f1_thresholds(*(table.reshape(-1, 1) for table in entries))
         self.threshold_ = 0.5 if np.isnan(best) else float(best)
 
 
@@ -121,11 +104,7 @@ class LabelThresholds(DecisionRule):
     """Base class of rules with one learned threshold per label, ``thresholds_``."""
 
     thresholds_: Scores
-
-    @property
-    def needs_scores(self) -> bool:
-        """True, since the thresholds are learned."""
-        return True
+    _learns = True
 
     def _decide(self, scores: Scores) -> npt.NDArray[Any]:
         check_labels(scores, len(self.thresholds_))
@@ -133,14 +112,14 @@ class LabelThresholds(DecisionRule):
 
 
 class PerLabelThresholds(LabelThresholds):
-    """Predict with one threshold per label: that with the best F1, shrunk towards a common one for rare labels.
+    """Predict with one threshold per label: that with the best F1, shrunk toward a common one for rare labels.
 
     With the threshold t* that has the best F1 on out-of-sample scores, n⁺ positive samples, the shrinkage c and the
     common threshold t₀::
 
         t = t₀ + (t* - t₀) · n⁺ / (n⁺ + c)
 
-    since the best of many thresholds on a few positive samples is mostly chance.
+    since the best of many thresholds on a few positive samples is mostly due to chance.
 
     Parameters
     ----------
@@ -148,11 +127,11 @@ class PerLabelThresholds(LabelThresholds):
         Number of positive samples at which a threshold is halfway between t₀ and t*; 0 means no shrinkage.
     towards : {"cardinality", "half"} or float, default="cardinality"
         The common threshold t₀: that of `CardinalityThreshold`, 0.5, or any other. The probability of a rare label
-        hardly ever reaches 0.5, so that shrinking towards 0.5 amounts to not predicting it.
+        hardly ever reaches 0.5, so that shrinking toward 0.5 amounts to not predicting it.
     min_positives : int, default=5
         Labels with fewer positive samples have the threshold t₀. Without shrinkage, the threshold with the best F1 for
-        a label of one sample is just below the score of that sample, which may be the lowest one: of many rare labels,
-        some are then predicted for all samples.
+        a label of one sample is just below the score of that sample, which may be the lowest one: some of many rare
+        labels are then predicted for all samples.
 
     Attributes
     ----------
@@ -164,7 +143,7 @@ class PerLabelThresholds(LabelThresholds):
 
     Examples
     --------
-    >>> from fuselearn.multilabel import PerLabelThresholds
+    >>> from fuselearn.multilabel.decisions import PerLabelThresholds
     >>> scores, Y = [[0.4, 0.9], [0.2, 0.6], [0.1, 0.7]], [[1, 1], [1, 0], [0, 0]]
     >>> PerLabelThresholds(shrinkage=0, min_positives=1).fit(scores, Y).thresholds_
     array([0.15, 0.8 ])
@@ -180,35 +159,33 @@ class PerLabelThresholds(LabelThresholds):
     def _learn(self, scores: Scores, truth: PartialTable, weights: Scores) -> None:
         shrinkage = check_number("shrinkage", self.shrinkage, 0)
         least = check_whole_number("min_positives", self.min_positives, 1)
-        common = self._common_threshold(scores, truth, weights)
-        best = _best_f1_thresholds(scores, truth == 1, _count_known(truth, weights))
-        positives = weights @ (truth == 1)
-        learned = (truth == 1).sum(axis=0) >= least
-        self.thresholds_ = _shrink(best, common, np.where(learned, positives, 0.0), shrinkage)
-
-    def _common_threshold(self, scores: Scores, truth: PartialTable, weights: Scores) -> float:
         if not isinstance(self.towards, str):
-            return check_share("towards", self.towards)
-        if check_choice("towards", self.towards, ("cardinality", "half")) == "half":
-            return 0.5
-        return _match_truth(scores, truth, weights, noise_rate=0.0)
+            common = check_probability("towards", self.towards)
+        elif check_choice("towards", self.towards, ("cardinality", "half")) == "half":
+            common = 0.5
+        else:
+            common = _match_truth(scores, truth, weights)
+        is_positive = truth == 1
+        best = _best_f1_thresholds(scores, is_positive, _known_weights(truth, weights))
+        positives = np.where(is_positive.sum(axis=0) >= least, weights @ is_positive, 0.0)
+        self.thresholds_ = _shrink(best, common, positives, shrinkage)
 
 
 class MacroF1Thresholds(LabelThresholds):
     """Predict with one threshold per label: that with the best expected F1, if the probabilities are calibrated.
 
-    With the probabilities p_1 >= p_2 >= ... of the samples, the expected F1 of a label that the first k samples get is
-    nearly::
+    With the probabilities p_1 >= p_2 >= ... of the samples, the expected F1 of a label that is predicted for the first
+    k samples is nearly::
 
         F1(k) = 2 (p_1 + ... + p_k) / (k + p_1 + ... + p_n)
 
-    and the best k has the threshold t*. The few positive samples of a rare label do not have to tell it, which makes
-    it less random than the threshold with the best F1 on them. It is drawn to a common threshold t₀ like those of
+    and the best k has the threshold t*. It does not depend on the few positive samples of a rare label, and so is less
+    random than the threshold with the best F1 on them. It is shrunk toward a common threshold t₀ like those of
     `PerLabelThresholds`, t = t₀ + (t* - t₀) · n⁺ / (n⁺ + c), but by less.
 
     If labels were flipped by chance, both the probabilities and the numbers of positive samples are those of flipped
-    labels. The rule estimates the correct ones. Of n⁺ only what stands out from the flips counts, n⁺² / (n⁺ + v) with
-    the variance v of their number, and t₀ is 0.5: a label that does not stand out is hardly ever predicted.
+    labels. The rule estimates the correct ones. n⁺ is then replaced by n⁺² / (n⁺ + v), with the variance v of the
+    number of flips, and t₀ is 0.5: a label that does not stand out from the flips is hardly ever predicted.
 
     .. versionadded:: 0.2
 
@@ -217,7 +194,7 @@ class MacroF1Thresholds(LabelThresholds):
     shrinkage : float, default=2.0
         The number c of positive samples at which a threshold is halfway between t₀ and t*; 0 means no shrinkage.
     noise_rate : float or "auto", default=0.0
-        Share of the labels to learn from that were flipped by chance; the thresholds are then those for correct labels.
+        Fraction of the training labels that were flipped by chance; the thresholds are then those for correct labels.
         "auto" estimates it, see :func:`~fuselearn.multilabel.decisions.noise.estimate_noise_rate`.
 
     Attributes
@@ -238,7 +215,7 @@ class MacroF1Thresholds(LabelThresholds):
     --------
     The expected F1 of one, two and three samples is 0.84, 0.83 and 0.77.
 
-    >>> from fuselearn.multilabel import MacroF1Thresholds
+    >>> from fuselearn.multilabel.decisions import MacroF1Thresholds
     >>> scores, Y = [[0.9], [0.3], [0.1]], [[1], [0], [0]]
     >>> MacroF1Thresholds(shrinkage=0).fit(scores, Y).thresholds_
     array([0.6])
@@ -253,76 +230,48 @@ class MacroF1Thresholds(LabelThresholds):
     def _learn(self, scores: Scores, truth: PartialTable, weights: Scores) -> None:
         shrinkage = check_number("shrinkage", self.shrinkage, 0)
         self.noise_rate_ = rate = read_noise_rate(self.noise_rate, scores, truth)
-        counted = _count_known(truth, weights)
+        counted = _known_weights(truth, weights)
         best = _best_f1_thresholds(scores, correct_probabilities(scores, rate), counted)
-        common = 0.5 if rate else _match_truth(scores, truth, weights, rate)
+        common = 0.5 if rate else _match_truth(scores, truth, weights)
         positives = np.maximum((counted * correct_labels(truth, rate)).sum(axis=0), 0.0)
         total = positives + noise_variance(rate) * counted.sum(axis=0)
         outstanding = np.divide(positives**2, total, out=np.zeros_like(total), where=total > 0)
         self.thresholds_ = _shrink(best, common, outstanding, shrinkage)
 
 
-def match_cardinality(scores: Scores, cardinality: float, weights: Scores | None = None) -> float:
-    """Return the threshold with which samples have, as nearly as possible, a given mean number of labels.
+def _match_truth(scores: Scores, truth: PartialTable, weights: Scores, noise_rate: float = 0.0) -> float:
+    """Return the threshold with which as many known labels are predicted, by weight, as are true.
 
-    Parameters
-    ----------
-    scores : array of shape (n_samples, n_labels)
-    cardinality : float
-        Mean number of labels per sample.
-    weights : array of shape (n_samples,), optional
-        Weights of the samples.
-
-    Returns
-    -------
-    float
-        Halfway between two scores; of two equally good thresholds the higher one.
-
-    Examples
-    --------
-    >>> match_cardinality(np.array([[0.9, 0.2], [0.6, 0.1]]), 1.5)
-    0.15...
+    It is halfway between two scores; the higher one of two equally good thresholds.
     """
-    n_rows, n_labels = scores.shape
-    weights = np.ones(n_rows) if weights is None else weights
-    return _match_total(scores.ravel(), np.repeat(weights, n_labels), cardinality * weights.sum())
-
-
-def _match_truth(scores: Scores, truth: PartialTable, weights: Scores, noise_rate: float) -> float:
-    """Return the threshold with which as many known labels are predicted as are true."""
     known = truth != UNKNOWN
-    cells = np.broadcast_to(weights[:, None], truth.shape)[known]
-    return _match_total(scores[known], cells, float(cells @ correct_labels(truth[known], noise_rate)))
-
-
-def _match_total(scores: Scores, weights: Scores, total: float) -> float:
-    """Return the threshold that scores of this total weight exceed, as nearly as possible."""
-    order = np.argsort(-scores)
-    ranked = scores[order]
+    entries = np.broadcast_to(weights[:, None], truth.shape)[known]
+    total = entries @ correct_labels(truth[known], noise_rate)
+    order = np.argsort(-scores[known])
+    ranked = scores[known][order]
     above = np.concatenate([[max(1.0, ranked[0])], ranked])
     below = np.append(ranked, 0.0)
-    labels = np.concatenate([[0.0], np.cumsum(weights[order])])
-    distance = np.abs(labels - total)
+    distance = np.abs(np.concatenate([[0.0], np.cumsum(entries[order])]) - total)
     distance[1:][above[1:] <= below[1:]] = np.inf  # no threshold separates equal scores, and none is below 0
     best = distance.argmin()
     return float(_halfway(above[best], below[best]))
 
 
-def _count_known(truth: PartialTable, weights: Scores) -> Scores:
+def _known_weights(truth: PartialTable, weights: Scores) -> Scores:
     """Return the weight of each label of each sample, 0 where it is unknown."""
     return np.where(truth == UNKNOWN, 0.0, weights[:, None])
 
 
-def _best_f1_thresholds(scores: Scores, positives: npt.NDArray[Any], counted: Scores) -> Scores:
+def _best_f1_thresholds(scores: Scores, positives: npt.NDArray[Any], weights: Scores) -> Scores:
     """Return the threshold with the best F1 for each label, the highest in case of ties; NaN without positives.
 
-    ``positives`` are the labels, or their expectations, and ``counted`` the weights of both.
+    ``positives`` are the labels, or their expectations, and ``weights`` the weights of both.
     """
     order = np.argsort(-scores, axis=0, kind="stable")
-    ranked, positives, counted = (np.take_along_axis(part, order, axis=0) for part in (scores, positives, counted))
+    ranked, positives, weights = (np.take_along_axis(part, order, axis=0) for part in (scores, positives, weights))
     below = np.vstack([ranked[1:], np.zeros(scores.shape[1])])
-    hits = np.cumsum(positives * counted, axis=0)
-    total = np.cumsum(counted, axis=0) + np.maximum(hits[-1], 0.0)
+    hits = np.cumsum(positives * weights, axis=0)
+    total = np.cumsum(weights, axis=0) + np.maximum(hits[-1], 0.0)
     f1 = np.divide(2 * hits, total, out=np.zeros_like(hits), where=total > 0)
     f1[:, hits[-1] <= 0] = 0.0
     f1[ranked <= below] = 0.0  # no threshold separates equal scores, and none is below 0
@@ -332,10 +281,10 @@ def _best_f1_thresholds(scores: Scores, positives: npt.NDArray[Any], counted: Sc
 
 
 def _shrink(best: Scores, common: float, n_positives: Scores, shrinkage: float) -> Scores:
-    """Draw thresholds to a common one, the fewer positive samples they were learned from."""
+    """Shrink thresholds toward a common one, the more, the fewer positive samples they were learned from."""
     learned = ~np.isnan(best) & (n_positives > 0)
-    way = np.divide(n_positives, n_positives + shrinkage, out=np.zeros_like(n_positives), where=learned)
-    return common + way * (np.where(learned, best, common) - common)
+    fractions = np.divide(n_positives, n_positives + shrinkage, out=np.zeros_like(n_positives), where=learned)
+    return common + fractions * (np.where(learned, best, common) - common)
 
 
 def _halfway(above: Any, below: Any) -> Any:

@@ -86,7 +86,7 @@ class AdaBoostMHClassifier(MultilabelBase):
     Parameters
     ----------
     n_estimators : int, default=100
-        Most rounds.
+        Maximum number of rounds.
     learning_rate : float, default=1.0
         Factor of the votes; below 1 training is slower and steadier.
     decision : float, str or rule, default=0.5
@@ -126,11 +126,12 @@ class AdaBoostMHClassifier(MultilabelBase):
 
     Examples
     --------
+    >>> from sklearn.metrics import f1_score
     >>> from fuselearn.datasets import make_digit_pairs
-    >>> from fuselearn.multilabel import AdaBoostMHClassifier, macro_f1
+    >>> from fuselearn.multilabel import AdaBoostMHClassifier
     >>> X, Y = make_digit_pairs(600, random_state=0)
     >>> boosted = AdaBoostMHClassifier(200).fit(X[:400], Y[:400])
-    >>> round(macro_f1(Y[400:], boosted.predict(X[400:])), 2)
+    >>> round(f1_score(Y[400:], boosted.predict(X[400:]), average="macro"), 2)
     0.77
     """
 

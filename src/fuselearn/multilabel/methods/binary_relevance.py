@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -12,9 +11,9 @@ from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn.fusion import Problem, Trained
-from fuselearn.learners import LabelClones, LabelModel, LabelTrees, Learner, TableCoder, label_target
+from fuselearn.learners import LabelClones, LabelModel, LabelTrees, Learner, TableCoder
 from fuselearn.learners.target import Counts, Indices
-from fuselearn.multilabel.base import Labels, MultilabelBase, Scores, Weights, train_method
+from fuselearn.multilabel.base import Labels, MultilabelBase, Scores, Weights, train_labels, train_method
 from fuselearn.multilabel.data.labels import UNKNOWN
 from fuselearn.multilabel.ensemble import MultilabelEnsemble, OnSomeFeatures
 
@@ -28,15 +27,14 @@ def train_relevance(
     """
     is_unknown = Y == UNKNOWN
     if not is_unknown.any():
-        return learner.train(label_target(Y), counts, seed, weights=weights)
+        return train_labels(learner, Y, counts, seed, weights=weights)
     patterns, groups = np.unique(is_unknown, axis=1, return_inverse=True)
     labels = [np.flatnonzero(groups.ravel() == k) for k in range(patterns.shape[1])]
     models = []
     for pattern, own in zip(patterns.T, labels, strict=True):
         known = np.where(pattern, 0, counts).astype(counts.dtype)
         sample = known if known.any() else counts
-        target = label_target((Y[:, own] == 1).astype(Y.dtype))
-        models.append(learner.train(target, sample, seed, weights=weights))
+        models.append(train_labels(learner, (Y[:, own] == 1).astype(Y.dtype), sample, seed, weights=weights))
     return JoinedLabels(models, labels)
 
 
@@ -71,21 +69,21 @@ class BinaryRelevanceClassifier(MultilabelBase):
     Parameters
     ----------
     estimator : classifier, "tree" or None, default=None
-        Base learner: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
+        Base estimator: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
     decision : float, str or rule, default=0.5
         How probabilities become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`.
     random_state : int, RandomState or None, default=None
-        Seed of the base learners.
+        Seed of the base estimators.
     n_jobs : int or None, default=None
         Labels learned at the same time. Results do not depend on it.
 
     Attributes
     ----------
     estimators_ : list of classifiers
-        One for each label, unless they are machines of the SVM engine. A label that was constant has scikit-learn's
+        One for each label, unless they are SVMs. A label that was constant has scikit-learn's
         ``DummyClassifier``, or a tree without splits.
     feature_importances_ : array of shape (n_labels, n_features)
-        The importances of each label's model, if the base learner has some, as trees and forests do.
+        The importances of each label's model, if the base estimator has some, as trees and forests do.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
         Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
 
@@ -196,24 +194,25 @@ class EnsembleOfBinaryRelevanceClassifier(MultilabelEnsemble):
     Parameters
     ----------
     estimator : classifier, "tree" or None, default=None
-        Base learner: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
+        Base estimator: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
     n_estimators : int, default=25
         Number of members, each with a model per label.
     max_samples : int or float, default=1.0
-        Samples drawn for each member, with replacement, as a number or as a share of all samples. It may exceed 1: with
-        2.0 a member sees 86 % of the samples instead of 63 %.
+        Samples drawn for each member, with replacement, as a number or as a fraction of all samples. It may exceed 1:
+        with 2.0 a member sees 86 % of the samples instead of 63 %.
     max_features : int, float, "sqrt", "log2" or None, default=None
-        Features drawn for each member: a number, a share, or a root or logarithm of their number; None means all.
+        Features drawn for each member: a number, a fraction, or a root or logarithm of their number; None means all.
     vote : {"class", "probability"}, default="probability"
         Whether members vote with the labels that they choose or with their probabilities.
     decision : float, str or rule, default="cardinality"
-        Threshold of the shares of votes, or rule of :mod:`fuselearn.multilabel.decisions`, fitted to out-of-bag votes.
+        Threshold of the fractions of votes, or rule of :mod:`fuselearn.multilabel.decisions`, fitted to out-of-bag
+        votes.
     callback : callable or None, default=None
         ``callback(number, classifier)`` is called after each member, counted from 1; True ends training.
     verbose : int, default=0
         1 prints ten lines of progress with the time left, more if the fit is long; 2 a line per member.
     random_state : int, RandomState or None, default=None
-        Seed of the samples and the base learners.
+        Seed of the samples and the base estimators.
     n_jobs : int or None, default=None
         Members trained at the same time. Results do not depend on it.
 
@@ -223,7 +222,7 @@ class EnsembleOfBinaryRelevanceClassifier(MultilabelEnsemble):
     estimator_weights_ : array of shape (n_estimators,)
         The same weight for all members.
     oob_decision_function_ : array of shape (n_samples, n_labels)
-        Out-of-bag votes, if ``decision`` needs them; NaN for samples that every member has seen.
+        Out-of-bag votes, if ``decision`` needs them; NaN for samples that every member was trained on.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
         Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
 
@@ -252,31 +251,6 @@ class EnsembleOfBinaryRelevanceClassifier(MultilabelEnsemble):
     """
 
     _accepts_unknown = True
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        n_estimators: int = 25,
-        *,
-        max_samples: int | float = 1.0,
-        max_features: int | float | str | None = None,
-        vote: str = "probability",
-        decision: Any = "cardinality",
-        callback: Callable[[int, Any], Any] | None = None,
-        verbose: int = 0,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.max_samples = max_samples
-        self.max_features = max_features
-        self.vote = vote
-        self.decision = decision
-        self.callback = callback
-        self.verbose = verbose
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _train(self, problem: Problem) -> Trained:
         return self._train_bags(problem, train_sampled_relevance)

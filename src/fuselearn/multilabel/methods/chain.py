@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property, partial
 from typing import Any
 
@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 from fuselearn._messages import show
 from fuselearn._parameters import check_choice, check_whole_number
 from fuselearn.fusion import Problem, Trained
-from fuselearn.learners import LabelModel, Learner, label_target
+from fuselearn.learners import LabelModel, Learner
 from fuselearn.learners.target import Counts, Indices
-from fuselearn.multilabel.base import Labels, MultilabelBase, Scores, Weights, train_method
+from fuselearn.multilabel.base import Labels, MultilabelBase, Scores, Weights, train_labels, train_method
 from fuselearn.multilabel.ensemble import MultilabelEnsemble
 from fuselearn.multilabel.methods.binary_relevance import as_estimators
 from fuselearn.multilabel.methods.chain_paths import PathSearch, find_best_sets, follow_paths
@@ -48,7 +48,7 @@ def train_chain(
     ordered = Y[:, order]
     for place in range(len(order)):
         extended = learner.extend(ordered, place) if place else learner
-        models.append(extended.train(label_target(ordered[:, [place]]), counts, seed, weights=weights))
+        models.append(train_labels(extended, ordered[:, [place]], counts, seed, weights=weights))
         if extended is not learner:
             extended.release()
     return Chain(order, models, search)
@@ -76,7 +76,8 @@ class Chain(LabelModel):
         """Return 1 for the labels of the most probable of several paths, or the probabilities on the greedy path."""
         if self.search is None:
             return self.scores(X, only=only)
-        return self._in_order(find_best_sets(follow_paths(self.models, self.search, X, only)[1]))
+        best = find_best_sets(follow_paths(self.models, self.search, X, only)[1])
+        return self._in_order(best.astype(np.float64))
 
     def _in_order(self, columns: Scores) -> Scores:
         """Put columns in the order of the chain into that of the labels."""
@@ -105,9 +106,9 @@ class ChainClassifier(MultilabelBase):
     Parameters
     ----------
     estimator : classifier, "tree" or None, default=None
-        Base learner: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
+        Base estimator: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
     order : None, "random" or sequence, default=None
-        Order of the labels in the chain: their order in ``Y``, a random one, or a list of their numbers or, if ``Y``
+        Order of the labels in the chain: their order in ``Y``, a random one, or a list of their indices or, if ``Y``
         is a DataFrame, of their names. Results are in the order of ``Y`` in any case.
     inference : {"greedy", "beam", "monte_carlo"}, default="greedy"
         Which paths are followed: the greedy one; the most probable ones after each label; or random ones, in which each
@@ -120,16 +121,16 @@ class ChainClassifier(MultilabelBase):
         How probabilities become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`; "set"
         predicts the most probable set found.
     random_state : int, RandomState or None, default=None
-        Seed of the order, of the base learners and of random paths.
+        Seed of the order, of the base estimators and of random paths.
     n_jobs : int or None, default=None
         Threads that a model may use; the models of a chain are trained one after the other.
 
     Attributes
     ----------
     order_ : array of shape (n_labels,)
-        Numbers of the labels in the order of the chain.
+        Indices of the labels in the order of the chain.
     estimators_ : list of classifiers
-        The models in the order of the chain, unless they are machines of the SVM engine. Each expects the labels before
+        The models in the order of the chain, unless they are SVMs. Each expects the labels before
         it as further features. A label that was constant has scikit-learn's ``DummyClassifier``, or a tree without
         splits.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
@@ -143,7 +144,7 @@ class ChainClassifier(MultilabelBase):
 
     Notes
     -----
-    To an :class:`~fuselearn.SVMClassifier`, labels before are -1 and 1 beside standardised features, and 0 and 1 beside
+    To an :class:`~fuselearn.SVMClassifier`, labels before are -1 and 1 beside standardized features, and 0 and 1 beside
     others; its default ``gamma`` does not count them. It needs no new Gram matrix for a label that joins the features:
     with g = ``gamma``, a linear value grows by the product of the two samples' entries, and a radial one shrinks by the
     factor exp(-g d^2), d being the difference of the entries.
@@ -275,25 +276,25 @@ class EnsembleOfChainsClassifier(MultilabelEnsemble):
     Parameters
     ----------
     estimator : classifier, "tree" or None, default=None
-        Base learner: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
+        Base estimator: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
     n_estimators : int, default=25
         Number of chains.
     max_samples : int or float, default=1.0
-        Samples drawn for each chain, with replacement, as a number or as a share of all samples. It may exceed 1: with
-        2.0 a chain sees 86 % of the samples instead of 63 %.
+        Samples drawn for each chain, with replacement, as a number or as a fraction of all samples. It may exceed 1:
+        with 2.0 a chain sees 86 % of the samples instead of 63 %.
     max_features : int, float, "sqrt", "log2" or None, default=None
-        Features drawn for each chain: a number, a share, or a root or logarithm of their number; None means all.
+        Features drawn for each chain: a number, a fraction, or a root or logarithm of their number; None means all.
     vote : {"class", "probability"}, default="probability"
         Whether chains vote with the labels that they choose or with their probabilities.
     decision : float, str or rule, default="cardinality"
-        Threshold of the shares of votes, or rule of :mod:`fuselearn.multilabel.decisions`, fitted to out-of-bag votes.
-        The default is the authors' choice.
+        Threshold of the fractions of votes, or rule of :mod:`fuselearn.multilabel.decisions`, fitted to out-of-bag
+        votes. The default is the authors' choice.
     callback : callable or None, default=None
         ``callback(number, classifier)`` is called after each member, counted from 1; True ends training.
     verbose : int, default=0
         1 prints ten lines of progress with the time left, more if the fit is long; 2 a line per chain.
     random_state : int, RandomState or None, default=None
-        Seed of the samples, the orders and the base learners.
+        Seed of the samples, the orders and the base estimators.
     n_jobs : int or None, default=None
         Chains trained at the same time. Results do not depend on it.
 
@@ -303,7 +304,7 @@ class EnsembleOfChainsClassifier(MultilabelEnsemble):
     estimator_weights_ : array of shape (n_estimators,)
         The same weight for all members.
     oob_decision_function_ : array of shape (n_samples, n_labels)
-        Out-of-bag votes, if ``decision`` needs them; NaN for samples that every member has seen.
+        Out-of-bag votes, if ``decision`` needs them; NaN for samples that every member was trained on.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
         Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
 
@@ -315,9 +316,9 @@ class EnsembleOfChainsClassifier(MultilabelEnsemble):
     Notes
     -----
     Ten chains that vote with labels have so few distinct scores that labels tie. On five datasets, label ranking
-    average precision is .795 for them, and .840 for 25 chains that vote with probabilities; 50 chains add nothing. One
-    threshold by the number of labels then has a macro F1 of .665 and a micro F1 of .742, a threshold of 0.5 has .640
-    and .728 (``python -m benchmarks chain_votes``).
+    average precision is 0.795 for them, and 0.840 for 25 chains that vote with probabilities; 50 chains add nothing.
+    One threshold by the number of labels then has a macro F1 of 0.665 and a micro F1 of 0.742, a threshold of 0.5 has
+    0.640 and 0.728 (``python -m benchmarks chain_votes``).
 
     References
     ----------
@@ -333,31 +334,6 @@ class EnsembleOfChainsClassifier(MultilabelEnsemble):
     array([[0.59, 0.16, 0.42, 0.85],
            [0.63, 0.66, 0.45, 0.23]])
     """
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        n_estimators: int = 25,
-        *,
-        max_samples: int | float = 1.0,
-        max_features: int | float | str | None = None,
-        vote: str = "probability",
-        decision: Any = "cardinality",
-        callback: Callable[[int, Any], Any] | None = None,
-        verbose: int = 0,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.max_samples = max_samples
-        self.max_features = max_features
-        self.vote = vote
-        self.decision = decision
-        self.callback = callback
-        self.verbose = verbose
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _train(self, problem: Problem) -> Trained:
         return self._train_bags(problem, train_random_chain)

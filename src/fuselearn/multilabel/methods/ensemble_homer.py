@@ -129,8 +129,8 @@ class EnsembleHOMERClassifier(MultilabelEnsemble):
     """Equal votes of HOMERs of random shape, each trained on a bootstrap sample.
 
     Each HOMER chooses its clustering, its number of clusters, from 2 to the root of the number of labels, and its
-    kernel at random. The probability of a label is the mean of the HOMERs' probabilities, or the share of HOMERs that
-    choose it. With s_t(x) the scores of the t-th HOMER, above 0.5 for the labels that it chooses (see
+    kernel at random. The probability of a label is the mean of the HOMERs' probabilities, or the fraction of HOMERs
+    that choose it. With s_t(x) the scores of the t-th HOMER, above 0.5 for the labels that it chooses (see
     :class:`HOMERClassifier`), a sample gets the labels with
 
         mean over t of s_t(x) > 0.5,         or with votes        mean over t of [s_t(x) > 0.5] > 0.5.
@@ -138,7 +138,7 @@ class EnsembleHOMERClassifier(MultilabelEnsemble):
     Parameters
     ----------
     estimator : classifier, "tree" or None, default=None
-        Base learner: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
+        Base estimator: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
     n_estimators : int, default=100
         Number of HOMERs.
     vote : {"class", "probability"}, default="probability"
@@ -146,24 +146,24 @@ class EnsembleHOMERClassifier(MultilabelEnsemble):
     clusterings : sequence of {"balanced", "kmeans", "random"}, default=("balanced", "kmeans", "random")
         The clusterings to choose from; see :class:`HOMERClassifier`.
     any_label : bool, default=True
-        Whether each HOMER has a model that tells samples with any label from those without. Otherwise samples without
-        labels are not used, as in the paper.
+        Whether each HOMER has a model that distinguishes samples with any label from those without. Otherwise samples
+        without labels are not used, as in the paper.
     varied : dict, list of dict or None, default=None
-        Parameters of the base learner that differ between HOMERs, with the values to choose from, as for scikit-learn's
-        ``ParameterGrid``: each HOMER takes one of the combinations at random. None means
+        Parameters of the base estimator that differ between HOMERs, with the values to choose from, as for
+        scikit-learn's ``ParameterGrid``: each HOMER takes one of the combinations at random. None means
         ``{"kernel": ["rbf", "linear"]}`` if ``estimator`` is None, and nothing otherwise.
     max_samples : int or float, default=2.0
         Samples drawn for each HOMER, as a number or as a multiple of all samples.
     decision : float, str or rule, default="path"
-        How samples get labels: "path" means those whose mean score, or share of votes, is above 0.5; or probabilities
-        become labels by a threshold or another rule of :mod:`fuselearn.multilabel.decisions`. Rules that are fitted use
-        out-of-bag probabilities.
+        How samples get labels: "path" means those whose mean score, or fraction of votes, is above 0.5; or
+        probabilities become labels by a threshold or another rule of :mod:`fuselearn.multilabel.decisions`. Rules that
+        are fitted use out-of-bag probabilities.
     callback : callable or None, default=None
         ``callback(number, classifier)`` is called after each member, counted from 1; True ends training.
     verbose : int, default=0
         1 prints ten lines of progress with the time left, more if the fit is long; 2 a line per HOMER.
     random_state : int, RandomState or None, default=None
-        Seed of the samples, the random choices and the base learners.
+        Seed of the samples, the random choices and the base estimators.
     n_jobs : int or None, default=None
         HOMERs trained at the same time. Results do not depend on it.
 
@@ -172,8 +172,8 @@ class EnsembleHOMERClassifier(MultilabelEnsemble):
     n_models_ : int
         Two-class models that were trained, those for calibration not counted.
     oob_decision_function_ : array of shape (n_samples, n_labels)
-        Probabilities of the training samples by the HOMERs that have not seen them, NaN if all have; if ``decision`` is
-        a rule that is fitted.
+        Probabilities of the training samples by the HOMERs that were not trained on them, NaN if all have; if
+        ``decision`` is a rule that is fitted.
     estimators_ : list of HOMERClassifier
     estimator_weights_ : array of shape (n_estimators,)
         The same weight for all HOMERs.
@@ -191,11 +191,12 @@ class EnsembleHOMERClassifier(MultilabelEnsemble):
 
     Examples
     --------
+    >>> from sklearn.metrics import f1_score
     >>> from fuselearn.datasets import make_digit_pairs
-    >>> from fuselearn.multilabel import EnsembleHOMERClassifier, macro_f1
+    >>> from fuselearn.multilabel import EnsembleHOMERClassifier
     >>> X, Y = make_digit_pairs(n_samples=400, random_state=0)
     >>> model = EnsembleHOMERClassifier(n_estimators=5, random_state=0).fit(X[:300], Y[:300])
-    >>> round(macro_f1(Y[300:], model.predict(X[300:])), 1)
+    >>> round(f1_score(Y[300:], model.predict(X[300:]), average="macro"), 1)
     0.8
     """
 

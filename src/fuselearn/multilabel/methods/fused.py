@@ -24,14 +24,14 @@ from fuselearn.learners.table import has_missing
 from fuselearn.learners.target import Indices
 from fuselearn.multilabel.base import MultilabelBase, Scores, Weights, fix_constants, single
 from fuselearn.multilabel.data.labels import restore_unknown
-from fuselearn.multilabel.decisions.rules import (
+from fuselearn.multilabel.decisions import (
     CardinalityThreshold,
     DecisionRule,
-    FixedThreshold,
     KnownSets,
     MacroF1Thresholds,
     MicroF1Threshold,
 )
+from fuselearn.multilabel.decisions.rules import FixedThreshold
 from fuselearn.multilabel.methods.ensemble_homer import EnsembleHOMERClassifier
 from fuselearn.multilabel.methods.kfhe_homer import KFHEHOMERClassifier
 from fuselearn.multilabel.methods.log_odds import LogOddsFusion, fit_log_odds
@@ -121,9 +121,10 @@ class MemberTables(Learner):
 
     def bind(self, member: MultilabelBase, X: Any) -> Learner:
         """Return the learner of a member, which is that of another one if possible."""
-        base = member._base_estimator()
+        base, n_bins = member._base_estimator(), getattr(member, "max_bins", None)
         for other, learner in self.bound:
-            if binds_alike(member, other, learner):
+            binds_alike = type(other)._bind is type(member)._bind and getattr(other, "max_bins", None) == n_bins
+            if binds_alike and (base is None or learner.fits(base)):
                 return learner if base is None else learner.with_estimator(base)
         learner = member._bind(X, count_threads(member.n_jobs))
         self.bound.append((member, learner))
@@ -133,20 +134,6 @@ class MemberTables(Learner):
         """Release the table as it is bound for each member."""
         for _, learner in self.bound:
             learner.release()
-
-
-def binds_alike(member: MultilabelBase, other: MultilabelBase, learner: Learner) -> bool:
-    """Return whether a classifier would bind a table as another one, whose learner is given, has bound it."""
-    if type(member)._bind is not type(other)._bind:
-        return False
-    if isinstance(member, PCTForestClassifier):
-        return True
-    base, bound = member._base_estimator(), other._base_estimator()
-    if type(member)._bind is not MultilabelBase._bind or type(base) is not type(bound):
-        return False
-    return hasattr(base, "_bind_table") and all(
-        getattr(base, name) == getattr(bound, name) for name in learner.bound_parameters
-    )
 
 
 class MemberCoder:
@@ -237,7 +224,7 @@ class FusedMultilabelClassifier(MultilabelBase):
         out of more than 5,000 samples and where values are missing in training. Values that are missing in new samples
         only are refused.
     optimize : {"macro_f1", "micro_f1", "hamming", "subset", "ranking"}, default="macro_f1"
-        What matters.
+        Measure that the rule optimizes.
     n_estimators : int, default=50
         HOMERs in each of the two ensembles, if ``estimators`` is None. The forests have four times as many trees.
     decision : float, str, rule or None, default=None
@@ -291,11 +278,12 @@ class FusedMultilabelClassifier(MultilabelBase):
 
     Examples
     --------
+    >>> from sklearn.metrics import f1_score
     >>> from fuselearn.datasets import make_digit_pairs
-    >>> from fuselearn.multilabel import FusedMultilabelClassifier, macro_f1
+    >>> from fuselearn.multilabel import FusedMultilabelClassifier
     >>> X, Y = make_digit_pairs(400, "overlaid", random_state=0)
     >>> model = FusedMultilabelClassifier(n_estimators=10, random_state=0).fit(X[:300], Y[:300])
-    >>> round(macro_f1(Y[300:], model.predict(X[300:])), 1)
+    >>> round(f1_score(Y[300:], model.predict(X[300:]), average="macro"), 1)
     0.8
     >>> list(model.named_estimators_)
     ['e-homer', 'kfhe-homer', 'forest', 'extra-trees']
@@ -388,7 +376,7 @@ class FusedMultilabelClassifier(MultilabelBase):
     def noise_rate_(self) -> float:
         """Estimated fraction of flipped labels, of a rule that allows for it."""
         check_is_fitted(self)
-        rate: float = self.rule_.noise_rate_  # type: ignore[attr-defined]
+        rate: float = self.rule_.noise_rate_
         return rate
 
     def describe(self) -> str:

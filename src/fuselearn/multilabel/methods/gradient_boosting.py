@@ -109,15 +109,15 @@ class GradientBoostingMultilabelClassifier(MultilabelBase):
     learning_rate : float, default=0.1
         Factor of the values of each tree.
     max_depth : int, default=6
-        Most splits on a path.
+        Maximum number of splits on a path.
     min_samples_leaf : int, default=2
-        Fewest samples in a leaf.
+        Minimum number of samples in a leaf.
     l2 : float, default=1.0
-        Regularisation of the values of leaves.
+        Regularization of the values of leaves.
     subsample : float, default=0.7
-        Share of the samples that are drawn for each tree, without replacement; 1.0 means all.
+        Fraction of the samples that are drawn for each tree, without replacement; 1.0 means all.
     max_features : int, float, {"sqrt", "log2"} or None, default=0.3
-        Features that are drawn for each tree: a number, a share, or None for all.
+        Features that are drawn for each tree: a number, a fraction, or None for all.
     max_bins : int, default=64
         Features with more distinct values are cut into this many bins of about equally many samples.
     n_iter_no_change : int or None, default=None
@@ -125,7 +125,7 @@ class GradientBoostingMultilabelClassifier(MultilabelBase):
         before. None means that no samples are held out, which has the better results on less than some thousand
         samples.
     validation_fraction : float, default=0.1
-        Share of the samples held out; only with ``n_iter_no_change``.
+        Fraction of the samples held out; only with ``n_iter_no_change``.
     decision : float, str or rule, default="cardinality"
         How probabilities become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`. Rules
         that are learned use out-of-fold probabilities, for which five more models are trained; 0.5 does without.
@@ -168,12 +168,13 @@ class GradientBoostingMultilabelClassifier(MultilabelBase):
 
     Examples
     --------
+    >>> from sklearn.metrics import f1_score
     >>> from fuselearn.datasets import make_digit_pairs
-    >>> from fuselearn.multilabel import GradientBoostingMultilabelClassifier, macro_f1
+    >>> from fuselearn.multilabel import GradientBoostingMultilabelClassifier
     >>> X, Y = make_digit_pairs(600, random_state=0)
     >>> boosted = GradientBoostingMultilabelClassifier(random_state=0).fit(X[:400], Y[:400])
-    >>> round(macro_f1(Y[400:], boosted.predict(X[400:])), 2)
-    0.9
+    >>> round(f1_score(Y[400:], boosted.predict(X[400:]), average="macro"), 2)
+    0.89
     """
 
     _accepts_unknown = True

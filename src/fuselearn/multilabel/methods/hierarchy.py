@@ -5,7 +5,7 @@ A group of several labels is the label set of a child node; a group of one label
 there are labels, so nothing here is recursive.
 
 Labels are divided by balanced k-means, by k-means, or at random. For that, a label is a point: its column of zeros and
-ones, one coordinate per sample. Distances between labels and centres are computed from the co-occurrences of labels,
+ones, one coordinate per sample. Distances between labels and centers are computed from the co-occurrences of labels,
 
     ||y_a - mean of C||^2 = G_aa - 2/|C| sum over b in C of G_ab + 1/|C|^2 sum over b, c in C of G_bc,     G = Y' W Y,
 
@@ -79,10 +79,10 @@ def count_co_occurrences(Y: npt.NDArray[np.int8], weights: npt.NDArray[np.number
 def balanced_kmeans(co_occurrences: Matrix, n_clusters: int, rng: np.random.Generator) -> Clusters:
     """Divide labels by k-means into clusters of at most ceil(n_labels / n_clusters).
 
-    Starting from the columns of ``n_clusters`` random labels as centres, every label goes to its nearest centre. A
-    cluster with too many labels passes its farthest one to the nearest centre that has not yet passed it on, until no
+    Starting from the columns of ``n_clusters`` random labels as centers, every label goes to its nearest center. A
+    cluster with too many labels passes its farthest one to the nearest center that has not yet passed it on, until no
     cluster is too large. This terminates: a cluster that has passed a label on stays full, and the clusters together
-    have capacity for all labels. The means of the clusters are the next centres, until nothing changes, for at most 100
+    have capacity for all labels. The means of the clusters are the next centers, until nothing changes, for at most 100
     iterations.
 
     Parameters

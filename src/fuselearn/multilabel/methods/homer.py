@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._parameters import check_choice, check_flag, check_whole_number, count_threads
 from fuselearn.fusion import Problem, Trained
-from fuselearn.learners import LabelModel, Learner, label_target
+from fuselearn.learners import LabelModel, Learner
 from fuselearn.learners.target import Counts, Indices
-from fuselearn.multilabel.base import MultilabelBase, Scores, Weights, train_method
+from fuselearn.multilabel.base import MultilabelBase, Scores, Weights, train_labels, train_method
 from fuselearn.multilabel.methods.hierarchy import (
     CLUSTERINGS,
     LEAF,
@@ -90,10 +90,7 @@ def train_homer(
     seeds = rng.integers(2**31, size=len(samples)).tolist()
 
     def train(number: int) -> LabelModel:
-        block: LabelModel = learner.train(
-            label_target(marked[number].T), samples[number], seeds[number], weights=weights
-        )
-        return block
+        return train_labels(learner, marked[number].T, samples[number], seeds[number], weights=weights)
 
     if n_threads > 1 and len(samples) > 1:
         with ThreadPoolExecutor(n_threads) as pool:
@@ -223,20 +220,20 @@ class HOMERClassifier(MultilabelBase):
     Parameters
     ----------
     estimator : classifier, "tree" or None, default=None
-        Base learner: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
+        Base estimator: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
     clustering : {"balanced", "kmeans", "random"}, default="balanced"
         How labels are divided: by k-means into clusters of at most the same size, by k-means from one random start, or
         by chance. Points are the columns of Y.
     n_clusters : int, default=3
         Groups at each node; a node with no more labels than that is divided into single labels.
     any_label : bool, default=True
-        Whether a model tells samples that have any label from those without. Otherwise samples without labels are not
-        used, as in utiml, and probabilities are those of samples that have labels.
+        Whether a model distinguishes samples with any label from those without. Otherwise samples without labels are
+        not used, as in utiml, and probabilities are those of samples that have labels.
     decision : float, str or rule, default="path"
         How samples get labels: "path" means those to which they go down the hierarchy; or probabilities become labels
         by a threshold or another rule of :mod:`fuselearn.multilabel.decisions`.
     random_state : int, RandomState or None, default=None
-        Seed of the clusterings and of the base learners.
+        Seed of the clusterings and of the base estimators.
     n_jobs : int or None, default=None
         Nodes trained at the same time. Results do not depend on it.
 
@@ -269,11 +266,12 @@ class HOMERClassifier(MultilabelBase):
 
     Examples
     --------
+    >>> from sklearn.metrics import f1_score
     >>> from fuselearn.datasets import make_digit_pairs
-    >>> from fuselearn.multilabel import HOMERClassifier, macro_f1
+    >>> from fuselearn.multilabel import HOMERClassifier
     >>> X, Y = make_digit_pairs(n_samples=400, random_state=0)
     >>> model = HOMERClassifier(random_state=0).fit(X[:300], Y[:300])
-    >>> round(macro_f1(Y[300:], model.predict(X[300:])), 1)
+    >>> round(f1_score(Y[300:], model.predict(X[300:]), average="macro"), 1)
     0.8
     """
 

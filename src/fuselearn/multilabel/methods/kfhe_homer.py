@@ -49,32 +49,32 @@ class KFHEHOMERClassifier(MultilabelEnsemble):
 
     h_0 is trained on all samples, with balanced clusters and the first of the kernels. The sample for each later one is
     drawn with sample weights w that a second filter estimates in the same way, from measurements in which a sample with
-    the share l_i of wrong labels weighs w_i exp(l_i + 1/n). Its clustering, its number of clusters, from 2 to the root
-    of the number of labels, and its kernel are chosen at random. Since the estimate is linear in the HOMERs, the
+    the fraction l_i of wrong labels weighs w_i exp(l_i + 1/n). Its clustering, its number of clusters, from 2 to the
+    root of the number of labels, and its kernel are chosen at random. Since the estimate is linear in the HOMERs, the
     trained ensemble is a weighted sum of them, with ``estimator_weights_``. ``predict`` sums up the scores that the
     filter blends, and takes those above 0.5; ``predict_proba`` sums up probabilities with the same weights.
 
     Parameters
     ----------
     estimator : classifier, "tree" or None, default=None
-        Base learner: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
+        Base estimator: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
     n_estimators : int, default=100
-        Most HOMERs to train after the first one.
+        Maximum number of HOMERs to train after the first one.
     clusterings : sequence of {"balanced", "kmeans", "random"}, default=("balanced", "kmeans", "random")
         The clusterings to choose from; see :class:`HOMERClassifier`.
     any_label : bool, default=True
-        Whether each HOMER has a model that tells samples with any label from those without. Otherwise samples without
-        labels are not used, as in the paper.
+        Whether each HOMER has a model that distinguishes samples with any label from those without. Otherwise samples
+        without labels are not used, as in the paper.
     varied : dict, list of dict or None, default=None
-        Parameters of the base learner that differ between HOMERs, with the values to choose from, as for scikit-learn's
-        ``ParameterGrid``: each HOMER takes one of the combinations at random. None means
+        Parameters of the base estimator that differ between HOMERs, with the values to choose from, as for
+        scikit-learn's ``ParameterGrid``: each HOMER takes one of the combinations at random. None means
         ``{"kernel": ["rbf", "linear"]}`` if ``estimator`` is None, and nothing otherwise.
     max_samples : int or float, default=2.0
         Samples drawn for each HOMER, as a number or as a multiple of all samples.
     weighting : {"exponential", "linear", "symmetric"}, default="exponential"
         How wrong samples gain weight; linear is 1/n + w_i l_i.
     reset : bool, default=True
-        Whether a HOMER no better than guessing (Hamming loss of at least 0.5) is thrown away, once, and replaced by one
+        Whether a HOMER no better than guessing (Hamming loss of at least 0.5) is discarded, once, and replaced by one
         drawn with the initial weights.
     decision : float, str or rule, default="path"
         How samples get labels: "path" means those whose blended score is above 0.5, as in the paper; or probabilities
@@ -86,7 +86,7 @@ class KFHEHOMERClassifier(MultilabelEnsemble):
         1 prints ten lines of progress with the error, the gain and the time left, more if the fit is long; 2 a line per
         HOMER.
     random_state : int, RandomState or None, default=None
-        Seed of the samples, the random choices and the base learners.
+        Seed of the samples, the random choices and the base estimators.
     n_jobs : int or None, default=None
         Nodes of a HOMER trained at the same time. Results do not depend on it.
 
@@ -95,8 +95,8 @@ class KFHEHOMERClassifier(MultilabelEnsemble):
     n_models_ : int
         Two-class models that were trained, those for calibration not counted.
     oob_decision_function_ : array of shape (n_samples, n_labels)
-        Probabilities of the training samples by the HOMERs that have not seen them, NaN if all have; if ``decision`` is
-        a rule that is fitted.
+        Probabilities of the training samples by the HOMERs that were not trained on them, NaN if all have; if
+        ``decision`` is a rule that is fitted.
     estimators_ : list of HOMERClassifier
         The first one and ``n_iter_`` others.
     estimator_weights_, train_errors_ : array of shape (n_iter + 1,)
@@ -125,11 +125,12 @@ class KFHEHOMERClassifier(MultilabelEnsemble):
 
     Examples
     --------
+    >>> from sklearn.metrics import f1_score
     >>> from fuselearn.datasets import make_digit_pairs
-    >>> from fuselearn.multilabel import KFHEHOMERClassifier, macro_f1
+    >>> from fuselearn.multilabel import KFHEHOMERClassifier
     >>> X, Y = make_digit_pairs(n_samples=400, random_state=0)
     >>> model = KFHEHOMERClassifier(n_estimators=5, random_state=0).fit(X[:300], Y[:300])
-    >>> round(macro_f1(Y[300:], model.predict(X[300:])), 1)
+    >>> round(f1_score(Y[300:], model.predict(X[300:]), average="macro"), 1)
     0.8
     """
 

@@ -27,7 +27,7 @@ class KFHEMultilabelClassifier(MultilabelEnsemble):
         estimate        y <- y + K (z - y),        variance     P <- (1 - K) P
 
     The sample for h_t is drawn with sample weights w that a second filter estimates in the same way, from measurements
-    in which a sample with the share l_i of wrong labels weighs w_i exp(l_i + 1/n).
+    in which a sample with the fraction l_i of wrong labels weighs w_i exp(l_i + 1/n).
 
     Parameters
     ----------
@@ -37,13 +37,13 @@ class KFHEMultilabelClassifier(MultilabelEnsemble):
         columns and missing values,
         ``PCTForestClassifier(1, bootstrap=False, max_features=None, min_samples_split=20)``.
     n_estimators : int, default=100
-        Most classifiers to train after the first one, which is trained on all samples.
+        Maximum number of classifiers to train after the first one, which is trained on all samples.
     max_samples : int or float, default=2.0
         Samples drawn for each classifier, as a number or as a multiple of all samples.
     weighting : {"exponential", "linear", "symmetric"}, default="exponential"
         How wrong samples gain weight.
     reset : bool, default=True
-        Whether a classifier no better than guessing (Hamming loss of at least 0.5) is thrown away, once, and replaced
+        Whether a classifier no better than guessing (Hamming loss of at least 0.5) is discarded, once, and replaced
         by one drawn with the initial weights.
     decision : float, str or rule, default=0.5
         How probabilities become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`. Rules
@@ -54,15 +54,15 @@ class KFHEMultilabelClassifier(MultilabelEnsemble):
         1 prints ten lines of progress with the error, the gain and the time left, more if the fit is long; 2 a line per
         classifier.
     random_state : int, RandomState or None, default=None
-        Seed of the samples and of the base learners.
+        Seed of the samples and of the base estimators.
     n_jobs : int or None, default=None
         Threads for prediction. Results do not depend on it.
 
     Attributes
     ----------
     oob_decision_function_ : array of shape (n_samples, n_labels)
-        Scores of the training samples by the classifiers that have not seen them, NaN if all have; if ``decision`` is a
-        rule that is fitted.
+        Scores of the training samples by the classifiers that were not trained on them, NaN if all have; if
+        ``decision`` is a rule that is fitted.
     estimators_ : list of classifiers
         The first one and ``n_iter_`` others. They know the labels that were not constant in their sample.
     estimator_weights_ : array of shape (n_iter + 1,)
@@ -88,11 +88,12 @@ class KFHEMultilabelClassifier(MultilabelEnsemble):
     >>> from sklearn.datasets import make_multilabel_classification
     >>> from sklearn.linear_model import LogisticRegression
     >>> from sklearn.multioutput import ClassifierChain
-    >>> from fuselearn.multilabel import KFHEMultilabelClassifier, macro_f1
+    >>> from sklearn.metrics import f1_score
+    >>> from fuselearn.multilabel import KFHEMultilabelClassifier
     >>> X, Y = make_multilabel_classification(n_samples=200, random_state=0)
     >>> chains = ClassifierChain(LogisticRegression(), order="random")
     >>> model = KFHEMultilabelClassifier(chains, n_estimators=10, random_state=0).fit(X[:150], Y[:150])
-    >>> round(macro_f1(Y[150:], model.predict(X[150:])), 1)
+    >>> round(f1_score(Y[150:], model.predict(X[150:]), average="macro"), 1)
     0.7
     """
 

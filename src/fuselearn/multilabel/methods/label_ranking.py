@@ -11,9 +11,9 @@ from joblib import Parallel, delayed
 
 from fuselearn._parameters import check_choice
 from fuselearn.fusion import Problem, Trained
-from fuselearn.learners import LabelModel, Learner, count_all_samples, label_target
+from fuselearn.learners import LabelModel, Learner, count_all_samples
 from fuselearn.learners.target import Counts, Indices
-from fuselearn.multilabel.base import Labels, MultilabelBase, Scores, Weights, single
+from fuselearn.multilabel.base import Labels, MultilabelBase, Scores, Weights, single, train_labels
 
 Pair = tuple[int, int]
 
@@ -28,7 +28,7 @@ def train_label_ranking(problem: Problem, vote: str = "class") -> Trained:
     models = Parallel(n_jobs=problem.n_jobs, prefer=learner.prefer)(
         delayed(_train_pair)(learner, Y, pair, counts, seed, weights) for pair in pairs
     )
-    relevance = learner.train(problem.target, counts, seed, weights=weights)
+    relevance = train_labels(learner, Y, counts, seed, weights=weights)
     trained = single(LabelRanking(relevance, pairs, models, vote), problem)
     trained.trace = {"pairs_": pairs}
     return trained
@@ -40,7 +40,7 @@ def _train_pair(
     """Train a model on the samples that have exactly one label of a pair."""
     first, second = pair
     drawn = np.where(Y[:, first] != Y[:, second], counts, 0).astype(np.int32)
-    return learner.train(label_target(Y[:, [first]]), drawn, seed, weights=weights)
+    return train_labels(learner, Y[:, [first]], drawn, seed, weights=weights)
 
 
 class LabelRanking(LabelModel):
@@ -109,21 +109,21 @@ class CalibratedLabelRankingClassifier(MultilabelBase):
     Parameters
     ----------
     estimator : classifier, "tree" or None, default=None
-        Base learner: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
+        Base estimator: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
     vote : {"class", "probability"}, default="class"
         Whether models vote for one of their two labels, as the authors do, or divide their vote by probability.
     decision : float, str or rule, default=0.5
         How scores become labels: 0.5 cuts at the virtual label; or another threshold, or a rule of
         :mod:`fuselearn.multilabel.decisions`.
     random_state : int, RandomState or None, default=None
-        Seed of the base learners.
+        Seed of the base estimators.
     n_jobs : int or None, default=None
         Models trained at the same time. Results do not depend on it.
 
     Attributes
     ----------
     pairs_ : list of pairs
-        The numbers of the two labels of each model. Two labels of which no sample has exactly one have none, and share
+        The indices of the two labels of each model. Two labels of which no sample has exactly one have none, and share
         their vote.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
         Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.

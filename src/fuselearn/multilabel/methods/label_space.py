@@ -94,13 +94,13 @@ class PLSTModel(LabelModel):
 class PLSTClassifier(MultilabelBase):
     """Regression on the principal components of the labels, from which labels are decoded (PLST, CPLST).
 
-    With m the shares of samples that have each label, and V the M principal directions of the labels' covariance, ::
+    With m the fractions of samples that have each label, and V the M principal directions of the labels' covariance, ::
 
         z(x) = V' (y - m)      is learned by regression, and      p(x) = m + V z(x)
 
     is cut at 0.5. Many labels that occur together need few regressors, and share what is learned.
 
-    With ``conditional``, V are the M first eigenvectors of Z' H Z, with Z the centred labels, X the centred features,
+    With ``conditional``, V are the M first eigenvectors of Z' H Z, with Z the centered labels, X the centered features,
     and H = X (X' X + l2 I)^-1 X' the ridge regression on them: directions in which labels vary and that the features
     can predict (conditional PLST, CPLST).
 
@@ -109,15 +109,15 @@ class PLSTClassifier(MultilabelBase):
     Parameters
     ----------
     estimator : regressor or None, default=None
-        Base learner: any regressor. One for several targets gets all components at once; another one is cloned for
+        Base estimator: any regressor. One for several targets gets all components at once; another one is cloned for
         each. None means scikit-learn's ``Ridge()``, which takes numbers only.
     n_components : int or float, default=0.9
-        Number of principal components M, at most as many as there are; or the share of the labels' variance that they
-        have to explain, in (0, 1].
+        Number of principal components M, at most as many as there are; or the fraction of the labels' variance that
+        they have to explain, in (0, 1].
     conditional : bool, default=False
         Whether the directions depend on the features, as in CPLST. Categorical features become columns of 0 and 1.
     l2 : float, default=1.0
-        Regularisation of the ridge regression H, which is that of scikit-learn's ``Ridge``; only with ``conditional``.
+        Regularization of the ridge regression H, which is that of scikit-learn's ``Ridge``; only with ``conditional``.
     decision : float, str or rule, default=0.5
         How scores become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`.
     random_state : int, RandomState or None, default=None
@@ -132,7 +132,7 @@ class PLSTClassifier(MultilabelBase):
     n_components_ : int
         Their number; 0 if all labels are constant.
     mean_ : array of shape (n_labels,)
-        Share of samples, by weight, that have each label.
+        Fraction of samples, by weight, that have each label.
     estimators_ : list of regressors
         One for all components, or one for each.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_

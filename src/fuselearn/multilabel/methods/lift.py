@@ -14,9 +14,9 @@ from fuselearn._compat import take_rows
 from fuselearn._messages import show
 from fuselearn._parameters import check_choice, check_number
 from fuselearn.fusion import Problem, Trained
-from fuselearn.learners import LabelModel, Learner, bind, count_all_samples, label_target
+from fuselearn.learners import LabelModel, Learner, bind, count_all_samples
 from fuselearn.learners.target import Indices
-from fuselearn.multilabel.base import MultilabelBase, Scores, Weights, single
+from fuselearn.multilabel.base import MultilabelBase, Scores, Weights, single, train_labels
 from fuselearn.multilabel.methods.neighbours import SCALINGS, NumberTable, measure_scale, scale
 
 N_STARTS = 10
@@ -37,7 +37,7 @@ def train_lift(problem: Problem, base: Any, *, ratio: float = 0.1, scaling: str 
 
 
 class LabelPart(NamedTuple):
-    """The centres of a label's clusters, and the model of the distances to them; None if the label is constant."""
+    """The centers of a label's clusters, and the model of the distances to them; None if the label is constant."""
 
     centers: npt.NDArray[np.float64]
     coder: Any
@@ -68,7 +68,7 @@ class LIFTModel(LabelModel):
 
 
 def _train_label(base: Any, table: Any, label: Any, weights: Weights | None, ratio: float, seed: int) -> LabelPart:
-    """Cluster the samples of a label, and train its model on the distances to the centres."""
+    """Cluster the samples of a label, and train its model on the distances to the centers."""
     used = np.ones(len(label), dtype=bool) if weights is None else weights > 0
     sides = [np.flatnonzero(used & (label == value)) for value in (1, 0)]
     n_clusters = int(np.ceil(ratio * min(map(len, sides)) - 1e-9))
@@ -77,7 +77,7 @@ def _train_label(base: Any, table: Any, label: Any, weights: Weights | None, rat
     centers = np.vstack([_cluster(table[side], n_clusters, weights, side, seed) for side in sides])
     learner = bind(base, euclidean_distances(table, centers), 1)
     counts, own_weights = count_all_samples(weights, len(label), copies=learner.counts_copies)
-    model = learner.train(label_target(label[:, None]), counts, seed, weights=own_weights)
+    model = train_labels(learner, label[:, None], counts, seed, weights=own_weights)
     learner.release()
     return LabelPart(centers, learner.coder, model)
 
@@ -85,7 +85,7 @@ def _train_label(base: Any, table: Any, label: Any, weights: Weights | None, rat
 def _cluster(
     table: Any, n_clusters: int, weights: Weights | None, side: npt.NDArray[np.intp], seed: int
 ) -> npt.NDArray[np.float64]:
-    """Return the centres of clusters by k-means."""
+    """Return the centers of clusters by k-means."""
     own = None if weights is None else weights[side]
     return KMeans(n_clusters, n_init=N_STARTS, random_state=seed).fit(table, sample_weight=own).cluster_centers_
 
@@ -97,7 +97,7 @@ class LIFTClassifier(MultilabelBase):
 
         m = ceil(ratio * min(|P|, |N|))  clusters.
 
-    The label's model learns from 2 m features: the distances of a sample to the centres of the clusters, which show
+    The label's model learns from 2 m features: the distances of a sample to the centers of the clusters, which show
     whether it is among samples with or without the label.
 
     .. versionadded:: 0.2
@@ -105,7 +105,7 @@ class LIFTClassifier(MultilabelBase):
     Parameters
     ----------
     estimator : classifier, "tree" or None, default=None
-        Base learner: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
+        Base estimator: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
     ratio : float, default=0.1
         Clusters per sample of the rarer kind, in (0, 1]; 0.1 is the value of the paper.
     scaling : {"standard", "minmax"} or None, default="standard"
@@ -114,14 +114,14 @@ class LIFTClassifier(MultilabelBase):
     decision : float, str or rule, default=0.5
         How probabilities become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`.
     random_state : int, RandomState or None, default=None
-        Seed of the clusters and of the base learners.
+        Seed of the clusters and of the base estimators.
     n_jobs : int or None, default=None
         Labels learned at the same time. Results do not depend on it.
 
     Attributes
     ----------
     centers_ : list of arrays of shape (2 m, n_numbers)
-        The centres of each label's clusters, those of the samples with the label first, in scaled features; categorical
+        The centers of each label's clusters, those of the samples with the label first, in scaled features; categorical
         features are columns of 0 and 1. A label that is constant has none.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
         Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
@@ -132,7 +132,7 @@ class LIFTClassifier(MultilabelBase):
 
     Notes
     -----
-    The paper's base learner is a support vector machine with a linear kernel,
+    The paper's base estimator is a support vector machine with a linear kernel,
     ``LIFTClassifier(SVMClassifier(kernel="linear"))``.
 
     References
@@ -142,11 +142,12 @@ class LIFTClassifier(MultilabelBase):
 
     Examples
     --------
+    >>> from sklearn.metrics import f1_score
     >>> from fuselearn.datasets import make_digit_pairs
-    >>> from fuselearn.multilabel import LIFTClassifier, macro_f1
+    >>> from fuselearn.multilabel import LIFTClassifier
     >>> X, Y = make_digit_pairs(600, random_state=0)
     >>> model = LIFTClassifier(random_state=0).fit(X[:400], Y[:400])
-    >>> round(macro_f1(Y[400:], model.predict(X[400:])), 2)
+    >>> round(f1_score(Y[400:], model.predict(X[400:]), average="macro"), 2)
     0.71
     """
 

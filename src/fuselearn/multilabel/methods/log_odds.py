@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 Labels = npt.NDArray[np.int8]
@@ -18,6 +17,8 @@ LEAST_PROBABILITY = 1e-3
 # How far the weights of a label are drawn to those of all labels together: as by this many samples of a log-odds of 1.
 COMMON_PENALTY = 1.0
 LABEL_PENALTY = 20.0
+MOST_STEPS = 100
+TOLERANCE = 1e-12
 
 
 class LogOddsFusion(NamedTuple):
@@ -73,24 +74,43 @@ def fit_log_odds(probabilities: Scores, Y: Labels, weights: Weights) -> LogOddsF
     tables = [np.column_stack([*log_odds(probabilities[:, :, j]), np.ones(len(Y))]) for j in range(n_labels)]
     targets = Y.T.astype(np.float64)
     mean = np.append(np.full(n_models, 1 / n_models), 0.0)
-    common = _minimise(tables, targets, weights, mean, COMMON_PENALTY)
-    own = np.array([_minimise([tables[j]], targets[[j]], weights, common, LABEL_PENALTY) for j in range(n_labels)])
+    common = _minimize(tables, targets, weights, mean, COMMON_PENALTY)
+    own = np.array([_minimize([tables[j]], targets[[j]], weights, common, LABEL_PENALTY) for j in range(n_labels)])
     return LogOddsFusion(own[:, :-1].T, own[:, -1])
 
 
-def _minimise(tables: list[Scores], targets: Scores, weights: Weights, centre: Weights, penalty: float) -> Weights:
-    """Minimise the log loss of one or several labels plus the penalty times the squared distance to the centre."""
+def _minimize(tables: list[Scores], targets: Scores, weights: Weights, center: Weights, penalty: float) -> Weights:
+    """Minimize the log loss of one or several labels plus the penalty times the squared distance to the center.
 
-    def loss(coefficients: Weights) -> tuple[float, Weights]:
-        away = coefficients - centre
-        total, gradient = penalty * away @ away, 2 * penalty * away
-        for table, target in zip(tables, targets, strict=True):
-            odds = table @ coefficients
-            total += weights @ (np.logaddexp(0.0, odds) - target * odds)
-            gradient = gradient + table.T @ (weights * (expit(odds) - target))
-        return float(total), gradient
+    By Newton's method, each step of which is projected: of all coefficients but the last, the intercept, none is
+    negative.
+    """
+    rows, target, weights = np.vstack(tables), targets.ravel(), np.tile(weights, len(tables))
+    is_bounded = np.arange(len(center)) < len(center) - 1
 
-    bounds = [(0.0, None)] * (len(centre) - 1) + [(None, None)]
-    options: dict[str, Any] = {"ftol": 1e-14, "gtol": 1e-9, "maxiter": 1000}
-    found: Weights = minimize(loss, centre, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
+    def loss(found: Weights, odds: Scores) -> float:
+        return float(
+            penalty * (found - center) @ (found - center) + weights @ (np.logaddexp(0.0, odds) - target * odds)
+        )
+
+    found, odds = center.copy(), rows @ center
+    lowest = loss(found, odds)
+    for _ in range(MOST_STEPS):
+        p = expit(odds)
+        gradient = 2 * penalty * (found - center) + rows.T @ (weights * (p - target))
+        free = ~(is_bounded & (found <= 0.0) & (gradient > 0.0))
+        if np.abs(gradient[free]).max(initial=0.0) < TOLERANCE * len(target):
+            break
+        own = rows[:, free]
+        curvature = 2 * penalty * np.eye(own.shape[1]) + own.T @ (own * (weights * p * (1.0 - p))[:, None])
+        step = np.zeros_like(found)
+        step[free] = np.linalg.solve(curvature, -gradient[free])
+        for length in 0.5 ** np.arange(30):
+            candidate = np.where(is_bounded, np.maximum(found + length * step, 0.0), found + length * step)
+            odds = rows @ candidate
+            if (reached := loss(candidate, odds)) < lowest:
+                break
+        else:  # rounding errors are larger than what is left to gain
+            break
+        found, lowest = candidate, reached
     return found

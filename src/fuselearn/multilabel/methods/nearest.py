@@ -1,4 +1,4 @@
-"""Labels by nearest neighbours: ML-kNN and BR-kNN."""
+"""Labels by nearest neighbors: ML-kNN and BR-kNN."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fuselearn.multilabel.methods.neighbours import METRICS, SCALINGS, Neighbour
 
 
 class NeighbourModel(LabelModel):
-    """Training samples with labels, among which the neighbours of new samples are searched.
+    """Training samples with labels, among which the neighbors of new samples are searched.
 
     Parameters
     ----------
@@ -37,12 +37,12 @@ class NeighbourModel(LabelModel):
         self.n_neighbors = n_neighbors
         self.n_jobs = problem.n_jobs
         self.search = NeighbourSearch(take_rows(learner.bound.table, np.flatnonzero(self.used)), metric, scaling)
-        self.Y = problem.target.values[self.used]
+        self.n_labels = problem.target.n_columns
         self.sample_weights = problem.initial_weights[self.used]
-        self.labels = sparse.csr_array((self.Y == 1).astype(np.float64))
+        self.labels = sparse.csr_array((problem.target.values[self.used] == 1).astype(np.float64))
 
     def scores(self, X: Any = None, *, appended: Any = None, only: Indices | None = None) -> Scores:
-        """Return the probability of each label; of training samples, by their neighbours among the others."""
+        """Return the probability of each label; of training samples, by their neighbors among the others."""
         if X is not None:
             X = X if only is None else take_rows(X, only)
             return self.weigh(self.search.find(X, min(self.n_neighbors, self.n_most), self.n_jobs))
@@ -53,7 +53,7 @@ class NeighbourModel(LabelModel):
 
     @property
     def n_most(self) -> int:
-        """Maximum number of neighbours of a new sample."""
+        """Maximum number of neighbors of a new sample."""
         return self.search.n_samples
 
     def weigh(self, neighbours: Neighbours) -> Scores:
@@ -63,7 +63,7 @@ class NeighbourModel(LabelModel):
     def count(
         self, neighbours: Neighbours, marked: sparse.csr_array, votes: npt.NDArray[np.float64] | None = None
     ) -> Scores:
-        """Sum the votes of the neighbours whose labels are marked; each has one vote by default."""
+        """Sum the votes of the neighbors whose labels are marked; each has one vote by default."""
         places = neighbours.places
         data = np.ones(places.size) if votes is None else votes.ravel()
         ends = np.arange(places.shape[0] + 1) * places.shape[1]
@@ -72,15 +72,16 @@ class NeighbourModel(LabelModel):
 
 
 class MLkNNModel(NeighbourModel):
-    """The probabilities of labels given how many of the neighbours have them."""
+    """The probabilities of labels given how many of the neighbors have them."""
 
     def __init__(self, problem: Problem, n_neighbors: int, metric: str, scaling: str | None, smoothing: float) -> None:
         super().__init__(problem, n_neighbors, metric, scaling)
-        s, k, n_labels = smoothing, min(n_neighbors, self.n_most), self.Y.shape[1]
-        has_label = self.Y == 1
-        sample_weights = np.where(self.Y == UNKNOWN, 0.0, self.sample_weights[:, None])
+        s, k, n_labels = smoothing, min(n_neighbors, self.n_most), self.n_labels
+        Y = problem.target.values[self.used]
+        has_label = Y == 1
+        sample_weights = np.where(Y == UNKNOWN, 0.0, self.sample_weights[:, None])
         self.priors = (s + (has_label * sample_weights).sum(axis=0)) / (2 * s + sample_weights.sum(axis=0))
-        # Counts of samples by whether they have a label, the label, and how many of their neighbours have it.
+        # Counts of samples by whether they have a label, the label, and how many of their neighbors have it.
         counted = self.count(self.search.find_others(k, self.n_jobs), self.labels).astype(np.intp)
         places = (has_label * n_labels + np.arange(n_labels)) * (k + 1) + counted
         counts = np.bincount(places.ravel(), sample_weights.ravel(), minlength=2 * n_labels * (k + 1)).reshape(
@@ -90,27 +91,27 @@ class MLkNNModel(NeighbourModel):
 
     @property
     def n_most(self) -> int:
-        """Maximum number of neighbours: training samples have no more."""
+        """Maximum number of neighbors: training samples have no more."""
         return self.search.n_samples - 1
 
     def weigh(self, neighbours: Neighbours) -> Scores:
         """Return the probability of each label by Bayes' rule."""
         counted = self.count(neighbours, self.labels).astype(np.intp)
-        without, with_label = self.likelihoods[:, np.arange(self.Y.shape[1]), counted]
+        without, with_label = self.likelihoods[:, np.arange(self.n_labels), counted]
         positive = self.priors * with_label
         return positive / (positive + (1 - self.priors) * without)
 
 
 class BRkNNModel(NeighbourModel):
-    """The fraction of the neighbours that have a label."""
+    """The fraction of the neighbors that have a label."""
 
     def __init__(self, problem: Problem, n_neighbors: int, metric: str, scaling: str | None, weights: str) -> None:
         super().__init__(problem, n_neighbors, metric, scaling)
         self.weights = weights
-        self.unknown = sparse.csr_array((self.Y == UNKNOWN).astype(np.float64))
+        self.unknown = sparse.csr_array((problem.target.values[self.used] == UNKNOWN).astype(np.float64))
 
     def decisions(self, X: Any = None, *, only: Indices | None = None) -> Scores:
-        """Return 1 for the n labels of the largest fractions, n being the neighbours' mean number of labels."""
+        """Return 1 for the n labels of the largest fractions, n being the neighbors' mean number of labels."""
         X = X if only is None else take_rows(X, only)
         neighbours = self.search.find(X, min(self.n_neighbors, self.n_most), self.n_jobs)
         sizes = np.asarray(self.labels.sum(axis=1)).ravel()[neighbours.places].mean(axis=1)
@@ -118,7 +119,7 @@ class BRkNNModel(NeighbourModel):
         return (ranks < np.rint(sizes)[:, None]).astype(np.float64)
 
     def weigh(self, neighbours: Neighbours) -> Scores:
-        """Return the weighted fraction of the neighbours with each label."""
+        """Return the weighted fraction of the neighbors with each label."""
         votes = self.sample_weights[neighbours.places]
         if self.weights == "distance":
             votes = votes * _weigh_distances(neighbours.distances)
@@ -128,17 +129,17 @@ class BRkNNModel(NeighbourModel):
 
 
 def train_neighbours(problem: Problem, model: NeighbourModel) -> Trained:
-    """Return a model of neighbours as a trained ensemble; if wanted, with the scores of each sample by the others."""
+    """Return a model of neighbors as a trained ensemble; if wanted, with the scores of each sample by the others."""
     out_of_bag = OutOfBag(problem.n_samples, problem.target.n_columns)
     if problem.out_of_bag and model.search.n_samples > 1:
         used = model.used
-        constants = find_constants(model.Y)
+        constants = find_constants(problem.target.values[used])
         out_of_bag.add(np.flatnonzero(used), fix_constants(model.scores()[used], constants))
     return replace(single(model, problem), out_of_bag=out_of_bag)
 
 
 class _NeighbourClassifier(MultilabelBase):
-    """What both classifiers share: how neighbours are searched, and held-out scores by the neighbours of each."""
+    """What both classifiers share: how neighbors are searched, and held-out scores by the neighbors of each."""
 
     random_state = None  # nothing is random
     _accepts_unknown = True
@@ -159,19 +160,19 @@ class _NeighbourClassifier(MultilabelBase):
         return NumberTable(X, "nearest neighbours")
 
     def _hold_out(self, problem: Problem, seed: int) -> Scores:
-        """Score each training sample by its neighbours among the others."""
+        """Score each training sample by its neighbors among the others."""
         trained = self._train(replace(problem, out_of_bag=True))
         assert trained.out_of_bag is not None, "the problem asked for them"
         return trained.out_of_bag.mean()
 
 
 class MLkNNClassifier(_NeighbourClassifier):
-    """Labels by how often they occur among the nearest neighbours, compared with the training samples (ML-kNN).
+    """Labels by how often they occur among the nearest neighbors, compared with the training samples (ML-kNN).
 
-    With H1 and H0 the events that a sample has label l or not, and E_j that j of its k neighbours have it, ::
+    With H1 and H0 the events that a sample has label l or not, and E_j that j of its k neighbors have it, ::
 
         P(H1)       = (s + positives) / (2 s + n),                       P(H0) = 1 - P(H1)
-        P(E_j | H1) = (s + c[j]) / (s (k + 1) + sum of c),               c[j]: positives with j such neighbours
+        P(E_j | H1) = (s + c[j]) / (s (k + 1) + sum of c),               c[j]: positives with j such neighbors
         P(E_j | H0) = (s + d[j]) / (s (k + 1) + sum of d),               d[j]: the same for the other samples
         p(x)        = P(H1) P(E_j | H1) / (P(H1) P(E_j | H1) + P(H0) P(E_j | H0)).
 
@@ -180,7 +181,7 @@ class MLkNNClassifier(_NeighbourClassifier):
     Parameters
     ----------
     n_neighbors : int, default=10
-        Number of neighbours k; at most one less than the training samples. 10 is the value of the paper.
+        Number of neighbors k; at most one less than the training samples. 10 is the value of the paper.
     smoothing : float, default=1.0
         The s of the formulas; 1 is Laplace's rule.
     metric : {"euclidean", "manhattan", "cosine"}, default="euclidean"
@@ -204,11 +205,11 @@ class MLkNNClassifier(_NeighbourClassifier):
 
     See Also
     --------
-    BRkNNClassifier : The fraction of the neighbours that have a label.
+    BRkNNClassifier : The fraction of the neighbors that have a label.
 
     Notes
     -----
-    The weight of a sample counts in the probabilities; as a neighbour, each sample of a weight above 0 counts once.
+    The weight of a sample counts in the probabilities; as a neighbor, each sample of a weight above 0 counts once.
     Labels that are not known, NaN in ``y``, do not count.
 
     References
@@ -218,11 +219,12 @@ class MLkNNClassifier(_NeighbourClassifier):
 
     Examples
     --------
+    >>> from sklearn.metrics import f1_score
     >>> from fuselearn.datasets import make_digit_pairs
-    >>> from fuselearn.multilabel import MLkNNClassifier, macro_f1
+    >>> from fuselearn.multilabel import MLkNNClassifier
     >>> X, Y = make_digit_pairs(600, random_state=0)
     >>> model = MLkNNClassifier().fit(X[:400], Y[:400])
-    >>> round(macro_f1(Y[400:], model.predict(X[400:])), 2)
+    >>> round(f1_score(Y[400:], model.predict(X[400:]), average="macro"), 2)
     0.76
     """
 
@@ -256,20 +258,20 @@ class MLkNNClassifier(_NeighbourClassifier):
 
 
 class BRkNNClassifier(_NeighbourClassifier):
-    """The fraction of the nearest neighbours that have a label (BR-kNN).
+    """The fraction of the nearest neighbors that have a label (BR-kNN).
 
-    It is binary relevance with nearest neighbours, which are searched once for all labels::
+    It is binary relevance with nearest neighbors, which are searched once for all labels::
 
-        p_l(x) = sum of the weights of the neighbours of x with label l / sum of the weights of all its neighbours
+        p_l(x) = sum of the weights of the neighbors of x with label l / sum of the weights of all its neighbors
 
     .. versionadded:: 0.2
 
     Parameters
     ----------
     n_neighbors : int, default=10
-        Number of neighbours; at most that of the training samples.
+        Number of neighbors; at most that of the training samples.
     weights : {"uniform", "distance"}, default="uniform"
-        Whether neighbours have equal weights, or the inverse of their distance.
+        Whether neighbors have equal weights, or the inverse of their distance.
     metric : {"euclidean", "manhattan", "cosine"}, default="euclidean"
         How distances are measured; "cosine" with ``scaling=None`` is usual for text.
     scaling : {"standard", "minmax"} or None, default="standard"
@@ -277,7 +279,7 @@ class BRkNNClassifier(_NeighbourClassifier):
     decision : float, str or rule, default=0.5
         How fractions become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`.
         "at_least_one" is the paper's extension a; "set_size" its extension b, the n labels of the largest fractions, n
-        being the mean number of labels of the neighbours, rounded. Rules that learn use scores by the other training
+        being the mean number of labels of the neighbors, rounded. Rules that learn use scores by the other training
         samples.
     n_jobs : int or None, default=None
         Threads for the search. Results do not depend on it.
@@ -289,11 +291,11 @@ class BRkNNClassifier(_NeighbourClassifier):
 
     See Also
     --------
-    MLkNNClassifier : Compares the number of neighbours with that of the training samples.
+    MLkNNClassifier : Compares the number of neighbors with that of the training samples.
 
     Notes
     -----
-    The weight of a sample multiplies that of its vote; a sample of weight 0 is no neighbour. A neighbour whose label is
+    The weight of a sample multiplies that of its vote; a sample of weight 0 is no neighbour. A neighbor whose label is
     not known, NaN in ``y``, has no vote on it; if it is known of none of them, the probability is 0.
 
     References
@@ -339,7 +341,7 @@ class BRkNNClassifier(_NeighbourClassifier):
 
 
 def _weigh_distances(distances: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return inverse distances; of samples that are equal to some neighbours, these alone count."""
+    """Return inverse distances; of samples that are equal to some neighbors, these alone count."""
     is_equal = distances == 0
     nearest = np.where(is_equal, np.inf, distances).min(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -12,7 +12,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from fuselearn.learners import Bound, Learner
 from fuselearn.learners.numbers import NumberEncoder
 
-# How many neighbours are searched beyond those asked for, to see which of equally near ones come first.
+# How many neighbors are searched beyond those asked for, to see which of equally near ones come first.
 SPARE = 8
 # Distances are computed to about 1e-16 of the squared length of samples; closer ones are equal.
 RESOLUTION = 1e-13
@@ -55,13 +55,17 @@ class NumberTable(Learner):
         self.coder = NumberEncoder(user)
         self.bound = Bound(self.coder.fit_transform(X))
 
+    def fits(self, estimator: Any) -> bool:
+        """Return True: whoever takes numbers takes these."""
+        return True
+
     def release(self) -> None:
         """Release the numbers."""
         self.bound.release()
 
 
 class NeighbourSearch:
-    """Scaled training samples among which neighbours are searched; of equally near ones, the first are taken.
+    """Scaled training samples among which neighbors are searched; of equally near ones, the first are taken.
 
     Parameters
     ----------
@@ -139,7 +143,7 @@ class NeighbourSearch:
 
 
 def _take_first(places: npt.NDArray[np.intp], distances: Floats, steps: Floats, n_neighbours: int) -> Neighbours:
-    """Sort neighbours by their distance, and equally near ones by their place."""
+    """Sort neighbors by their distance, and equally near ones by their place."""
     order = np.lexsort((places, steps), axis=1)[:, :n_neighbours]
     kept = np.where(np.take_along_axis(steps, order, 1) > 0, np.take_along_axis(distances, order, 1), 0.0)
     return Neighbours(np.take_along_axis(places, order, 1), kept)

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,9 @@ from fuselearn.multilabel.base import Scores, Weights, single
 from fuselearn.multilabel.ensemble import MultilabelEnsemble
 from fuselearn.multilabel.methods.label_trees import LabelForest, LabelTable, scale_rows, sum_impurity_decreases
 
+Bag = tuple[Counts, Weights | None]
+"""How often each sample takes part in a tree, and its weight, if that is not its count."""
+
 
 def train_pct_forest(
     problem: Problem,
@@ -48,10 +51,10 @@ def train_pct_forest(
     if bootstrap:
         n_draws, weights = count_draws(max_samples, problem.n_draws), problem.initial_weights
         bags: list[Bag] = [
-            Bag(draw_counts(int(seed), weights, n_draws), None) for seed in rng.integers(2**62, size=n_estimators)
+            (draw_counts(int(seed), weights, n_draws), None) for seed in rng.integers(2**62, size=n_estimators)
         ]
     else:
-        bags = [Bag(*count_all_samples(problem.weights, n_samples))] * n_estimators
+        bags = [count_all_samples(problem.weights, n_samples)] * n_estimators
     out_of_bag = OutOfBag(n_samples, n_labels)
     grown = Parallel(n_jobs=problem.n_jobs, prefer="threads", return_as="generator")(
         delayed(_grow)(learner, target, settings, bag, seed, problem.out_of_bag)
@@ -74,22 +77,16 @@ def train_pct_forest(
     )
 
 
-class Bag(NamedTuple):
-    """How often each sample takes part in a tree, and its weight, if that is not its count."""
-
-    counts: Counts
-    weights: Weights | None
-
-
 def _grow(
     learner: LabelTable, target: LabelTarget, settings: TreeSettings, bag: Bag, seed: int, out_of_bag: bool
 ) -> tuple[Tree, Scores, npt.NDArray[np.intp] | None, Scores | None]:
     """Grow a tree; return its leaves' fractions of each label, also for the samples that are out of its bag."""
-    tree = grow_tree(learner.columns, target, bag.counts, settings, weights=bag.weights, seed=seed)
+    counts, weights = bag
+    tree = grow_tree(learner.columns, target, counts, settings, weights=weights, seed=seed)
     shares = tree.shares()
     if not out_of_bag:
         return tree, shares, None, None
-    left_out = np.flatnonzero(bag.counts == 0)
+    left_out = np.flatnonzero(counts == 0)
     return tree, shares, left_out, shares[tree.apply(learner.columns, left_out)]
 
 
@@ -108,28 +105,28 @@ class PCTForestClassifier(MultilabelEnsemble):
         sum_j L_j^2 / |L| + sum_j R_j^2 / |R|  is largest,
 
     with L_j and R_j the samples with label j on the two sides, of ``max_features`` features drawn for the node. The
-    probability of a label is the mean over the trees of its share in the sample's leaf.
+    probability of a label is the mean over the trees of its fraction in the sample's leaf.
 
     Parameters
     ----------
     n_estimators : int, default=100
         Number of trees.
     splitter : {"best", "random"}, default="best"
-        Whether a feature's best cut is taken, as in a random forest, or one at random, as in extremely randomised
+        Whether a feature's best cut is taken, as in a random forest, or one at random, as in extremely randomized
         trees.
     max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
-        Features to look at in each node: a number, a share, or None for all.
+        Features to look at in each node: a number, a fraction, or None for all.
     min_samples_split : int, default=2
         Nodes with fewer samples are not split.
     min_samples_leaf : int, default=1
-        Fewest samples in a leaf.
+        Minimum number of samples in a leaf.
     max_depth : int or None, default=None
-        Most splits on a path; None means no limit.
+        Maximum number of splits on a path; None means no limit.
     bootstrap : bool, default=True
         Whether a tree is grown on samples drawn with replacement, or on all of them.
     max_samples : int or float, default=1.0
-        Samples to draw for each tree: an int is a number of draws, a float a share of all samples, which may exceed 1.
-        Only with ``bootstrap``.
+        Samples to draw for each tree: an int is a number of draws, a float a fraction of all samples, which may exceed
+        1. Only with ``bootstrap``.
     category_rule : {"corrected", "rpart"}, default="corrected"
         How a split by categories is judged, as for :class:`~fuselearn.CARTClassifier`.
     decision : float, str or rule, default=0.5
@@ -153,7 +150,7 @@ class PCTForestClassifier(MultilabelEnsemble):
     feature_importances_ : array of shape (n_labels, n_features)
         How much splits on a feature lower the Gini impurity of a label; see below.
     oob_decision_function_ : array of shape (n_samples, n_labels)
-        Mean probabilities by the trees that have not seen the sample, NaN where all have; with ``bootstrap`` only.
+        Mean probabilities by the trees that were not trained on the sample, NaN if all were; with ``bootstrap`` only.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
         Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
 
@@ -169,8 +166,8 @@ class PCTForestClassifier(MultilabelEnsemble):
 
         |N| g_j(N) - |L| g_j(L) - |R| g_j(R),         g_j = 2 p_j (1 - p_j),
 
-    p_j being the share of samples with the label. For ``feature_importances_``, the sums over a feature's splits in a
-    tree are divided by their sum over the features, averaged over the trees, and divided by their sum again, so that
+    p_j being the fraction of samples with the label. For ``feature_importances_``, the sums over a feature's splits in
+    a tree are divided by their sum over the features, averaged over the trees, and divided by their sum again, so that
     each row sums to 1; the row of a label that is constant is 0. With one label, these are the importances of
     scikit-learn's random forest. Like those, they favour features with many different values, which
     ``sklearn.inspection.permutation_importance`` does not.
@@ -182,11 +179,12 @@ class PCTForestClassifier(MultilabelEnsemble):
 
     Examples
     --------
+    >>> from sklearn.metrics import f1_score
     >>> from fuselearn.datasets import make_digit_pairs
-    >>> from fuselearn.multilabel import PCTForestClassifier, macro_f1
+    >>> from fuselearn.multilabel import PCTForestClassifier
     >>> X, Y = make_digit_pairs(600, random_state=0)
     >>> forest = PCTForestClassifier(50, decision="cardinality", random_state=0).fit(X[:400], Y[:400])
-    >>> round(macro_f1(Y[400:], forest.predict(X[400:])), 2)
+    >>> round(f1_score(Y[400:], forest.predict(X[400:]), average="macro"), 2)
     0.81
     """
 

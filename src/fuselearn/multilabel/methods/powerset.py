@@ -26,20 +26,20 @@ class LabelPowersetClassifier(MultilabelBase):
     Parameters
     ----------
     estimator : classifier, "tree" or None, default=None
-        Base learner: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
+        Base estimator: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
     decision : float, str or rule, default="set"
         How samples get labels: "set" means those of the most probable set; or probabilities of labels become labels by
         a threshold or another rule of :mod:`fuselearn.multilabel.decisions`.
     random_state : int, RandomState or None, default=None
-        Seed of the base learner.
+        Seed of the base estimator.
     n_jobs : int or None, default=None
-        Threads that the engines may use. Results do not depend on it.
+        Threads for training and prediction. Results do not depend on it.
 
     Attributes
     ----------
     label_sets_ : array of shape (n_sets, n_labels)
-        The label sets as rows of 0 and 1, in the order in which they appear in training. A scikit-learn classifier
-        knows them by their place here.
+        The label sets as an indicator matrix, in the order in which they appear in training. The classes of a
+        scikit-learn classifier are their indices here.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
         Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
 

@@ -31,25 +31,25 @@ class PrunedSetsClassifier(MultilabelBase):
     Parameters
     ----------
     estimator : classifier, "tree" or None, default=None
-        Base learner: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
+        Base estimator: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
     min_count : int, default=2
         Samples that a set needs to be kept. If no set has as many, the most frequent ones are kept. With 1, the model
         is a label powerset.
     n_subsets : int, default=2
-        Most subsets that a sample with a rare set stands for; 0 leaves such samples out.
+        Maximum number of subsets that a sample with a rare set stands for; 0 leaves such samples out.
     decision : float, str or rule, default="set"
         How samples get labels: "set" means those of the most probable set; or probabilities of labels become labels by
         a threshold or another rule of :mod:`fuselearn.multilabel.decisions`.
     random_state : int, RandomState or None, default=None
-        Seed of the base learner.
+        Seed of the base estimator.
     n_jobs : int or None, default=None
-        Threads that the engines may use. Results do not depend on it.
+        Threads for training and prediction. Results do not depend on it.
 
     Attributes
     ----------
     label_sets_ : array of shape (n_sets, n_labels)
-        The frequent label sets as rows of 0 and 1, in the order in which they appear in training. A scikit-learn
-        classifier knows them by their place here.
+        The frequent label sets as an indicator matrix, in the order in which they appear in training. The classes of a
+        scikit-learn classifier are their indices here.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
         Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
 
@@ -61,7 +61,7 @@ class PrunedSetsClassifier(MultilabelBase):
     Notes
     -----
     The subsets are those of the authors' option A. The empty set is none of them: a sample with labels is no example of
-    a sample without. A machine of the SVM engine gets no copies: a sample that stands for several sets is a positive
+    a sample without. An SVM gets no copies: a sample that stands for several sets is a positive
     example of each. A label that is in no frequent set has the probability 0. If all entries of ``sample_weight`` are
     whole numbers, they count as so many samples; other weights do not change which sets are frequent, unless they are
     0.
@@ -216,29 +216,30 @@ class EnsembleOfPrunedSetsClassifier(MultilabelEnsemble):
     Parameters
     ----------
     estimator : classifier, "tree" or None, default=None
-        Base learner: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
+        Base estimator: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
     n_estimators : int, default=10
         Number of members.
     min_count : int, default=2
         Drawn samples that a label set needs to be kept. If no set has as many, the most frequent ones are kept.
     n_subsets : int, default=2
-        Most subsets that a sample with a rare set stands for; 0 leaves such samples out.
+        Maximum number of subsets that a sample with a rare set stands for; 0 leaves such samples out.
     max_samples : int or float, default=1.0
-        Draws of samples for each member, with replacement, as a number or as a share of all samples. A sample that is
-        drawn more than once counts once, so that with 1.0 a member learns from 63 % of the samples, the authors'
+        Draws of samples for each member, with replacement, as a number or as a fraction of all samples. A sample that
+        is drawn more than once counts once, so that with 1.0 a member learns from 63 % of the samples, the authors'
         choice.
     max_features : int, float, "sqrt", "log2" or None, default=None
-        Features drawn for each member: a number, a share, or a root or logarithm of their number; None means all.
+        Features drawn for each member: a number, a fraction, or a root or logarithm of their number; None means all.
     vote : {"class", "probability"}, default="class"
         Whether members vote with the labels of their most probable set or with their probabilities.
     decision : float, str or rule, default=0.5
-        Threshold of the shares of votes, or rule of :mod:`fuselearn.multilabel.decisions`, fitted to out-of-bag votes.
+        Threshold of the fractions of votes, or rule of :mod:`fuselearn.multilabel.decisions`, fitted to out-of-bag
+        votes.
     callback : callable or None, default=None
         ``callback(number, classifier)`` is called after each member, counted from 1; True ends training.
     verbose : int, default=0
         1 prints ten lines of progress with the time left, more if the fit is long; 2 a line per member.
     random_state : int, RandomState or None, default=None
-        Seed of the samples and the base learners.
+        Seed of the samples and the base estimators.
     n_jobs : int or None, default=None
         Members trained at the same time. Results do not depend on it.
 
@@ -248,7 +249,7 @@ class EnsembleOfPrunedSetsClassifier(MultilabelEnsemble):
     estimator_weights_ : array of shape (n_estimators,)
         The same weight for all members.
     oob_decision_function_ : array of shape (n_samples, n_labels)
-        Out-of-bag votes, if ``decision`` needs them; NaN for samples that every member has seen.
+        Out-of-bag votes, if ``decision`` needs them; NaN for samples that every member was trained on.
     labels_, n_labels_, classes_, n_features_in_, feature_names_in_
         Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
 

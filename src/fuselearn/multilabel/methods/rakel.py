@@ -16,7 +16,7 @@ from fuselearn.fusion import Problem, Trained, WeightedSum
 from fuselearn.learners import LabelModel, count_all_samples
 from fuselearn.learners.target import Counts, Indices
 from fuselearn.multilabel.base import Scores
-from fuselearn.multilabel.ensemble import SHARED, MultilabelEnsemble, train_members
+from fuselearn.multilabel.ensemble import MultilabelEnsemble, train_members
 from fuselearn.multilabel.methods.powerset import LabelPowersetClassifier, train_powerset
 
 # The numbers of some labels, sorted.
@@ -77,7 +77,7 @@ class OfSomeLabels(LabelModel):
 class RAkELClassifier(MultilabelEnsemble):
     """Equal votes of label powersets, each of a random few of the labels (RAkEL).
 
-    With v_tj(x) the vote of the t-th model for label j, 0 or 1 or a probability, and T_j the models that know j, ::
+    With v_tj(x) the vote of the t-th model for label j, 0 or 1 or a probability, and T_j the models of label j, ::
 
         p_j(x) = mean of v_tj(x) over t in T_j.
 
@@ -86,9 +86,9 @@ class RAkELClassifier(MultilabelEnsemble):
     Parameters
     ----------
     estimator : classifier, "tree" or None, default=None
-        Base learner: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
+        Base estimator: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
     labelset_size : int, default=3
-        Labels that a model knows.
+        Number of labels of a model.
     n_labelsets : int or None, default=None
         Number of models, each with labels of its own choice. None means twice the number of labels. It is at most the
         number of different choices, which are then all taken.
@@ -97,20 +97,20 @@ class RAkELClassifier(MultilabelEnsemble):
     vote : {"class", "probability"}, default="class"
         Whether models vote with the labels of their most probable set or with their probabilities.
     decision : float, str or rule, default=0.5
-        How shares of votes become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`.
+        How fractions of votes become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`.
     callback : callable or None, default=None
         ``callback(number, classifier)`` is called after each member, counted from 1; True ends training.
     verbose : int, default=0
         1 prints ten lines of progress with the time left, more if the fit is long; 2 a line per model.
     random_state : int, RandomState or None, default=None
-        Seed of the choices of labels and of the base learners.
+        Seed of the choices of labels and of the base estimators.
     n_jobs : int or None, default=None
         Models trained at the same time. Results do not depend on it.
 
     Attributes
     ----------
     labelsets_ : list of arrays
-        For each model the numbers of the labels that it knows, sorted.
+        For each model the indices of its labels, sorted.
     estimators_ : list of LabelPowersetClassifier
         Each of the labels in its entry of ``labelsets_`` only.
     estimator_weights_ : array of shape (n_labelsets,)
@@ -211,16 +211,10 @@ class RAkELClassifier(MultilabelEnsemble):
             return -(-n_labels // size)
         return min(comb(n_labels, size), 2 * n_labels if self.n_labelsets is None else self.n_labelsets)
 
-    def _as_estimator(self, model: Any) -> LabelPowersetClassifier:
-        """Return a model as a label powerset of its own labels."""
-        member = LabelPowersetClassifier(self.estimator)
-        for name in SHARED:
-            if hasattr(self, name):
-                setattr(member, name, getattr(self, name))
-        labels = model.labels
+    def _member(self, model: Any) -> LabelPowersetClassifier:
+        member, labels = LabelPowersetClassifier(self.estimator), model.labels
         member.labels_, member.n_labels_ = self.labels_[labels], len(labels)
         member.classes_, member._constants_ = [self.classes_[j] for j in labels], self._constants_[labels]
-        member.rule_ = member._make_rule(member.decision)
         member._fused_ = WeightedSum([model.model], np.ones(1), len(labels))
         return member
 

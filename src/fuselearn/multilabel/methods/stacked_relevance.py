@@ -73,16 +73,16 @@ class StackedBinaryRelevanceClassifier(MultilabelBase):
     Parameters
     ----------
     estimator : classifier, "tree" or None, default=None
-        Base learner of the first level: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
+        Base estimator of the first level: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
     final_estimator : classifier or None, default=None
-        Base learner of the second level: any classifier. None means scikit-learn's ``LogisticRegression()``.
+        Base estimator of the second level: any classifier. None means scikit-learn's ``LogisticRegression()``.
     cv : int, splitter or iterable of splits, default=5
         Folds that are left out: a number of folds, stratified by labels and at most as many as samples, or what
         scikit-learn takes, such as a list of splits that keep groups together.
     decision : float, str or rule, default=0.5
         How probabilities become labels: a threshold, or another rule of :mod:`fuselearn.multilabel.decisions`.
     random_state : int, RandomState or None, default=None
-        Seed of the folds and of the base learners.
+        Seed of the folds and of the base estimators.
     n_jobs : int or None, default=None
         Labels learned at the same time. Results do not depend on it.
 

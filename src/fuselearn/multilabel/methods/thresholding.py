@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -33,8 +34,8 @@ class ThresholdedClassifier(MultilabelBase):
 
         label j of sample x is predicted  if  p_j(x) > t_j
 
-    from probabilities of training samples by models that have not seen them: out-of-fold, or out-of-bag, which costs no
-    further fit.
+    from probabilities of training samples by models that were not trained on them: out-of-fold, or out-of-bag, which
+    costs no further fit.
 
     Parameters
     ----------
@@ -42,7 +43,7 @@ class ThresholdedClassifier(MultilabelBase):
         Any with ``predict_proba``, in any of scikit-learn's forms: a random forest, ``MultiOutputClassifier``,
         ``OneVsRestClassifier``, ``ClassifierChain``, or one of this package.
     decision : str, float or DecisionRule, default="per_label"
-        The rule, as for `make_decision_rule`.
+        The rule: a threshold, or another one of :mod:`fuselearn.multilabel.decisions`.
     cv : int, splitter, iterable of splits, or "oob", default=5
         Where held-out probabilities come from: that many iteratively stratified folds, other folds, or the
         out-of-bag probabilities of the estimator, whose ``oob_score`` is then set. A sample in several test sets gets
@@ -77,15 +78,16 @@ class ThresholdedClassifier(MultilabelBase):
     Examples
     --------
     >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from sklearn.metrics import f1_score
     >>> from fuselearn.datasets import make_digit_pairs
-    >>> from fuselearn.multilabel import ThresholdedClassifier, iterative_train_test_split, macro_f1
+    >>> from fuselearn.multilabel import ThresholdedClassifier, iterative_train_test_split
     >>> X, Y = make_digit_pairs(400, "overlaid", random_state=0)
     >>> X_train, X_test, Y_train, Y_test = iterative_train_test_split(X, Y, random_state=0)
     >>> forest = RandomForestClassifier(random_state=0)
-    >>> round(macro_f1(Y_test, forest.fit(X_train, Y_train).predict(X_test)), 2)
+    >>> round(f1_score(Y_test, forest.fit(X_train, Y_train).predict(X_test), average="macro"), 2)
     0.37
     >>> model = ThresholdedClassifier(forest, "per_label", cv="oob").fit(X_train, Y_train)
-    >>> round(macro_f1(Y_test, model.predict(X_test)), 2)
+    >>> round(f1_score(Y_test, model.predict(X_test), average="macro"), 2)
     0.71
     """
 
@@ -143,19 +145,18 @@ class ThresholdedClassifier(MultilabelBase):
     def _hold_out(self, problem: Problem, seed: int) -> Scores:
         """Return the scores of each split's outside by clones that are fitted to its inside, all with one seed."""
         splits = self._split(problem, seed)
-        return hold_out_folds(lambda part: train_one(part, seed), problem, splits, lambda: make_generator(seed))
+        train = partial(train_one, seed=seed)
+        return hold_out_folds(train, problem, splits, lambda: make_generator(seed), self.n_jobs)
 
     def _split(self, problem: Problem, seed: int) -> Splits:
         n_samples, Y = problem.n_samples, problem.target.values
-        if isinstance(self.cv, str):  # a rule chosen after a fit that kept no out-of-bag probabilities
-            folds = IterativeStratifiedKFold(min(N_FOLDS, n_samples), random_state=seed)
-        elif not isinstance(self.cv, int):
+        if not isinstance(self.cv, int | str):
             return list_splits(self.cv, n_samples, Y)
-        elif n_samples < self.cv:
+        # A rule chosen after a fit that kept no out-of-bag probabilities needs folds, too.
+        n_folds = min(N_FOLDS, n_samples) if isinstance(self.cv, str) else self.cv
+        if n_samples < n_folds:
             raise ValueError(f"cv={self.cv} needs at least {self.cv} samples, but n_samples = {n_samples}.")
-        else:
-            folds = IterativeStratifiedKFold(self.cv, random_state=seed)
-        return list(folds.split(Y, Y))
+        return list(IterativeStratifiedKFold(n_folds, random_state=seed).split(Y, Y))
 
     @property
     def estimator_(self) -> Any:

@@ -1,0 +1,179 @@
+"""Write the page of a label audit: one self-contained HTML file that shows the suspects beside trusted samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from fuselearn.diagnosis import LabelAudit
+from fuselearn.diagnosis.label_audit import find_trusted_neighbors
+from fuselearn.lab.pages import NBSP, make_environment
+
+__all__ = ["render_audit"]
+
+MOST_SUSPECTS = 100
+MOST_FEATURES = 30
+MOST_CLASSES = 20
+MOST_LABELS = 50
+
+
+class Card(NamedTuple):
+    """A suspect as the page shows it.
+
+    Attributes
+    ----------
+    name, given, suggested : str
+        The sample, its label, and the most likely other one.
+    label : str
+        Which of several labels of a sample it is; empty if there is one.
+    probability, suggested_probability : str
+    neighbours : list of (str, str)
+        Names and labels of the nearest trusted samples.
+    lines : list of (str, list of str)
+        For each feature its name and the values of the suspect and of its neighbours.
+    """
+
+    name: str
+    given: str
+    suggested: str
+    label: str
+    probability: str
+    suggested_probability: str
+    neighbours: list[tuple[str, str]]
+    lines: list[tuple[str, list[str]]]
+
+
+def render_audit(
+    audit: LabelAudit,
+    X: pd.DataFrame,
+    labels: pd.Series | pd.DataFrame,
+    *,
+    title: str,
+    names: Sequence[str],
+    command: str,
+) -> str:
+    """Return the page of an audit.
+
+    Parameters
+    ----------
+    audit : LabelAudit
+        Whose samples are numbered from 0.
+    X : DataFrame of shape (n_samples, n_features)
+        The audited samples.
+    labels : Series of shape (n_samples,), or DataFrame of shape (n_samples, n_labels)
+        Their given labels.
+    title : str
+        What was audited, such as the name of the file.
+    names : sequence of str
+        What each sample is called.
+    command : str
+        The command that repeats the audit.
+
+    Returns
+    -------
+    str
+        A complete HTML document.
+    """
+    rows = audit.rows.reset_index(names="place")
+    several = isinstance(labels, pd.DataFrame)
+    suspects = rows[rows["suspect"]]
+    shown = suspects.head(MOST_SUSPECTS)
+    # Of several labels, each has suspects of its own: a sample is trusted if the label in question is.
+    groups = suspects.groupby("label", sort=False) if several else [("", suspects)]
+    near: dict[tuple[Any, int], npt.NDArray[np.intp]] = {}
+    for label, group in groups:
+        asked = group.loc[group.index.isin(shown.index), "place"].to_numpy()
+        found = _find_neighbours(X, group["place"].to_numpy(), asked)
+        near |= {(label, place): places for place, places in zip(asked.tolist(), found, strict=True)}
+    cards = []
+    for line in shown.itertuples(index=False):
+        label = line.label if several else ""
+        cards.append(
+            _make_card(line, str(label), near[label, line.place], X, labels[label] if several else labels, names)
+        )
+    n_features = X.shape[1]
+    return (
+        make_environment()
+        .get_template("audit.html")
+        .render(
+            title=title,
+            audit=audit,
+            n_suspects=len(suspects),
+            facts=[
+                ("samples", f"{len(X):,}"),
+                ("features", f"{n_features:,}"),
+                ("labels", f"{labels.shape[1]:,}") if several else ("classes", f"{len(audit.noise_matrix):,}"),
+                ("suspects", f"{len(suspects):,}"),
+                ("estimated share of wrong labels", f"{audit.noise_rate:.1%}".replace("%", f"{NBSP}%")),
+            ],
+            matrix=[] if several else _matrix(audit.noise_matrix),
+            doubts=_doubts(rows) if several else [],
+            cards=cards,
+            n_hidden_features=max(0, n_features - MOST_FEATURES),
+            command=command,
+        )
+    )
+
+
+def _find_neighbours(
+    X: pd.DataFrame, suspects: npt.NDArray[np.intp], asked: npt.NDArray[np.intp]
+) -> npt.NDArray[np.intp]:
+    """Find the nearest samples that are not suspects; none if all samples are."""
+    is_suspect = np.zeros(len(X), dtype=bool)
+    is_suspect[suspects] = True
+    if len(asked) == 0 or is_suspect.all():
+        return np.empty((len(asked), 0), dtype=np.intp)
+    return find_trusted_neighbors(X, is_suspect, asked)
+
+
+def _doubts(rows: pd.DataFrame) -> list[tuple[str, list[int]]]:
+    """Return for each label how many samples have it, how many of those are suspects, and the same for the others."""
+    counts = rows.groupby(["label", "given"], sort=False)["suspect"].agg(["size", "sum"]).unstack(fill_value=0)
+    columns = [(what, given) for given in (1, 0) for what in ("size", "sum")]
+    table = counts.reindex(columns=columns, fill_value=0)
+    order = table["sum"].sum(axis=1).sort_values(ascending=False, kind="stable").index[:MOST_LABELS]
+    return [(str(label), [int(number) for number in table.loc[label]]) for label in order]
+
+
+def _make_card(
+    line: Any, label: str, near: npt.NDArray[np.intp], X: pd.DataFrame, labels: pd.Series, names: Sequence[str]
+) -> Card:
+    places = [line.place, *near.tolist()]
+    part = X.iloc[places, :MOST_FEATURES]
+    return Card(
+        name=names[line.place],
+        given=str(line.given),
+        suggested=str(line.suggested),
+        label=label,
+        probability=_percent(line.probability),
+        suggested_probability=_percent(line.suggested_probability),
+        neighbours=[(names[place], str(labels.iloc[place])) for place in near],
+        lines=[(str(name), [_show(value) for value in column]) for name, column in part.items()],
+    )
+
+
+def _matrix(noise: pd.DataFrame) -> list[tuple[str, list[tuple[str, float]]]]:
+    """Return the classes with their probabilities as text and as shades; nothing if there are too many classes."""
+    if len(noise) > MOST_CLASSES:
+        return []
+    return [
+        (str(name), [(_percent(share) if share > 0 else "", 0.0 if name == given else share) for given, share in line])
+        for name, line in ((name, list(row.items())) for name, row in noise.iterrows())
+    ]
+
+
+def _percent(share: float) -> str:
+    """Format a probability; one that is not quite 0 or 1 is not said to be."""
+    if 0 < share < 0.005 or 0.995 < share < 1:
+        return f"{'<1' if share < 0.5 else '>99'}{NBSP}%"
+    return f"{100 * share:.0f}{NBSP}%"
+
+
+def _show(value: Any) -> str:
+    if pd.isna(value):
+        return "–"
+    return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)

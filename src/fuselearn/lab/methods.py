@@ -1,0 +1,224 @@
+"""The methods that the lab and the command line know by name, and estimators from anywhere by import path.
+
+A method is named in three ways: by a short name (``"kfhe"``), by the import path of a class
+(``"lightgbm:LGBMClassifier"``), or by the name of an estimator that is passed along. Settings may follow the first two
+in parentheses: ``"kfhe(n_estimators=200, weighting='linear')"``.
+
+Nothing is imported before an estimator is made, so that the command line can list the names.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, NamedTuple
+
+__all__ = ["METHODS", "Contender", "Variant", "format_settings", "import_method", "make_contenders", "make_method"]
+
+METHODS: Mapping[str, Mapping[str, str]] = {
+    "multiclass": {
+        "kfhe": "fuselearn.ensembles:KFHEClassifier",
+        "fused": "fuselearn.combine:FusedClassifier",
+        "adaboost": "fuselearn.ensembles:SAMMEClassifier",
+        "madaboost": "fuselearn.ensembles:MadaBoostClassifier",
+        "brownboost": "fuselearn.ensembles:BrownBoostClassifier",
+        "logitboost": "fuselearn.ensembles:LogitBoostClassifier",
+        "bagging": "fuselearn.ensembles:BaggedClassifier",
+        "forest": "fuselearn.ensembles:ForestClassifier",
+        "rotation-forest": "fuselearn.ensembles:RotationForestClassifier",
+        "cart": "fuselearn.ensembles:CARTClassifier",
+        "svm": "fuselearn.ensembles:SVMClassifier",
+        "random-forest": "sklearn.ensemble:RandomForestClassifier",
+        "extra-trees": "sklearn.ensemble:ExtraTreesClassifier",
+        "hist-gradient-boosting": "sklearn.ensemble:HistGradientBoostingClassifier",
+    },
+    "multilabel": {
+        "fused": "fuselearn.multilabel:FusedMultilabelClassifier",
+        "kfhe": "fuselearn.multilabel:KFHEMultilabelClassifier",
+        "kfhe-homer": "fuselearn.multilabel:KFHEHOMERClassifier",
+        "e-homer": "fuselearn.multilabel:EnsembleHOMERClassifier",
+        "homer": "fuselearn.multilabel:HOMERClassifier",
+        "br": "fuselearn.multilabel:BinaryRelevanceClassifier",
+        "ebr": "fuselearn.multilabel:EnsembleOfBinaryRelevanceClassifier",
+        "2br": "fuselearn.multilabel:StackedBinaryRelevanceClassifier",
+        "cc": "fuselearn.multilabel:ChainClassifier",
+        "ecc": "fuselearn.multilabel:EnsembleOfChainsClassifier",
+        "clr": "fuselearn.multilabel:CalibratedLabelRankingClassifier",
+        "label-powerset": "fuselearn.multilabel:LabelPowersetClassifier",
+        "pruned-sets": "fuselearn.multilabel:PrunedSetsClassifier",
+        "eps": "fuselearn.multilabel:EnsembleOfPrunedSetsClassifier",
+        "rakel": "fuselearn.multilabel:RAkELClassifier",
+        "lift": "fuselearn.multilabel:LIFTClassifier",
+        "plst": "fuselearn.multilabel:PLSTClassifier",
+        "pct-forest": "fuselearn.multilabel:PCTForestClassifier",
+        "gradient-boosting": "fuselearn.multilabel:GradientBoostingMultilabelClassifier",
+        "adaboost-mh": "fuselearn.multilabel:AdaBoostMHClassifier",
+        "mlknn": "fuselearn.multilabel:MLkNNClassifier",
+        "brknn": "fuselearn.multilabel:BRkNNClassifier",
+        "random-forest": "sklearn.ensemble:RandomForestClassifier",
+        "extra-trees": "sklearn.ensemble:ExtraTreesClassifier",
+    },
+}
+"""By task, the import path of the class behind each short name."""
+NUMBERS_ONLY = ("RotationForestClassifier", "PLSTClassifier")
+"""The library's classifiers that take categories for numbers."""
+ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A method that uses the fitted model of another one, for example with another decision rule.
+
+    The model is fitted once for both, with one seed.
+
+    Parameters
+    ----------
+    of : str
+        The other method, which need not be in the suite.
+    adapt : callable
+        Returns the fitted estimator of the variant, given that of the other method and its training samples and labels.
+        It is sent to the processes that fit, so it is a function of a module.
+
+    Examples
+    --------
+    >>> from fuselearn.lab import Variant
+    >>> from fuselearn.multilabel import PCTForestClassifier
+    >>> estimators = {
+    ...     "PCT": PCTForestClassifier(),
+    ...     "PCT (cardinality)": Variant("PCT", lambda fitted, X, Y: fitted.with_decision("cardinality", X, Y)),
+    ... }
+    """
+
+    of: str
+    adapt: Callable[[Any, Any, Any], Any]
+
+
+class Contender(NamedTuple):
+    """A method in a run: what is fitted, the name of its fit, and what makes the fitted estimator a variant."""
+
+    estimator: Any
+    fit_name: str
+    adapt: Callable[[Any, Any, Any], Any] | None = None
+
+
+def make_contenders(names: Iterable[str], own: Mapping[str, Any] | None, task: str) -> dict[str, Contender]:
+    """Return the contenders of a suite by name; the estimators in `own` replace methods of the same name."""
+    own = own or {}
+    contenders = {}
+    for name in names:
+        method = own.get(name)
+        fit_name = method.of if isinstance(method, Variant) else name
+        estimator = own[fit_name] if fit_name in own else make_method(fit_name, task)
+        _check_estimator(fit_name, estimator)
+        contenders[name] = Contender(estimator, fit_name, method.adapt if isinstance(method, Variant) else None)
+    return contenders
+
+
+def make_method(name: str, task: str = "multiclass") -> Any:
+    """Return the unfitted estimator of a method, ready for tables with categories and missing values.
+
+    The library's own classifiers take them as they are. For others, categories are one-hot encoded; unless a classifier
+    handles missing values, they are replaced by the mean, and numbers are standardized.
+
+    Parameters
+    ----------
+    name : str
+        A key of `METHODS`, or the import path of a class; settings may follow in parentheses.
+    task : {"multiclass", "multilabel"}, default="multiclass"
+        Whether each sample has one class or several labels.
+
+    Raises
+    ------
+    ValueError
+        If there is no such method, module or class, or the class is no classifier.
+
+    Examples
+    --------
+    >>> make_method("kfhe(n_estimators=200)")
+    KFHEClassifier(n_estimators=200)
+    """
+    from sklearn.compose import make_column_selector, make_column_transformer
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+    from sklearn.utils import get_tags
+
+    estimator = import_method(name, task)
+    is_ours = type(estimator).__module__.startswith("fuselearn.")
+    handles = get_tags(estimator).input_tags
+    if is_ours and type(estimator).__name__ not in NUMBERS_ONLY:
+        return estimator
+    if not handles.categorical:
+        encode = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+        parts: list[Any] = [(encode, make_column_selector(dtype_include="category"))]
+        if not handles.allow_nan:
+            complete = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler())
+            parts.insert(0, (complete, make_column_selector(dtype_exclude="category")))
+        estimator = make_pipeline(make_column_transformer(*parts, remainder="passthrough"), estimator)
+    if task == "multiclass" or is_ours:
+        return estimator
+    from fuselearn.multilabel import ThresholdedClassifier
+
+    return ThresholdedClassifier(estimator, 0.5)
+
+
+def import_method(name: str, task: str = "multiclass") -> Any:
+    """Return the unfitted estimator of a method as it is; the parameters are those of `make_method`."""
+    short, bracket, settings = name.partition("(")
+    path = METHODS[task].get(short.strip(), short.strip())
+    module, colon, attribute = path.partition(":")
+    if not colon:
+        raise ValueError(
+            f"A method must be {', '.join(METHODS[task])}, or the import path of a class such as "
+            f"lightgbm:LGBMClassifier; got {name!r}."
+        )
+    try:
+        found = getattr(import_module(module), attribute)
+    except ModuleNotFoundError as error:
+        raise ValueError(f"The method {name} needs the module {error.name}, which is not installed.") from error
+    except AttributeError as error:
+        raise ValueError(f"The module {module} has no {attribute}; got the method {name}.") from error
+    chosen = _read_settings(settings) if bracket else {}
+    try:
+        estimator = found(**chosen) if callable(found) else found
+    except TypeError as error:
+        raise ValueError(f"The method {name} cannot be made: {error}.") from error
+    _check_estimator(name, estimator)
+    return estimator
+
+
+def _read_settings(text: str) -> dict[str, Any]:
+    """Parse the settings of a method, up to and including the closing parenthesis."""
+    try:
+        call = ast.parse(f"settings({text}", mode="eval").body
+        if not isinstance(call, ast.Call) or call.args:
+            raise ValueError
+        return {str(one.arg): ast.literal_eval(one.value) for one in call.keywords}
+    except (SyntaxError, ValueError) as error:
+        raise ValueError(f"The settings of a method must be NAME=VALUE, separated by commas; got ({text}.") from error
+
+
+def _check_estimator(name: str, estimator: Any) -> None:
+    if isinstance(estimator, type) or not all(hasattr(estimator, part) for part in ("fit", "predict", "get_params")):
+        raise ValueError(f"The method {name!r} must be a scikit-learn classifier; got {estimator!r}.")
+
+
+def format_settings(estimator: Any) -> str:
+    """Format an estimator on one line, with the parameters that differ from their defaults.
+
+    The text is the same in every process: memory addresses are removed.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> format_settings(DecisionTreeClassifier(max_depth=3))
+    'DecisionTreeClassifier(max_depth=3)'
+    """
+    from sklearn.base import BaseEstimator
+
+    prints_itself = type(estimator).__repr__ is BaseEstimator.__repr__
+    text = estimator.__repr__(N_CHAR_MAX=10**6) if prints_itself else repr(estimator)
+    return ADDRESS.sub("", " ".join(text.split()))

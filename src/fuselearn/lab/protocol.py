@@ -1,0 +1,287 @@
+"""The experimental protocol: how data are split and corrupted, and how one fit is scored.
+
+The protocol is that of the KFHE papers. For each repeat the samples are split into stratified folds
+(iteratively stratified for multi-label data); for each level of noise a fraction of all labels is
+corrupted, once as in the papers or anew in each repeat. Every method is trained on the corrupted
+labels of the same training samples and scored on the clean labels of the same test samples.
+
+A `FitTask` contains its data, so that the process that runs it needs no file, no environment
+variable and no state from earlier tasks; pickling a table takes about a millisecond.
+"""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+import threading
+import time
+import warnings
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Set
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from math import log2
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import sklearn
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold
+
+import fuselearn
+from fuselearn._random import seed_estimator
+from fuselearn.datasets import Dataset, corrupt_labels
+from fuselearn.lab.methods import Contender
+from fuselearn.lab.scoring import score_classes, score_labels
+from fuselearn.lab.store import Cell, Result
+from fuselearn.lab.suites import Suite, derive_seed
+from fuselearn.multilabel import IterativeStratifiedKFold, label_scores
+from fuselearn.multilabel.data.labels import read_probabilities
+
+__all__ = ["FitTask", "corrupted", "fit_cost", "fit_tasks", "make_folds", "quietly", "run_fit"]
+
+Codes = npt.NDArray[np.intp]
+Adapt = Callable[[Any, Any, Any], Any]
+
+LONGEST_ERROR = 2000
+# Calibrated on the times of KFHE on iris, breast_cancer and digits.
+FIXED_COST = 40_000
+
+
+@dataclass(frozen=True, eq=False)
+class FitTask:
+    """One fit on one fold, and the methods that share it, usually one.
+
+    Parameters
+    ----------
+    dataset, noise, repeat, fold
+        Which fold it is, as in `Cell`.
+    X : DataFrame
+        The whole dataset.
+    truth, labels : array of int, shape (n_samples,) or (n_samples, n_labels)
+        The numbers of the clean and of the corrupted classes, or zeros and ones for labels.
+    names : array of str
+        The names of the classes or labels.
+    test : array of int
+        The test samples; the others are used for training.
+    estimator : estimator
+        What is fitted.
+    methods : mapping of str to callable or None
+        By name, what makes the fitted estimator that of the method; None if it is used as it is.
+    seed : int
+        The random state of the fit.
+    """
+
+    dataset: str
+    noise: float
+    repeat: int
+    fold: int
+    X: pd.DataFrame
+    truth: Codes
+    labels: Codes
+    names: npt.NDArray[Any]
+    test: Codes
+    estimator: Any
+    methods: Mapping[str, Adapt | None]
+    seed: int
+
+
+def fit_cost(X: pd.DataFrame) -> float:
+    """Estimate the time of one fit, relative to other datasets.
+
+    Growing a tree sorts every feature; on small data the overhead is as large.
+    """
+    n_samples, n_features = X.shape
+    return FIXED_COST + n_samples * log2(n_samples) * n_features
+
+
+def make_folds(suite: Suite, dataset: str, y: npt.ArrayLike, repeat: int) -> list[Codes]:
+    """Return the test samples of each stratified fold, the same for every method and every level of noise.
+
+    Parameters
+    ----------
+    suite : Suite
+        Its seed and its number of folds are used.
+    dataset : str
+        The name of the dataset.
+    y : array-like of shape (n_samples,) or (n_samples, n_labels)
+        The clean classes or labels.
+    repeat : int
+        From 0.
+    """
+    seed = derive_seed("folds", suite.seed, dataset, repeat)
+    kind = StratifiedKFold if np.ndim(y) == 1 else IterativeStratifiedKFold
+    splitter = kind(suite.folds, shuffle=True, random_state=seed)
+    return [test for _, test in splitter.split(np.zeros((np.shape(y)[0], 1)), y)]
+
+
+def corrupted(suite: Suite, dataset: str, X: pd.DataFrame, y: npt.ArrayLike, noise: float, repeat: int) -> Codes:
+    """Corrupt a fraction of all labels, the same for every method and every fold, and for every repeat if drawn once.
+
+    Parameters
+    ----------
+    suite, dataset, y, repeat
+        As for `make_folds`.
+    X : DataFrame of shape (n_samples, n_features)
+        The features, on which some kinds of noise depend.
+    noise : float
+        The fraction.
+    """
+    drawn_for = () if suite.noise_draw == "once" else (repeat,)
+    seed = derive_seed("noise", suite.seed, dataset, noise, *drawn_for)
+    return corrupt_labels(np.asarray(y), noise, suite.noise_kind, X=X, random_state=seed)
+
+
+def fit_tasks(
+    suite: Suite, data: Mapping[str, Dataset], contenders: Mapping[str, Contender], finished: Set[Cell] = frozenset()
+) -> Iterator[FitTask]:
+    """Yield the remaining tasks, the expensive datasets first.
+
+    Parameters
+    ----------
+    suite : Suite
+        What to run.
+    data : mapping of str to Dataset
+        The datasets that are not finished.
+    contenders : mapping of str to Contender
+        Its methods.
+    finished : set of Cell
+        The finished cells.
+    """
+    for name, dataset in sorted(data.items(), key=lambda item: -fit_cost(item[1].X)):
+        names, truth = _number(dataset)
+        for repeat in range(suite.repeats):
+            folds = make_folds(suite, name, truth, repeat)[: suite.n_test_folds]
+            for noise in suite.noise:
+                labels = corrupted(suite, name, dataset.X, truth, noise, repeat)
+                for fold, test in enumerate(folds):
+                    shared: dict[str, dict[str, Adapt | None]] = defaultdict(dict)
+                    for method, contender in contenders.items():
+                        if Cell(name, noise, repeat, fold, method) not in finished:
+                            shared[contender.fit_name][method] = contender.adapt
+                    for fit_name, methods in shared.items():
+                        estimator = contenders[next(iter(methods))].estimator
+                        seed = derive_seed(suite.seed, name, noise, repeat, fold, fit_name)
+                        yield FitTask(
+                            name, noise, repeat, fold, dataset.X, truth, labels, names, test, estimator, methods, seed
+                        )
+
+
+def _number(dataset: Dataset) -> tuple[npt.NDArray[Any], Codes]:
+    """Return the names of the classes or labels, and the encoded target."""
+    if dataset.task == "multilabel":
+        return np.array([str(name) for name in dataset.y.columns]), np.asarray(dataset.y, dtype=np.intp)
+    return np.unique(np.asarray(dataset.y, dtype=str), return_inverse=True)
+
+
+def run_fit(task: FitTask) -> list[Result]:
+    """Fit once, and return the result of every method that shares the fit.
+
+    A suite runs for hours on arbitrary estimators: an exception is recorded as the result.
+    """
+    train = np.ones(len(task.truth), dtype=bool)
+    train[task.test] = False
+    X, labels = task.X[train], task.labels[train]
+    with quietly():
+        try:
+            estimator = seed_estimator(clone(task.estimator), task.seed, same=True)
+            start = time.perf_counter()
+            estimator.fit(X, labels)
+            seconds = time.perf_counter() - start
+        except Exception as error:
+            return [_failure(task, method, error) for method in task.methods]
+        return [_run_method(task, method, estimator, seconds, X, labels) for method in task.methods]
+
+
+def _run_method(
+    task: FitTask, method: str, estimator: Any, fit_seconds: float, X: pd.DataFrame, labels: Codes
+) -> Result:
+    X_test, truth = task.X.iloc[task.test], task.truth[task.test]
+    adapt = task.methods[method]
+    by_label = None
+    try:
+        if adapt is not None:
+            start = time.perf_counter()
+            estimator = adapt(estimator, X, labels)
+            fit_seconds += time.perf_counter() - start
+        start = time.perf_counter()
+        predicted = np.asarray(estimator.predict(X_test))
+        predict_seconds = time.perf_counter() - start
+        probabilities = _probabilities(task, estimator, X_test, labels)
+        if truth.ndim == 1:
+            scores = score_classes(truth, predicted, len(task.names), probabilities)
+        else:
+            scores = score_labels(truth, predicted, probabilities)
+            by_label = label_scores(pd.DataFrame(truth, columns=task.names), predicted, probabilities)
+    except Exception as error:
+        return _failure(task, method, error)
+    return Result(
+        _cell(task, method),
+        task.seed,
+        scores,
+        fit_seconds=fit_seconds,
+        predict_seconds=predict_seconds,
+        versions=_versions(),
+        label_scores=by_label,
+    )
+
+
+def _cell(task: FitTask, method: str) -> Cell:
+    return Cell(task.dataset, task.noise, task.repeat, task.fold, method)
+
+
+def _failure(task: FitTask, method: str, error: Exception) -> Result:
+    text = f"{type(error).__name__}: {error}"[:LONGEST_ERROR]
+    return Result(_cell(task, method), task.seed, error=text, versions=_versions())
+
+
+def _probabilities(task: FitTask, estimator: Any, X: pd.DataFrame, labels: Codes) -> npt.NDArray[np.float64] | None:
+    """Return a column for every class or label of the dataset, including classes missing from the training samples."""
+    if not hasattr(estimator, "predict_proba"):
+        return None
+    if labels.ndim == 2:
+        return read_probabilities(estimator.predict_proba(X), labels.shape[1])
+    table = np.zeros((len(X), len(task.names)))
+    table[:, getattr(estimator, "classes_", np.unique(labels))] = estimator.predict_proba(X)
+    return table
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Suppress warnings, which thousands of fits would repeat.
+
+    Warning filters are global to a process, so only its main thread changes them.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@cache
+def _versions() -> dict[str, str]:
+    return {
+        "fuselearn": fuselearn.__version__ + _revision(),
+        "numpy": np.__version__,
+        "scikit_learn": sklearn.__version__,
+        "python": platform.python_version(),
+    }
+
+
+def _revision() -> str:
+    """Return the commit of a source checkout as a local version label, and an empty text for an installed package."""
+    root = Path(fuselearn.__file__).parents[2]
+    if not (root / ".git").exists():
+        return ""
+    describe = ["git", "-C", str(root), "describe", "--always", "--exclude=*", "--dirty=.changed"]
+    try:
+        found = subprocess.run(describe, capture_output=True, text=True, timeout=10, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return f"+{found.stdout.strip()}"

@@ -1,1 +1,0 @@
-"""Pages that compare a run with the tables of the papers."""
