@@ -6,7 +6,6 @@ from sklearn.datasets import load_wine, make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from tests.io.exporting import compare, feed_frame, make_frame
 
 from fuselearn import (
     BaggedClassifier,
@@ -20,6 +19,7 @@ from fuselearn import (
 )
 from fuselearn.combine import ErrorCorrectingCodeClassifier
 from fuselearn.combine.fused import default_members
+from tests.io.exporting import compare, feed_frame, make_frame
 
 X, Y = make_classification(300, 8, n_informative=6, n_classes=4, flip_y=0.2, random_state=0)
 SAMPLES = np.random.default_rng(0).normal(scale=2.0, size=(10_000, 8))

@@ -9,7 +9,6 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from tests.io.exporting import compare, feed_frame, make_frame, run
 
 from fuselearn import SVMClassifier, to_onnx
 from fuselearn.io.onnx_trees import split_exactly
@@ -31,6 +30,7 @@ from fuselearn.multilabel import (
     PCTForestClassifier,
     ThresholdedClassifier,
 )
+from tests.io.exporting import compare, feed_frame, make_frame, run
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

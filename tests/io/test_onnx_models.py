@@ -17,7 +17,6 @@ from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV, Randomize
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
-from tests.io.exporting import compare, feed_frame, make_frame, run
 
 from fuselearn import BaggedClassifier, CARTClassifier, ForestClassifier, KFHEClassifier, SAMMEClassifier, to_onnx
 from fuselearn.combine import ErrorCorrectingCodeClassifier, make_code
@@ -30,6 +29,7 @@ from fuselearn.ensembles import (
 )
 from fuselearn.io import register_converters
 from fuselearn.multilabel import PCTForestClassifier
+from tests.io.exporting import compare, feed_frame, make_frame, run
 
 N_SAMPLES = 10_000
 

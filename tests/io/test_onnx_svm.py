@@ -8,13 +8,13 @@ from scipy import sparse
 from sklearn.datasets import make_classification
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from tests.io.exporting import compare, feed_frame, make_frame
 
 from fuselearn import BaggedClassifier, KFHEClassifier, SVMClassifier, to_onnx
 from fuselearn.combine import ErrorCorrectingCodeClassifier
 from fuselearn.io import onnx_svm
 from fuselearn.learners import kernel_table
 from fuselearn.multilabel import HOMERClassifier
+from tests.io.exporting import compare, feed_frame, make_frame
 
 X, Y = make_classification(300, 8, n_informative=6, n_classes=4, flip_y=0.1, random_state=0)
 SAMPLES = np.random.default_rng(0).normal(scale=2.0, size=(3_000, 8))
