@@ -232,12 +232,6 @@ class TestWriting:
         assert path.read_bytes() == old
         assert os.listdir(path.parent) == [path.name]
 
-    def test_a_link_stays_a_link(self, path, tmp_path):
-        path.symlink_to(tmp_path / "target.fuse")
-        save(CARTClassifier().fit(X, y), path)
-        assert path.is_symlink()
-        assert load(tmp_path / "target.fuse").get_depth() > 0
-
     def test_the_file_has_the_usual_permissions(self, path):
         save(CARTClassifier(), path)
         (path.parent / "plain").touch()

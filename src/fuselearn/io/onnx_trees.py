@@ -70,6 +70,7 @@ def add_sums(graph: Graph, estimator: Any, tree_sum: TreeSum, matrix: str) -> st
         weights.append((nodes_of_weights, columns[targets], values[is_weight]))
     node_ids, target_ids, target_weights = (np.concatenate(part) for part in zip(*weights, strict=True))
     together = np.concatenate(nodes)
+    attributes: dict[str, Any] = {f"nodes_{name}": together[name] for name in NODE.names or ()}
     return graph.add(
         "TreeEnsembleRegressor",
         matrix,
@@ -77,7 +78,7 @@ def add_sums(graph: Graph, estimator: Any, tree_sum: TreeSum, matrix: str) -> st
         n_targets=tree_sum.n_targets,
         nodes_treeids=np.repeat(np.arange(len(nodes)), [len(own) for own in nodes]),
         nodes_nodeids=np.concatenate([np.arange(len(own)) for own in nodes]),
-        **{f"nodes_{name}": together[name] for name in NODE.names or ()},
+        **attributes,
         target_treeids=np.repeat(np.arange(len(weights)), [len(own[0]) for own in weights]),
         target_nodeids=node_ids,
         target_ids=target_ids,
@@ -110,7 +111,7 @@ def _list_nodes(tree: Tree, n_categories: npt.NDArray[np.int32], estimator: Any)
     return np.concatenate(parts)
 
 
-def _list_chain(tree: Tree, node: int, next_free: int, n_categories: int) -> npt.NDArray[Any]:
+def _list_chain(tree: Tree, node: np.intp, next_free: int, n_categories: np.int32) -> npt.NDArray[Any]:
     """Convert a categorical split to comparisons, of which the second gets the number ``next_free``, and so on.
 
     Each comparison sends the numbers below the end of an interval to its side, and the others to the next comparison.
