@@ -10,6 +10,7 @@ from pathlib import Path
 
 from sklearn.ensemble import RandomForestClassifier
 
+from benchmarks.timing import pick
 from fuselearn import ensembles
 from fuselearn.lab import ResultStore, Suite, run_suite, summarize
 
@@ -25,18 +26,18 @@ METHODS = {
 }
 SUITE = Suite(
     "boosters",
-    ["iris", "wine", "breast_cancer", "digits"],
+    pick(["iris", "wine", "breast_cancer", "digits"], ["iris"]),
     list(METHODS),
-    noise=[0, 0.2],
+    noise=pick([0, 0.2], [0]),
     repeats=1,
-    folds=3,
-    max_samples=400,
+    folds=pick(3, 2),
+    max_samples=pick(400, 60),
 )
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder, ResultStore(Path(folder) / "results.db") as store:
-        run_suite(SUITE, store, estimators=METHODS, n_jobs=-1)
+        run_suite(SUITE, store, estimators=METHODS, n_jobs=pick(-1, 1))
         summary = summarize(store)
     scores = summary.pivot_table(index=["noise", "dataset"], columns="method", values="score")[list(METHODS)]
     print("macro F1\n", scores.round(3).to_string())

@@ -25,14 +25,17 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import TargetEncoder
 
+from benchmarks.timing import pick
 from fuselearn import BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier
 from fuselearn.datasets import load_dataset
 from fuselearn.multilabel import PCTForestClassifier
 
 RULES = ("rpart", "corrected")
-CARDINALITIES = (30, 100, 300, 1_000, "unique")
-SIZES = {300: 8, 1_000: 4, 5_000: 1}
-FOLDS = 3
+CARDINALITIES = pick((30, 100, 300, 1_000, "unique"), (5, "unique"))
+SIZES = pick({300: 8, 1_000: 4, 5_000: 1}, {60: 1})
+EFFECT_SIZES, N_EFFECTS = pick((1_000, 3_000), (100,)), pick(4, 1)
+FOLDS = pick(3, 2)
+N_MEMBERS = pick(100, 2)
 PAPERS = ("car_eval", "cmc", "german", "flags")
 
 Maker = Callable[[str, int], Any]
@@ -47,18 +50,19 @@ def _pruned(rule: str) -> CARTClassifier:
 
 
 MODELS: dict[str, Maker] = {
-    "KFHE": lambda rule, seed: KFHEClassifier(_unpruned(rule), random_state=seed),
-    "Bagging": lambda rule, seed: BaggedClassifier(_pruned(rule), random_state=seed),
-    "SAMME": lambda rule, seed: SAMMEClassifier(_pruned(rule), random_state=seed),
+    "KFHE": lambda rule, seed: KFHEClassifier(_unpruned(rule), N_MEMBERS, random_state=seed),
+    "Bagging": lambda rule, seed: BaggedClassifier(_pruned(rule), N_MEMBERS, random_state=seed),
+    "SAMME": lambda rule, seed: SAMMEClassifier(_pruned(rule), N_MEMBERS, random_state=seed),
     "CART": lambda rule, _: _pruned(rule),
-    "PCT": lambda rule, seed: PCTForestClassifier(category_rule=rule, random_state=seed),
+    "PCT": lambda rule, seed: PCTForestClassifier(N_MEMBERS, category_rule=rule, random_state=seed),
 }
 
 
 def _encoded(_: str, seed: int) -> Any:
     encode = (TargetEncoder(random_state=seed), make_column_selector(dtype_include="category"))
     return make_pipeline(
-        make_column_transformer(encode, remainder="passthrough"), KFHEClassifier(_unpruned("rpart"), random_state=seed)
+        make_column_transformer(encode, remainder="passthrough"),
+        KFHEClassifier(_unpruned("rpart"), N_MEMBERS, random_state=seed),
     )
 
 
@@ -133,12 +137,12 @@ def effects() -> Iterator[str]:
     if importlib.util.find_spec("lightgbm"):
         models["LightGBM"] = _lightgbm
     yield f"{'samples':>8} {'classes':>7} {'categories':>10}  " + "  ".join(f"{name:>14}" for name in models)
-    for n in (1_000, 3_000):
+    for n in EFFECT_SIZES:
         for n_classes in (2, 5):
             for n_categories in (10, 100):
                 reached = []
                 for make in models.values():
-                    tables = [(seed, *make_effects(n, n_classes, n_categories, seed)) for seed in range(4)]
+                    tables = [(seed, *make_effects(n, n_classes, n_categories, seed)) for seed in range(N_EFFECTS)]
                     reached.append(np.mean([score(lambda: make("", s), X, y, s) for s, X, y in tables]))  # noqa: B023
                 yield f"{n:>8} {n_classes:>7} {n_categories:>10}  " + "  ".join(f"{v:>14.4f}" for v in reached)
 
@@ -160,7 +164,7 @@ def papers() -> Iterator[str]:
             yield f"{dataset:<10} {name:<8} {means}  change {change.mean():+.4f} ± {spread:.4f}"
 
 
-def main() -> None:
+def main(data: str | None = None) -> None:
     warnings.filterwarnings("ignore", message="The least populated class")
     print("Change of macro F1 by a random category feature of so many values", flush=True)
     print(f"samples classes  model    rule       without  {'  '.join(f'{c:>6}' for c in CARDINALITIES)}")
@@ -169,12 +173,12 @@ def main() -> None:
     print("\nMacro F1 with a category feature that matters", flush=True)
     for line in effects():
         print(line, flush=True)
-    if len(sys.argv) > 1:
-        os.environ["FUSELEARN_DATA"] = sys.argv[1]
+    if data:
+        os.environ["FUSELEARN_DATA"] = data
         print("\nMacro F1 on the papers' datasets with categories, 10 times 5 folds", flush=True)
         for line in papers():
             print(line, flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

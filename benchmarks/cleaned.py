@@ -17,17 +17,18 @@ from sklearn.metrics import f1_score
 from sklearn.model_selection import train_test_split
 
 from benchmarks.label_audit import tables
+from benchmarks.timing import pick
 from fuselearn import CleanedClassifier, ForestClassifier, FusedClassifier
 from fuselearn.datasets import corrupt_labels
 
-RATES = (0.0, 0.2)
+RATES = pick((0.0, 0.2), (0.2,))
 MOST_SAMPLES = 450
-N_SPLITS = 2
+N_SPLITS = pick(2, 1)
 ACTIONS = ("all samples", "drop", "reweight")
 MODELS: dict[str, Any] = {
-    "HistGradientBoosting": HistGradientBoostingClassifier(max_iter=50, random_state=0),
-    "forest": ForestClassifier(random_state=0),
-    "Fused": FusedClassifier(n_components=20, random_state=0),
+    "HistGradientBoosting": HistGradientBoostingClassifier(max_iter=pick(50, 2), random_state=0),
+    "forest": ForestClassifier(pick(100, 3), random_state=0),
+    "Fused": FusedClassifier(n_estimators=pick(20, 2), random_state=0),
 }
 
 

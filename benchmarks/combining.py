@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import rankdata
 
-from benchmarks.timing import best_of_turns, print_limit, seconds
+from benchmarks.timing import best_of_turns, pick, print_limit, seconds
 from fuselearn.combine import combine_scores
 from fuselearn.combine.candidates import candidates_for_classes, candidates_for_numbers
 from fuselearn.combine.classes import Classes
@@ -14,7 +14,7 @@ from fuselearn.combine.selection import select_greedily
 
 def time_rules() -> None:
     rng = np.random.default_rng(0)
-    scores = rng.random((100, 100_000, 10))
+    scores = rng.random(pick((100, 100_000, 10), (10, 100, 3)))
     combine_scores(scores[:, :10], "borda")
     ours, mean = best_of_turns(lambda: combine_scores(scores, "borda"), lambda: scores.mean(axis=0), 5)
     print_limit("borda of (100, 100000, 10), against the mean of NumPy", ours / mean, 3, "times")
@@ -25,7 +25,7 @@ def time_rules() -> None:
 
 def time_selection() -> None:
     rng = np.random.default_rng(0)
-    n_models, n_rows = 200, 20_000
+    n_models, n_rows = pick((200, 20_000), (5, 100))
     for n_classes, scoring in (
         (2, "neg_log_loss"),
         (2, "accuracy"),

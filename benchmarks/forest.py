@@ -6,13 +6,14 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import train_test_split
 
-from benchmarks.timing import best_of_turns, print_ratio
+from benchmarks.timing import best_of_turns, pick, print_ratio
 from fuselearn import ForestClassifier
 
 
 def main() -> None:
-    X, y = make_classification(120_000, 30, n_informative=12, n_classes=3, flip_y=0.05, random_state=0)
-    X, X_test, y, y_test = train_test_split(X, y, test_size=20_000, random_state=0)
+    n_samples = pick(120_000, 240)
+    X, y = make_classification(n_samples, 30, n_informative=12, n_classes=3, flip_y=0.05, random_state=0)
+    X, X_test, y, y_test = train_test_split(X, y, test_size=n_samples // 6, random_state=0)
     for n_jobs in (1, 2):
         ours = ForestClassifier(n_estimators=50, random_state=0, n_jobs=n_jobs)
         other = RandomForestClassifier(50, random_state=0, n_jobs=n_jobs)

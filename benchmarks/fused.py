@@ -5,7 +5,7 @@ from __future__ import annotations
 from sklearn.datasets import load_iris, make_classification
 from sklearn.ensemble import RandomForestClassifier
 
-from benchmarks.timing import best_of_turns, print_limit, print_ratio, seconds
+from benchmarks.timing import best_of_turns, pick, print_limit, print_ratio, seconds
 from fuselearn import FusedClassifier
 from fuselearn.diagnosis import audit_labels
 
@@ -14,16 +14,19 @@ def main() -> None:
     iris = load_iris(return_X_y=True)
     FusedClassifier(random_state=0).fit(*iris)
     print_limit(
-        "fused fit, iris", min(seconds(lambda: FusedClassifier(random_state=0).fit(*iris)) for _ in range(5)), 0.5, "s"
+        "fused fit, iris",
+        min(seconds(lambda: FusedClassifier(random_state=0).fit(*iris)) for _ in range(pick(5, 1))),
+        0.5,
+        "s",
     )
-    X, y = make_classification(10_000, 20, n_informative=10, n_classes=3, random_state=0)
+    X, y = make_classification(pick(10_000, 100), 20, n_informative=10, n_classes=3, random_state=0)
     times = best_of_turns(
         lambda: FusedClassifier(random_state=0, n_jobs=2).fit(X, y),
-        lambda: RandomForestClassifier(500, random_state=0, n_jobs=2).fit(X, y),
+        lambda: RandomForestClassifier(pick(500, 5), random_state=0, n_jobs=2).fit(X, y),
         2,
     )
     print_ratio("fused fit, 10,000 x 20, 2 threads, against a forest of 500", *times, 1)
-    audit = min(seconds(lambda: audit_labels(X, y, random_state=0, n_jobs=2)) for _ in range(2))
+    audit = min(seconds(lambda: audit_labels(X, y, random_state=0, n_jobs=2)) for _ in range(pick(2, 1)))
     print_limit("audit_labels, 10,000 x 20, 2 threads", audit, 5, "s")
 
 

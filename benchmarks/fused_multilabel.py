@@ -24,7 +24,8 @@ import pandas as pd
 from sklearn.metrics import accuracy_score, f1_score, hamming_loss, label_ranking_average_precision_score
 
 from benchmarks import multilabel_rivals
-from fuselearn import datasets
+from benchmarks.tables import load_labels
+from benchmarks.timing import SMALL, pick
 from fuselearn.multilabel import (
     EnsembleHOMERClassifier,
     EnsembleOfChainsClassifier,
@@ -35,8 +36,9 @@ from fuselearn.multilabel import (
 )
 from fuselearn.multilabel.decisions import PerLabelThresholds
 
+FEW: dict[str, Any] = pick({}, {"n_estimators": 2})
 DATASETS = ("flags_ml", "emotions", "birds", "genbase", "medical", "scene", "yeast", "enron", "llog", "cal500")
-N_FOLDS = 2
+N_FOLDS = pick(2, 1)
 STORE = Path("build/fused_multilabel.csv")
 # A label that is neither true nor predicted has an F1 of 1, as in published results.
 F1_SCORES = [partial(f1_score, average=average, zero_division=1.0) for average in ("macro", "micro")]
@@ -90,12 +92,12 @@ def run_rival(name: str, X: Any, Y: Any, new: Any) -> dict[str, Any]:
 
 
 def ask_fused(optimize: str, fold: Fold) -> Answer:
-    model = fold.fit("fused", FusedMultilabelClassifier)
+    model = fold.fit("fused", lambda: FusedMultilabelClassifier(**pick({}, {"n_estimators": 5})))
     return fold.ask(model.with_optimize(optimize, fold.X, fold.Y))
 
 
 def ask_forest(decision: Any, fold: Fold) -> Answer:
-    model = fold.fit("forest", lambda: PCTForestClassifier(200))
+    model = fold.fit("forest", lambda: PCTForestClassifier(pick(200, 2)))
     return fold.ask(model.with_decision(decision, fold.X, fold.Y))
 
 
@@ -113,17 +115,17 @@ OWN: dict[str, Callable[[Fold], Answer]] = {
     **{f"fused, {name}": lambda fold, name=name: ask_fused(name, fold) for name in OPTIMIZE},
     **{f"PCT forest, {rule}": lambda fold, rule=rule: ask_forest(rule, fold) for rule in DECISIONS},
     "PCT extra trees, per_label": lambda fold: fold.ask(
-        fold.fit("extra", lambda: PCTForestClassifier(200, splitter="random", decision="per_label"))
+        fold.fit("extra", lambda: PCTForestClassifier(pick(200, 2), splitter="random", decision="per_label"))
     ),
-    "KFHE-HOMER": lambda fold: fold.ask(fold.fit("kfhe", KFHEHOMERClassifier)),
-    "E-HOMER": lambda fold: fold.ask(fold.fit("e-homer", EnsembleHOMERClassifier)),
-    "ECC": lambda fold: fold.ask(fold.fit("ecc", EnsembleOfChainsClassifier)),
+    "KFHE-HOMER": lambda fold: fold.ask(fold.fit("kfhe", lambda: KFHEHOMERClassifier(**FEW))),
+    "E-HOMER": lambda fold: fold.ask(fold.fit("e-homer", lambda: EnsembleHOMERClassifier(**FEW))),
+    "ECC": lambda fold: fold.ask(fold.fit("ecc", lambda: EnsembleOfChainsClassifier(**FEW))),
 }
 OTHERS: dict[str, Callable[[Fold], Answer]] = {
     **{name: lambda fold, name=name: ask_other(name, fold) for name in multilabel_rivals.RIVALS},
     "LightGBM per label, thresholds": ask_lightgbm_with_thresholds,
 }
-METHODS = OWN if os.environ.get("RIVALS_PYTHON") == "none" else {**OWN, **OTHERS}
+METHODS = OWN if SMALL or os.environ.get("RIVALS_PYTHON") == "none" else {**OWN, **OTHERS}
 
 
 def score(fold: Fold, method: str) -> list[float] | None:
@@ -144,8 +146,7 @@ def run(names: tuple[str, ...]) -> pd.DataFrame:
         STORE.write_text(",".join(columns) + "\n", encoding="utf-8")
     known = set(pd.read_csv(STORE)[["dataset", "fold", "method"]].itertuples(index=False, name=None))
     for name in names:
-        X, Y = datasets.load_dataset(name, download=False)
-        Y = Y.to_numpy(dtype=int)
+        X, Y = load_labels(name)
         splits = list(IterativeStratifiedKFold(5, shuffle=True, random_state=1).split(X, Y))
         for number in range(N_FOLDS):
             fold = Fold(X, Y, *splits[number], seed=number)
@@ -178,7 +179,7 @@ def main(*names: str) -> None:
     warnings.simplefilter("ignore")
     if unknown := set(names) - set(DATASETS):
         sys.exit(f"There is no dataset {', '.join(sorted(unknown))}; choose from {', '.join(DATASETS)}.")
-    print_tables(run(names or DATASETS))
+    print_tables(run(names or DATASETS[: pick(None, 1)]))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ samples with correct ones. ``python -m benchmarks.fusion_rules`` needs the table
 from __future__ import annotations
 
 import argparse
+import sys
 import warnings
 from collections.abc import Callable
 from typing import NamedTuple
@@ -17,20 +18,22 @@ from scipy.stats import rankdata
 from sklearn.metrics import accuracy_score, f1_score
 from sklearn.model_selection import StratifiedKFold
 
+from benchmarks.tables import load_classes
+from benchmarks.timing import SMALL, pick
 from fuselearn.combine.candidates import by_confusion, f1_macro
 from fuselearn.combine.classes import Classes
 from fuselearn.combine.fused import default_members
 from fuselearn.combine.members import predict_outside
 from fuselearn.combine.selection import select_greedily
 from fuselearn.combine.weight_solvers import least_squares_weights, log_loss_weights
-from fuselearn.datasets import corrupt_labels, load_dataset
+from fuselearn.datasets import corrupt_labels
 from fuselearn.datasets.registry import registry
 from fuselearn.fusion.held_out import average_held_out
 from fuselearn.fusion.members import best_exponent, deal_folds, sharpen, squared_error, weigh_members
 
-LEVELS = (0.0, 0.1, 0.2, 0.3)
+LEVELS = pick((0.0, 0.1, 0.2, 0.3), (0.2,))
 MOST_SAMPLES = 2_500
-N_FOLDS, FOLDS_USED = 5, 2
+N_FOLDS, FOLDS_USED = 5, pick(2, 1)
 
 Array = npt.NDArray[np.float64]
 
@@ -122,23 +125,22 @@ RULES: dict[str, Callable[[Case], Array]] = {
 
 def train_members(name: str, level: float, n_estimators: int) -> list[Case]:
     """Train the members on some folds of a table with wrong labels."""
-    data = load_dataset(name, download=False)
-    classes, y = np.unique(data.y, return_inverse=True)
+    table, y = load_classes(name)
     cases = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # classes with fewer samples than folds
         splits = list(StratifiedKFold(N_FOLDS, shuffle=True, random_state=0).split(y, y))
         for fold, (train, test) in enumerate(splits[:FOLDS_USED]):
-            X, noisy = data.X.iloc[train], corrupt_labels(y[train], level, random_state=fold)
+            X, noisy = table.iloc[train], corrupt_labels(y[train], level, random_state=fold)
             folds = deal_folds(noisy, 4, np.random.default_rng(fold))
             inner = [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(4)]
-            output = Classes(np.arange(len(classes))).probabilities
+            output = Classes(np.arange(y.max() + 1)).probabilities
             members = default_members(n_estimators, fold, X)
             held_out = [
                 average_held_out([predict_outside(one, X, noisy, output, *split) for split in inner], inner, len(X))
                 for one in members
             ]
-            scores = [output(one.estimator.fit(X, noisy), data.X.iloc[test]) for one in members]
+            scores = [output(one.estimator.fit(X, noisy), table.iloc[test]) for one in members]
             cases.append(Case(np.stack(held_out), noisy, np.stack(scores), y[test]))
     return cases
 
@@ -155,14 +157,16 @@ def compare(cases: list[Case]) -> tuple[Array, Array]:
     return np.mean(f1s, axis=0), np.mean(errors, axis=0)
 
 
-def main() -> None:
+def main(*arguments: str) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="tables; all of fuselearn[tables] of up to 2,500 samples by default")
-    parser.add_argument("--estimators", type=int, default=50, help="trees of each ensemble")
-    options = parser.parse_args()
-    names = options.names or [
-        name for name, info in registry().items() if info.packaged is not None and info.rows <= MOST_SAMPLES
-    ]
+    parser.add_argument("--estimators", type=int, default=pick(50, 2), help="trees of each ensemble")
+    options = parser.parse_args(arguments)
+    names = (
+        options.names
+        or (["made"] if SMALL else [])
+        or [name for name, info in registry().items() if info.packaged is not None and info.rows <= MOST_SAMPLES]
+    )
     f1s = np.empty((len(names), len(LEVELS), 2 * len(RULES)))
     errors = np.empty_like(f1s)
     for n, name in enumerate(names):
@@ -182,4 +186,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -19,11 +19,14 @@ from sklearn.datasets import make_multilabel_classification
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.plain_homer import PlainHOMER
-from benchmarks.timing import print_limit, print_ratio, seconds
+from benchmarks.tables import load_labels
+from benchmarks.timing import pick, print_limit, print_ratio, seconds
 from fuselearn import SVMClassifier, datasets
 from fuselearn.multilabel import EnsembleHOMERClassifier, KFHEHOMERClassifier, PCTForestClassifier
 
-N_COMPONENTS = 20
+N_COMPONENTS = pick(20, 2)
+
+MANY = pick(100, 2)
 
 
 class Shape(NamedTuple):
@@ -40,11 +43,11 @@ SHAPES = {
     "enron": Shape(1702, 1001, 53, 3.4),
     "yeast": Shape(2417, 103, 14, 4.2),
 }
-PLAIN_COMPONENTS = {"emotions": 20, "enron": 3, "yeast": 3}
+PLAIN_COMPONENTS = pick({"emotions": 20, "enron": 3, "yeast": 3}, {"emotions": 2})
 
 MEMORY_PROGRAM = """
 import warnings
-from benchmarks.homer import load
+from benchmarks.homer import MANY, load
 from fuselearn.multilabel import KFHEHOMERClassifier
 
 def memory(field):
@@ -55,7 +58,7 @@ warnings.simplefilter("ignore")
 X, Y, _ = load("enron")
 KFHEHOMERClassifier(n_estimators=2, random_state=0).fit(X[:100], Y[:100])
 before = memory("VmRSS")
-model = KFHEHOMERClassifier(n_estimators=100, random_state=0).fit(X, Y)
+model = KFHEHOMERClassifier(n_estimators=MANY, random_state=0).fit(X, Y)
 grams = 2 * 4 * len(X) ** 2 / 2**20
 print(memory("VmHWM") - before - grams)
 """
@@ -64,8 +67,8 @@ print(memory("VmHWM") - before - grams)
 def load(name: str) -> tuple[np.ndarray, np.ndarray, str]:
     """Give a dataset as arrays, or a random one of its shape, and a name that tells which."""
     try:
-        X, Y = datasets.load_dataset(name, download=False)
-        return X.to_numpy(dtype=float), Y.to_numpy(dtype=int), name
+        X, Y = load_labels(name)
+        return X.to_numpy(dtype=float), Y, name
     except datasets.DatasetError:
         n_rows, n_columns, n_labels, cardinality = SHAPES[name]
         X, Y = make_multilabel_classification(
@@ -106,7 +109,7 @@ def main() -> None:
         EnsembleHOMERClassifier(n_estimators=2, random_state=0).fit(X[:100], Y[:100])
         uncalibrated, kernels = SVMClassifier(probability="logistic"), {"kernel": ["rbf", "linear"]}
         ours = EnsembleHOMERClassifier(uncalibrated, N_COMPONENTS, varied=kernels, random_state=0)
-        ours_time = min(seconds(lambda: ours.fit(X, Y)) for _ in range(2))  # noqa: B023
+        ours_time = min(seconds(lambda: ours.fit(X, Y)) for _ in range(pick(2, 1)))  # noqa: B023
         settings = [
             (homer.clustering, homer.n_clusters, homer.estimator.kernel) for homer in ours.estimators_[:n_plain]
         ]

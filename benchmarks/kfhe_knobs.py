@@ -13,18 +13,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from fuselearn.ensembles.filtering import measure_weights
 from scipy.stats import rankdata
 from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
 
+from benchmarks.tables import load_classes
+from benchmarks.timing import pick
 from fuselearn import CARTClassifier
-from fuselearn.datasets import corrupt_labels, load_dataset
+from fuselearn.datasets import corrupt_labels
+from fuselearn.engines.draws import draw_covering_counts
 from fuselearn.fusion import KalmanFilter
-from fuselearn.learners import Classes, Sensor, bind, draw_covering_counts
 
-LEVELS = (0.0, 0.1, 0.2, 0.3)
-N_COMPONENTS, N_FOLDS, FOLDS_USED = 60, 5, 2
+LEVELS = pick((0.0, 0.1, 0.2, 0.3), (0.2,))
+N_COMPONENTS, N_FOLDS, FOLDS_USED = pick(60, 6), 5, pick(2, 1)
 TABLES = (
     "australian", "automobile", "breast_recurrence", "bupa", "ecoli", "haberman", "hepatitis", "lymphography",
     "mammographic", "newthyroid", "pima", "saheart", "tae", "zoo",
@@ -62,72 +63,86 @@ VARIANTS = {
 }
 
 
-def run(sensor: Sensor, new_rows: Any, variant: Variant, seed: int) -> npt.NDArray[np.intp]:
+def measure_weights(
+    weights: npt.NDArray[np.float64], wrong: npt.NDArray[np.bool_], shares: npt.NDArray[np.float64], linear: bool
+) -> npt.NDArray[np.float64]:
+    """Return the measurement of the sample weights, in which wrong samples count more."""
+    if linear:
+        measured = shares + weights * wrong
+        return measured / measured.sum()
+    return weights * np.exp(wrong + 1.0 / len(weights))
+
+
+def run(X: Any, y: npt.NDArray[np.intp], new: Any, n_classes: int, variant: Variant, seed: int) -> npt.NDArray[np.intp]:
     """Train KFHE and return the classes of new samples."""
     rng = np.random.default_rng(seed)
-    classes, n_classes = sensor.target.numbers, sensor.n_classes
-    shares = np.full(len(classes), 1.0 / len(classes))
-    first = sensor.measure_all(None, int(rng.integers(2**31)))
+    n_samples = len(y)
+    shares = np.full(n_samples, 1.0 / n_samples)
+
+    def train(counts: Any) -> npt.NDArray[np.float64]:
+        """Return the scores of the training samples, and behind them those of the new ones."""
+        tree = CARTClassifier(complexity=-1.0).fit(X, y, sample_weight=counts)
+        scores = np.zeros((n_samples + len(new), n_classes))
+        scores[:, tree.classes_] = np.vstack([tree.predict_proba(X), tree.predict_proba(new)])
+        return scores
+
+    rng.integers(2**31)
     # The estimate of the new samples is carried along behind that of the training samples.
-    kf_m = KalmanFilter(np.vstack([first.scores(), first.scores(new_rows)]), 1.0, variant.process_noise)
+    kf_m = KalmanFilter(train(None), 1.0, variant.process_noise)
     kf_w = KalmanFilter(shares, 1.0, variant.process_noise)
     best, best_error, since = kf_m.state, np.inf, 0
-    unseen_votes = np.zeros((len(classes), n_classes))
+    unseen_votes = np.zeros((n_samples, n_classes))
     for _ in range(N_COMPONENTS // variant.n_measured):
         kf_m.predict()
         kf_w.predict()
-        votes, unseen = np.zeros_like(kf_m.state), np.ones(len(classes), dtype=bool)
+        votes, unseen = np.zeros_like(kf_m.state), np.ones(n_samples, dtype=bool)
         for _ in range(variant.n_measured):
             draw = int(rng.integers(2**62))
-            counts = draw_covering_counts(draw, kf_w.state, len(classes), classes, n_classes, 100)
-            model = sensor.measure(counts, draw % 2**31)
-            chosen = np.concatenate([model.votes(), model.votes(new_rows)])
-            votes += np.eye(n_classes)[chosen] / variant.n_measured
+            counts = draw_covering_counts(draw, kf_w.state, n_samples, y.astype(np.int32), n_classes, 100)
+            votes += np.eye(n_classes)[train(counts).argmax(axis=1)] / variant.n_measured
             unseen &= counts == 0
-        unseen_votes[unseen] += votes[: len(classes)][unseen]
+        unseen_votes[unseen] += votes[:n_samples][unseen]
         z = (kf_m.state + votes) / 2
-        wrong = z[: len(classes)].argmax(axis=1) != classes
+        wrong = z[:n_samples].argmax(axis=1) != y
         error = wrong[unseen].mean() if variant.unseen and unseen.any() else wrong.mean()
         if variant.per_class:
-            by_class = np.bincount(classes, wrong, n_classes) / np.bincount(classes, minlength=n_classes)
+            by_class = np.bincount(y, wrong, n_classes) / np.bincount(y, minlength=n_classes)
             gains = kf_m.variance / np.maximum(kf_m.variance + by_class, np.finfo(float).tiny)
             state = kf_m.state + gains * (z - kf_m.state)
-            kf_m.update(z, error)
+            gain = kf_m.update(z, error)
             kf_m.state = state
         else:
-            kf_m.update(z, error)
+            gain = kf_m.update(z, error)
         if variant.posterior:
-            kf_m.variance = float((kf_m.state[: len(classes)].argmax(axis=1) != classes).mean())
+            variance = float((kf_m.state[:n_samples].argmax(axis=1) != y).mean())
+            kf_m = KalmanFilter(kf_m.state, variance, variant.process_noise)
         kf_w.update(measure_weights(kf_w.state, wrong, shares, variant.linear), error)
         kf_w.state /= kf_w.state.sum()
         since += 1
-        unseen_error = (unseen_votes.argmax(axis=1) != classes).mean()
+        unseen_error = (unseen_votes.argmax(axis=1) != y).mean()
         if unseen_error < best_error:
             best, best_error, since = kf_m.state.copy(), unseen_error, 0
-        if kf_m.gain == 0.0 or since >= variant.patience:
+        if gain == 0.0 or since >= variant.patience:
             break
     estimate = best if variant.patience < N_COMPONENTS else kf_m.state
-    return estimate[len(classes) :].argmax(axis=1)
+    return estimate[n_samples:].argmax(axis=1)
 
 
 def score(name: str, level: float) -> npt.NDArray[np.float64]:
     """Return the macro F1 of each variant on a table."""
-    data = load_dataset(name, download=False)
-    names, y = np.unique(data.y, return_inverse=True)
+    X, y = load_classes(name)
     scores = []
     splits = list(StratifiedKFold(N_FOLDS, shuffle=True, random_state=0).split(y, y))
     for fold, (train, test) in enumerate(splits[:FOLDS_USED]):
         noisy = corrupt_labels(y[train], level, random_state=fold)
-        learner = bind(CARTClassifier(complexity=-1.0), data.X.iloc[train])
-        sensor = Sensor(learner, Classes(noisy.astype(np.int32), len(names)))
-        rows = learner.prepare(data.X.iloc[test])
-        predicted = [run(sensor, rows, variant, fold) for variant in VARIANTS.values()]
+        given = X.iloc[train], noisy, X.iloc[test], int(y.max()) + 1
+        predicted = [run(*given, variant, fold) for variant in VARIANTS.values()]
         scores.append([f1_score(y[test], one, average="macro", zero_division=0.0) for one in predicted])
     return np.mean(scores, axis=0)
 
 
-def main() -> None:
-    names = sys.argv[1:] or list(TABLES)
+def main(*chosen: str) -> None:
+    names = chosen or TABLES[: pick(None, 1)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # classes with fewer samples than folds
         scores = np.array([[score(name, level) for level in LEVELS] for name in names])
@@ -143,4 +158,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -7,7 +7,7 @@ from sklearn.ensemble import AdaBoostClassifier
 from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
-from benchmarks.timing import print_ratio, seconds
+from benchmarks.timing import pick, print_ratio, seconds
 from fuselearn import CARTClassifier, KFHEClassifier
 
 LIMITS = {"min_samples_split": 20, "min_samples_leaf": 7, "max_depth": 30}
@@ -15,8 +15,9 @@ LIMITS = {"min_samples_split": 20, "min_samples_leaf": 7, "max_depth": 30}
 
 def make_data():  # type: ignore[no-untyped-def]
     """Make 200,000 training rows with 30 continuous columns and 3 classes, and 50,000 test rows."""
-    X, y = make_classification(250_000, 30, n_informative=12, n_classes=3, flip_y=0.05, random_state=0)
-    return train_test_split(X, y, test_size=50_000, random_state=0)
+    n_samples = pick(250_000, 250)
+    X, y = make_classification(n_samples, 30, n_informative=12, n_classes=3, flip_y=0.05, random_state=0)
+    return train_test_split(X, y, test_size=n_samples // 5, random_state=0)
 
 
 def main() -> None:
@@ -31,7 +32,7 @@ def main() -> None:
     boost = AdaBoostClassifier(DecisionTreeClassifier(**LIMITS), n_estimators=10, random_state=0)
     boost_time = 10 * seconds(lambda: boost.fit(X, y))
     for n_jobs, floor in ((1, 45), (2, 80)):
-        kfhe = KFHEClassifier(n_estimators=100, random_state=0, n_jobs=n_jobs)
+        kfhe = KFHEClassifier(n_estimators=pick(100, 3), random_state=0, n_jobs=n_jobs)
         kfhe_time = seconds(lambda: kfhe.fit(X, y))  # noqa: B023
         print_ratio(f"KFHE fit, 100 components, 200,000 x 30, {n_jobs} thread(s)", kfhe_time, boost_time, floor)
     print("  (the other is AdaBoostClassifier with 10 components, times 10)")

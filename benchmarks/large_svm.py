@@ -23,13 +23,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from benchmarks.timing import print_limit, print_ratio
+from benchmarks.timing import pick, print_limit, print_ratio
 from fuselearn import SVMClassifier
 from fuselearn.multilabel import BinaryRelevanceClassifier
 
-N_WORDS, WORDS_PER_SAMPLE = 50_000, 75
-WORDS_OF_LABEL, WORDS_SHOWN = 60, 6
-N_TEST = 20_000
+N_WORDS, WORDS_PER_SAMPLE = pick((50_000, 75), (300, 9))
+WORDS_OF_LABEL, WORDS_SHOWN = pick((60, 6), (10, 2))
+N_SAMPLES, N_LABELS, N_TEST = pick((200_000, 100, 20_000), (200, 3, 100))
 
 
 def make_words(n_samples: int, n_labels: int) -> tuple[Any, Any]:
@@ -37,8 +37,8 @@ def make_words(n_samples: int, n_labels: int) -> tuple[Any, Any]:
     rng = np.random.default_rng(0)
     frequencies = np.cumsum(1.0 / np.arange(10, N_WORDS + 10))
     words = np.searchsorted(frequencies / frequencies[-1], rng.random((n_samples, WORDS_PER_SAMPLE)))
-    Y = rng.random((n_samples, n_labels)) < np.linspace(0.01, 0.06, n_labels)
-    own = rng.integers(100, N_WORDS, (n_labels, WORDS_OF_LABEL))
+    Y = rng.random((n_samples, n_labels)) < np.linspace(*pick((0.01, 0.06), (0.3, 0.5)), n_labels)
+    own = rng.integers(N_WORDS // 500, N_WORDS, (n_labels, WORDS_OF_LABEL))
     samples, labels = np.nonzero(Y)
     shown = own[labels[:, None], rng.integers(WORDS_OF_LABEL, size=(len(labels), WORDS_SHOWN))]
     words[samples[:, None], rng.integers(WORDS_PER_SAMPLE, size=shown.shape)] = shown
@@ -89,15 +89,15 @@ def run(name: str, n_samples: int, n_labels: int) -> list[float]:
 
 def main() -> None:
     for name, n_samples, n_labels, title in (
-        ("linear", 200_000, 100, "200,000 x 50,000 sparse, 100 labels, linear"),
-        ("rbf", 100_000, 10, "100,000 x 50, 10 labels, rbf"),
+        ("linear", N_SAMPLES, N_LABELS, "200,000 x 50,000 sparse, 100 labels, linear"),
+        ("rbf", N_SAMPLES // 2, min(N_LABELS, 10), "100,000 x 50, 10 labels, rbf"),
     ):
         fit, predict, busy, peak, precision = run(name, n_samples, n_labels)
         print_limit(f"{title}, fit", fit / 60, 10, "min")
         print_limit(f"{title}, peak memory", peak, 4, "GB")
         print(f"  processor time {busy:.0f} s on 2 threads, average precision on {N_TEST:,} samples {precision:.3f}")
         print(f"  predict_proba of these {predict:.2f} s", flush=True)
-    ours, other = run("plain", 200_000, 10), run("other", 200_000, 10)
+    ours, other = (run(name, N_SAMPLES, min(N_LABELS, 10)) for name in ("plain", "other"))
     print_ratio("200,000 x 50,000 sparse, 10 labels, uncalibrated, processor", ours[2], other[2], 1)
     print(f"  peak memory {ours[3]:.2f} and {other[3]:.2f} GB, average precision {ours[4]:.3f} and {other[4]:.3f}")
 

@@ -14,8 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.timing import pick
+
 N_FEATURES, N_TREES, DEPTH, N_THREADS = 20, 10, 6, 2
-SAMPLES_PER_GROUP, GROUPS_PER_FILE = 2**19, 10
+SAMPLES_PER_GROUP, GROUPS_PER_FILE = pick(2**19, 2**7), 10
 
 
 def make_files(folder: Path, n_samples: int) -> None:
@@ -94,7 +96,7 @@ def run_alone(program: str, folder: Path) -> None:
     print(f"{program:>9}: {seconds:7.1f} s, {peak:5.2f} GiB at most, accuracy {accuracy:.3f} on the first samples")
 
 
-def main(n_samples: int = 1_000_000, folder: str | None = None) -> None:
+def main(n_samples: int = pick(1_000_000, 400), folder: str | None = None) -> None:
     programs = ["ours", *(["lightgbm"] if importlib.util.find_spec("lightgbm") else [])]
     with TemporaryDirectory(dir=folder) as made:
         make_files(Path(made), n_samples)

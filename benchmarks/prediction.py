@@ -6,12 +6,12 @@ import numpy as np
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 
-from benchmarks.timing import best_of_turns, print_ratio
+from benchmarks.timing import best_of_turns, pick, print_ratio
 from fuselearn import BaggedClassifier, CARTClassifier
 
 
 def main() -> None:
-    X, y = make_classification(200_000, 30, n_informative=12, n_classes=3, flip_y=0.05, random_state=0)
+    X, y = make_classification(pick(200_000, 200), 30, n_informative=12, n_classes=3, flip_y=0.05, random_state=0)
     tree = CARTClassifier(complexity=-1)
     ours = BaggedClassifier(tree, vote="probability", random_state=0, n_jobs=2).fit(X, y)
     forest = RandomForestClassifier(

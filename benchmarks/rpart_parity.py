@@ -127,11 +127,9 @@ def _score(left, right, target, counts, n_classes) -> Fraction:  # type: ignore[
     return score
 
 
-def main() -> None:
-    if len(sys.argv) != 3:
-        sys.exit("usage: python -m benchmarks.rpart_parity ORACLE DATA")
-    oracles = sorted(Path(sys.argv[1]).glob("*.csv.gz"))
-    totals = np.sum([compare(oracle, Path(sys.argv[2])) for oracle in oracles], axis=0)
+def main(oracle: str, data: str) -> None:
+    oracles = sorted(Path(oracle).glob("*.csv.gz"))
+    totals = np.sum([compare(path, Path(data)) for path in oracles], axis=0)
     print(
         f"in all {totals[1]} of {totals[0]} rows differ: {totals[2]} by ties, {totals[3]} by absent categories, "
         f"{totals[4]} unexplained"
@@ -139,4 +137,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    if len(sys.argv) != 3:
+        sys.exit("usage: python -m benchmarks.rpart_parity ORACLE DATA")
+    main(*sys.argv[1:])

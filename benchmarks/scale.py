@@ -18,13 +18,13 @@ import dask.array as da
 import numpy as np
 from dask.distributed import Client, LocalCluster, wait
 
-from benchmarks.timing import seconds
+from benchmarks.timing import pick, seconds
 from fuselearn import CARTClassifier, KFHEClassifier
 from fuselearn.scale import DaskEnsemble, DiskEnsemble
 from fuselearn.scale.dask_session import DaskSession
 
 N_FEATURES, DEPTH, N_PARTS = 20, 6, 8
-FEW, MANY = 2, 6
+FEW, MANY = pick((2, 6), (1, 2))
 BEFORE_TREES = (
     "describe_part",
     "sample_values",
@@ -106,7 +106,7 @@ def bytes_received(client: Client, fit: Callable[[], Any]) -> tuple[float, float
     return sum(fetched), sum(total[0] for total in counted), sum(total[1] for total in counted)
 
 
-def compare_workers(n_samples: int = 5_000_000) -> None:
+def compare_workers(n_samples: int = pick(5_000_000, 400)) -> None:
     times = {}
     for n_workers in (1, 2):
         with cluster(n_workers) as client:
@@ -120,7 +120,7 @@ def compare_workers(n_samples: int = 5_000_000) -> None:
     )
 
 
-def measure_traffic(sizes: tuple[int, ...] = (100_000, 1_000_000, 10_000_000)) -> None:
+def measure_traffic(sizes: tuple[int, ...] = pick((100_000, 1_000_000, 10_000_000), (400,))) -> None:
     with cluster(2) as client:
         for n_samples in sizes:
             X, y = make_data(n_samples)
@@ -137,7 +137,7 @@ def measure_traffic(sizes: tuple[int, ...] = (100_000, 1_000_000, 10_000_000)) -
             del X, y
 
 
-def compare_local(n_samples: int = 5_000_000) -> None:
+def compare_local(n_samples: int = pick(5_000_000, 400)) -> None:
     with cluster(2):
         X, y = make_data(n_samples)
         spread = per_component(lambda n: DaskEnsemble(make_model(n)).fit(X, y))
@@ -158,14 +158,14 @@ def measure_cost() -> None:
         *((100_000, n_features, 2) for n_features in (10, 100, 1_000)),
     ]
     with cluster(2):
-        for n_samples, n_features, n_classes in settings:
+        for n_samples, n_features, n_classes in pick(settings, [(400, 5, 2)]):
             X, y = make_data(n_samples, n_features, n_classes)
             time = per_component(lambda n, X=X, y=y: DaskEnsemble(make_model(n)).fit(X, y))
             print(f"cost, {n_samples:,} x {n_features}, {n_classes} classes: {time:.2f} s per component", flush=True)
             del X, y
 
 
-def compare_lightgbm(n_samples: int = 2_000_000) -> None:
+def compare_lightgbm(n_samples: int = pick(2_000_000, 400)) -> None:
     if not importlib.util.find_spec("lightgbm"):
         print("LightGBM is not installed.")
         return

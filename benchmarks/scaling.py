@@ -8,20 +8,22 @@ import sys
 
 import numpy as np
 
-from benchmarks.timing import print_limit, seconds
+from benchmarks.timing import pick, print_limit, seconds
 from fuselearn import KFHEClassifier
+
+SIZES = pick((10_000, 100_000, 1_000_000), (200, 300, 400))
 
 MEMORY_PROGRAM = """
 import re
 from pathlib import Path
-from benchmarks.scaling import make_table
+from benchmarks.scaling import SIZES, make_table
 from fuselearn import KFHEClassifier
 
 def memory(field):
     return int(re.search(field + r":\\s+(\\d+) kB", Path("/proc/self/status").read_text())[1]) / 1e6
 
-KFHEClassifier(n_estimators=1, random_state=0).fit(*make_table(20_000))
-X, y = make_table(1_000_000)
+KFHEClassifier(n_estimators=1, random_state=0).fit(*make_table(SIZES[0]))
+X, y = make_table(SIZES[-1])
 Path("/proc/self/clear_refs").write_text("5")  # the peak counts from here on
 before = memory("VmRSS")
 KFHEClassifier(n_estimators=10, random_state=0).fit(X, y)
@@ -41,7 +43,7 @@ def make_table(n_rows: int):  # type: ignore[no-untyped-def]
 
 def main() -> None:
     times = {}
-    for n_rows in (10_000, 100_000, 1_000_000):
+    for n_rows in SIZES:
         X, y = make_table(n_rows)
         KFHEClassifier(n_estimators=1, random_state=0).fit(X[:5000], y[:5000])
         runs = 3 if n_rows < 1_000_000 else 1
@@ -53,7 +55,7 @@ def main() -> None:
         print(
             f"  {n_rows:>9,} rows x 30, 10 components: {times[n_rows]:.2f} s, {per * 1e9:.1f} ns per row x log2(rows)"
         )
-    growth = times[1_000_000] / times[10_000]
+    growth = times[SIZES[-1]] / times[SIZES[0]]
     n_log_n = 100 * math.log2(1_000_000) / math.log2(10_000)
     print_limit("growth of fit time from 10,000 to 1,000,000 rows", growth, n_log_n, "times (n log n)")
     done = subprocess.run([sys.executable, "-c", MEMORY_PROGRAM], capture_output=True, text=True, check=True)

@@ -14,10 +14,10 @@ from scipy import sparse
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_extraction.text import TfidfTransformer
 
-from benchmarks.timing import best_of_turns, print_ratio
+from benchmarks.timing import best_of_turns, pick, print_ratio
 from fuselearn.multilabel import AdaBoostMHClassifier, PCTForestClassifier
 
-N_SAMPLES, N_WORDS, WORDS_PER_SAMPLE, N_LABELS, N_TOPICS = 1_000, 11_519, 60, 45, 30
+N_SAMPLES, N_WORDS, WORDS_PER_SAMPLE, N_LABELS, N_TOPICS = pick((1_000, 11_519, 60, 45, 30), (80, 200, 10, 3, 5))
 TURNS = 2
 AT_LEAST = 1
 
@@ -34,7 +34,10 @@ def make_documents() -> tuple[Any, np.ndarray]:
     counts = rng.geometric(0.6, len(rows)).astype(float)
     X = TfidfTransformer().fit_transform(sparse.csr_array((counts, (rows, columns)), shape=(N_SAMPLES, N_WORDS)))
     scores = 3.0 * topics @ rng.normal(size=(N_TOPICS, N_LABELS)) + rng.normal(size=(N_SAMPLES, N_LABELS))
-    cuts = [np.quantile(scores[:, j], 1.0 - share) for j, share in enumerate(rng.uniform(0.01, 0.06, N_LABELS))]
+    cuts = [
+        np.quantile(scores[:, j], 1.0 - share)
+        for j, share in enumerate(rng.uniform(*pick((0.01, 0.06), (0.2, 0.4)), N_LABELS))
+    ]
     return X, (scores > cuts).astype(int)
 
 

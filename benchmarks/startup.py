@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 import fuselearn
-from benchmarks.timing import print_limit
+from benchmarks.timing import SMALL, pick, print_limit
 
 WINE = "from sklearn.datasets import load_wine; X, y = load_wine(return_X_y=True)"
 LABELS = (
@@ -22,7 +22,7 @@ MODELS = {
     "Fused": (WINE, "from fuselearn import FusedClassifier as Model"),
     "fused multi-label": (LABELS, "from fuselearn import FusedMultilabelClassifier as Model"),
 }
-TURNS = 3
+TURNS = pick(3, 1)
 # A program that times statements, less what scikit-learn's own modules take. The library is a copy, not what is
 # installed, which an editable installation would redirect to.
 PROGRAM = """
@@ -72,9 +72,10 @@ def measure(statements: str, setting: str = "") -> tuple[float, float]:
 
 
 def main() -> None:
-    for statement in ("import fuselearn", "from fuselearn import KFHEClassifier", "from fuselearn import multilabel"):
+    statements = ("import fuselearn", "from fuselearn import KFHEClassifier", "from fuselearn import multilabel")
+    for statement in statements[: 1 if SMALL else None]:
         print_limit(f"{statement}, beyond scikit-learn", measure(statement)[1], 0.15, "s")
-    for name, (setting, statement) in MODELS.items():
+    for name, (setting, statement) in list(MODELS.items())[: 1 if SMALL else None]:
         first, later = measure(f"{statement}; Model(random_state=0).fit(X, y).predict(X)", setting)
         print_limit(f"{name}: first fit and predict after an installation", first, 1.5, "s")
         print(f"  the same in a later process: {later:.2f} s")

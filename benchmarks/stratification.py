@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.plain_stratification import plain_folds
-from benchmarks.timing import best_of_turns, print_limit, print_ratio, seconds
+from benchmarks.timing import best_of_turns, pick, print_limit, print_ratio, seconds
 from fuselearn.multilabel import IterativeStratifiedKFold
 
 
@@ -18,7 +18,7 @@ def draw_labels(n_rows: int, n_labels: int, density: float) -> np.ndarray:
 
 def main() -> None:
     splitter = IterativeStratifiedKFold(5, random_state=0)
-    small, large = draw_labels(10_000, 100, 0.05), draw_labels(100_000, 100, 0.05)
+    small, large = (draw_labels(n_rows, pick(100, 5), 0.05) for n_rows in pick((10_000, 100_000), (100, 200)))
     list(splitter.split(small, small))
     fastest = min(seconds(lambda: list(splitter.split(large, large))) for _ in range(3))
     print_limit("100,000 rows, 100 labels, 5 % of the labels set", fastest, 3, "s")

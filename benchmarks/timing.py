@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
+
+SMALL = os.environ.get("BENCHMARK_SIZE") == "small"
+"""Whether benchmarks only show that they run, on few samples: ``BENCHMARK_SIZE=small python -m benchmarks``."""
+
+T = TypeVar("T")
+
+
+def pick(whole: T, small: T) -> T:
+    """Return the size that a claim is about, or that of a small run."""
+    return small if SMALL else whole
 
 
 def seconds(work: Callable[[], Any]) -> float:
@@ -16,7 +27,7 @@ def seconds(work: Callable[[], Any]) -> float:
 
 def best_of_turns(ours: Callable[[], Any], other: Callable[[], Any], turns: int) -> tuple[float, float]:
     """Time both in turns, so that a busy spell of the machine hits both, and give the best time of each."""
-    times = [(seconds(ours), seconds(other)) for _ in range(turns)]
+    times = [(seconds(ours), seconds(other)) for _ in range(pick(turns, 1))]
     return min(t[0] for t in times), min(t[1] for t in times)
 
 

@@ -30,7 +30,7 @@ def describe_fit(X, true, grid, noise):
         "voteGrids": [pack(h.predict(grid)) for h in others],
         "resets": model.resets_.tolist(),
         "gains": model.gains_.tolist(),
-        "weights": model.weights_.tolist(),
+        "weights": model.sample_weights_.tolist(),
     }
 
 

@@ -21,7 +21,7 @@ def test_examples_run(page, tmp_path, monkeypatch):
         exec(compile(block, str(page), "exec"), shared)
 
 
-@pytest.mark.parametrize("page", sorted(ROOT.glob("*.md")) + sorted((ROOT / "docs").glob("*.md")), ids=lambda p: p.name)
-def test_links_lead_somewhere(page):
-    for target in LINK.findall(page.read_text("utf-8")):
-        assert (page.parent / target).exists(), target
+def test_links_lead_somewhere():
+    for page in sorted(ROOT.glob("*.md")) + sorted((ROOT / "docs").glob("*.md")):
+        for target in LINK.findall(page.read_text("utf-8")):
+            assert (page.parent / target).exists(), target

@@ -14,30 +14,16 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import psutil
 import pytest
-from sklearn.base import is_regressor
-from sklearn.datasets import load_wine, make_multilabel_classification
-from sklearn.utils import get_tags
 
 from fuselearn import BaggedClassifier, KFHEClassifier, KFHEHOMERClassifier
 from fuselearn.multilabel import PCTForestClassifier
+from tests.contract.registry import REGISTRY, answer, entries, predicts
 
-WINE, CLASSES = load_wine(return_X_y=True)
-ROWS, LABELS = make_multilabel_classification(60, 6, n_classes=5, random_state=0)
 N_THREADS = 16
 
 ENSEMBLES = [KFHEClassifier, BaggedClassifier, KFHEHOMERClassifier, PCTForestClassifier]
 four_ensembles = pytest.mark.parametrize("kind", ENSEMBLES, ids=lambda kind: kind.__name__)
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-
-
-def data_for(model):
-    if is_regressor(model):
-        return WINE[:, 1:], WINE[:, 0]
-    return (WINE, CLASSES) if get_tags(model).target_tags.single_output else (ROWS, LABELS)
-
-
-def answers(model, X):
-    return model.predict_proba(X) if hasattr(model, "predict_proba") else model.predict(X)
 
 
 def at_once(work, inputs):
@@ -52,16 +38,16 @@ def at_once(work, inputs):
         return list(pool.map(start, inputs))
 
 
-def test_one_model_predicts_in_sixteen_threads(public_estimator, make_small):
+@entries(predicts)
+def test_one_model_predicts_in_sixteen_threads(entry):
     """Also at its first prediction, for which trees are packed and kernel values computed."""
-    model = make_small(public_estimator)
-    X, y = data_for(model)
-    model.fit(X, y)
+    X, _ = entry.samples()
+    model = entry.fit()
     fresh = pickle.loads(pickle.dumps(model))
     parts = [X[k % 7 :: 1 + k % 3] for k in range(N_THREADS)]
-    expected = [answers(model, part) for part in parts]
+    expected = [answer(model, part) for part in parts]
     for _ in range(3):
-        for found, right in zip(at_once(lambda part: answers(fresh, part), parts), expected, strict=True):
+        for found, right in zip(at_once(lambda part: answer(fresh, part), parts), expected, strict=True):
             np.testing.assert_array_equal(found, right)
 
 
@@ -72,7 +58,7 @@ def test_fits_in_threads_do_not_disturb_each_other(kind, n_jobs):
 
     def fit(seed):
         model = kind(n_estimators=6, random_state=seed, n_jobs=n_jobs)
-        X, y = data_for(model)
+        X, y = REGISTRY[kind.__name__].samples()
         return model.fit(X, y).predict_proba(X)
 
     expected = [fit(seed) for seed in seeds]
@@ -119,7 +105,7 @@ FITS = {
     "PCT forest": ("PCTForestClassifier(n_estimators=many)", 300),
     "PCT forest in threads": ("PCTForestClassifier(n_estimators=many, n_jobs=2)", 300),
 }
-IN_EVERY_RUN = {"KFHE", "bagging in processes"}
+IN_EVERY_RUN = {"KFHE in threads"}
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs process groups")
@@ -134,7 +120,7 @@ def test_ctrl_c_leaves_an_unfitted_model_and_no_processes(name, tmp_path):
     )
     try:
         assert process.stdout.readline() == "fitting\n", process.stderr.read()
-        time.sleep(3.0 if "processes" in name else 1.0)
+        time.sleep(3.0 if "processes" in name else 0.3)
         os.killpg(process.pid, signal.SIGINT)  # to all processes of the group, as a terminal does
         output, errors = process.communicate(timeout=60)
         assert output == "interrupted []\n", errors
@@ -167,7 +153,7 @@ def wait_until_gone(group, seconds=10):
 def grow_over(kind, n_rounds):
     """Fit and predict again and again; give by how many megabytes the process has grown after the first tenth."""
     process = psutil.Process()
-    X, y = data_for(kind())
+    X, y = REGISTRY[kind.__name__].samples()
     for k in range(n_rounds):
         if k == n_rounds // 10:
             gc.collect()

@@ -3,62 +3,68 @@
 import numpy as np
 import pandas as pd
 import pytest
-from fuselearn._fitting import fit_whole_or_not
-from fuselearn.ensembles.components import error_of_guessing
 
 from fuselearn._parameters import check_choice, check_number, check_whole_number
 from fuselearn._random import make_generator
 from fuselearn._validation import read_weights
+from fuselearn.base import reset_on_failure
+from fuselearn.ensembles.ensemble import guessing_error
 from fuselearn.learners import are_counts
 
 
 class TestParameters:
-    @pytest.mark.parametrize("value", [1, np.int64(5), np.uint8(3)])
-    def test_whole_numbers(self, value):
-        assert check_whole_number("n", value, 1) == value
+    def test_whole_numbers(self):
+        for value in [1, np.int64(5), np.uint8(3)]:
+            assert check_whole_number("n", value, 1) == value
 
-    @pytest.mark.parametrize(
-        ("value", "error"), [(0, ValueError), (1.0, TypeError), ("3", TypeError), (True, TypeError)]
-    )
-    def test_what_is_no_whole_number_is_refused_by_name(self, value, error):
-        with pytest.raises(error, match=r"^n_estimators must be"):
-            check_whole_number("n_estimators", value, 1)
+    def test_what_is_no_whole_number_is_refused_by_name(self):
+        for value, error in [(0, ValueError), (1.0, TypeError), ("3", TypeError), (True, TypeError)]:
+            with pytest.raises(error, match=r"^n_estimators must be"):
+                check_whole_number("n_estimators", value, 1)
 
-    @pytest.mark.parametrize("value", [0, 0.5, np.float32(2)])
-    def test_numbers(self, value):
-        assert check_number("noise", value, 0.0) == value
+    def test_numbers(self):
+        for value in [0, 0.5, np.float32(2)]:
+            assert check_number("noise", value, 0.0) == value
 
-    @pytest.mark.parametrize(
-        ("value", "error"),
-        [(-0.1, ValueError), (np.nan, ValueError), (np.inf, ValueError), (None, TypeError), ("1", TypeError)],
-    )
-    def test_what_is_no_such_number_is_refused_by_name(self, value, error):
-        with pytest.raises(error, match=r"^noise must be"):
-            check_number("noise", value, 0.0)
+    def test_what_is_no_such_number_is_refused_by_name(self):
+        for value, error in [
+            (-0.1, ValueError),
+            (np.nan, ValueError),
+            (np.inf, ValueError),
+            (None, TypeError),
+            ("1", TypeError),
+        ]:
+            with pytest.raises(error, match=r"^noise must be"):
+                check_number("noise", value, 0.0)
 
-    @pytest.mark.parametrize("value", ["c", None, 3, ["a"]])
-    def test_choices_are_listed(self, value):
-        assert check_choice("vote", "a", ("a", "b")) == "a"
-        with pytest.raises(ValueError, match=r"^vote must be 'a' or 'b', not"):
-            check_choice("vote", value, ("a", "b"))
+    def test_choices_are_listed(self):
+        for value in ["c", None, 3, ["a"]]:
+            assert check_choice("vote", "a", ("a", "b")) == "a"
+            with pytest.raises(ValueError, match=r"^vote must be 'a' or 'b', not"):
+                check_choice("vote", value, ("a", "b"))
 
 
 class TestWeights:
     def test_none_means_equal(self):
         assert read_weights(None, np.zeros((3, 1)), 3) is None
 
-    @pytest.mark.parametrize("given", [[1, 2, 3], np.array([1.0, 2.0, 3.0]), pd.Series([1, 2, 3])])
-    def test_any_container(self, given):
-        np.testing.assert_array_equal(read_weights(given, np.zeros((3, 1)), 3), [1.0, 2.0, 3.0])
+    def test_any_container(self):
+        for given in [[1, 2, 3], np.array([1.0, 2.0, 3.0]), pd.Series([1, 2, 3])]:
+            np.testing.assert_array_equal(read_weights(given, np.zeros((3, 1)), 3), [1.0, 2.0, 3.0])
 
     @pytest.mark.filterwarnings("ignore:overflow")
-    @pytest.mark.parametrize(
-        "weights",
-        [[1, 2], [0, 0, 0], [1, -1, 1], [1, np.nan, 1], [1, np.inf, 1], [1.7e308, 1.7e308, 1.0], [[1], [2], [3]]],
-    )
-    def test_impossible_weights_are_refused_by_name(self, weights):
-        with pytest.raises(ValueError, match=r"(?i)sample.weight"):
-            read_weights(weights, np.zeros((3, 1)), 3)
+    def test_impossible_weights_are_refused_by_name(self):
+        for weights in [
+            [1, 2],
+            [0, 0, 0],
+            [1, -1, 1],
+            [1, np.nan, 1],
+            [1, np.inf, 1],
+            [1.7e308, 1.7e308, 1.0],
+            [[1], [2], [3]],
+        ]:
+            with pytest.raises(ValueError, match=r"(?i)sample.weight"):
+                read_weights(weights, np.zeros((3, 1)), 3)
 
     def test_counts_are_whole_numbers(self):
         assert are_counts(np.array([0.0, 1.0, 7.0]))
@@ -85,12 +91,12 @@ class TestGenerator:
                 make_generator(bad)
 
 
-class TestWholeOrNot:
+class TestResetOnFailure:
     class Thing:
         def __init__(self):
             self.parameter = 1
 
-        @fit_whole_or_not
+        @reset_on_failure
         def fit(self, X, error=None):
             """Fit."""
             self.half_ = self._hidden_ = True
@@ -105,15 +111,15 @@ class TestWholeOrNot:
             thing.fit([[1], [2]], error)
         assert vars(thing) == {"parameter": 1}
 
-    def test_a_fit_that_succeeds_leaves_everything_and_the_number_of_rows(self):
+    def test_a_fit_that_succeeds_leaves_everything_and_the_number_of_samples(self):
         fitted = {"parameter": 1, "half_": True, "_hidden_": True, "_n_rows_": 2}
         assert vars(self.Thing().fit([[1], [2]])) == vars(self.Thing().fit(X=np.zeros((2, 3)))) == fitted
         assert self.Thing.fit.__doc__ == "Fit."
 
 
-@pytest.mark.parametrize("n_classes", [2, 3, 7])
-def test_guessing_gets_one_class_of_many_right(n_classes):
-    assert error_of_guessing(n_classes) == pytest.approx(1 - 1 / n_classes)
-    n = 10 * n_classes
-    accumulated = sum([1 / n] * (n - 10))
-    assert accumulated >= error_of_guessing(n_classes) > accumulated - 1 / n
+def test_guessing_gets_one_class_of_many_right():
+    for n_classes in [2, 3, 7]:
+        assert guessing_error(n_classes) == pytest.approx(1 - 1 / n_classes)
+        n = 10 * n_classes
+        accumulated = sum([1 / n] * (n - 10))
+        assert accumulated >= guessing_error(n_classes) > accumulated - 1 / n

@@ -161,6 +161,15 @@ class TestBadInput:
         with pytest.raises(ValueError, match="estimators: 'odd' must be a regressor"):
             AveragingRegressor([("odd", LogisticRegression())]).fit(self.X, self.y)
 
+    def test_frames_and_columns(self):
+        frame = pd.DataFrame(self.X, columns=list("abcdefghij"))
+        model = AveragingRegressor([("few", LinearRegression(), ["c", "i"]), ("all", Ridge())]).fit(frame, self.y)
+        expected = (
+            LinearRegression().fit(self.X[:, [2, 8]], self.y).predict(self.X[:, [2, 8]])
+            + Ridge().fit(self.X, self.y).predict(self.X)
+        ) / 2
+        np.testing.assert_allclose(model.predict(frame), expected)
+
 
 ALL = np.array([True, True, True])
 

@@ -124,22 +124,6 @@ def test_if_all_members_fail_so_does_the_fit(wine):
     assert not hasattr(fused, "classes_")
 
 
-@pytest.mark.parametrize(
-    ("parameters", "error", "sentence"),
-    [
-        ({"tolerance": 0}, ValueError, "tolerance must be above 0"),
-        ({"tolerance": "some"}, TypeError, "tolerance must be a number"),
-        ({"n_estimators": 0}, ValueError, "n_estimators must be"),
-        ({"cv": 1}, ValueError, "cv must be"),
-        ({"estimators": []}, ValueError, "with at least one entry"),
-        ({"estimators": [("a", 3)]}, TypeError, "'a' must be a classifier"),
-    ],
-)
-def test_wrong_parameters_get_a_sentence(wine, parameters, error, sentence):
-    with pytest.raises(error, match=sentence):
-        FusedClassifier(**parameters).fit(*wine)
-
-
 def test_several_labels_are_referred_to_the_multilabel_package(wine):
     X, y = wine
     with pytest.raises(ValueError, match=r"see fuselearn.multilabel"):

@@ -139,6 +139,7 @@ def test_groups_reach_a_combiner_in_a_search():
     assert search.best_score_ > 0.5
 
 
+@pytest.mark.usefixtures("threads")
 def test_members_are_fitted_by_routing_in_other_threads_too():
     member = make_pipeline(MinMaxScaler(), RecordingClassifier([]).set_fit_request(sample_weight=True))
     model = FixedRuleClassifier([("one", member), ("two", member)], "mean", n_jobs=2)

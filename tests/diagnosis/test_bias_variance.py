@@ -248,9 +248,8 @@ class TestFigures:
 
 
 class TestBadInput:
-    @pytest.mark.parametrize(
-        ("settings", "problem"),
-        [
+    def test_settings(self):
+        for settings, problem in [
             ({"loss": "absolute"}, "loss must be 'auto' or 'squared' or 'zero_one'"),
             ({"n_rounds": 1}, "n_rounds must be at least 2"),
             ({"n_rounds": 2.5}, "n_rounds must be an integer"),
@@ -264,11 +263,9 @@ class TestBadInput:
             ({"X_test": WINE[1], "y_test": WINE[1]}, "X_test must have shape"),
             ({"y_true": WINE[1][:5]}, "y_true must have one entry for each of the 178 samples, not 5"),
             ({"y_true": np.full(178, np.nan)}, "y_true has missing values"),
-        ],
-    )
-    def test_settings(self, settings, problem):
-        with pytest.raises((TypeError, ValueError), match=problem):
-            bias_variance(CARTClassifier(), *WINE, **settings)
+        ]:
+            with pytest.raises((TypeError, ValueError), match=problem):
+                bias_variance(CARTClassifier(), *WINE, **settings)
 
     @pytest.mark.parametrize("model", ["tree", CARTClassifier, None])
     def test_models(self, model):

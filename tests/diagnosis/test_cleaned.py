@@ -153,9 +153,8 @@ class TestFiles:
 
 
 class TestBadInput:
-    @pytest.mark.parametrize(
-        ("model", "problem"),
-        [
+    def test_settings(self):
+        for model, problem in [
             (CleanedClassifier(GaussianNB), "estimator must be a classifier"),
             (CleanedClassifier("tree"), "estimator must be a classifier"),
             (CleanedClassifier(action="delete"), "action must be 'drop' or 'reweight', not 'delete'"),
@@ -165,11 +164,9 @@ class TestBadInput:
                 "action='reweight' needs an estimator that takes sample_weight, which KNeighborsClassifier does not",
             ),
             (CleanedClassifier(cv=1), "cv must be at least 2"),
-        ],
-    )
-    def test_settings(self, model, problem):
-        with pytest.raises((TypeError, ValueError), match=problem):
-            model.fit(*IRIS)
+        ]:
+            with pytest.raises((TypeError, ValueError), match=problem):
+                model.fit(*IRIS)
 
     def test_weights_that_the_estimator_does_not_take(self):
         with pytest.raises(ValueError, match="sample_weight needs an estimator that takes sample_weight"):

@@ -42,9 +42,8 @@ class TestZeroOne:
     def decompose(self, votes, observed, truth, n_classes=3):
         return decompose_zero_one(np.array(votes)[:, None], np.array([observed]), np.array([truth]), n_classes).loc[0]
 
-    @pytest.mark.parametrize(
-        ("votes", "observed", "truth", "noise_effect", "bias", "variance", "variance_effect", "error"),
-        [
+    def test_by_hand(self):
+        for votes, observed, truth, noise_effect, bias, variance, variance_effect, error in [
             ([0, 0, 0, 1], 0, 0, 0, 0, 0.25, 0.25, 0.25),  # variance harms where the main prediction is right
             ([0, 0, 0, 1], 1, 1, 0, 1, 0.25, -0.25, 0.75),  # and helps where it is wrong
             ([0, 0, 1, 2], 1, 1, 0, 1, 0.5, -0.25, 0.75),  # as far as it hits the truth
@@ -52,14 +51,12 @@ class TestZeroOne:
             ([0, 0, 0, 1], 1, 0, 0.5, 0, 0.25, 0.25, 0.75),  # noise harms a model that is mostly right
             ([1, 1, 1, 0], 1, 0, -0.5, 1, 0.25, -0.25, 0.25),  # and hides that another one is wrong
             ([0, 0, 0, 0], 0, 0, 0, 0, 0, 0, 0),
-        ],
-    )
-    def test_by_hand(self, votes, observed, truth, noise_effect, bias, variance, variance_effect, error):
-        row = self.decompose(votes, observed, truth)
-        assert row["noise"] == (observed != truth)
-        assert row[["noise_effect", "bias", "variance", "variance_effect", "error"]].tolist() == pytest.approx(
-            [noise_effect, bias, variance, variance_effect, error]
-        )
+        ]:
+            row = self.decompose(votes, observed, truth)
+            assert row["noise"] == (observed != truth)
+            assert row[["noise_effect", "bias", "variance", "variance_effect", "error"]].tolist() == pytest.approx(
+                [noise_effect, bias, variance, variance_effect, error]
+            )
 
     def test_ties_go_to_the_first_class(self):
         assert self.decompose([1, 2], 1, 1)["bias"] == 0

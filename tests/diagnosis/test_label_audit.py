@@ -255,6 +255,7 @@ class TestFused:
 
 
 class TestFolds:
+    @pytest.mark.usefixtures("threads")
     def test_the_number_of_jobs_does_not_matter(self):
         alone, together = (
             audit_labels(*IRIS, DecisionTreeClassifier(max_features=1), random_state=1, n_jobs=n_jobs).rows
@@ -328,20 +329,17 @@ class TestFolds:
 
 
 class TestBadInput:
-    @pytest.mark.parametrize(
-        ("settings", "problem"),
-        [
+    def test_settings(self):
+        for settings, problem in [
             ({"estimator": LinearSVC()}, "estimator must be a classifier with predict_proba"),
             ({"estimator": KFHEClassifier}, "estimator must be a classifier with predict_proba"),
             ({"cv": 1}, "cv must be at least 2"),
             ({"n_repeats": 0}, "n_repeats must be at least 1"),
             ({"cv": KFold(3), "n_repeats": 2}, "n_repeats applies only if cv is an int"),
             ({"cv": TimeSeriesSplit(3), "estimator": GaussianNB()}, "cv must put every sample into a test set"),
-        ],
-    )
-    def test_settings(self, settings, problem):
-        with pytest.raises((TypeError, ValueError), match=problem):
-            audit_labels(*IRIS, **settings)
+        ]:
+            with pytest.raises((TypeError, ValueError), match=problem):
+                audit_labels(*IRIS, **settings)
 
     def test_labels(self):
         X, y = IRIS

@@ -1,6 +1,6 @@
 """A program that calls functions of the core with arguments of all kinds, and prints what should not have happened.
 
-``python core_calls.py NAME N_CALLS [--trace]``: the name is that of a function, or CLASS.METHOD. Arguments are made
+``python core_calls.py NAMES N_CALLS [--trace]``: functions, or CLASS.METHOD, with commas between. Arguments are made
 from the signature alone, so that new functions are called, too: from random ones, the messages of errors lead to
 arguments that are accepted. These are then changed, one or two at a time, into what nobody should pass. ``PLAUSIBLE``
 helps where the messages do not lead far enough.
@@ -554,18 +554,21 @@ def limit_memory():
 
 
 def main():
-    function, n_calls = sys.argv[1], int(sys.argv[2])
+    functions, n_calls = sys.argv[1].split(","), int(sys.argv[2])
 
     def give_up(*_):
-        raise SlowError(f"{function} takes long.")
+        raise SlowError("The call takes long.")
 
     if hasattr(signal, "setitimer"):
         signal.signal(signal.SIGALRM, give_up)
     limit_memory()
     warnings.simplefilter("ignore")
-    maker = Maker(np.random.default_rng([len(function), *function.encode()]), "--trace" in sys.argv)
-    n_returned, faults = attack(maker, function, n_calls)
-    print(json.dumps({"returned": n_returned, "faults": faults}))
+    found = {}
+    for function in functions:
+        maker = Maker(np.random.default_rng([len(function), *function.encode()]), "--trace" in sys.argv)
+        n_returned, faults = attack(maker, function, n_calls)
+        found[function] = {"returned": n_returned, "faults": faults}
+    print(json.dumps(found))
 
 
 if __name__ == "__main__":

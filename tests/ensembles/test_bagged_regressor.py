@@ -1,40 +1,19 @@
 """Bagging for regression: means by hand, out-of-bag predictions, and less variance than one regressor."""
 
-import pickle
-
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
-from scipy import sparse
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.datasets import load_diabetes
-from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.linear_model import LinearRegression
 from sklearn.metrics import mean_absolute_error, r2_score
 from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsRegressor
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
-from sklearn.utils import get_tags
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fuselearn import BaggedRegressor
 from fuselearn.ensembles import CARTRegressor
 
 X, y = load_diabetes(return_X_y=True)
-
-
-@parametrize_with_checks(
-    [BaggedRegressor(n_estimators=5), BaggedRegressor(Ridge(), n_estimators=3, bootstrap=False, max_samples=0.9)],
-    expected_failed_checks=lambda estimator: dict.fromkeys(
-        ["check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"],
-        "a weight of 2 changes which samples are drawn; so do two copies",
-    ),
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 class Recording(RegressorMixin, BaseEstimator):
@@ -153,79 +132,3 @@ class TestSamples:
         )
         np.testing.assert_allclose(model.predict(X), mean)
         assert {len(columns) for columns in model.estimators_features_} == {3}
-
-    def test_the_number_of_jobs_does_not_matter(self):
-        def train(n_jobs):
-            settings = {"max_features": 0.5, "oob_score": True, "random_state": 1, "n_jobs": n_jobs}
-            return BaggedRegressor(DecisionTreeRegressor(max_features=2), 6, **settings).fit(X, y)
-
-        alone, together = train(None), train(2)
-        np.testing.assert_array_equal(alone.predict(X), together.predict(X))
-        np.testing.assert_array_equal(alone.oob_prediction_, together.oob_prediction_)
-
-    def test_the_seed_decides(self):
-        first, same, other = (
-            BaggedRegressor(n_estimators=3, random_state=seed).fit(X, y).predict(X) for seed in (1, 1, 2)
-        )
-        np.testing.assert_array_equal(first, same)
-        assert not np.array_equal(first, other)
-
-
-class TestTables:
-    @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-    def test_frames_reach_the_regressors(self, frame):
-        data = frame({"a": X[:, 2], "b": X[:, 8]})
-        model = BaggedRegressor(Ridge(), 3, random_state=0).fit(data, y)
-        assert model.feature_names_in_.tolist() == ["a", "b"]
-        assert model.estimators_[0].feature_names_in_.tolist() == ["a", "b"]
-        assert model.predict(data).shape == (len(y),)
-
-    def test_sparse_tables(self):
-        model = BaggedRegressor(Ridge(), 3, max_features=4, oob_score=True, random_state=0).fit(sparse.csr_array(X), y)
-        dense = BaggedRegressor(Ridge(), 3, max_features=4, oob_score=True, random_state=0).fit(X, y)
-        np.testing.assert_allclose(model.predict(sparse.csr_array(X)), dense.predict(X), rtol=1e-3)
-
-    def test_gaps_are_a_matter_of_the_base_learner(self):
-        gaps = X.copy()
-        gaps[::7, 1] = np.nan
-        assert get_tags(BaggedRegressor()).input_tags.allow_nan
-        assert np.isfinite(BaggedRegressor(n_estimators=3).fit(gaps, y).predict(gaps)).all()
-        assert not get_tags(BaggedRegressor(Ridge())).input_tags.allow_nan
-        with pytest.raises(ValueError, match="NaN"):
-            BaggedRegressor(Ridge(), 2).fit(gaps, y)
-
-    def test_pipelines_and_pickles(self):
-        model = BaggedRegressor(make_pipeline(StandardScaler(), KNeighborsRegressor()), 4, random_state=0).fit(X, y)
-        again = pickle.loads(pickle.dumps(model))
-        np.testing.assert_array_equal(again.predict(X), model.predict(X))
-
-
-class TestBadInput:
-    def refuse(self, error, match, data=X, target=y, **settings):
-        model = BaggedRegressor(**settings)
-        with pytest.raises(error, match=match):
-            model.fit(data, target)
-        with pytest.raises(NotFittedError):
-            model.predict(X)
-
-    @pytest.mark.parametrize("estimator", ["tree", LogisticRegression(), 3])
-    def test_estimator(self, estimator):
-        self.refuse(TypeError, "estimator must be a regressor or None", estimator=estimator)
-
-    def test_parameters(self):
-        self.refuse(ValueError, "n_estimators must be at least 1", n_estimators=0)
-        self.refuse(ValueError, "max_samples", max_samples=2.0)
-        self.refuse(ValueError, "max_features", max_features="half")
-        self.refuse(ValueError, "oob_score must be", oob_score="good")
-
-    def test_targets(self):
-        self.refuse(ValueError, "y contains NaN", target=np.where(y > 100, np.nan, y))
-        self.refuse(ValueError, "y contains NaN or infinity", target=np.where(y > 100, np.inf, y))
-        self.refuse(ValueError, "y must hold numbers", target=np.repeat("a", len(y)))
-        self.refuse(ValueError, "inconsistent numbers of samples: 442 and 441", target=y[1:])
-        self.refuse(ValueError, "requires y to be passed", target=None)
-
-    def test_columns_at_predict(self):
-        model = BaggedRegressor(n_estimators=2).fit(X, y)
-        with pytest.raises(ValueError, match="10 features"):
-            model.predict(X[:, 1:])

@@ -60,9 +60,8 @@ def test_weights_are_chances(bootstrap):
     np.testing.assert_allclose(drawn / 2_000, [0, 0.25, 0.25, 0.5], atol=0.04)
 
 
-@pytest.mark.parametrize(
-    ("changes", "problem"),
-    [
+def test_bad_parameters():
+    for changes, problem in [
         ({"max_samples": 0.0}, "max_samples as a fraction"),
         ({"max_samples": 1.5}, "max_samples as a fraction"),
         ({"max_samples": 0}, "max_samples must be at least 1"),
@@ -73,11 +72,9 @@ def test_weights_are_chances(bootstrap):
             {"sample_weight": np.arange(10) % 2, "max_samples": 9, "bootstrap": False},
             "sample_weight is positive for 5 samples only",
         ),
-    ],
-)
-def test_bad_parameters(changes, problem):
-    with pytest.raises((TypeError, ValueError), match=problem):
-        plan(**changes)
+    ]:
+        with pytest.raises((TypeError, ValueError), match=problem):
+            plan(**changes)
 
 
 @pytest.mark.parametrize("make", [BaggedClassifier, BaggedRegressor])

@@ -5,16 +5,10 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_diabetes
 from sklearn.tree import DecisionTreeRegressor
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fuselearn.ensembles import CARTRegressor
 
 X, y = load_diabetes(return_X_y=True)
-
-
-@parametrize_with_checks([CARTRegressor(), CARTRegressor(max_depth=3)])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize(("min_leaf", "max_depth"), [(5, None), (1, 3), (20, 4)])
@@ -46,11 +40,3 @@ def test_categories_and_gaps():
     assert model.export_text().splitlines()[0] == "colour in {red}: 5 (6 samples)"
     by_size = CARTRegressor().fit(frame[["size"]], target)
     np.testing.assert_allclose(by_size.predict(frame[["size"]]), target)
-
-
-@pytest.mark.parametrize(
-    ("name", "value"), [("min_samples_leaf", 0), ("max_depth", 0), ("max_bins", 1), ("max_bins", 10**6)]
-)
-def test_parameters_are_checked(name, value):
-    with pytest.raises(ValueError, match=name):
-        CARTRegressor(**{name: value}).fit(X, y)

@@ -120,13 +120,6 @@ def test_weights_that_single_out_samples_are_no_evidence_for_their_categories():
         assert tree.feature_importances_[-1] == 0.0
 
 
-@pytest.mark.parametrize("model", [CARTClassifier(category_rule="gini"), PCTForestClassifier(category_rule=None)])
-def test_an_unknown_rule_is_refused(model):
-    X, y = numbers(50, 2, 0)
-    with pytest.raises(ValueError, match=r"category_rule must be 'corrected' or 'rpart', not ('gini'|None)\."):
-        model.fit(X, np.stack([y, 1 - y], axis=1) if isinstance(model, PCTForestClassifier) else y)
-
-
 @pytest.mark.parametrize("make", [CARTClassifier, partial(PCTForestClassifier, n_estimators=2, random_state=0)])
 def test_models_saved_before_there_was_a_choice_have_rparts_rule(make):
     X, y = numbers(60, 2, 0)

@@ -1,7 +1,6 @@
 """Forests: what they are made of, their agreement with bagging, and with scikit-learn's forests."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.datasets import load_digits, load_wine, make_classification
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
@@ -65,29 +64,3 @@ def test_it_is_as_good_as_the_forest_of_scikit_learn(splitter, rival, data):
     ours = ForestClassifier(100, splitter=splitter, random_state=0).fit(train, known).score(test, asked)
     theirs = rival(100, random_state=0).fit(train, known).score(test, asked)
     assert ours > theirs - 0.02
-
-
-def test_categories_and_missing_values_need_no_preparation():
-    colour = pd.Categorical(np.where(y == 1, "red", "blue"))
-    frame = pd.DataFrame({"colour": colour, "alcohol": np.where(y == 0, np.nan, X[:, 0])})
-    assert ForestClassifier(20, max_features=None, random_state=0).fit(frame, y).score(frame, y) > 0.95
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"splitter": "worst"},
-        {"max_features": 0},
-        {"min_samples_leaf": 0},
-        {"min_samples_leaf": None},
-        {"min_samples_split": 1},
-        {"max_depth": 0},
-        {"bootstrap": "no"},
-        {"n_estimators": 0},
-        {"max_samples": 2.0},
-    ],
-    ids=lambda wrong: next(iter(wrong)),
-)
-def test_wrong_parameters_are_named(wrong):
-    with pytest.raises((ValueError, TypeError), match=next(iter(wrong))):
-        ForestClassifier(**wrong).fit(X, y)

@@ -295,14 +295,6 @@ class TestBaseLearners:
         model = KFHEClassifier(KNeighborsClassifier(), n_estimators=3, random_state=0)
         assert model.fit(self.X, self.labels, sample_weight=weights).score(self.X, self.labels) > 0.9
 
-    def test_the_same_seed_gives_the_same_ensemble(self):
-        def train(seed):
-            model = KFHEClassifier(DecisionTreeClassifier(max_features=1, max_depth=2), 5, random_state=seed)
-            return model.fit(self.X, self.labels).predict_proba(self.X)
-
-        np.testing.assert_array_equal(train(1), train(1))
-        assert not np.array_equal(train(1), train(2))
-
     def test_fitted_components_predict_for_themselves(self):
         model = KFHEClassifier(n_estimators=3, random_state=0).fit(self.X, self.labels)
         for tree in model.estimators_:

@@ -17,9 +17,8 @@ def mean_error(y_true, y_pred):
     return np.mean(y_pred - y_true)
 
 
-@pytest.mark.parametrize(
-    ("oob_score", "expected"),
-    [
+def test_scores_of_numbers():
+    for oob_score, expected in [
         (True, r2_score(SEEN, PREDICTED)),
         ("neg_mean_absolute_error", -0.5),
         (mean_absolute_error, 0.5),
@@ -27,26 +26,21 @@ def mean_error(y_true, y_pred):
         (mean_error, (0.5 - 1.0) / 3),
         (lambda y, p: len(p), 3.0),
         (lambda estimator, X, y: estimator.predict(X).sum(), 6.5),
-    ],
-)
-def test_scores_of_numbers(oob_score, expected):
-    scorer = read_scoring(oob_score, "r2")
-    assert score_known(scorer, KnownValues(PREDICTED), SEEN) == pytest.approx(expected)
+    ]:
+        scorer = read_scoring(oob_score, "r2")
+        assert score_known(scorer, KnownValues(PREDICTED), SEEN) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(
-    ("oob_score", "expected"),
-    [
+def test_scores_of_classes():
+    for oob_score, expected in [
         (balanced_accuracy_score, 0.75),
         ("balanced_accuracy", 0.75),
         ("neg_log_loss", -log_loss(LABELS, PROBABILITIES)),
         ("roc_auc", roc_auc_score(LABELS, PROBABILITIES[:, 1])),
         (make_scorer(log_loss, response_method="predict_proba"), log_loss(LABELS, PROBABILITIES)),
-    ],
-)
-def test_scores_of_classes(oob_score, expected):
-    scorer = read_scoring(oob_score, "r2")
-    assert score_known(scorer, CLASSES, LABELS) == pytest.approx(expected)
+    ]:
+        scorer = read_scoring(oob_score, "r2")
+        assert score_known(scorer, CLASSES, LABELS) == pytest.approx(expected)
 
 
 def test_no_score():

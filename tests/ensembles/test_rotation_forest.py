@@ -4,23 +4,12 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_wine
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fuselearn import CARTClassifier
 from fuselearn.ensembles import RotationForestClassifier
 from fuselearn.ensembles.rotation_forest import draw_rotation
 
 X, y = load_wine(return_X_y=True)
-
-
-@parametrize_with_checks(
-    [RotationForestClassifier(n_estimators=3)],
-    expected_failed_checks=lambda estimator: {
-        "check_sample_weight_equivalence_on_dense_data": "a weight of 2 changes which samples are drawn; so do copies"
-    },
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("size", [1, 3, 5, 50])
@@ -76,8 +65,3 @@ def test_units_do_not_matter():
     expected = RotationForestClassifier(n_estimators=3, random_state=0).fit(X, y).predict(X)
     scaled = RotationForestClassifier(n_estimators=3, random_state=0).fit(X * units, y).predict(X * units)
     np.testing.assert_array_equal(scaled, expected)
-
-
-def test_parameters_are_checked():
-    with pytest.raises(ValueError, match="features_per_subset"):
-        RotationForestClassifier(features_per_subset=0).fit(X, y)

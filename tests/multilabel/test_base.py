@@ -93,9 +93,8 @@ class TestLabels:
         assert model.labels_.tolist() == [0, 1, 2, 3]
         assert model.n_labels_ == 4
 
-    @pytest.mark.parametrize(
-        ("Y", "match"),
-        [
+    def test_what_is_no_table_of_labels(self):
+        for Y, match in [
             ([[0, 2], [1, 0]], "must hold 0 and 1 only"),
             ([[np.nan, np.nan], [np.nan, np.nan]], "y has NaN only"),
             ([[0, np.inf], [1, 0]], "it has inf at sample 0, label 1"),
@@ -108,14 +107,12 @@ class TestLabels:
             (None, "y is None"),
             (sparse.csr_array([[0, 2], [1, 0]]), "must hold 0 and 1 only"),
             (pd.DataFrame({"a": [0, 1], "b": [0, 3]}), "column 'b'"),
-        ],
-    )
-    def test_what_is_no_table_of_labels(self, Y, match):
-        model = relevance()
-        with pytest.raises(ValueError, match=match):
-            model.fit(np.zeros((2, 3)), Y)
-        with pytest.raises(NotFittedError):
-            model.predict(np.zeros((2, 3)))
+        ]:
+            model = relevance()
+            with pytest.raises(ValueError, match=match):
+                model.fit(np.zeros((2, 3)), Y)
+            with pytest.raises(NotFittedError):
+                model.predict(np.zeros((2, 3)))
 
     def test_no_rows(self):
         with pytest.raises(ValueError, match=r"0 sample\(s\)"):
@@ -209,11 +206,11 @@ class TestDecisions:
         relevance(decision="per_label").fit(*labelled)
         assert len(bound) == 1
 
-    @pytest.mark.parametrize("decision", ["best", -0.1, 1.5, None, True, np.nan])
-    def test_what_is_no_rule(self, labelled, decision):
-        X, Y = labelled
-        with pytest.raises((ValueError, TypeError), match="decision must be"):
-            relevance(decision=decision).fit(X, Y)
+    def test_what_is_no_rule(self, labelled):
+        for decision in ["best", -0.1, 1.5, None, True, np.nan]:
+            X, Y = labelled
+            with pytest.raises((ValueError, TypeError), match="decision must be"):
+                relevance(decision=decision).fit(X, Y)
 
 
 ENSEMBLES = [
@@ -322,10 +319,10 @@ class TestParameters:
         with pytest.raises(TypeError, match="PCTForestClassifier is a multi-label classifier, which KFHEMultilabel"):
             relevance(estimator=multilabel.PCTForestClassifier(2)).fit(*labelled)
 
-    @pytest.mark.parametrize("n_jobs", ["all", 0, 1.5, True])
-    def test_jobs_are_counted(self, labelled, n_jobs):
-        with pytest.raises((ValueError, TypeError), match="n_jobs must"):
-            relevance(n_jobs=n_jobs).fit(*labelled)
+    def test_jobs_are_counted(self, labelled):
+        for n_jobs in ["all", 0, 1.5, True]:
+            with pytest.raises((ValueError, TypeError), match="n_jobs must"):
+                relevance(n_jobs=n_jobs).fit(*labelled)
 
     @pytest.mark.parametrize("make", REDUCTIONS)
     def test_settings_of_machines_are_checked_before_the_data_is_read(self, make):
@@ -341,15 +338,14 @@ class TestParameters:
             with pytest.raises((ValueError, TypeError), match=rf"\b{name} must be"):
                 make(varied={name: [value]}).fit("no table", "no labels")
 
-    @pytest.mark.parametrize("make", classes_with("max_samples"))
-    def test_max_samples_is_a_number_of_draws_or_a_share(self, make):
-        for value in (0, -1, 0.0, -0.5, np.inf, np.nan, None, True, "all"):
-            with pytest.raises((ValueError, TypeError), match=r"max_samples .*must be"):
-                make(max_samples=value).fit("no table", "no labels")
+    def test_max_samples_is_a_number_of_draws_or_a_share(self):
+        for make in classes_with("max_samples"):
+            for value in (0, -1, 0.0, -0.5, np.inf, np.nan, None, True, "all"):
+                with pytest.raises((ValueError, TypeError), match=r"max_samples .*must be"):
+                    make(max_samples=value).fit("no table", "no labels")
 
-    @pytest.mark.parametrize(("value", "n_draws"), [(2, 2), (200, 200), (0.5, 40), (2.5, 200)])
     @pytest.mark.parametrize("make", classes_with("max_samples"))
-    def test_every_ensemble_draws_as_many_samples(self, labelled, make, value, n_draws, monkeypatch):
+    def test_every_ensemble_draws_as_many_samples(self, labelled, make, monkeypatch):
         X, Y = labelled
         drawn = []
 
@@ -360,8 +356,10 @@ class TestParameters:
         for module in ("methods.ensemble_homer", "filtering", "methods.pct_forest", "ensemble"):
             monkeypatch.setattr(f"fuselearn.multilabel.{module}.draw_counts", spy)
         base = {"estimator": "tree"} if "vote" in inspect.signature(make).parameters else {}
-        make(**base, n_estimators=2, max_samples=value, random_state=0).fit(X, Y)
-        assert drawn == [n_draws] * 2
+        for value, n_draws in ((2, 2), (200, 200), (0.5, 40), (2.5, 200)):
+            drawn.clear()
+            make(**base, n_estimators=2, max_samples=value, random_state=0).fit(X, Y)
+            assert drawn == [n_draws] * 2
 
 
 class TestWeights:
@@ -385,10 +383,10 @@ class TestWeights:
         expected = [KNeighborsClassifier(3).fit(X[drawn], y[drawn]).predict(X) for y in Y.T]
         np.testing.assert_array_equal(model.predict(X), np.transpose(expected))
 
-    @pytest.mark.parametrize("weights", [np.zeros(80), -np.ones(80), np.ones(79), np.full(80, np.nan)])
-    def test_bad_weights(self, labelled, weights):
-        with pytest.raises(ValueError, match=r"(?i)sample.weight"):
-            relevance().fit(*labelled, weights)
+    def test_bad_weights(self, labelled):
+        for weights in [np.zeros(80), -np.ones(80), np.ones(79), np.full(80, np.nan)]:
+            with pytest.raises(ValueError, match=r"(?i)sample.weight"):
+                relevance().fit(*labelled, weights)
 
 
 def test_large_tables_are_predicted_in_parts(labelled, monkeypatch):

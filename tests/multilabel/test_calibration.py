@@ -54,7 +54,6 @@ OTHERS = [
     KFHEMultilabelClassifier(n_estimators=5),
     PCTForestClassifier(n_estimators=5),
     ThresholdedClassifier(RandomForestClassifier(5)),
-    *(type(model)(**{**model.get_params(), "estimator": "tree"}) for model in MACHINES),
 ]
 
 

@@ -134,19 +134,6 @@ def test_other_base_learners_see_the_same_samples_and_columns(labelled, make, es
     np.testing.assert_allclose(model.predict_proba(X), np.mean(chances, axis=0), atol=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("n_estimators", 0), ("n_estimators", 2.5), ("vote", "hard"),
-        ("max_features", 0), ("max_features", 1.5), ("max_features", "half"),
-    ],
-)  # fmt: skip
-@both
-def test_bad_parameters(labelled, make, name, value):
-    with pytest.raises((ValueError, TypeError), match=name):
-        make(**{"estimator": "tree", name: value}).fit(*labelled)
-
-
 def test_shares_are_rounded_and_draw_at_least_one_row():
     assert [count_draws(share, 10) for share in (0.01, 0.26, 1.0, 2.04)] == [1, 3, 10, 20]
 

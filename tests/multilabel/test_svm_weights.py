@@ -51,10 +51,6 @@ def chances(model, weights=None):
 
 
 @classifiers
-def test_whole_numbers_are_weights_like_any_others(model):
+def test_whole_numbers_are_weights_like_any_others_and_raise_the_probability_of_labels(model):
     np.testing.assert_allclose(chances(model, WEIGHTS), chances(model, WEIGHTS + 1e-9), atol=2e-3)
-
-
-@classifiers
-def test_samples_of_a_large_weight_raise_the_probability_of_their_label(model):
     assert chances(model, WEIGHTS)[:, 0].mean() > chances(model)[:, 0].mean() + 0.1

@@ -112,12 +112,3 @@ def test_rows_that_are_all_alike_get_the_shares_of_the_labels():
     assert model.n_iter_ == 0
     assert not model.feature_importances_.any()
     np.testing.assert_array_equal(model.predict(X[:1]), [[1, 0]])
-
-
-@pytest.mark.parametrize(
-    ("parameters", "sentence"),
-    [({"n_estimators": 0}, "n_estimators must be at least 1"), ({"learning_rate": 0}, "learning_rate must be above 0")],
-)
-def test_bad_parameters_get_a_sentence(parameters, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        AdaBoostMHClassifier(**parameters).fit([[0.0], [1.0]], [[0, 1], [1, 0]])

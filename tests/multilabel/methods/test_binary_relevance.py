@@ -39,17 +39,6 @@ def test_machines_are_those_of_the_engine(labelled, kernel):
     np.testing.assert_array_equal(model.fit(X, Y).predict_proba(X[:9]), expected)
 
 
-def test_random_learners_follow_the_seed(labelled):
-    X, Y = labelled
-
-    def fit(seed):
-        tree = DecisionTreeClassifier(max_features=1, max_depth=2)
-        return BinaryRelevanceClassifier(tree, random_state=seed).fit(X, Y).predict_proba(X)
-
-    np.testing.assert_array_equal(fit(1), fit(1))
-    assert (fit(1) != fit(2)).any()
-
-
 class TestImportances:
     @pytest.mark.parametrize("estimator", [CARTClassifier(min_samples_split=5), DecisionTreeClassifier(max_depth=2)])
     def test_each_label_has_those_of_its_model(self, labelled, estimator):

@@ -1,7 +1,5 @@
 """E-HOMER: equal votes, samples of twice the rows, out-of-bag scores."""
 
-import pickle
-
 import numpy as np
 import pytest
 
@@ -47,30 +45,7 @@ def test_out_of_bag_scores_leave_out_who_has_seen_the_row(vote):
         np.testing.assert_allclose(model.oob_decision_function_[row], expected)
 
 
-def test_threads_change_nothing():
-    one, two = (EnsembleHOMERClassifier(n_estimators=4, random_state=0, n_jobs=n).fit(X, Y) for n in (1, 2))
-    np.testing.assert_array_equal(one.predict_proba(NEW), two.predict_proba(NEW))
-
-
 def test_a_prefix_of_the_ensemble_is_a_smaller_ensemble():
     small, large = (EnsembleHOMERClassifier(n_estimators=n, random_state=0).fit(X, Y).estimators_ for n in (2, 4))
     for one, other in zip(small, large, strict=False):
         np.testing.assert_array_equal(one.predict_proba(NEW), other.predict_proba(NEW))
-
-
-def test_pickled_models_predict_the_same():
-    model = EnsembleHOMERClassifier(n_estimators=3, random_state=0).fit(X, Y)
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict_proba(NEW), model.predict_proba(NEW))
-
-
-@pytest.mark.parametrize(
-    ("parameters", "sentence"),
-    [
-        ({"vote": "rank"}, "vote must be 'probability' or 'class', not 'rank'"),
-        ({"n_estimators": 0}, "n_estimators must be at least 1, not 0"),
-        ({"max_samples": -1.0}, "max_samples"),
-    ],
-)
-def test_senseless_parameters_get_a_sentence(parameters, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        EnsembleHOMERClassifier(**parameters).fit(X, Y)

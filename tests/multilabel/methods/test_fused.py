@@ -238,14 +238,12 @@ class TestMembers:
 @pytest.mark.parametrize(
     ("parameters", "sentence"),
     [
-        ({"optimize": "accuracy"}, "optimize must be 'macro_f1' or 'micro_f1' or .* not 'accuracy'"),
         ({"n_estimators": 0}, "n_estimators must be at least 1"),
         ({"estimators": []}, r"estimators must be a list of \(name, classifier\), not \[\]"),
         ({"estimators": {"a": PCTForestClassifier()}}, "estimators must be a list of"),
         ({"estimators": [PCTForestClassifier()]}, "but one is PCTForestClassifier"),
         ({"estimators": 2 * [("a", PCTForestClassifier())]}, "different names, but two are 'a'"),
         ({"estimators": [("a", "forest")]}, r"estimators\['a'\] must be a classifier with predict_proba, not 'forest'"),
-        ({"decision": "best"}, "decision must be one of"),
     ],
 )
 def test_bad_parameters_get_a_sentence(labelled, parameters, sentence):

@@ -70,12 +70,6 @@ def test_training_stops_once_held_out_samples_get_worse(pairs):
     assert not hasattr(boost().fit(X, Y), "validation_losses_")
 
 
-def test_results_do_not_depend_on_threads(pairs):
-    X, Y = (np.tile(values, (10, 1)) for values in pairs)  # small data are for one thread
-    one, three = (boost(5, n_jobs=n).fit(X, Y).predict_proba(X) for n in (1, 3))
-    np.testing.assert_array_equal(one, three)
-
-
 def test_samples_and_features_are_drawn_by_the_seed(pairs):
     X, Y = pairs
     first = boost(5).fit(X, Y).predict_proba(X)
@@ -96,21 +90,6 @@ def test_missing_values_and_categories_tell_something():
     np.testing.assert_array_equal(model.predict(unknown)[:, :2], [[0, 0], [1, 1]])
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"n_estimators": 0}, "n_estimators"),
-        ({"learning_rate": 0.0}, "learning_rate must be above 0"),
-        ({"max_depth": 0}, "max_depth"),
-        ({"l2": -1.0}, "l2"),
-        ({"subsample": 1.5}, r"subsample must be in \(0, 1\], not 1.5"),
-        ({"max_features": "all"}, "max_features"),
-        ({"max_bins": 1}, "max_bins"),
-        ({"n_iter_no_change": 0}, "n_iter_no_change"),
-        ({"validation_fraction": 0.7}, r"validation_fraction must be in \(0, 0.5\], not 0.7"),
-        ({"n_iter_no_change": 5}, "validation_fraction=0.1 of 2 samples is less than one sample"),
-    ],
-)
-def test_bad_parameters(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        GradientBoostingMultilabelClassifier(**parameters).fit([[0.0], [1.0]], [[0, 1], [1, 0]])
+def test_a_part_of_few_samples_may_have_none():
+    with pytest.raises(ValueError, match=r"validation_fraction=0\.1 of 2 samples is less than one sample"):
+        GradientBoostingMultilabelClassifier(n_iter_no_change=5).fit([[0.0], [1.0]], [[0, 1], [1, 0]])

@@ -170,13 +170,6 @@ def test_its_homers_show_their_hierarchies(model):
     assert any(np.array_equal(line, model.gains_) for line in drawn)
 
 
-def test_threads_change_nothing():
-    one, two = (
-        KFHEHOMERClassifier(n_estimators=3, random_state=0, n_jobs=n).fit(X, Y).predict_proba(NEW) for n in (1, 2)
-    )
-    np.testing.assert_array_equal(one, two)
-
-
 def test_the_order_of_labels_does_not_matter():
     order = np.random.default_rng(1).permutation(16)
     model = KFHEHOMERClassifier(n_estimators=3, random_state=0)
@@ -189,20 +182,3 @@ def test_a_saved_model_lets_go_of_the_gram_matrices(model):
     np.testing.assert_array_equal(pickle.loads(written).predict_proba(NEW), model.predict_proba(NEW))
     most_coefficients = 41 * 30 * 120 * 8  # HOMERs, models in each, rows, bytes for a coefficient and its place
     assert len(written) < most_coefficients
-
-
-@pytest.mark.parametrize(
-    ("parameters", "error", "sentence"),
-    [
-        ({"clusterings": ()}, TypeError, "clusterings must be a list or tuple"),
-        ({"clusterings": "random"}, TypeError, "clusterings must be a list or tuple"),
-        ({"clusterings": ("random", "ward")}, ValueError, "Each of clusterings must be .*, not 'ward'"),
-        ({"varied": {"kernel": ["cubic"]}}, ValueError, "kernel must be 'rbf' or 'linear', not 'cubic'"),
-        ({"estimator": SVMClassifier(C=0)}, ValueError, "C must be above 0"),
-        ({"n_estimators": 0}, ValueError, "n_estimators must be at least 1"),
-        ({"any_label": 1}, TypeError, "any_label must be True or False, not 1"),
-    ],
-)
-def test_senseless_parameters_get_a_sentence(parameters, error, sentence):
-    with pytest.raises(error, match=sentence):
-        KFHEHOMERClassifier(**parameters).fit(X, Y)

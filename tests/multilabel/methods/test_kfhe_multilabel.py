@@ -146,20 +146,6 @@ def test_a_forest_of_any_kind_in_a_frame():
     np.testing.assert_array_equal(again.predict_proba(frame.iloc[:7]), model.predict_proba(frame)[:7])
 
 
-@pytest.mark.parametrize(
-    ("parameters", "error", "sentence"),
-    [
-        ({"n_estimators": 0}, ValueError, "n_estimators must be at least 1, not 0"),
-        ({"max_samples": 0.0}, ValueError, "max_samples"),
-        ({"weighting": "none"}, ValueError, "weighting must be 'exponential' or 'linear' or 'symmetric', not 'none'"),
-        ({"estimator": "svm"}, TypeError, "estimator must be a multi-label classifier or None, not 'svm'"),
-    ],
-)
-def test_senseless_parameters_get_a_sentence(parameters, error, sentence):
-    with pytest.raises(error, match=sentence):
-        KFHEMultilabelClassifier(**parameters).fit(X, Y)
-
-
 def test_a_classifier_that_never_learns_is_no_obstacle():
     """Its scores are the shares of the labels in its sample, and their blend is what every row gets."""
     model = KFHEMultilabelClassifier(DummyClassifier(), n_estimators=2, random_state=0).fit(X, Y)

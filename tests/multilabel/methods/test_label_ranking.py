@@ -77,14 +77,3 @@ def test_labels_that_are_always_together_share_their_votes(labelled):
     assert model.pairs_ == [(0, 2), (1, 2)]
     scores = model.predict_proba(X)
     np.testing.assert_array_equal(scores[:, 0], scores[:, 1])
-
-
-def test_n_jobs_change_nothing(labelled):
-    X, Y = labelled
-    scores = [CalibratedLabelRankingClassifier("tree", n_jobs=n).fit(X, Y).predict_proba(X) for n in (1, 2)]
-    np.testing.assert_array_equal(*scores)
-
-
-def test_what_is_refused(labelled):
-    with pytest.raises(ValueError, match="vote must be"):
-        CalibratedLabelRankingClassifier("tree", vote="score").fit(*labelled)

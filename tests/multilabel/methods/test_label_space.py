@@ -74,21 +74,6 @@ def test_constant_labels_need_no_regressor(labelled):
     assert not model.predict(X).any()
 
 
-@pytest.mark.parametrize(
-    ("parameters", "words"),
-    [
-        ({"estimator": "tree"}, "estimator must be a regressor"),
-        ({"estimator": Ridge}, "estimator must be a regressor"),
-        ({"n_components": 0}, "n_components must be"),
-        ({"n_components": 1.5}, "n_components must be"),
-        ({"n_components": "all"}, "n_components must be"),
-    ],
-)
-def test_what_is_refused(labelled, parameters, words):
-    with pytest.raises((ValueError, TypeError), match=words):
-        PLSTClassifier(**parameters).fit(*labelled)
-
-
 class TestConditional:
     @pytest.mark.parametrize("l2", [0.0, 3.0])
     @pytest.mark.parametrize("weighted", [False, True])
@@ -115,9 +100,3 @@ class TestConditional:
         )
         assert abs(plain).argmax() > 0
         assert abs(conditional).argmax() == 0
-
-    def test_bad_parameters(self, labelled):
-        with pytest.raises(TypeError, match="conditional"):
-            PLSTClassifier(conditional="yes").fit(*labelled)
-        with pytest.raises(ValueError, match="l2"):
-            PLSTClassifier(conditional=True, l2=-1.0).fit(*labelled)

@@ -1,8 +1,6 @@
 """LIFT: clusters and distances by hand, and the models on them."""
 
 import numpy as np
-import pytest
-from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 from fuselearn import CARTClassifier
@@ -52,22 +50,3 @@ def test_samples_without_weight_are_in_no_cluster():
     Y = np.array([[1], [1], [0], [0], [1]])
     model = LIFTClassifier(CARTClassifier(), scaling=None, random_state=0).fit(X, Y, [1, 3, 1, 1, 0])
     np.testing.assert_allclose(model.centers_[0], [[1.5], [11.0]])
-
-
-def test_sparse_samples():
-    rng = np.random.default_rng(0)
-    X = np.where(rng.random((60, 8)) < 0.7, 0.0, rng.random((60, 8)))
-    Y = (X[:, :2] > 0).astype(int)
-    dense, thin = (
-        LIFTClassifier("tree", random_state=0).fit(table, Y).predict_proba(table) for table in (X, sparse.csr_array(X))
-    )
-    np.testing.assert_allclose(dense, thin)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [({"ratio": 0.0}, r"ratio must be in \(0, 1\]"), ({"ratio": 2}, "ratio"), ({"scaling": "log"}, "scaling")],
-)
-def test_bad_parameters(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        LIFTClassifier(**parameters).fit([[0.0], [1.0]], [[0, 1], [1, 0]])

@@ -167,22 +167,6 @@ def test_weights_count_in_the_votes_and_in_the_probabilities():
     assert model.priors_ == pytest.approx([(1 + 5) / (2 + 7)])
 
 
-@pytest.mark.parametrize(
-    ("model", "sentence"),
-    [
-        (MLkNNClassifier(0), "n_neighbors must be at least 1"),
-        (MLkNNClassifier(smoothing=0.0), "smoothing must be above 0"),
-        (MLkNNClassifier(metric="hamming"), "metric must be 'euclidean' or 'manhattan' or 'cosine'"),
-        (BRkNNClassifier(scaling="robust"), "scaling must be 'standard' or 'minmax'"),
-        (BRkNNClassifier(weights="equal"), "weights must be 'uniform' or 'distance'"),
-        (BRkNNClassifier(decision="most"), "decision must be 'set_size' or"),
-    ],
-)
-def test_bad_parameters_get_a_sentence(model, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        model.fit(X, Y)
-
-
 def test_missing_values_get_a_sentence():
     frame = pd.DataFrame({"tempo": [1.0, np.nan]})
     with pytest.raises(ValueError, match="Column 'tempo' has missing values, which nearest neighbours cannot take"):

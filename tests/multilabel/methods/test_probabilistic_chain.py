@@ -111,17 +111,3 @@ def test_labels_that_exclude_each_other(inference, n_paths, tolerance):
     assert ChainClassifier(base).fit(X, Y).predict(X[:1]).tolist() != [[1, 0, 0]]
     assert model.predict(X[:1]).tolist() == [[1, 0, 0]]
     np.testing.assert_allclose(model.predict_proba(X[:1]), [[0.4, 0.3, 0.3]], atol=tolerance)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "words"),
-    [
-        ({"inference": "exact"}, "inference must be"),
-        ({"n_paths": 0}, "n_paths must be"),
-        ({"order": "sorted"}, "order must be"),
-        ({"decision": "path"}, "decision must be"),
-    ],
-)
-def test_what_is_refused(labelled, parameters, words):
-    with pytest.raises((ValueError, TypeError), match=words):
-        probabilistic("tree", **parameters).fit(*labelled)

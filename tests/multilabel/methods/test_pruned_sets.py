@@ -105,11 +105,3 @@ def test_whole_weights_count_as_rows(labelled):
     weighted = PrunedSetsClassifier(tree, min_count=4).fit(X, Y, weights)
     copied = PrunedSetsClassifier(tree, min_count=4).fit(np.repeat(X, weights, axis=0), np.repeat(Y, weights, axis=0))
     np.testing.assert_array_equal(weighted.predict_proba(X), copied.predict_proba(X))
-
-
-@pytest.mark.parametrize(
-    ("name", "value"), [("min_count", 0), ("min_count", 1.5), ("n_subsets", -1), ("n_subsets", None)]
-)
-def test_bad_parameters(labelled, name, value):
-    with pytest.raises((ValueError, TypeError), match=name):
-        PrunedSetsClassifier("tree", **{name: value}).fit(*labelled)

@@ -48,11 +48,3 @@ def test_all_base_learners_take_columns_and_jobs(labelled, estimator):
     n_jobs = 1 if isinstance(estimator, GaussianNB) else 2  # processes take seconds to start
     alone, together = (EnsembleOfPrunedSetsClassifier(estimator, 3, n_jobs=n, **settings) for n in (None, n_jobs))
     np.testing.assert_array_equal(alone.fit(X, Y).predict_proba(X), together.fit(X, Y).predict_proba(X))
-
-
-@pytest.mark.parametrize(
-    ("name", "value"), [("min_count", 0), ("n_subsets", -1), ("vote", "hard"), ("n_estimators", 0)]
-)
-def test_bad_parameters(labelled, name, value):
-    with pytest.raises(ValueError, match=name):
-        EnsembleOfPrunedSetsClassifier("tree", **{name: value}).fit(*labelled)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.linear_model import LogisticRegression
 
 from fuselearn import CARTClassifier, SVMClassifier
 from fuselearn.multilabel import LabelPowersetClassifier, RAkELClassifier
@@ -87,20 +86,11 @@ def test_more_labels_than_there_are_make_a_powerset(labelled):
     np.testing.assert_array_equal(model.predict_proba(X), LabelPowersetClassifier(TREE).fit(X, Y).predict_proba(X))
 
 
-@pytest.mark.parametrize("estimator", [None, TREE, LogisticRegression()], ids=str)
-def test_jobs_do_not_matter_but_seeds_do(labelled, estimator):
+def test_the_seed_chooses_the_sets(labelled):
     X, Y = labelled
-
-    def fit(seed, n_jobs):
-        model = RAkELClassifier(
-            estimator, labelset_size=2, n_labelsets=2, vote="probability", random_state=seed, n_jobs=n_jobs
-        )
-        return model.fit(X, Y).predict_proba(X)
-
-    first = fit(0, None)
-    if estimator is None or estimator is TREE:  # processes take seconds to start
-        np.testing.assert_array_equal(first, fit(0, 2))
-    assert any((fit(seed, None) != first).any() for seed in range(1, 6))
+    settings = {"labelset_size": 2, "n_labelsets": 2, "vote": "probability"}
+    scores = [RAkELClassifier(TREE, random_state=seed, **settings).fit(X, Y).predict_proba(X) for seed in range(6)]
+    assert any((other != scores[0]).any() for other in scores)
 
 
 def test_constant_labels_and_weights(labelled):
@@ -120,15 +110,10 @@ def test_constant_labels_and_weights(labelled):
 @pytest.mark.parametrize(
     ("parameters", "sentence"),
     [
-        ({"labelset_size": 0}, "labelset_size must be at least 1"),
-        ({"labelset_size": 2.0}, "labelset_size must be an integer"),
-        ({"n_labelsets": 0}, "n_labelsets must be at least 1"),
         ({"labelset_size": 2, "n_labelsets": 1}, "cannot have all 4 labels; at least 2 are needed"),
-        ({"overlapping": "no"}, "overlapping must be True or False"),
         ({"overlapping": False, "n_labelsets": 2}, "n_labelsets must be None"),
-        ({"vote": "hard"}, "vote must be"),
     ],
 )
-def test_bad_parameters(labelled, parameters, sentence):
+def test_numbers_of_sets_that_do_not_fit(labelled, parameters, sentence):
     with pytest.raises((ValueError, TypeError), match=sentence):
         RAkELClassifier("tree", **parameters).fit(*labelled)

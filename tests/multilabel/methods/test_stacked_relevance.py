@@ -68,19 +68,6 @@ def test_samples_without_weight_do_not_count(labelled):
     np.testing.assert_allclose(model.fit(X, Y, weights).predict_proba(X), expected)
 
 
-@pytest.mark.parametrize(
-    ("parameters", "words"),
-    [
-        ({"cv": 1}, "cv must be"),
-        ({"final_estimator": "tree"}, "final_estimator must be a classifier"),
-        ({"final_estimator": LogisticRegression}, "final_estimator must be a classifier"),
-    ],
-)
-def test_what_is_refused(labelled, parameters, words):
-    with pytest.raises((ValueError, TypeError), match=words):
-        StackedBinaryRelevanceClassifier("tree", **parameters).fit(*labelled)
-
-
 def test_one_sample_is_not_enough(labelled):
     X, Y = labelled
     with pytest.raises(ValueError, match="one sample is not enough"):
