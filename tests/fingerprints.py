@@ -43,17 +43,17 @@ OTHERS = {
 LISTS = {  # of members, by the names that expressions have for them
     "MEMBERS": "[('kfhe', KFHEClassifier(n_estimators=5, random_state=0)), ('bayes', GaussianNB()),"
     " ('svm', SVMClassifier(kernel='linear', random_state=0)), ('forest', ForestClassifier(9, random_state=0))]",
-    "REGRESSORS": "[('kfhe', KFHERegressor(CARTRegressor(max_depth=3), n_estimators=5, random_state=0)),"
-    " ('tree', CARTRegressor(max_depth=4)), ('bag', BaggedRegressor(n_estimators=3, random_state=0))]",
+    "REGRESSORS": "[('stump', CARTRegressor(max_depth=1)), ('tree', CARTRegressor(max_depth=4)),"
+    " ('bag', BaggedRegressor(CARTRegressor(max_depth=3), n_estimators=3, random_state=0))]",
     "LABELERS": "[('pct', PCTForestClassifier(9, random_state=0)), ('neighbors', MLkNNClassifier()),"
     " ('chain', ChainClassifier('tree', random_state=0))]",
 }
 METHODS = ("predict", "predict_proba", "decision_function", "apply")
 SUMMARIES = ("get_n_leaves", "get_depth", "export_text")
 ATTRIBUTES = (
-    "coefficients_", "weights_", "feature_importances_", "measurement_errors_", "estimator_errors_", "code_book_",
-    "oob_decision_function_", "oob_score_", "held_out_proba_", "noise_rate_", "label_probability_", "is_suspect_",
-    "intercepts_", "likelihoods_", "n_iter_", "members_", "stability_", "lifetimes_",
+    "estimator_weights_", "sample_weights_", "feature_importances_", "measurement_errors_", "estimator_errors_",
+    "code_book_", "oob_decision_function_", "oob_score_", "held_out_proba_", "noise_rate_", "label_probability_",
+    "is_suspect_", "intercepts_", "likelihoods_", "n_iter_", "members_", "stability_", "lifetimes_",
 )  # fmt: skip
 VERDICTS = ("equal to the bit", "equal to 1e-12", "equal to 1e-9", "predictions equal", "same error", "DIFFERENT")
 LEAST = 1e-17  # the difference of what is not equal, but among the values that are kept
@@ -265,7 +265,7 @@ CASES = [
         ErrorCorrectingCodeClassifier(GaussianNB(), code='hamming', decoding='hamming', n_bits=7)
     """),
     ("wine categories missing noisy weighted tiny digits", """
-        FusedClassifier(n_components=5)
+        FusedClassifier(n_estimators=5)
         CleanedClassifier()
         CleanedClassifier(CARTClassifier())
         CleanedClassifier(KFHEClassifier(), action='reweight', auditor=ForestClassifier(9))
@@ -311,9 +311,6 @@ CASES = [
         CARTRegressor(max_depth=4, min_samples_leaf=5, max_bins=None)
         CARTRegressor()
         CARTRegressor(max_bins=16, n_jobs=2)
-        KFHERegressor(CARTRegressor(max_depth=3), n_estimators=100, weighting='exponential', loss='square')
-        KFHERegressor()
-        KFHERegressor(DecisionTreeRegressor(max_depth=3), loss='exponential', reset=False)
         BaggedRegressor(CARTRegressor(min_samples_leaf=3), n_estimators=5)
         BaggedRegressor(max_features=0.5, max_samples=0.7, bootstrap=False)
     """),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from tests.contract.registry import find_public_classes
 
 HERE = Path(__file__).parent

@@ -14,10 +14,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import psutil
 import pytest
-from tests.contract.registry import REGISTRY, answer, entries, predicts
 
 from fuselearn import BaggedClassifier, KFHEClassifier, KFHEHOMERClassifier
 from fuselearn.multilabel import PCTForestClassifier
+from tests.contract.registry import REGISTRY, answer, entries, predicts
 
 N_THREADS = 16
 

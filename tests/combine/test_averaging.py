@@ -1,6 +1,7 @@
 """Averages of regressors, and weights of members by performance: by hand, against scikit-learn and SciPy."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import trim_mean
 from sklearn.base import clone
@@ -169,7 +170,6 @@ class TestBadInput:
             + Ridge().fit(self.X, self.y).predict(self.X)
         ) / 2
         np.testing.assert_allclose(model.predict(frame), expected)
-
 
 
 ALL = np.array([True, True, True])

@@ -3,11 +3,11 @@
 from typing import Any
 
 import numpy as np
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.preprocessing import StandardScaler
-from tests.contract.registry import Entry
 
 from fuselearn import CARTClassifier
+from tests.contract.registry import Entry
 
 NOT_A_COUNT = [0, -3, 2.0, "10", None, True]
 NOT_A_CHOICE = ["nonsense", 3]
@@ -20,7 +20,7 @@ BAD: dict[str, list[Any]] = {
     "action": NOT_A_CHOICE,
     "any_label": NOT_A_FLAG,
     "auditor": ["tree", LinearRegression()],
-    "bag_share": [0.0, 1.5],
+    "bag_fraction": [0.0, 1.5],
     "bootstrap": NOT_A_FLAG,
     "callback": [3],
     "category_rule": NOT_A_CHOICE,
@@ -52,7 +52,6 @@ BAD: dict[str, list[Any]] = {
     "max_depth": [0, 1.5, "deep"],
     "max_features": [0, 1.5, "half", -1],
     "max_samples": [0, 0.0, "all"],
-    "members": [[], "trees", [("a", 3)]],
     "method": NOT_A_CHOICE,
     "metric": NOT_A_CHOICE,
     "min_count": [0, 2.5],
@@ -104,7 +103,6 @@ BAD: dict[str, list[Any]] = {
 # Where a class refuses other values.
 OTHERS: dict[tuple[str, str], list[Any]] = {
     ("BaggedRegressor", "estimator"): ["tree", LogisticRegression(), 3],
-    ("KFHERegressor", "estimator"): ["tree", LogisticRegression(), Ridge, 3],
     ("PLSTClassifier", "estimator"): ["forest", LogisticRegression(), 3],
     ("HOMERClassifier", "n_clusters"): [1, 2.5, "many"],
     ("PLSTClassifier", "n_components"): [0, 1.5, "all"],
@@ -115,35 +113,11 @@ OTHERS: dict[tuple[str, str], list[Any]] = {
 UNUSED = {
     ("AveragingRegressor", "cv"),
     ("EnsembleSelection", "random_state"),
-    ("FixedCombiner", "cv"),
-    ("FixedCombiner", "k"),
-    ("FixedCombiner", "positive_class"),
-    ("FusedClassifier", "n_components"),
-    ("FusedMultilabelClassifier", "n_components"),
-}
-
-OVER_ONE_BASE = (
-    "BinaryRelevance", "CalibratedLabelRanking", "Chain", "EnsembleOfBinaryRelevance", "EnsembleOfChains",
-    "EnsembleOfPrunedSets", "HOMER", "KFHEMultilabel", "LabelPowerset", "LIFT", "ProbabilisticChain", "PrunedSets",
-    "RAkEL", "StackedBinaryRelevance",
-)  # fmt: skip
-# Faults that are known: some of the values are accepted, or refused without the name of the parameter.
-FAULTS = {
-    ("BaggedClassifier", "bootstrap"),
-    ("BaggedRegressor", "bootstrap"),
-    ("CleanedClassifier", "estimator"),
-    ("DiskBaggedClassifier", "bootstrap"),
-    *((f"Disk{name}Classifier", "checkpoint") for name in ("Bagged", "Forest", "KFHE", "SAMME")),
-    *((f"Disk{name}Classifier", "n_jobs") for name in ("Bagged", "Forest", "KFHE", "SAMME")),
-    ("DiskKFHEClassifier", "reset"),
-    ("EnsembleHOMERClassifier", "varied"),
-    ("EnsembleSelection", "estimators"),
-    ("FusedMultilabelClassifier", "n_jobs"),
-    ("GradientBoostingMultilabelClassifier", "max_bins"),
-    ("KFHEClassifier", "reset"),
-    ("KFHEHOMERClassifier", "varied"),
-    ("KFHEMultilabelClassifier", "n_jobs"),
-    *((f"{name}Classifier", "estimator") for name in OVER_ONE_BASE),  # a class instead of an object
+    ("FixedRuleClassifier", "cv"),
+    ("FixedRuleClassifier", "k"),
+    ("FixedRuleClassifier", "positive_class"),
+    ("FusedClassifier", "n_estimators"),
+    ("FusedMultilabelClassifier", "n_estimators"),
 }
 
 

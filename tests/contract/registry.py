@@ -21,18 +21,17 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import fuselearn
-from fuselearn.codes import ErrorCorrectingCodeClassifier
 from fuselearn.combine import (
     AveragingRegressor,
     ConsensusClustering,
     EnsembleSelection,
-    FixedCombiner,
+    ErrorCorrectingCodeClassifier,
+    FixedRuleClassifier,
     FusedClassifier,
     LinearStackingClassifier,
     LinearStackingRegressor,
 )
 from fuselearn.diagnosis import CleanedClassifier
-from fuselearn.disk import DiskBaggedClassifier, DiskForestClassifier, DiskKFHEClassifier, DiskSAMMEClassifier
 from fuselearn.ensembles import (
     BaggedClassifier,
     BaggedRegressor,
@@ -41,7 +40,6 @@ from fuselearn.ensembles import (
     CARTRegressor,
     ForestClassifier,
     KFHEClassifier,
-    KFHERegressor,
     LogitBoostClassifier,
     MadaBoostClassifier,
     RotationForestClassifier,
@@ -68,12 +66,12 @@ from fuselearn.multilabel import (
     MLkNNClassifier,
     PCTForestClassifier,
     PLSTClassifier,
-    ProbabilisticChainClassifier,
     PrunedSetsClassifier,
     RAkELClassifier,
     StackedBinaryRelevanceClassifier,
     ThresholdedClassifier,
 )
+from fuselearn.scale import DaskEnsemble, DiskEnsemble
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
@@ -143,9 +141,9 @@ def answer(model: Any, X: Any) -> Any:
 def find_public_classes() -> set[type]:
     """Find all classes that predict or cluster in the lists of names of the packages."""
     packages = [found.name for found in pkgutil.iter_modules(fuselearn.__path__) if found.ispkg]
-    packages.remove("dask")  # its estimators take Dask collections: see tests/dask
     rooms = [fuselearn, *(importlib.import_module(f"fuselearn.{name}") for name in packages)]
     named = {getattr(room, name) for room in rooms for name in getattr(room, "__all__", ())}
+    named.remove(DaskEnsemble)  # it takes Dask collections: see tests/scale
     kinds = {one for one in named if inspect.isclass(one) and issubclass(one, BaseEstimator)}
     return {kind for kind in kinds if hasattr(kind, "predict") or hasattr(kind, "fit_predict")}
 
@@ -184,18 +182,14 @@ ONE_CLUSTER = dict.fromkeys(
     "it sets n_clusters=1, with which nothing is divided",
 )  # fmt: skip
 ROUNDED = dict.fromkeys(WEIGHT_CHECKS, "of splits that are equally good on 15 samples, rounding decides")
-FAULTS_OF_DISK = {
-    "check_estimator_sparse_tag": "its tags promise sparse tables, which it refuses",
-    "check_requires_y_none": "it has its own words for a missing target",
-}
 
 TREE = CARTClassifier(min_samples_split=6, complexity=0.0)
 PLAIN = [("bayes", GaussianNB()), ("line", LogisticRegression(solver="newton-cholesky"))]
 TREES = [(f"tree{depth}", DecisionTreeClassifier(max_depth=depth, random_state=0)) for depth in (None, 3)]
 NUMBERS = [("line", Ridge()), ("tree", DecisionTreeRegressor(max_depth=4, random_state=0))]
-# Whether members of any kind take categories and missing values is their matter.
 SVM = SVMClassifier(probability="logistic")
 IN_FOLDS = {"folds": True, "copies": False}
+# Members decide whether ensembles of any members take categories and missing values.
 PLAIN_ONLY = {"categories": False, "missing": False}
 
 
@@ -216,13 +210,10 @@ CLASSES = [
     classes(BrownBoostClassifier(n_estimators=3), any_base=True, copies=False),
     classes(CARTClassifier()),
     classes(CleanedClassifier(TREE, auditor=TREE), any_base=True, **IN_FOLDS),
-    classes(DiskBaggedClassifier(n_estimators=3), copies=False, fails=FAULTS_OF_DISK),
-    classes(DiskForestClassifier(n_estimators=3), copies=False, fails=FAULTS_OF_DISK),
-    classes(DiskKFHEClassifier(n_estimators=3), copies=False, fails=FAULTS_OF_DISK),
-    classes(DiskSAMMEClassifier(n_estimators=3), copies=False, fails=FAULTS_OF_DISK),
+    classes(DiskEnsemble(KFHEClassifier(n_estimators=3, sampling="poisson", random_state=0)), copies=False),
     classes(ErrorCorrectingCodeClassifier(), any_base=True),
     classes(EnsembleSelection(PLAIN, n_rounds=5, cv=3), **IN_FOLDS, **PLAIN_ONLY),
-    classes(FixedCombiner(PLAIN, "mean"), **PLAIN_ONLY),
+    classes(FixedRuleClassifier(PLAIN, "mean"), **PLAIN_ONLY),
     classes(ForestClassifier(n_estimators=4), copies=False),
     classes(FusedClassifier([("tree", TREE), ("forest", ForestClassifier(3, random_state=0))], cv=2), **IN_FOLDS),
     classes(KFHEClassifier(n_estimators=4), any_base=True, copies=False),
@@ -235,9 +226,8 @@ CLASSES = [
 ]
 VALUES = [
     values(AveragingRegressor(NUMBERS), **PLAIN_ONLY),
-    values(BaggedRegressor(n_estimators=3), any_base=True, copies=False, categories=False),
+    values(BaggedRegressor(n_estimators=3), any_base=True, copies=False),
     values(CARTRegressor()),
-    values(KFHERegressor(n_estimators=3), any_base=True, copies=False),
     values(LinearStackingRegressor(NUMBERS, shrinkage=0.1, cv=3), **IN_FOLDS, **PLAIN_ONLY),
 ]
 LABELS = [
@@ -265,7 +255,6 @@ LABELS = [
     labels(MLkNNClassifier(5), copies=False, missing=False),
     labels(PCTForestClassifier(n_estimators=4), copies=False),
     labels(PLSTClassifier(), categories=False, missing=False, fails=NUMBERS_ONLY),
-    labels(ProbabilisticChainClassifier(TREE, n_paths=3), any_base=True, fails=ORDER),
     labels(PrunedSetsClassifier(TREE, min_count=3), any_base=True),
     labels(RAkELClassifier(TREE, labelset_size=2), any_base=True),
     labels(StackedBinaryRelevanceClassifier(TREE, cv=3), any_base=True, **IN_FOLDS),
@@ -289,7 +278,7 @@ VARIANTS = {
     "SVMClassifier, linear": classes(
         SVMClassifier(kernel="linear", probability="logistic", scaling=None), copies=False
     ),
-    "FixedCombiner, borda": classes(FixedCombiner(PLAIN, "borda")),
+    "FixedRuleClassifier, borda": classes(FixedRuleClassifier(PLAIN, "borda")),
     "LinearStackingClassifier, least squares": classes(
         LinearStackingClassifier(TREES, loss="squared_error", constraint=None, shrinkage=0.1, cv=3), fails=SURE
     ),
@@ -299,11 +288,24 @@ VARIANTS = {
     ),
     "ConsensusClustering, spectral": Entry(ConsensusClustering(n_estimators=5, method="spectral"), "clusters"),
     "BinaryRelevanceClassifier of SVMs": labels(BinaryRelevanceClassifier(), copies=False),
+    "LabelPowersetClassifier of SVMs": labels(LabelPowersetClassifier(SVM), copies=False),
+    "ThresholdedClassifier of a forest": labels(
+        ThresholdedClassifier(RandomForestClassifier(3, random_state=0), cv="oob"), copies=False, fails=NUMBERS_ONLY
+    ),
+}
+# The same for multi-label classifiers, for their own checks only.
+LABEL_VARIANTS = {
     "BinaryRelevanceClassifier of others": labels(
         BinaryRelevanceClassifier(GaussianNB(), decision="per_label"), fails=NUMBERS_ONLY
     ),
     "BRkNNClassifier by distance": labels(BRkNNClassifier(weights="distance"), copies=False),
     "CalibratedLabelRankingClassifier of SVMs": labels(CalibratedLabelRankingClassifier(SVM), copies=False),
+    "ChainClassifier by beam search": labels(
+        ChainClassifier(TREE, inference="beam", n_paths=3, decision="set"), fails=ORDER
+    ),
+    "ChainClassifier by chance": labels(
+        ChainClassifier(GaussianNB(), inference="monte_carlo", n_paths=4, decision="set"), fails=ORDER | NUMBERS_ONLY
+    ),
     "ChainClassifier of SVMs": labels(ChainClassifier(SVM, order="random"), copies=False, fails=ORDER),
     "EnsembleOfBinaryRelevanceClassifier of SVMs": labels(
         EnsembleOfBinaryRelevanceClassifier(SVM, 3, max_features=0.5, vote="probability"), copies=False
@@ -311,22 +313,15 @@ VARIANTS = {
     "EnsembleOfChainsClassifier of others": labels(
         EnsembleOfChainsClassifier(GaussianNB(), 3, max_samples=2.0), copies=False, fails=ORDER | NUMBERS_ONLY
     ),
-    "FusedMultilabelClassifier of its own members": labels(FusedMultilabelClassifier(n_components=5), copies=False),
+    "FusedMultilabelClassifier of its own members": labels(FusedMultilabelClassifier(n_estimators=5), copies=False),
     "HOMERClassifier of SVMs": labels(HOMERClassifier(SVM, n_clusters=2), copies=False, fails=ONE_CLUSTER),
     "KFHEMultilabelClassifier of others": labels(
         KFHEMultilabelClassifier(BinaryRelevanceClassifier(TREE), n_estimators=3), copies=False
     ),
-    "LabelPowersetClassifier of SVMs": labels(LabelPowersetClassifier(SVM), copies=False),
     "PLSTClassifier, conditional": labels(PLSTClassifier(n_components=2, conditional=True), fails=NUMBERS_ONLY),
-    "ProbabilisticChainClassifier by chance": labels(
-        ProbabilisticChainClassifier(GaussianNB(), inference="monte_carlo", n_paths=4), fails=ORDER | NUMBERS_ONLY
-    ),
     "PrunedSetsClassifier of others": labels(PrunedSetsClassifier(GaussianNB(), min_count=3), fails=NUMBERS_ONLY),
     "RAkELClassifier of SVMs, disjoint": labels(
         RAkELClassifier(SVM, labelset_size=3, overlapping=False, vote="probability"), copies=False, fails=ORDER
-    ),
-    "ThresholdedClassifier of a forest": labels(
-        ThresholdedClassifier(RandomForestClassifier(3, random_state=0), cv="oob"), copies=False, fails=NUMBERS_ONLY
     ),
 }
 REGISTRY = {entry.kind.__name__: entry for entry in CLASSES + VALUES + LABELS + CLUSTERS}

@@ -1,6 +1,5 @@
 """Category features that mean nothing cost nothing, and those that matter are used."""
 
-import pickle
 from functools import partial
 
 import numpy as np
@@ -118,16 +117,3 @@ def test_weights_that_single_out_samples_are_no_evidence_for_their_categories():
     for own in (weights, np.ceil(weights)):
         tree = CARTClassifier().fit(noisy, y, sample_weight=own)
         assert tree.feature_importances_[-1] == 0.0
-
-
-@pytest.mark.parametrize("make", [CARTClassifier, partial(PCTForestClassifier, n_estimators=2, random_state=0)])
-def test_models_saved_before_there_was_a_choice_have_rparts_rule(make):
-    X, y = numbers(60, 2, 0)
-    model = make().fit(X, np.stack([y, 1 - y], axis=1) if isinstance(make, partial) else y)
-    state = model.__getstate__()
-    del state["category_rule"]
-    again = pickle.loads(pickle.dumps(model))
-    again.__dict__.clear()
-    again.__setstate__(state)
-    assert again.get_params()["category_rule"] == "rpart"
-    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))

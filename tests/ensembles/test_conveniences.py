@@ -18,8 +18,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import fuselearn
-from fuselearn import BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier
+from fuselearn import BaggedClassifier, CARTClassifier, KFHEClassifier, SAMMEClassifier, base
 from fuselearn.combine import ErrorCorrectingCodeClassifier, FixedRuleClassifier, LinearStackingClassifier
+from fuselearn.fusion import OutOfBag
 
 X, y = load_iris(return_X_y=True)
 rng = np.random.default_rng(0)
@@ -83,32 +84,45 @@ class TestDecisionFunction:
         np.testing.assert_array_equal(model.decision_function(X), model.predict_proba(X))
 
 
+@pytest.fixture
+def left_out(monkeypatch):
+    """Record the samples that each member was not trained on."""
+    recorded, add = [], OutOfBag.add
+
+    def spy(self, samples, scores, weight=1.0):
+        recorded.append(samples)
+        add(self, samples, scores, weight)
+
+    monkeypatch.setattr(OutOfBag, "add", spy)
+    return recorded
+
+
 class TestOutOfBag:
     @pytest.mark.parametrize("make", [KFHEClassifier, SAMMEClassifier])
     @bases
-    def test_shares_are_those_of_the_members_that_have_not_seen_a_sample(self, make, base):
-        model = make(base, n_estimators=8, oob_score=True, warm_start=True, random_state=0).fit(X, noisy)
+    def test_shares_are_those_of_the_members_that_have_not_seen_a_sample(self, make, base, left_out):
+        model = make(base, n_estimators=8, oob_score=True, random_state=0).fit(X, noisy)
         total = np.zeros((len(X), 3))
-        for position, outside in model._left_out_.items():
-            votes = np.eye(3)[model[position].predict(X)]
-            total[outside] += model.estimator_weights_[position] * votes[outside]
-        assert 0 not in model._left_out_ or make is SAMMEClassifier  # h_0 of KFHE has seen all
+        members = list(zip(model.estimators_, model.estimator_weights_, strict=True))
+        first = 1 if make is KFHEClassifier else 0  # h_0 of KFHE has seen all
+        for (member, weight), outside in zip(members[first:], left_out, strict=True):
+            total[outside] += weight * np.eye(3)[member.predict(X)][outside]
         with np.errstate(invalid="ignore"):
             np.testing.assert_allclose(model.oob_decision_function_, total / total.sum(axis=1, keepdims=True))
         covered = total.any(axis=1)
         assert model.oob_score_ == accuracy_score(noisy[covered], model.oob_prediction_[covered])
 
     @pytest.mark.parametrize("make", [KFHEClassifier, SAMMEClassifier])
-    def test_members_have_indeed_not_seen_them(self, make):
+    def test_members_have_indeed_not_seen_them(self, make, left_out):
         """A nearest neighbour knows what it has seen, and nothing else if labels are random."""
         labels = rng.integers(0, 2, len(X))
         unique = X + rng.normal(scale=1e-3, size=X.shape)
         base = CARTClassifier(min_samples_split=2, complexity=-1)
-        model = make(base, n_estimators=10, oob_score=True, warm_start=True, random_state=0).fit(unique, labels)
-        for position, outside in model._left_out_.items():
+        model = make(base, n_estimators=10, oob_score=True, random_state=0).fit(unique, labels)
+        for member, outside in zip(model.estimators_[-len(left_out) :], left_out, strict=True):
             inside = np.setdiff1d(np.arange(len(X)), outside)
-            assert (model[position].predict(unique)[inside] == labels[inside]).all()
-            assert (model[position].predict(unique)[outside] != labels[outside]).any()
+            assert (member.predict(unique)[inside] == labels[inside]).all()
+            assert (member.predict(unique)[outside] != labels[outside]).any()
 
     @every_ensemble
     def test_any_scorer(self, make):
@@ -116,7 +130,6 @@ class TestOutOfBag:
         covered = ~np.isnan(model.oob_decision_function_[:, 0])
         expected = -log_loss(noisy[covered], model.oob_decision_function_[covered])
         assert model.oob_score_ == pytest.approx(expected)
-        assert not hasattr(model, "_left_out_")
 
     @every_ensemble
     def test_it_changes_nothing_else(self, make):
@@ -259,7 +272,7 @@ def test_sparse_tables_are_predicted_in_parts(make, monkeypatch):
     table = np.where(np.random.default_rng(0).random(X.shape) < 0.5, 0.0, X)
     table[::11, 1] = np.nan
     dense = make(n_estimators=3, random_state=0).fit(table, y)
-    monkeypatch.setattr(table_estimator, "DENSE_VALUES", 7 * X.shape[1])
+    monkeypatch.setattr(base, "DENSE_VALUES", 7 * X.shape[1])
     model = make(n_estimators=3, random_state=0).fit(sparse.csr_array(table), y)
     np.testing.assert_array_equal(model.predict_proba(sparse.csr_array(table)), dense.predict_proba(table))
 
@@ -286,7 +299,11 @@ class TestLogLoss:
                 return np.tile([1.0000000000000002, -2e-16, 0.0], (len(X), 1))
 
         members = [("a", Rounding()), ("b", Rounding())]
-        models = [FixedRuleClassifier(members, "mean"), FixedRuleClassifier(members, "max"), LinearStackingClassifier(members)]
+        models = [
+            FixedRuleClassifier(members, "mean"),
+            FixedRuleClassifier(members, "max"),
+            LinearStackingClassifier(members),
+        ]
         for model in (*models, KFHEClassifier(Rounding(), n_estimators=3, vote="probability", random_state=0)):
             scores = model.fit(X, y).predict_proba(X)
             assert scores.min() >= 0

@@ -88,7 +88,7 @@ def test_parts_that_do_not_fit(client, samples, message):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"estimator": GaussianNB()}, "DaskEnsemble trains one of KFHEClassifier, .*, not GaussianNB"),
+        ({"estimator": GaussianNB()}, "estimator of DaskEnsemble must be one of KFHEClassifier, .*, not GaussianNB"),
         ({"estimator__estimator": GaussianNB()}, "trains trees only"),
         ({"estimator__estimator": CARTClassifier(class_weight="balanced")}, "Pass class_weight to BaggedClassifier"),
         ({"estimator__sampling": "multinomial"}, r"pass BaggedClassifier\(sampling='poisson'\)"),

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
-from sklearn.base import ClassifierMixin, RegressorMixin, is_classifier
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
 from sklearn.metrics import get_scorer
 from sklearn.utils import ClassifierTags, RegressorTags
 
@@ -191,7 +191,7 @@ class EnsembleSelection(MemberEnsemble):
         return tags
 
     def _combines_classifiers(self) -> bool:
-        named = [one[1] for one in self._named() if not isinstance(one[1], str)]
+        named = [one[1] for one in self._named() if isinstance(one[1], BaseEstimator)]
         return bool(named) and is_classifier(named[0])
 
     def _weigh(self, data: TrainingData) -> Weights:

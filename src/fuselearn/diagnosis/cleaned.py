@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
@@ -234,7 +234,7 @@ class CleanedClassifier(ClassifierMixin, BaseEstimator):
         """Validate the parameters and return the estimator to clone."""
         check_choice("action", self.action, ("drop", "reweight"))
         base = self._base_estimator()
-        if isinstance(base, type) or not hasattr(base, "fit") or not hasattr(base, "predict"):
+        if isinstance(base, type) or not (hasattr(base, "get_params") and is_classifier(base)):
             raise TypeError(f"estimator must be a classifier, or None, not {show(base)}.")
         auditor = self.auditor
         if auditor is not None and (isinstance(auditor, type) or not hasattr(auditor, "predict_proba")):

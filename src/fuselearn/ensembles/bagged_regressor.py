@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from fuselearn._parameters import check_whole_number
+from fuselearn._parameters import check_flag, check_whole_number
 from fuselearn.base import RegressorBase
 from fuselearn.ensembles.bagging import plan_bags, train_bags
 from fuselearn.ensembles.cart_regressor import CARTRegressor
@@ -137,6 +137,7 @@ class BaggedRegressor(RegressorBase):
 
     def _check_parameters(self) -> None:
         check_whole_number("n_estimators", self.n_estimators, 1)
+        check_flag("bootstrap", self.bootstrap)
         read_scoring(self.oob_score, "r2")
 
     def _train(self, problem: Problem) -> Trained:

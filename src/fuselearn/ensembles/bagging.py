@@ -13,7 +13,7 @@ from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from fuselearn._parameters import check_choice, check_whole_number, count_draws, count_features
+from fuselearn._parameters import check_choice, check_flag, check_whole_number, count_draws, count_features
 from fuselearn.engines.draws import MOST_TRIES, draw_counts, draw_covering_poisson_counts
 from fuselearn.engines.exact import exact_sum
 from fuselearn.ensembles.ensemble import EnsembleClassifier, frequent_first, refuse_other_size
@@ -172,7 +172,7 @@ def train_bags(problem: Problem, plan: BagPlan, n_estimators: int, *, vote: str 
 
 
 def _train_on_bag(problem: Problem, plan: BagPlan, out_of_bag: Any, seed: int) -> Bag:
-    """Draw samples and features, and train one model; draw again while it is a tree without a split."""
+    """Draw samples and features, and train one model; draw again while it is a classification tree without a split."""
     rng = np.random.default_rng(seed)
     for _ in range(MOST_TRIES):
         features = plan.draw_features(rng)
@@ -182,7 +182,7 @@ def _train_on_bag(problem: Problem, plan: BagPlan, out_of_bag: Any, seed: int) -
             counts, weights = count_all_samples(plan.weights, problem.n_samples, copies=problem.learner.counts_copies)
         chosen = None if len(features) == plan.n_all else features
         model = problem.train(counts, int(rng.integers(2**31)), weights=weights, features=chosen)
-        if not isinstance(model, TreeModel) or model.tree.n_leaves > 1:
+        if problem.target.task != "classes" or not isinstance(model, TreeModel) or model.tree.n_leaves > 1:
             break
     left_out = scores = None
     if out_of_bag is not None:
@@ -320,6 +320,7 @@ class BaggedClassifier(EnsembleClassifier):
 
     def _check_parameters(self) -> None:
         check_choice("vote", self.vote, ("class", "probability"))
+        check_flag("bootstrap", self.bootstrap)
         self._check_ensemble(check_whole_number("n_estimators", self.n_estimators, 1))
 
     def _train(self, problem: Problem) -> Trained:

@@ -171,7 +171,8 @@ class CARTClassifier(ClassifierBase):
         -------
         ndarray of shape (n_samples,)
         """
-        return self._fused_.leaves(prepare_samples(self, X), count_threads(self.n_jobs))[:, 0]
+        samples = prepare_samples(self, X)
+        return self._fused_.leaves(samples, count_threads(self.n_jobs))[:, 0]
 
     def get_depth(self) -> int:
         """Return the number of splits on the longest path."""

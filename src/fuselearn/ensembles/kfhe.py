@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from fuselearn._parameters import check_choice, check_whole_number
+from fuselearn._parameters import check_choice, check_flag, check_whole_number
 from fuselearn._validation import clip_probabilities
 from fuselearn.base import prepare_samples
 from fuselearn.engines.draws import MOST_TRIES, draw_covering_counts, draw_covering_poisson_counts
@@ -370,6 +370,7 @@ class KFHEClassifier(EnsembleClassifier):
         check_choice("weighting", self.weighting, WEIGHTINGS)
         check_choice("vote", self.vote, ("class", "probability"))
         check_choice("sampling", self.sampling, SAMPLINGS)
+        check_flag("reset", self.reset)
         self._check_ensemble(n_estimators + 1)
 
     def _train(self, problem: Problem) -> Trained:
@@ -394,7 +395,8 @@ class KFHEClassifier(EnsembleClassifier):
         ndarray of shape (n_samples, n_classes)
             In all ``n_iter_ + 1`` of them; the last one is what ``predict_proba`` gives.
         """
-        outputs = self._fused_.outputs_of_models(prepare_samples(self, X))
+        samples = prepare_samples(self, X)
+        outputs = self._fused_.outputs_of_models(samples)
         estimate = clip_probabilities(next(outputs))
         yield estimate
         for gain, output in zip(self.gains_, outputs, strict=True):

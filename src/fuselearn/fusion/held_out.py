@@ -123,6 +123,8 @@ def restrict_problem(problem: Problem, inside: Indices, rng: np.random.Generator
     """Return the same problem for some of the samples: the others get the weight 0."""
     weights = np.zeros(problem.n_samples)
     weights[inside] = problem.initial_weights[inside]
+    if not weights.any():
+        raise ValueError("A fold holds out all samples with a positive sample_weight; none are left to learn from.")
     return replace(
         problem, weights=weights, n_used=len(inside), rng=rng, on_iteration=never_stop, out_of_bag=False, previous=None
     )

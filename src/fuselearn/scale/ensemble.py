@@ -93,7 +93,9 @@ class EnsembleInParts(ClassifierMixin, BaseEstimator):
             raise ValueError(f"{name} requires y to be passed, but the target y is None.")
         if not isinstance(self.estimator, KINDS):
             kinds = ", ".join(kind.__name__ for kind in KINDS)
-            raise TypeError(f"{name} trains one of {kinds}, not {show(self.estimator)}.")
+            raise TypeError(f"estimator of {name} must be one of {kinds}, not {show(self.estimator)}.")
+        if not isinstance(self.checkpoint, str | os.PathLike | None):
+            raise TypeError(f"checkpoint must be a folder or None, not {show(self.checkpoint)}.")
         local = clone(self.estimator).set_params(callback=self.estimator.callback)  # which may have a state of its own
         local._check_parameters()
         base = local._base_estimator()

@@ -75,6 +75,9 @@ def list_varied(estimator: MultilabelEnsemble) -> list[Mapping[str, Any]]:
         ) from error
     base = estimator._base_estimator()
     for params in combinations if hasattr(base, "get_params") else []:
+        unknown = set(params) - set(base.get_params())
+        if unknown:
+            raise ValueError(f"varied names parameters that {type(base).__name__} does not have: {sorted(unknown)}.")
         check_settings(clone(base).set_params(**params))
     return combinations
 

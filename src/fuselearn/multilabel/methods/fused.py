@@ -22,7 +22,7 @@ from fuselearn.fusion import OutOfBag, Problem, Trained
 from fuselearn.learners import LabelModel, Learner
 from fuselearn.learners.table import has_missing
 from fuselearn.learners.target import Indices
-from fuselearn.multilabel.base import MultilabelBase, Scores, Weights, fix_constants, single
+from fuselearn.multilabel.base import MultilabelBase, Scores, Weights, find_constants, fix_constants, single
 from fuselearn.multilabel.data.labels import restore_unknown
 from fuselearn.multilabel.decisions import (
     CardinalityThreshold,
@@ -80,12 +80,12 @@ def train_fused(
         found.append(scores)
         if on_member(len(fitted), fitted[name]):
             break
-    held_out = _fill_gaps(np.stack(found))
+    held_out, constants = _fill_gaps(np.stack(found)), find_constants(Y[shares > 0])
     known = ~np.isnan(held_out[0]).any(axis=1) & (shares > 0)
     held_out, truth, shares = held_out[:, known], Y[known], shares[known] / shares[known].mean()
     fusion = fit_log_odds(held_out, truth, shares)
     out_of_bag = OutOfBag(*Y.shape)
-    out_of_bag.add(np.flatnonzero(known), fusion.fuse(held_out))
+    out_of_bag.add(np.flatnonzero(known), fix_constants(fusion.fuse(held_out), constants))
     trace = {
         "_coder_": MemberCoder(list(fitted.values())),
         "named_estimators_": fitted,

@@ -12,6 +12,7 @@ from fuselearn._messages import show
 from fuselearn._parameters import check_number, check_whole_number, count_features, count_threads
 from fuselearn.base import validate_numbers
 from fuselearn.engines.trees import GradientTable, Tree, gains_by_label, grow_gradient_tree, newton_values
+from fuselearn.ensembles.cart import check_bins
 from fuselearn.fusion import Problem, Trained
 from fuselearn.learners import Learner
 from fuselearn.multilabel.base import Labels, MultilabelBase, Scores, Weights, single
@@ -222,7 +223,7 @@ class GradientBoostingMultilabelClassifier(MultilabelBase):
         if not 0.0 < check_number("subsample", self.subsample, 0.0) <= 1.0:
             raise ValueError(f"subsample must be in (0, 1], not {show(self.subsample)}.")
         count_features(self.max_features, 1)
-        check_whole_number("max_bins", self.max_bins, 2)
+        check_bins(check_whole_number("max_bins", self.max_bins, 2))
         if self.n_iter_no_change is not None:
             check_whole_number("n_iter_no_change", self.n_iter_no_change, 1)
         if not 0.0 < check_number("validation_fraction", self.validation_fraction, 0.0) <= 0.5:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
 
 from fuselearn._messages import show
 from fuselearn.fusion import Problem, Trained
@@ -129,7 +129,7 @@ class KFHEMultilabelClassifier(MultilabelEnsemble):
 
     def _check_base(self) -> None:
         base = self._base_estimator()
-        if not (hasattr(base, "get_params") and hasattr(base, "fit") and hasattr(base, "predict")):
+        if isinstance(base, type) or not (hasattr(base, "get_params") and is_classifier(base)):
             raise TypeError(f"estimator must be a multi-label classifier or None, not {show(base)}.")
 
     def _bind(self, X: Any, n_threads: int) -> Learner:
