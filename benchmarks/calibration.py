@@ -78,8 +78,8 @@ def calibration_error(truth: Any, probabilities: Scores, n_bins: int = 10) -> fl
 def answer_raw(model: Any, X: Any) -> tuple[Any, Scores]:
     """Return the labels and probabilities that the model would give without conditioning or coupling."""
     if not isinstance(model, LabelPowersetClassifier):
-        return model.predict(X), model._answer(X, model._deciding_scores)
-    machines = model._fused_.members[0].component
+        return model.predict(X), model._sum(model._fused_.deciding(), X)
+    machines = model._fused_.models[0].model
     fitted, machines.coupling = machines.coupling, machines.coupling._replace(sharpness=1.0, balance=0.0)
     answer = model.predict(X), model.predict_proba(X)
     machines.coupling = fitted

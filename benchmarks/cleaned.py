@@ -28,7 +28,7 @@ ACTIONS = ("all samples", "drop", "reweight")
 MODELS: dict[str, Any] = {
     "HistGradientBoosting": HistGradientBoostingClassifier(max_iter=pick(50, 2), random_state=0),
     "forest": ForestClassifier(pick(100, 3), random_state=0),
-    "Fused": FusedClassifier(n_components=pick(20, 2), random_state=0),
+    "Fused": FusedClassifier(n_estimators=pick(20, 2), random_state=0),
 }
 
 

@@ -92,7 +92,7 @@ def run_rival(name: str, X: Any, Y: Any, new: Any) -> dict[str, Any]:
 
 
 def ask_fused(optimize: str, fold: Fold) -> Answer:
-    model = fold.fit("fused", lambda: FusedMultilabelClassifier(**pick({}, {"n_components": 5})))
+    model = fold.fit("fused", lambda: FusedMultilabelClassifier(**pick({}, {"n_estimators": 5})))
     return fold.ask(model.with_optimize(optimize, fold.X, fold.Y))
 
 

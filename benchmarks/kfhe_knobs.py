@@ -21,11 +21,11 @@ from benchmarks.tables import load_classes
 from benchmarks.timing import pick
 from fuselearn import CARTClassifier
 from fuselearn.datasets import corrupt_labels
+from fuselearn.engines.draws import draw_covering_counts
 from fuselearn.fusion import KalmanFilter
-from fuselearn.learners import draw_covering_counts
 
 LEVELS = pick((0.0, 0.1, 0.2, 0.3), (0.2,))
-N_COMPONENTS, N_FOLDS, FOLDS_USED = pick(60, 6), 5, pick(2, 1)
+N_MEMBERS, N_FOLDS, FOLDS_USED = pick(60, 6), 5, pick(2, 1)
 TABLES = (
     "australian", "automobile", "breast_recurrence", "bupa", "ecoli", "haberman", "hepatitis", "lymphography",
     "mammographic", "newthyroid", "pima", "saheart", "tae", "zoo",
@@ -44,7 +44,7 @@ class Variant(NamedTuple):
     process_noise: float = 0.0
     n_measured: int = 1
     """Classifiers per step: the measurement is the mean of their votes."""
-    patience: int = N_COMPONENTS
+    patience: int = N_MEMBERS
     """Steps without a better error on unseen samples before training stops."""
     linear: bool = False
 
@@ -92,7 +92,7 @@ def run(X: Any, y: npt.NDArray[np.intp], new: Any, n_classes: int, variant: Vari
     kf_w = KalmanFilter(shares, 1.0, variant.process_noise)
     best, best_error, since = kf_m.state, np.inf, 0
     unseen_votes = np.zeros((n_samples, n_classes))
-    for _ in range(N_COMPONENTS // variant.n_measured):
+    for _ in range(N_MEMBERS // variant.n_measured):
         kf_m.predict()
         kf_w.predict()
         votes, unseen = np.zeros_like(kf_m.state), np.ones(n_samples, dtype=bool)
@@ -109,21 +109,22 @@ def run(X: Any, y: npt.NDArray[np.intp], new: Any, n_classes: int, variant: Vari
             by_class = np.bincount(y, wrong, n_classes) / np.bincount(y, minlength=n_classes)
             gains = kf_m.variance / np.maximum(kf_m.variance + by_class, np.finfo(float).tiny)
             state = kf_m.state + gains * (z - kf_m.state)
-            kf_m.update(z, error)
+            gain = kf_m.update(z, error)
             kf_m.state = state
         else:
-            kf_m.update(z, error)
+            gain = kf_m.update(z, error)
         if variant.posterior:
-            kf_m.variance = float((kf_m.state[:n_samples].argmax(axis=1) != y).mean())
+            variance = float((kf_m.state[:n_samples].argmax(axis=1) != y).mean())
+            kf_m = KalmanFilter(kf_m.state, variance, variant.process_noise)
         kf_w.update(measure_weights(kf_w.state, wrong, shares, variant.linear), error)
         kf_w.state /= kf_w.state.sum()
         since += 1
         unseen_error = (unseen_votes.argmax(axis=1) != y).mean()
         if unseen_error < best_error:
             best, best_error, since = kf_m.state.copy(), unseen_error, 0
-        if kf_m.gain == 0.0 or since >= variant.patience:
+        if gain == 0.0 or since >= variant.patience:
             break
-    estimate = best if variant.patience < N_COMPONENTS else kf_m.state
+    estimate = best if variant.patience < N_MEMBERS else kf_m.state
     return estimate[n_samples:].argmax(axis=1)
 
 

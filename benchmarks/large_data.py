@@ -34,8 +34,8 @@ def main() -> None:
     for n_jobs, floor in ((1, 45), (2, 80)):
         kfhe = KFHEClassifier(n_estimators=pick(100, 3), random_state=0, n_jobs=n_jobs)
         kfhe_time = seconds(lambda: kfhe.fit(X, y))  # noqa: B023
-        print_ratio(f"KFHE fit, 100 components, 200,000 x 30, {n_jobs} thread(s)", kfhe_time, boost_time, floor)
-    print("  (the other is AdaBoostClassifier with 10 components, times 10)")
+        print_ratio(f"KFHE fit, 100 members, 200,000 x 30, {n_jobs} thread(s)", kfhe_time, boost_time, floor)
+    print("  (the other is AdaBoostClassifier with 10 members, times 10)")
     print(f"  test accuracy: KFHE {kfhe.score(X_test, y_test):.4f}, AdaBoost x 10 {boost.score(X_test, y_test):.4f}")
 
 

@@ -1,7 +1,7 @@
-"""KFHE on a Dask cluster of processes: workers, traffic, cost per component, and LightGBM's Dask classifier.
+"""KFHE on a Dask cluster of processes: workers, traffic, cost per member, and LightGBM's Dask classifier.
 
 ``python -m benchmarks.scale workers traffic local cost lightgbm`` runs some of the measurements; sizes follow from the
-constants below. Times per component are differences between fits of different lengths, without reading and coding.
+constants below. Times per member are differences between fits of different lengths, without reading and coding.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ def make_model(n_estimators: int, n_jobs: int | None = None) -> KFHEClassifier:
     return KFHEClassifier(tree, n_estimators, sampling="poisson", random_state=0, n_jobs=n_jobs)
 
 
-def per_component(fit: Callable[[int], Any]) -> float:
-    """Time a component by fits of few and of many; the first of all fits imports what it needs."""
+def per_member(fit: Callable[[int], Any]) -> float:
+    """Time a member by fits of few and of many; the first of all fits imports what it needs."""
     fit(1)
     short, long = seconds(lambda: fit(FEW)), seconds(lambda: fit(MANY))
     return (long - short) / (MANY - FEW)
@@ -111,10 +111,10 @@ def compare_workers(n_samples: int = pick(5_000_000, 400)) -> None:
     for n_workers in (1, 2):
         with cluster(n_workers) as client:
             X, y = make_data(n_samples)
-            times[n_workers] = per_component(lambda n, X=X, y=y: DaskEnsemble(make_model(n)).fit(X, y))
+            times[n_workers] = per_member(lambda n, X=X, y=y: DaskEnsemble(make_model(n)).fit(X, y))
             del X, y, client
     print(
-        f"workers, {n_samples:,} samples: {times[1]:.2f} s per component with 1, {times[2]:.2f} s with 2, "
+        f"workers, {n_samples:,} samples: {times[1]:.2f} s per member with 1, {times[2]:.2f} s with 2, "
         f"{times[1] / times[2]:.2f}x",
         flush=True,
     )
@@ -130,7 +130,7 @@ def measure_traffic(sizes: tuple[int, ...] = pick((100_000, 1_000_000, 10_000_00
             ]
             fetched, sent, copies = ((moved[2][k] - moved[1][k]) / (MANY - FEW) / 1e3 for k in range(3))
             print(
-                f"traffic, {n_samples:,} samples: {fetched:,.0f} kB to the driver per component, {sent:,.0f} kB "
+                f"traffic, {n_samples:,} samples: {fetched:,.0f} kB to the driver per member, {sent:,.0f} kB "
                 f"between workers, and {copies:,.0f} kB of parts for idle workers",
                 flush=True,
             )
@@ -140,12 +140,12 @@ def measure_traffic(sizes: tuple[int, ...] = pick((100_000, 1_000_000, 10_000_00
 def compare_local(n_samples: int = pick(5_000_000, 400)) -> None:
     with cluster(2):
         X, y = make_data(n_samples)
-        spread = per_component(lambda n: DaskEnsemble(make_model(n)).fit(X, y))
+        spread = per_member(lambda n: DaskEnsemble(make_model(n)).fit(X, y))
         X, y = X.compute(), y.compute()
-    local = per_component(lambda n: make_model(n, 2).fit(X, y))
-    disk = per_component(lambda n: DiskEnsemble(make_model(n, 2)).fit(X, y))
+    local = per_member(lambda n: make_model(n, 2).fit(X, y))
+    disk = per_member(lambda n: DiskEnsemble(make_model(n, 2)).fit(X, y))
     print(
-        f"local, {n_samples:,} samples: {spread:.2f} s per component with 2 workers, {local:.2f} s in memory with 2 "
+        f"local, {n_samples:,} samples: {spread:.2f} s per member with 2 workers, {local:.2f} s in memory with 2 "
         f"threads ({spread / local:.1f}x), {disk:.2f} s from disk with 2 threads ({disk / local:.1f}x)",
         flush=True,
     )
@@ -160,8 +160,8 @@ def measure_cost() -> None:
     with cluster(2):
         for n_samples, n_features, n_classes in pick(settings, [(400, 5, 2)]):
             X, y = make_data(n_samples, n_features, n_classes)
-            time = per_component(lambda n, X=X, y=y: DaskEnsemble(make_model(n)).fit(X, y))
-            print(f"cost, {n_samples:,} x {n_features}, {n_classes} classes: {time:.2f} s per component", flush=True)
+            time = per_member(lambda n, X=X, y=y: DaskEnsemble(make_model(n)).fit(X, y))
+            print(f"cost, {n_samples:,} x {n_features}, {n_classes} classes: {time:.2f} s per member", flush=True)
             del X, y
 
 
@@ -173,11 +173,11 @@ def compare_lightgbm(n_samples: int = pick(2_000_000, 400)) -> None:
 
     with cluster(2) as client:
         X, y = make_data(n_samples)
-        ours = per_component(lambda n: DaskEnsemble(make_model(n)).fit(X, y))
+        ours = per_member(lambda n: DaskEnsemble(make_model(n)).fit(X, y))
         settings = {"num_leaves": 2**DEPTH, "max_depth": DEPTH, "max_bin": 255, "verbosity": -1, "n_jobs": 1}
-        other = per_component(lambda n: DaskLGBMClassifier(n_estimators=n, client=client, **settings).fit(X, y))
+        other = per_member(lambda n: DaskLGBMClassifier(n_estimators=n, client=client, **settings).fit(X, y))
         print(
-            f"lightgbm, {n_samples:,} samples: {ours:.2f} s per component, {other:.2f} s per tree of LightGBM's Dask "
+            f"lightgbm, {n_samples:,} samples: {ours:.2f} s per member, {other:.2f} s per tree of LightGBM's Dask "
             f"classifier, {ours / other:.1f}x",
             flush=True,
         )

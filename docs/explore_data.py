@@ -11,7 +11,7 @@ from fuselearn import CARTClassifier, KFHEClassifier
 from fuselearn.datasets import corrupt_labels
 
 NOISE = (0.0, 0.1, 0.2, 0.3)
-N_COMPONENTS = 30
+N_MEMBERS = 30
 COLUMNS, ROWS = 48, 32
 
 
@@ -19,7 +19,7 @@ def describe_fit(X, true, grid, noise):
     """Fit KFHE to labels with noise, and return what each of its classifiers predicts, and the filter's trace."""
     labels = corrupt_labels(true, noise, random_state=3)
     base = CARTClassifier(max_depth=2, complexity=-1)
-    model = KFHEClassifier(base, N_COMPONENTS, random_state=0).fit(X, labels)
+    model = KFHEClassifier(base, N_MEMBERS, random_state=0).fit(X, labels)
     first, *others = model.estimators_
     return {
         "noise": noise,
@@ -30,7 +30,7 @@ def describe_fit(X, true, grid, noise):
         "voteGrids": [pack(h.predict(grid)) for h in others],
         "resets": model.resets_.tolist(),
         "gains": model.gains_.tolist(),
-        "weights": model.weights_.tolist(),
+        "weights": model.sample_weights_.tolist(),
     }
 
 

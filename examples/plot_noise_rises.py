@@ -24,7 +24,7 @@ models = {
     "KFHE-e": KFHEClassifier(n_estimators=30, random_state=0),
     "KFHE-l": KFHEClassifier(n_estimators=30, weighting="linear", random_state=0),
     "random forest": RandomForestClassifier(30, random_state=0),
-    "fused": FusedClassifier(n_components=10, random_state=0),
+    "fused": FusedClassifier(n_estimators=10, random_state=0),
 }
 rates = np.array([0, 0.1, 0.2, 0.3])
 scores = {name: np.zeros(len(rates)) for name in models}

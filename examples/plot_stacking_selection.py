@@ -39,8 +39,8 @@ library += [("naive Bayes", GaussianNB())]
 
 stacked = LinearStackingClassifier(library, cv=3).fit(X_train, y_train)
 selected = EnsembleSelection(library, n_rounds=30, cv=3).fit(X_train, y_train)
-weights = {"stacking": dict(zip((name for name, _ in library), stacked.weights_, strict=True))}
-weights["selection"] = dict(zip(selected.named_estimators_, selected.weights_, strict=True))
+weights = {"stacking": dict(zip((name for name, _ in library), stacked.estimator_weights_, strict=True))}
+weights["selection"] = dict(zip(selected.named_estimators_, selected.estimator_weights_, strict=True))
 
 # %%
 # Their weights, and the loss on new samples

@@ -268,7 +268,7 @@ def _in_short(run: HomerReproduction) -> list[str]:
         kalman, vote, mean = run.ours[[CONTROL, "E-HOMER", BY_MEAN]].mean()
         by_mean = average_ranks(run.by_mean, digits=DIGITS)
         said.append(
-            "The paper does not say how E-HOMER combines its components; above it is by majority vote. By the mean of "
+            "The paper does not say how E-HOMER combines its members; above it is by majority vote. By the mean of "
             "scores, the default of our class, E-HOMER's average rank of the eight is "
             f"{by_mean['E-HOMER']:.2f}, that of KFHE-HOMER {by_mean[CONTROL]:.2f}. Mean macro F1: KFHE-HOMER "
             f"{kalman:.4f}, E-HOMER by majority vote {vote:.4f}, by mean {mean:.4f}."

@@ -91,7 +91,7 @@ class TestGenerator:
                 make_generator(bad)
 
 
-class TestWholeOrNot:
+class TestResetOnFailure:
     class Thing:
         def __init__(self):
             self.parameter = 1
@@ -111,7 +111,7 @@ class TestWholeOrNot:
             thing.fit([[1], [2]], error)
         assert vars(thing) == {"parameter": 1}
 
-    def test_a_fit_that_succeeds_leaves_everything_and_the_number_of_rows(self):
+    def test_a_fit_that_succeeds_leaves_everything_and_the_number_of_samples(self):
         fitted = {"parameter": 1, "half_": True, "_hidden_": True, "_n_rows_": 2}
         assert vars(self.Thing().fit([[1], [2]])) == vars(self.Thing().fit(X=np.zeros((2, 3)))) == fitted
         assert self.Thing.fit.__doc__ == "Fit."

@@ -9,28 +9,10 @@
 #include "combining/candidates.hpp"
 #include "combining/co_association.hpp"
 #include "combining/leads.hpp"
-#include "combining/middle.hpp"
 
 namespace fuselearn::bindings {
 
 namespace {
-
-template <class Value>
-auto bound_average_middle(In<Value, 2> values, In<std::int64_t, 2> pairs, Index n_cut) {
-    const auto read_values = values.read("values");
-    const auto read_pairs = pairs.read("pairs");
-    const Index n_members = read_values.shape(0);
-    check_length(read_pairs.shape(1), 2, "the second dimension of pairs", "a pair");
-    check_range(read_pairs.span(), n_members, "pairs");
-    if (n_cut < 0 || n_cut >= (n_members + 1) / 2)
-        raise_value_error("n_cut must leave at least one of the " + std::to_string(n_members) + " members.");
-    const Out<double, 1> means({read_values.shape(1)});
-    Index n_gaps = 0;
-    run_released([&](Interrupt& interrupt) {
-        n_gaps = average_middle(read_values.matrix(), {read_pairs.matrix(), n_cut}, means.span(), interrupt);
-    });
-    return std::tuple(means.object(), n_gaps);
-}
 
 template <class Score>
 auto bound_sum_leads(In<Score, 3> scores, In<double, 1> weights) {
@@ -111,8 +93,6 @@ Index climb(InOut<std::int8_t, 2> bits, In<double, 2> prices, Index most_sweeps)
 }  // namespace
 
 void bind_combining(nb::module_& module) {
-    module.def("average_middle_f4", &bound_average_middle<float>, "values"_a, "pairs"_a, "n_cut"_a);
-    module.def("average_middle_f8", &bound_average_middle<double>, "values"_a, "pairs"_a, "n_cut"_a);
     module.def("sum_leads_f4", &bound_sum_leads<float>, "scores"_a, "weights"_a);
     module.def("sum_leads_f8", &bound_sum_leads<double>, "scores"_a, "weights"_a);
     module.def("average_logarithms", &bound_average_logarithms, "values"_a, "total"_a, "size"_a, "members"_a,

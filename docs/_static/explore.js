@@ -132,7 +132,7 @@
     const before = run.states[step - 1];
     const missed = Math.round(state.error * n);
     const start = state.reset ? "A tree no better than guessing was thrown away, and the weights were reset. " : "";
-    return `${start}Component ${step}: moved half-way to the new tree, the estimate contradicts ${missed} of ${n} given labels, ` +
+    return `${start}Member ${step}: moved half-way to the new tree, the estimate contradicts ${missed} of ${n} given labels, ` +
       `so R = ${show(state.error)}. Gain K = P / (P + R) = ${show(before.variance)} / ${show(before.variance + state.error)} = ${show(state.gain)}; ` +
       `the variance falls to P = ${show(state.variance)}. Now the ensemble is wrong on ${wrongNow}.`;
   }

@@ -63,7 +63,7 @@ def test_parameters_of_the_base_learner_can_be_set(method):
 
 def test_training_saves_what_it_says(table):
     assert "Trained CARTClassifier on 150 samples, 5 features and 3 classes" in run(*IRIS, "-m", "cart").output
-    said = json.loads(run(*IRIS, "-m", "fused", "--set", "n_components=3", "--holdout", 0, "--json").stdout)
+    said = json.loads(run(*IRIS, "-m", "fused", "--set", "n_estimators=3", "--holdout", 0, "--json").stdout)
     assert (said["model"], said["classes"], said["held_out"]) == ("FusedClassifier", 3, None)
     for name, kind in (("iris.fuse", "KFHEClassifier"), ("m.fuse", "FusedClassifier")):
         model = fuselearn.load(name)
@@ -72,7 +72,7 @@ def test_training_saves_what_it_says(table):
 
 
 def test_without_skops_nothing_is_trained_in_vain(monkeypatch):
-    monkeypatch.setitem(sys.modules, "skops.io", None)
+    monkeypatch.setitem(sys.modules, "skops", None)
     monkeypatch.setattr(fuselearn.KFHEClassifier, "fit", None)
     assert "fuselearn[skops]" in run(*IRIS, code=1).output
 
@@ -135,7 +135,7 @@ def test_info_reads_the_header():
 
 
 @pytest.mark.parametrize(
-    "options", [["-m", "kfhe", "--set", "n_estimators=5"], ["-m", "fused", "--set", "n_components=3"]]
+    "options", [["-m", "kfhe", "--set", "n_estimators=5"], ["-m", "fused", "--set", "n_estimators=3"]]
 )
 def test_export_writes_a_model_that_onnxruntime_runs(table, options):
     onnxruntime = pytest.importorskip("onnxruntime")

@@ -18,7 +18,7 @@ from fuselearn.lab.scoring import SCORES
 from fuselearn.multilabel import FusedMultilabelClassifier
 
 ONE_MODEL = {
-    *("homer", "cc", "pcc", "2br", "clr", "plst", "lift", "br"),
+    *("homer", "cc", "2br", "clr", "plst", "lift", "br"),
     *("label-powerset", "pruned-sets", "rakel", "mlknn", "brknn"),
 }
 WRONG = [(3, "digit_1"), (40, "digit_5"), (77, "digit_0")]
@@ -46,8 +46,7 @@ def run(*arguments, code=0):
 
 def small(method):
     """Return the options of a small model."""
-    size = "n_components" if method == "fused" else "n_estimators"
-    return ["-m", method, *([] if method in ONE_MODEL else ["--set", f"{size}=2"]), "--holdout", 0, "-j", 1]
+    return ["-m", method, *([] if method in ONE_MODEL else ["--set", "n_estimators=2"]), "--holdout", 0, "-j", 1]
 
 
 @pytest.mark.parametrize("method", get_args(ForLabels))
@@ -78,7 +77,7 @@ def test_predictions_are_scored_by_the_label_columns_that_are_named():
 
 
 def test_labels_are_learned_by_the_fused_classifier_unless_another_method_is_named():
-    run("train", "digits.csv", "--labels", 3, "--set", "n_components=2", "--holdout", 0, "-j", 1, "-o", "m.fuse")
+    run("train", "digits.csv", "--labels", 3, "--set", "n_estimators=2", "--holdout", 0, "-j", 1, "-o", "m.fuse")
     assert isinstance(load("m.fuse"), FusedMultilabelClassifier)
 
 

@@ -135,7 +135,7 @@ COMPARE = ["compare", "t.csv", "-t", "kind", "-m", "cart", "--repeats", 1, "--fo
 
 @pytest.fixture
 def _no_figures(monkeypatch):
-    monkeypatch.setattr("fuselearn.lab.reporting.report.draw", lambda *arguments: [])
+    monkeypatch.setattr("fuselearn.lab.report.draw", lambda *arguments: [])
 
 
 @pytest.mark.usefixtures("_no_figures")
@@ -144,33 +144,24 @@ def test_runs_and_reports_replace_their_own_files_only(folder):
     run(*COMPARE)  # its own files may be replaced
     out = folder / "out"
     out.mkdir()
-    for name in ("report.html", "summary.csv", "summary.json"):
+    for name in ("report.html", "summary.csv"):
         (out / name).write_text("mine, and valuable")
         assert f"{name} exists and is no" in run(*COMPARE, "--out", out, code=2)
         assert [path.name for path in out.iterdir()] == [name]
         (out / name).rename(folder / name)
-    for name in ("report.html", "summary.csv", "summary.json"):
+    for name in ("report.html", "summary.csv"):
         (folder / name).rename(out / name)
     run(*COMPARE, "--out", out, "--force")
-    assert not any((out / name).read_text() == "mine, and valuable" for name in ("report.html", "summary.json"))
+    assert not any((out / name).read_text() == "mine, and valuable" for name in ("report.html", "summary.csv"))
     shutil.copy("t.csv", "out/summary.csv")
     arguments = ["compare", "out/summary.csv", *COMPARE[2:], "--out", "out", "--force"]
     assert "is the input" in run(*arguments, code=2)
     assert Path("out/summary.csv").read_bytes() == Path("t.csv").read_bytes()
     store = folder / "fuselearn-t" / "results.db"
     before = store.read_bytes()
-    assert "is the input" in run("report", store, "-o", store, "--force", "--no-traces", code=2)
+    assert "is the input" in run("report", store, "-o", store, "--force", code=2)
     assert store.read_bytes() == before
     Path("page.html").write_text("<title>Mine</title>")
-    assert "is not a report" in run("report", store, "-o", "page.html", "--no-traces", code=2)
+    assert "is not a report" in run("report", store, "-o", "page.html", code=2)
     for force in (["--force"], []):
-        run("report", store, "-o", "page.html", "--no-traces", *force)
-
-
-def test_a_page_does_not_replace_another_text(folder):
-    (folder / "README.md").write_text("# Mine\n")
-    said = run("reproduce", "kfhe", "--page", "README.md", code=2)
-    assert "README.md exists and is not a page about an experiment" in said
-    (folder / "page-ranks.svg").write_text("<svg>mine</svg>")
-    assert "page-ranks.svg exists" in run("reproduce", "kfhe-homer", "--page", "page.md", code=2)
-    assert (folder / "README.md").read_text() == "# Mine\n"
+        run("report", store, "-o", "page.html", *force)

@@ -123,7 +123,7 @@ def test_the_sliders_of_the_explorable_page_change_it(page, address):
     assert story.startswith("Start:")
     page.click("#explore-next")
     after_one = page.inner_text("#explore-story")
-    assert after_one.startswith("Component 1:")
+    assert after_one.startswith("Member 1:")
     page.fill("#explore-noise", "3")
     assert page.inner_text("#explore-noise-value") == "30 %"
     assert page.inner_text("#explore-story") != after_one

@@ -4,7 +4,6 @@ import io
 import json
 import zipfile
 
-import numpy as np
 import pytest
 
 from fuselearn.io import files
@@ -48,20 +47,3 @@ def forge_model(forge):
         forge(path, {files.MODEL: write_entries(inner, zipfile.ZIP_DEFLATED)})
 
     return rewrite
-
-
-@pytest.fixture
-def compare_export():
-    """Give a function that compares an exported model, run by onnxruntime, with the model itself."""
-    onnx, onnxruntime = pytest.importorskip("onnx"), pytest.importorskip("onnxruntime")
-
-    def compare(exported, feed, model, rows, tolerance=1e-5):
-        onnx.checker.check_model(exported, full_check=True)
-        session = onnxruntime.InferenceSession(exported.SerializeToString())
-        label, probabilities = session.run(["label", "probabilities"], feed)
-        np.testing.assert_array_equal(label, model.predict(rows))
-        np.testing.assert_allclose(probabilities, model.predict_proba(rows), atol=tolerance)
-        assert probabilities.dtype == np.float32
-        assert len(np.unique(label)) > 1
-
-    return compare

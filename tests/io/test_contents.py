@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 from fuselearn import KFHEClassifier, SVMClassifier
 from fuselearn.io import ModelFileError, load, save
 from fuselearn.io.contents import check_contents
-from fuselearn.learners import kernel_table
+from fuselearn.learners import kernel_table, label_target
 from fuselearn.learners.svm import SVMLearner
 from fuselearn.multilabel import HOMERClassifier
 
@@ -77,43 +77,41 @@ def block(request, monkeypatch):
         monkeypatch.setattr(kernel_table, "MOST_SAMPLES", 100)
         monkeypatch.setattr(kernel_table, "N_LANDMARKS", 50)
     learner = SVMLearner(X, SVMClassifier(kernel=request.param.split()[-1]), 1)
-    labels = np.column_stack([y == 0, y == 1, y < 3]).astype(int)
+    labels = label_target(np.column_stack([y == 0, y == 1, y < 3]).astype(int))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The Gram matrix of")
         block = learner.train(labels, np.ones(len(X), dtype=np.int32), 0)
-    learner.unbind()
+    learner.release()
     check_contents(block)
     return block
 
 
-@pytest.mark.parametrize(
-    "forge",
-    [
-        lambda machines: machines._replace(coefficients=machines.coefficients[:, 1:]),
-        lambda machines: machines._replace(coefficients=machines.coefficients[:1]),
-        lambda machines: machines._replace(intercepts=np.zeros(1)),
-        lambda machines: None,
-    ],
-)
-def test_machines_that_do_not_fit_their_table(block, forge):
-    block.machines = forge(block.machines)
-    with pytest.raises(ModelFileError, match="do not fit their table"):
-        check_contents(block)
+def test_svms_that_do_not_fit_their_table(block):
+    machines = block.machines
+    for forged in (
+        machines._replace(coefficients=machines.coefficients[:, 1:]),
+        machines._replace(coefficients=machines.coefficients[:1]),
+        machines._replace(intercepts=np.zeros(1)),
+        None,
+    ):
+        block.machines = forged
+        with pytest.raises(ModelFileError, match="do not fit their table"):
+            check_contents(block)
 
 
-@pytest.mark.parametrize("row", [-1, 178])
+@pytest.mark.parametrize("sample", [-1, 178])
 @pytest.mark.parametrize("block", ["rbf"], indirect=True)
-def test_support_vectors_out_of_place(block, row):
-    block.machines.support[3] = row
+def test_support_vectors_out_of_place(block, sample):
+    block.machines.support[3] = sample
     with pytest.raises(ModelFileError, match="out of range"):
         check_contents(block)
 
 
 def test_a_hierarchy_without_end():
-    rows, labels = make_multilabel_classification(40, 5, n_classes=6, random_state=0)
-    model = HOMERClassifier(n_clusters=2, random_state=0).fit(rows, labels)
+    samples, labels = make_multilabel_classification(40, 5, n_classes=6, random_state=0)
+    model = HOMERClassifier(n_clusters=2, random_state=0).fit(samples, labels)
     check_contents(model)
-    parent = next(node for node in model._hierarchy() if max(node.children) > 0)
+    parent = next(node for node in model._fused_.models[0].hierarchy if max(node.children) > 0)
     parent.children[:] = [0] * len(parent.children)
     with pytest.raises(ModelFileError, match="hierarchy of labels with children out of place"):
         check_contents(model)

@@ -161,5 +161,5 @@ def test_parts_that_make_no_sense_are_errors():
         {},
         7,
     ]:
-        with pytest.raises((ValueError, KeyError, IndexError, TypeError, RecursionError)):
+        with pytest.raises((ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError)):
             unflatten(forge(parts, {"<f8": np.arange(3.0)}))

@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+import skops.io  # noqa: F401  what files may name of scikit-learn, skops has imported
 from sklearn.datasets import load_wine
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -20,7 +21,7 @@ def test_what_a_model_is_made_of_is_trusted():
     for name in [
         "fuselearn.ensembles.kfhe.KFHEClassifier",
         "fuselearn.learners.table.TableCoder",
-        "fuselearn.learners.fusion.WeightedSum",
+        "fuselearn.fusion.weighted_sum.WeightedSum",
         "sklearn.pipeline.Pipeline",
         "sklearn.calibration._SigmoidCalibration",
         "sklearn.gaussian_process.kernels.RBF",

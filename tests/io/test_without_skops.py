@@ -37,7 +37,7 @@ def test_only_model_files_need_it(tmp_path):
     save(CARTClassifier().fit(frame, frame["a"] > 0), tmp_path / "model.fuse")
     command = [sys.executable, "-c", PROGRAM]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    sentence = "Model files need skops; install it with: pip install 'fuselearn[skops]'"
+    sentence = "A model file needs skops, which is not installed: pip install 'fuselearn[skops]'."
     assert done.stdout.splitlines() == ["True", "CARTClassifier 2", sentence, sentence], done.stderr
 
 

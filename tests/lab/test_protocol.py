@@ -14,7 +14,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 
-from fuselearn.datasets import Dataset, load, make_digit_pairs
+from fuselearn.datasets import Dataset, load_dataset, make_digit_pairs
 from fuselearn.lab import Suite, Variant, derive_seed
 from fuselearn.lab.methods import make_contenders
 from fuselearn.lab.protocol import corrupted, fit_tasks, make_folds, quietly, run_fit
@@ -56,7 +56,7 @@ class Nervous(DummyClassifier):
 
 
 def tasks_of(suite, estimators, finished=frozenset(), *, y=None):
-    data = {name: load(name) for name in suite.datasets if name != "numbered"}
+    data = {name: load_dataset(name) for name in suite.datasets if name != "numbered"}
     if "numbered" in suite.datasets:
         named = pd.Series(Y if y is None else y).map("class {}".format)
         data["numbered"] = Dataset(pd.DataFrame({"row": np.arange(len(named))}), named, "numbered", "", "")

@@ -1,7 +1,7 @@
 """Combine the scores of many members, compare many clusterings, and search for output codes.
 
-``np.median`` returns the same medians in 4 to 12 times the time, ``scipy.stats.rankdata`` the same ranks in 5 to 50
-times the time: ``python -m benchmarks combining`` compares them.
+``scipy.stats.rankdata`` returns the same ranks in 5 to 50 times the time: ``python -m benchmarks combining`` compares
+them.
 """
 
 from __future__ import annotations
@@ -20,27 +20,6 @@ NO_CLUSTER = -2
 
 Floats = npt.NDArray[np.floating]
 Doubles = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
-
-
-def average_middle(values: Floats, pairs: Indices, n_cut: int) -> tuple[Doubles, int]:
-    """Average the members' values of each cell between the ``n_cut`` smallest and largest ones; also count NaN.
-
-    Parameters
-    ----------
-    values : float32 or float64 array of shape (n_members, n_cells)
-    pairs : array of shape (n_pairs, 2)
-        Members to be brought in order, one pair after the other: a selection network.
-    n_cut : int
-        From 0 to (n_members - 1) // 2.
-
-    Examples
-    --------
-    >>> average_middle(np.array([[1.0, 5.0], [9.0, 7.0]]), np.array([[0, 1]]), 0)
-    (array([5., 6.]), 0)
-    """
-    average: Any = _core.average_middle_f4 if values.dtype == np.float32 else _core.average_middle_f8
-    return average(values, pairs, n_cut)
 
 
 def sum_leads(scores: Floats, weights: Doubles) -> tuple[Doubles, int]:

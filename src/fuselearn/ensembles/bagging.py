@@ -243,7 +243,7 @@ class BaggedClassifier(EnsembleClassifier):
         ``estimators_features_`` only.
     estimators_features_ : list of arrays
         Features of each classifier.
-    coefficients_ : array of shape (n_estimators,)
+    estimator_weights_ : array of shape (n_estimators,)
         The same weight for all classifiers.
     oob_score_, oob_decision_function_, oob_prediction_
         If ``oob_score`` is set: the score, shares of classes and classes of the votes by classifiers that have not seen

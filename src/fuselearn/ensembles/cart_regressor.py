@@ -55,7 +55,7 @@ class CARTRegressor(RegressorBase):
 
     See Also
     --------
-    KFHERegressor : An ensemble of such trees.
+    BaggedRegressor : An ensemble of such trees.
     CARTClassifier : A tree for classification.
     sklearn.tree.DecisionTreeRegressor : The tree of scikit-learn, with other criteria, too.
 

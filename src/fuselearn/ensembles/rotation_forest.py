@@ -109,7 +109,7 @@ class RotationForestClassifier(EnsembleClassifier):
     ranges_ : array of shape (n_features,)
         The largest value of each feature less the smallest, by which it is divided: principal components depend on
         units.
-    coefficients_ : array of shape (n_estimators,)
+    estimator_weights_ : array of shape (n_estimators,)
         The same weight for all classifiers.
     feature_importances_ : array of shape (n_features,)
         Mean of the classifiers' importances, each shared by the features of a direction; if they have any.

@@ -42,11 +42,11 @@ def to_onnx(model: Any, X: Any = None, *, target_opset: int | None = None) -> on
     Returns
     -------
     onnx.ModelProto
-        Its outputs are ``label``, of shape (n_samples,), and ``probabilities``, of shape (n_samples, n_classes); those
-        of a regressor are ``variable``, of shape (n_samples, 1). A model of numerical features has one input, the matrix ``X`` of double-precision numbers. A model with
-        categorical features has one input of shape (n_samples, 1) per feature, with the name of the feature:
-        double-precision numbers, or text for categories that are text. A missing number is NaN, a missing text is the
-        empty string.
+        Its outputs are ``label``, of shape (n_samples,), and ``probabilities``, of shape (n_samples, n_classes); that
+        of a regressor is ``variable``, of shape (n_samples, 1). A model of numerical features has one input, the matrix
+        ``X`` of double-precision numbers. A model with categorical features has one input of shape (n_samples, 1) per
+        feature, with the name of the feature: double-precision numbers, or text for categories that are text. A missing
+        number is NaN, a missing text is the empty string.
 
     Raises
     ------

@@ -140,23 +140,22 @@ class _Reader:
         """Return a part, building it on first use."""
         if number not in self._built:
             kind, *rest = self._parts[number]
-            made = _KINDS[kind](self, number, *rest)
-            self._built[number] = made
+            self._built[number] = getattr(self, f"build_{kind}")(number, *rest)
         return self._built[number]
 
-    def _list(self, number: int, *values: Any) -> list[Any]:
+    def build_list(self, number: int, *values: Any) -> list[Any]:
         made: list[Any] = []
         self._built[number] = made
         made.extend(map(self.read, values))
         return made
 
-    def _tuple(self, number: int, *values: Any) -> tuple[Any, ...]:
+    def build_tuple(self, number: int, *values: Any) -> tuple[Any, ...]:
         return tuple(map(self.read, values))
 
-    def _dict(self, number: int, *items: Any) -> dict[Any, Any]:
+    def build_dict(self, number: int, *items: Any) -> dict[Any, Any]:
         return self._fill(number, {}, items)
 
-    def _mapping(self, number: int, name: str, *items: Any) -> Any:
+    def build_mapping(self, number: int, name: str, *items: Any) -> Any:
         return self._fill(number, _known(find_mapping(name), name)(), items)
 
     def _fill(self, number: int, made: Any, items: tuple[Any, ...]) -> Any:
@@ -165,25 +164,25 @@ class _Reader:
             made[_check_key(self.read(key))] = self.read(value)
         return made
 
-    def _array(self, number: int, kind: str, first: int, shape: list[int], order: Any) -> npt.NDArray[Any]:
+    def build_array(self, number: int, kind: str, first: int, shape: list[int], order: Any) -> npt.NDArray[Any]:
         pool = self._arrays[kind]
         if 0 in shape and max(shape) > LONGEST_EMPTY:  # it takes no memory, but time
             raise ModelFileError("It holds an array without numbers that claims to be long.")
         return pool[first : first + math.prod(shape)].reshape(shape, order=order)
 
-    def _objects(self, number: int, shape: list[int], *values: Any) -> npt.NDArray[Any]:
+    def build_objects(self, number: int, shape: list[int], *values: Any) -> npt.NDArray[Any]:
         made = np.empty(len(values), dtype=object)
         for place, value in enumerate(values):
             made[place] = self.read(value)
         return made.reshape(shape)
 
-    def _scalar(self, number: int, kind: str, place: int) -> Any:
+    def build_scalar(self, number: int, kind: str, place: int) -> Any:
         return self._arrays[kind][place]
 
-    def _named(self, number: int, name: str, *values: Any) -> Any:
+    def build_named(self, number: int, name: str, *values: Any) -> Any:
         return _known(find_named_tuple(name), name)(*map(self.read, values))
 
-    def _object(self, number: int, name: str, state: Any) -> Any:
+    def build_object(self, number: int, name: str, state: Any) -> Any:
         kind = _known(find_plain_class(name), name)
         made = kind.__new__(kind)
         self._built[number] = made  # its state may refer to it
@@ -194,26 +193,11 @@ class _Reader:
             vars(made).update(state)
         return made
 
-    def _bound(self, number: int) -> Bound:
+    def build_bound(self, number: int) -> Bound:
         return Bound()
 
-    def _other(self, number: int, place: int) -> Any:
+    def build_other(self, number: int, place: int) -> Any:
         return self._others[place]
-
-
-_KINDS = {
-    "list": _Reader._list,
-    "tuple": _Reader._tuple,
-    "dict": _Reader._dict,
-    "mapping": _Reader._mapping,
-    "array": _Reader._array,
-    "objects": _Reader._objects,
-    "scalar": _Reader._scalar,
-    "named": _Reader._named,
-    "object": _Reader._object,
-    "bound": _Reader._bound,
-    "other": _Reader._other,
-}
 
 
 def _is_simple(dtype: np.dtype[Any]) -> bool:

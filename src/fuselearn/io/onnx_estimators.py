@@ -6,7 +6,7 @@ error-correcting codes are those of :mod:`fuselearn.combine.output_codes`.
 
 from __future__ import annotations
 
-from functools import partial, singledispatch
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -21,16 +21,7 @@ from fuselearn.combine.output_codes import ROUNDING
 from fuselearn.ensembles import LogitBoostClassifier
 from fuselearn.fusion import WeightedSum
 from fuselearn.fusion.members import LEAST_PROBABILITY
-from fuselearn.io.onnx_graph import (
-    Categories,
-    Graph,
-    add_inputs,
-    add_is_largest,
-    apply,
-    declare,
-    finish_model,
-    take,
-)
+from fuselearn.io.onnx_graph import Categories, Graph, add_inputs, add_is_largest, declare, finish_model
 from fuselearn.io.onnx_models import SumExporter, add_label_scores, add_log_odds, read_categories
 from fuselearn.learners import LabelTrees, TreeModel
 from fuselearn.multilabel.base import MultilabelBase
@@ -46,7 +37,7 @@ def convert(estimator: Any, X: Any, opset: int) -> onnx.ModelProto:
     graph = Graph({"variable"} if is_regressor(estimator) else {"label", "probabilities"})
     inputs, matrix = add_inputs(graph, estimator, categories, X)
     if is_regressor(estimator):
-        graph.add("Identity", [add_scores(estimator, graph, matrix)], "variable")
+        graph.add("Identity", add_scores(estimator, graph, matrix), output="variable")
         outputs = [declare("variable", TensorProto.DOUBLE, 1)]
     else:
         add_classifier(graph, estimator, matrix, "label", "probabilities")
@@ -64,29 +55,25 @@ def add_classifier(graph: Graph, estimator: Any, matrix: str, label: str, probab
     """Add the nodes that turn a matrix of doubles into labels and probabilities."""
     if isinstance(estimator, MultilabelBase):
         scores, deciding = add_label_scores(graph, estimator, matrix)
-        graph.add("Cast", [scores], probabilities, to=TensorProto.FLOAT)
+        graph.add("Cast", scores, output=probabilities, to=TensorProto.FLOAT)
         chosen = add_rule(estimator.rule_, graph, estimator, deciding)
-        graph.add("Cast", [chosen], label, to=TensorProto.INT64)
+        graph.add("Cast", chosen, output=label, to=TensorProto.INT64)
         return
     scores = add_scores(estimator, graph, matrix, exact=False)
-    graph.add("Cast", [scores], probabilities, to=TensorProto.FLOAT)
+    graph.add("Cast", scores, output=probabilities, to=TensorProto.FLOAT)
     classes = label_values(estimator)
     if hasattr(estimator, "class_order_"):  # of equally probable classes, the first in this order is predicted
-        classes, scores = classes[estimator.class_order_], take(graph, scores, estimator.class_order_)
-    best = graph.add("ArgMax", [scores], graph.name("best"), axis=1, keepdims=0)
-    graph.add("Gather", [graph.constant("classes", classes), best], label, axis=0)
+        classes, scores = classes[estimator.class_order_], graph.take(scores, estimator.class_order_)
+    graph.add("Gather", classes, graph.add("ArgMax", scores, axis=1, keepdims=0), output=label, axis=0)
 
 
 def label_values(estimator: Any) -> npt.NDArray[Any]:
     """Return the classes in a type that ONNX supports."""
     classes = estimator.classes_
-    if classes.dtype.kind in "iu":
-        return classes.astype(np.int64)
-    if classes.dtype.kind == "f":
-        return classes.astype(np.float64)
-    if classes.dtype.kind == "U" or all(isinstance(label, str) for label in classes):
-        return classes.astype(object)
-    if classes.dtype.kind == "b":
+    kinds = {"i": np.int64, "u": np.int64, "f": np.float64, "U": object, "b": np.bool_}
+    if classes.dtype.kind in kinds:
+        return classes.astype(kinds[classes.dtype.kind])
+    if all(isinstance(label, str) for label in classes):
         return classes
     kind = type(classes[0]).__name__
     raise TypeError(f"{type(estimator).__name__} with classes of type {kind} cannot be exported to ONNX.")
@@ -100,7 +87,7 @@ def add_scores(estimator: Any, graph: Graph, matrix: str, *, exact: bool = True)
 
 @add_scores.register
 def _(estimator: LogitBoostClassifier, graph: Graph, matrix: str, *, exact: bool = True) -> str:
-    return apply(graph, "Softmax", SumExporter(graph, estimator, matrix).add_sum(), axis=1)
+    return graph.add("Softmax", SumExporter(graph, estimator, matrix).add_sum(), axis=1)
 
 
 @add_scores.register
@@ -110,10 +97,10 @@ def _(estimator: FusedClassifier, graph: Graph, matrix: str, *, exact: bool = Tr
     for member, weight, exponent in zip(
         estimator._members_, estimator.estimator_weights_, estimator._exponents_, strict=True
     ):
-        seen = matrix if member.columns is None else take(graph, matrix, member.columns)
+        seen = matrix if member.columns is None else graph.take(matrix, member.columns)
         sharpened = _add_sharpened(graph, add_scores(member.model, graph, seen), exponent)
-        part = apply(graph, "Mul", weight, sharpened)
-        total = apply(graph, "Add", total, part) if total else part
+        part = graph.add("Mul", weight, sharpened)
+        total = graph.add("Add", total, part) if total else part
     return _add_sharpened(graph, total, estimator._sharpness_)
 
 
@@ -136,8 +123,8 @@ def _(estimator: FusedClassifier) -> Categories:
 
 def _add_sharpened(graph: Graph, probabilities: str, exponent: float) -> str:
     """Add what :func:`fuselearn.fusion.members.sharpen` computes."""
-    powers = apply(graph, "Pow", apply(graph, "Add", probabilities, LEAST_PROBABILITY), float(exponent))
-    return apply(graph, "Div", powers, apply(graph, "ReduceSum", powers, np.array([1]), keepdims=1))
+    powers = graph.add("Pow", graph.add("Add", probabilities, LEAST_PROBABILITY), float(exponent))
+    return graph.add("Div", powers, graph.add("ReduceSum", powers, np.array([1]), keepdims=1))
 
 
 @add_scores.register
@@ -154,7 +141,7 @@ def _(estimator: ErrorCorrectingCodeClassifier, graph: Graph, matrix: str, *, ex
 
 def _add_distances(graph: Graph, estimator: ErrorCorrectingCodeClassifier, bits: str) -> str:
     """Add the distances to the codewords; in double precision, since two of them may be close."""
-    add = partial(apply, graph)
+    add = graph.add
     if estimator.decoding == "hamming":
         is_one = add("Cast", add("Greater", bits, 0.5), to=TensorProto.DOUBLE)
         bits = add("Where", add("Equal", bits, 0.5), 0.5, is_one)
@@ -168,7 +155,7 @@ def _add_distances(graph: Graph, estimator: ErrorCorrectingCodeClassifier, bits:
 
 
 def _add_class_probabilities(graph: Graph, distances: str, n_bits: int, decoding: str) -> str:
-    add = partial(apply, graph)
+    add = graph.add
     if decoding != "loss" and n_bits == 1:
         return add("Sub", 1.0, distances)
     nearest = add("GatherElements", distances, add("ArgMin", distances, axis=1, keepdims=1), axis=1)
@@ -193,31 +180,31 @@ def add_rule(rule: Any, graph: Graph, estimator: MultilabelBase, scores: str) ->
 
 @add_rule.register
 def _(rule: rules.FixedThreshold, graph: Graph, estimator: MultilabelBase, scores: str) -> str:
-    return apply(graph, "Greater", scores, float(rule.threshold))
+    return graph.add("Greater", scores, float(rule.threshold))
 
 
 @add_rule.register
 def _(rule: LearnedThreshold, graph: Graph, estimator: MultilabelBase, scores: str) -> str:
-    return apply(graph, "Greater", scores, float(rule.threshold_))
+    return graph.add("Greater", scores, float(rule.threshold_))
 
 
 @add_rule.register
 def _(rule: LabelThresholds, graph: Graph, estimator: MultilabelBase, scores: str) -> str:
-    return apply(graph, "Greater", scores, rule.thresholds_)
+    return graph.add("Greater", scores, rule.thresholds_)
 
 
 @add_rule.register
 def _(rule: rules.AtLeastOne, graph: Graph, estimator: MultilabelBase, scores: str) -> str:
     other = rule.rule_ if rule.needs_scores else rules.make_decision_rule(rule.rule)
     decided = add_rule(other, graph, estimator, scores)
-    counts = apply(graph, "Cast", decided, to=TensorProto.INT64)
-    has_none = apply(graph, "Equal", apply(graph, "ReduceSum", counts, np.array([1]), keepdims=1), 0)
+    counts = graph.add("Cast", decided, to=TensorProto.INT64)
+    has_none = graph.add("Equal", graph.add("ReduceSum", counts, np.array([1]), keepdims=1), 0)
     best = add_is_largest(graph, scores, estimator.n_labels_)
-    return apply(graph, "Or", apply(graph, "Greater", counts, 0), apply(graph, "And", has_none, best))
+    return graph.add("Or", graph.add("Greater", counts, 0), graph.add("And", has_none, best))
 
 
 @add_rule.register
 def _(rule: rules.KnownSets, graph: Graph, estimator: MultilabelBase, scores: str) -> str:
-    odds = apply(graph, "MatMul", add_log_odds(graph, scores, SET_BOUND), rule.sets_.T.astype(np.float64))
-    best = apply(graph, "ArgMax", apply(graph, "Add", odds, rule.offsets), axis=1, keepdims=0)
-    return graph.add("Gather", [graph.constant("sets", rule.sets_), best], graph.name("decided"), axis=0)
+    odds = graph.add("MatMul", add_log_odds(graph, scores, SET_BOUND), rule.sets_.T.astype(np.float64))
+    best = graph.add("ArgMax", graph.add("Add", odds, rule.offsets), axis=1, keepdims=0)
+    return graph.add("Gather", rule.sets_, best, axis=0)

@@ -5,6 +5,7 @@ The inputs of a graph are one matrix of numbers, or one input per feature if som
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,14 @@ Categories = list[npt.NDArray[Any] | None]
 
 
 class Graph:
-    """Nodes and constants of an ONNX graph under construction.
+    """An ONNX graph under construction.
+
+    Parameters
+    ----------
+    taken : iterable of str, default=()
+        Names that are used already.
+    unique : callable, optional
+        Turns a name into one that is not used yet; by default, a number is appended.
 
     Attributes
     ----------
@@ -27,56 +35,60 @@ class Graph:
     constants : list of TensorProto
     """
 
-    def __init__(self, taken: set[str]) -> None:
+    def __init__(self, taken: Iterable[str] = (), unique: Callable[[str], str] | None = None) -> None:
         self.nodes: list[NodeProto] = []
         self.constants: list[TensorProto] = []
         self._taken = set(taken)
+        self._unique = unique
 
     def name(self, wanted: str) -> str:
         """Return a name that is not yet used in the graph."""
+        if self._unique is not None:
+            return self._unique(wanted)
         name, number = wanted, 1
         while name in self._taken:
             name, number = f"{wanted}_{number}", number + 1
         self._taken.add(name)
         return name
 
-    def add(self, operator: str, inputs: list[str], output: str, *, domain: str = "", **attributes: Any) -> str:
-        """Add a node and return the name of its output."""
-        node = NodeProto(op_type=operator, domain=domain, name=self.name(operator), input=inputs, output=[output])
+    def add(
+        self,
+        operator: str,
+        *operands: str | float | npt.NDArray[Any],
+        output: str | None = None,
+        domain: str = "",
+        **attributes: Any,
+    ) -> str:
+        """Add an operator on named values and constants, and return the name of its output."""
+        inputs = [one if isinstance(one, str) else self.constant(one) for one in operands]
+        output = self.name(operator.lower()) if output is None else output
+        node = NodeProto(op_type=operator, domain=domain, name=output, input=inputs, output=[output])
         node.attribute.extend(_attribute(name, value) for name, value in attributes.items())
         self.nodes.append(node)
         return output
 
-    def constant(self, wanted: str, values: npt.NDArray[Any]) -> str:
+    def constant(self, values: npt.ArrayLike) -> str:
         """Add a constant and return its name."""
-        name = self.name(wanted)
-        self.constants.append(numpy_helper.from_array(values, name))
+        name = self.name("constant")
+        self.constants.append(numpy_helper.from_array(np.asarray(values), name))
         return name
 
-
-def apply(graph: Graph, operator: str, *operands: str | float | npt.NDArray[Any], **attributes: Any) -> str:
-    """Add an operator on named values and constants, and return the name of its output."""
-    inputs = [one if isinstance(one, str) else graph.constant("constant", np.asarray(one)) for one in operands]
-    return graph.add(operator, inputs, graph.name(operator.lower()), **attributes)
-
-
-def take(graph: Graph, values: str, columns: npt.NDArray[np.integer]) -> str:
-    """Add a selection of columns."""
-    places = graph.constant("columns", columns.astype(np.int64))
-    return graph.add("Gather", [values, places], graph.name("taken"), axis=1)
+    def take(self, values: str, columns: npt.NDArray[np.integer]) -> str:
+        """Add a selection of columns."""
+        return self.add("Gather", values, columns.astype(np.int64), axis=1)
 
 
 def add_logistic(graph: Graph, values: str) -> str:
     """Add 1 / (1 + exp(-values)), in a form that stays above 0 as long as it can."""
-    is_negative = apply(graph, "Less", values, 0.0)
-    power = apply(graph, "Exp", apply(graph, "Neg", apply(graph, "Abs", values)))
-    return apply(graph, "Div", apply(graph, "Where", is_negative, power, 1.0), apply(graph, "Add", 1.0, power))
+    power = graph.add("Exp", graph.add("Neg", graph.add("Abs", values)))
+    return graph.add(
+        "Div", graph.add("Where", graph.add("Less", values, 0.0), power, 1.0), graph.add("Add", 1.0, power)
+    )
 
 
 def add_is_largest(graph: Graph, scores: str, width: int) -> str:
     """Mark the largest score of each sample, the first one in case of ties."""
-    best = graph.add("ArgMax", [scores], graph.name("best"), axis=1, keepdims=1)
-    return graph.add("Equal", [best, graph.constant("places", np.arange(width))], graph.name("is_best"))
+    return graph.add("Equal", graph.add("ArgMax", scores, axis=1, keepdims=1), np.arange(width))
 
 
 def add_inputs(
@@ -105,7 +117,7 @@ def add_inputs(
     name = graph.name("X")
     if getattr(X, "dtype", None) != np.float32:
         return [declare(name, TensorProto.DOUBLE, model.n_features_in_)], name
-    matrix = graph.add("Cast", [name], graph.name("doubles"), to=TensorProto.DOUBLE)
+    matrix = graph.add("Cast", name, to=TensorProto.DOUBLE)
     return [declare(name, TensorProto.FLOAT, model.n_features_in_)], matrix
 
 
@@ -122,7 +134,7 @@ def _add_columns(graph: Graph, model: Any, categories: Categories) -> tuple[list
             )
         inputs.append(declare(name, TensorProto.STRING if is_text else TensorProto.DOUBLE, 1))
         columns.append(name if levels is None else _add_encoder(graph, name, levels, is_text))
-    return inputs, graph.add("Concat", columns, graph.name("doubles"), axis=1)
+    return inputs, graph.add("Concat", *columns, axis=1)
 
 
 def _add_encoder(graph: Graph, name: str, levels: npt.NDArray[Any], is_text: bool) -> str:
@@ -134,8 +146,7 @@ def _add_encoder(graph: Graph, name: str, levels: npt.NDArray[Any], is_text: boo
         keys, numbers = np.append(keys, missing), np.append(numbers, np.nan)
     return graph.add(
         "LabelEncoder",
-        [name],
-        graph.name("numbers"),
+        name,
         domain=ML,
         keys_tensor=keys,
         values_tensor=numbers,

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial, singledispatch
+from functools import singledispatch
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
@@ -28,7 +28,7 @@ import numpy.typing as npt
 from onnx import TensorProto
 
 from fuselearn.fusion import WeightedSum
-from fuselearn.io.onnx_graph import Categories, Graph, add_is_largest, add_logistic, apply, take
+from fuselearn.io.onnx_graph import Categories, Graph, add_is_largest, add_logistic
 from fuselearn.io.onnx_svm import add_coupled, add_machines, add_scaled, refuse_large
 from fuselearn.io.onnx_trees import TreeSum, add_exact_sums, add_sums
 from fuselearn.learners import CloneModel, LabelClones, LabelTrees, Model, TableCoder, TreeModel
@@ -87,7 +87,7 @@ def read_categories(estimator: Any) -> Categories:
 def add_label_scores(graph: Graph, estimator: MultilabelBase, matrix: str) -> tuple[str, str]:
     """Add the probabilities of the labels, and the scores by which a classifier decides."""
     exporter, rule = SumExporter(graph, estimator, matrix), getattr(estimator, "rule_", None)
-    scores = _add_constants(graph, estimator, apply(graph, "Clip", exporter.add_sum(), 0.0, 1.0))
+    scores = _add_constants(graph, estimator, graph.add("Clip", exporter.add_sum(), 0.0, 1.0))
     decides = isinstance(rule, OwnDecision) and estimator._fused_.deciding() is not estimator._fused_
     return scores, exporter.add_sum(deciding=True) if decides else scores
 
@@ -97,13 +97,13 @@ def _add_constants(graph: Graph, estimator: MultilabelBase, scores: str) -> str:
     constants = estimator._constants_
     if np.isnan(constants).all():
         return scores
-    return apply(graph, "Where", ~np.isnan(constants), np.nan_to_num(constants), scores)
+    return graph.add("Where", ~np.isnan(constants), np.nan_to_num(constants), scores)
 
 
 def add_log_odds(graph: Graph, scores: str, bound: float) -> str:
     """Add the log-odds of probabilities, none of which is nearer to 0 or 1 than the bound."""
-    clipped = apply(graph, "Clip", scores, bound, 1 - bound)
-    return apply(graph, "Log", apply(graph, "Div", clipped, apply(graph, "Sub", 1.0, clipped)))
+    clipped = graph.add("Clip", scores, bound, 1 - bound)
+    return graph.add("Log", graph.add("Div", clipped, graph.add("Sub", 1.0, clipped)))
 
 
 class SumExporter:
@@ -125,7 +125,7 @@ class SumExporter:
         self.estimator = estimator
         self.matrix = matrix
         self.fused: WeightedSum = estimator._fused_ if fused is None else fused
-        self.apply = partial(apply, graph)
+        self.add = graph.add
         self._scaled: dict[int, str] = {}
         self._chains: dict[int, str] = {}  # the scores of chains, which are added once
         self._starts: dict[int, int] = {}  # the first column of each block's probabilities
@@ -147,9 +147,9 @@ class SumExporter:
         if all(isinstance(model, TreeModel) for model in fused.models):
             return (add_exact_sums if exact else add_sums)(self.graph, self.estimator, sum_trees(fused), self.matrix)
         for model, coefficient, output in zip(fused.models, fused.coefficients, fused.outputs, strict=True):
-            part = self.apply("Mul", self._add_output(model, output), float(coefficient))
-            total = self.apply("Add", total, part) if total else part
-        return self.apply("Div", total, np.asarray(fused.divisor, dtype=np.float64))
+            part = self.add("Mul", self._add_output(model, output), float(coefficient))
+            total = self.add("Add", total, part) if total else part
+        return self.add("Div", total, np.asarray(fused.divisor, dtype=np.float64))
 
     def add_model(self, model: Any, deciding: bool = False) -> str:
         """Add the scores of a model, or those by which it decides itself."""
@@ -162,8 +162,8 @@ class SumExporter:
         if isinstance(model, ClassMachines):
             chosen = add_is_largest(self.graph, scores, self.fused.n_columns)
         else:
-            chosen = self.apply("Greater", scores, 0.5)
-        return self.apply("Cast", chosen, to=TensorProto.DOUBLE)
+            chosen = self.add("Greater", scores, 0.5)
+        return self.add("Cast", chosen, to=TensorProto.DOUBLE)
 
     def add_block(self, blocks: Sequence[Any], appended: str = "") -> str:
         """Add the probabilities of blocks of one group; a chain has appended labels to their features."""
@@ -176,13 +176,13 @@ class SumExporter:
         trees = [tree for block in blocks for tree in block.trees]
         fractions = [tree.shares()[:, 1:] for tree in trees]
         columns = [np.array([label]) for label in range(len(trees))]
-        matrix = self.apply("Concat", self.matrix, appended, axis=1) if appended else self.matrix
+        matrix = self.add("Concat", self.matrix, appended, axis=1) if appended else self.matrix
         tree_sum = TreeSum(trees, fractions, first.n_categories, columns)
         return add_exact_sums(self.graph, self.estimator, tree_sum, matrix)
 
     def take_block(self, block: Any, deciding: bool = False) -> str:
         """Take the probabilities of a block from those of all."""
-        return take(self.graph, self._chances, self._starts[id(block)] + np.arange(_width(block)))
+        return self.graph.take(self._chances, self._starts[id(block)] + np.arange(_width(block)))
 
     def _add_side_by_side(self, blocks: Sequence[Any]) -> str:
         """Add the probabilities of all blocks, and behind them a column of ones."""
@@ -193,8 +193,8 @@ class SumExporter:
                 self._starts[id(block)] = n_columns
                 n_columns += _width(block)
         self._certain = n_columns
-        one = self.apply("Add", self.apply("Mul", take(self.graph, parts[0], np.array([0])), 0.0), 1.0)
-        return self.apply("Concat", *parts, one, axis=1)
+        one = self.add("Add", self.add("Mul", self.graph.take(parts[0], np.array([0])), 0.0), 1.0)
+        return self.add("Concat", *parts, one, axis=1)
 
     def add_classes(self, model: ClassMachines, deciding: bool) -> str:
         """Add the class probabilities of SVMs."""
@@ -202,7 +202,7 @@ class SumExporter:
 
     def add_joined(self, model: JoinedLabels, deciding: bool) -> str:
         """Add the probabilities of models of some labels each, in the order of the labels."""
-        return take(self.graph, self.apply("Concat", *map(self.add_model, model.models), axis=1), model.order)
+        return self.graph.take(self.add("Concat", *map(self.add_model, model.models), axis=1), model.order)
 
     def add_chain(self, model: Chain, deciding: bool) -> str:
         """Add the models of a chain, each of which has the decisions of those before as features."""
@@ -210,10 +210,10 @@ class SumExporter:
             found = decided = ""
             for part in model.models:
                 chance = self.add_block([part], decided)
-                labels = self.apply("Cast", self.apply("Greater", chance, 0.5), to=TensorProto.DOUBLE)
-                found = self.apply("Concat", found, chance, axis=1) if found else chance
-                decided = self.apply("Concat", decided, labels, axis=1) if decided else labels
-            self._chains[id(model)] = take(self.graph, found, np.argsort(model.order))
+                labels = self.add("Cast", self.add("Greater", chance, 0.5), to=TensorProto.DOUBLE)
+                found = self.add("Concat", found, chance, axis=1) if found else chance
+                decided = self.add("Concat", decided, labels, axis=1) if decided else labels
+            self._chains[id(model)] = self.graph.take(found, np.argsort(model.order))
         return self._chains[id(model)]
 
     def add_forest(self, model: LabelForest, deciding: bool) -> str:
@@ -223,8 +223,8 @@ class SumExporter:
         """
         trees, values = zip(*model.trees_with_values(), strict=True)
         tree_sum = TreeSum(trees, values, model.n_categories)
-        total = self.apply("Add", model.start, add_exact_sums(self.graph, self.estimator, tree_sum, self.matrix))
-        total = self.apply("Div", total, float(model.divisor))
+        total = self.add("Add", model.start, add_exact_sums(self.graph, self.estimator, tree_sum, self.matrix))
+        total = self.add("Div", total, float(model.divisor))
         return add_logistic(self.graph, total) if model.is_logistic else total
 
     def add_fused(self, model: FusedModel, deciding: bool) -> str:
@@ -232,8 +232,8 @@ class SumExporter:
         total: Any = model.fusion.intercepts
         for member, weights in zip(model.members, model.fusion.weights, strict=True):
             scores, _ = add_label_scores(self.graph, member, self.matrix)
-            part = self.apply("Mul", add_log_odds(self.graph, scores, LEAST_PROBABILITY), weights)
-            total = self.apply("Add", total, part)
+            part = self.add("Mul", add_log_odds(self.graph, scores, LEAST_PROBABILITY), weights)
+            total = self.add("Add", total, part)
         return add_logistic(self.graph, total)
 
     def add_clone(self, model: MultilabelClone, deciding: bool) -> str:
@@ -241,7 +241,7 @@ class SumExporter:
         scores, _ = add_label_scores(self.graph, model.estimator, self.matrix)
         columns, is_known = np.zeros(len(model.constants), dtype=np.int64), np.zeros(len(model.constants), dtype=bool)
         columns[model.labels], is_known[model.labels] = np.arange(len(model.labels)), True
-        return self.apply("Where", is_known, take(self.graph, scores, columns), model.constants)
+        return self.add("Where", is_known, self.graph.take(scores, columns), model.constants)
 
     def add_homer(self, model: HOMERModel, deciding: bool) -> str:
         """Add the probabilities of the labels, or the scores by which a sample descends."""
@@ -261,8 +261,8 @@ class SumExporter:
             around = [[starts[-1], *columns] for columns in around]
         product = ""
         for factors in zip_longest(*around, fillvalue=self._certain):
-            part = take(self.graph, self._chances, np.array(factors))
-            product = self.apply("Mul", product, part) if product else part
+            part = self.graph.take(self._chances, np.array(factors))
+            product = self.add("Mul", product, part) if product else part
         return product
 
     def _add_ways_down(self, model: HOMERModel, starts: npt.NDArray[np.int64]) -> str:
@@ -272,26 +272,26 @@ class SumExporter:
             groups, children = model.hierarchy[number]
             labels = np.concatenate(groups)
             group_of = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
-            own = take(self.graph, self._chances, starts[number] + np.arange(len(groups)))
-            stay = own if len(labels) == len(groups) else take(self.graph, own, group_of)
+            own = self.graph.take(self._chances, starts[number] + np.arange(len(groups)))
+            stay = own if len(labels) == len(groups) else self.graph.take(own, group_of)
             if all(child == LEAF for child in children):
                 scores[number] = stay, labels
                 continue
             best = add_is_largest(self.graph, own, len(groups))
-            goes = self.apply("Or", self.apply("Greater", own, 0.5), best)
+            goes = self.add("Or", self.add("Greater", own, 0.5), best)
             below = [scores.pop(child) for child in children if child != LEAF]
-            joined = self.apply("Concat", stay, *(name for name, _ in below), axis=1)
+            joined = self.add("Concat", stay, *(name for name, _ in below), axis=1)
             column_of = {label: k for k, label in enumerate(labels)}  # single labels are unchanged
             lower = np.concatenate([order for _, order in below])
             column_of.update({label: len(labels) + k for k, label in enumerate(lower)})
-            down = take(self.graph, joined, np.array([column_of[label] for label in labels]))
-            scores[number] = self.apply("Where", take(self.graph, goes, group_of), down, stay), labels
+            down = self.graph.take(joined, np.array([column_of[label] for label in labels]))
+            scores[number] = self.add("Where", self.graph.take(goes, group_of), down, stay), labels
         name, labels = scores[0]
-        ordered = take(self.graph, name, np.argsort(labels))
+        ordered = self.graph.take(name, np.argsort(labels))
         if model.labelled is None:
             return ordered
-        any_label = take(self.graph, self._chances, starts[-1:])
-        return self.apply("Where", self.apply("Greater", any_label, 0.5), ordered, any_label)
+        any_label = self.graph.take(self._chances, starts[-1:])
+        return self.add("Where", self.add("Greater", any_label, 0.5), ordered, any_label)
 
 
 KINDS: dict[type, Kind] = {

@@ -11,15 +11,14 @@ where z is a support vector or, on tables without a Gram matrix, a sample of the
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from onnx import TensorProto
 from scipy import sparse
 
-from fuselearn.io.onnx_graph import Graph, add_logistic, apply, take
+from fuselearn.io.onnx_graph import Graph, add_logistic
 from fuselearn.learners.coupling import Coupling
 from fuselearn.learners.kernel_table import LARGEST_SCALED, KernelTable
 from fuselearn.learners.numbers import NumberEncoder
@@ -31,21 +30,11 @@ Floats = npt.NDArray[np.float64]
 MOST_BYTES = 2**30
 
 
-class Machines(NamedTuple):
-    """Support vector machines side by side, including constant ones."""
-
-    weights: Floats  # (n_columns or n_vectors, n_machines), of scaled features or of kernel values
-    intercepts: Floats
-    slopes: Floats  # of Platt's sigmoid
-    offsets: Floats
-    constants: Floats  # 0 or 1 if there is no machine, else NaN
-
-
 def add_scaled(graph: Graph, encoder: NumberEncoder, table: KernelTable, matrix: str) -> str:
     """Add the nodes that turn a matrix of doubles into the scaled columns of a table."""
-    add, numbers = partial(apply, graph), _add_numbers(graph, encoder, matrix)
+    add, numbers = graph.add, _add_numbers(graph, encoder, matrix)
     if table.chosen is not None:
-        numbers = take(graph, numbers, table.chosen)
+        numbers = graph.take(numbers, table.chosen)
     centred = numbers if table.is_sparse else add("Sub", numbers, table.shift)
     return add("Clip", add("Div", centred, table.scale), -LARGEST_SCALED, LARGEST_SCALED)
 
@@ -67,29 +56,24 @@ def add_machines(graph: Graph, blocks: Sequence[LabelMachines], scaled: str, app
     str
         The name of the probabilities, one column per machine.
     """
-    add, (table, kernel) = partial(apply, graph), (blocks[0].table, blocks[0].kernel)
-    is_radial = kernel.name == "rbf" and any(block.machines is not None for block in blocks)
+    add, (table, kernel) = graph.add, (blocks[0].table, blocks[0].kernel)
     if not table.is_sparse and table.collapses(kernel):
         # The SVM engine rounds them.
         scaled = add("Cast", add("Cast", scaled, to=TensorProto.FLOAT), to=TensorProto.DOUBLE)
     if appended:
-        extra = add("Mul", table.label_width, add("Sub", appended, 0.5))
-        scaled = add("Concat", scaled, extra, axis=1)
-    if is_radial:
-        support = join_support(blocks)
-        scaled = _add_radial_values(graph, _read_vectors(blocks, support), kernel.factor, scaled)
-        machines = [_read_radial(block, support) for block in blocks]
-    else:
-        machines = [_read_linear(block) for block in blocks]
-    together = Machines(*(np.concatenate(parts, axis=-1) for parts in zip(*machines, strict=True)))
-    return _add_chances(graph, together, blocks[0].probability, scaled)
+        scaled = add("Concat", scaled, add("Mul", table.label_width, add("Sub", appended, 0.5)), axis=1)
+    is_constant = np.concatenate([block.is_constant for block in blocks])
+    trained = [block for block in blocks if block.machines is not None]
+    chances = _add_chances(graph, trained, scaled) if trained else scaled
+    spread = graph.take(chances, np.maximum(np.cumsum(~is_constant) - 1, 0))  # a constant label gets any column
+    return add("Where", is_constant, np.concatenate([block.constants for block in blocks]), spread)
 
 
 def add_coupled(graph: Graph, coupling: Coupling | None, chances: str) -> str:
     """Add class probabilities from those of one SVM per class, or of one for two classes."""
     if coupling is not None:
         return _add_coupling(graph, coupling, chances)
-    return apply(graph, "Concat", apply(graph, "Sub", 1.0, chances), chances, axis=1)
+    return graph.add("Concat", graph.add("Sub", 1.0, chances), chances, axis=1)
 
 
 def refuse_large(model: Any, groups: Iterable[Sequence[LabelMachines]]) -> None:
@@ -116,49 +100,48 @@ def join_support(blocks: Sequence[LabelMachines]) -> npt.NDArray[np.int32] | Non
     return np.unique(np.concatenate(kept)) if kept else None
 
 
-def _constant_machines(n_inputs: int, constants: Floats) -> Machines:
-    intercepts, slopes, offsets = np.zeros((3, len(constants)))
-    return Machines(np.zeros((n_inputs, len(constants))), intercepts, slopes, offsets, constants)
+def _add_chances(graph: Graph, blocks: Sequence[LabelMachines], inputs: str) -> str:
+    """Add the probabilities of trained machines."""
+    add, kernel = graph.add, blocks[0].kernel
+    if kernel.name == "rbf":
+        support = join_support(blocks)
+        inputs = _add_radial_values(graph, _read_vectors(blocks, support), kernel.factor, inputs)
+        read = [_read_radial(block, support) for block in blocks]
+    else:
+        read = [_read_linear(block) for block in blocks]
+    weights, intercepts = (np.concatenate(part) for part in zip(*read, strict=True))
+    decisions = add("Add", add("MatMul", inputs, weights.T.copy()), intercepts)
+    if blocks[0].probability == "sign":
+        return add("Cast", add("Greater", decisions, 0.0), to=TensorProto.DOUBLE)
+    if blocks[0].probability == "logistic":
+        return add_logistic(graph, add("Mul", decisions, 2.0))
+    slopes, offsets = (
+        np.concatenate([getattr(block.machines, name) for block in blocks]) for name in ("slopes", "offsets")
+    )
+    return add_logistic(graph, add("Sub", add("Mul", decisions, -slopes), offsets))
 
 
-def _complete(block: LabelMachines, weights: Floats, intercepts: Floats) -> Machines:
-    """Return the machines of a block, with constant ones for labels that were constant."""
-    kept, has_one = block.machines, ~block.is_constant
-    assert kept is not None, "there are weights of trained machines"
-    machines = _constant_machines(weights.shape[1], np.where(has_one, np.nan, block.constants))
-    machines.weights[:, has_one] = weights.T
-    machines.intercepts[has_one] = intercepts
-    machines.slopes[has_one] = kept.slopes
-    machines.offsets[has_one] = kept.offsets
-    return machines
-
-
-def _read_linear(block: LabelMachines) -> Machines:
-    """Return trained machines with one weight per column, however they were kept."""
+def _read_linear(block: Any) -> tuple[Floats, Floats]:
+    """Return one weight per column for each trained machine, however they were kept, and the intercepts."""
     table, kept = block.table, block.machines
-    if kept is None:
-        return _constant_machines(table.n_columns + table.appended.shape[1], block.constants)
-    weights, intercepts = kept.coefficients.astype(np.float64), kept.intercepts
+    weights = kept.coefficients.astype(np.float64)
     if kept.support is None:
-        return _complete(block, np.hstack([weights, kept.extra_weights]), intercepts)
+        return np.hstack([weights, kept.extra_weights]), kept.intercepts
     centre = np.zeros(table.n_columns) if table.centre is None else table.centre
     columns, extra = _training_rows(table, kept.support)
     own = block.kernel.factor * (weights @ (columns - centre))
-    return _complete(block, np.hstack([own, block.kernel.factor * (weights @ extra)]), intercepts - own @ centre)
+    return np.hstack([own, block.kernel.factor * (weights @ extra)]), kept.intercepts - own @ centre
 
 
-def _read_radial(block: LabelMachines, support: npt.NDArray[np.int32] | None) -> Machines:
-    """Return trained machines with one weight per support vector, or per sample of the Nystroem approximation."""
+def _read_radial(block: Any, support: npt.NDArray[np.int32] | None) -> tuple[Floats, Floats]:
+    """Return one weight per support vector, or per sample of the Nystroem approximation, and the intercepts."""
     kept = block.machines
-    if kept is None:
-        n_inputs = len(support) if support is not None else _radial_map(block).components_.shape[0]
-        return _constant_machines(n_inputs, block.constants)
     weights = kept.coefficients.astype(np.float64)
-    if kept.support is None:
-        return _complete(block, weights @ _radial_map(block).normalization_, kept.intercepts)
-    spread = np.zeros((len(weights), len(support)))  # type: ignore[arg-type]
-    spread[:, np.searchsorted(support, kept.support)] = weights  # type: ignore[arg-type]
-    return _complete(block, spread, kept.intercepts)
+    if support is None:
+        return weights @ _radial_map(block).normalization_, kept.intercepts
+    spread = np.zeros((len(weights), len(support)))
+    spread[:, np.searchsorted(support, kept.support)] = weights
+    return spread, kept.intercepts
 
 
 def _read_vectors(blocks: Sequence[LabelMachines], support: npt.NDArray[np.int32] | None) -> Floats:
@@ -182,36 +165,23 @@ def _add_numbers(graph: Graph, encoder: NumberEncoder, matrix: str) -> str:
     widths, is_category = encoder.widths, encoder.coder.n_categories_ > 0
     if not is_category.any():
         return matrix
-    spread = take(graph, matrix, np.repeat(np.arange(len(widths)), widths))
+    spread = graph.take(matrix, np.repeat(np.arange(len(widths)), widths))
     levels = np.concatenate([np.arange(width, dtype=np.float64) for width in widths])
-    is_level = apply(graph, "Cast", apply(graph, "Equal", spread, levels), to=TensorProto.DOUBLE)
-    return apply(graph, "Where", np.repeat(is_category, widths), is_level, spread)
+    is_level = graph.add("Cast", graph.add("Equal", spread, levels), to=TensorProto.DOUBLE)
+    return graph.add("Where", np.repeat(is_category, widths), is_level, spread)
 
 
 def _add_radial_values(graph: Graph, vectors: Floats, gamma: float, scaled: str) -> str:
-    add = partial(apply, graph)
+    add = graph.add
     squares = add("ReduceSum", add("Mul", scaled, scaled), np.array([1]), keepdims=1)
     products = add("Sub", add("MatMul", scaled, vectors.T.copy()), add("Mul", 0.5, squares))
     halves = add("Sub", products, (vectors**2).sum(axis=1) / 2)  # minus half of the squared distances
     return add("Exp", add("Mul", 2.0 * gamma, add("Min", halves, 0.0)))
 
 
-def _add_chances(graph: Graph, machines: Machines, probability: str, inputs: str) -> str:
-    """Add the machines' probabilities from the numbers that they have weights of."""
-    add = partial(apply, graph)
-    decisions = add("Add", add("MatMul", inputs, machines.weights), machines.intercepts)
-    if probability == "sign":
-        chances = add("Cast", add("Greater", decisions, 0.0), to=TensorProto.DOUBLE)
-    elif probability == "platt":
-        chances = add_logistic(graph, add("Sub", add("Mul", decisions, -machines.slopes), machines.offsets))
-    else:
-        chances = add_logistic(graph, add("Mul", decisions, 2.0))
-    return add("Where", ~np.isnan(machines.constants), np.nan_to_num(machines.constants), chances)
-
-
 def _add_coupling(graph: Graph, coupling: Coupling, chances: str) -> str:
     """Add :meth:`~fuselearn.learners.coupling.Coupling.apply`."""
-    add = partial(apply, graph)
+    add = graph.add
     possible = add("Greater", chances, 0.0)
     logarithms = add("Mul", coupling.sharpness, add("Log", add("Where", possible, chances, 1.0)))
     logarithms = add("Where", possible, add("Add", logarithms, coupling.balance * coupling.log_shares), -np.inf)

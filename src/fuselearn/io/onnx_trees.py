@@ -17,17 +17,23 @@ from onnx import TensorProto
 
 from fuselearn._messages import show
 from fuselearn.engines.trees import Tree
-from fuselearn.io.onnx_graph import ML, Graph, take
+from fuselearn.io.onnx_graph import ML, Graph
 
 # onnxruntime descends a chain recursively, and crashes if the calls fill its stack.
 LONGEST_CHAIN = 2_000
 
 
-class StretchesError(ValueError):
-    """Raised if a categorical split would need too long a chain of comparisons."""
-
-    def __init__(self, column: int) -> None:
-        self.column = column
+NODE = np.dtype(
+    [
+        ("featureids", np.int64),
+        ("modes", "U9"),
+        ("values_as_tensor", np.float64),
+        ("truenodeids", np.int64),
+        ("falsenodeids", np.int64),
+        ("missing_value_tracks_true", np.int64),
+    ]
+)
+"""A node of the operator."""
 
 
 class TreeSum(NamedTuple):
@@ -52,72 +58,60 @@ class TreeSum(NamedTuple):
         return 1 + max(int(targets.max()) for targets in self.targets())
 
 
-def describe_trees(tree_sum: TreeSum) -> dict[str, npt.NDArray[Any] | int]:
-    """Return the attributes of a ``TreeEnsembleRegressor`` that computes a sum of trees from doubles.
-
-    Parameters
-    ----------
-    tree_sum : TreeSum
-
-    Returns
-    -------
-    dict
-        Arrays by name of the attribute. ``nodes_modes`` holds text; names that end in ``as_tensor`` are tensors.
-    """
-    nodes = [_describe_nodes(tree, tree_sum.n_categories) for tree in tree_sum.trees]
-    described: dict[str, npt.NDArray[Any] | int] = {
-        name: np.concatenate([getattr(part, name) for part in nodes]) for name in _Nodes._fields
-    }
-    described["nodes_nodeids"] = np.concatenate([np.arange(len(part.nodes_featureids)) for part in nodes])
-    described["nodes_treeids"] = np.repeat(np.arange(len(nodes)), [len(part.nodes_featureids) for part in nodes])
-
-    targets = []
+def add_sums(graph: Graph, estimator: Any, tree_sum: TreeSum, matrix: str) -> str:
+    """Add a sum of trees in single precision, or refuse an estimator with too many categories."""
+    nodes = [_list_nodes(tree, tree_sum.n_categories, estimator) for tree in tree_sum.trees]
+    weights = []
     for tree, values, columns in zip(tree_sum.trees, tree_sum.values, tree_sum.targets(), strict=True):
-        is_weight = (values != 0.0) & (tree.nodes["feature"] < 0)[:, None]
-        is_weight[:, 0] |= tree.nodes["feature"] < 0  # a leaf needs a weight, even if it is zero
-        nodes_of_weights, places = np.nonzero(is_weight)
-        targets.append((nodes_of_weights, columns[places], values[is_weight]))
-    described["target_treeids"] = np.repeat(np.arange(len(targets)), [len(part[0]) for part in targets])
-    described["target_nodeids"] = np.concatenate([part[0] for part in targets])
-    described["target_ids"] = np.concatenate([part[1] for part in targets])
-    described["target_weights_as_tensor"] = np.concatenate([part[2] for part in targets])
-    described["n_targets"] = tree_sum.n_targets
-    return described
-
-
-class _Nodes(NamedTuple):
-    """The nodes of one tree, as arrays named like the operator's attributes."""
-
-    nodes_featureids: npt.NDArray[Any]
-    nodes_modes: npt.NDArray[Any]
-    nodes_values_as_tensor: npt.NDArray[Any]
-    nodes_truenodeids: npt.NDArray[Any]
-    nodes_falsenodeids: npt.NDArray[Any]
-    nodes_missing_value_tracks_true: npt.NDArray[Any]
-
-
-def _describe_nodes(tree: Tree, n_categories: npt.NDArray[np.int32]) -> _Nodes:
-    is_split = tree.nodes["feature"] >= 0
-    described = _Nodes(
-        np.where(is_split, tree.nodes["feature"], 0).astype(np.int64),
-        np.where(is_split, "BRANCH_LT", "LEAF"),
-        np.where(is_split, tree.nodes["threshold"], 0.0),
-        np.where(is_split, tree.nodes["left"], 0).astype(np.int64),
-        np.where(is_split, tree.nodes["left"] + 1, 0).astype(np.int64),
-        (is_split & tree.nodes["missing_left"]).astype(np.int64),
+        is_leaf = tree.nodes["feature"] < 0
+        is_weight = (values != 0.0) & is_leaf[:, None]
+        is_weight[:, 0] |= is_leaf  # a leaf needs a weight, even if it is zero
+        nodes_of_weights, targets = np.nonzero(is_weight)
+        weights.append((nodes_of_weights, columns[targets], values[is_weight]))
+    node_ids, target_ids, target_weights = (np.concatenate(part) for part in zip(*weights, strict=True))
+    together = np.concatenate(nodes)
+    attributes: dict[str, Any] = {f"nodes_{name}": together[name] for name in NODE.names or ()}
+    return graph.add(
+        "TreeEnsembleRegressor",
+        matrix,
+        domain=ML,
+        n_targets=tree_sum.n_targets,
+        nodes_treeids=np.repeat(np.arange(len(nodes)), [len(own) for own in nodes]),
+        nodes_nodeids=np.concatenate([np.arange(len(own)) for own in nodes]),
+        **attributes,
+        target_treeids=np.repeat(np.arange(len(weights)), [len(own[0]) for own in weights]),
+        target_nodeids=node_ids,
+        target_ids=target_ids,
+        target_weights_as_tensor=target_weights,
     )
-    chains = [described]
-    n_nodes = len(tree.nodes)
+
+
+def _list_nodes(tree: Tree, n_categories: npt.NDArray[np.int32], estimator: Any) -> npt.NDArray[Any]:
+    """Return the nodes of a tree, and behind them those of the chains that categorical splits become."""
+    is_split = tree.nodes["feature"] >= 0
+    nodes, splits = np.zeros(len(tree.nodes), dtype=NODE), tree.nodes[is_split]
+    nodes["modes"] = np.where(is_split, "BRANCH_LT", "LEAF")
+    nodes["featureids"][is_split] = splits["feature"]
+    nodes["values_as_tensor"][is_split] = splits["threshold"]
+    nodes["truenodeids"][is_split] = splits["left"]
+    nodes["falsenodeids"][is_split] = splits["left"] + 1
+    nodes["missing_value_tracks_true"][is_split] = splits["missing_left"]
+    parts, n_nodes = [nodes], len(nodes)
     for node in np.flatnonzero(is_split & tree.nodes["is_category"]):
-        chain = _describe_chain(tree, int(node), n_nodes, int(n_categories[tree.nodes["feature"][node]]))
-        for column, link in zip(described, chain, strict=True):
-            column[node] = link[0]  # the chain begins at the node of the split
-        chains.append(_Nodes(*(column[1:] for column in chain)))
-        n_nodes += len(chain.nodes_modes) - 1
-    return _Nodes(*(np.concatenate(columns) for columns in zip(*chains, strict=True)))
+        feature = tree.nodes["feature"][node]
+        chain = _list_chain(tree, node, n_nodes, n_categories[feature])
+        if len(chain) > LONGEST_CHAIN:
+            name = getattr(estimator, "feature_names_in_", range(estimator.n_features_in_))[feature]
+            raise TypeError(
+                f"{type(estimator).__name__} cannot be exported to ONNX: feature {show(name)} has too many categories."
+            )
+        nodes[node] = chain[0]  # the chain begins at the node of the split
+        parts.append(chain[1:])
+        n_nodes += len(chain) - 1
+    return np.concatenate(parts)
 
 
-def _describe_chain(tree: Tree, node: int, next_free: int, n_categories: int) -> _Nodes:
+def _list_chain(tree: Tree, node: np.intp, next_free: int, n_categories: np.int32) -> npt.NDArray[Any]:
     """Convert a categorical split to comparisons, of which the second gets the number ``next_free``, and so on.
 
     Each comparison sends the numbers below the end of an interval to its side, and the others to the next comparison.
@@ -128,49 +122,32 @@ def _describe_chain(tree: Tree, node: int, next_free: int, n_categories: int) ->
     in_left = (words >> (numbers % 32).astype(np.uint32)) & 1 == 1
     goes_left = np.concatenate([[record["heavier_left"]], in_left])  # the unknown category, -1, comes first
     last = np.flatnonzero(goes_left[1:] != goes_left[:-1])  # of each interval but the last one
-    ends = last - 0.5
-    side_left = goes_left[last]
+    ends, side_left = last - 0.5, goes_left[last]
     if len(ends) == 0:  # only missing values are separated here
         ends, side_left = np.array([np.inf]), goes_left[:1]
-    if len(ends) > LONGEST_CHAIN:
-        raise StretchesError(int(record["feature"]))
-    links = len(ends)
-    left = int(record["left"])
-    others_side = left + int(side_left[-1])
-    return _Nodes(
-        np.full(links, record["feature"], dtype=np.int64),
-        np.full(links, "BRANCH_LT"),
-        ends,
-        np.where(side_left, left, left + 1).astype(np.int64),
-        np.concatenate([np.arange(next_free, next_free + links - 1), [others_side]]).astype(np.int64),
-        (side_left == record["missing_left"]).astype(np.int64),
-    )
+    chain, left = np.zeros(len(ends), dtype=NODE), int(record["left"])
+    chain["featureids"] = record["feature"]
+    chain["modes"] = "BRANCH_LT"
+    chain["values_as_tensor"] = ends
+    chain["truenodeids"] = np.where(side_left, left, left + 1)
+    chain["falsenodeids"] = next_free + np.arange(len(ends))
+    chain["falsenodeids"][-1] = left + int(side_left[-1])
+    chain["missing_value_tracks_true"] = side_left == record["missing_left"]
+    return chain
 
 
-def add_sums(graph: Graph, model: Any, tree_sum: TreeSum, matrix: str) -> str:
-    """Add a sum of trees in single precision, or refuse a model with too many categories."""
-    try:
-        trees = describe_trees(tree_sum)
-    except StretchesError as error:
-        column = getattr(model, "feature_names_in_", range(model.n_features_in_))[error.column]
-        raise TypeError(
-            f"{type(model).__name__} cannot be exported to ONNX: feature {show(column)} has too many categories."
-        ) from error
-    return graph.add("TreeEnsembleRegressor", [matrix], graph.name("sums"), domain=ML, **trees)
-
-
-def add_exact_sums(graph: Graph, model: Any, tree_sum: TreeSum, matrix: str) -> str:
+def add_exact_sums(graph: Graph, estimator: Any, tree_sum: TreeSum, matrix: str) -> str:
     """Add a sum of trees in double precision, although the operator's output is single precision."""
     n_targets = tree_sum.n_targets
     parts = split_exactly(tree_sum.values)
     n_parts = parts[0].shape[1] // tree_sum.values[0].shape[1]
     columns = [np.concatenate([own + n_targets * part for part in range(n_parts)]) for own in tree_sum.targets()]
     split = tree_sum._replace(values=parts, columns=columns)
-    doubles = graph.add("Cast", [add_sums(graph, model, split, matrix)], graph.name("sums"), to=TensorProto.DOUBLE)
+    doubles = graph.add("Cast", add_sums(graph, estimator, split, matrix), to=TensorProto.DOUBLE)
     total = ""
     for part in range(n_parts):
-        taken = take(graph, doubles, part * n_targets + np.arange(n_targets))
-        total = taken if not total else graph.add("Add", [total, taken], graph.name("total"))
+        taken = graph.take(doubles, part * n_targets + np.arange(n_targets))
+        total = graph.add("Add", total, taken) if total else taken
     return total
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 from collections import deque
 from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, nullcontext
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -190,18 +191,15 @@ def format_answers(answers: pd.DataFrame, *, header: bool = False) -> bytes:
         numbers, classes = predicted.cat.codes.to_numpy(), predicted.cat.categories
     else:
         numbers, classes = pd.factorize(predicted, use_na_sentinel=False)
-    lines = np.array([_format_line(name) for name in classes], dtype=object)
+    lines = np.array([_format_line(None if pd.isna(name) else name) for name in classes], dtype=object)
     title = _format_line(predicted.name) if header else b""
     return title + b"".join(lines[numbers].tolist())
 
 
-@lru_cache(maxsize=10_000, typed=True)
 def _format_line(cell: Any) -> bytes:
-    """Format a line of one cell with pandas, which takes as long as thousands of them."""
-    import pandas as pd
-
-    line: str = pd.DataFrame([cell]).to_csv(index=False, header=False, lineterminator="\n")
-    return line.encode()
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\n").writerow([cell])
+    return line.getvalue().encode()
 
 
 def _predict(model: Any, block: pd.DataFrame, proba: bool, alone: bool, renamed: Mapping[str, str]) -> pd.DataFrame:
@@ -267,8 +265,4 @@ def _as_categories(predicted: npt.NDArray[Any], classes: npt.NDArray[Any] | None
         numbers = np.searchsorted(classes, predicted)
         if np.array_equal(classes.take(numbers, mode="clip"), predicted):
             return pd.Categorical.from_codes(numbers, classes)
-    if predicted.dtype.kind == "O":
-        numbers, found = pd.factorize(predicted)
-        if (numbers >= 0).all():
-            return pd.Categorical.from_codes(numbers, found)
     return predicted

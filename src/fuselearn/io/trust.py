@@ -23,23 +23,16 @@ from fuselearn.io.errors import ModelFileError
 # are stored as plain arrays and checked before they become trees again.
 PACKAGES = ("combine", "ensembles", "fusion", "learners", "multilabel", "scale")
 
+SPARSE_FORMS = ("bsr", "coo", "csc", "csr", "dia")
+
 PARTS = frozenset(
     {
+        *(f"scipy.sparse._{form}.{form}_{kind}" for form in SPARSE_FORMS for kind in ("array", "matrix")),
         "fuselearn.datasets.cleaning.Column",
         "fuselearn.datasets.cleaning.SparseColumns",
         "fuselearn.datasets.cleaning.TableCleaner",
         "fuselearn.diagnosis.cleaned.CleanedClassifier",
         "numpy.dtype",
-        "scipy.sparse._bsr.bsr_array",
-        "scipy.sparse._bsr.bsr_matrix",
-        "scipy.sparse._coo.coo_array",
-        "scipy.sparse._coo.coo_matrix",
-        "scipy.sparse._csc.csc_array",
-        "scipy.sparse._csc.csc_matrix",
-        "scipy.sparse._csr.csr_array",
-        "scipy.sparse._csr.csr_matrix",
-        "scipy.sparse._dia.dia_array",
-        "scipy.sparse._dia.dia_matrix",
         "sklearn._loss.loss.HalfTweedieLossIdentity",
         "sklearn.calibration._CalibratedClassifier",
         "sklearn.cluster._bisect_k_means._BisectingTree",

@@ -154,6 +154,18 @@ def totals(store: ResultStore, suite: str | None = None) -> Totals:
     Returns
     -------
     totals : Totals
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from fuselearn.lab import ResultStore, Suite, run_suite, totals
+    >>> suite = Suite("mine", ["iris"], ["Bayes"], repeats=1, folds=5)
+    >>> with ResultStore(pathlib.Path(tempfile.mkdtemp(), "results.db")) as store:
+    ...     outcome = run_suite(suite, store, estimators={"Bayes": GaussianNB()}, n_jobs=1)
+    ...     cost = totals(store)
+    >>> cost.fits, cost.failures
+    (5, 0)
     """
     results, runs = store.results(suite), store.runs(suite)
     fits = results.drop_duplicates(["dataset", "noise", "repeat", "fold", "seed"])

@@ -51,12 +51,19 @@ def bind(estimator: Any, X: Any, n_threads: int = 1) -> Learner:
 
 
 def check_base(estimator: Any, kind: str) -> None:
-    """Refuse a base estimator that is no classifier of single classes, or no regressor.
+    """Raise an error unless a base estimator is a classifier of single classes, or a regressor.
 
     Parameters
     ----------
     estimator : object
     kind : {"classifier", "regressor"}
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> check_base(DecisionTreeRegressor(), "classifier")
+    Traceback (most recent call last):
+    TypeError: estimator must be a classifier or None, not DecisionTreeRegressor().
     """
     is_kind = is_classifier if kind == "classifier" else is_regressor
     if isinstance(estimator, type) or not (hasattr(estimator, "get_params") and is_kind(estimator)):

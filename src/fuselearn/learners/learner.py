@@ -62,7 +62,16 @@ class Model:
 
 
 class LabelModel(Model):
-    """A trained multi-label model, such as a chain, a label powerset or a hierarchy."""
+    """A trained multi-label model, such as a chain, a label powerset or a hierarchy.
+
+    Examples
+    --------
+    >>> class Prior(LabelModel):
+    ...     def scores(self, X=None, *, appended=None, only=None):
+    ...         return np.tile([0.2, 0.7], (len(X), 1))
+    >>> Prior().choices(2, np.zeros((1, 4)))
+    array([[0., 1.]])
+    """
 
     __slots__ = ()
 
@@ -84,6 +93,13 @@ class Bound:
         The table as the learner has prepared it.
     appended : array of shape (n_samples, n_appended)
         Features of 0 and 1 that the learner was extended with, none at first.
+
+    Examples
+    --------
+    >>> import pickle
+    >>> pickle.loads(pickle.dumps(Bound(np.zeros((1000, 3))))).table
+    Traceback (most recent call last):
+    RuntimeError: The training data are no longer bound; pass the samples.
     """
 
     def __init__(

@@ -52,17 +52,35 @@ class Target:
 
 
 def class_target(indices: npt.NDArray[np.int32], n_classes: int, names: npt.NDArray[Any] | None = None) -> Target:
-    """Make a target of one class per sample."""
+    """Make a target of one class per sample.
+
+    Examples
+    --------
+    >>> class_target(np.array([0, 2, 1], dtype=np.int32), 3).n_columns
+    3
+    """
     return Target("classes", indices, n_classes, names)
 
 
 def label_target(Y: Labels) -> Target:
-    """Make a target of labels from an indicator matrix; the learner trains one model per label."""
+    """Make a target of labels from an indicator matrix; the learner trains one model per label.
+
+    Examples
+    --------
+    >>> label_target(np.array([[1, 0], [1, 1], [0, 0]], dtype=np.int8)).n_columns
+    2
+    """
     return Target("labels", Y, Y.shape[1])
 
 
 def value_target(numbers: npt.NDArray[np.float64]) -> Target:
-    """Make a target of numbers, for regression."""
+    """Make a target of numbers, for regression.
+
+    Examples
+    --------
+    >>> value_target(np.array([0.5, 2.0])).task
+    'values'
+    """
     return Target("values", numbers, 1)
 
 

@@ -108,10 +108,12 @@ def _train_member(
 ) -> tuple[LabelModel, Indices, Scores | None]:
     """Train a member; also return the samples that it was not trained on, and its output for those, if wanted."""
     model, counts = train(problem, job)
-    left_out = np.flatnonzero(counts == 0)
-    if output is None or not len(left_out):
-        return model, left_out, None
-    return model, left_out, output_of(model, output, problem.target.n_columns, None, left_out)
+    left_out, scores = np.flatnonzero(counts == 0), None
+    if output is not None and len(left_out):
+        scores = output_of(model, output, problem.target.n_columns, None, left_out)
+    if isinstance(model, OnSomeFeatures):
+        model.learner.release()  # the Gram matrix of a member's features would take memory until the end
+    return model, left_out, scores
 
 
 def train_on_bag(
