@@ -33,7 +33,7 @@ def test_output_to_a_pipe_is_utf8_in_any_locale(tmp_path):
     program = "import sys; print(sys.stdout.encoding)"
     old = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, env=environment, text=True)
     assert old.stdout != "utf-8\n"
-    done = subprocess.run([sys.executable, "-m", "fuselearn", "datasets"], capture_output=True, env=environment)
+    done = subprocess.run([sys.executable, "-m", "fuselearn", "methods"], capture_output=True, env=environment)
     assert done.returncode == 0, done.stderr
     assert not done.stdout.decode("utf-8").isascii()
 
