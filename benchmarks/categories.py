@@ -42,7 +42,7 @@ Maker = Callable[[str, int], Any]
 
 
 def _unpruned(rule: str) -> CARTClassifier:
-    return CARTClassifier(complexity=-1.0, category_rule=rule)
+    return CARTClassifier(complexity=None, category_rule=rule)
 
 
 def _pruned(rule: str) -> CARTClassifier:

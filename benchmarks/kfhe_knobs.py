@@ -81,7 +81,7 @@ def run(X: Any, y: npt.NDArray[np.intp], new: Any, n_classes: int, variant: Vari
 
     def train(counts: Any) -> npt.NDArray[np.float64]:
         """Return the scores of the training samples, and behind them those of the new ones."""
-        tree = CARTClassifier(complexity=-1.0).fit(X, y, sample_weight=counts)
+        tree = CARTClassifier(complexity=None).fit(X, y, sample_weight=counts)
         scores = np.zeros((n_samples + len(new), n_classes))
         scores[:, tree.classes_] = np.vstack([tree.predict_proba(X), tree.predict_proba(new)])
         return scores

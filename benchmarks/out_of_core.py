@@ -44,7 +44,7 @@ def fit_ours(folder: Path) -> Any:
     from fuselearn import CARTClassifier, KFHEClassifier
     from fuselearn.scale import DiskEnsemble
 
-    tree = CARTClassifier(complexity=-1.0, max_depth=DEPTH)
+    tree = CARTClassifier(complexity=None, max_depth=DEPTH)
     model = KFHEClassifier(tree, N_TREES - 1, sampling="poisson", random_state=0, n_jobs=N_THREADS)
     return DiskEnsemble(model, directory=folder).fit(folder, "y")
 

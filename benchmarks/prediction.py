@@ -12,7 +12,7 @@ from fuselearn import BaggedClassifier, CARTClassifier
 
 def main() -> None:
     X, y = make_classification(pick(200_000, 200), 30, n_informative=12, n_classes=3, flip_y=0.05, random_state=0)
-    tree = CARTClassifier(complexity=-1)
+    tree = CARTClassifier(complexity=None)
     ours = BaggedClassifier(tree, vote="probability", random_state=0, n_jobs=2).fit(X, y)
     forest = RandomForestClassifier(
         min_samples_split=20, min_samples_leaf=7, max_depth=30, random_state=0, n_jobs=2

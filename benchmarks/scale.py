@@ -63,7 +63,7 @@ def make_data(n_samples: int, n_features: int = N_FEATURES, n_classes: int = 2, 
 
 
 def make_model(n_estimators: int, n_jobs: int | None = None) -> KFHEClassifier:
-    tree = CARTClassifier(complexity=-1.0, max_depth=DEPTH, max_bins=255)
+    tree = CARTClassifier(complexity=None, max_depth=DEPTH, max_bins=255)
     return KFHEClassifier(tree, n_estimators, sampling="poisson", random_state=0, n_jobs=n_jobs)
 
 

@@ -24,7 +24,7 @@ def draw(rng):
 
 X, y = draw(np.random.default_rng(0))
 depths = (1, 2, 4, 8)
-trees = {depth: CARTClassifier(max_depth=depth, complexity=-1) for depth in depths}
+trees = {depth: CARTClassifier(max_depth=depth, complexity=None) for depth in depths}
 families = {
     "one tree": trees,
     "20 bagged trees": {depth: BaggedClassifier(tree, 20) for depth, tree in trees.items()},

@@ -22,7 +22,7 @@ from fuselearn.datasets import corrupt_labels
 
 X, true = make_moons(200, noise=0.25, random_state=0)
 y = corrupt_labels(true, 0.1, random_state=0)
-model = KFHEClassifier(CARTClassifier(max_depth=3, complexity=-1), warm_start=True, random_state=0)
+model = KFHEClassifier(CARTClassifier(max_depth=3, complexity=None), warm_start=True, random_state=0)
 weights = [model.set_params(n_estimators=n).fit(X, y).sample_weights_.copy() for n in range(1, 16)]
 
 wrong = y != true

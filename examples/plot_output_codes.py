@@ -20,7 +20,7 @@ from fuselearn.combine import ErrorCorrectingCodeClassifier
 
 X, y = load_digits(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=0, stratify=y)
-tree = CARTClassifier(complexity=-1)
+tree = CARTClassifier(complexity=None)
 lengths = [4, 6, 10, 15, 25, 40, 60]
 models = [ErrorCorrectingCodeClassifier(tree, n_bits=n, random_state=0).fit(X_train, y_train) for n in lengths]
 scores = [model.score(X_test, y_test) for model in models]

@@ -29,7 +29,7 @@ library += [
     (f"logistic, C={C:g}", make_pipeline(StandardScaler(), LogisticRegression(C=C, max_iter=500)))
     for C in (0.01, 0.1, 1)
 ]
-library += [(f"tree, depth {depth}", CARTClassifier(max_depth=depth, complexity=-1)) for depth in (1, 2, 4)]
+library += [(f"tree, depth {depth}", CARTClassifier(max_depth=depth, complexity=None)) for depth in (1, 2, 4)]
 library += [(f"{n} bagged trees", BaggedClassifier(n_estimators=n, random_state=0)) for n in (5, 25)]
 library += [("naive Bayes", GaussianNB())]
 

@@ -20,7 +20,7 @@ X, y = load_breast_cancer(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=0, stratify=y)
 fits = {}
 for rate in (0.0, 0.2):
-    model = KFHEClassifier(CARTClassifier(max_depth=2, complexity=-1), n_estimators=60, random_state=0)
+    model = KFHEClassifier(CARTClassifier(max_depth=2, complexity=None), n_estimators=60, random_state=0)
     fits[f"{rate:.0%} wrong labels"] = model.fit(X_train, corrupt_labels(y_train, rate, random_state=0))
 
 # %%

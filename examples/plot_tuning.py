@@ -22,7 +22,7 @@ X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=0, stratify=y)
 noisy = corrupt_labels(y_train, 0.1, random_state=0)
 search = GridSearchCV(
-    KFHEClassifier(CARTClassifier(complexity=-1), n_estimators=30, random_state=0),
+    KFHEClassifier(CARTClassifier(complexity=None), n_estimators=30, random_state=0),
     {"estimator__max_depth": [1, 2, 3, 4, 6, 8], "weighting": ["exponential", "linear"]},
     cv=3,
     scoring="neg_log_loss",

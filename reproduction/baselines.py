@@ -237,7 +237,7 @@ class GreedySelectionClassifier(WrappedClassifier):
 def fused_members(n_estimators: int, seed: int) -> list[tuple[str, Any]]:
     """Return the members of a `FusedClassifier` without ``estimators``."""
     size: dict[str, Any] = {"n_estimators": n_estimators, "random_state": seed}
-    deep = CARTClassifier(min_samples_split=6, min_samples_leaf=3, max_depth=None, complexity=-1.0, max_features="sqrt")
+    deep = CARTClassifier(min_samples_split=6, min_samples_leaf=3, max_depth=None, complexity=None, max_features="sqrt")
     return [
         ("kfhe", KFHEClassifier(**size)),
         ("kfhe_sqrt", KFHEClassifier(deep, **size)),

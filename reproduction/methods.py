@@ -60,7 +60,7 @@ def _rpart_tree(**parameters: Any) -> CARTClassifier:
     return CARTClassifier(category_rule="rpart", **parameters)
 
 
-UNPRUNED = {"complexity": -1.0}
+UNPRUNED = {"complexity": None}
 
 KFHE: Mapping[str, Method] = {
     "KFHE": Method(lambda: KFHEClassifier(_rpart_tree(**UNPRUNED)), "100 unpruned trees fused by a Kalman filter"),

@@ -47,7 +47,7 @@ def make_oracle(folder):
     X.assign(**{"class": y}).to_csv(folder / "iris.csv.gz", index=False)
     counts = np.arange(len(y)) % 3
     columns = {"count": counts}
-    for name, complexity in (("unpruned", -1.0), ("default", 0.01)):
+    for name, complexity in (("unpruned", None), ("default", 0.01)):
         for training, weights in (("full", None), ("sample", counts)):
             scores = CARTClassifier(complexity=complexity).fit(X, y, sample_weight=weights).predict_proba(X)
             columns |= {f"{name}:{training}:{c}": scores[:, c] for c in range(3)}

@@ -49,7 +49,7 @@ CHOICES = {
     "bag_fraction": [1.0],
     "clustering": ["kmeans", "random"],
     "code": ["random", "exhaustive"],
-    "complexity": [-1.0, 0.0, 1.0],
+    "complexity": [None, 0.0, 1.0],
     "constraint": [None, "non-negative"],
     "decision": [
         0.0,

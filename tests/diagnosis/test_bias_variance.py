@@ -167,8 +167,10 @@ class TestWhatModelsDo:
         assert abs(bagged.bias - tree.bias) < 0.01
 
     def test_bagging_takes_variance_of_votes_away(self):
-        tree = bias_variance(CARTClassifier(complexity=-1), *WINE, n_rounds=30, random_state=0)
-        bagged = bias_variance(BaggedClassifier(CARTClassifier(complexity=-1), 20), *WINE, n_rounds=30, random_state=0)
+        tree = bias_variance(CARTClassifier(complexity=None), *WINE, n_rounds=30, random_state=0)
+        bagged = bias_variance(
+            BaggedClassifier(CARTClassifier(complexity=None), 20), *WINE, n_rounds=30, random_state=0
+        )
         assert bagged.variance < 0.7 * tree.variance
         assert bagged.expected_error < tree.expected_error
         assert tree.variance_effect == pytest.approx(tree.unbiased_variance - tree.biased_variance)

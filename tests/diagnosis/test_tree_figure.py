@@ -19,7 +19,7 @@ def texts(figure):
 
 class TestTree:
     def test_every_node_is_drawn_once_with_the_words_of_the_text(self):
-        model = CARTClassifier(complexity=-1, min_samples_split=4).fit(IRIS, KINDS)
+        model = CARTClassifier(complexity=None, min_samples_split=4).fit(IRIS, KINDS)
         drawn = texts(plot_tree(model))
         assert len(drawn) == len(model.tree_.nodes)
         leaves = [text.split("\n") for text in drawn if " of " in text]
@@ -30,7 +30,7 @@ class TestTree:
         assert all(text in written for text in drawn if " of " not in text)
 
     def test_leaves_stand_side_by_side_and_splits_between_their_children(self):
-        model = CARTClassifier(complexity=-1).fit(IRIS, KINDS)
+        model = CARTClassifier(complexity=None).fit(IRIS, KINDS)
         axes = plot_tree(model).axes[0]
         positions = np.array([text.get_position() for text in axes.texts])
         nodes = model.tree_.nodes
@@ -48,7 +48,7 @@ class TestTree:
         np.testing.assert_allclose(np.reshape(widths, (-1, 3)) / 0.7, model.tree_.shares())
 
     def test_below_max_depth_leaves_are_counted(self):
-        model = CARTClassifier(complexity=-1, min_samples_split=4).fit(IRIS, KINDS)
+        model = CARTClassifier(complexity=None, min_samples_split=4).fit(IRIS, KINDS)
         drawn = texts(plot_tree(model, max_depth=1))
         assert drawn == ["petal length (cm) < 2.45", "setosa\n50 of 50", f"… {model.get_n_leaves() - 1} leaves"]
         assert texts(plot_tree(model, max_depth=0)) == [f"… {model.get_n_leaves()} leaves"]

@@ -11,7 +11,7 @@ from fuselearn import CARTClassifier
 from fuselearn.ensembles import BrownBoostClassifier, LogitBoostClassifier, MadaBoostClassifier, SAMMEClassifier
 from fuselearn.ensembles.brownboost import solve_step
 
-STUMP = CARTClassifier(max_depth=1, complexity=-1.0)
+STUMP = CARTClassifier(max_depth=1, complexity=None)
 
 
 class TestMadaBoost:

@@ -41,7 +41,7 @@ class TestFittedTree:
 
     def test_importances_are_shares_of_the_impurity_removed(self):
         limits = {"min_samples_split": 20, "min_samples_leaf": 7}
-        ours = CARTClassifier(complexity=-1, **limits).fit(X, y)
+        ours = CARTClassifier(complexity=None, **limits).fit(X, y)
         other = DecisionTreeClassifier(random_state=0, **limits).fit(X, y)
         assert ours.get_n_leaves() == other.get_n_leaves()
         assert ours.feature_importances_.sum() == pytest.approx(1.0)
@@ -81,23 +81,23 @@ class TestLimits:
     def test_the_smallest_leaf_is_a_third_of_the_smallest_split(self, min_samples_split, smallest):
         rng = np.random.default_rng(0)
         data, labels = rng.normal(size=(500, 3)), rng.integers(0, 2, 500)
-        tree = CARTClassifier(min_samples_split=min_samples_split, complexity=-1).fit(data, labels)
+        tree = CARTClassifier(min_samples_split=min_samples_split, complexity=None).fit(data, labels)
         assert np.bincount(tree.apply(data))[np.unique(tree.apply(data))].min() == smallest
 
     def test_max_depth(self):
         for depth in (1, 2, 3):
-            assert CARTClassifier(max_depth=depth, complexity=-1, min_samples_split=2).fit(X, y).get_depth() == depth
+            assert CARTClassifier(max_depth=depth, complexity=None, min_samples_split=2).fit(X, y).get_depth() == depth
 
     def test_no_limit_on_the_depth(self):
         # Target alternate along one column, so each cut takes off one row.
         data, labels = np.arange(200.0)[:, None], np.arange(200) % 2
-        tree = CARTClassifier(max_depth=None, min_samples_split=2, complexity=-1).fit(data, labels)
+        tree = CARTClassifier(max_depth=None, min_samples_split=2, complexity=None).fit(data, labels)
         assert tree.get_n_leaves() == 200
         assert tree.get_depth() > 30
-        assert CARTClassifier(min_samples_split=2, complexity=-1).fit(data, labels).get_depth() == 30
+        assert CARTClassifier(min_samples_split=2, complexity=None).fit(data, labels).get_depth() == 30
 
     def test_complexity(self):
-        leaves = [CARTClassifier(complexity=c).fit(X, y).get_n_leaves() for c in (-1, 0.01, 0.2, 1.0)]
+        leaves = [CARTClassifier(complexity=c).fit(X, y).get_n_leaves() for c in (None, 0.01, 0.2, 1.0)]
         assert leaves == [8, 5, 3, 1]
 
     def test_max_bins(self):
@@ -113,7 +113,7 @@ class TestLimits:
 
 class TestRandomness:
     def train(self, seed, **kwargs):
-        tree = CARTClassifier(min_samples_split=2, complexity=-1, random_state=seed, **kwargs)
+        tree = CARTClassifier(min_samples_split=2, complexity=None, random_state=seed, **kwargs)
         return tree.fit(X, y).tree_.nodes["threshold"].tolist()
 
     @pytest.mark.parametrize("choice", [{"max_features": 2}, {"max_features": "sqrt"}, {"splitter": "random"}])
@@ -201,7 +201,7 @@ def test_distinct_numbers_give_the_tree_of_scikit_learn():
     data = rng.normal(size=(1_500, 3)).astype(np.float32)
     labels = np.digitize(data[:, 0] * data[:, 1] + 0.3 * rng.normal(size=1_500), [-0.3, 0.3])
     counts = rng.integers(1, 1_000, 1_500)
-    ours = CARTClassifier(min_samples_split=20_000, min_samples_leaf=10_000, complexity=-1)
+    ours = CARTClassifier(min_samples_split=20_000, min_samples_leaf=10_000, complexity=None)
     other = DecisionTreeClassifier(min_weight_fraction_leaf=9_999.5 / counts.sum(), random_state=0)
     for tree in (ours, other):
         tree.fit(data, labels, sample_weight=counts)
@@ -212,7 +212,7 @@ def test_distinct_numbers_give_the_tree_of_scikit_learn():
 def test_missing_values_at_fit_and_predict():
     data = X.copy()
     data[np.random.default_rng(0).random(X.shape) < 0.3] = np.nan
-    tree = CARTClassifier(min_samples_split=2, complexity=-1).fit(data, y)
+    tree = CARTClassifier(min_samples_split=2, complexity=None).fit(data, y)
     assert tree.score(data, y) == 1.0
     assert tree.predict(np.full((1, 13), np.nan)).shape == (1,)
 

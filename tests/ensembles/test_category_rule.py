@@ -93,7 +93,7 @@ def test_a_hundred_categories_with_an_effect_each_are_used(n_classes):
         utilities = 2.0 * rng.normal(size=(100, n_classes))[category] + rng.gumbel(size=(1_000, n_classes))
         y = utilities.argmax(axis=1)
         X = pd.DataFrame({"x": rng.normal(size=1_000), "category": pd.Categorical(category.astype(str))})
-        trees = [CARTClassifier(complexity=-1.0, category_rule=rule) for rule in ("corrected", "rpart")]
+        trees = [CARTClassifier(complexity=None, category_rule=rule) for rule in ("corrected", "rpart")]
         corrected, rpart = (score(partial(KFHEClassifier, tree, n_estimators=20), X, y, seed) for tree in trees)
         assert corrected > 1.3 / n_classes
         changes.append(corrected - rpart)

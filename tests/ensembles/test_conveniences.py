@@ -117,7 +117,7 @@ class TestOutOfBag:
         """A nearest neighbour knows what it has seen, and nothing else if labels are random."""
         labels = rng.integers(0, 2, len(X))
         unique = X + rng.normal(scale=1e-3, size=X.shape)
-        base = CARTClassifier(min_samples_split=2, complexity=-1)
+        base = CARTClassifier(min_samples_split=2, complexity=None)
         model = make(base, n_estimators=10, oob_score=True, random_state=0).fit(unique, labels)
         for member, outside in zip(model.estimators_[-len(left_out) :], left_out, strict=True):
             inside = np.setdiff1d(np.arange(len(X)), outside)
@@ -179,7 +179,7 @@ class TestWarmStart:
 
     def test_a_certain_filter_learns_nothing_more(self):
         Xw, yw = load_wine(return_X_y=True)
-        base = CARTClassifier(min_samples_split=2, complexity=-1)
+        base = CARTClassifier(min_samples_split=2, complexity=None)
         model = KFHEClassifier(base, warm_start=True, random_state=0).fit(Xw, yw)
         n_members = len(model)
         assert n_members < 101

@@ -12,7 +12,7 @@ X, y = load_wine(return_X_y=True)
 
 
 def test_a_random_forest_is_bagging_of_deep_trees_that_look_at_few_features():
-    tree = CARTClassifier(min_samples_split=2, min_samples_leaf=1, max_depth=None, complexity=-1.0, max_features="sqrt")
+    tree = CARTClassifier(min_samples_split=2, min_samples_leaf=1, max_depth=None, complexity=None, max_features="sqrt")
     bagged = BaggedClassifier(tree, 20, vote="probability", random_state=0).fit(X, y)
     forest = ForestClassifier(20, random_state=0).fit(X, y)
     np.testing.assert_array_equal(forest.predict_proba(X), bagged.predict_proba(X))

@@ -83,7 +83,7 @@ class TestAgainstPlainKFHE:
     def test_trees(self, noisy_wine, weighting, vote):
         X, y = noisy_wine
         model = KFHEClassifier(n_estimators=25, weighting=weighting, vote=vote, random_state=3).fit(X, y)
-        tree = CARTClassifier(complexity=-1)
+        tree = CARTClassifier(complexity=None)
         estimate, weights, trace = plain_kfhe(
             lambda counts: tree.fit(X, y, sample_weight=counts).predict_proba(X),
             X, y, 25, 3, weighting=weighting, vote=vote,
@@ -99,7 +99,7 @@ class TestAgainstPlainKFHE:
         sample_weight[::10] = 0
         model = KFHEClassifier(n_estimators=10, weighting=weighting, random_state=3)
         model.fit(X, y, sample_weight=sample_weight)
-        tree = CARTClassifier(complexity=-1)
+        tree = CARTClassifier(complexity=None)
         h0 = tree.fit(X, y, sample_weight=sample_weight).predict_proba(X)
         estimate, weights, trace = plain_kfhe(
             lambda counts: tree.fit(X, y, sample_weight=counts).predict_proba(X),
@@ -160,7 +160,7 @@ class TestIdentities:
     def test_the_default_tree_is_unpruned(self, model, noisy_wine):
         X, y = noisy_wine
         first = model.estimators_[0]
-        unpruned = CARTClassifier(complexity=-1).fit(X, y)
+        unpruned = CARTClassifier(complexity=None).fit(X, y)
         assert first.get_n_leaves() == unpruned.get_n_leaves() > CARTClassifier().fit(X, y).get_n_leaves()
         np.testing.assert_array_equal(first.predict_proba(X), unpruned.predict_proba(X))
 

@@ -28,7 +28,7 @@ def test_directions_are_principal_components():
 
 
 def test_single_features_leave_the_tree_as_it_was():
-    tree = CARTClassifier(min_samples_split=4, min_samples_leaf=2, complexity=-1.0)
+    tree = CARTClassifier(min_samples_split=4, min_samples_leaf=2, complexity=None)
     model = RotationForestClassifier(tree, n_estimators=3, features_per_subset=1, random_state=0).fit(X, y)
     np.testing.assert_allclose(model.predict_proba(X), tree.fit(X, y).predict_proba(X), atol=1e-12)
 
@@ -39,7 +39,7 @@ def test_slanted_borders():
     slanted = rng.normal(size=(300, 2)) @ np.array([[3, 3], [-0.5, 0.5]])
     side = (slanted[:, 1] > slanted[:, 0]).astype(int)
     train, test = slice(0, 150), slice(150, 300)
-    tree = CARTClassifier(min_samples_split=4, complexity=-1).fit(slanted[train], side[train])
+    tree = CARTClassifier(min_samples_split=4, complexity=None).fit(slanted[train], side[train])
     forest = RotationForestClassifier(n_estimators=10, features_per_subset=2, random_state=0)
     assert forest.fit(slanted[train], side[train]).score(slanted[test], side[test]) > 0.95
     assert tree.score(slanted[test], side[test]) < 0.93

@@ -15,7 +15,7 @@ X, y = load_iris(return_X_y=True)
 
 def train(kind, seed):
     counts = np.random.default_rng(seed).poisson(1, len(X)).astype(np.int32)
-    estimator = CARTClassifier(complexity=-1.0) if kind == "tree" else GaussianNB()
+    estimator = CARTClassifier(complexity=None) if kind == "tree" else GaussianNB()
     return bind(estimator, X).train(class_target(y.astype(np.int32), 3), counts, 0)
 
 

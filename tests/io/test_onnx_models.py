@@ -34,7 +34,7 @@ from tests.io.exporting import compare, feed_frame, make_frame, run
 N_SAMPLES = 10_000
 
 MODELS = {
-    "cart": CARTClassifier(complexity=-1.0),
+    "cart": CARTClassifier(complexity=None),
     "kfhe": KFHEClassifier(n_estimators=30, random_state=0),
     "kfhe, probabilities": KFHEClassifier(n_estimators=30, vote="probability", random_state=0),
     "samme": SAMMEClassifier(n_estimators=30, random_state=0),
@@ -47,7 +47,7 @@ MODELS = {
     ),
     "code": ErrorCorrectingCodeClassifier(random_state=0),
     "code, bits rounded": ErrorCorrectingCodeClassifier(decoding="hamming", random_state=0),
-    "code, log loss": ErrorCorrectingCodeClassifier(CARTClassifier(complexity=-1.0), decoding="loss", random_state=0),
+    "code, log loss": ErrorCorrectingCodeClassifier(CARTClassifier(complexity=None), decoding="loss", random_state=0),
     "code of few bits": ErrorCorrectingCodeClassifier(code="random", n_bits=2, random_state=0),
 }
 

@@ -79,7 +79,7 @@ def test_targets_and_counts_that_do_not_fit_the_table(estimator):
     ("estimator", "params"),
     [
         (SVMClassifier(probability="logistic"), {"C": 9.0, "kernel": "linear"}),
-        (CARTClassifier(), {"min_samples_split": 3, "complexity": -1.0}),
+        (CARTClassifier(), {"min_samples_split": 3, "complexity": None}),
         (GaussianNB(), {"var_smoothing": 1.0}),
     ],
     ids=str,

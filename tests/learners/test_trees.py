@@ -16,7 +16,7 @@ from fuselearn.learners.trees import PackedTrees
 
 X, y = load_wine(return_X_y=True)
 NUMERIC = np.zeros(X.shape[1], dtype=np.int32)
-UNPRUNED = CARTClassifier(complexity=-1.0)
+UNPRUNED = CARTClassifier(complexity=None)
 
 
 def pose(learner, target):
@@ -80,7 +80,7 @@ def test_small_tables_of_any_kind_give_the_trees_of_the_engine(seed, n_rows, has
     target, counts = rng.integers(0, 3, n_rows).astype(np.int32), rng.integers(0, 4, n_rows).astype(np.int32)
     counts[0] += 1
     chosen = CARTClassifier(
-        min_samples_split=2, min_samples_leaf=1, max_features=max_features, complexity=float(rng.choice([-1.0, 0.1]))
+        min_samples_split=2, min_samples_leaf=1, max_features=max_features, complexity=(None, 0.1)[rng.integers(2)]
     )
     problem = bind(table, n_categories, target, 3, chosen)
     model = problem.train(counts, seed)

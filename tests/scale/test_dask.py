@@ -135,7 +135,7 @@ def test_edges_of_a_sample_do_not_depend_on_the_partitioning(client, samples, mo
     assert len({digest(model) for model in models}) == 1
     assert digest(models[0]) != digest(clone(BAGS).fit(X, y))
     # Values that are not among the sampled ones must be cut as their codes were.
-    one = BaggedClassifier(CARTClassifier(complexity=-1), 1, bootstrap=False, sampling="poisson", random_state=0)
+    one = BaggedClassifier(CARTClassifier(complexity=None), 1, bootstrap=False, sampling="poisson", random_state=0)
     tree = DaskEnsemble(one).fit(*as_arrays(2, X, y)).estimator_[0]
     is_leaf = tree.tree_.nodes["feature"] < 0
     n_reached = np.bincount(tree.apply(X), minlength=len(is_leaf))
@@ -202,7 +202,7 @@ def test_what_travels_in_an_iteration_does_not_grow_with_the_samples(client, mon
     monkeypatch.setattr(DaskSession, "_hold", counted(hold))
     monkeypatch.setattr(DaskSession, "fetch", counted(fetch))
     monkeypatch.setattr(table, "EDGE_VALUES", 1_000)
-    stump, per_iteration = CARTClassifier(max_depth=3, complexity=-1), []
+    stump, per_iteration = CARTClassifier(max_depth=3, complexity=None), []
     for n_samples in (1_000, 10_000):
         X = np.random.default_rng(0).integers(0, 20, (n_samples, 3))
         y = (X[:, 0] + X[:, 1] > 20) ^ (X[:, 2] > 15)
@@ -226,7 +226,7 @@ def test_parts_and_their_states_stay_where_they_are():
         X = np.random.default_rng(0).integers(0, 20, (2_000, 3)).astype(float)
         y = (X[:, 0] + X[:, 1] > 20) ^ (X[:, 2] > 15)
         X, y = da.from_array(X, chunks=(50, 3)).persist(), da.from_array(y, chunks=50).persist()
-        tree = CARTClassifier(max_depth=3, complexity=-1)
+        tree = CARTClassifier(max_depth=3, complexity=None)
         DaskEnsemble(KFHEClassifier(tree, 4, sampling="poisson", random_state=0), client=client).fit(X, y)
         performed = {name.split("-")[0] for name in client.run_on_scheduler(names_of_tasks)}
         assert performed >= STAYS, "a task has another name"

@@ -144,7 +144,7 @@ def _enlarge_leaves(model: Any, n_samples: int) -> int | None:
     """Let trees that grow as far as they can have larger leaves, and return how large; None if they need not."""
     name = "min_samples_leaf" if hasattr(model, "min_samples_leaf") else "estimator__min_samples_leaf"
     params = model.get_params()
-    if params[name] not in (None, 1) or params.get("estimator__complexity", -1) >= 0:
+    if params[name] not in (None, 1) or params.get("estimator__complexity") is not None:
         return None
     size = max(1, round(SMALLEST_LEAF * n_samples))
     model.set_params(**{name: size})

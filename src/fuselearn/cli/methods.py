@@ -22,7 +22,7 @@ else:
     ForClasses, ForLabels = _ours("multiclass"), _ours("multilabel")
     AnyMethod = Literal[ForClasses, ForLabels]
 
-TREES: dict[str, dict[str, Any]] = {"kfhe": {"complexity": -1.0}, "adaboost": {}, "bagging": {}}
+TREES: dict[str, dict[str, Any]] = {"kfhe": {"complexity": None}, "adaboost": {}, "bagging": {}}
 """The trees of ensembles for classes."""
 NO_SVM = ("kfhe", "plst")
 """Methods for labels that take an estimator, but not an SVM by default."""

@@ -434,7 +434,7 @@ def default_members(n_estimators: int, seed: int, X: Any) -> list[Member]:
     """
     size: dict[str, Any] = {"n_estimators": n_estimators, "random_state": seed}
     deep = ensembles.CARTClassifier(
-        min_samples_split=6, min_samples_leaf=3, max_depth=None, complexity=-1.0, max_features="sqrt"
+        min_samples_split=6, min_samples_leaf=3, max_depth=None, complexity=None, max_features="sqrt"
     )
     members = [
         Member("kfhe", ensembles.KFHEClassifier(**size)),

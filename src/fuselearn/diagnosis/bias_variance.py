@@ -344,7 +344,7 @@ def compare_bias_variance(
     >>> from fuselearn import CARTClassifier
     >>> from fuselearn.diagnosis import compare_bias_variance
     >>> X, y = load_wine(return_X_y=True)
-    >>> trees = [(depth, CARTClassifier(max_depth=depth, complexity=-1)) for depth in (1, 2, 4)]
+    >>> trees = [(depth, CARTClassifier(max_depth=depth, complexity=None)) for depth in (1, 2, 4)]
     >>> compared = compare_bias_variance(trees, X, y, label="depth", n_rounds=50, random_state=0)
     >>> compared.table[["bias", "variance_effect", "error"]].round(2)
            bias  variance_effect  error

@@ -148,7 +148,7 @@ class BrownBoostClassifier(BoostedClassifier):
     ----------
     estimator : classifier or None, default=None
         Base learner: any scikit-learn classifier that is right on more than half of the weight, but not on all: a
-        classifier without errors takes all the time. None means ``CARTClassifier(max_depth=3, complexity=-1)``.
+        classifier without errors takes all the time. None means ``CARTClassifier(max_depth=3, complexity=None)``.
     n_estimators : int, default=100
         Most classifiers to train.
     target_error : float, default=0.1
@@ -216,7 +216,7 @@ class BrownBoostClassifier(BoostedClassifier):
         self.n_jobs = n_jobs
 
     def _default_estimator(self) -> CARTClassifier:
-        return CARTClassifier(max_depth=3, complexity=-1.0)
+        return CARTClassifier(max_depth=3, complexity=None)
 
     def _check_parameters(self) -> None:
         if not 0.0 < check_number("target_error", self.target_error, 0.0) < 1.0:

@@ -47,9 +47,9 @@ class CARTClassifier(ClassifierBase):
         ``min_samples_split``, rounded.
     max_depth : int or None, default=30
         Splits on the longest path (``maxdepth``); None sets no limit.
-    complexity : float, default=0.01
-        A split stays only if it removes this share of the root's misclassified weight for each split below it
-        (``cp``). A negative number means no pruning. scikit-learn's ``ccp_alpha`` is another measure.
+    complexity : float or None, default=0.01
+        A split stays only if it removes this fraction of the root's misclassified weight for each split below it
+        (``cp``); None means no pruning. scikit-learn's ``ccp_alpha`` is another measure.
     max_features : int, float, "sqrt", "log2" or None, default=None
         Features looked at in each node, drawn at random: a number, a share, or a root or logarithm of their number.
         None looks at all.
@@ -125,7 +125,7 @@ class CARTClassifier(ClassifierBase):
         min_samples_split: int = 20,
         min_samples_leaf: int | None = None,
         max_depth: int | None = 30,
-        complexity: float = 0.01,
+        complexity: float | None = 0.01,
         max_features: int | float | str | None = None,
         splitter: str = "best",
         category_rule: str = "corrected",
@@ -239,7 +239,7 @@ class CARTClassifier(ClassifierBase):
             min_split=min_split,
             min_leaf=min_leaf,
             max_depth=read_depth(self.max_depth),
-            complexity=check_number("complexity", self.complexity, -np.inf),
+            complexity=-1.0 if self.complexity is None else check_number("complexity", self.complexity, 0.0),
             max_features=count_features(self.max_features, n_features),
             random_cuts=self.splitter == "random",
             correct_for_chance=self.category_rule == "corrected",

@@ -153,7 +153,7 @@ class ForestClassifier(EnsembleClassifier):
             min_samples_split=self.min_samples_split,
             min_samples_leaf=self.min_samples_leaf,
             max_depth=self.max_depth,
-            complexity=-1.0,
+            complexity=None,
             max_features=self.max_features,
             splitter=self.splitter,
         )

@@ -243,7 +243,7 @@ class KFHEClassifier(EnsembleClassifier):
     Parameters
     ----------
     estimator : classifier or None, default=None
-        Base learner: any scikit-learn classifier. None means an unpruned tree, ``CARTClassifier(complexity=-1)``.
+        Base learner: any scikit-learn classifier. None means an unpruned tree, ``CARTClassifier(complexity=None)``.
     n_estimators : int, default=100
         Most classifiers to train after the first one, which is trained on all samples.
     weighting : {"exponential", "linear", "symmetric"}, default="exponential"
@@ -363,7 +363,7 @@ class KFHEClassifier(EnsembleClassifier):
         self.n_jobs = n_jobs
 
     def _default_estimator(self) -> CARTClassifier:
-        return CARTClassifier(complexity=-1.0)
+        return CARTClassifier(complexity=None)
 
     def _check_parameters(self) -> None:
         n_estimators = check_whole_number("n_estimators", self.n_estimators, 1)

@@ -87,7 +87,7 @@ class RotationForestClassifier(EnsembleClassifier):
     ----------
     estimator : classifier or None, default=None
         Base learner: any scikit-learn classifier that depends on the directions of the features, as trees do. None
-        means ``CARTClassifier(min_samples_split=4, min_samples_leaf=2, complexity=-1)``.
+        means ``CARTClassifier(min_samples_split=4, min_samples_leaf=2, complexity=None)``.
     n_estimators : int, default=100
         Number of classifiers.
     features_per_subset : int, default=3
@@ -166,7 +166,7 @@ class RotationForestClassifier(EnsembleClassifier):
         return tags
 
     def _default_estimator(self) -> CARTClassifier:
-        return CARTClassifier(min_samples_split=4, min_samples_leaf=2, complexity=-1.0)
+        return CARTClassifier(min_samples_split=4, min_samples_leaf=2, complexity=None)
 
     def _check_parameters(self) -> None:
         check_whole_number("features_per_subset", self.features_per_subset, 1)

@@ -9,7 +9,7 @@ from fuselearn import CARTClassifier, SVMClassifier
 from fuselearn.multilabel import BinaryRelevanceClassifier, LabelPowersetClassifier
 from fuselearn.multilabel.methods.powerset import find_label_sets
 
-SMALL_TREE = CARTClassifier(min_samples_split=2, complexity=-1.0)
+SMALL_TREE = CARTClassifier(min_samples_split=2, complexity=None)
 BASES = [None, "tree", LogisticRegression()]
 
 

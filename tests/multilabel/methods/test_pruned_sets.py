@@ -50,7 +50,7 @@ def test_the_most_frequent_sets_are_kept_if_all_are_rare():
 def test_a_row_with_a_rare_set_is_a_copy_for_each_subset():
     X = np.repeat([[0.0], [1.0]], [5, 3], axis=0)
     Y = [A, A, AB, AB, ABC, C, C, C]
-    model = PrunedSetsClassifier(CARTClassifier(min_samples_split=2, complexity=-1.0)).fit(X, Y)
+    model = PrunedSetsClassifier(CARTClassifier(min_samples_split=2, complexity=None)).fit(X, Y)
     # At 0 there are now two rows with a, three with ab and one with c.
     np.testing.assert_allclose(model.predict_proba([[0.0], [1.0]]), [[5 / 6, 1 / 2, 1 / 6], [0.0, 0.0, 1.0]])
     np.testing.assert_array_equal(model.label_sets_, [A, AB, C])
