@@ -46,7 +46,8 @@ auto measure(ClassFilters& filters, Key seed, Index n_draws, Index max_tries, in
     if (n_draws < 1 || n_draws > (1 << 30)) raise_value_error("n_draws must be from 1 to 2**30.");
     if (max_tries < 1) raise_value_error("max_tries must be at least 1.");
     MeasuredTree measured;
-    run_released([&](Interrupt& interrupt) { measured = filters.measure(seed, n_draws, max_tries, n_threads, interrupt); });
+    run_released(
+        [&](Interrupt& interrupt) { measured = filters.measure(seed, n_draws, max_tries, n_threads, interrupt); });
     const auto& errors = measured.errors;
     return std::tuple(std::move(measured.tree), errors.measurement.rounded(), errors.votes.rounded(),
                       errors.estimate.rounded());
