@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fuselearn.datasets import DatasetError
-from fuselearn.datasets.streaming import TableStream
+from fuselearn.datasets.streaming import BEFORE_PANDAS_3_1, TableStream
 
 TABLE = pd.DataFrame({"a": range(10), "b": list("xyxyxyxyx?"), "c": [0.5] * 10})
 
@@ -72,7 +72,7 @@ def test_a_cell_that_is_no_number_is_named_with_its_line(tmp_path):
         list(TableStream(tmp_path / "t.parquet", ["a"]))
 
 
-@pytest.mark.parametrize("before_3_1", [False, True])
+@pytest.mark.parametrize("before_3_1", [True] if BEFORE_PANDAS_3_1 else [False, True])
 @pytest.mark.parametrize(("text", "line"), [("a,b\n1,2\n3,4,5\n", 3), ("a,b\n1,2,3\n3,4,5\n", 2)])
 def test_a_line_with_too_many_cells_is_refused(tmp_path, monkeypatch, before_3_1, text, line):
     monkeypatch.setattr("fuselearn.datasets.streaming.BEFORE_PANDAS_3_1", before_3_1)
@@ -205,7 +205,7 @@ def test_gzipped_files_are_unpacked_block_by_block(many_samples, tmp_path):
 
 
 def test_memory_is_bounded_by_the_blocks_not_by_the_file(tmp_path):
-    n_samples, line = 100_000, "0.125,0.5\n"
+    n_samples, line = 200_000, "0.125,0.5\n"
     (tmp_path / "long.csv").write_text("a,b\n" + line * n_samples)
     tracemalloc.start()
     for block in TableStream(tmp_path / "long.csv", ["a", "b"], block_rows=1000):
