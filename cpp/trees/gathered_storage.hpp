@@ -108,26 +108,22 @@ public:
     }
 
     Half divide(const Split& split, const Place& place, std::span<double> sums) {
-        Half left;
-        double count = 0.0;
         Index n_aside = 0;
         std::uint32_t* position = drawn_.data() + place.start;
-        for (const std::uint32_t i : samples(place)) {
-            const bool is_left = split.goes_left(codes_(i, split.feature));
-            const double weight = is_left ? items_.weight(i) : 0.0;
-            items_.add(i, weight, sums);
-            left.weight += weight;
-            count += is_left ? items_.count(i) : 0.0;
-            // Both positions are written and one of them is kept.
-            *position = i;
-            aside_[n_aside] = i;
-            position += is_left;
-            n_aside += !is_left;
-        }
+        with_codes(split.feature, place, [&](const auto& code_of_sample) {
+            for (const std::uint32_t i : samples(place)) {
+                const bool is_left = split.goes_left(code_of_sample(i));
+                // Both positions are written and one of them is kept.
+                *position = i;
+                aside_[n_aside] = i;
+                position += is_left;
+                n_aside += !is_left;
+            }
+        });
         std::copy_n(aside_.begin(), n_aside, position);
-        left.n_samples = place.size() - n_aside;
-        left.count = static_cast<Index>(count);
-        return left;
+        const Index n_left = place.size() - n_aside;
+        const Amount left = sum_items(items_, samples({place.start, place.start + n_left}), sums);
+        return {left.weight, static_cast<Index>(left.count), n_left};
     }
 
     void deal(const Place&, const Half&, const Grows&) {}  // done by divide

@@ -80,8 +80,8 @@ struct ClassSamples {
             if constexpr (Weighted) counts_[k] = counts[indices[k]];
         }
     }
-    // Sum up the gathered samples whose codes are from `first` to `last`. Whole numbers, of which all samples of a tree
-    // do not exceed 32 bits, and no branch: the loop becomes vector instructions.
+    // Sum up the gathered samples whose codes are from `first` to `last`. The weights of a tree sum to less than
+    // 2^31; without branches, the loop becomes vector instructions.
     template <class Code>
     Amount sum_gathered(std::span<const Code> codes, Index first, Index last, std::span<double> sums) const {
         const auto least = static_cast<Code>(first);
@@ -188,5 +188,33 @@ struct EntrySamples : LabelSamples {
         return squares;
     }
 };
+
+// Sum up some items.
+template <class Items>
+Amount sum_items(const Items& items, std::span<const std::uint32_t> indices, std::span<double> sums) {
+    Amount sum;
+    if constexpr (requires { Items::few_classes; }) {
+        if constexpr (Items::few_classes > 0) {
+            // In registers: no step waits for a number to be stored and read again.
+            std::array<double, Items::few_classes> of_class{};
+            for (const std::uint32_t i : indices) {
+                items.add_to_few(i, of_class);
+                if constexpr (Items::weighted) sum.count += items.count(i);
+            }
+            for (std::size_t j = 0; j < of_class.size(); ++j) {
+                sums[j] += of_class[j];
+                sum.weight += of_class[j];
+            }
+            if constexpr (!Items::weighted) sum.count = sum.weight;
+            return sum;
+        }
+    }
+    for (const std::uint32_t i : indices) {
+        items.add(i, items.weight(i), sums);
+        sum.weight += items.weight(i);
+        sum.count += items.count(i);
+    }
+    return sum;
+}
 
 }  // namespace fuselearn

@@ -51,6 +51,21 @@ struct Cut {
     Index first_right;
 };
 
+// Find the codes next to a cut after some code. In unsigned numbers, the distance of a code on the other side is larger
+// than any on this side.
+template <class Code>
+Cut neighbors(const CodedItems<Code>& coded, Index cut) {
+    const auto last = static_cast<Code>(cut);
+    const auto next = static_cast<Code>(cut + 1);
+    auto below = last;
+    auto above = static_cast<Code>(coded.highest - cut - 1);
+    for (const Code code : coded.codes) {
+        below = std::min(below, static_cast<Code>(last - code));
+        above = std::min(above, static_cast<Code>(code - next));
+    }
+    return {cut - below, cut + 1 + above};
+}
+
 // Draw a value between the smallest and the largest number, and find the codes next to it. The smallest number is
 // always on the left; the largest one is on the right if they differ, else only missing values are.
 template <class Code>
@@ -60,31 +75,24 @@ Cut draw_cut(const Coding& coding, Index f, const CodedItems<Code>& coded, Key k
     if (lowest == highest) return {lowest, coding.missing_code(f)};
     const double smallest = coding.lower_of(f, lowest);
     const double value = smallest + uniform(key) * (coding.upper_of(f, highest) - smallest);
+    Index cut = lowest;
     if (ssize(coded.codes) <= few_words) {
-        // Each number is read from memory without waiting for another one, as a search among all codes would.
-        Cut cut{lowest, highest};
+        // A search among all codes would wait for one number after the other to come from memory. Masks of all bits or
+        // none, as a branch cannot be foreseen.
+        const double* const upper = coding.upper.data() + coding.offset(f);
         for (const Index code : coded.codes) {
-            const Index inside = std::min(code, highest);
-            const bool is_left = coding.upper_of(f, inside) <= value && inside < highest;
-            cut.last_left = std::max(cut.last_left, is_left ? inside : lowest);
-            cut.first_right = std::min(cut.first_right, is_left || inside == lowest ? highest : inside);
+            const Index below_value = -static_cast<Index>(upper[std::min(code, highest)] <= value);
+            const Index below_highest = -static_cast<Index>(code < highest);
+            cut = std::max(cut, code & below_value & below_highest);
         }
-        return cut;
+    } else {
+        Index above = highest;
+        while (above - cut > 1) {
+            const Index middle = (cut + above) / 2;
+            (coding.upper_of(f, middle) <= value ? cut : above) = middle;
+        }
     }
-    Index below = lowest;
-    Index above = highest;
-    while (above - below > 1) {
-        const Index middle = (below + above) / 2;
-        (coding.upper_of(f, middle) <= value ? below : above) = middle;
-    }
-    const auto cut = static_cast<Code>(below);
-    auto last_left = static_cast<Code>(lowest);
-    auto first_right = static_cast<Code>(highest);
-    for (const Code code : coded.codes) {
-        last_left = std::max(last_left, code <= cut ? code : Code{0});
-        first_right = std::min(first_right, code <= cut ? static_cast<Code>(highest) : code);
-    }
-    return {last_left, first_right};
+    return neighbors(coded, cut);
 }
 
 // Sum up the items with codes from `first` to `last`.
