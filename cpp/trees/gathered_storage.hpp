@@ -16,6 +16,7 @@
 #include "trees/grower.hpp"
 #include "trees/growth.hpp"
 #include "trees/items.hpp"
+#include "trees/random_cuts.hpp"
 #include "trees/runs.hpp"
 #include "trees/search.hpp"
 #include "trees/sorted_storage.hpp"
@@ -74,6 +75,7 @@ public:
           drawn_(drawn),
           words_(drawn.size()),
           sorted_words_(drawn.size()),
+          gathered_(drawn.size()),
           aside_(drawn.size()),
           constant_(coding_.n_columns()),
           sorter_(coding_.most_codes()),
@@ -96,6 +98,8 @@ public:
 
     void find_split(Search& search, const Place& place) {
         items_.prepare(samples(place), search.parent());
+        if constexpr (!Items::multilabel)
+            if (search.limits().random_cuts) items_.gather(samples(place));
         for (Index position = 0; position < coding_.n_columns(); ++position) {
             const Feature feature = search.next_feature(position);
             if (feature.index < 0) return;
@@ -104,26 +108,22 @@ public:
     }
 
     Half divide(const Split& split, const Place& place, std::span<double> sums) {
-        Half left;
-        double count = 0.0;
         Index n_aside = 0;
         std::uint32_t* position = drawn_.data() + place.start;
-        for (const std::uint32_t i : samples(place)) {
-            const bool is_left = split.goes_left(codes_(i, split.feature));
-            const double weight = is_left ? items_.weight(i) : 0.0;
-            items_.add(i, weight, sums);
-            left.weight += weight;
-            count += is_left ? items_.count(i) : 0.0;
-            // Both positions are written and one of them is kept.
-            *position = i;
-            aside_[n_aside] = i;
-            position += is_left;
-            n_aside += !is_left;
-        }
+        with_codes(split.feature, place, [&](const auto& code_of_sample) {
+            for (const std::uint32_t i : samples(place)) {
+                const bool is_left = split.goes_left(code_of_sample(i));
+                // Both positions are written and one of them is kept.
+                *position = i;
+                aside_[n_aside] = i;
+                position += is_left;
+                n_aside += !is_left;
+            }
+        });
         std::copy_n(aside_.begin(), n_aside, position);
-        left.n_samples = place.size() - n_aside;
-        left.count = static_cast<Index>(count);
-        return left;
+        const Index n_left = place.size() - n_aside;
+        const Amount left = sum_items(items_, samples({place.start, place.start + n_left}), sums);
+        return {left.weight, static_cast<Index>(left.count), n_left};
     }
 
     void deal(const Place&, const Half&, const Grows&) {}  // done by divide
@@ -137,18 +137,42 @@ private:
         const Index f = feature.index;
         // A feature that was constant in a node is constant in all nodes below it.
         if (constant_[f].start <= place.start && place.end <= constant_[f].end) return;
+        if (search.limits().random_cuts && !coding_.is_category_column(f)) {
+            const auto coded = coded_items(gather_codes(f, place), samples(place), coding_.missing_code(f));
+            if (coded.lowest == (coded.has_missing ? coding_.missing_code(f) : coded.highest))
+                constant_[f] = place;
+            else
+                search.try_random_cut(items_, coded, feature);
+            return;
+        }
         const std::span<Word> words(words_.data(), static_cast<std::size_t>(place.size()));
         const auto [lowest, highest] = gather(f, place, words);
         if (lowest == highest) {
             constant_[f] = place;
             return;
         }
-        if (search.limits().random_cuts && !coding_.is_category_column(f))
-            search.try_feature(items_, missing_last(words, coding_.missing_code(f)), feature);
-        else if (counts_bins(f, place))
+        if (counts_bins(f, place))
             count_bins(search, feature, words);
         else
             search.try_feature(items_, sorted_run<Word>(sort(words, f), coding_.missing_code(f)), feature);
+    }
+
+    // Call read(code_of_sample) with the quicker way to read codes of a feature.
+    template <class Read>
+    void with_codes(Index f, const Place& place, const Read& read) const {
+        // All codes of few samples stay in the processor's cache from one feature to the next.
+        if (place.size() <= few_words)
+            read([this, f](std::uint32_t i) { return codes_(i, f); });
+        else
+            read([codes = by_column_.row(f)](std::uint32_t i) { return codes[i]; });
+    }
+
+    std::span<const Code> gather_codes(Index f, const Place& place) {
+        with_codes(f, place, [&](const auto& code_of_sample) {
+            Code* code = gathered_.data();
+            for (const std::uint32_t i : samples(place)) *code++ = code_of_sample(i);
+        });
+        return {gathered_.data(), static_cast<std::size_t>(place.size())};
     }
 
     struct Range {
@@ -160,7 +184,7 @@ private:
     Range gather(Index f, const Place& place, std::span<Word> words) const {
         std::uint32_t lowest = ~std::uint32_t{0};
         std::uint32_t highest = 0;
-        const auto write = [&](const auto& code_of_sample) {
+        with_codes(f, place, [&](const auto& code_of_sample) {
             Word* word = words.data();
             for (const std::uint32_t i : samples(place)) {
                 const std::uint32_t code = code_of_sample(i);
@@ -168,12 +192,7 @@ private:
                 highest = std::max(highest, code);
                 *word++ = make_word<Word>(code, i);
             }
-        };
-        // All codes of few samples stay in the processor's cache from one feature to the next.
-        if (place.size() <= few_words)
-            write([this, f](std::uint32_t i) { return codes_(i, f); });
-        else
-            write([codes = by_column_.row(f)](std::uint32_t i) { return codes[i]; });
+        });
         return {static_cast<Index>(lowest), static_cast<Index>(highest)};
     }
 
@@ -204,18 +223,6 @@ private:
         }
     }
 
-    // Put missing values last, which is all that a random cut needs.
-    Run<Word> missing_last(std::span<Word> words, Index missing_code) {
-        const auto middle = std::partition(words.begin(), words.end(),
-                                           [missing_code](Word word) { return code_of(word) != missing_code; });
-        Run<Word> run{words, middle - words.begin(), missing_code, -1};
-        for (const Word word : words.first(run.stop)) {
-            run.lowest = std::min(run.lowest, code_of(word));
-            run.highest = std::max(run.highest, code_of(word));
-        }
-        return run;
-    }
-
     std::span<const Word> sort(std::span<const Word> words, Index f) {
         const std::span<Word> sorted(sorted_words_.data(), words.size());
         if (ssize(words) <= few_words) {
@@ -236,6 +243,7 @@ private:
     std::span<std::uint32_t> drawn_;
     std::vector<Word> words_;
     std::vector<Word> sorted_words_;
+    std::vector<Code> gathered_;
     std::vector<std::uint32_t> aside_;
     std::vector<Place> constant_;
     BitmapSorter sorter_;

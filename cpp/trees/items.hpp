@@ -19,6 +19,12 @@
 
 namespace fuselearn {
 
+// Weight, and number of samples with their copies.
+struct Amount {
+    double weight = 0.0;
+    double count = 0.0;
+};
+
 // Samples with one class each. NClasses is 0 unless the number of classes is small and known to the compiler; without
 // Weighted the weights are the counts.
 template <int NClasses, bool Weighted>
@@ -62,6 +68,46 @@ struct ClassSamples {
     template <class Samples>
     void prepare(const Samples&, const Parent&) {}
 
+    // Keep a node's samples side by side for `sum_gathered`.
+    void gather(std::span<const std::uint32_t> indices) {
+        labels_.resize(indices.size());
+        weights_.resize(indices.size());
+        if constexpr (Weighted) counts_.resize(indices.size());
+        for (std::size_t k = 0; k < indices.size(); ++k) {
+            const Sample sample = samples[indices[k]];
+            labels_[k] = sample.label;
+            weights_[k] = sample.weight;
+            if constexpr (Weighted) counts_[k] = counts[indices[k]];
+        }
+    }
+    // Sum up the gathered samples whose codes are from `first` to `last`. The weights of a tree sum to less than
+    // 2^31; without branches, the loop becomes vector instructions.
+    template <class Code>
+    Amount sum_gathered(std::span<const Code> codes, Index first, Index last, std::span<double> sums) const {
+        const auto least = static_cast<Code>(first);
+        const auto width = static_cast<Code>(last - first);
+        const std::int32_t* const labels = labels_.data();
+        const std::int32_t* const weights = weights_.data();
+        const std::int32_t* const copies = counts_.data();
+        std::int32_t weight_sum = 0;
+        std::int32_t count_sum = 0;
+        std::array<std::int32_t, NClasses> of_class{};
+        for (std::size_t k = 0; k < codes.size(); ++k) {
+            const std::int32_t inside = -static_cast<std::int32_t>(static_cast<Code>(codes[k] - least) <= width);
+            const std::int32_t weight = weights[k] & inside;
+            weight_sum += weight;
+            if constexpr (Weighted) count_sum += copies[k] & inside;
+            if constexpr (NClasses > 0) {
+                for (std::int32_t j = 0; j < NClasses; ++j)
+                    of_class[j] += weight & -static_cast<std::int32_t>(labels[k] == j);
+            } else {
+                sums[labels[k]] += weight;
+            }
+        }
+        for (std::size_t j = 0; j < NClasses; ++j) sums[j] += of_class[j];
+        return {static_cast<double>(weight_sum), static_cast<double>(Weighted ? count_sum : weight_sum)};
+    }
+
     // Become some of the items of others, in the order given.
     void take(const ClassSamples& others, std::span<const std::uint32_t> indices) {
         samples.clear();
@@ -71,6 +117,11 @@ struct ClassSamples {
             for (const std::uint32_t i : indices) counts.push_back(others.counts[i]);
         }
     }
+
+private:
+    std::vector<std::int32_t> labels_;
+    std::vector<std::int32_t> weights_;
+    std::vector<std::int32_t> counts_;
 };
 
 // Samples with a list of labels each.
@@ -137,5 +188,33 @@ struct EntrySamples : LabelSamples {
         return squares;
     }
 };
+
+// Sum up some items.
+template <class Items>
+Amount sum_items(const Items& items, std::span<const std::uint32_t> indices, std::span<double> sums) {
+    Amount sum;
+    if constexpr (requires { Items::few_classes; }) {
+        if constexpr (Items::few_classes > 0) {
+            // In registers: no step waits for a number to be stored and read again.
+            std::array<double, Items::few_classes> of_class{};
+            for (const std::uint32_t i : indices) {
+                items.add_to_few(i, of_class);
+                if constexpr (Items::weighted) sum.count += items.count(i);
+            }
+            for (std::size_t j = 0; j < of_class.size(); ++j) {
+                sums[j] += of_class[j];
+                sum.weight += of_class[j];
+            }
+            if constexpr (!Items::weighted) sum.count = sum.weight;
+            return sum;
+        }
+    }
+    for (const std::uint32_t i : indices) {
+        items.add(i, items.weight(i), sums);
+        sum.weight += items.weight(i);
+        sum.count += items.count(i);
+    }
+    return sum;
+}
 
 }  // namespace fuselearn

@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include <cstdint>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -17,6 +18,8 @@
 #include "trees/categories.hpp"
 #include "trees/chance.hpp"
 #include "trees/criterion.hpp"
+#include "trees/items.hpp"
+#include "trees/random_cuts.hpp"
 #include "trees/runs.hpp"
 #include "trees/settings.hpp"
 #include "trees/splits.hpp"
@@ -95,14 +98,47 @@ public:
     template <class Items, class Word>
     void try_feature(const Items& items, const Run<Word>& run, Feature feature) {
         if (run.words.empty()) return;
+        if (limits_.random_cuts && !coding_.is_category_column(feature.index)) {
+            try_random_cut(items, list_codes(run), feature);
+            return;
+        }
         ++n_tried_;
         if (coding_.is_category_column(feature.index))
             try_subset(items, run, feature);
-        else if (limits_.random_cuts)
-            try_cut(items, run, feature.index,
-                    random_cut(coding_, feature.index, run.lowest, run.highest, feature.key));
         else
             try_cuts(items, run, feature.index);
+    }
+
+    // Try a random cut of a numeric feature that is not constant.
+    template <class Items, class Code>
+    void try_random_cut(const Items& items, const CodedItems<Code>& coded, Feature feature) {
+        const Index f = feature.index;
+        const Cut cut = draw_cut(coding_, f, coded, feature.key);
+        const Index missing_code = coding_.missing_code(f);
+        const auto min_leaf = static_cast<double>(limits_.min_leaf);
+        ++n_tried_;
+        std::fill(sums_.begin(), sums_.end(), 0.0);
+        Amount left = sum_between(items, coded, coded.lowest, cut.last_left, sums_);
+        for (const bool missing_left : {false, true}) {
+            if (missing_left) {
+                if (!coded.has_missing || cut.first_right == missing_code) break;
+                const Amount missing = sum_between(items, coded, missing_code, missing_code, sums_);
+                left.weight += missing.weight;
+                left.count += missing.count;
+            }
+            if (left.count < min_leaf || parent_.n_copies - left.count < min_leaf) continue;
+            double left_squares = 0.0, right_squares = 0.0;
+            for (Index j = 0; j < ssize(sums_); ++j) {
+                const double right = parent_.totals[j] - sums_[j];
+                left_squares += sums_[j] * sums_[j];
+                right_squares += right * right;
+            }
+            const Score score = score_of(left_squares, left.weight, right_squares, parent_.weight - left.weight);
+            if (score.exceeds(best_)) {
+                best_ = score;
+                note(f, cut.last_left, cut.first_right, missing_left, coded.has_missing);
+            }
+        }
     }
 
 private:
@@ -136,50 +172,15 @@ private:
         best_ = best;
     }
 
-    // Try the cut after one code. Items may come in any order.
-    template <class Items, class Word>
-    void try_cut(const Items& items, const Run<Word>& run, Index f, Index cut) {
-        const bool none_right = run.highest <= cut;  // but missing values
-        Index last_left = run.lowest;
-        Index first_right = none_right ? code_of(run.words[run.stop]) : run.highest;
-        double left_weight = 0.0;
-        double left_count = 0.0;
-        std::fill(sums_.begin(), sums_.end(), 0.0);
-        for (const Word word : run.words.first(run.stop)) {
-            const Index code = code_of(word);
-            const Index item = item_of(word);
-            const bool is_left = code <= cut;
-            const double factor = is_left;  // a wrong guess at a branch would cost more
-            items.add(item, factor * items.weight(item), sums_);
-            left_weight += factor * items.weight(item);
-            left_count += factor * items.count(item);
-            last_left = std::max(last_left, is_left ? code : last_left);
-            first_right = std::min(first_right, is_left ? first_right : code);
+    template <class Word>
+    CodedItems<std::uint16_t> list_codes(const Run<Word>& run) {
+        codes_.clear();
+        items_.clear();
+        for (const Word word : run.words) {
+            codes_.push_back(static_cast<std::uint16_t>(code_of(word)));
+            items_.push_back(item_of(word));
         }
-        const bool has_missing = run.stop < ssize(run.words);
-        for (const bool missing_left : {false, true}) {
-            if (missing_left && (!has_missing || none_right)) break;
-            if (missing_left)
-                for (const Word word : run.words.subspan(run.stop)) {
-                    const Index item = item_of(word);
-                    items.add(item, items.weight(item), sums_);
-                    left_weight += items.weight(item);
-                    left_count += items.count(item);
-                }
-            const auto min_leaf = static_cast<double>(limits_.min_leaf);
-            if (left_count < min_leaf || parent_.n_copies - left_count < min_leaf) continue;
-            double left_squares = 0.0, right_squares = 0.0;
-            for (Index j = 0; j < ssize(sums_); ++j) {
-                const double right = parent_.totals[j] - sums_[j];
-                left_squares += sums_[j] * sums_[j];
-                right_squares += right * right;
-            }
-            const Score score = score_of(left_squares, left_weight, right_squares, parent_.weight - left_weight);
-            if (score.exceeds(best_)) {
-                best_ = score;
-                note(f, last_left, first_right, missing_left, has_missing);
-            }
-        }
+        return {codes_, items_, run.lowest, run.highest, run.stop < ssize(run.words)};
     }
 
     // Try the best subset of a feature's categories.
@@ -244,6 +245,8 @@ private:
     Score best_{};
     Index n_tried_ = 0;
     std::vector<double> sums_;
+    std::vector<std::uint16_t> codes_;
+    std::vector<std::uint32_t> items_;
     std::vector<Index> features_;
     std::vector<std::pair<Index, Index>> swaps_;
     Categories found_;

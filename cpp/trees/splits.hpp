@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "sampling/random.hpp"
 #include "support/views.hpp"
 #include "tables/coding.hpp"
 
@@ -52,19 +51,6 @@ inline std::pair<double, Index> place_cut(const Coding& coding, Index f, Index l
         (coding.upper_of(f, middle) < threshold ? cut : above_cut) = middle;
     }
     return {std::min(threshold, coding.lower_of(f, cut + 1)), cut};
-}
-
-// Draw a value between the smallest and the largest one, and return the last code that does not exceed it.
-inline Index random_cut(const Coding& coding, Index f, Index first_code, Index last_code, Key key) {
-    const double smallest = coding.lower_of(f, first_code);
-    const double value = smallest + uniform(key) * (coding.upper_of(f, last_code) - smallest);
-    Index below = first_code;
-    Index above = last_code;
-    while (above - below > 1) {
-        const Index middle = (below + above) / 2;
-        (coding.upper_of(f, middle) <= value ? below : above) = middle;
-    }
-    return below;
 }
 
 }  // namespace fuselearn
