@@ -222,7 +222,7 @@ def test_warnings_are_sentences_without_paths(folder, churn):
         raise FileNotFoundError("There is no oven.")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("fuselearn.datasets.tables.read_whole", warned)
+        patch.setattr("fuselearn.datasets.files.read_whole", warned)
         patch.setattr("fuselearn.datasets.read_table", warned)
         result = train("churn.csv", code=2)
     assert result.stderr == "Warning: The oven is hot.\nThere is no oven.\n"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from fuselearn.datasets import DatasetError, read_table
-from fuselearn.datasets.tables import TextFormat, read_whole
+from fuselearn.datasets.files import TextFormat, read_whole
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from fuselearn.datasets import corrupt_labels
-from fuselearn.datasets.scaling import scale_features
+from fuselearn.datasets.noise import scale_features
 
 KINDS = ["uniform", "pair", "class-conditional", "boundary", "neighbour", "feature-dependent"]
 FEATURE_KINDS = KINDS[3:]

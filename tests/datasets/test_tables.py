@@ -1,22 +1,17 @@
-"""Tables of every format and dialect are read, whole and in parts, or refused with a sentence."""
+"""Tables of every format and dialect are read, whole and in blocks, or refused with a sentence."""
 
 import gzip
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.model_selection import cross_validate
 
-from fuselearn.datasets import Dataset, DatasetError, read_parts, read_table
-from fuselearn.datasets.recognition import tidy_features
-from fuselearn.datasets.streaming import TableStream
-from fuselearn.datasets.tables import TextFormat
-from fuselearn.datasets.targets import class_names, code_labels, doubt_classes
-from fuselearn.multilabel import BinaryRelevanceClassifier
+from fuselearn.datasets import Dataset, DatasetError, read_table
+from fuselearn.datasets.cleaning import tidy_features
+from fuselearn.datasets.files import TableStream, TextFormat
+from fuselearn.datasets.tables import class_names, code_labels, doubt_classes
 
 CSV = "weight,color,kind\n1.5,red,apple\n?,None,pear\n3,red,apple\n"
 TEXT = "größe,farbe,my kind\n1.5,rot,x\n-2.25,grün,y\n1000,rot,x\n"
@@ -177,11 +172,6 @@ def test_files_that_are_not_there_are_named(write, tmp_path):
         read_table(write("a.csv", CSV), labels="none.xml")
 
 
-def test_importing_the_room_does_not_import_pandas():
-    code = "import sys, fuselearn.datasets; print('pandas' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
-
-
 def test_a_dataset_counts_its_labels():
     data = Dataset(pd.DataFrame({"a": [1, 2]}), pd.DataFrame({"p": [0, 1], "q": [0, 0]}), "m", "", "a test")
     assert (data.task, data.n_classes, data.dense()) == ("multilabel", 2, data)
@@ -246,61 +236,3 @@ def test_many_values_with_few_samples_each_are_doubted(n_samples, n_classes, num
     values = pd.Series(np.arange(n_samples) % n_classes)
     assert (doubt_classes(values) is not None) == numbers
     assert (doubt_classes(values.map("c{}".format)) is not None) == text
-
-
-HEADER = (
-    "@relation 'songs: -C -1'\n@attribute speed numeric\n@attribute kind {rock,jazz}\n@attribute sad {0,1}\n@data\n"
-)
-
-
-def test_a_training_and_a_test_part(write):
-    train = write("a.arff", HEADER + "60,rock,1\n90,rock,0\n80,rock,0\n")
-    data, splits = read_parts([train, write("b.arff", HEADER + "70,jazz,1\n")])
-    assert data.X["speed"].tolist() == [60, 90, 80, 70]
-    assert data.X["kind"].tolist() == ["rock", "rock", "rock", "jazz"]
-    assert data.X["kind"].dtype.name == "category"
-    assert data.y["sad"].tolist() == [1, 0, 0, 1]
-    assert [(inside.tolist(), outside.tolist()) for inside, outside in splits] == [([0, 1, 2], [3])]
-
-
-def test_folds_are_test_parts_in_turn(write):
-    lines = [f"{speed},rock,{int(speed > 80)}" for speed in (60, 70, 90, 100)]
-    files = [write(f"fold{k}.arff", HEADER + "\n".join(lines[: k + 2])) for k in range(3)]
-    data, splits = read_parts(files, labels=["sad"])
-    assert len(data.X) == 9
-    assert [outside.tolist() for _, outside in splits] == [[0, 1], [2, 3, 4], [5, 6, 7, 8]]
-    for inside, outside in splits:
-        assert sorted([*inside, *outside]) == list(range(9))
-    scores = cross_validate(BinaryRelevanceClassifier("tree"), *data, cv=splits, scoring="f1_macro")
-    assert len(scores["test_score"]) == 3
-
-
-def test_sparse_parts_stay_sparse(write):
-    features = "".join(f"@attribute w{k} real\n" for k in range(150))
-    header = f"@relation 'r: -C 1'\n@attribute sad {{0,1}}\n{features}@data\n"
-    data, _ = read_parts([write("a.arff", header + "{0 1,3 2.5}"), write("b.arff", header + "{7 1}")])
-    assert data.X.shape == (2, 150)
-    assert data.X.toarray().sum() == 3.5
-    assert len(data.feature_names) == 150
-    np.testing.assert_array_equal(data.y["sad"], [1, 0])
-
-
-@pytest.mark.parametrize(
-    ("header", "options", "message"),
-    [
-        (HEADER.replace("speed", "tempo"), {"labels": ["sad"]}, "different features, of which 'speed' is in one"),
-        (HEADER, {"labels": ["sad", "speed"]}, "'speed' of .* holds '60.0'; a label must be 0 or 1"),
-        (HEADER.replace("sad", "glad"), {}, "different labels, of which 'sad' is in one"),
-        (HEADER.replace(": -C -1", "").replace("sad", "class"), {}, "multilabel data, but .* has multiclass data"),
-    ],
-)
-def test_files_that_do_not_belong_together(write, header, options, message):
-    files = [write("a.arff", HEADER + "60,rock,1\n"), write("b.arff", header + "70,jazz,0\n")]
-    with pytest.raises(DatasetError, match=message):
-        read_parts(files, **options)
-
-
-@pytest.mark.parametrize("paths", ["songs.arff", ["songs.arff"], []])
-def test_one_file_is_no_parts(paths):
-    with pytest.raises(DatasetError, match="two files or more"):
-        read_parts(paths)

@@ -57,7 +57,7 @@ def test_what_could_do_something_is_not():
         "pandas.io.pickle.read_pickle",
         "fuselearn.cli.commands.demo",
         "fuselearn.lab.running.store.ResultsStore",
-        "fuselearn.datasets.openml.fetch",
+        "fuselearn.datasets.registry.fetch",
         "fuselearn._core.Forest",
         "fuselearn.io.files.load",
         "fuselearn.ensembles.kfhe.np",

@@ -125,7 +125,7 @@ def compare(
 
     - `fuselearn compare songs.arff --labels 6 --metric hamming-loss`
     """
-    from fuselearn.datasets.targets import MANY_CLASSES
+    from fuselearn.datasets.tables import MANY_CLASSES
     from fuselearn.lab import Table, table_suite
     from fuselearn.lab.methods import make_method
 

@@ -112,8 +112,7 @@ def _describe_table(
     file: Path, target: str | None, labels: str | None, reading: Reading
 ) -> tuple[dict[str, Any], LabelStatistics | None]:
     """Describe how `train` would read the columns of a table, and its labels, if samples have several."""
-    from fuselearn.datasets.tables import is_sparse
-    from fuselearn.datasets.targets import find_target
+    from fuselearn.datasets.tables import find_target, is_sparse
     from fuselearn.multilabel import describe_labels
 
     table, cleaner = reading.read(file)

@@ -18,9 +18,8 @@ from fuselearn.cli.progress import counting
 from fuselearn.cli.reading import Reading, explain, refuse_measurements
 from fuselearn.datasets import Dataset, TableCleaner
 from fuselearn.datasets.dataset import require_columns
-from fuselearn.datasets.delimited import TextFormat
-from fuselearn.datasets.tables import open_table
-from fuselearn.datasets.targets import class_names
+from fuselearn.datasets.files import TextFormat, open_table
+from fuselearn.datasets.tables import class_names
 from fuselearn.scale import DiskEnsemble
 from fuselearn.scale.sources import ParquetRows, Source, row_groups
 

@@ -274,7 +274,7 @@ def predict(
     """
     from fuselearn.cli.scoring import make_tally, say_scores
     from fuselearn.datasets.cleaning import SparseColumns, first_step
-    from fuselearn.datasets.tables import read_columns, read_whole
+    from fuselearn.datasets.files import read_columns, read_whole
     from fuselearn.io import load, read_header
     from fuselearn.io.prediction import open_rows, predict_blocks
 
@@ -315,7 +315,7 @@ def predict(
 
 def _find_target(header: dict[str, Any], columns: Sequence[str], chosen: str | None, file: Path) -> list[str]:
     """Return the target columns of a file in the order of the model; none if one is missing."""
-    from fuselearn.datasets.targets import LABEL_PREFIX, choose_label_columns
+    from fuselearn.datasets.tables import LABEL_PREFIX, choose_label_columns
 
     if "labels" not in header:
         if chosen is not None:

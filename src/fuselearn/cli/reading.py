@@ -18,7 +18,7 @@ from fuselearn.cli.errors import WRONG_USE, leave
 if TYPE_CHECKING:
     from fuselearn.datasets import Dataset, TableCleaner
     from fuselearn.datasets.cleaning import Column
-    from fuselearn.datasets.delimited import TextFormat
+    from fuselearn.datasets.files import TextFormat
 
 __all__ = [
     "Decimal", "Encoding", "Json", "Labels", "Reading", "Seed", "Sep", "TableFile", "Target", "Threads", "TrustClasses",
@@ -81,14 +81,14 @@ class Reading:
 
     def form(self) -> TextFormat:
         """Return the text format of the files."""
-        from fuselearn.datasets.delimited import TextFormat
+        from fuselearn.datasets.files import TextFormat
 
         return TextFormat(**self.text_options)
 
     def read(self, file: Path) -> tuple[Any, TableCleaner]:
         """Read a file; return its content, and the transformer of its columns."""
         from fuselearn.datasets import TableCleaner
-        from fuselearn.datasets.tables import read_whole
+        from fuselearn.datasets.files import read_whole
 
         table = read_whole(file, self.form())
         return table, TableCleaner(**self.cleaner_options(table.columns))
@@ -121,7 +121,7 @@ def reads_table(command: Callable[..., None]) -> Callable[..., None]:
 
 def input_files(file: Path, labels: str | None) -> list[Path]:
     """List the files that are read: the table and, for Mulan's format, the labels."""
-    from fuselearn.datasets.targets import is_label_file, mulan_file
+    from fuselearn.datasets.tables import is_label_file, mulan_file
 
     return [file, Path(labels) if labels is not None and is_label_file(labels) else mulan_file(file)]
 
@@ -168,7 +168,7 @@ def listed(names: Any, most: int = 12) -> str:
 
 def refuse_measurements(data: Dataset, file: Path, trusted: bool) -> None:
     """Exit with a message if the target looks like measurements, unless --classes is set."""
-    from fuselearn.datasets.targets import doubt_classes
+    from fuselearn.datasets.tables import doubt_classes
 
     doubt = None if trusted or data.task == "multilabel" else doubt_classes(data.y)
     if doubt is not None:

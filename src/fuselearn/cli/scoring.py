@@ -75,7 +75,7 @@ class LabelTally:
 
     def add(self, truth: Any, predicted: Any) -> None:
         """Count the samples of a block, except those with an unknown label."""
-        from fuselearn.datasets.targets import code_labels
+        from fuselearn.datasets.tables import code_labels
 
         known = ~truth.isin(["", "?"]).any(axis=1) & truth.notna().all(axis=1)
         Y = code_labels(truth[known], "the file to predict for").to_numpy()

@@ -12,9 +12,15 @@ from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
+from scipy.special import expit, softmax
+from sklearn.neighbors import NearestNeighbors
+from sklearn.preprocessing import StandardScaler
 
 from fuselearn._messages import show
 from fuselearn._random import make_generator
+from fuselearn._validation import read_table
+from fuselearn.learners.table import TableCoder, as_frame
 
 Labels = TypeVar("Labels")
 Floats = npt.NDArray[np.float64]
@@ -149,8 +155,6 @@ def corrupt_labels(
     if len(classes) < 2:
         raise ValueError(f"y holds the single class {show(classes[0])}; there is no other to change to.")
     if kind in FEATURE_KINDS:
-        from fuselearn.datasets.scaling import scale_features  # needs scikit-learn, which takes long to import
-
         features = scale_features(X)
         if len(features) != len(codes):
             raise ValueError(f"X and y have inconsistent numbers of samples: {len(features)} and {len(codes)}.")
@@ -172,7 +176,7 @@ def corrupt_labels(
 
 def _encode(y: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return a copy of y as an array, the classes present in order, and the class index of each sample."""
-    if isinstance(y, (list, tuple)):
+    if isinstance(y, list | tuple):
         values = np.empty(len(y), dtype=object)
         values[:] = y
     else:
@@ -190,16 +194,12 @@ def _encode(y: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def _like(y: Any, values: np.ndarray) -> Any:
     """Return values in a container like y, with its index, names and dtypes."""
-    if isinstance(y, np.ndarray):
-        return values
     if hasattr(y, "iloc"):
         names = {"columns": y.columns} if values.ndim == 2 else {"name": y.name}
         return type(y)(values, index=y.index, **names).astype(y.dtypes)
     if type(y).__module__.startswith("polars"):
         return type(y)(values, schema=y.schema) if values.ndim == 2 else type(y)(y.name, values.tolist(), dtype=y.dtype)
-    if values.ndim == 2:
-        return type(y)(type(row)(new) for row, new in zip(y, values.tolist(), strict=True))
-    return type(y)(values.tolist()) if isinstance(y, (list, tuple)) else values
+    return type(y)(values.tolist()) if isinstance(y, list | tuple) else values
 
 
 def _flip_cells(y: Any, fraction: float, rng: np.random.Generator, *, only_ones: bool) -> Any:
@@ -260,13 +260,11 @@ def _draw_neighbor(features: Floats, codes: Codes, count: int, rng: np.random.Ge
 
 def _draw_dependent(features: Floats, codes: Codes, count: int, rng: np.random.Generator) -> Changes:
     """Change samples far along a random direction of their class, into classes chosen by other random directions."""
-    from scipy.special import expit, softmax  # takes long to import
-
     n_classes = int(codes.max()) + 1
     scores = np.empty((len(codes), n_classes))
     for c in range(n_classes):
         directions = rng.standard_normal((features.shape[1], n_classes))
-        scores[codes == c] = _standardize(features @ directions)[codes == c]
+        scores[codes == c] = StandardScaler().fit_transform(features @ directions)[codes == c]
     scores *= STEEPNESS
     chance = expit(np.take_along_axis(scores, codes[:, None], axis=1)[:, 0])
     rows = rng.choice(len(codes), count, replace=False, p=chance / chance.sum())
@@ -294,8 +292,6 @@ def _find_nearest(features: Floats, codes: Codes, *, same: bool) -> tuple[Floats
     nearest : int array of shape (n_samples,)
         Its number; the sample's own if there is none.
     """
-    from sklearn.neighbors import NearestNeighbors  # takes long to import
-
     distances, nearest = np.full(len(codes), np.inf), np.arange(len(codes))
     for c in np.unique(codes):
         members = np.flatnonzero(codes == c)
@@ -309,11 +305,51 @@ def _find_nearest(features: Floats, codes: Codes, *, same: bool) -> tuple[Floats
     return distances, nearest
 
 
-def _standardize(scores: Floats) -> Floats:
-    centered = scores - scores.mean(axis=0)
-    spread = centered.std(axis=0)
-    scaled: Floats = centered / np.where(spread > 0, spread, 1.0)
-    return scaled
+def scale_features(X: Any) -> Floats:
+    """Scale numbers to mean 0 and variance 1, and turn categories into columns of 0 and 1.
+
+    Two samples of different categories have a distance of 1 in that feature. A missing number becomes the mean, and a
+    missing category belongs to none.
+
+    Parameters
+    ----------
+    X : {array-like, DataFrame} of shape (n_samples, n_features)
+
+    Returns
+    -------
+    array of shape (n_samples, n_scaled)
+
+    Examples
+    --------
+    >>> scale_features([[1.0], [3.0], [None]])
+    array([[-1.],
+           [ 1.],
+           [ 0.]])
+    """
+    if sparse.issparse(X):
+        raise ValueError("X is a sparse matrix, in which distances are not measured; pass X.toarray().")
+    table = read_table("X", X)
+    coder = TableCoder()
+    if as_frame(table) is None:
+        try:
+            coded = coder.fit_transform(np.asarray(table, dtype=np.float64))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"X must be an array of numbers, or a DataFrame, which may have text: {error}.") from error
+        if np.isinf(coded).any():
+            raise ValueError("X has infinite values; expected numbers, or NaN for missing ones.")
+    else:
+        coded = coder.fit_transform(table)
+    parts = coder.one_hot(coded)
+    return np.hstack([part / np.sqrt(2) if part.dtype == bool else _standardize(part) for part in parts])
+
+
+def _standardize(column: npt.NDArray[np.floating]) -> Floats:
+    """Scale a feature; a constant one, or one without any value, becomes 0."""
+    if np.isnan(column).all():
+        return np.zeros_like(column)
+    # Divided by the largest value first, numbers near the end of the range have a finite variance.
+    scaled = StandardScaler().fit_transform(column / (np.nanmax(np.abs(column)) or 1.0))
+    return np.nan_to_num(scaled)
 
 
 FEATURE_KINDS = {"boundary": _draw_boundary, "neighbour": _draw_neighbor, "feature-dependent": _draw_dependent}

@@ -1,35 +1,40 @@
-"""Read the user's own table from CSV, Parquet or ARFF, multi-class or multi-label, in one file or in parts."""
+"""Read the user's own table: which columns hold its target, classes or labels of 0 and 1, and which its features.
+
+`where` and `path` name the table in error messages.
+"""
 
 from __future__ import annotations
 
-import gzip
-import hashlib
 import os
-import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
-from scipy import sparse
 
-from fuselearn._extras import require
-from fuselearn.datasets.arff import ArffTable, read_arff, read_attribute_names
-from fuselearn.datasets.cleaning import TableCleaner
-from fuselearn.datasets.dataset import Dataset, DatasetError, name_columns
-from fuselearn.datasets.delimited import MISSING, TextFormat, read_delimited, read_names
-from fuselearn.datasets.recognition import tidy_features
-from fuselearn.datasets.targets import Labels, find_target
+from fuselearn.datasets.arff import ArffTable, meka_label_count, read_mulan_labels
+from fuselearn.datasets.cleaning import TableCleaner, tidy_features
+from fuselearn.datasets.dataset import Dataset, DatasetError, name_columns, require_columns
+from fuselearn.datasets.files import MISSING, FrameTable, TextFormat, read_whole
 
-SEPARATORS = {".csv": None, ".tsv": "\t"}
+LABEL_PREFIX = "label:"
+CLASS_COLUMN = "class"
 
 FRAME_FEATURES = 100
 """A sparse ARFF file with more numeric features than this becomes a sparse array."""
 
-Split = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
+FEW_CLASSES, MANY_CLASSES = 10, 50
+
+Labels = Sequence[str] | str | int | os.PathLike[str]
+Table = FrameTable | ArffTable
+"""The content of a file: its columns by name."""
+
+_LABEL_WORDS = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1, "no": 0, "yes": 1}
+_NUMBER = re.compile(r"\s*([+-]?)(\d+)\s*")
+_PART = re.compile(r"[-_. ].*?(train|test|tra|tst|fold).*", re.IGNORECASE)
+"""What follows the name of a dataset in the name of one of its parts."""
 
 
 def read_table(
@@ -97,138 +102,8 @@ def read_table(
     return split_table(read_whole(Path(path), TextFormat(sep, encoding, decimal, missing)), target, labels, cleaner)
 
 
-class Parts(NamedTuple):
-    """A dataset, and how its publisher has split it.
-
-    .. versionadded:: 0.2
-
-    Attributes
-    ----------
-    data : Dataset
-        The samples of all files, in the order of the files.
-    splits : list of pairs of arrays
-        The indices of the training and of the test samples of each split, for ``cv=`` of scikit-learn's functions.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fuselearn.datasets import Parts, load_dataset
-    >>> parts = Parts(load_dataset("iris"), [(np.arange(0, 150, 2), np.arange(1, 150, 2))])
-    >>> data, splits = parts
-    >>> data.name, len(splits)
-    ('iris', 1)
-    """
-
-    data: Dataset
-    splits: list[Split]
-
-
-def read_parts(paths: Sequence[str | os.PathLike[str]], **options: Any) -> Parts:
-    r"""Read a dataset from a training and a test file, or from the files of fixed folds.
-
-    .. versionadded:: 0.2
-
-    Parameters
-    ----------
-    paths : sequence of str or path
-        Two files are a training and a test part, in this order. Three or more are folds, each of which is the test part
-        once.
-    **options
-        Those of `read_table`: ``target``, ``labels`` and so on, for all of the files.
-
-    Returns
-    -------
-    Parts
-        It unpacks into the dataset and the splits.
-
-    Raises
-    ------
-    DatasetError
-        If there are fewer than two files, or they have other features or labels.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from fuselearn.datasets import read_parts
-    >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> header = "@relation 'songs: -C 1'\n@attribute sad {0,1}\n@attribute speed numeric\n@data\n"
-    >>> _ = (folder / "songs-train.arff").write_text(header + "1,60\n0,90\n")
-    >>> _ = (folder / "songs-test.arff").write_text(header + "1,70\n")
-    >>> data, splits = read_parts([folder / "songs-train.arff", folder / "songs-test.arff"])
-    >>> data.y["sad"].tolist(), [(train.tolist(), test.tolist()) for train, test in splits]
-    ([1, 0, 1], [([0, 1], [2])])
-    """
-    if isinstance(paths, str | os.PathLike) or len(paths) < 2:
-        raise DatasetError("paths must be a list of two files or more: a training and a test part, or folds.")
-    parts = [read_table(path, **options) for path in paths]
-    first = parts[0]
-    for part in parts[1:]:
-        _require_same(first, part)
-    ends = np.cumsum([part.X.shape[0] for part in parts])
-    folds = np.split(np.arange(ends[-1]), ends[:-1])
-    splits = [(np.concatenate([*folds[:k], *folds[k + 1 :]]), fold) for k, fold in enumerate(folds)]
-    X, y = _stack([part.X for part in parts]), _stack([part.y for part in parts])
-    names = f"The tables {', '.join(Path(path).name for path in paths)}."
-    data = Dataset(X, y, first.name, names, ", ".join(map(str, paths)), first.feature_names)
-    return Parts(data, splits[1:] if len(folds) == 2 else splits)
-
-
-def _require_same(one: Dataset, other: Dataset) -> None:
-    """Refuse a part that has not the features and labels of the first one, in the same order."""
-    if one.task != other.task:
-        raise DatasetError(f"{one.source} has {one.task} data, but {other.source} has {other.task} data.")
-    kinds = [("features", list(one.feature_names), list(other.feature_names))]
-    if one.task == "multilabel":
-        kinds.append(("labels", list(one.y.columns), list(other.y.columns)))
-    for kind, names, others in kinds:
-        if names != others:
-            differing = next((name for name in (*names, *others) if (name in names) != (name in others)), None)
-            what = f"of which {differing!r} is in one of them only" if differing else "in another order"
-            raise DatasetError(f"{one.source} and {other.source} have different {kind}, {what}.")
-
-
-def _stack(tables: list[Any]) -> Any:
-    """Put tables below each other; categories are those of all of them."""
-    if sparse.issparse(tables[0]):
-        return sparse.csr_array(sparse.vstack(tables))
-    if tables[0].ndim == 1:
-        return pd.concat(tables, ignore_index=True)
-    columns = {name: _join([table[name] for table in tables]) for name in tables[0].columns}
-    return pd.DataFrame(columns, columns=tables[0].columns)
-
-
-def _join(columns: list[pd.Series]) -> pd.Series:
-    """Put columns below each other; if one holds categories, so does the result."""
-    if not any(isinstance(column.dtype, pd.CategoricalDtype) for column in columns):
-        return pd.concat(columns, ignore_index=True)
-    known = [column.cat.categories if hasattr(column, "cat") else column.dropna().unique() for column in columns]
-    categories = list(dict.fromkeys(value for values in known for value in values))
-    joined = pd.concat([column.astype(object) for column in columns], ignore_index=True)
-    return joined.astype(pd.CategoricalDtype(categories))
-
-
-class FrameTable:
-    """The content of a file that pandas reads as a DataFrame."""
-
-    relation = ""
-
-    def __init__(self, path: Path, content: pd.DataFrame) -> None:
-        self.path = path
-        self.content = content
-        self.columns = [str(name) for name in content.columns]
-        self.n_rows = len(content)
-
-    def frame(self, names: Sequence[str]) -> pd.DataFrame:
-        """Return some of the columns."""
-        return self.content[list(names)]
-
-    def fits_matrix(self, names: Sequence[str]) -> bool:
-        """Return False: only samples of ARFF files are sparse."""
-        return False
-
-
 def split_table(
-    table: FrameTable | ArffTable,
+    table: Table,
     target: str | None = None,
     labels: Labels | None = None,
     cleaner: TableCleaner | None = None,
@@ -255,80 +130,210 @@ def split_table(
     return Dataset(X, y, file.split(".")[0], f"The table {file}.", where, chosen)
 
 
-def is_sparse(table: FrameTable | ArffTable, names: Sequence[str]) -> bool:
+def is_sparse(table: Table, names: Sequence[str]) -> bool:
     """Return whether these columns are read as a sparse array."""
     return len(names) > FRAME_FEATURES and table.fits_matrix(names)
 
 
-def read_whole(path: Path, form: TextFormat, dtype: Any = None, digest: Any = None) -> FrameTable | ArffTable:
-    """Read all columns of a file, whatever their role.
+class TargetColumns(NamedTuple):
+    """The columns that hold the target, and the names of the labels; None if there is a column of classes."""
+
+    columns: list[str]
+    labels: list[str] | None = None
+
+    def read(self, table: Table) -> pd.Series | pd.DataFrame:
+        """Return the classes, or the labels as 0 and 1."""
+        frame = table.frame(self.columns)
+        if self.labels is None:
+            return class_names(frame[self.columns[0]], str(table.path))
+        return code_labels(frame, str(table.path)).set_axis(self.labels, axis=1)
+
+
+def find_target(table: Table, target: str | None, labels: Labels | None) -> TargetColumns | None:
+    """Return where the target of a table is, as `read_table` defines it; None if neither arguments nor file say so."""
+    if target is not None:
+        if labels is not None:
+            raise DatasetError("Pass either target (one class per sample) or labels, not both.")
+        require_columns(table.columns, [target], str(table.path), "use as the target")
+        return TargetColumns([target])
+    if labels is not None:
+        return choose_label_columns(table.columns, labels, table.path, lambda found: _can_be_read(found, table))
+    count = meka_label_count(table.relation)
+    if count is not None:
+        return _at_end(table.columns, count, table.path)
+    xml = mulan_file(table.path)
+    if xml.is_file():
+        return _listed(read_mulan_labels(xml), table.columns, str(xml), table.path)
+    if any(column.startswith(LABEL_PREFIX) for column in table.columns):
+        return _starting_with(LABEL_PREFIX, table.columns, table.path)
+    return TargetColumns([CLASS_COLUMN]) if CLASS_COLUMN in table.columns else None
+
+
+def choose_label_columns(
+    columns: Sequence[str],
+    labels: Labels,
+    path: Path,
+    fits: Callable[[TargetColumns], bool],
+    fitting: str = "hold 0 and 1 only",
+) -> TargetColumns:
+    """Return the label columns that an argument names.
 
     Parameters
     ----------
+    columns : sequence of str
+        The columns of the table.
+    labels
+        As for `read_table`.
     path : Path
-    form : TextFormat
-        How the text of CSV and ARFF files is read.
-    dtype : mapping, optional
-        Types of columns of a CSV file.
-    digest : hash object, optional
-        Updated with the bytes of the file.
+        The file of the table.
+    fits : callable
+        Decides which end of the table holds the labels, if they are a number without a sign.
+    fitting : str
+        What `fits` checks, for messages.
     """
-    kind = file_kind(path)
-    with open_table(path, form, digest) as file:
-        if kind == ".arff":
-            return read_arff(file, path, form.encoding)
-        if kind == ".parquet":
-            return FrameTable(path, pd.read_parquet(file).rename(columns=str).reset_index(drop=True))
-        return FrameTable(path, read_delimited(file, path, form, SEPARATORS[kind], dtype))
+    columns = list(columns)
+    if isinstance(labels, str) and labels in columns:
+        return TargetColumns([labels], [labels])
+    if is_label_file(labels):
+        return _listed(read_mulan_labels(Path(labels)), columns, str(labels), path)  # type: ignore[arg-type]
+    if isinstance(labels, str):
+        number = _NUMBER.fullmatch(labels)
+        if number is not None:
+            count = int(number[2])
+            ends = [_at_end(columns, count, path), _at_end(columns, -count, path)]
+            if number[1]:
+                return ends[number[1] == "-"]
+            fitting_ends = [end for end in ends if fits(end)]
+            if len(fitting_ends) == 1:
+                return fitting_ends[0]
+            which = "Both the first and the last" if fitting_ends else "Neither the first nor the last"
+            raise DatasetError(
+                f"{which} {count} columns of {path} {fitting}; pass +{count} for the first, as MEKA does, -{count} for "
+                "the last, or the names of the label columns."
+            )
+        if labels.endswith("*") or "," not in labels:
+            return _starting_with(labels.removesuffix("*"), columns, path)
+        labels = [name.strip() for name in labels.split(",")]
+    if isinstance(labels, int):
+        return _at_end(columns, labels, path)
+    return _listed(list(labels), columns, "labels", path)  # type: ignore[arg-type]
 
 
-def read_columns(path: Path, form: TextFormat) -> list[str]:
-    """Return the names of a file's columns without reading its samples."""
-    kind = file_kind(path)
-    with open_table(path, form) as file:
-        if kind == ".arff":
-            return read_attribute_names(file, path, form.encoding)
-        if kind == ".parquet":
-            from pyarrow.parquet import read_schema
-
-            return [str(name) for name in read_schema(file).names]
-        return read_names(file, form.options(file, SEPARATORS[kind]), path)
+def is_label_file(labels: Labels | None) -> bool:
+    """Return whether an argument is the name of Mulan's XML file."""
+    return isinstance(labels, os.PathLike) or (isinstance(labels, str) and labels.lower().endswith(".xml"))
 
 
-def file_kind(path: Path) -> str:
-    """Return ".csv", ".tsv", ".arff" or ".parquet", or refuse the file."""
-    if not path.is_file():
-        raise FileNotFoundError(f"There is no file {path}.")
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    kind = suffixes[-2] if suffixes[-1:] == [".gz"] and len(suffixes) > 1 else (suffixes or [""])[-1]
-    kind = {".pq": ".parquet"}.get(kind, kind)
-    if kind not in (*SEPARATORS, ".arff", ".parquet"):
-        raise DatasetError(f"{path} has an unknown extension; .csv, .tsv, .arff (also with .gz) and .parquet are read.")
-    if kind == ".parquet":
-        require("Reading a Parquet file", "pyarrow")
-    return kind
+def mulan_file(path: Path) -> Path:
+    """Return the path of the label file of an ARFF file, which may be shared by its parts.
+
+    The file of ``emotions.arff`` is ``emotions.xml``; so is that of ``emotions-train.arff`` and of
+    ``emotions-5-1tst.arff``, unless they have one of their own.
+    """
+    stem = path.with_suffix("") if path.suffix == ".gz" else path
+    if stem.suffix.lower() != ".arff":
+        return Path(os.devnull)  # only an ARFF file has a label file; any other XML file is unrelated
+    own = stem.with_suffix(".xml")
+    if own.is_file() or not own.parent.is_dir():
+        return own
+    shared = [
+        xml
+        for xml in own.parent.glob("*.xml")
+        if own.stem.startswith(xml.stem) and _PART.fullmatch(own.stem.removeprefix(xml.stem))
+    ]
+    return max(shared, key=lambda xml: len(xml.stem), default=own)
 
 
-@contextmanager
-def open_table(path: Path, form: TextFormat, digest: Any = None) -> Iterator[Any]:
-    """Open a file, gzipped or not, and turn the errors of its reader into sentences."""
+def _can_be_read(found: TargetColumns, table: Table) -> bool:
     try:
-        with open(path, "rb") as raw:
-            if digest is not None:
-                hashlib.file_digest(raw, lambda: digest)
-                raw.seek(0)
-            yield gzip.GzipFile(fileobj=raw) if path.suffix.lower() == ".gz" else raw
+        found.read(table)
     except DatasetError:
-        raise
-    except pd.errors.EmptyDataError as error:
-        raise DatasetError(f"{path} is empty.") from error
-    except pd.errors.ParserError as error:
-        reason = str(error).removeprefix("Error tokenizing data. C error: ").strip()
-        raise DatasetError(f"{path} is not a well-formed table: {reason}.") from error
-    except UnicodeError as error:
-        raise DatasetError(
-            f"{path} cannot be read as {form.encoding} text ({error}). Pass its encoding (--encoding on the command "
-            "line), often latin-1, cp1252 or utf-16."
-        ) from error
-    except (EOFError, zlib.error, OSError, ValueError) as error:
-        raise DatasetError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
+        return False
+    return True
+
+
+def _at_end(columns: list[str], count: int, path: Path) -> TargetColumns:
+    """Return the first columns, or the last ones if the number is negative, as MEKA does."""
+    if not 0 < abs(count) < len(columns):
+        raise DatasetError(f"{path} has {len(columns)} columns, of which {abs(count)} cannot be labels.")
+    found = columns[:count] if count > 0 else columns[count:]
+    return TargetColumns(found, found)
+
+
+def _starting_with(prefix: str, columns: list[str], path: Path) -> TargetColumns:
+    found = [column for column in columns if column.startswith(prefix)]
+    if not found:
+        raise DatasetError(f"No column of {path} starts with {prefix!r}. The columns are {name_columns(columns)}.")
+    if len(found) == len(columns):
+        raise DatasetError(f"All columns of {path} start with {prefix!r}; none would be left as a feature.")
+    # A label that has no name but the prefix keeps it.
+    return TargetColumns(found, found if prefix in found else [name.removeprefix(prefix) for name in found])
+
+
+def _listed(names: list[str], columns: list[str], source: str, path: Path) -> TargetColumns:
+    if not names:
+        raise DatasetError(f"{source} is empty; {path} needs at least one label column.")
+    require_columns(columns, names, str(path), "use as a label" + (f" of {source}" if is_label_file(source) else ""))
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DatasetError(f"{source} names the label {twice!r} twice.")
+    if len(names) == len(columns):
+        raise DatasetError(f"{source} names all {len(columns)} columns of {path}; none is left as a feature.")
+    return TargetColumns(names, names)
+
+
+def class_names(column: pd.Series, where: str) -> pd.Series:
+    """Validate a column of classes: no missing values, no measurements."""
+    _refuse_missing(column, where, "target")
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return column.astype(column.cat.categories.dtype)
+    if pd.api.types.is_float_dtype(column.dtype):
+        if not np.equal(np.mod(column.to_numpy(dtype=float), 1), 0).all():
+            said = f"The target column {column.name!r} of {where} holds fractional numbers"
+            raise DatasetError(f"{said}, which are measurements and not classes; choose a column of classes.")
+        return column.astype("int64")
+    return column.copy()
+
+
+def doubt_classes(classes: pd.Series) -> str | None:
+    """Return why the values of a target look like measurements or free text rather than classes, or None.
+
+    Numbers are doubted if there are more than 50 different ones, or fewer than five samples of each on average; text if
+    there are fewer than two. Up to ten classes are never doubted.
+
+    >>> doubt_classes(pd.Series(range(30)))
+    'has 30 different numbers in 30 samples, which look like measurements'
+    >>> doubt_classes(pd.Series(["a", "b", "c"]))
+    """
+    n_samples, n_classes = len(classes), classes.nunique()
+    if n_classes <= FEW_CLASSES:
+        return None
+    if pd.api.types.is_numeric_dtype(classes.dtype):
+        if n_classes > MANY_CLASSES or n_samples < 5 * n_classes:
+            return f"has {n_classes} different numbers in {n_samples} samples, which look like measurements"
+    elif n_samples < 2 * n_classes:
+        return f"has {n_classes} different values in {n_samples} samples, which look like names or free text"
+    return None
+
+
+def code_labels(frame: pd.DataFrame, where: str) -> pd.DataFrame:
+    """Encode label columns as 0 and 1; true/false and yes/no are accepted."""
+    coded = {name: _code_label(frame[name], where) for name in frame.columns}
+    return pd.DataFrame(coded, index=frame.index, columns=frame.columns)
+
+
+def _code_label(column: pd.Series, where: str) -> Any:
+    _refuse_missing(column, where, "label")
+    codes = {value: _LABEL_WORDS.get(str(value).strip().lower()) for value in column.unique()}
+    for value, code in codes.items():
+        if code is None:
+            said = f"The label column {column.name!r} of {where} holds {str(value)!r}"
+            raise DatasetError(f"{said}; a label must be 0 or 1, false or true, no or yes.")
+    return column.map(codes).to_numpy(dtype=np.int64)
+
+
+def _refuse_missing(column: pd.Series, where: str, role: str) -> None:
+    missing = column.isna().to_numpy()
+    if missing.any():
+        said = f"{missing.sum()} missing value(s), the first in data row {np.argmax(missing) + 1}"
+        raise DatasetError(f"The {role} column {column.name!r} of {where} has {said}.")

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from fuselearn._messages import show
 from fuselearn._random import make_generator
 from fuselearn._validation import read_classes, read_table
-from fuselearn.datasets.scaling import scale_features
+from fuselearn.datasets.noise import scale_features
 from fuselearn.diagnosis.judging import (
     Folding,
     Verdict,

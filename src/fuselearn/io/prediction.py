@@ -18,9 +18,7 @@ from joblib import effective_n_jobs, parallel_config
 
 from fuselearn.datasets.cleaning import SparseColumns, first_step
 from fuselearn.datasets.dataset import DatasetError
-from fuselearn.datasets.delimited import TextFormat
-from fuselearn.datasets.streaming import TableStream
-from fuselearn.datasets.tables import read_columns
+from fuselearn.datasets.files import TableStream, TextFormat, read_columns
 from fuselearn.io.header import describe_columns, find_predictor
 
 if TYPE_CHECKING:

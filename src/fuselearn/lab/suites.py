@@ -24,10 +24,9 @@ from fuselearn._messages import show
 from fuselearn._parameters import check_choice, check_whole_number
 from fuselearn.datasets import Dataset, DatasetError, TableCleaner, load_dataset, read_table
 from fuselearn.datasets.arff import read_mulan_labels
-from fuselearn.datasets.delimited import TextFormat
+from fuselearn.datasets.files import TextFormat, read_whole
 from fuselearn.datasets.noise import KINDS, LABEL_KINDS
-from fuselearn.datasets.tables import read_whole, split_table
-from fuselearn.datasets.targets import Labels, is_label_file
+from fuselearn.datasets.tables import Labels, is_label_file, split_table
 
 __all__ = ["DEMO", "Suite", "Table", "derive_seed", "table_suite"]
 

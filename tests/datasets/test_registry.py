@@ -12,8 +12,7 @@ from sklearn.datasets import fetch_openml as the_real_fetch_openml
 from sklearn.utils import Bunch
 
 from fuselearn.datasets import DatasetError, load_dataset
-from fuselearn.datasets.openml import adapt, swap_target_of_flags
-from fuselearn.datasets.registry import registry
+from fuselearn.datasets.registry import adapt, registry, swap_target_of_flags
 
 RNG = np.random.default_rng(0)
 

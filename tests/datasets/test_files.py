@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fuselearn.datasets import DatasetError
-from fuselearn.datasets.streaming import BEFORE_PANDAS_3_1, TableStream
+from fuselearn.datasets.files import BEFORE_PANDAS_3_1, TableStream
 
 TABLE = pd.DataFrame({"a": range(10), "b": list("xyxyxyxyx?"), "c": [0.5] * 10})
 
@@ -72,10 +72,11 @@ def test_a_cell_that_is_no_number_is_named_with_its_line(tmp_path):
         list(TableStream(tmp_path / "t.parquet", ["a"]))
 
 
+@pytest.mark.filterwarnings("ignore:The .float_precision.")
 @pytest.mark.parametrize("before_3_1", [True] if BEFORE_PANDAS_3_1 else [False, True])
 @pytest.mark.parametrize(("text", "line"), [("a,b\n1,2\n3,4,5\n", 3), ("a,b\n1,2,3\n3,4,5\n", 2)])
 def test_a_line_with_too_many_cells_is_refused(tmp_path, monkeypatch, before_3_1, text, line):
-    monkeypatch.setattr("fuselearn.datasets.streaming.BEFORE_PANDAS_3_1", before_3_1)
+    monkeypatch.setattr("fuselearn.datasets.files.BEFORE_PANDAS_3_1", before_3_1)
     (tmp_path / "t.csv").write_text(text)
     with pytest.raises(DatasetError, match=f"not a well-formed table: Expected 2 fields in line {line}, saw 3"):
         list(TableStream(tmp_path / "t.csv", ["a", "b"], block_rows=1))
