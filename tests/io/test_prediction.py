@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from fuselearn import CARTClassifier, KFHEClassifier
 from fuselearn.datasets import DatasetError
+from fuselearn.io.header import describe_columns
 from fuselearn.io.prediction import format_answers, open_rows, predict_blocks
 from fuselearn.multilabel import PCTForestClassifier
 
@@ -116,3 +117,8 @@ def test_lines_are_those_of_pandas():
 def test_several_columns_are_written_by_pandas():
     answers = pd.DataFrame({"prediction": ["x"], "p:x": [0.1]})
     assert format_answers(answers, header=True) == b"prediction,p:x\nx,0.1\n"
+
+
+def test_columns_are_known_to_fitted_models_only():
+    assert describe_columns(CARTClassifier()) is None
+    assert describe_columns(CARTClassifier().fit([[0.0], [1.0]], [0, 1])) == [{"name": 0, "type": "number"}]

@@ -12,4 +12,4 @@
 
 from fuselearn._extras import require
 
-require("The command line", "typer", "rich", "pandas", "pyarrow")
+require("The command line", "typer", "rich", "pyarrow")

@@ -115,10 +115,9 @@ def train(
 
     from fuselearn.cli.scoring import say_scores
     from fuselearn.datasets.tables import split_table
-    from fuselearn.io.files import import_skops, save
+    from fuselearn.io import save
 
     with sentences(), wrong_use():
-        import_skops()  # fail before the model is trained
         check_output(Output(output, Kind.MODEL), input_files(file, labels), force=force)
         if _is_out_of_core(file, out_of_core):
             from fuselearn.cli import large

@@ -18,7 +18,6 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn._compat import take_rows
-from fuselearn._extras import require
 from fuselearn._messages import show
 from fuselearn._parameters import check_choice, check_whole_number, count_draws, count_threads
 from fuselearn._random import make_generator, seed_estimator
@@ -218,7 +217,6 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
             the final ones; the adjusted Rand index is then small, the mutual information less so.
         """
         check_is_fitted(self)
-        require("A table of members", "pandas")
         import pandas as pd
 
         rows = []
@@ -239,7 +237,6 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         matplotlib.figure.Figure
         """
         check_is_fitted(self)
-        require("A figure", "matplotlib")
         from matplotlib.figure import Figure
 
         order = np.lexsort([-self.stability_, self.labels_])

@@ -15,7 +15,6 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from fuselearn import ensembles
-from fuselearn._extras import require
 from fuselearn._parameters import check_number, check_verbose, check_whole_number
 from fuselearn._progress import ProgressLines
 from fuselearn._random import make_generator
@@ -206,7 +205,6 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         matplotlib.figure.Figure
         """
         check_is_fitted(self)
-        require("A figure", "matplotlib")
         from matplotlib.figure import Figure
 
         names = [report.name for report in self.members_]

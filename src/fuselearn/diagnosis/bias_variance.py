@@ -16,7 +16,6 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils.validation import column_or_1d
 
 from fuselearn._compat import count_rows, take_rows
-from fuselearn._extras import require
 from fuselearn._messages import show
 from fuselearn._parameters import check_choice, check_whole_number
 from fuselearn._random import make_generator, seed_estimator
@@ -408,7 +407,6 @@ def _prepare(
 
 def _make_axes(loss: str) -> Any:
     """Return a figure without pyplot's global state, and its axes."""
-    require("A figure", "matplotlib")
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7, 4.2), layout="constrained")

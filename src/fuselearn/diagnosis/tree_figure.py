@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from sklearn.utils.validation import check_is_fitted
 
-from fuselearn._extras import require
 from fuselearn._parameters import check_whole_number
 from fuselearn.ensembles import CARTClassifier
 from fuselearn.ensembles.tree_description import conditions_of_split
@@ -58,7 +57,6 @@ def plot_tree(model: CARTClassifier, *, max_depth: int | None = None, decimals: 
     >>> print(*(text.get_text() for text in figure.axes[0].texts), sep=" | ")
     petal length (cm) < 2.45 | 0 50 of 50 | petal width (cm) < 1.75 | 1 49 of 54 | 2 45 of 46
     """
-    require("A figure", "matplotlib")
     if not isinstance(model, CARTClassifier):
         raise TypeError(
             f"plot_tree draws a CARTClassifier, not {type(model).__name__}; of an ensemble, pass one of estimators_."

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fuselearn._extras import require
-
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -17,7 +15,6 @@ def draw_trace(model: Any) -> Figure:
 
     Weight resets are marked by thin vertical lines. The figure belongs to no window, so it leaves pyplot alone.
     """
-    require("A figure", "matplotlib")
     from matplotlib.figure import Figure
 
     measurements = np.arange(1, model.n_iter_ + 1)

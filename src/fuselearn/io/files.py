@@ -16,11 +16,9 @@ import os
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from fuselearn import __version__
-from fuselearn._extras import require
 from fuselearn._replacing import replacing
 from fuselearn.io.archive import DEFLATED_BYTES, check_archive
 from fuselearn.io.contents import check_contents
@@ -66,7 +64,8 @@ def save(model: Any, path: str | os.PathLike[str], *, target: str | None = None)
     >>> bool((same_model.predict(X) == model.predict(X)).all())
     True
     """
-    skops = import_skops()
+    from skops import io as skops  # takes long to import
+
     with _refusing(f"{type(model).__name__} cannot be saved."):
         refuse_foreign_estimators(model)
         flat = flatten(model)
@@ -106,7 +105,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> fuselearn.load(path)
     CARTClassifier()
     """
-    skops = import_skops()
+    from skops import io as skops  # takes long to import
+
     data = Path(path).read_bytes()
     with _refusing(f"{os.fspath(path)} cannot be loaded."), zipfile.ZipFile(io.BytesIO(data)) as file:
         header, content = _read_stored(file, HEADER), _read_stored(file, MODEL)
@@ -156,14 +156,6 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
         return _parse_header(_read_stored(archive, HEADER))
 
 
-def import_skops() -> ModuleType:
-    """Import skops, or say how to install it."""
-    require("A model file", "skops")
-    import skops.io
-
-    return skops.io
-
-
 @contextlib.contextmanager
 def _refusing(sentence: str) -> Iterator[None]:
     """Turn any error about the content of a file into a message for the user."""
@@ -178,7 +170,7 @@ def _refusing(sentence: str) -> Iterator[None]:
         raise ModelFileError(f"{sentence} {reason}") from error
 
 
-def _trusted_types(skops: ModuleType, content: bytes) -> list[str]:
+def _trusted_types(skops: Any, content: bytes) -> list[str]:
     """Check the content of a model file, and return the types in it that skops does not trust by default."""
     names: list[str] = skops.get_untrusted_types(data=check_archive(content))
     refuse_untrusted(names)

@@ -39,7 +39,7 @@ __all__ = [
     "write_report",
 ]
 
-require("fuselearn.lab", "pandas", "matplotlib", "jinja2", "rich")
+require("fuselearn.lab", "jinja2", "rich")
 
 _MODULES = {
     "methods": ("Variant",),

@@ -18,7 +18,6 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 
-from fuselearn._extras import require
 from fuselearn._random import seed_estimator
 from fuselearn.multilabel.data.labels import read_probabilities
 
@@ -60,7 +59,6 @@ def check_multilabel_estimator(estimator: Any, expected_failed_checks: Mapping[s
     >>> from fuselearn.multilabel import BinaryRelevanceClassifier, check_multilabel_estimator
     >>> check_multilabel_estimator(BinaryRelevanceClassifier("tree"))
     """
-    require("check_multilabel_estimator", "pandas")
     skipped = set(expected_failed_checks or ())
     if unknown := skipped - set(CHECKS):
         raise ValueError(f"expected_failed_checks has unknown names {sorted(unknown)}; the checks are {[*CHECKS]}.")

@@ -36,7 +36,6 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
-from fuselearn._extras import require
 from fuselearn._messages import show
 from fuselearn.multilabel.data.labels import (
     UNKNOWN,
@@ -160,7 +159,6 @@ def label_scores(Y_true: Any, Y_pred: Any, probabilities: Any = None, *, empty: 
     0              2          2        2        1.0
     1              1          2        1        0.5
     """
-    require("A DataFrame of labels", "pandas")
     import pandas as pd
 
     truth, predicted = _read_pair(Y_true, Y_pred)

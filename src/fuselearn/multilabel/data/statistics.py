@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from fuselearn._extras import require
 from fuselearn._parameters import check_flag, check_whole_number
 from fuselearn.multilabel.data.labels import label_names, read_sparse_labels
 
@@ -102,7 +101,6 @@ class LabelStatistics:
 
     def to_frame(self) -> pd.DataFrame:
         """Return a DataFrame of the labels: ``positives``, ``frequency``, ``imbalance_ratio`` and ``scumble``."""
-        require("A DataFrame", "pandas")
         import pandas as pd
 
         columns = {
@@ -144,7 +142,6 @@ class LabelStatistics:
         matplotlib.figure.Figure
             Display it in a notebook, or save it with ``savefig``.
         """
-        require("A figure", "matplotlib")
         check_flag("conditional", conditional)
         shown = np.sort(self._most_frequent(check_whole_number("max_labels", max_labels, 1)))
         values = (self.conditional if conditional else self.cooccurrence)[np.ix_(shown, shown)]

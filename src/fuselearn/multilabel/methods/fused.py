@@ -13,7 +13,6 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from fuselearn._extras import require
 from fuselearn._messages import show
 from fuselearn._parameters import check_choice, check_verbose, check_whole_number, count_threads
 from fuselearn._progress import ProgressLines
@@ -383,7 +382,6 @@ class FusedMultilabelClassifier(MultilabelBase):
         matplotlib.figure.Figure
         """
         check_is_fitted(self)
-        require("A figure", "matplotlib")
         from matplotlib.figure import Figure
 
         names = list(self.named_estimators_)

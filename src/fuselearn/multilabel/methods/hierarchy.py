@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn._extras import require
 from fuselearn.engines.labels import cluster_labels
 
 if TYPE_CHECKING:
@@ -259,7 +258,6 @@ def draw_hierarchy(hierarchy: Hierarchy, names: Sequence[Any] | npt.NDArray[Any]
 
     The figure is created without pyplot.
     """
-    require("A figure", "matplotlib")
     from matplotlib.figure import Figure
 
     order = [int(group[0]) for group, _ in _walk(hierarchy) if len(group) == 1]
