@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from fuselearn._core import draw_counts
 from fuselearn._parameters import count_draws
-from fuselearn.engines.draws import draw_counts
 from fuselearn.fusion import OutOfBag, Problem, Trained, WeightedSum
 from fuselearn.fusion.filtering import (
     ArrayStates,

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from fuselearn._core import draw_counts
 from fuselearn.base import prepare_samples
-from fuselearn.engines.draws import draw_counts
 from fuselearn.multilabel import EnsembleHOMERClassifier
 
 rng = np.random.default_rng(0)

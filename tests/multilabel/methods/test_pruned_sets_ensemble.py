@@ -5,7 +5,7 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 
 from fuselearn import CARTClassifier, SVMClassifier
-from fuselearn.engines.draws import draw_counts
+from fuselearn._core import draw_counts
 from fuselearn.multilabel import EnsembleOfPrunedSetsClassifier, PrunedSetsClassifier
 
 TREE = CARTClassifier(min_samples_split=4)
