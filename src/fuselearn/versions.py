@@ -14,7 +14,7 @@ from fuselearn._extras import EXTRAS
 
 __all__ = ["show_versions"]
 
-DEPENDENCIES = ("joblib", "narwhals", "numpy", "scikit-learn", "scipy", "threadpoolctl")
+DEPENDENCIES = tuple("joblib matplotlib narwhals numpy pandas scikit-learn scipy skops threadpoolctl".split())
 """What every installation has, by the names of the distributions."""
 
 
