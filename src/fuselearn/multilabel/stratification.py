@@ -205,8 +205,12 @@ class IterativeStratifiedKFold(BaseCrossValidator):
     200 [100  10   0]
     >>> patients = np.arange(1000) // 10
     >>> for train, test in folds.split(Y, Y, groups=patients):
-    ...     print(len(test), Y[test].sum(axis=0), set(patients[train]) & set(patients[test]))
-    200 [100  10   0] set()
+    ...     print(len(test), Y[test, :2].sum(axis=0), set(patients[train]) & set(patients[test]))
+    200 [100  10] set()
+    200 [100  10] set()
+    200 [100  10] set()
+    200 [100  10] set()
+    200 [100  10] set()
     """
 
     # Under scikit-learn's metadata routing, as for its own group splitters.
