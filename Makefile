@@ -12,7 +12,7 @@ FORMATTED := src tests benchmarks reproduction docs examples .ci
 # One quick file per package of the library and per dependency whose versions matter.
 QUICK_TESTS := @.ci/quick-tests.txt
 # What calls the compiled core.
-CORE_TESTS := tests/engines tests/fusion tests/learners tests/ensembles
+CORE_TESTS := tests/core tests/fusion tests/learners tests/ensembles
 SITE := docs/_build/html
 
 # The library with a core of its own: $(call build-core,NAME,OPTIONS) puts it into build/NAME/package. Programs that run

@@ -20,8 +20,8 @@ from sklearn.model_selection import StratifiedKFold
 from benchmarks.tables import load_classes
 from benchmarks.timing import pick
 from fuselearn import CARTClassifier
+from fuselearn._core import draw_covering_counts
 from fuselearn.datasets import corrupt_labels
-from fuselearn.engines.draws import draw_covering_counts
 from fuselearn.fusion import KalmanFilter
 
 LEVELS = pick((0.0, 0.1, 0.2, 0.3), (0.2,))

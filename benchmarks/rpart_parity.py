@@ -19,9 +19,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from fuselearn.engines.tables import code_columns
-from fuselearn.engines.trees import ClassTarget, TreeSettings, grow_tree
+from fuselearn._core import ClassTarget, TreeSettings
 from fuselearn.learners import TableCoder
+from fuselearn.learners.table import code_columns
+from fuselearn.learners.trees import grow_tree
 
 TREES = {"unpruned": -1.0, "default": 0.01}
 

@@ -20,7 +20,9 @@ from sklearn.svm import SVC
 
 from benchmarks.homer import load
 from benchmarks.timing import best_of_turns, print_ratio
-from fuselearn.engines.svm import compute_gram, deal_folds, take_block, train_columns
+from fuselearn._core import take_block
+from fuselearn.learners.kernels import compute_gram
+from fuselearn.learners.svm import deal_folds, train_columns
 
 N_SLICE = 2_000
 TURNS = 7

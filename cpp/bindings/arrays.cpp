@@ -128,6 +128,11 @@ void check_finite(std::span<const double> numbers, const char* name) {
     if (n_wrong > 0) raise_value_error(std::string(name) + " must be finite.");
 }
 
+nb::int_ to_whole_number(std::span<const char> bytes) {
+    const nb::object from_bytes = nb::module_::import_("builtins").attr("int").attr("from_bytes");
+    return nb::borrow<nb::int_>(from_bytes(nb::bytes(bytes.data(), bytes.size()), "little", "signed"_a = true));
+}
+
 bool poll_signals() noexcept {
     const nb::gil_scoped_acquire acquired;
     return PyErr_CheckSignals() != 0;

@@ -250,6 +250,9 @@ void check_range(std::span<const T> numbers, Index n, const char* name) {
         raise_value_error(std::string(name) + " must hold numbers from 0 to " + std::to_string(n - 1) + " only.");
 }
 
+// An integer of Python's, of the bytes of its two's complement, the lowest first.
+nb::int_ to_whole_number(std::span<const char> bytes);
+
 // An Interrupt that asks the interpreter for signals. Use it while the interpreter's lock is released.
 bool poll_signals() noexcept;
 

@@ -15,7 +15,7 @@ namespace fuselearn::bindings {
 namespace {
 
 template <class Score>
-auto bound_sum_leads(In<Score, 3> scores, In<double, 1> weights) {
+auto sum_checked_leads(In<Score, 3> scores, In<double, 1> weights) {
     const auto read_scores = scores.read("scores");
     const auto read_weights = weights.read("weights");
     check_length(read_weights.size(), read_scores.shape(0), "weights", "scores");
@@ -26,6 +26,11 @@ auto bound_sum_leads(In<Score, 3> scores, In<double, 1> weights) {
     run_released(
         [&](Interrupt& interrupt) { n_gaps = sum_leads(members, read_weights.span(), sums.matrix(), interrupt); });
     return std::tuple(sums.object(), n_gaps);
+}
+
+auto bound_sum_leads(nb::handle scores, In<double, 1> weights) {
+    if (const In<float, 3> single{scores}; single.has_dtype()) return sum_checked_leads(single, weights);
+    return sum_checked_leads(In<double, 3>{scores}, weights);
 }
 
 auto bound_average_logarithms(In<double, 2> values, In<double, 1> total, double size, In<std::int64_t, 1> members) {
@@ -93,8 +98,10 @@ Index climb(InOut<std::int8_t, 2> bits, In<double, 2> prices, Index most_sweeps)
 }  // namespace
 
 void bind_combining(nb::module_& module) {
-    module.def("sum_leads_f4", &bound_sum_leads<float>, "scores"_a, "weights"_a);
-    module.def("sum_leads_f8", &bound_sum_leads<double>, "scores"_a, "weights"_a);
+    module.def("sum_leads", &bound_sum_leads, "scores"_a, "weights"_a,
+               "Sum over the members, for each class, how many classes they score below it less how many above it,\n"
+               "times the member's weight; also return the number of scores that are NaN.\n\n"
+               "Scores of shape (n_members, n_samples, n_classes) are float32 or float64.");
     module.def("average_logarithms", &bound_average_logarithms, "values"_a, "total"_a, "size"_a, "members"_a,
                "Average log((total + value) / size) over cells, for some of the members, by logarithms of products.");
     module.def("tally_classes", &bound_tally_classes, "values"_a, "members"_a, "total"_a, "truth"_a, "weights"_a,

@@ -67,11 +67,8 @@ auto bound_compare_votes(In<double, 2> estimate, In<std::int32_t, 1> votes, In<s
 
 auto bound_compare_votes_in_units(In<double, 2> estimate, In<std::int32_t, 1> votes, In<std::int32_t, 1> truth,
                                   In<double, 1> fractions) {
-    const auto as_bytes = [](const ExactSum& sum) {
-        const auto bytes = sum.bytes();
-        return nb::bytes(bytes.data(), bytes.size());
-    };
-    return compare_checked<ExactSum>(as_bytes, estimate, votes, truth, fractions);
+    const auto in_units = [](const ExactSum& sum) { return to_whole_number(sum.bytes()); };
+    return compare_checked<ExactSum>(in_units, estimate, votes, truth, fractions);
 }
 
 // The bytes of a bool array, of which NumPy does not promise that they are 0 or 1.
@@ -81,8 +78,8 @@ std::span<const std::uint8_t> loss_of(const Values<bool, 1>& wrong) {
 std::span<const double> loss_of(const Values<double, 1>& loss) { return loss.span(); }
 
 template <class Loss>
-auto bound_measure_weights(In<double, 1> weights, In<Loss, 1> loss, In<double, 1> first_weights, double n_samples,
-                           int weighting) {
+auto measure_checked(In<double, 1> weights, In<Loss, 1> loss, In<double, 1> first_weights, double n_samples,
+                     int weighting) {
     const auto read_weights = weights.read("weights");
     const auto read_loss = loss.read("loss");
     const auto read_first = first_weights.read("first_weights");
@@ -97,8 +94,8 @@ auto bound_measure_weights(In<double, 1> weights, In<Loss, 1> loss, In<double, 1
 }
 
 template <class Loss>
-void bound_update_weights(InOut<double, 1> weights, In<Loss, 1> loss, In<double, 1> first_weights, double gain,
-                          int weighting, bool is_exact) {
+void update_checked(InOut<double, 1> weights, In<Loss, 1> loss, In<double, 1> first_weights, double gain,
+                    int weighting, bool is_exact) {
     const auto entries = weights.read("weights");
     const auto read_loss = loss.read("loss");
     const auto read_first = first_weights.read("first_weights");
@@ -106,6 +103,22 @@ void bound_update_weights(InOut<double, 1> weights, In<Loss, 1> loss, In<double,
     check_length(read_first.size(), ssize(entries), "first_weights", "weights");
     const WeightUpdate update{read_weighting(weighting), gain, is_exact};
     run_released([&](Interrupt&) { update_weights(entries, read_first.span(), loss_of(read_loss), update); });
+}
+
+// Losses are numbers, or whether samples are wrong.
+auto bound_measure_weights(In<double, 1> weights, nb::handle loss, In<double, 1> first_weights, double n_samples,
+                           int weighting) {
+    if (const In<bool, 1> wrong{loss}; wrong.has_dtype())
+        return measure_checked(weights, wrong, first_weights, n_samples, weighting);
+    return measure_checked(weights, In<double, 1>{loss}, first_weights, n_samples, weighting);
+}
+
+void bound_update_weights(InOut<double, 1> weights, nb::handle loss, In<double, 1> first_weights, double gain,
+                          int weighting, bool is_exact) {
+    if (const In<bool, 1> wrong{loss}; wrong.has_dtype())
+        update_checked(weights, wrong, first_weights, gain, weighting, is_exact);
+    else
+        update_checked(weights, In<double, 1>{loss}, first_weights, gain, weighting, is_exact);
 }
 
 }  // namespace
@@ -122,16 +135,17 @@ void bind_filters(nb::module_& module) {
                "If `is_exact`, sums do not depend on the order.");
     module.def("compare_votes_in_units", &bound_compare_votes_in_units, "estimate"_a, "votes"_a, "truth"_a,
                "fractions"_a,
-               "Compare votes with the true classes; sums are whole numbers of 2**-1074 as signed bytes, the lowest "
-               "first.");
-    module.def("measure_weights", &bound_measure_weights<double>, "weights"_a, "loss"_a, "first_weights"_a,
-               "n_samples"_a, "weighting"_a);
-    module.def("measure_weights_of_wrong", &bound_measure_weights<bool>, "weights"_a, "loss"_a, "first_weights"_a,
-               "n_samples"_a, "weighting"_a);
-    module.def("update_weights", &bound_update_weights<double>, "weights"_a, "loss"_a, "first_weights"_a, "gain"_a,
-               "weighting"_a, "is_exact"_a);
-    module.def("update_weights_of_wrong", &bound_update_weights<bool>, "weights"_a, "loss"_a, "first_weights"_a,
-               "gain"_a, "weighting"_a, "is_exact"_a);
+               "Compare votes with the true classes, for a part of the samples: sums are exact, in units of 2**-1074.");
+    module.def("measure_weights", &bound_measure_weights, "weights"_a, "loss"_a, "first_weights"_a, "n_samples"_a,
+               "weighting"_a,
+               "Compute the measurement of the sample weights, in which wrong samples count more.\n\n"
+               "Weighting 0, exponential: w_i exp(loss_i + 1/n), for n samples in all. 1, linear: 1/n + w_i loss_i,\n"
+               "where 1/n is the initial weight. 2, symmetric: w_i exp(2 loss_i - 1). The caller scales the last two\n"
+               "to sum to one.");
+    module.def("update_weights", &bound_update_weights, "weights"_a, "loss"_a, "first_weights"_a, "gain"_a,
+               "weighting"_a, "is_exact"_a = false,
+               "Pull weights in place towards those of `measure_weights` by w <- w + K (z - w), and scale them to sum\n"
+               "to one. If `is_exact`, sums do not depend on the order of the samples.");
 }
 
 }  // namespace fuselearn::bindings

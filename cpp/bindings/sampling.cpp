@@ -104,10 +104,7 @@ ExactSum sum_exactly(In<double, 1> values) {
     return sum;
 }
 
-nb::bytes sum_units(In<double, 1> values) {
-    const auto bytes = sum_exactly(values).bytes();
-    return nb::bytes(bytes.data(), bytes.size());
-}
+nb::int_ sum_units(In<double, 1> values) { return to_whole_number(sum_exactly(values).bytes()); }
 
 double exact_sum(In<double, 1> values) {
     const double sum = sum_exactly(values).rounded();
@@ -140,7 +137,7 @@ void bind_sampling(nb::module_& module) {
         "n_classes"_a, "max_tries"_a,
         "Draw Poisson counts until every class is among the samples drawn, or `max_tries` draws have been made.");
     module.def("sum_units", &sum_units, "values"_a,
-               "Sum up finite numbers, in units of 2**-1074; return a whole number as signed bytes, the lowest first.");
+               "Sum up finite numbers without rounding, in units of 2**-1074.");
     module.def("exact_sum", &exact_sum, "values"_a, "Sum up finite numbers and round once.");
 }
 

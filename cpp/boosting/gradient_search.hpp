@@ -1,7 +1,7 @@
 // The best split of a node on one feature, for trees on gradients.
 //
 // The codes of a node go to the left one by one; missing values go either way, and a category is split from all others.
-// As many steps as the node has codes, times labels. tests/engines/test_gradient_trees.py compares with a plain
+// As many steps as the node has codes, times labels. tests/core/test_gradient_trees.py compares with a plain
 // search.
 
 #pragma once

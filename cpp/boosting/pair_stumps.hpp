@@ -5,7 +5,7 @@
 // all. Missing values go either way; a category is split from all others. As many steps as entries, times labels.
 //
 // Square roots take longest, so stretches of cuts are left out if they cannot hold the best one: the weights on the
-// left are between those at the stretch's ends. tests/engines/test_pair_stumps.py tries all splits.
+// left are between those at the stretch's ends. tests/core/test_pair_stumps.py tries all splits.
 
 #pragma once
 

@@ -3,7 +3,7 @@
 //
 // The same steps as those of sampling, trees and filters, one by one, without a way through the interpreter between
 // them, which on small tables takes as long as they do. The variances are the caller's: it turns errors into gains.
-// tests/engines/test_class_filters.py compares with the steps one by one.
+// tests/core/test_class_filters.py compares with the steps one by one.
 
 #pragma once
 

@@ -1,6 +1,6 @@
 // Votes v, the estimate y and the measurement z = (y + one_hot(v)) / 2, compared with the true classes.
 //
-// One pass over y. tests/engines/test_filters.py pins it against argmax.
+// One pass over y. tests/core/test_filters.py pins it against argmax.
 
 #pragma once
 

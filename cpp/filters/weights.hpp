@@ -1,6 +1,6 @@
 // The measurement of the sample weights, in which wrong samples count more.
 //
-// A few passes. tests/engines/test_filters.py pins it against the formulas in NumPy.
+// A few passes. tests/core/test_filters.py pins it against the formulas in NumPy.
 
 #pragma once
 

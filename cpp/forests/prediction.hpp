@@ -3,7 +3,7 @@
 // Blocks of samples go down one tree after the other, so that its nodes stay in the processor's cache. A block is first
 // sorted by the leaves of the first tree: neighbors then take similar ways through the other trees, too, few of those
 // that descend side by side wait for the last one, and most nodes are at hand. Takes half the time for 100 trees of
-// 7,000 leaves. tests/engines/test_blocks.py compares it with a plain descent.
+// 7,000 leaves. tests/core/test_blocks.py compares it with a plain descent.
 
 #pragma once
 

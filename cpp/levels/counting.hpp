@@ -2,7 +2,7 @@
 //
 // Large nodes are counted into numbers of two bytes, which the fastest cache holds for a block of features, and these
 // are added to the sums of four bytes before they could overflow. Small nodes mark the bins that they fill. As many
-// steps as samples times features, and a few per bin. tests/engines/test_levels.py compares with NumPy.
+// steps as samples times features, and a few per bin. tests/core/test_levels.py compares with NumPy.
 
 #pragma once
 

@@ -2,7 +2,7 @@
 //
 // The running sums of n + 1 exponential numbers, divided by the last of them, are n sorted uniform numbers. Scaled to
 // the sum of the weights, they are merged with the running sums of the weights. Costs O(samples + draws).
-// tests/engines/test_draws.py pins the draws by a search for each number on its own.
+// tests/core/test_draws.py pins the draws by a search for each number on its own.
 
 #pragma once
 

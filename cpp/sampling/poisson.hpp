@@ -2,7 +2,7 @@
 //
 // A count is the number of arrivals within a time of `rate` if the times between arrivals are exponential with mean 1.
 // It depends on the key, the number of the sample and its rate alone, so that samples can be drawn for in parts. Costs
-// O(samples + draws). tests/engines/test_draws.py pins the counts by a plain loop.
+// O(samples + draws). tests/core/test_draws.py pins the counts by a plain loop.
 
 #pragma once
 

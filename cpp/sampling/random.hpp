@@ -2,7 +2,7 @@
 //
 // Every node of a tree derives its own key from its parent's, so the random choices in a tree depend on the seed and on
 // the position of the node alone, whatever the order, or the thread, in which nodes are grown. The keys are those of
-// SplitMix64; tests/engines/test_random.py pins the numbers.
+// SplitMix64; tests/core/test_random.py pins the numbers.
 
 #pragma once
 

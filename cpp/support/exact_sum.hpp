@@ -2,7 +2,7 @@
 //
 // A finite double is a whole number of at most 53 bits times a power of two, not below 2^-1074. In these units a sum is
 // a whole number of some 2,200 bits, kept in digits of 32 bits that need to be carried only once in 2^31 additions
-// (Neal, 2015). Costs O(numbers). tests/engines/test_exact.py pins it against math.fsum.
+// (Neal, 2015). Costs O(numbers). tests/core/test_exact.py pins it against math.fsum.
 
 #pragma once
 

@@ -1,7 +1,7 @@
 // Kernel values of samples to which labels are appended as features.
 //
 // Such features hold 0 and 1, so all that matters of two samples is how many of them differ. A linear value then grows,
-// and a radial one shrinks, by one of a few numbers, looked up by a count of bits. tests/engines/test_kernels.py
+// and a radial one shrinks, by one of a few numbers, looked up by a count of bits. tests/core/test_kernels.py
 // compares with the kernel values of the wider samples.
 
 #pragma once

@@ -10,7 +10,7 @@
 // the sum, and after each pass it moves once more by as much (the method of multipliers), until the sum is zero.
 //
 // C.-J. Hsieh, K.-W. Chang, C.-J. Lin, S. S. Keerthi, S. Sundararajan: A dual coordinate descent method for large-scale
-// linear SVM. International Conference on Machine Learning, 2008. tests/engines/test_linear_svms.py compares with
+// linear SVM. International Conference on Machine Learning, 2008. tests/core/test_linear_svms.py compares with
 // libsvm.
 
 #pragma once

@@ -7,7 +7,7 @@
 //
 // J. Platt: Probabilistic outputs for support vector machines. Advances in Large Margin Classifiers, 1999.
 // H.-T. Lin, C.-J. Lin, R. C. Weng: A note on Platt's probabilistic outputs for support vector machines. Machine
-// Learning 68, 2007. tests/engines/test_platt.py compares with a general minimizer.
+// Learning 68, 2007. tests/core/test_platt.py compares with a general minimizer.
 
 #pragma once
 

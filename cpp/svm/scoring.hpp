@@ -1,6 +1,6 @@
 // Decision values of many support vector machines from kernel values, and weights of features from coefficients.
 //
-// tests/engines/test_kernels.py compares with matrix products.
+// tests/core/test_kernels.py compares with matrix products.
 
 #pragma once
 

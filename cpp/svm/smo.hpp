@@ -11,7 +11,7 @@
 // samples.
 //
 // R.-E. Fan, P.-H. Chen, C.-J. Lin: Working set selection using second order information for training support vector
-// machines. Journal of Machine Learning Research 6, 2005. tests/engines/test_smo.py compares with libsvm.
+// machines. Journal of Machine Learning Research 6, 2005. tests/core/test_smo.py compares with libsvm.
 
 #pragma once
 

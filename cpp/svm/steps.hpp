@@ -2,7 +2,7 @@
 //
 // Each is one pass over the samples, without a branch. Largest values are kept in lanes, so that compilers can use
 // vector instructions without taking liberties with floats; of equal values the first wins, whatever the number of
-// lanes. tests/engines/test_smo.py repeats the steps in plain NumPy.
+// lanes. tests/core/test_smo.py repeats the steps in plain NumPy.
 
 #pragma once
 

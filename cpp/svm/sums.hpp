@@ -1,7 +1,7 @@
 // Sums of products, and sums of multiples of vectors.
 //
 // Sums over elements are kept in lanes and put together in a fixed order, so that compilers can use vector instructions
-// and results are the same on every platform. tests/engines/test_kernels.py compares with matrix products.
+// and results are the same on every platform. tests/core/test_kernels.py compares with matrix products.
 
 #pragma once
 

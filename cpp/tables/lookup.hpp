@@ -2,7 +2,7 @@
 //
 // A binary search waits for memory at each step. A list over equal stretches of the range first narrows the search to
 // the few sorted numbers that share the number's stretch, mostly one or none, so that a look-up costs a few
-// nanoseconds; where most numbers share one stretch, it is a binary search. tests/engines/test_coding.py compares
+// nanoseconds; where most numbers share one stretch, it is a binary search. tests/core/test_coding.py compares
 // it with numpy.searchsorted.
 
 #pragma once

@@ -2,7 +2,7 @@
 //
 // The code of a number is its rank among the distinct numbers of its column, or the bin that holds it where a column
 // has more of them than there may be codes. Given the sorted numbers, costs a pass over them and a look-up per number.
-// Tests in tests/engines/test_coding.py compare it with numpy.unique.
+// Tests in tests/core/test_coding.py compare it with numpy.unique.
 
 #pragma once
 

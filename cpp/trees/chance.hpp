@@ -24,7 +24,7 @@
 //     (sum_c q_c / w_c - q / w) / ((m - 1) (w - q / w)),
 //
 // which is the same if all weights are equal. A category has a single sample if q_c = w_c^2.
-// tests/engines/test_chance.py has hand-computed numbers.
+// tests/core/test_chance.py has hand-computed numbers.
 
 #pragma once
 

@@ -6,7 +6,7 @@
 //
 // with several labels per sample the sums are over labels: a sample of one class simply has one label. Weights are
 // whole numbers (counts, or rounded so that they sum to 2^26), so all sums are exact and do not depend on their order.
-// tests/engines/test_growing.py compares trees with naive ones.
+// tests/core/test_growing.py compares trees with naive ones.
 
 #pragma once
 

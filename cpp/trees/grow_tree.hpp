@@ -1,7 +1,7 @@
 // Grow a tree from a table, a target and how often each sample was drawn, prune it and put it in order.
 //
 // In which way the samples are stored depends on how many they are and on how many features a node looks at; the tree
-// does not. tests/engines/test_growing.py compares the ways.
+// does not. tests/core/test_growing.py compares the ways.
 
 #pragma once
 

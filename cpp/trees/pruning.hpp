@@ -7,7 +7,7 @@
 // counted without those descendants that collapse before it. Splits whose worth is at most `complexity` times the
 // root's risk are undone, from the leaves upwards. This is Breiman's cost-complexity pruning with misclassification as
 // the cost, unlike scikit-learn's ccp_alpha, which takes the impurity as the cost. Pinned by the outputs of the real
-// rpart (tests/engines/test_pruning.py).
+// rpart (tests/core/test_pruning.py).
 
 #pragma once
 

@@ -2,7 +2,7 @@
 //
 // A cut is drawn evenly between the smallest and the largest number of a feature in a node. The items of the node may
 // come in any order: one pass over their codes finds the range, one the codes next to the cut, and one what is left of
-// it. tests/engines/test_growing.py compares the trees with naive ones.
+// it. tests/core/test_growing.py compares the trees with naive ones.
 
 #pragma once
 

@@ -4,7 +4,7 @@
 // order is the best of all subsets (Breiman et al. 1984). With more classes all subsets of up to 10 categories are
 // tried, in the order of a Gray code; beyond that, categories are ordered along the first principal axis of their class
 // fractions (Coppersmith, Hong and Hosking 1999) and the cuts along that order are tried.
-// tests/engines/test_subsets.py compares with all subsets.
+// tests/core/test_subsets.py compares with all subsets.
 
 #pragma once
 

@@ -27,7 +27,7 @@ def draw_covering_poisson_counts(
     n_classes: int,
     max_tries: int,
 ) -> numpy.typing.NDArray[numpy.int32]: ...
-def sum_units(values: numpy.typing.NDArray[numpy.float64]) -> bytes: ...
+def sum_units(values: numpy.typing.NDArray[numpy.float64]) -> int: ...
 def exact_sum(values: numpy.typing.NDArray[numpy.float64]) -> float: ...
 def pull(
     state: numpy.typing.NDArray[numpy.float64], measurement: numpy.typing.NDArray[numpy.float64], gain: float
@@ -47,42 +47,24 @@ def compare_votes_in_units(
     votes: numpy.typing.NDArray[numpy.int32],
     truth: numpy.typing.NDArray[numpy.int32],
     fractions: numpy.typing.NDArray[numpy.float64],
-) -> tuple[numpy.typing.NDArray[numpy.bool_], tuple[bytes, bytes, bytes]]: ...
+) -> tuple[numpy.typing.NDArray[numpy.bool_], tuple[int, int, int]]: ...
 def measure_weights(
     weights: numpy.typing.NDArray[numpy.float64],
-    loss: numpy.typing.NDArray[numpy.float64],
-    first_weights: numpy.typing.NDArray[numpy.float64],
-    n_samples: float,
-    weighting: int,
-) -> numpy.typing.NDArray[numpy.float64]: ...
-def measure_weights_of_wrong(
-    weights: numpy.typing.NDArray[numpy.float64],
-    loss: numpy.typing.NDArray[numpy.bool_],
+    loss: object,
     first_weights: numpy.typing.NDArray[numpy.float64],
     n_samples: float,
     weighting: int,
 ) -> numpy.typing.NDArray[numpy.float64]: ...
 def update_weights(
     weights: numpy.typing.NDArray[numpy.float64],
-    loss: numpy.typing.NDArray[numpy.float64],
+    loss: object,
     first_weights: numpy.typing.NDArray[numpy.float64],
     gain: float,
     weighting: int,
-    is_exact: bool,
+    is_exact: bool = False,
 ) -> None: ...
-def update_weights_of_wrong(
-    weights: numpy.typing.NDArray[numpy.float64],
-    loss: numpy.typing.NDArray[numpy.bool_],
-    first_weights: numpy.typing.NDArray[numpy.float64],
-    gain: float,
-    weighting: int,
-    is_exact: bool,
-) -> None: ...
-def sum_leads_f4(
-    scores: numpy.typing.NDArray[numpy.float32], weights: numpy.typing.NDArray[numpy.float64]
-) -> tuple[numpy.typing.NDArray[numpy.float64], int]: ...
-def sum_leads_f8(
-    scores: numpy.typing.NDArray[numpy.float64], weights: numpy.typing.NDArray[numpy.float64]
+def sum_leads(
+    scores: object, weights: numpy.typing.NDArray[numpy.float64]
 ) -> tuple[numpy.typing.NDArray[numpy.float64], int]: ...
 def average_logarithms(
     values: numpy.typing.NDArray[numpy.float64],

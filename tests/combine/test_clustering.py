@@ -15,8 +15,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 from fuselearn.combine import ConsensusClustering
 from fuselearn.combine import clustering as module
-from fuselearn.combine.clustering import _measure_stability
-from fuselearn.engines.combining import measure_distances
+from fuselearn.combine.clustering import _measure_stability, measure_distances
 
 BLOBS, TRUTH = make_blobs(120, centers=3, cluster_std=0.6, random_state=1)
 

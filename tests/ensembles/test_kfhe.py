@@ -15,7 +15,8 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from fuselearn import CARTClassifier, KFHEClassifier
-from fuselearn.engines.draws import MOST_TRIES, draw_covering_counts
+from fuselearn._core import draw_covering_counts
+from fuselearn.fusion.problem import MOST_TRIES
 
 
 def plain_kfhe(fit, X, y, n_estimators, seed, *, weighting, vote, shares=None, h0=None, reset=True):

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from fuselearn import CARTClassifier, SAMMEClassifier
-from fuselearn.engines.draws import draw_covering_counts
+from fuselearn._core import draw_covering_counts
 
 
 def alpha_of(error, n_classes):

@@ -118,7 +118,7 @@ def forge(parts, arrays=None):
 def test_types_that_a_file_may_not_hold_are_named():
     for kind, name in [
         ("object", "subprocess.Popen"),
-        ("object", "fuselearn.engines.trees.Tree"),
+        ("object", "fuselearn._core.Tree"),
         ("object", "sklearn.tree._tree.Tree"),
         ("object", "sklearn.neighbors._kd_tree.KDTree"),
         ("object", "sklearn.utils._bunch.Bunch"),

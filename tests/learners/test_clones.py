@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from fuselearn.engines.draws import draw_counts
+from fuselearn._core import draw_counts
 from fuselearn.fusion import Problem
 from fuselearn.learners import CloneLearner, class_target
 

@@ -13,7 +13,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from fuselearn.engines.draws import draw_counts
+from fuselearn._core import draw_counts
 from fuselearn.learners import bind, label_target
 from fuselearn.learners.clones import append_features
 

@@ -8,7 +8,7 @@ from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from fuselearn.engines.draws import draw_counts
+from fuselearn._core import draw_counts
 from fuselearn.learners import label_target
 from fuselearn.learners.multilabel_clones import MultilabelCloneLearner
 from fuselearn.multilabel import HOMERClassifier

@@ -7,8 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from fuselearn import SVMClassifier
-from fuselearn.engines import svm
-from fuselearn.learners import label_target
+from fuselearn.learners import label_target, svm
 from fuselearn.learners.svm import SVMLearner, SVMSettings
 
 rng = np.random.default_rng(0)

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_wine
 
 from fuselearn import CARTClassifier
-from fuselearn.engines.trees import ClassTarget, grow_tree
+from fuselearn._core import ClassTarget
 from fuselearn.fusion import Problem
 from fuselearn.learners import TableCoder, TreeLearner, class_target
-from fuselearn.learners.trees import PackedTrees
+from fuselearn.learners.forests import PackedTrees
+from fuselearn.learners.trees import grow_tree
 
 X, y = load_wine(return_X_y=True)
 NUMERIC = np.zeros(X.shape[1], dtype=np.int32)

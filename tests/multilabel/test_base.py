@@ -15,7 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import get_tags
 
 from fuselearn import CARTClassifier, SVMClassifier, multilabel
-from fuselearn.engines.draws import draw_counts
+from fuselearn._core import draw_counts
 from fuselearn.learners import LabelModel
 from fuselearn.multilabel import (
     BinaryRelevanceClassifier,

@@ -7,8 +7,8 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from fuselearn import CARTClassifier, SVMClassifier
+from fuselearn._core import draw_counts
 from fuselearn._parameters import count_draws
-from fuselearn.engines.draws import draw_counts
 from fuselearn.fusion import WeightedSum
 from fuselearn.learners import LabelModel, bind
 from fuselearn.multilabel import (

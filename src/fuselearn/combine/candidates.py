@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.metrics import get_scorer
 
+from fuselearn._core import average_logarithms, tally_classes
 from fuselearn.combine.classes import Classes
-from fuselearn.engines.combining import average_logarithms, tally_classes
 from fuselearn.ensembles.out_of_bag import KnownClasses, KnownValues, score_known
 from fuselearn.learners.target import Scores, Weights
 

@@ -17,6 +17,7 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.utils.validation import check_is_fitted
 
+from fuselearn import _core
 from fuselearn._compat import take_rows
 from fuselearn._extras import require
 from fuselearn._messages import show
@@ -24,8 +25,11 @@ from fuselearn._parameters import check_choice, check_whole_number, count_draws,
 from fuselearn._random import make_generator, seed_estimator
 from fuselearn._validation import validate_rows
 from fuselearn.combine.members import Member, read_members
-from fuselearn.engines.combining import NO_CLUSTER, NOT_DRAWN, measure_distances
 from fuselearn.learners.target import Scores
+
+# Instead of the cluster of a sample: it was not drawn, or it is noise.
+NOT_DRAWN = -1
+NO_CLUSTER = -2
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -368,3 +372,27 @@ def _number_by_first(labels: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
     """Return clusters numbered from 0, in the order of their first samples."""
     _, first, places = np.unique(labels, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[places]
+
+
+def measure_distances(clusters: npt.NDArray[np.signedinteger], n_threads: int) -> npt.NDArray[np.float64]:
+    """Measure the distances between samples, as one of SciPy's condensed matrices.
+
+    The distance of two samples is the fraction of the clusterings of both in which they are in different clusters, 1 if
+    there is no such clustering.
+
+    Parameters
+    ----------
+    clusters : int array of shape (n_samples, n_clusterings)
+        The cluster of each sample in each clustering, `NOT_DRAWN`, or `NO_CLUSTER` for noise, which is in no cluster
+        with any other sample.
+    n_threads : int
+
+    Examples
+    --------
+    >>> measure_distances(np.array([[0, 3, 1], [0, 4, 2], [-1, 4, -2]]), 1)
+    array([0.66666667, 1.        , 0.5       ])
+    """
+    largest = max(clusters.max(initial=0), clusters.shape[1])
+    if largest <= np.iinfo(np.int16).max:
+        return _core.measure_distances_i2(clusters.astype(np.int16), n_threads)
+    return _core.measure_distances_i4(clusters.astype(np.int32), n_threads)

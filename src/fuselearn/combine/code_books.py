@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fuselearn._core import climb
 from fuselearn._parameters import check_choice, check_whole_number
 from fuselearn._random import make_generator
-from fuselearn.engines.combining import climb
 
 CodeBook = npt.NDArray[np.int8]
 

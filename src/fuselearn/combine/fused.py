@@ -36,7 +36,7 @@ from fuselearn.fusion.members import (
     squared_error,
     weigh_members,
 )
-from fuselearn.learners import class_target
+from fuselearn.learners import bind, class_target
 from fuselearn.learners.table import has_missing
 from fuselearn.learners.target import Scores, Weights
 
@@ -340,7 +340,7 @@ class MemberTraining:
     def __init__(self, data: TrainingData, classes: Classes) -> None:
         self.data, self.classes = data, classes
         self.class_indices = classes.encode(data.target).astype(np.int32)
-        self.learners = SharedLearners(data.X)
+        self.learners = SharedLearners(data.X.shape[0])
 
     def hold_out(self, member: Member, splits: Splits) -> Scores:
         """Return a member's probabilities of held-out samples, NaN for samples that no split holds out."""
@@ -368,7 +368,8 @@ class MemberTraining:
         model = clone(member.estimator)
         model._check_parameters()
         X = model._check_table(self.data.X, reset=True)
-        learner = self.learners.get(model._base_estimator())
+        base = model._base_estimator()
+        learner = self.learners.get(base, lambda: bind(base, self.data.X))
         model.classes_ = self.classes.values
         weights = model._read_weights((member.passed or {}).get("sample_weight"), X, self.class_indices)
         target = class_target(self.class_indices, len(model.classes_), model.classes_)

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 
+from fuselearn._core import sum_leads
 from fuselearn._messages import show
 from fuselearn._parameters import check_choice, check_number, check_whole_number
 from fuselearn._validation import clip_probabilities
-from fuselearn.engines.combining import sum_leads
 from fuselearn.learners.target import Weights
 
 Scores = npt.NDArray[np.floating]

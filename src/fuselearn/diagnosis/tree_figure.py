@@ -15,7 +15,7 @@ from fuselearn.ensembles.tree_description import conditions_of_split
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from fuselearn.engines.trees import Tree
+    from fuselearn._core import Tree
 
 # The colors of Okabe and Ito without black, which can be told apart by nearly everybody.
 COLORS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442")

@@ -13,12 +13,11 @@ from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from fuselearn._core import draw_counts, draw_covering_poisson_counts, exact_sum
 from fuselearn._parameters import check_choice, check_flag, check_whole_number, count_draws, count_features
-from fuselearn.engines.draws import MOST_TRIES, draw_counts, draw_covering_poisson_counts
-from fuselearn.engines.exact import exact_sum
 from fuselearn.ensembles.ensemble import EnsembleClassifier, frequent_first, refuse_other_size
 from fuselearn.fusion import OutOfBag, Problem, Trained, WeightedSum
-from fuselearn.fusion.problem import never_stop
+from fuselearn.fusion.problem import MOST_TRIES, never_stop
 from fuselearn.fusion.weighted_sum import Output, output_of
 from fuselearn.learners import Model, TreeModel, count_all_samples
 from fuselearn.learners.target import Scores, Weights

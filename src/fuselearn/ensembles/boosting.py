@@ -13,12 +13,12 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from fuselearn._core import draw_covering_counts, draw_covering_poisson_counts, exact_sum
 from fuselearn._parameters import check_whole_number
 from fuselearn.base import prepare_samples
-from fuselearn.engines.draws import MOST_TRIES, draw_covering_counts, draw_covering_poisson_counts
-from fuselearn.engines.exact import exact_sum
 from fuselearn.ensembles.ensemble import EnsembleClassifier, frequent_first, guessing_error, refuse_other_size
 from fuselearn.fusion import OutOfBag, Problem, Trained, WeightedSum
+from fuselearn.fusion.problem import MOST_TRIES
 from fuselearn.learners import TreeModel
 from fuselearn.learners.target import Weights
 

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from fuselearn._core import Tree, TreeSettings
 from fuselearn._parameters import (
     check_choice,
     check_class_weight,
@@ -17,7 +18,6 @@ from fuselearn._parameters import (
     count_threads,
 )
 from fuselearn.base import ClassifierBase, prepare_samples, train_one, validate_numbers
-from fuselearn.engines.trees import Tree, TreeSettings
 from fuselearn.ensembles.tree_description import shorten, tree_importances, write_tree
 from fuselearn.fusion import Problem, Trained, WeightedSum
 from fuselearn.learners import TreeLearner, TreeModel

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from fuselearn._core import Tree, TreeSettings
 from fuselearn._parameters import check_whole_number
 from fuselearn.base import RegressorBase, train_one, validate_numbers
-from fuselearn.engines.trees import Tree, TreeSettings
 from fuselearn.ensembles.cart import check_bins, read_depth, set_tree
 from fuselearn.ensembles.tree_description import shorten, tree_importances, write_tree
 from fuselearn.fusion import Problem, Trained

@@ -12,18 +12,25 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from fuselearn._core import (
+    ClassFilters,
+    ClassTarget,
+    compare_votes,
+    compare_votes_in_units,
+    draw_covering_counts,
+    draw_covering_poisson_counts,
+    exact_sum,
+    sum_units,
+)
 from fuselearn._parameters import check_choice, check_flag, check_whole_number
 from fuselearn._validation import clip_probabilities
 from fuselearn.base import prepare_samples
-from fuselearn.engines.draws import MOST_TRIES, draw_covering_counts, draw_covering_poisson_counts
-from fuselearn.engines.exact import exact_sum, sum_units
-from fuselearn.engines.filters import WEIGHTINGS, ClassFilters, compare_votes, compare_votes_in_units
-from fuselearn.engines.trees import ClassTarget
 from fuselearn.ensembles.bagging import SAMPLINGS
 from fuselearn.ensembles.cart import CARTClassifier
 from fuselearn.ensembles.ensemble import EnsembleClassifier, guessing_error, refuse_other_size
 from fuselearn.fusion import OutOfBag, Problem, Trained, WeightedSum
 from fuselearn.fusion.filtering import (
+    WEIGHTINGS,
     ArrayStates,
     Errors,
     FilterRun,
@@ -34,6 +41,7 @@ from fuselearn.fusion.filtering import (
     closed_form_coefficients,
     run_filters,
 )
+from fuselearn.fusion.problem import MOST_TRIES
 from fuselearn.fusion.weighted_sum import Output, output_of
 from fuselearn.learners import Model, TreeLearner, TreeModel, are_counts
 

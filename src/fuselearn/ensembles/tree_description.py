@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn.engines.trees import Tree
+from fuselearn._core import Tree
 
 
 def write_tree(model: Any, describe_leaf: Callable[[int], str], decimals: int) -> str:

@@ -16,9 +16,12 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn.engines.filters import WEIGHTINGS, pull, pull_halfway, update_weights
+from fuselearn._core import pull, pull_halfway, update_weights
 from fuselearn.fusion.kalman import ScalarFilter
 from fuselearn.fusion.problem import never_stop
+
+WEIGHTINGS = ("exponential", "linear", "symmetric")
+"""How the weights of wrong samples are measured; the core numbers them in this order."""
 
 Scores = npt.NDArray[np.float64]
 Weights = npt.NDArray[np.float64]
@@ -201,7 +204,7 @@ class ArrayStates:
     measure : callable
         ``measure(y, h)`` returns the :class:`Measurement` of a model.
     weighting : {"exponential", "linear", "symmetric"}
-        How wrong samples gain weight, see `measure_weights`.
+        How wrong samples gain weight, see `KFHEClassifier`.
     w : array of shape (n_samples,), optional
         Weights of an earlier fit.
     """

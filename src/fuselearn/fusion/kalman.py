@@ -7,8 +7,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from fuselearn._core import pull
 from fuselearn._messages import show
-from fuselearn.engines.filters import pull
 
 
 class ScalarFilter:

@@ -7,12 +7,13 @@ are compared by that error, the variance R_k of a measurement in the terms of a 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn.learners import Learner, bind
+from fuselearn.learners import Learner
 from fuselearn.learners.target import Scores, Weights
 
 EXPONENTS = np.geomspace(0.1, 6.0, 25)
@@ -25,33 +26,46 @@ MOST_NOISE = 0.9
 ClassIndices = npt.NDArray[np.integer]
 
 
-class SharedLearners:
-    """Learners of one table, one for each way in which base estimators bind it.
+class SharedLearners(Learner):
+    """Learners of one table, one for each way in which the members of an ensemble bind it.
 
     Examples
     --------
     >>> from fuselearn import CARTClassifier
-    >>> learners = SharedLearners(np.arange(4.0)[:, None])
-    >>> first, second = learners.get(CARTClassifier()), learners.get(CARTClassifier(max_depth=1))
+    >>> from fuselearn.learners import bind
+    >>> X, learners = np.arange(4.0)[:, None], SharedLearners(4)
+    >>> stump, tree = CARTClassifier(max_depth=1), CARTClassifier()
+    >>> first = learners.get(stump, lambda: bind(stump, X))
+    >>> second = learners.get(tree, lambda: bind(tree, X))
     >>> first.bound is second.bound, second.estimator
-    (True, CARTClassifier(max_depth=1))
+    (True, CARTClassifier())
     """
 
-    def __init__(self, X: Any) -> None:
-        self.X = X
-        self.learners: list[Learner] = []
+    def __init__(self, n_samples: int) -> None:
+        self.n_samples = n_samples
+        self.known: list[tuple[Hashable, Learner]] = []
 
-    def get(self, base: Any) -> Learner:
-        """Return a learner for a base estimator; the table is bound if it has not been bound in this way."""
-        for learner in self.learners:
-            if learner.fits(base):
-                return learner.with_estimator(base)
-        self.learners.append(bind(base, self.X))
-        return self.learners[-1]
+    def get(self, base: Any, make: Callable[[], Learner], way: Hashable = None) -> Learner:
+        """Return the learner of a member.
+
+        Parameters
+        ----------
+        base : estimator or None
+            The base estimator of the member, if it has one.
+        make : callable
+            Binds the table, if no other member has done it.
+        way : hashable, optional
+            What else must be equal, for members to share a learner.
+        """
+        for other, learner in self.known:
+            if way == other and (base is None or learner.fits(base)):
+                return learner if base is None else learner.with_estimator(base)
+        self.known.append((way, make()))
+        return self.known[-1][1]
 
     def release(self) -> None:
         """Release what only training needs."""
-        for learner in self.learners:
+        for _, learner in self.known:
             learner.release()
 
 

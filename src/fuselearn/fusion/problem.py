@@ -14,6 +14,9 @@ from fuselearn.fusion.weighted_sum import WeightedSum
 from fuselearn.learners import Learner, Model, Target, count_all_samples
 from fuselearn.learners.target import Counts, Indices, Scores, Weights
 
+MOST_TRIES = 100
+"""Maximum number of draws until every class is among the samples drawn, or a tree has a split."""
+
 
 def never_stop(number: int, model: Model, **facts: float) -> bool:
     """Train on."""

@@ -10,8 +10,8 @@ import numpy.typing as npt
 from joblib import Parallel, delayed
 
 from fuselearn.learners import LabelModel, Model, TreeModel
+from fuselearn.learners.forests import PackedTrees, restore_trees, store_trees
 from fuselearn.learners.target import Indices, Scores, Weights
-from fuselearn.learners.trees import PackedTrees, restore_trees, store_trees
 
 Output = Literal["scores", "decisions", "votes"]
 

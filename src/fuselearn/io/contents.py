@@ -1,7 +1,7 @@
 """Check what compiled code will use as an index in a loaded model.
 
 Compiled code does not check indices, so a forged file could make it read or write any memory. fuselearn's own trees
-are checked while they are restored (``engines/forests.py``). This module checks support vector machines,
+are checked while they are restored (``learners/forests.py``). This module checks support vector machines,
 hierarchies of labels, and scikit-learn's trees, which may be base learners or steps of a pipeline.
 """
 

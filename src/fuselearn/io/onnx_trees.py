@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from onnx import TensorProto
 
+from fuselearn._core import Tree
 from fuselearn._messages import show
-from fuselearn.engines.trees import Tree
 from fuselearn.io.onnx_graph import ML, Graph
 
 # onnxruntime descends a chain recursively, and crashes if the calls fill its stack.

@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator
 from fuselearn.io.contents import walk_parts
 from fuselearn.io.errors import ModelFileError
 
-# Packages whose classes hold fitted values. The engines are not among them: their kernels do not check arrays, so trees
+# Packages whose classes hold fitted values. The core is not among them: its kernels do not check arrays, so trees
 # are stored as plain arrays and checked before they become trees again.
 PACKAGES = ("combine", "ensembles", "fusion", "learners", "multilabel", "scale")
 

@@ -15,8 +15,8 @@ from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import has_fit_parameter
 
 from fuselearn._compat import take_rows
+from fuselearn._core import draw_counts
 from fuselearn._random import seed_estimator
-from fuselearn.engines.draws import draw_counts
 from fuselearn.learners.learner import Bound, BoundLearner, LabelModel, Model
 from fuselearn.learners.table import as_frame
 from fuselearn.learners.target import Counts, Indices, Scores, Target, Weights

@@ -13,8 +13,9 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.kernel_approximation import Nystroem
 
+from fuselearn._core import take_block
 from fuselearn._messages import show
-from fuselearn.engines.svm import append_labels, compute_gram, compute_kernel, take_block
+from fuselearn.learners.kernels import append_labels, compute_gram, compute_kernel
 
 # Of a Gram matrix: with more samples it takes more than 1 GiB.
 MOST_SAMPLES = 16_384
@@ -139,7 +140,7 @@ class KernelTable:
             drawn = self.extend_rows(self.root.bound_rows(), self.appended[rows], rows)
             return drawn.values_to(kernel, rows)
         values = self.bound_rows().values(kernel)
-        return values if len(rows) == self.n_rows else take_block(values, rows)
+        return values if len(rows) == self.n_rows else take_block(values, rows.astype(np.int64, copy=False))
 
     def keep_rows(self) -> None:
         """Keep the training rows when the table is released: support vectors are among them."""

@@ -12,8 +12,8 @@ from sklearn.multioutput import MultiOutputClassifier
 from sklearn.utils.validation import has_fit_parameter
 
 from fuselearn._compat import take_rows
+from fuselearn._core import draw_counts
 from fuselearn._random import seed_estimator
-from fuselearn.engines.draws import draw_counts
 from fuselearn.learners.clones import CloneLearner
 from fuselearn.learners.learner import Bound, LabelModel
 from fuselearn.learners.target import Counts, Indices, Scores, Target, Weights

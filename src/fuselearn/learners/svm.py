@@ -2,6 +2,16 @@
 
 Large tables have no Gram matrix; :class:`~fuselearn.learners.kernel_table.KernelTable` says from which size on. Their
 machines are linear in the features, or in Nystroem features that approximate the radial kernel.
+
+Calibration by Platt's method needs decision values of samples that the SVM has not seen. They come from
+cross-validation over drawn copies, as if the copies had been written out: a sample drawn three times may be in three
+folds, and counts in each. Every fold starts from the solution on all samples, and works off the difference.
+
+This is what libsvm does with a written-out sample. Its copies make an SVM overconfident, as a fold knows some of the
+samples that it leaves out; but so should members of an ensemble be, whose mean is less confident than they are. With
+all copies of a sample in one fold, E-HOMER has larger calibration errors and a smaller macro F1 on most of the papers'
+datasets (``benchmarks/calibration.py``). Weights that do not come from draws are no copies: a sample with a weight is
+in one fold.
 """
 
 from __future__ import annotations
@@ -15,9 +25,11 @@ from scipy import sparse
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 
-from fuselearn.engines.svm import collapse, deal_folds, decide, train_columns, train_linear_columns
+from fuselearn import _core
+from fuselearn._core import collapse, decide
 from fuselearn.learners.coupling import Coupling, fit_coupling
 from fuselearn.learners.kernel_table import Kernel, KernelRows, KernelTable, join_columns
+from fuselearn.learners.kernels import Floats, KernelValues, measure_samples
 from fuselearn.learners.learner import LabelModel, Learner, Model
 from fuselearn.learners.numbers import NumberEncoder
 from fuselearn.learners.target import Counts, Indices, Labels, Scores, Target, Weights
@@ -29,6 +41,9 @@ SCALINGS = ("standard", "minmax")
 LARGEST_COST = 1e15
 # New samples are predicted in parts that have so many kernel values to the training samples.
 KERNEL_VALUES = 2**26
+TOLERANCE = 1e-3
+MOST_PASSES = 1000
+SAMPLES_FOR_THREADS = 200
 
 
 class SVMSettings(NamedTuple):
@@ -41,7 +56,7 @@ class SVMSettings(NamedTuple):
     n_folds: int = 5
     """Folds of the cross-validation for Platt's sigmoid."""
     max_steps: int | None = None
-    """See :func:`~fuselearn.engines.svm.train_columns`."""
+    """See :func:`train_columns`."""
 
 
 class Problem(NamedTuple):
@@ -313,10 +328,10 @@ class LabelMachines(LabelModel):
                 rows, only = self.table.extend_rows(rows, appended, only), None
         if rows.table.root is not self.table.root:  # prepared before features were chosen
             rows = self.table.root.restrict_rows(rows)
-        only = np.arange(rows.n_rows) if only is None else only
-        logits = np.tile(np.where(self.constants > 0.0, np.inf, -np.inf), (len(only), 1))
+        chosen = np.arange(rows.n_rows) if only is None else only.astype(np.int64, copy=False)
+        logits = np.tile(np.where(self.constants > 0.0, np.inf, -np.inf), (len(chosen), 1))
         if self.machines is not None:
-            logits[:, ~self.is_constant] = self._calibrate(self.machines, self._decide(self.machines, rows, only))
+            logits[:, ~self.is_constant] = self._calibrate(self.machines, self._decide(self.machines, rows, chosen))
         return logits
 
     def calibrate(self, decisions: npt.NDArray[np.float64]) -> Scores:
@@ -326,7 +341,7 @@ class LabelMachines(LabelModel):
             chances[:, ~self.is_constant] = expit(self._calibrate(self.machines, decisions))
         return chances
 
-    def _decide(self, machines: Machines, rows: KernelRows, only: Indices) -> npt.NDArray[np.float64]:
+    def _decide(self, machines: Machines, rows: KernelRows, only: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         if machines.support is not None:
             if rows.is_extended:
                 values, every = rows.values_to(self.kernel, machines.support), np.arange(len(machines.support))
@@ -368,3 +383,150 @@ def _deal(drawn: npt.NDArray[Any], n_folds: int, seed: int) -> npt.NDArray[np.fl
     if drawn.dtype.kind in "iu":
         return deal_folds(drawn, n_folds, seed)
     return deal_folds(np.ones(len(drawn), dtype=np.int64), n_folds, seed) * drawn
+
+
+class TrainedColumns(NamedTuple):
+    """One SVM per label."""
+
+    coefficients: Floats  # (n_labels, n_samples)
+    intercepts: Floats  # (n_labels,)
+    slopes: Floats  # (n_labels,), of Platt's sigmoid
+    offsets: Floats  # (n_labels,)
+    converged: npt.NDArray[np.bool_]  # (n_labels,)
+    left_out: Floats  # (n_labels, n_held_out), decision values of held-out samples, fold by fold
+
+
+def train_columns(
+    gram: KernelValues,
+    signs: Floats,
+    weights: Floats,
+    C: float,
+    *,
+    folds: Floats | None = None,
+    max_steps: int | None = None,
+    tolerance: float = TOLERANCE,
+    n_threads: int = 1,
+) -> TrainedColumns:
+    """Train one SVM per label, all on the same samples.
+
+    Parameters
+    ----------
+    gram : float32 array of shape (n_samples, n_samples)
+        Kernel values between the samples of this training alone.
+    signs : float64 array of shape (n_labels, n_samples)
+        -1 or 1.
+    weights : float64 array of shape (n_samples,)
+    C : float
+        The bound of a coefficient is C times the weight of its sample.
+    folds : float64 array of shape (n_folds, n_samples), optional
+        Held-out weight of each sample in each fold, as :func:`deal_folds` returns it. Without it no sigmoid is
+        fitted.
+    max_steps : int, optional
+        Steps of one solution; by default a hundred per sample, and at least 100,000.
+    tolerance : float
+    n_threads : int
+    """
+    n_samples = len(weights)
+    return TrainedColumns(
+        *_core.train_svms(
+            gram,
+            signs,
+            weights,
+            C,
+            np.empty((0, n_samples)) if folds is None else folds,
+            100 * max(n_samples, 1000) if max_steps is None else max_steps,
+            tolerance,
+            _count_threads(n_threads, n_samples),
+        )
+    )
+
+
+def train_linear_columns(
+    X: Any,
+    rows: Indices,
+    signs: Floats,
+    weights: Floats,
+    C: float,
+    *,
+    folds: Floats | None = None,
+    max_passes: int = MOST_PASSES,
+    tolerance: float = TOLERANCE,
+    n_threads: int = 1,
+) -> TrainedColumns:
+    """Train one linear SVM per label on the features themselves, by dual coordinate descent.
+
+    The problem is that of :func:`train_columns`: the hinge loss, and an intercept that is not penalized; see
+    ``cpp/svm/linear.hpp``. liblinear penalizes the intercept. With the costs of texts, C divided by thousands of
+    features, its intercept stays near zero; scaled up, it does not converge on Nystroem features.
+
+    Parameters
+    ----------
+    X : float array or sparse CSR array of shape (n_samples, n_features)
+    rows : int array of shape (n_rows,)
+        Indices of the samples to train on.
+    signs, weights, C, folds, tolerance, n_threads
+        As in :func:`train_columns`.
+    max_passes : int
+        Steps of one solution, in passes over all samples.
+
+    Returns
+    -------
+    TrainedColumns
+        The coefficients are weights of the features.
+
+    Examples
+    --------
+    >>> X, signs = np.array([[0.0], [1.0], [3.0], [4.0]]), np.array([[-1.0, -1.0, 1.0, 1.0]])
+    >>> trained = train_linear_columns(X, np.arange(4), signs, np.ones(4), 10.0)
+    >>> trained.coefficients.round(2), trained.intercepts.round(2)
+    (array([[1.]]), array([-2.]))
+    """
+    settings = (
+        rows.astype(np.int64, copy=False),
+        2.0 * measure_samples(X, "rbf")[rows].astype(np.float64, copy=False),
+        signs,
+        weights,
+        C,
+        np.empty((0, len(rows))) if folds is None else folds,
+        max_passes,
+        tolerance,
+        _count_threads(n_threads, len(rows)),
+    )
+    if sparse.issparse(X):
+        values = X.data.astype(np.float64, copy=False)
+        return TrainedColumns(*_core.train_sparse_linear_svms(values, X.indices, X.indptr, X.shape[1], *settings))
+    return TrainedColumns(*_core.train_linear_svms(X, *settings))
+
+
+def _count_threads(n_threads: int, n_samples: int) -> int:
+    """Return the number of threads that are worth their start."""
+    return n_threads if n_samples >= SAMPLES_FOR_THREADS else 1
+
+
+def deal_folds(counts: Indices, n_folds: int, seed: int) -> Floats:
+    """Deal drawn copies at random to folds whose sizes differ by at most one.
+
+    Parameters
+    ----------
+    counts : int array of shape (n_samples,)
+        Number of copies of each sample.
+    n_folds : int
+    seed : int
+
+    Returns
+    -------
+    float64 array of shape (n_folds, n_samples)
+        Number of copies of each sample in each fold.
+
+    Examples
+    --------
+    >>> folds = deal_folds(np.array([3, 0, 2, 1]), 2, seed=0)
+    >>> folds.sum(axis=0)
+    array([3., 0., 2., 1.])
+    >>> folds.sum(axis=1)
+    array([3., 3.])
+    """
+    n_samples = len(counts)
+    copies = np.random.default_rng(seed).permutation(np.repeat(np.arange(n_samples), counts))
+    fold = np.arange(len(copies)) * n_folds // max(len(copies), 1)
+    return np.bincount(fold * n_samples + copies, minlength=n_folds * n_samples).reshape(n_folds, -1).astype(np.float64)

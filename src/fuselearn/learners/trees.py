@@ -1,8 +1,8 @@
-"""The tree learner: a coded table on which the CART engine grows trees."""
+"""The tree learner: a coded table on which the core grows trees, for classes, labels or values."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Self
 
@@ -11,18 +11,30 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils import check_array
 
-from fuselearn.engines.forests import Forest, apply_forest, stack_trees, sum_leaf_values, unstack_trees
-from fuselearn.engines.tables import Table, code_columns
-from fuselearn.engines.trees import ClassTarget, GradientTable, Tree, TreeSettings, grow_tree, grow_value_tree
-from fuselearn.learners.learner import Bound, BoundLearner, LabelModel, Model
-from fuselearn.learners.table import TableCoder, as_frame
-from fuselearn.learners.target import Counts, Indices, Labels, Scores, Target, Weights
+from fuselearn import _core
+from fuselearn._core import (
+    ClassTarget,
+    GradientTable,
+    LabelTarget,
+    SparseTable,
+    StoragePlan,
+    Table,
+    Tree,
+    TreeSettings,
+    grow_gradient_tree,
+)
+from fuselearn.learners.forests import LabelTrees, TreeModel
+from fuselearn.learners.learner import Bound, BoundLearner
+from fuselearn.learners.table import TableCoder, as_frame, code_columns
+from fuselearn.learners.target import Counts, Labels, Scores, Target, Weights
 
 # Threads are worth starting from this many (sample, feature, tree) triples on.
 THREADED_WORK = 100_000
 # The tree engine codes all values of a sparse matrix, too.
 CODE_BYTES = 2
 LARGEST_CODES = 16 * 2**30
+# Weights that are not counts are rounded to whole numbers of about this sum, so that sums of squares stay exact.
+WEIGHT_SUM = 2.0**26
 
 
 class TreeLearner(BoundLearner):
@@ -157,172 +169,6 @@ class TreeLearner(BoundLearner):
         return tree if self.columns is self.bound.table else tree.with_features(self.positions)
 
 
-class TreeModel(Model):
-    """One tree over several classes, or one of values, whose shares are means.
-
-    Examples
-    --------
-    >>> from fuselearn import CARTClassifier
-    >>> from fuselearn.learners import bind, class_target
-    >>> learner = bind(CARTClassifier(min_samples_split=2), np.arange(4.0)[:, None])
-    >>> target = class_target(np.array([0, 0, 1, 1], dtype=np.int32), 2)
-    >>> learner.train(target, np.ones(4, dtype=np.int32), seed=0).scores()
-    array([[1., 0.],
-           [1., 0.],
-           [0., 1.],
-           [0., 1.]])
-    """
-
-    __slots__ = ("bound", "n_categories", "tree")
-
-    def __init__(self, tree: Tree, n_categories: npt.NDArray[np.int32], bound: Bound | None = None) -> None:
-        self.tree = tree
-        self.n_categories = n_categories
-        self.bound = Bound() if bound is None else bound
-
-    def scores(self, X: Any = None, *, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
-        """Return the class fractions, or the mean, in each sample's leaf."""
-        return self.tree.shares()[self._leaves(X, appended, only)]
-
-    def votes(self, X: Any = None) -> npt.NDArray[np.int32]:
-        """Return the majority class of each sample's leaf, the first of equal ones."""
-        if X is None:
-            return self.tree.vote(_bound_columns(self.bound))
-        return self.tree.values.argmax(axis=1).astype(np.int32)[self._leaves(X, None, None)]
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what a copy or a file keeps: the tree, without the coded table."""
-        return store_trees([self])
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore the model of a copy or a file."""
-        (restored,) = restore_trees(state)
-        self.__init__(restored.tree, restored.n_categories)  # type: ignore[misc]
-
-    def _leaves(self, X: Any, appended: npt.NDArray[Any] | None, only: Indices | None) -> npt.NDArray[np.int32]:
-        if X is None:
-            return self.tree.apply(_bound_columns(self.bound, appended, only))
-        forest = Forest([self.tree], self.n_categories)
-        return apply_forest(forest, _complete(X, appended, only, len(self.n_categories)))[:, 0]
-
-
-class LabelTrees(LabelModel):
-    """One tree per label.
-
-    Examples
-    --------
-    >>> from fuselearn import CARTClassifier
-    >>> from fuselearn.learners import bind, label_target
-    >>> learner = bind(CARTClassifier(min_samples_split=2), np.arange(4.0)[:, None])
-    >>> target = label_target(np.array([[0, 1], [0, 1], [1, 1], [1, 0]]))
-    >>> learner.train(target, np.ones(4, dtype=np.int32), seed=0).scores()
-    array([[0., 1.],
-           [0., 1.],
-           [1., 1.],
-           [1., 0.]])
-    """
-
-    def __init__(
-        self, trees: list[Tree], n_categories: npt.NDArray[np.int32], bound: Bound | None = None, n_threads: int = 1
-    ) -> None:
-        self.trees = trees
-        self.n_categories = n_categories
-        self.bound = Bound() if bound is None else bound
-        self.n_threads = n_threads
-        self.forest: Forest | None = None
-
-    def scores(self, X: Any = None, *, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Scores:
-        """Return the fraction of training samples with the label in each sample's leaf, tree by tree."""
-        if X is None:
-            columns = _bound_columns(self.bound, appended, only)
-            return np.column_stack([tree.shares()[tree.apply(columns), 1] for tree in self.trees])
-        if self.forest is None:
-            self.forest = Forest(self.trees, self.n_categories)
-        reached = apply_forest(self.forest, _complete(X, appended, only, len(self.n_categories)), self.n_threads)
-        return np.concatenate([tree.shares()[:, 1] for tree in self.trees])[reached + self.forest.roots]
-
-    def split(self) -> list[TreeModel]:
-        """Return each tree as a model of its own, of the classes 0 and 1."""
-        return [TreeModel(tree, self.n_categories) for tree in self.trees]
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what a copy or a file keeps: the trees in a compact form, without the coded table."""
-        return {**vars(self), "trees": stack_trees(self.trees), "forest": None}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore the model of a copy or a file."""
-        vars(self).update(state)
-        self.trees = unstack_trees(state["trees"], self.n_categories)
-
-
-def _bound_columns(bound: Bound, appended: npt.NDArray[Any] | None = None, only: Indices | None = None) -> Table:
-    """Return the coded training samples, or some of them, with what was appended."""
-    table: Table = bound.table
-    if appended is None:
-        appended = bound.appended if only is None else bound.appended[only]
-    chosen = table if only is None else table.take(only.astype(np.int64, copy=False))
-    return chosen.append_flags(appended.astype(np.uint8)) if appended.shape[1] else chosen
-
-
-def _complete(X: Any, appended: npt.NDArray[Any] | None, only: Indices | None, n_features: int) -> Any:
-    """Select samples, and append the features that the learner was extended with."""
-    X = X if only is None else X[only]
-    if appended is not None:
-        X = np.hstack([X, appended])
-    assert X.shape[1] == n_features, "samples for an extended learner come with its appended features"
-    return X
-
-
-def store_trees(models: Sequence[TreeModel]) -> dict[str, Any]:
-    """Bring the trees of one ensemble into a few arrays, for copies and files."""
-    return {"trees": stack_trees([model.tree for model in models]), "n_categories": models[0].n_categories}
-
-
-def restore_trees(state: dict[str, Any]) -> list[TreeModel]:
-    """Turn the arrays of ``store_trees`` back into models, after checking them."""
-    n_categories = np.ascontiguousarray(state["n_categories"], dtype=np.int32)
-    return [TreeModel(tree, n_categories) for tree in unstack_trees(state["trees"], n_categories)]
-
-
-class PackedTrees:
-    """A weighted sum of trees, laid out for fast prediction.
-
-    Parameters
-    ----------
-    models : sequence of TreeModel
-    coefficients : array of shape (n_models,)
-    voting : bool array of shape (n_models,)
-        Whether a tree counts with its vote (one for a class) or with its scores.
-    """
-
-    def __init__(
-        self, models: Sequence[TreeModel], coefficients: npt.NDArray[np.float64], voting: npt.NDArray[np.bool_]
-    ) -> None:
-        trees = [model.tree for model in models]
-        self.forest = Forest(trees, models[0].n_categories)
-        values = [
-            tree_values(tree, coefficient, votes)
-            for tree, coefficient, votes in zip(trees, coefficients, voting, strict=True)
-        ]
-        is_leaf = np.concatenate([tree.nodes["feature"] < 0 for tree in trees])
-        self.leaf_values = np.concatenate(values)[is_leaf]
-
-    def scores(self, X: npt.NDArray[np.floating], n_threads: int = 1) -> npt.NDArray[np.float64]:
-        """Return the weighted sum of the trees' scores or votes for each sample."""
-        return sum_leaf_values(self.forest, self.leaf_values, X, n_threads)
-
-    def leaves(self, X: npt.NDArray[np.floating], n_threads: int = 1) -> npt.NDArray[np.int32]:
-        """Return the leaf that each sample ends in, tree by tree, as a node of that tree."""
-        return apply_forest(self.forest, X, n_threads)
-
-
-def tree_values(tree: Tree, coefficient: float, votes: bool) -> npt.NDArray[np.float64]:
-    """Return what a tree adds for samples that end in each node: the coefficient times the vote or the shares."""
-    shares = tree.shares()
-    values = np.eye(shares.shape[1])[shares.argmax(axis=1)] if votes else shares
-    return coefficient * values
-
-
 def as_table(X: Any) -> Any:
     """Check an array or a sparse matrix of numbers or gaps; data frames are for the coder to check."""
     if as_frame(X) is not None or _needs_no_check(X):
@@ -360,3 +206,117 @@ def _map(work: Callable[[int], Tree], n_items: int, n_threads: int) -> list[Tree
         return [work(item) for item in range(n_items)]
     with ThreadPoolExecutor(n_threads) as pool:
         return list(pool.map(work, range(n_items)))
+
+
+def make_label_target(Y: npt.NDArray[np.generic]) -> LabelTarget:
+    """Turn an (n, L) matrix of zeros and ones into a target.
+
+    Examples
+    --------
+    >>> len(make_label_target(np.array([[1, 0], [1, 1], [0, 0]])))
+    3
+    """
+    samples, labels = np.nonzero(Y)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(samples, minlength=len(Y)))])
+    return LabelTarget(starts.astype(np.int64), labels.astype(np.int32), Y.shape[1])
+
+
+def grow_tree(
+    table: Table | SparseTable,
+    target: ClassTarget | LabelTarget,
+    counts: npt.NDArray[np.int32],
+    settings: TreeSettings,
+    *,
+    weights: npt.NDArray[np.float64] | None = None,
+    seed: int = 0,
+    n_threads: int = 1,
+    plan: StoragePlan | None = None,
+) -> Tree:
+    """Grow a tree, prune it, and return it.
+
+    Parameters
+    ----------
+    table : Table or SparseTable
+        For classes, a Table.
+    target : ClassTarget or LabelTarget
+    counts : int32 array of shape (n_samples,)
+        How often each sample was drawn; samples with count 0 take no part.
+    settings : TreeSettings
+    weights : array of shape (n_samples,), optional
+        Weights of the samples where they differ from the counts.
+    seed : int
+        Seed of the random choices.
+    n_threads : int
+        Threads to use on large data. The tree does not depend on it.
+    plan : StoragePlan, optional
+        In which way samples are stored. The tree does not depend on it.
+
+    Examples
+    --------
+    >>> table = code_columns(np.array([[1.0], [2.0], [3.0], [4.0]]))
+    >>> target = ClassTarget(np.array([0, 0, 1, 1], dtype=np.int32), 2)
+    >>> tree = grow_tree(table, target, np.ones(4, dtype=np.int32), TreeSettings(min_split=2, min_leaf=1))
+    >>> tree.n_leaves, tree.nodes["threshold"][0]
+    (2, np.float64(2.5))
+    """
+    whole = None
+    if weights is not None:
+        rounded = np.rint(weights * (WEIGHT_SUM / weights.sum()))
+        counts = np.where(rounded > 0, counts, 0).astype(np.int32)
+        whole = rounded.astype(np.int32)
+    arguments = counts, settings, seed, n_threads, whole, weights, plan
+    if isinstance(target, ClassTarget):
+        assert isinstance(table, Table), "trees of classes are grown on dense tables"
+        return _core.grow_class_tree(table, target, *arguments)
+    if isinstance(table, SparseTable):
+        return _core.grow_sparse_label_tree(table, target, *arguments)
+    return _core.grow_label_tree(table, target, *arguments)
+
+
+def grow_value_tree(
+    table: GradientTable, y: Scores, weights: Weights, *, max_depth: int, min_leaf: int, n_threads: int = 1
+) -> Tree:
+    """Grow a regression tree: a tree on gradients whose leaves predict the mean of a target of numbers.
+
+    With y the target and w the weights of the samples, a Newton step on the squared error has the gradients -w y and
+    the Hessians w. What `grow_gradient_tree` then makes large, the sum over both sides of (sum of w y)^2 / (sum of w),
+    is the criterion of CART's regression trees, and the value of a leaf is the weighted mean of y.
+
+    Parameters
+    ----------
+    table : GradientTable
+    y : array of shape (n_samples,)
+        The target.
+    weights : array of shape (n_samples,)
+        Samples of weight 0 take no part; at least one takes part.
+    max_depth, min_leaf : int
+        Maximum number of splits on a path, and minimum number of samples in a leaf.
+    n_threads : int
+        Threads to use on large data. The tree does not depend on it.
+
+    Returns
+    -------
+    Tree
+        ``values`` has one column, the sum of w y in each node, so that the tree's shares are means of y.
+
+    Examples
+    --------
+    >>> table = GradientTable(code_columns(np.array([[1.0], [2.0], [3.0], [4.0]])))
+    >>> y, weights = np.array([1.0, 3.0, 10.0, 10.0]), np.ones(4)
+    >>> grow_value_tree(table, y, weights, max_depth=1, min_leaf=1).shares()
+    array([[ 6.],
+           [ 2.],
+           [10.]])
+    """
+    samples = np.flatnonzero(weights).astype(np.int32)
+    # In units of their own, neither a large mean nor small weights meet the engine's least gain and least Hessian.
+    weights = weights / weights[samples].mean()
+    center = np.average(y[samples], weights=weights[samples])
+    scale = np.abs(y[samples] - center).max() or 1.0
+    statistics = np.column_stack([-weights * ((y - center) / scale), weights])
+    features = np.arange(table.n_columns)
+    tree = grow_gradient_tree(table, statistics, samples, features, max_depth, min_leaf, l2=0.0, n_threads=n_threads)
+    gradients, hessians = tree.values.T
+    nodes = tree.nodes.copy()
+    nodes["weight"] = hessians
+    return Tree(nodes, (center * hessians - scale * gradients)[:, None], tree.subsets)

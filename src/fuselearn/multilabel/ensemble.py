@@ -18,6 +18,7 @@ from joblib import Parallel, delayed
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from fuselearn._core import draw_counts
 from fuselearn._messages import show
 from fuselearn._parameters import (
     check_choice,
@@ -29,9 +30,8 @@ from fuselearn._parameters import (
 )
 from fuselearn._progress import ProgressLines
 from fuselearn.base import prepare_samples
-from fuselearn.engines.draws import draw_counts
-from fuselearn.engines.filters import WEIGHTINGS
 from fuselearn.fusion import OutOfBag, Problem, Trained, WeightedSum
+from fuselearn.fusion.filtering import WEIGHTINGS
 from fuselearn.fusion.problem import never_stop
 from fuselearn.fusion.weighted_sum import Output, output_of
 from fuselearn.learners import LabelModel, Learner

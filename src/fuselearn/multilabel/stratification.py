@@ -11,10 +11,10 @@ from scipy import sparse
 from sklearn.model_selection import BaseCrossValidator, train_test_split
 from sklearn.utils import check_consistent_length, indexable
 
+from fuselearn import _core
 from fuselearn._compat import take_rows
 from fuselearn._parameters import check_flag, check_whole_number
 from fuselearn._random import make_generator
-from fuselearn.engines.labels import deal_samples
 from fuselearn.multilabel.labels import read_sparse_labels
 
 Folds = npt.NDArray[np.int32]
@@ -60,7 +60,10 @@ def assign_samples(
         labels = labels[order]
     sizes, fractions = (np.array(part, dtype=np.int64) for part in (sizes, sizes if fractions is None else fractions))
     folds = np.empty(n_samples, dtype=np.int32)
-    folds[order] = deal_samples(labels, label_order, sizes, fractions, draws)
+    by_label = labels.tocsc()
+    lists = (labels.indptr, labels.indices, by_label.indptr, by_label.indices)
+    starts, own_labels, label_starts, samples = (part.astype(np.int64, copy=False) for part in lists)
+    folds[order] = _core.deal_samples(starts, own_labels, label_starts, samples, label_order, sizes, fractions, draws)
     return folds
 
 

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from fuselearn._core import Tree
 from fuselearn._replacing import replacing
-from fuselearn.engines.forests import stack_trees, unstack_trees
-from fuselearn.engines.trees import Tree
+from fuselearn.learners.forests import stack_trees, unstack_trees
 
 if TYPE_CHECKING:
     from fuselearn.scale.table import TreeOrder

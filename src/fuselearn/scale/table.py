@@ -9,18 +9,15 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.class_weight import compute_sample_weight
 
+from fuselearn._core import GrowingTree, Table, Tree, TreeSettings
 from fuselearn._validation import require_two_classes
-from fuselearn.engines.draws import MOST_TRIES
-from fuselearn.engines.exact import from_units
-from fuselearn.engines.levels import GrowingTree
-from fuselearn.engines.tables import Table
-from fuselearn.engines.trees import Tree, TreeSettings
+from fuselearn.fusion.problem import MOST_TRIES
 from fuselearn.learners import TableCoder, TreeModel
 from fuselearn.learners.table import MOST_CATEGORIES
 from fuselearn.scale import tasks
 from fuselearn.scale.checkpoint import Checkpoint
 from fuselearn.scale.session import Kept, Session, Task
-from fuselearn.scale.tasks import Count, Draw, Facts, Recipe
+from fuselearn.scale.tasks import Count, Draw, Facts, Recipe, from_units
 
 # Bin edges are computed from all values if there are at most so many, and else from about as many.
 EDGE_VALUES = 2**23

@@ -1,7 +1,7 @@
 """What is done with one part of the samples, as tasks: check it, sample its values, code it, and count drawn samples.
 
 Nothing here knows where parts are kept. Samples are numbered in the order of the parts, and everything random about a
-sample depends on its number alone. Sums are exact: whole numbers of units, see `engines.exact`.
+sample depends on its number alone. Sums are exact: whole numbers of units, see `from_units`.
 """
 
 from __future__ import annotations
@@ -14,15 +14,22 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_array
 
+from fuselearn import _core
+from fuselearn._core import (
+    LevelBins,
+    LevelSplits,
+    Table,
+    Tree,
+    count_bins,
+    draw_poisson_counts,
+    draw_uniforms,
+    merge_bins,
+    reach_leaves,
+    sum_units,
+)
 from fuselearn._validation import check_weights, number_labels
-from fuselearn.engines import levels
-from fuselearn.engines.draws import draw_poisson_counts, draw_uniforms
-from fuselearn.engines.exact import sum_units
-from fuselearn.engines.levels import Drawn, LevelBins, LevelSplits
-from fuselearn.engines.tables import Table, code_columns
-from fuselearn.engines.trees import Tree
 from fuselearn.learners import TreeModel
-from fuselearn.learners.table import TableCoder, as_frame
+from fuselearn.learners.table import TableCoder, as_frame, code_columns
 from fuselearn.learners.target import Scores, Weights
 
 # Seed of the choice of samples that bin edges are computed from. Other draws have seeds from 0 on, too, but for other
@@ -195,8 +202,8 @@ def begin_trees(
 ) -> tuple[list[Drawn], Begun]:
     """Draw samples of a part for each of several trees, by the weights of the source, and count them."""
     weights = divide_weights(source, divisor)
-    drawn = [levels.list_drawn(draw_counts(draw, weights, part.first)) for draw in draws]
-    totals = [levels.count_classes(own, part.target, counts[0].n_classes) for own in drawn]
+    drawn = [list_drawn(draw_counts(draw, weights, part.first)) for draw in draws]
+    totals = [count_classes(own, part.target, counts[0].n_classes) for own in drawn]
     return drawn, (np.array(totals), tally_part(part, drawn, counts))
 
 
@@ -205,7 +212,7 @@ def advance_trees(
 ) -> tuple[list[Drawn], list[LevelBins]]:
     """Let the samples of several trees go on to the next level, and count them; trees that have grown are left out."""
     next_drawn = [
-        levels.descend(drawn[tree], part.codes, count.features, part.n_codes[count.features], own)
+        descend(drawn[tree], part.codes, count.features, part.n_codes[count.features], own)
         for (tree, own), count in zip(splits, counts, strict=True)
     ]
     return next_drawn, tally_part(part, next_drawn, counts)
@@ -219,16 +226,14 @@ def count_more(part: Part, drawn: list[Drawn], counts: list[Count]) -> tuple[Non
 def tally_part(part: Part, drawn: list[Drawn], counts: list[Count]) -> list[LevelBins]:
     """Count the samples in nodes of several trees."""
     return [
-        levels.count_bins(
-            *drawn[tree], part.codes, features, part.n_codes[features], part.target, n_classes, nodes, squared
-        )
+        count_bins(*drawn[tree], part.codes, features, part.n_codes[features], part.target, n_classes, nodes, squared)
         for tree, features, nodes, n_classes, squared in counts
     ]
 
 
 def merge_tallies(parts: list[list[LevelBins]]) -> list[LevelBins]:
     """Add the counts of several parts, tree by tree."""
-    return [levels.merge_bins(bins) for bins in zip(*parts, strict=True)]
+    return [merge_bins(bins) for bins in zip(*parts, strict=True)]
 
 
 def merge_begun(parts: list[Begun]) -> Begun:
@@ -246,7 +251,7 @@ def draw_counts(draw: Draw, weights: Weights, first: int) -> npt.NDArray[np.int3
 
 def bind_tree(h: TreeModel, part: Part) -> TreeInPart:
     """Let a tree score the samples of a part."""
-    return TreeInPart(h.tree, levels.reach_leaves(h.tree, part.codes, part.n_codes))
+    return TreeInPart(h.tree, reach_leaves(h.tree, part.codes, part.n_codes))
 
 
 @contextmanager
@@ -289,3 +294,59 @@ def _describe(column: Any, levels: npt.NDArray[Any] | None) -> Categories:
     native = column.to_native()
     is_declared = hasattr(native, "cat") and hasattr(native.cat, "categories")
     return Categories(levels, is_declared, is_declared or not column.is_null().all())
+
+
+class Drawn(NamedTuple):
+    """The samples drawn for a tree, those in the first node of a level first, and how often each was drawn."""
+
+    samples: npt.NDArray[np.uint32]
+    copies: npt.NDArray[np.int32]
+    ends: npt.NDArray[np.int64]
+    """The end of each node's samples."""
+
+
+def list_drawn(counts: npt.NDArray[np.int32]) -> Drawn:
+    """Put the samples that were drawn at least once into the root of a tree.
+
+    Examples
+    --------
+    >>> list_drawn(np.array([0, 2, 1], dtype=np.int32))[:2]
+    (array([1, 2], dtype=uint32), array([2, 1], dtype=int32))
+    """
+    samples = np.flatnonzero(counts).astype(np.uint32)
+    return Drawn(samples, counts[samples], np.array([len(samples)]))
+
+
+def count_classes(drawn: Drawn, target: npt.NDArray[np.int32], n_classes: int) -> npt.NDArray[np.int64]:
+    """Count the copies of samples of each class.
+
+    Examples
+    --------
+    >>> count_classes(list_drawn(np.array([0, 2, 1], dtype=np.int32)), np.array([0, 1, 1], dtype=np.int32), 2)
+    array([0, 3])
+    """
+    return np.bincount(target[drawn.samples], drawn.copies, n_classes).astype(np.int64)
+
+
+def descend(
+    drawn: Drawn,
+    codes: npt.NDArray[np.unsignedinteger],
+    features: npt.NDArray[np.int64],
+    n_codes: npt.NDArray[np.int32],
+    splits: LevelSplits,
+) -> Drawn:
+    """Let the samples of a level go on to the next one; those that are not needed there are left out."""
+    return Drawn(*_core.descend(*drawn, codes, features, n_codes, splits))
+
+
+def from_units(total: int) -> float:
+    """Return the number nearest to an exact sum, which is in units of 2**-1074.
+
+    Every finite double-precision number is a multiple of that unit, so sums are integers, without rounding.
+
+    Examples
+    --------
+    >>> from_units(sum_units(np.full(10, 0.1)))
+    1.0
+    """
+    return total / 2**1074

@@ -14,21 +14,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fuselearn.engines.draws import MOST_TRIES
-from fuselearn.engines.exact import from_units, sum_units
-from fuselearn.engines.filters import EXPONENTIAL, WEIGHTINGS, measure_weights, pull
-from fuselearn.engines.trees import TreeSettings
+from fuselearn._core import TreeSettings, measure_weights, pull, sum_units
 from fuselearn.ensembles.bagging import BagPlan, poisson_rate
 from fuselearn.ensembles.boosting import BoostRun, SAMMEWeights, boost
 from fuselearn.ensembles.ensemble import guessing_error
 from fuselearn.ensembles.kfhe import ExactClassTruth
 from fuselearn.fusion import Trained, WeightedSum
-from fuselearn.fusion.filtering import Errors, FilterRun, Measurement, closed_form_coefficients, run_filters
+from fuselearn.fusion.filtering import WEIGHTINGS, Errors, FilterRun, Measurement, closed_form_coefficients, run_filters
+from fuselearn.fusion.problem import MOST_TRIES
 from fuselearn.fusion.weighted_sum import Output
 from fuselearn.learners import TreeModel
 from fuselearn.learners.target import Scores, Weights
 from fuselearn.scale.table import KeptWeights, TableInParts, TreeOrder
-from fuselearn.scale.tasks import Draw, Part, bind_tree, divide_weights
+from fuselearn.scale.tasks import Draw, Part, bind_tree, divide_weights, from_units
 
 # Trees of a bagged ensemble are grown so many at a time: a level of all of them takes hardly longer to submit than one.
 TREES_AT_ONCE = 16
@@ -212,7 +210,7 @@ class StatesInParts:
         """Pull the estimate and the weights towards the model measured last."""
         step = Step(gain, weights_gain, self.table.n_samples, self.weighting)
         kept = (self.truths, self.estimates, self.measured)
-        if self.weighting != EXPONENTIAL:
+        if self.weighting != WEIGHTINGS.index("exponential"):
             total = self.table.sum_exactly(sum_measured, *kept, given=(self.divisor, step))
             step = step._replace(total=total)
         self.estimates, self.divisor = self.session.advance(

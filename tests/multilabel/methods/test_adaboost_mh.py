@@ -101,7 +101,7 @@ def test_sparse_tables_have_the_votes_of_their_dense_copy(monkeypatch):
     expected = AdaBoostMHClassifier(20).fit(X.toarray(), Y).predict_proba(X.toarray())
     for table in (X, X.tocsc()):
         np.testing.assert_array_equal(AdaBoostMHClassifier(20).fit(table, Y).predict_proba(table), expected)
-    monkeypatch.setattr("fuselearn.engines.tables.VALUES_PER_ENTRY", np.inf)  # all values are coded
+    monkeypatch.setattr("fuselearn.learners.table.VALUES_PER_ENTRY", np.inf)  # all values are coded
     np.testing.assert_allclose(AdaBoostMHClassifier(20).fit(X, Y).predict_proba(X), expected, rtol=1e-6)
 
 

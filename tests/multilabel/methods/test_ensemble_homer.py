@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from fuselearn import SVMClassifier
+from fuselearn._core import draw_counts
 from fuselearn.base import prepare_samples
-from fuselearn.engines.draws import draw_counts
 from fuselearn.multilabel import EnsembleHOMERClassifier, KFHEHOMERClassifier
 from fuselearn.multilabel.methods.kfhe_homer import HOMERVariety, list_cluster_numbers
 

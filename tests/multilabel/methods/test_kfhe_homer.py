@@ -9,8 +9,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.naive_bayes import GaussianNB
 
 from fuselearn import SVMClassifier
+from fuselearn._core import draw_counts
 from fuselearn.base import prepare_samples
-from fuselearn.engines.draws import draw_counts
 from fuselearn.learners import bind
 from fuselearn.multilabel import HOMERClassifier, KFHEHOMERClassifier
 from fuselearn.multilabel.decisions import PerLabelThresholds

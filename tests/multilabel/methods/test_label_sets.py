@@ -9,7 +9,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
 from fuselearn import CARTClassifier, SVMClassifier
-from fuselearn.engines.draws import draw_counts
+from fuselearn._core import draw_counts
 from fuselearn.multilabel import (
     BinaryRelevanceClassifier,
     EnsembleOfPrunedSetsClassifier,

@@ -11,13 +11,14 @@ from sklearn.feature_selection import SelectFromModel
 from sklearn.metrics import label_ranking_average_precision_score
 from sklearn.tree import DecisionTreeClassifier
 
+from fuselearn._core import draw_counts
 from fuselearn.datasets import make_digit_pairs
-from fuselearn.engines.draws import draw_counts
-from fuselearn.engines.tables import code_columns
-from fuselearn.engines.trees import grow_tree, make_label_target, restore_weights
+from fuselearn.learners.table import code_columns
+from fuselearn.learners.trees import grow_tree, make_label_target
 from fuselearn.multilabel import PCTForestClassifier
 from fuselearn.multilabel.decisions import CardinalityThreshold, PerLabelThresholds
 from fuselearn.multilabel.methods.label_trees import sum_impurity_decreases
+from fuselearn.multilabel.methods.pct_forest import restore_weights
 
 
 def make_table(seed, with_ties):
@@ -193,7 +194,7 @@ def test_sparse_tables_have_the_forest_of_their_dense_copy(splitter, monkeypatch
         forest = PCTForestClassifier(10, splitter=splitter, random_state=0)
         expected = forest.fit(dense, Y, **given).predict_proba(dense)
         oob = forest.oob_decision_function_
-        monkeypatch.setattr("fuselearn.engines.forests.DENSE_VALUES", 60 * 50)  # predicts in parts
+        monkeypatch.setattr("fuselearn.learners.forests.DENSE_VALUES", 60 * 50)  # predicts in parts
         for table in (X.tocsr(), X.tocsc(), pd.DataFrame(dense), pd.DataFrame.sparse.from_spmatrix(X)):
             forest.fit(table, Y, **given)
             np.testing.assert_array_equal(forest.predict_proba(table), expected)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logit
 
-from fuselearn.engines.labels import find_best_sizes
+from fuselearn._core import find_best_sizes
 from fuselearn.multilabel.decisions.base import DecisionRule, Decisions, Scores, check_labels, check_probability
 from fuselearn.multilabel.labels import UNKNOWN, PartialTable
 

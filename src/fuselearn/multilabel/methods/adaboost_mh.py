@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fuselearn._core import PairTable, find_stump, left_samples, make_stump_tree
 from fuselearn._parameters import check_number, check_whole_number, count_threads
 from fuselearn.base import validate_numbers
-from fuselearn.engines.trees import PairTable, find_stump, left_samples, make_stump_tree
 from fuselearn.fusion import Problem, Trained
 from fuselearn.learners import Learner
 from fuselearn.multilabel.base import MultilabelBase, Scores, single

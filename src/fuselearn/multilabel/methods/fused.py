@@ -19,6 +19,7 @@ from fuselearn._parameters import check_choice, check_verbose, check_whole_numbe
 from fuselearn._progress import ProgressLines
 from fuselearn._random import seed_estimator
 from fuselearn.fusion import OutOfBag, Problem, Trained
+from fuselearn.fusion.members import SharedLearners
 from fuselearn.learners import LabelModel, Learner
 from fuselearn.learners.table import has_missing
 from fuselearn.learners.target import Indices
@@ -63,7 +64,7 @@ def train_fused(
     Parameters
     ----------
     problem : Problem
-        Bound to :class:`MemberTables`.
+        Bound to :class:`~fuselearn.fusion.members.SharedLearners`.
     members : dict of str to MultilabelBase
     on_member : callable
         ``on_member(number, member)`` is called after each member, counted from 1; True ends training.
@@ -96,7 +97,7 @@ def train_fused(
 
 def fit_member(problem: Problem, member: MultilabelBase, seed: int) -> tuple[MultilabelBase, Scores]:
     """Fit a member on a table that it may share with others; also return its held-out scores."""
-    tables: Any = problem.learner
+    shared: Any = problem.learner
     Y, weights = problem.target.values, problem.weights
     model = seed_estimator(clone(member), seed, unset_only=True)
     rule = model._make_rule(model.decision)
@@ -104,35 +105,12 @@ def fit_member(problem: Problem, member: MultilabelBase, seed: int) -> tuple[Mul
     model._check_base()
     X = model._check_table(problem.X, reset=True)
     model._read_labels(Y, len(Y))
-    own = model._fit_bound(tables.bind(model, X), X, Y, weights, True)
+    way = type(model)._bind, getattr(model, "max_bins", None)
+    learner = shared.get(model._base_estimator(), lambda: model._bind(X, count_threads(model.n_jobs)), way)
+    own = model._fit_bound(learner, X, Y, weights, True)
     scores = model._held_out_scores(Y, lambda: own)
     model.rule_ = rule.fit(scores, restore_unknown(Y), weights)
     return model, scores
-
-
-class MemberTables(Learner):
-    """A table, bound once for all members that bind it in the same way."""
-
-    def __init__(self, X: Any, n_threads: int) -> None:
-        self.n_samples = X.shape[0]
-        self.n_threads = n_threads
-        self.bound: list[tuple[MultilabelBase, Learner]] = []
-
-    def bind(self, member: MultilabelBase, X: Any) -> Learner:
-        """Return the learner of a member, which is that of another one if possible."""
-        base, n_bins = member._base_estimator(), getattr(member, "max_bins", None)
-        for other, learner in self.bound:
-            binds_alike = type(other)._bind is type(member)._bind and getattr(other, "max_bins", None) == n_bins
-            if binds_alike and (base is None or learner.fits(base)):
-                return learner if base is None else learner.with_estimator(base)
-        learner = member._bind(X, count_threads(member.n_jobs))
-        self.bound.append((member, learner))
-        return learner
-
-    def release(self) -> None:
-        """Release the table as it is bound for each member."""
-        for _, learner in self.bound:
-            learner.release()
 
 
 class MemberCoder:
@@ -430,7 +408,7 @@ class FusedMultilabelClassifier(MultilabelBase):
             check_members(self.estimators)
 
     def _bind(self, X: Any, n_threads: int) -> Learner:
-        return MemberTables(X, n_threads)
+        return SharedLearners(X.shape[0])
 
     def _pose(self, problem: Problem) -> Problem:
         if np.count_nonzero(problem.initial_weights) < 2:

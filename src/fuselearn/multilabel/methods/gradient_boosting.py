@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, logit
 
+from fuselearn._core import GradientTable, Tree, grow_gradient_tree
 from fuselearn._messages import show
 from fuselearn._parameters import check_number, check_whole_number, count_features, count_threads
 from fuselearn.base import validate_numbers
-from fuselearn.engines.trees import GradientTable, Tree, gains_by_label, grow_gradient_tree, newton_values
 from fuselearn.ensembles.cart import check_bins
 from fuselearn.fusion import Problem, Trained
 from fuselearn.learners import Learner
@@ -19,6 +19,9 @@ from fuselearn.multilabel.base import Labels, MultilabelBase, Scores, Weights, s
 from fuselearn.multilabel.labels import UNKNOWN
 from fuselearn.multilabel.methods.label_trees import LabelForest, LabelTable, scale_rows
 from fuselearn.multilabel.stratification import IterativeStratifiedKFold
+
+# Added to every sum of Hessians: without any known label in a leaf, and without l2, the value is 0 and not 0 / 0.
+LEAST_HESSIAN = 1e-12
 
 Rows = npt.NDArray[np.int32]
 
@@ -281,3 +284,25 @@ class LogisticLosses:
 def _draw(rng: np.random.Generator, numbers: npt.NDArray[Any], n_drawn: int) -> npt.NDArray[Any]:
     """Draw some of the numbers, or all, and keep their order."""
     return numbers if n_drawn >= len(numbers) else np.sort(rng.choice(numbers, n_drawn, replace=False))
+
+
+def newton_values(tree: Tree, l2: float) -> Scores:
+    """Return what each node of a grown tree adds to the score of each label."""
+    gradients, hessians = np.hsplit(tree.values, 2)
+    return -gradients / (hessians + l2 + LEAST_HESSIAN)
+
+
+def gains_by_label(tree: Tree, n_features: int, l2: float) -> Scores:
+    """Return by how much splits on each feature raise the criterion, label by label.
+
+    Returns
+    -------
+    array of shape (n_labels, n_features)
+    """
+    gradients, hessians = np.hsplit(tree.values, 2)
+    scores = gradients**2 / (hessians + l2 + LEAST_HESSIAN)
+    splits = np.flatnonzero(tree.nodes["feature"] >= 0)
+    left = tree.nodes["left"][splits]
+    gains = np.zeros((n_features, scores.shape[1]))
+    np.add.at(gains, tree.nodes["feature"][splits], scores[left] + scores[left + 1] - scores[splits])
+    return np.ascontiguousarray(gains.T)

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from fuselearn._core import cluster_labels
 from fuselearn._extras import require
-from fuselearn.engines.labels import cluster_labels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, is_classifier
 
+from fuselearn._core import draw_counts
 from fuselearn._messages import show
 from fuselearn._parameters import count_draws
-from fuselearn.engines.draws import draw_counts
 from fuselearn.fusion import OutOfBag, Problem, Trained, WeightedSum
 from fuselearn.fusion.filtering import (
     ArrayStates,

@@ -13,9 +13,9 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils.validation import check_is_fitted
 
+from fuselearn._core import draw_counts
 from fuselearn._messages import show
 from fuselearn._parameters import check_choice, check_flag, count_draws
-from fuselearn.engines.draws import draw_counts
 from fuselearn.fusion import Problem, Trained
 from fuselearn.learners.target import Counts
 from fuselearn.multilabel.base import check_settings

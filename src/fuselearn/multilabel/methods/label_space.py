@@ -14,9 +14,9 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from fuselearn._compat import take_rows
+from fuselearn._core import draw_counts
 from fuselearn._messages import show
 from fuselearn._parameters import check_flag, check_number, check_whole_number
-from fuselearn.engines.draws import draw_counts
 from fuselearn.fusion import Problem, Trained
 from fuselearn.learners import CloneLearner, LabelModel, Learner, count_all_samples
 from fuselearn.learners.clones import fit_clone

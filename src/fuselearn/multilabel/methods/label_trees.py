@@ -1,27 +1,24 @@
-"""Multi-label models that are a sum of trees with values for all labels, and the coded table that they are grown on."""
+"""Multi-label models that are a sum of trees with values for all labels, and the coded table that they are grown on.
+
+A tree that is grown to the end has about as many leaves as samples, and with hundreds of labels the values of its nodes
+take most of the memory of a forest. But a leaf with a single sample has the labels of that sample in every tree, so
+equal values are kept once (`LeafValues`), and only for leaves: the values of other nodes follow from them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from scipy.special import expit
 
-from fuselearn.engines.forests import (
-    Forest,
-    LeafCollector,
-    LeafValues,
-    restore_leaf_values,
-    stack_trees,
-    sum_leaf_values,
-    unstack_trees,
-)
-from fuselearn.engines.tables import SparseTable, Table, code_columns, code_entries, is_mostly_zero
-from fuselearn.engines.trees import Tree
+from fuselearn._core import Forest, SparseTable, Table, Tree
 from fuselearn.learners import Bound, LabelModel, Learner, TableCoder
+from fuselearn.learners.forests import stack_trees, sum_leaf_values, unstack_trees
+from fuselearn.learners.table import code_columns, code_entries, is_mostly_zero
 from fuselearn.learners.target import Indices
 from fuselearn.learners.trees import as_table, fit_coder
 from fuselearn.multilabel.base import Scores
@@ -151,6 +148,74 @@ class LabelForest(LabelModel):
             self.forest = Forest(self.trees, self.n_categories, self.leaf_values.numbers)
 
 
+class LeafValues(NamedTuple):
+    """The values of the leaves of several trees.
+
+    ``rows[numbers[k]]`` are the values of node ``k``, counted over all trees, one after the other. Nodes that are no
+    leaves have the number -1.
+    """
+
+    rows: npt.NDArray[np.float64]
+    numbers: npt.NDArray[np.int32]
+
+
+class LeafCollector:
+    """Collect the values of leaves tree by tree.
+
+    Examples
+    --------
+    Two trees, the second of which is a single leaf.
+
+    >>> collector = LeafCollector()
+    >>> collector.add(np.array([False, True, True]), np.array([[0.5, 0.5], [1.0, 0.0], [0.0, 1.0]]))
+    >>> collector.add(np.array([True]), np.array([[0.0, 1.0]]))
+    >>> collector.collect()
+    LeafValues(rows=array([[1., 0.],
+           [0., 1.]]), numbers=array([-1,  0,  1,  1], dtype=int32))
+    """
+
+    def __init__(self) -> None:
+        self._rows: dict[bytes, int] = {}
+        self._numbers: list[npt.NDArray[np.int32]] = []
+
+    def add(self, is_leaf: npt.NDArray[np.bool_], values: npt.NDArray[np.float64]) -> None:
+        """Add a tree, given which of its nodes are leaves, and the values of all nodes."""
+        n_bytes = values.itemsize * values.shape[1]
+        rows = np.ascontiguousarray(values[is_leaf]).view(f"V{n_bytes}").ravel().tolist()
+        numbers = np.full(len(is_leaf), -1, dtype=np.int32)
+        numbers[is_leaf] = [self._rows.setdefault(row, len(self._rows)) for row in rows]
+        self._numbers.append(numbers)
+
+    def collect(self) -> LeafValues:
+        """Return the values of at least one tree; the collector is empty afterwards."""
+        n_values = len(next(iter(self._rows))) // np.dtype(np.float64).itemsize
+        rows = np.empty((len(self._rows), n_values))
+        while self._rows:  # so that there are never two copies of all
+            row, number = self._rows.popitem()
+            rows[number] = np.frombuffer(row)
+        numbers = np.concatenate(self._numbers)
+        self._numbers.clear()
+        return LeafValues(rows, numbers)
+
+
+def restore_leaf_values(stored: Mapping[str, npt.NDArray[Any]], trees: Sequence[Tree]) -> LeafValues:
+    """Return the leaf values of a file, after checking that they belong to these trees: kernels do not look."""
+    rows, numbers = stored.get("rows"), stored.get("numbers")
+    is_leaf = np.concatenate([tree.nodes["feature"] < 0 for tree in trees])
+    if not (
+        isinstance(rows, np.ndarray)
+        and isinstance(numbers, np.ndarray)
+        and rows.dtype == np.float64
+        and rows.ndim == 2
+        and numbers.dtype == np.int32
+        and numbers.shape == is_leaf.shape
+        and (numbers[is_leaf] >= 0).all()
+        and (numbers[is_leaf] < len(rows)).all()
+    ):
+        raise ValueError("The values of the leaves do not fit the trees.")
+    return LeafValues(np.ascontiguousarray(rows), numbers)
+
+
 def sum_impurity_decreases(tree: Tree, n_features: int) -> npt.NDArray[np.float64]:
     """Compute for each label and feature the total decrease of Gini impurity by splits on the feature.
 
@@ -171,7 +236,7 @@ def sum_impurity_decreases(tree: Tree, n_features: int) -> npt.NDArray[np.float6
     --------
     Two of four samples have the label; a split on the second of three features separates them.
 
-    >>> from fuselearn.engines.trees import NODE
+    >>> from fuselearn._core import NODE
     >>> nodes = np.zeros(3, dtype=NODE)
     >>> nodes["feature"], nodes["left"], nodes["weight"] = (1, -1, -1), (1, -1, -1), (4, 2, 2)
     >>> sum_impurity_decreases(Tree(nodes, np.array([[2.0], [2.0], [0.0]]), np.empty(0, np.uint32)), 3)

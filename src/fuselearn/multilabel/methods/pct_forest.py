@@ -13,6 +13,7 @@ import numpy.typing as npt
 from joblib import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
+from fuselearn._core import LabelTarget, Tree, TreeSettings, draw_counts
 from fuselearn._parameters import (
     check_choice,
     check_flag,
@@ -22,12 +23,11 @@ from fuselearn._parameters import (
     count_threads,
 )
 from fuselearn.base import validate_numbers
-from fuselearn.engines.draws import draw_counts
-from fuselearn.engines.trees import LabelTarget, Tree, TreeSettings, grow_tree, make_label_target, restore_weights
 from fuselearn.ensembles.cart import CATEGORY_RULES
 from fuselearn.fusion import OutOfBag, Problem, Trained
 from fuselearn.learners import Learner, count_all_samples
 from fuselearn.learners.target import Counts
+from fuselearn.learners.trees import grow_tree, make_label_target
 from fuselearn.multilabel.base import Scores, Weights, single
 from fuselearn.multilabel.ensemble import MultilabelEnsemble
 from fuselearn.multilabel.methods.label_trees import LabelForest, LabelTable, scale_rows, sum_impurity_decreases
@@ -289,3 +289,30 @@ class PCTForestClassifier(MultilabelEnsemble):
         for tree, shares in self._fused_.models[0].trees_with_values():
             total += scale_rows(sum_impurity_decreases(restore_weights(tree, shares), self.n_features_in_))
         return scale_rows(total)
+
+
+def restore_weights(tree: Tree, leaf_shares: Scores) -> Tree:
+    """Return a tree with the weight of each label in all nodes, given the labels' shares in its leaves.
+
+    Parameters
+    ----------
+    tree : Tree
+    leaf_shares : array of shape (n_nodes, n_labels)
+        Rows of nodes that are no leaves are ignored.
+
+    Examples
+    --------
+    >>> from fuselearn._core import NODE
+    >>> nodes = np.zeros(3, dtype=NODE)
+    >>> nodes["feature"], nodes["left"], nodes["weight"] = (1, -1, -1), (1, -1, -1), (5, 3, 2)
+    >>> tree = Tree(nodes, np.empty((3, 0)), np.empty(0, np.uint32))
+    >>> restore_weights(tree, np.array([[0.0], [1 / 3], [1.0]])).values
+    array([[3.],
+           [1.],
+           [2.]])
+    """
+    weight = tree.nodes["weight"]
+    values = leaf_shares * weight[:, None]
+    if (weight == np.rint(weight)).all():  # copies of samples have been counted
+        np.rint(values, out=values)
+    return tree.with_leaf_values(values)

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fuselearn._core import fit_sigmoid, solve_svm
-from fuselearn.engines import svm
-from fuselearn.engines.svm import compute_gram, deal_folds, train_columns
+from fuselearn.learners import svm
+from fuselearn.learners.kernels import compute_gram
+from fuselearn.learners.svm import deal_folds, train_columns
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(80, 3))

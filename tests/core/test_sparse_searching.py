@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from fuselearn.engines.tables import code_columns, code_entries
-from fuselearn.engines.trees import PairTable, TreeSettings, find_stump, grow_tree, left_samples, make_label_target
+from fuselearn._core import PairTable, TreeSettings, find_stump, left_samples
+from fuselearn.learners.table import code_columns, code_entries
+from fuselearn.learners.trees import grow_tree, make_label_target
 
 UNLIMITED = TreeSettings(min_split=2, min_leaf=1, max_depth=99, complexity=-1.0)
 

@@ -6,9 +6,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from fuselearn.engines import trees
-from fuselearn.engines.tables import code_columns
-from fuselearn.engines.trees import ClassTarget, TreeSettings, grow_tree, make_label_target
+from fuselearn._core import ClassTarget, TreeSettings
+from fuselearn.learners import trees
+from fuselearn.learners.table import code_columns
+from fuselearn.learners.trees import grow_tree, make_label_target
 
 UNLIMITED = TreeSettings(min_split=2, min_leaf=1, max_depth=2**31 - 1, complexity=-1.0)
 # Up to here the engine compares the fractions that are scores exactly.

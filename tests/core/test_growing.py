@@ -12,17 +12,19 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_iris, load_wine
 from sklearn.tree import DecisionTreeClassifier
 
-from fuselearn.engines.levels import GrowingTree, count_bins, count_classes, descend, list_drawn, merge_bins
-from fuselearn.engines.tables import code_columns
-from fuselearn.engines.trees import (
+from fuselearn._core import (
     NODE,
     ClassTarget,
+    GrowingTree,
     LabelTarget,
     StoragePlan,
     TreeSettings,
-    grow_tree,
-    make_label_target,
+    count_bins,
+    merge_bins,
 )
+from fuselearn.learners.table import code_columns
+from fuselearn.learners.trees import grow_tree, make_label_target
+from fuselearn.scale.tasks import count_classes, descend, list_drawn
 
 RPART = json.loads((Path(__file__).parent / "data" / "rpart.json").read_text())
 seeds = st.integers(0, 2**32 - 1)

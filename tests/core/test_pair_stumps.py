@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fuselearn.engines.forests import Forest, apply_forest
-from fuselearn.engines.tables import code_columns
-from fuselearn.engines.trees import PairTable, find_stump, left_samples, make_stump_tree
+from fuselearn._core import Forest, PairTable, find_stump, left_samples, make_stump_tree
+from fuselearn.learners.forests import apply_forest
+from fuselearn.learners.table import code_columns
 
 N_COLUMNS, N_LABELS = 4, 3
 seeds, sizes, shares = st.integers(0, 10_000), st.integers(1, 25), st.sampled_from([0.0, 0.15, 0.9])

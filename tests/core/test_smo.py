@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.svm import SVC
 
-from fuselearn._core import solve_svm
-from fuselearn.engines.svm import compute_gram, take_block
+from fuselearn._core import solve_svm, take_block
+from fuselearn.learners.kernels import compute_gram
 
 STEPS = 10_000_000
 

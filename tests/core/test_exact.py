@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuselearn.engines.exact import exact_sum, from_units, sum_units
+from fuselearn._core import exact_sum, sum_units
+from fuselearn.scale.tasks import from_units
 
 numbers = st.lists(st.one_of(st.floats(-1e300, 1e300), st.floats(-1e-300, 1e-300)), max_size=30)
 

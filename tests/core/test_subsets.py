@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from fuselearn.engines.trees import TreeSettings
+from fuselearn._core import TreeSettings
 
 STUMP = TreeSettings(min_split=2, min_leaf=1, max_depth=1, complexity=-1.0)
 

@@ -5,20 +5,19 @@ import pickle
 import numpy as np
 import pytest
 
-from fuselearn._core import LevelSplits, TreeSettings
-from fuselearn.engines.levels import (
-    Drawn,
+from fuselearn._core import (
+    ClassTarget,
     GrowingTree,
     LevelBins,
+    LevelSplits,
+    TreeSettings,
     count_bins,
-    count_classes,
-    descend,
-    list_drawn,
     merge_bins,
     reach_leaves,
 )
-from fuselearn.engines.tables import code_columns
-from fuselearn.engines.trees import ClassTarget, grow_tree
+from fuselearn.learners.table import code_columns
+from fuselearn.learners.trees import grow_tree
+from fuselearn.scale.tasks import Drawn, count_classes, descend, list_drawn
 
 N_CODES = np.array([400, 3, 255], dtype=np.int32)
 FEATURES = np.array([3, 0, 2])

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fuselearn.engines.trees import TreeSettings
+from fuselearn._core import TreeSettings
 
 RAW = TreeSettings(min_split=2, min_leaf=1, max_depth=1, complexity=-1.0)
 CORRECTED = RAW.replace(correct_for_chance=True)

@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from fuselearn.engines.draws import (
-    MOST_TRIES,
+from fuselearn._core import (
     draw_counts,
     draw_covering_counts,
     draw_covering_poisson_counts,
     draw_poisson_counts,
     draw_uniforms,
 )
+from fuselearn.fusion.problem import MOST_TRIES
 
 weight_lists = st.lists(st.sampled_from([0.0, 1e-9, 0.5, 1.0, 3.0]), min_size=1, max_size=30).filter(any)
 seeds = st.integers(0, 2**63 - 1)

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fuselearn._core import fit_sigmoid, solve_svm
-from fuselearn.engines.svm import compute_gram, deal_folds, take_block, train_columns
+from fuselearn._core import fit_sigmoid, solve_svm, take_block
+from fuselearn.learners.kernels import compute_gram
+from fuselearn.learners.svm import deal_folds, train_columns
 
 LANES = 16
 FOLD_SLACK = 10.0

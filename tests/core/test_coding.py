@@ -10,9 +10,9 @@ from hypothesis.extra import numpy as hnp
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
-from fuselearn.engines.forests import Forest, apply_forest, sum_leaf_values
-from fuselearn.engines.tables import code_columns, code_entries, is_mostly_zero
-from fuselearn.engines.trees import NODE, Tree
+from fuselearn._core import NODE, Forest, Tree
+from fuselearn.learners.forests import apply_forest, sum_leaf_values
+from fuselearn.learners.table import code_columns, code_entries, is_mostly_zero
 
 columns_of_floats = hnp.arrays(
     np.float64,
@@ -151,7 +151,7 @@ def test_categories_are_not_binned():
 def test_threads_and_blocks_of_columns_do_not_change_the_codes(monkeypatch):
     X = np.round(np.random.default_rng(0).normal(size=(300, 7)), 1)
     alone = code_columns(X)
-    monkeypatch.setattr("fuselearn.engines.tables.BLOCK_ELEMENTS", 600)
+    monkeypatch.setattr("fuselearn.learners.table.BLOCK_ELEMENTS", 600)
     for n_threads in (1, 3):
         parts = code_columns(X, n_threads=n_threads)
         for name in ("codes", "n_codes", "offsets", "lower", "upper"):
@@ -161,7 +161,7 @@ def test_threads_and_blocks_of_columns_do_not_change_the_codes(monkeypatch):
 def test_sparse_columns_are_made_dense_block_by_block(monkeypatch):
     X = np.round(np.random.default_rng(0).normal(size=(300, 7)), 1) * (np.arange(7) % 2)
     X[::5, 3] = np.nan
-    monkeypatch.setattr("fuselearn.engines.tables.BLOCK_ELEMENTS", 600)
+    monkeypatch.setattr("fuselearn.learners.table.BLOCK_ELEMENTS", 600)
     monkeypatch.setattr(sparse.csc_array, "toarray", refuse_wide(sparse.csc_array.toarray))
     dense, columns = code_columns(X), code_columns(sparse.csc_array(X))
     for name in ("codes", "n_codes", "offsets", "lower", "upper"):

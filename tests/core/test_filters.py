@@ -8,15 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fuselearn.engines.filters import (
-    WEIGHTINGS,
-    compare_votes,
-    compare_votes_in_units,
-    measure_weights,
-    pull,
-    pull_halfway,
-    update_weights,
-)
+from fuselearn._core import compare_votes, compare_votes_in_units, measure_weights, pull, pull_halfway, update_weights
+from fuselearn.fusion.filtering import WEIGHTINGS
 
 
 @settings(max_examples=60, deadline=None)

@@ -5,7 +5,8 @@ import pickle
 import numpy as np
 import pytest
 
-from fuselearn.engines.tables import SparseTable, Table, code_columns, code_entries
+from fuselearn._core import SparseTable, Table
+from fuselearn.learners.table import code_columns, code_entries
 
 NAMES = ("codes", "n_codes", "offsets", "lower", "upper", "is_category")
 N_CATEGORIES = np.array([0, 4, 0], dtype=np.int32)

@@ -2,10 +2,18 @@
 
 import numpy as np
 
-from fuselearn.engines.combining import average_logarithms, climb, tally_classes
-from fuselearn.engines.draws import draw_counts, draw_covering_counts, draw_poisson_counts, draw_uniforms
-from fuselearn.engines.filters import compare_votes
-from fuselearn.engines.labels import cluster_labels, find_best_sizes
+from fuselearn._core import (
+    average_logarithms,
+    climb,
+    cluster_labels,
+    compare_votes,
+    draw_counts,
+    draw_covering_counts,
+    draw_poisson_counts,
+    draw_uniforms,
+    find_best_sizes,
+    tally_classes,
+)
 
 
 def test_seeds_draw_what_they_have_always_drawn():

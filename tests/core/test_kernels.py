@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
 
-from fuselearn.engines import svm
-from fuselearn.engines.svm import _pack_labels, append_labels, collapse, compute_gram, compute_kernel, decide
+from fuselearn._core import collapse, decide
+from fuselearn.learners import kernels
+from fuselearn.learners.kernels import _pack_labels, append_labels, compute_gram, compute_kernel
 
 rng = np.random.default_rng(0)
 X = np.where(rng.random((40, 7)) < 0.5, 0.0, rng.normal(size=(40, 7)))
@@ -25,8 +26,8 @@ def form(request):
 @pytest.mark.parametrize("block_bytes", [None, 8 * 40 * 7])
 def test_values_are_those_of_the_formula(form, kernel, block_bytes, monkeypatch):
     if block_bytes is not None:
-        monkeypatch.setattr(svm, "BLOCK_BYTES", block_bytes)
-        monkeypatch.setattr(svm, "TILE", 3)
+        monkeypatch.setattr(kernels, "BLOCK_BYTES", block_bytes)
+        monkeypatch.setattr(kernels, "TILE", 3)
     values = compute_gram(form(X), kernel, 0.3)
     assert values.dtype == np.float32
     np.testing.assert_allclose(values, EXPECTED[kernel](X, X), rtol=1e-6, atol=1e-6)

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fuselearn.engines.forests import Forest, apply_forest, sum_leaf_values
-from fuselearn.engines.tables import code_columns
-from fuselearn.engines.trees import ClassTarget, TreeSettings, grow_tree
+from fuselearn._core import ClassTarget, Forest, TreeSettings
+from fuselearn.learners.forests import apply_forest, sum_leaf_values
+from fuselearn.learners.table import code_columns
+from fuselearn.learners.trees import grow_tree
 
 # What the forest divides samples into: groups that descend abreast, values coded at once, leaves summed at once, and
 # blocks. Samples are sorted from so many samples and trees on, and threads started from so much work on.

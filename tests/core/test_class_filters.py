@@ -3,11 +3,18 @@
 import numpy as np
 import pytest
 
-from fuselearn._core import ClassFilters, ClassTarget, TreeSettings
-from fuselearn.engines.draws import MOST_TRIES, draw_covering_counts
-from fuselearn.engines.filters import compare_votes, pull_halfway, update_weights
-from fuselearn.engines.tables import code_columns
-from fuselearn.engines.trees import grow_tree
+from fuselearn._core import (
+    ClassFilters,
+    ClassTarget,
+    TreeSettings,
+    compare_votes,
+    draw_covering_counts,
+    pull_halfway,
+    update_weights,
+)
+from fuselearn.fusion.problem import MOST_TRIES
+from fuselearn.learners.table import code_columns
+from fuselearn.learners.trees import grow_tree
 
 
 def make_table(n_samples, n_classes, seed):

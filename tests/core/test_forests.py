@@ -6,10 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from fuselearn.engines import forests
-from fuselearn.engines.forests import Forest, apply_forest, sum_leaf_values
-from fuselearn.engines.tables import code_columns, code_entries
-from fuselearn.engines.trees import ClassTarget, TreeSettings, grow_tree
+from fuselearn._core import ClassTarget, Forest, TreeSettings
+from fuselearn.learners import forests
+from fuselearn.learners.forests import apply_forest, sum_leaf_values
+from fuselearn.learners.table import code_columns, code_entries
+from fuselearn.learners.trees import grow_tree
 
 # Samples are sorted by the leaves of the first tree from so many samples and trees on.
 SORTED_SAMPLES, SORTING_TREES = 1024, 8

@@ -5,9 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuselearn.engines.forests import LeafCollector, _narrow, restore_leaf_values, stack_trees, unstack_trees
-from fuselearn.engines.tables import code_columns
-from fuselearn.engines.trees import NODE, ClassTarget, Tree, TreeSettings, grow_tree
+from fuselearn._core import NODE, ClassTarget, Tree, TreeSettings
+from fuselearn.learners.forests import _narrow, stack_trees, unstack_trees
+from fuselearn.learners.table import code_columns
+from fuselearn.learners.trees import grow_tree
+from fuselearn.multilabel.methods.label_trees import LeafCollector, restore_leaf_values
 
 N_CATEGORIES = np.array([0, 40, 0], dtype=np.int32)
 

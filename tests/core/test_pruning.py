@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris, load_wine
 
-from fuselearn.engines.trees import TreeSettings
+from fuselearn._core import TreeSettings
 
 
 def settings_with(complexity):

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from fuselearn._core import GradientTable, grow_gradient_tree
 from fuselearn._core import grow_gradient_tree as grow_in_core
-from fuselearn.engines.tables import code_columns
-from fuselearn.engines.trees import GradientTable, gains_by_label, grow_gradient_tree, newton_values
+from fuselearn.learners.table import code_columns
+from fuselearn.multilabel.methods.gradient_boosting import gains_by_label, newton_values
 
 
 def grow(X, G, H, *, categories=None, max_depth=3, min_leaf=1, l2=1.0, rows=None, features=None, n_threads=1):

@@ -5,7 +5,8 @@ import pytest
 from scipy import sparse
 from sklearn.svm import SVC, LinearSVC
 
-from fuselearn.engines.svm import compute_gram, deal_folds, train_columns, train_linear_columns
+from fuselearn.learners.kernels import compute_gram
+from fuselearn.learners.svm import deal_folds, train_columns, train_linear_columns
 
 rng = np.random.default_rng(0)
 N = 300
@@ -91,7 +92,7 @@ def test_too_few_passes_are_told():
 
 
 class NaiveMachine:
-    """Dual coordinate descent as :mod:`~fuselearn.engines.svm` describes it, one number at a time."""
+    """Dual coordinate descent as ``cpp/svm/linear.hpp`` describes it, one number at a time."""
 
     def __init__(self, signs, bounds):
         self.X, self.signs, self.bounds = X[ROWS], signs, bounds

@@ -1,1 +1,0 @@
-"""Engines: a typed facade of the compiled core. Functions take arrays and return arrays."""
