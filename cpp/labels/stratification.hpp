@@ -1,7 +1,7 @@
 // Iterative stratification (Sechidis, Tsoumakas and Vlahavas, 2011): samples are dealt to folds, those of the rarest
 // label first.
 //
-// O(stored labels + samples x folds + labels^2). tests/multilabel/test_stratification.py pins it against a plain
+// O(stored labels + samples x folds + labels^2). tests/multilabel/data/test_assignment.py pins it against a plain
 // version.
 
 #pragma once
