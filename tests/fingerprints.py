@@ -403,7 +403,7 @@ CASES = [
         PerLabelThresholds(0, towards='half', min_positives=1).fit(scores, y)(scores)
         IterativeStratifiedKFold(3, random_state=0)
         IterativeStratifiedKFold(4, shuffle=False)
-        RepeatedIterativeStratifiedKFold(2, 2, random_state=0)
+        IterativeStratifiedKFold(2, n_repeats=2, random_state=0)
         mlsmote(X, y, random_state=0)[0]
         ml_ros(X, y, random_state=0)[0]
         ml_rus(X, y, random_state=0)[0]

@@ -14,7 +14,9 @@ from fuselearn._extras import EXTRAS
 
 __all__ = ["show_versions"]
 
-DEPENDENCIES = tuple("joblib matplotlib narwhals numpy pandas scikit-learn scipy skops threadpoolctl".split())
+DEPENDENCIES = (
+    "joblib", "matplotlib", "narwhals", "numpy", "pandas", "scikit-learn", "scipy", "skops", "threadpoolctl",
+)  # fmt: skip
 """What every installation has, by the names of the distributions."""
 
 

@@ -175,6 +175,21 @@ def test_a_class_with_one_sample_is_never_held_out_from_the_only_other_one(wine)
         FusedClassifier().fit(X[[0, -1]], y[[0, -1]])
 
 
+@pytest.mark.parametrize(("n_samples", "n_fits"), [(4_999, 5), (5_000, 3)])
+def test_members_of_large_tables_are_measured_on_two_folds(n_samples, n_fits):
+    sizes = []
+
+    class Noting(GaussianNB):
+        def fit(self, X, y, sample_weight=None):
+            sizes.append(len(y))
+            return super().fit(X, y, sample_weight)
+
+    X = np.random.default_rng(0).normal(size=(n_samples, 2))
+    FusedClassifier([("bayes", Noting())], random_state=0).fit(X, X[:, 0] > 0)
+    assert len(sizes) == n_fits
+    assert sum(sizes[:-1]) == (n_fits - 2) * n_samples
+
+
 def test_the_table_and_the_figure_name_every_member(wine):
     fused = FusedClassifier(three(), tolerance=0.1, random_state=0).fit(*wine)
     lines = fused.describe().splitlines()

@@ -26,8 +26,8 @@ from fuselearn.multilabel import (
     KFHEHOMERClassifier,
 )
 from fuselearn.multilabel.base import MultilabelBase, single
-from fuselearn.multilabel.data.stratification import IterativeStratifiedKFold
 from fuselearn.multilabel.decisions import CardinalityThreshold, PerLabelThresholds
+from fuselearn.multilabel.stratification import IterativeStratifiedKFold
 
 
 def relevance(**kwargs):
@@ -353,7 +353,7 @@ class TestParameters:
             drawn.append(n_draws)
             return draw_counts(seed, weights, n_draws)
 
-        for module in ("methods.ensemble_homer", "filtering", "methods.pct_forest", "ensemble"):
+        for module in ("methods.kfhe_homer", "methods.kfhe", "methods.pct_forest", "ensemble"):
             monkeypatch.setattr(f"fuselearn.multilabel.{module}.draw_counts", spy)
         base = {"estimator": "tree"} if "vote" in inspect.signature(make).parameters else {}
         for value, n_draws in ((2, 2), (200, 200), (0.5, 40), (2.5, 200)):

@@ -19,8 +19,8 @@ from fuselearn.multilabel import (
     PCTForestClassifier,
 )
 from fuselearn.multilabel.base import MultilabelBase
-from fuselearn.multilabel.data.labels import read_partial_labels
 from fuselearn.multilabel.decisions import CardinalityThreshold, KnownSets, MicroF1Threshold, PerLabelThresholds
+from fuselearn.multilabel.labels import read_partial_labels
 
 NAN = np.nan
 ACCEPTING = [

@@ -58,7 +58,7 @@ def make_model(method: str, settings: list[str], seed: int, jobs: int, *, for_la
 def _show_base(model: Any, method: str, for_labels: bool) -> None:
     """Pass the default base estimator explicitly, so that --set reaches estimator__C and estimator__max_depth."""
     from fuselearn.ensembles import CARTClassifier, SVMClassifier
-    from fuselearn.multilabel.methods.ensemble_homer import DEFAULT_VARIED
+    from fuselearn.multilabel.methods.kfhe_homer import DEFAULT_VARIED
 
     own = model.get_params(deep=False)
     if not for_labels and method in TREES:

@@ -43,6 +43,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 N_FOLDS = 4
+# Half of so many samples are enough to compare members, and a member is then trained on all of them only once more.
+LARGE_TABLE = 5_000
+N_FOLDS_OF_LARGE_TABLE = 2
 # A member with less than this fraction of the weight is not worth its time in every prediction.
 LEAST_WEIGHT = 0.01
 # SVMs take time and memory in proportion to the square of the samples.
@@ -79,7 +82,7 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
         By how much the squared error of a member may exceed the smallest one before its weight falls by a factor of e.
         A small tolerance takes the best member alone, a large one the mean of all.
     cv : int, splitter or iterable of splits, default=None
-        How samples are held out; None means four folds.
+        How samples are held out; None means four folds, and two from 5,000 samples on.
     verbose : int, default=0
         1 prints a line after the measurement of each member, with the time left.
     random_state : int, RandomState or None, default=None
@@ -307,7 +310,9 @@ class FusedClassifier(ClassifierMixin, MemberEnsemble):
     def _make_splits(self, data: TrainingData, classes: npt.NDArray[np.int32]) -> Splits:
         if self.cv is not None and not isinstance(self.cv, int | np.integer):
             return list_splits(self.cv, len(classes), classes, data.groups)
-        n_folds = N_FOLDS if self.cv is None else check_whole_number("cv", self.cv, 2)
+        n_folds = N_FOLDS if len(classes) < LARGE_TABLE else N_FOLDS_OF_LARGE_TABLE
+        if self.cv is not None:
+            n_folds = check_whole_number("cv", self.cv, 2)
         folds = deal_folds(classes, n_folds, make_generator(self.random_state))
         splits = [(np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in np.unique(folds)]
         # Without its only samples of a class, a table may have too few classes to learn from.

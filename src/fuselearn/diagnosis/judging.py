@@ -19,6 +19,7 @@ from fuselearn._random import seed_estimator
 from fuselearn.base import train_one
 from fuselearn.combine import FusedClassifier
 from fuselearn.combine.classes import Classes
+from fuselearn.combine.fused import N_FOLDS as FUSED_FOLDS
 from fuselearn.combine.fused import default_members
 from fuselearn.combine.members import Member, predict_outside
 from fuselearn.fusion import Problem
@@ -130,7 +131,7 @@ def hold_out_classes(
     repeats = []
     for seed in folding.seeds(rng):
         members = [(one.name, one.estimator) for one in default_members(N_ESTIMATORS, seed, X) if one.name in MEMBERS]
-        cv = folding.cv if folding.has_number else splits
+        cv = (folding.cv or FUSED_FOLDS) if folding.has_number else splits
         fused = FusedClassifier(members, cv=cv, random_state=seed, n_jobs=folding.n_jobs)
         repeats.append(fused.hold_out(X, given, groups=folding.groups))
     probabilities = np.mean(repeats, axis=0)

@@ -183,7 +183,7 @@ def _audit_labels(
     X: Any, y: Any, estimator: BaseEstimator | None, folding: Folding, rng: np.random.Generator, index: Any
 ) -> LabelAudit:
     """Audit an indicator matrix, each label as a problem of two classes."""
-    from fuselearn.multilabel.data.labels import label_names, read_labels  # takes long to import
+    from fuselearn.multilabel.labels import label_names, read_labels  # takes long to import
 
     Y = read_labels(y)
     if len(Y) != X.shape[0]:

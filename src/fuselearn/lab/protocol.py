@@ -40,7 +40,7 @@ from fuselearn.lab.scoring import score_classes, score_labels
 from fuselearn.lab.store import Cell, Result
 from fuselearn.lab.suites import Suite, derive_seed
 from fuselearn.multilabel import IterativeStratifiedKFold, label_scores
-from fuselearn.multilabel.data.labels import read_probabilities
+from fuselearn.multilabel.labels import read_probabilities
 
 __all__ = ["FitTask", "corrupted", "fit_cost", "fit_tasks", "make_folds", "quietly", "run_fit"]
 

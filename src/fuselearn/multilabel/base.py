@@ -31,16 +31,16 @@ from fuselearn.fusion import Problem, Trained, WeightedSum
 from fuselearn.fusion.held_out import Splits, average_held_out, hold_out
 from fuselearn.learners import LabelModel, Learner, bind, check_base, count_all_samples, label_target
 from fuselearn.learners.target import Counts
-from fuselearn.multilabel.data.labels import (
+from fuselearn.multilabel.decisions import DecisionRule
+from fuselearn.multilabel.decisions.rules import RULES, OwnDecision, make_decision_rule
+from fuselearn.multilabel.labels import (
     UNKNOWN,
     check_same_labels,
     label_names,
     read_partial_labels,
     restore_unknown,
 )
-from fuselearn.multilabel.data.stratification import IterativeStratifiedKFold
-from fuselearn.multilabel.decisions import DecisionRule
-from fuselearn.multilabel.decisions.rules import RULES, OwnDecision, make_decision_rule
+from fuselearn.multilabel.stratification import IterativeStratifiedKFold
 
 Labels = npt.NDArray[np.int8]
 Scores = npt.NDArray[np.float64]

@@ -37,7 +37,7 @@ from sklearn.metrics import (
 )
 
 from fuselearn._messages import show
-from fuselearn.multilabel.data.labels import (
+from fuselearn.multilabel.labels import (
     UNKNOWN,
     LabelTable,
     PartialTable,
@@ -169,65 +169,6 @@ def label_scores(Y_true: Any, Y_pred: Any, probabilities: Any = None, *, empty: 
         columns |= _score_each_label(truth, _read_scores(probabilities, truth))
     names = next((names for names in map(label_names, (Y_true, Y_pred)) if names is not None), range(truth.shape[1]))
     return pd.DataFrame(columns, index=pd.Index(names, name="label"))
-
-
-def one_error(Y_true: Any, probabilities: Any) -> float:
-    """Compute the fraction of samples whose most probable label is not one of their labels.
-
-    .. versionadded:: 0.2
-
-    Parameters
-    ----------
-    Y_true : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_labels)
-        Zeros and ones; NaN where a label is unknown.
-    probabilities : array of shape (n_samples, n_labels), or scikit-learn's list of arrays
-        Probabilities, or other scores that are higher for more likely labels.
-
-    Returns
-    -------
-    float
-        From 0 to 1; lower is better. If several labels are equally probable, the fraction of wrong ones among them
-        counts. A sample without labels counts as an error.
-
-    Examples
-    --------
-    >>> from fuselearn.multilabel import one_error
-    >>> one_error([[1, 0, 0], [0, 1, 1]], [[0.9, 0.1, 0.3], [0.8, 0.6, 0.7]])
-    0.5
-    """
-    truth = read_partial_labels(Y_true, "Y_true")
-    return _rank_labels(truth, _read_scores(probabilities, truth))["one_error"]
-
-
-def label_calibration_error(Y_true: Any, probabilities: Any) -> float:
-    """Compute the mean over the labels of the expected calibration error, in ten bins of equal width.
-
-    ::
-
-        error of a label = sum over bins of  (samples in the bin / all samples) * |fraction positive - mean probability|
-
-    .. versionadded:: 0.2
-
-    Parameters
-    ----------
-    Y_true : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_labels)
-        Zeros and ones; NaN where a label is unknown.
-    probabilities : array of shape (n_samples, n_labels), or scikit-learn's list of arrays
-        From 0 to 1.
-
-    Returns
-    -------
-    float
-        From 0 to 1; lower is better. Defined for every label, also one that no sample has.
-
-    Examples
-    --------
-    >>> from fuselearn.multilabel import label_calibration_error
-    >>> round(label_calibration_error([[1, 0], [0, 0]], [[0.75, 0.1], [0.75, 0.1]]), 4)
-    0.175
-    """
-    truth = read_partial_labels(Y_true, "Y_true")
-    return _mean_known(_calibration_errors(truth, _read_scores(probabilities, truth)))
 
 
 def _read_pair(Y_true: Any, Y_pred: Any) -> tuple[PartialTable, LabelTable]:

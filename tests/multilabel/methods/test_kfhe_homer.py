@@ -14,8 +14,8 @@ from fuselearn.base import prepare_samples
 from fuselearn.learners import bind
 from fuselearn.multilabel import HOMERClassifier, KFHEHOMERClassifier
 from fuselearn.multilabel.decisions import PerLabelThresholds
-from fuselearn.multilabel.methods.ensemble_homer import make_variety
 from fuselearn.multilabel.methods.homer import train_homer
+from fuselearn.multilabel.methods.kfhe_homer import make_variety
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(120, 6)).round(2)

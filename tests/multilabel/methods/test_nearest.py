@@ -11,7 +11,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from fuselearn.datasets import make_digit_pairs
 from fuselearn.io import load, save
 from fuselearn.multilabel import BRkNNClassifier, MLkNNClassifier
-from fuselearn.multilabel.methods.neighbours import METRICS, NeighbourSearch
+from fuselearn.multilabel.methods.nearest import METRICS, NeighbourSearch
 
 X = np.array([[0.0], [1.0], [2.0], [10.0], [11.0]])
 Y = np.array([[1], [1], [0], [0], [1]])

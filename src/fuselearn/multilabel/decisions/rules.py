@@ -10,7 +10,6 @@ import numpy.typing as npt
 from sklearn.base import clone
 
 from fuselearn._messages import show
-from fuselearn.multilabel.data.labels import PartialTable, restore_unknown
 from fuselearn.multilabel.decisions.base import DecisionRule, Scores, check_probability
 from fuselearn.multilabel.decisions.sets import ExpectedF1, KnownSets
 from fuselearn.multilabel.decisions.thresholds import (
@@ -19,6 +18,7 @@ from fuselearn.multilabel.decisions.thresholds import (
     MicroF1Threshold,
     PerLabelThresholds,
 )
+from fuselearn.multilabel.labels import PartialTable, restore_unknown
 
 
 class FixedThreshold(DecisionRule):

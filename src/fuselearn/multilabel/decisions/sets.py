@@ -10,8 +10,8 @@ import numpy.typing as npt
 from scipy.special import logit
 
 from fuselearn._core import find_best_sizes
-from fuselearn.multilabel.data.labels import UNKNOWN, PartialTable
 from fuselearn.multilabel.decisions.base import DecisionRule, Decisions, Scores, check_labels, check_probability
+from fuselearn.multilabel.labels import UNKNOWN, PartialTable
 
 PRIORS = (0.0, 0.25, 0.5)
 SHIFTS = (0.0, 0.5, -0.5, 1.0)

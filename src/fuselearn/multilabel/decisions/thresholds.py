@@ -1,4 +1,4 @@
-"""Decision rules with learned thresholds: one for all labels, or one for each."""
+"""Decision rules with learned thresholds, one for all labels or one for each, and the rate of flipped labels."""
 
 from __future__ import annotations
 
@@ -8,9 +8,90 @@ import numpy as np
 import numpy.typing as npt
 
 from fuselearn._parameters import check_choice, check_number, check_whole_number
-from fuselearn.multilabel.data.labels import UNKNOWN, PartialTable
 from fuselearn.multilabel.decisions.base import DecisionRule, Scores, check_labels, check_probability
-from fuselearn.multilabel.decisions.noise import correct_labels, correct_probabilities, noise_variance, read_noise_rate
+from fuselearn.multilabel.labels import UNKNOWN, PartialTable
+
+LOWEST_FRACTION = 0.1
+MIN_SAMPLES = 10
+RAREST_FRACTION = 0.25
+MIN_ENTRIES = 30
+# Lower rates are mistakes of the scores rather than of the labels.
+MIN_RATE = 0.04
+MAX_RATE = 0.4
+
+
+def read_noise_rate(noise_rate: Any, scores: Scores, truth: PartialTable) -> float:
+    """Return the fraction of flipped labels that a rule is to assume, estimated if it is ``"auto"``."""
+    if isinstance(noise_rate, str) and noise_rate == "auto":
+        return estimate_noise_rate(scores, truth)
+    if isinstance(noise_rate, str) or not check_number("noise_rate", noise_rate, 0) < 0.5:
+        raise ValueError(f"noise_rate must be 'auto' or a number from 0 to less than 0.5, not {noise_rate!r}.")
+    return float(noise_rate)
+
+
+def estimate_noise_rate(scores: Scores, truth: PartialTable) -> float:
+    """Estimate the fraction of labels that were flipped, independently of the features.
+
+    Hardly any of the samples with the lowest scores for a rare label have it, so its positives among them are mostly
+    flips. Their fraction, over the rarest quarter of the labels and the lowest tenth of the scores, is the estimate.
+
+    Parameters
+    ----------
+    scores : array of shape (n_samples, n_labels)
+        Out-of-sample scores.
+    truth : array of shape (n_samples, n_labels)
+        The labels, 1, 0 or `UNKNOWN`.
+
+    Returns
+    -------
+    float
+        At most 0.4; 0 if it is less than 0.04, or if there are too few samples.
+
+    Examples
+    --------
+    Of 400 samples in the order of their scores, the last 40 have the label, and every tenth of the others.
+
+    >>> truth = np.zeros((400, 1), dtype=np.int8)
+    >>> truth[360:] = truth[::10] = 1
+    >>> estimate_noise_rate(np.linspace(0, 1, 400)[:, None], truth)
+    0.1
+    """
+    n_positives = (truth == 1).sum(axis=0)
+    labels = np.argsort(n_positives, kind="stable")[np.count_nonzero(n_positives == 0) :]
+    labels = labels[: int(np.ceil(RAREST_FRACTION * len(labels)))]
+    n_lowest = max(MIN_SAMPLES, int(LOWEST_FRACTION * len(scores)))
+    lowest = np.argsort(scores[:, labels], axis=0, kind="stable")[:n_lowest]
+    entries = np.take_along_axis(truth[:, labels], lowest, axis=0)
+    entries = entries[entries != UNKNOWN]
+    rate = float(entries.mean()) if len(entries) >= MIN_ENTRIES else 0.0
+    return 0.0 if rate < MIN_RATE else min(rate, MAX_RATE)
+
+
+def correct_labels(truth: PartialTable, noise_rate: float) -> Scores:
+    """Return labels whose expectation is that of the correct ones, given the fraction of flips; 0 for unknown ones.
+
+    Examples
+    --------
+    >>> correct_labels(np.array([[1, 0, -1]], dtype=np.int8), 0.1)
+    array([[ 1.125, -0.125,  0.   ]])
+    """
+    return np.where(truth == UNKNOWN, 0.0, (truth - noise_rate) / (1.0 - 2.0 * noise_rate))
+
+
+def correct_probabilities(probabilities: Scores, noise_rate: float) -> Scores:
+    """Return the probabilities of the correct labels, given those of labels of which this fraction was flipped.
+
+    Examples
+    --------
+    >>> correct_probabilities(np.array([0.1, 0.5, 0.9, 1.0]), 0.1)
+    array([0. , 0.5, 1. , 1. ])
+    """
+    return np.clip((probabilities - noise_rate) / (1.0 - 2.0 * noise_rate), 0.0, 1.0)
+
+
+def noise_variance(noise_rate: float) -> float:
+    """Return the variance that flips add to a label of `correct_labels`."""
+    return noise_rate * (1.0 - noise_rate) / (1.0 - 2.0 * noise_rate) ** 2
 
 
 class LearnedThreshold(DecisionRule):
@@ -34,7 +115,7 @@ class CardinalityThreshold(LearnedThreshold):
     ----------
     noise_rate : float or "auto", default=0.0
         Fraction of the training labels that were flipped by chance; the threshold is then that for correct labels.
-        "auto" estimates it, see :func:`~fuselearn.multilabel.decisions.noise.estimate_noise_rate`.
+        "auto" estimates it, see :func:`~fuselearn.multilabel.decisions.thresholds.estimate_noise_rate`.
 
     Attributes
     ----------
@@ -72,7 +153,7 @@ class MicroF1Threshold(LearnedThreshold):
     ----------
     noise_rate : float or "auto", default=0.0
         Fraction of the training labels that were flipped by chance; the threshold is then that for correct labels.
-        "auto" estimates it, see :func:`~fuselearn.multilabel.decisions.noise.estimate_noise_rate`.
+        "auto" estimates it, see :func:`~fuselearn.multilabel.decisions.thresholds.estimate_noise_rate`.
 
     Attributes
     ----------
@@ -195,7 +276,7 @@ class MacroF1Thresholds(LabelThresholds):
         The number c of positive samples at which a threshold is halfway between t₀ and t*; 0 means no shrinkage.
     noise_rate : float or "auto", default=0.0
         Fraction of the training labels that were flipped by chance; the thresholds are then those for correct labels.
-        "auto" estimates it, see :func:`~fuselearn.multilabel.decisions.noise.estimate_noise_rate`.
+        "auto" estimates it, see :func:`~fuselearn.multilabel.decisions.thresholds.estimate_noise_rate`.
 
     Attributes
     ----------

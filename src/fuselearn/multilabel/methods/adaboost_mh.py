@@ -13,7 +13,7 @@ from fuselearn.base import validate_numbers
 from fuselearn.fusion import Problem, Trained
 from fuselearn.learners import Learner
 from fuselearn.multilabel.base import MultilabelBase, Scores, single
-from fuselearn.multilabel.data.labels import UNKNOWN
+from fuselearn.multilabel.labels import UNKNOWN
 from fuselearn.multilabel.methods.label_trees import LabelForest, LabelTable, scale_rows
 
 

@@ -23,7 +23,6 @@ from fuselearn.learners import LabelModel, Learner
 from fuselearn.learners.table import has_missing
 from fuselearn.learners.target import Indices
 from fuselearn.multilabel.base import MultilabelBase, Scores, Weights, find_constants, fix_constants, single
-from fuselearn.multilabel.data.labels import restore_unknown
 from fuselearn.multilabel.decisions import (
     CardinalityThreshold,
     DecisionRule,
@@ -32,8 +31,8 @@ from fuselearn.multilabel.decisions import (
     MicroF1Threshold,
 )
 from fuselearn.multilabel.decisions.rules import FixedThreshold
-from fuselearn.multilabel.methods.ensemble_homer import EnsembleHOMERClassifier
-from fuselearn.multilabel.methods.kfhe_homer import KFHEHOMERClassifier
+from fuselearn.multilabel.labels import restore_unknown
+from fuselearn.multilabel.methods.kfhe_homer import EnsembleHOMERClassifier, KFHEHOMERClassifier
 from fuselearn.multilabel.methods.log_odds import LogOddsFusion, fit_log_odds
 from fuselearn.multilabel.methods.pct_forest import PCTForestClassifier
 from fuselearn.multilabel.methods.thresholding import ThresholdedClassifier

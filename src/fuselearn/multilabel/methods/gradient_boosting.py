@@ -16,9 +16,9 @@ from fuselearn.ensembles.cart import check_bins
 from fuselearn.fusion import Problem, Trained
 from fuselearn.learners import Learner
 from fuselearn.multilabel.base import Labels, MultilabelBase, Scores, Weights, single
-from fuselearn.multilabel.data.labels import UNKNOWN
-from fuselearn.multilabel.data.stratification import IterativeStratifiedKFold
+from fuselearn.multilabel.labels import UNKNOWN
 from fuselearn.multilabel.methods.label_trees import LabelForest, LabelTable, scale_rows
+from fuselearn.multilabel.stratification import IterativeStratifiedKFold
 
 # Added to every sum of Hessians: without any known label in a leaf, and without l2, the value is 0 and not 0 / 0.
 LEAST_HESSIAN = 1e-12

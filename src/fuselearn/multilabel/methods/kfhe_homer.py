@@ -1,22 +1,268 @@
-"""KFHE-HOMER: a Kalman filter fuses hierarchies of multi-label classifiers."""
+"""KFHE-HOMER and E-HOMER: HOMERs of random shape, fused by a Kalman filter or by their mean."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import copy
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from math import isqrt
+from typing import Any, NamedTuple, Self
 
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import ParameterGrid
+from sklearn.utils.validation import check_is_fitted
+
+from fuselearn._core import draw_counts
+from fuselearn._messages import show
+from fuselearn._parameters import check_choice, check_flag, count_draws
 from fuselearn.fusion import Problem, Trained
-from fuselearn.multilabel.ensemble import MultilabelEnsemble
-from fuselearn.multilabel.filtering import train_filtered
-from fuselearn.multilabel.methods.ensemble_homer import (
-    HOMERVariety,
-    as_homer,
-    check_variety,
-    count_models,
-    make_variety,
-)
-from fuselearn.multilabel.methods.homer import HOMERClassifier, HOMERModel, share_nodes, train_homer
+from fuselearn.learners.target import Counts
+from fuselearn.multilabel.base import check_settings
+from fuselearn.multilabel.ensemble import OUTPUTS, MultilabelEnsemble, train_members
+from fuselearn.multilabel.methods.hierarchy import CLUSTERINGS
+from fuselearn.multilabel.methods.homer import HOMERClassifier, HOMERModel, HOMERSettings, share_nodes, train_homer
+from fuselearn.multilabel.methods.kfhe import train_filtered
+
+DEFAULT_VARIED = {"kernel": ["rbf", "linear"]}
+
+
+class HOMERVariety(NamedTuple):
+    """The settings that members choose from."""
+
+    clusterings: Sequence[str]
+    cluster_numbers: Sequence[int]
+    params: Sequence[Mapping[str, Any]]
+    any_label: bool
+
+    def choose(self, seed: int) -> HOMERSettings:
+        """Choose each setting uniformly and on its own."""
+        rng = np.random.default_rng([seed, 0])  # not the one that the hierarchy is then grown with
+        c, k, p = (int(rng.integers(len(choices))) for choices in self[:3])
+        return HOMERSettings(self.clusterings[c], self.cluster_numbers[k], self.any_label, self.params[p])
+
+    def choose_first(self, seed: int) -> HOMERSettings:
+        """Choose the number of clusters only, for balanced clusters and the first of the varied parameters."""
+        return self.choose(seed)._replace(clustering="balanced", params=self.params[0])
+
+
+def make_variety(estimator: MultilabelEnsemble, n_labels: int) -> HOMERVariety:
+    """Return the settings that the members of an ensemble choose from."""
+    params = list_varied(estimator)
+    return HOMERVariety(estimator.clusterings, list_cluster_numbers(n_labels), params, estimator.any_label)
+
+
+def check_variety(estimator: MultilabelEnsemble) -> None:
+    """Raise an error for parameters from which no HOMERs can be made."""
+    check_flag("any_label", estimator.any_label)
+    chosen, choices = estimator.clusterings, tuple(CLUSTERINGS)
+    if isinstance(chosen, str) or not isinstance(chosen, Sequence) or not chosen:
+        raise TypeError(f"clusterings must be a list or tuple of at least one of {choices!r}, not {show(chosen)}.")
+    for choice in chosen:
+        check_choice("Each of clusterings", choice, choices)
+    list_varied(estimator)
+
+
+def list_varied(estimator: MultilabelEnsemble) -> list[Mapping[str, Any]]:
+    """List the parameters of the base estimator to choose from, each after checking that it has them."""
+    varied = estimator.varied
+    if varied is None:
+        varied = DEFAULT_VARIED if estimator.estimator is None else {}
+    try:
+        combinations = list(ParameterGrid(varied))
+    except (TypeError, ValueError) as error:
+        raise type(error)(
+            f"varied must be a dict of lists of parameter values, or a list of such, not {show(varied)}."
+        ) from error
+    base = estimator._base_estimator()
+    for params in combinations if hasattr(base, "get_params") else []:
+        unknown = set(params) - set(base.get_params())
+        if unknown:
+            raise ValueError(f"varied names parameters that {type(base).__name__} does not have: {sorted(unknown)}.")
+        check_settings(clone(base).set_params(**params))
+    return combinations
+
+
+def list_cluster_numbers(n_labels: int) -> range:
+    """Return the numbers of clusters from 2 to the root of the number of labels.
+
+    Examples
+    --------
+    >>> list(list_cluster_numbers(14)), list(list_cluster_numbers(3))
+    ([2, 3], [2])
+    """
+    return range(2, max(2, isqrt(n_labels)) + 1)
+
+
+def as_homer(ensemble: MultilabelEnsemble, model: HOMERModel) -> HOMERClassifier:
+    """Return a HOMER of the settings of a model."""
+    clustering, n_clusters, any_label, params = model.settings
+    base = clone(ensemble._base_estimator()).set_params(**params) if params else ensemble.estimator
+    homer = HOMERClassifier(base, clustering=clustering, n_clusters=n_clusters, any_label=any_label)
+    homer.n_models_ = model.n_models
+    return homer
+
+
+def train_homers(
+    problem: Problem,
+    variety: HOMERVariety,
+    n_estimators: int = 100,
+    *,
+    max_samples: int | float = 2.0,
+    vote: str = "probability",
+) -> Trained:
+    """Train HOMERs of random shape, each on a bootstrap sample."""
+    train = partial(_train_random_homer, variety=variety, n_draws=count_draws(max_samples, problem.n_draws))
+    seeds = problem.rng.integers(2**62, size=n_estimators).tolist()
+    return count_models(train_members(problem, train, seeds, vote=vote))
+
+
+def count_models(trained: Trained) -> Trained:
+    """Add the number of two-class models of all HOMERs to the fitted attributes."""
+    models: Any = trained.fused.models
+    trained.trace["n_models_"] = sum(model.n_models for model in models)
+    return trained
+
+
+def _train_random_homer(problem: Problem, seed: int, variety: HOMERVariety, n_draws: int) -> tuple[HOMERModel, Counts]:
+    counts = draw_counts(seed, problem.initial_weights, n_draws)
+    return train_homer(problem.learner, problem.target.values, counts, seed, variety.choose(seed)), counts
+
+
+class EnsembleHOMERClassifier(MultilabelEnsemble):
+    """Equal votes of HOMERs of random shape, each trained on a bootstrap sample.
+
+    Each HOMER chooses its clustering, its number of clusters, from 2 to the root of the number of labels, and its
+    kernel at random. The probability of a label is the mean of the HOMERs' probabilities, or the fraction of HOMERs
+    that choose it. With s_t(x) the scores of the t-th HOMER, above 0.5 for the labels that it chooses (see
+    :class:`HOMERClassifier`), a sample gets the labels with
+
+        mean over t of s_t(x) > 0.5,         or with votes        mean over t of [s_t(x) > 0.5] > 0.5.
+
+    Parameters
+    ----------
+    estimator : classifier, "tree" or None, default=None
+        Base estimator: any classifier. None means ``SVMClassifier()``, "tree" ``CARTClassifier()``.
+    n_estimators : int, default=100
+        Number of HOMERs.
+    vote : {"class", "probability"}, default="probability"
+        Whether HOMERs vote with the labels that they choose or with their probabilities.
+    clusterings : sequence of {"balanced", "kmeans", "random"}, default=("balanced", "kmeans", "random")
+        The clusterings to choose from; see :class:`HOMERClassifier`.
+    any_label : bool, default=True
+        Whether each HOMER has a model that distinguishes samples with any label from those without. Otherwise samples
+        without labels are not used, as in the paper.
+    varied : dict, list of dict or None, default=None
+        Parameters of the base estimator that differ between HOMERs, with the values to choose from, as for
+        scikit-learn's ``ParameterGrid``: each HOMER takes one of the combinations at random. None means
+        ``{"kernel": ["rbf", "linear"]}`` if ``estimator`` is None, and nothing otherwise.
+    max_samples : int or float, default=2.0
+        Samples drawn for each HOMER, as a number or as a multiple of all samples.
+    decision : float, str or rule, default="path"
+        How samples get labels: "path" means those whose mean score, or fraction of votes, is above 0.5; or
+        probabilities become labels by a threshold or another rule of :mod:`fuselearn.multilabel.decisions`. Rules that
+        are fitted use out-of-bag probabilities.
+    callback : callable or None, default=None
+        ``callback(number, classifier)`` is called after each member, counted from 1; True ends training.
+    verbose : int, default=0
+        1 prints ten lines of progress with the time left, more if the fit is long; 2 a line per HOMER.
+    random_state : int, RandomState or None, default=None
+        Seed of the samples, the random choices and the base estimators.
+    n_jobs : int or None, default=None
+        HOMERs trained at the same time. Results do not depend on it.
+
+    Attributes
+    ----------
+    n_models_ : int
+        Two-class models that were trained, those for calibration not counted.
+    oob_decision_function_ : array of shape (n_samples, n_labels)
+        Probabilities of the training samples by the HOMERs that were not trained on them, NaN if all have; if
+        ``decision`` is a rule that is fitted.
+    estimators_ : list of HOMERClassifier
+    estimator_weights_ : array of shape (n_estimators,)
+        The same weight for all HOMERs.
+    labels_, n_labels_, classes_, n_features_in_, feature_names_in_
+        Names and number of the labels, and 0 and 1 for each; number of the features, and their names if they have any.
+
+    See Also
+    --------
+    HOMERClassifier : A single HOMER.
+    KFHEHOMERClassifier : A Kalman filter instead of equal votes.
+
+    References
+    ----------
+    Pakrashi, A. and Mac Namee, B. (2019), as for :class:`KFHEHOMERClassifier`.
+
+    Examples
+    --------
+    >>> from sklearn.metrics import f1_score
+    >>> from fuselearn.datasets import make_digit_pairs
+    >>> from fuselearn.multilabel import EnsembleHOMERClassifier
+    >>> X, Y = make_digit_pairs(n_samples=400, random_state=0)
+    >>> model = EnsembleHOMERClassifier(n_estimators=5, random_state=0).fit(X[:300], Y[:300])
+    >>> round(f1_score(Y[300:], model.predict(X[300:]), average="macro"), 1)
+    0.8
+    """
+
+    _own_decision = "path"
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        n_estimators: int = 100,
+        *,
+        vote: str = "probability",
+        clusterings: Sequence[str] = ("balanced", "kmeans", "random"),
+        any_label: bool = True,
+        varied: Any = None,
+        max_samples: int | float = 2.0,
+        decision: Any = "path",
+        callback: Callable[[int, Any], Any] | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.vote = vote
+        self.clusterings = clusterings
+        self.any_label = any_label
+        self.varied = varied
+        self.max_samples = max_samples
+        self.decision = decision
+        self.callback = callback
+        self.verbose = verbose
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_variety(self)
+
+    def _train(self, problem: Problem) -> Trained:
+        variety = make_variety(self, problem.target.n_columns)
+        return train_homers(problem, variety, self.n_estimators, max_samples=self.max_samples, vote=self.vote)
+
+    def with_vote(self, vote: str) -> Self:
+        """Return a copy that combines the same trained HOMERs in another way.
+
+        Parameters
+        ----------
+        vote : {"probability", "class"}
+
+        Returns
+        -------
+        EnsembleHOMERClassifier
+            Fitted. A decision rule that was learned is taken over as it is.
+        """
+        check_is_fitted(self)
+        check_choice("vote", vote, ("class", "probability"))
+        other = copy.copy(self).set_params(vote=vote)
+        other._fused_ = self._fused_.with_output(OUTPUTS[vote])
+        return other
+
+    def _member(self, model: HOMERModel) -> HOMERClassifier:
+        return as_homer(self, model)
 
 
 def train_kfhe_homer(

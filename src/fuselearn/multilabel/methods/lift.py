@@ -17,7 +17,7 @@ from fuselearn.fusion import Problem, Trained
 from fuselearn.learners import LabelModel, Learner, bind, count_all_samples
 from fuselearn.learners.target import Indices
 from fuselearn.multilabel.base import MultilabelBase, Scores, Weights, single, train_labels
-from fuselearn.multilabel.methods.neighbours import SCALINGS, NumberTable, measure_scale, scale
+from fuselearn.multilabel.methods.nearest import SCALINGS, NumberTable, measure_scale, scale
 
 N_STARTS = 10
 

@@ -17,7 +17,7 @@ from fuselearn.learners import LabelModel, count_all_samples
 from fuselearn.learners.target import Counts, Indices
 from fuselearn.multilabel.base import Scores
 from fuselearn.multilabel.ensemble import MultilabelEnsemble, train_members
-from fuselearn.multilabel.methods.powerset import LabelPowersetClassifier, train_powerset
+from fuselearn.multilabel.methods.label_sets import LabelPowersetClassifier, train_powerset
 
 # The numbers of some labels, sorted.
 Choice = tuple[int, ...]

@@ -23,7 +23,7 @@ from fuselearn.fusion.held_out import Splits, list_splits
 from fuselearn.learners import Learner, count_all_samples
 from fuselearn.learners.multilabel_clones import MultilabelClone, MultilabelCloneLearner
 from fuselearn.multilabel.base import N_FOLDS, MultilabelBase, Scores, hold_out_folds, single
-from fuselearn.multilabel.data.stratification import IterativeStratifiedKFold
+from fuselearn.multilabel.stratification import IterativeStratifiedKFold
 
 
 class ThresholdedClassifier(MultilabelBase):

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from fuselearn._parameters import check_flag, check_whole_number
-from fuselearn.multilabel.data.labels import label_names, read_sparse_labels
+from fuselearn.multilabel.labels import label_names, read_sparse_labels
 
 if TYPE_CHECKING:
     import pandas as pd

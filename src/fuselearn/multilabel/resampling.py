@@ -19,8 +19,8 @@ from fuselearn._compat import take_rows
 from fuselearn._parameters import check_number, check_whole_number
 from fuselearn._random import make_generator
 from fuselearn.learners.table import as_frame
-from fuselearn.multilabel.data.labels import LabelTable, read_labels
-from fuselearn.multilabel.data.statistics import find_imbalance
+from fuselearn.multilabel.labels import LabelTable, read_labels
+from fuselearn.multilabel.statistics import find_imbalance
 
 
 def ml_ros(X: Any, Y: Any, fraction: float = 0.25, *, random_state: Any = None) -> tuple[Any, Any]:

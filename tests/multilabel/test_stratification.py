@@ -1,4 +1,8 @@
-"""Iterative stratification: sizes, fractions of labels, groups, and scikit-learn's interface."""
+"""Folds with their fraction of every label, against plain programs and by what they promise."""
+
+from __future__ import annotations
+
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -13,14 +17,108 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.tree import DecisionTreeClassifier
 
 from fuselearn.multilabel import (
-    IterativeStratifiedGroupKFold,
     IterativeStratifiedKFold,
-    RepeatedIterativeStratifiedGroupKFold,
-    RepeatedIterativeStratifiedKFold,
     iterative_train_test_split,
 )
+from fuselearn.multilabel.stratification import assign_groups, assign_samples, read_groups
 
 indicators = arrays(np.uint8, st.tuples(st.integers(4, 40), st.integers(1, 8)), elements=st.sampled_from([0, 0, 1]))
+
+
+def assign(Y, sizes, rng=None):
+    return assign_samples(sparse.csr_array(Y), sizes, rng)
+
+
+def assign_plainly(Y, sizes, rng):
+    """Assign samples as Sechidis et al. (2011) describe it, with fractions and lists."""
+    n_samples, n_labels = Y.shape
+    order, label_order, draws = np.arange(n_samples), np.arange(n_labels), np.zeros(n_samples)
+    if rng is not None:
+        order, label_order, draws = rng.permutation(n_samples), rng.permutation(n_labels), rng.random(n_samples)
+    Y, room, folds = Y[order], list(sizes), [None] * n_samples
+    demands = [[Fraction(int(n) * int(size), n_samples) for size in sizes] for n in Y.sum(axis=0)]
+
+    def put(sample, demanded):
+        largest = max((demanded[f], room[f]) for f in range(len(room)) if room[f] > 0)
+        equal = [f for f in range(len(room)) if (demanded[f], room[f]) == largest]
+        fold = folds[sample] = equal[int(draws[sample] * len(equal))]
+        room[fold] -= 1
+        for label in np.flatnonzero(Y[sample]):
+            demands[label][fold] -= 1
+
+    while True:
+        left = {label: [i for i in range(n_samples) if folds[i] is None and Y[i, label]] for label in label_order}
+        if not any(left.values()):
+            break
+        rarest = min((label for label in label_order if left[label]), key=lambda label: len(left[label]))
+        for sample in left[rarest]:
+            put(sample, demands[rarest])
+    for sample in range(n_samples):
+        if folds[sample] is None:
+            put(sample, room)
+    assigned = np.empty(n_samples, dtype=int)
+    assigned[order] = folds
+    return assigned
+
+
+class TestSamples:
+    @given(indicators, st.integers(2, 4), st.one_of(st.none(), st.integers(0, 5)))
+    def test_as_in_the_paper_and_of_the_right_sizes(self, Y, n_folds, seed):
+        sizes = np.bincount(np.random.default_rng(1).integers(n_folds, size=len(Y)), minlength=n_folds)
+        one, other = (None if seed is None else np.random.default_rng(seed) for _ in range(2))
+        folds = assign(Y, sizes, one)
+        np.testing.assert_array_equal(folds, assign_plainly(Y.astype(int), sizes, other))
+        np.testing.assert_array_equal(np.bincount(folds, minlength=n_folds), sizes)
+
+    def test_by_hand(self):
+        """Label b has two samples, a four. With two folds of four samples:
+
+        b: sample 2 (a, b) to fold 0 by the tie; fold 0 now demands b 0 and a 1, so sample 5 (b) goes to fold 1.
+        a: demands 1 and 2, so sample 0 goes to fold 1; now equal, room 3 and 2, so sample 1 goes to fold 0;
+           demands 0 and 1, so sample 7 goes to fold 1.
+        No label: room 2 and 1, so sample 3 goes to fold 0; room 1 and 1, so 4 by the tie to fold 0, 6 to fold 1.
+        """
+        Y = np.zeros((8, 2), dtype=int)
+        Y[[0, 1, 2, 7], 0] = Y[[2, 5], 1] = 1
+        assert assign(Y, [4, 4]).tolist() == [1, 0, 0, 0, 0, 1, 1, 1]
+
+    def test_demands_are_fractions_of_unequal_parts(self):
+        """Five samples of a label in parts of 3 and 1 quarters: demands are 3.75 and 1.25, four go to the first."""
+        folds = assign(np.arange(20)[:, None] < 5, [15, 5])
+        assert folds[:5].tolist() == [0, 0, 0, 1, 0]
+        assert np.bincount(folds).tolist() == [15, 5]
+
+    def test_samples_that_were_assigned_with_a_rarer_label_do_not_count(self):
+        """Labels b and c have three samples each and share two, a has five.
+
+        b: sample 0 to fold 0 by the tie, sample 1 (with c) to fold 1, sample 2 (with c) by the tie to fold 0.
+        One sample of c is left, so it comes before a: demands are equal, room is 4 and 5, and sample 3 goes to fold 1.
+        Sample 4 begins a by the tie.
+        """
+        Y = np.zeros((12, 3), dtype=int)
+        Y[[0, 1, 2], 1] = Y[[1, 2, 3], 2] = Y[[4, 5, 6, 7, 8], 0] = 1
+        assert assign(Y, [6, 6])[:5].tolist() == [0, 1, 0, 1, 0]
+
+
+def test_groups_by_hand():
+    """Groups 0 and 1 have most of both labels and of the samples and go to different folds; 2 and 3 balance them."""
+    Y = sparse.csr_array([[1, 0], [1, 0], [0, 1], [0, 1], [1, 0], [0, 1]])
+    assert assign_groups(Y, np.array([0, 0, 1, 1, 2, 3]), [0.5, 0.5], rng=None).tolist() == [0, 0, 1, 1, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("groups", "sentence"),
+    [
+        ([1, 2], r"groups must have one value for each of 3 samples; its shape is \(2,\)"),
+        ([1, np.nan, 2], r"groups has 1 missing value\(s\), the first at sample 1"),
+        ([None, "a", None], r"groups has 2 missing value\(s\), the first at sample 0"),
+    ],
+)
+def test_bad_groups_get_a_sentence(groups, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        read_groups(groups, 3)
+
+
 N = 600
 RNG = np.random.default_rng(0)
 GROUPS = RNG.choice(90, size=N, p=RNG.dirichlet(np.ones(90)))
@@ -112,7 +210,7 @@ class TestFolds:
 
 class TestGroups:
     def test_no_group_is_in_two_folds_and_labels_keep_their_fractions(self):
-        folds = number_folds(IterativeStratifiedGroupKFold(5, random_state=0), GROUPED, GROUPS)
+        folds = number_folds(IterativeStratifiedKFold(5, random_state=0), GROUPED, GROUPS)
         assert len(set(zip(GROUPS, folds, strict=True))) == len(set(GROUPS))
         for fold in range(5):
             assert np.mean(folds == fold) == pytest.approx(0.2, abs=0.02)
@@ -120,7 +218,7 @@ class TestGroups:
             assert fractions == pytest.approx(np.full(5, 0.2), abs=0.035)
 
     def test_groups_of_one_sample_are_stratified_samples(self):
-        folds = number_folds(IterativeStratifiedGroupKFold(5, random_state=0), GROUPED, np.arange(N))
+        folds = number_folds(IterativeStratifiedKFold(5, random_state=0), GROUPED, np.arange(N))
         for fold in range(5):
             fractions = GROUPED[folds == fold].sum(axis=0) / GROUPED.sum(axis=0)
             assert fractions == pytest.approx(np.full(5, 0.2), abs=0.02)
@@ -130,7 +228,7 @@ class TestGroups:
         rng = np.random.default_rng(seed)
         groups = np.concatenate([np.arange(n_groups), rng.integers(0, n_groups, 20)])
         Y = (rng.random((len(groups), 3)) < 0.3).astype(int)
-        splitter = IterativeStratifiedGroupKFold(n_splits, random_state=seed)
+        splitter = IterativeStratifiedKFold(n_splits, random_state=seed)
         if n_groups < n_splits:
             with pytest.raises(ValueError, match=rf"{n_groups} different group\(s\), which cannot be split"):
                 splitter.split(Y, Y, groups)
@@ -140,74 +238,58 @@ class TestGroups:
             assert len(set(zip(groups, folds, strict=True))) == n_groups
 
     def test_names_are_groups_too(self):
-        splitter = IterativeStratifiedGroupKFold(3, shuffle=False)
+        splitter = IterativeStratifiedKFold(3, shuffle=False)
         numbers = np.unique(GROUPS.astype(str), return_inverse=True)[1]
         names = pd.Series(GROUPS).map("patient {}".format)
         assert list_tests(splitter, GROUPED, names) == list_tests(splitter, GROUPED, numbers)
 
     def test_are_routed_by_scikit_learn(self):
         model = DecisionTreeClassifier(max_depth=2, random_state=0)
-        cv = IterativeStratifiedGroupKFold(3, random_state=0)
+        cv = IterativeStratifiedKFold(3, random_state=0)
         scores = cross_val_score(model, GROUPED, GROUPED, groups=GROUPS, cv=cv)
         with config_context(enable_metadata_routing=True):
-            cv = RepeatedIterativeStratifiedGroupKFold(3, 1, random_state=0)
+            cv = IterativeStratifiedKFold(3, random_state=0)
             routed = cross_val_score(model, GROUPED, GROUPED, params={"groups": GROUPS}, cv=cv)
         assert routed.tolist() == scores.tolist()
 
-    @pytest.mark.parametrize("make", [IterativeStratifiedKFold, RepeatedIterativeStratifiedKFold])
-    def test_are_ignored_with_a_warning_at_once(self, make):
-        """As in scikit-learn's StratifiedKFold, the call itself warns, not the first fold."""
-        Y = rare_labels(60)
-        sentence = rf"groups is ignored by {make.__name__}: a group may be in both"
-        with pytest.warns(UserWarning, match=sentence) as caught:
-            folds = make(3).split(Y, Y, groups=np.zeros(60))
-        assert caught[0].filename == __file__
-        assert len(next(folds)) == 2
 
-
-@pytest.mark.parametrize(
-    ("once", "repeated"),
-    [
-        (IterativeStratifiedKFold, RepeatedIterativeStratifiedKFold),
-        (IterativeStratifiedGroupKFold, RepeatedIterativeStratifiedGroupKFold),
-    ],
-)
+@pytest.mark.parametrize("groups", [None, GROUPS], ids=["samples", "groups"])
 class TestSeeds:
-    @staticmethod
-    def split(splitter):
-        groups = GROUPS if "Group" in type(splitter).__name__ else None
-        return list_tests(splitter, GROUPED, groups)
+    def test_the_seed_decides(self, groups):
+        def split(**parameters):
+            return list_tests(IterativeStratifiedKFold(3, **parameters), GROUPED, groups)
 
-    def test_the_seed_decides(self, once, repeated):
-        for make in (once, repeated):
-            assert self.split(make(3, random_state=3)) == self.split(make(3, random_state=3))
-            assert self.split(make(3, random_state=3)) != self.split(make(3, random_state=4))
-            assert self.split(make(3)) != self.split(make(3))
-        splitter = once(3, random_state=np.random.default_rng(0))
-        assert self.split(splitter) != self.split(splitter)
-        assert self.split(once(3, shuffle=False)) == self.split(once(3, shuffle=False))
+        for n_repeats in (1, 2):
+            assert split(n_repeats=n_repeats, random_state=3) == split(n_repeats=n_repeats, random_state=3)
+            assert split(n_repeats=n_repeats, random_state=3) != split(n_repeats=n_repeats, random_state=4)
+            assert split(n_repeats=n_repeats) != split(n_repeats=n_repeats)
+        rng = np.random.default_rng(0)
+        assert split(random_state=rng) != split(random_state=rng)
+        assert split(shuffle=False) == split(shuffle=False)
 
-    def test_each_repetition_has_folds_of_its_own(self, once, repeated):
-        splitter = repeated(4, 3, random_state=0)
-        tests = self.split(splitter)
+    def test_each_repetition_has_folds_of_its_own(self, groups):
+        splitter = IterativeStratifiedKFold(4, n_repeats=3, random_state=0)
+        tests = list_tests(splitter, GROUPED, groups)
         assert len(tests) == splitter.get_n_splits() == 12
-        assert tests[:4] == self.split(once(4, random_state=0))
+        assert tests[:4] == list_tests(IterativeStratifiedKFold(4, random_state=0), GROUPED, groups)
         for start in (0, 4, 8):
             np.testing.assert_array_equal(np.sort(np.concatenate(tests[start : start + 4])), np.arange(N))
         assert tests[0] != tests[4] != tests[8]
 
-    def test_parameters_get_a_sentence(self, once, repeated):
-        with pytest.raises(ValueError, match="n_splits must be at least 2, not 1"):
-            once(1)
-        with pytest.raises(TypeError, match="n_splits must be an integer"):
-            repeated(2.5)
-        with pytest.raises(ValueError, match="n_repeats must be at least 1"):
-            repeated(2, 0)
-        with pytest.raises(TypeError, match="shuffle must be True or False"):
-            once(2, shuffle="yes")
-        with pytest.raises(ValueError, match="random_state has no effect with shuffle=False"):
-            once(2, shuffle=False, random_state=0)
-        assert repr(once(3)) == f"{once.__name__}(n_splits=3, random_state=None, shuffle=True)"
+
+def test_parameters_get_a_sentence():
+    with pytest.raises(ValueError, match="n_splits must be at least 2, not 1"):
+        IterativeStratifiedKFold(1)
+    with pytest.raises(TypeError, match="n_splits must be an integer"):
+        IterativeStratifiedKFold(2.5)
+    with pytest.raises(ValueError, match="n_repeats must be at least 1"):
+        IterativeStratifiedKFold(2, n_repeats=0)
+    with pytest.raises(TypeError, match="shuffle must be True or False"):
+        IterativeStratifiedKFold(2, shuffle="yes")
+    for useless in ({"random_state": 0}, {"n_repeats": 2}):
+        with pytest.raises(ValueError, match="random_state and n_repeats have no effect with shuffle=False"):
+            IterativeStratifiedKFold(2, shuffle=False, **useless)
+    assert repr(IterativeStratifiedKFold(3)).startswith("IterativeStratifiedKFold(n_repeats=1, n_splits=3,")
 
 
 class TestTrainTestSplit:
@@ -285,7 +367,7 @@ class TestTrainTestSplit:
 
 
 @pytest.mark.parametrize(
-    "cv", [IterativeStratifiedKFold(3, random_state=0), RepeatedIterativeStratifiedKFold(3, 2, random_state=0)]
+    "cv", [IterativeStratifiedKFold(3, random_state=0), IterativeStratifiedKFold(3, n_repeats=2, random_state=0)]
 )
 def test_works_where_scikit_learn_takes_a_splitter(cv):
     X, Y = np.random.default_rng(0).normal(size=(60, 3)), rare_labels(60, 3)

@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from fuselearn.multilabel import BinaryRelevanceClassifier, KFHEMultilabelClassifier
 from fuselearn.multilabel.decisions import CardinalityThreshold
-from fuselearn.multilabel.filtering import LabelTruth
+from fuselearn.multilabel.methods.kfhe import LabelTruth
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(100, 5)).round(2)

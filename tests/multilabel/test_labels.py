@@ -14,7 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from fuselearn import CARTClassifier
 from fuselearn.multilabel import BinaryRelevanceClassifier
-from fuselearn.multilabel.data.labels import label_names, read_labels, read_probabilities, read_sparse_labels
+from fuselearn.multilabel.labels import label_names, read_labels, read_probabilities, read_sparse_labels
 
 X, Y = make_multilabel_classification(60, 5, n_classes=3, random_state=0)
 

@@ -1,12 +1,7 @@
-"""Iterative stratification: folds that preserve the frequency of every label, also of rare ones.
-
-The splitters and `iterative_train_test_split` choose the sizes of the folds; `fuselearn.multilabel.data.assignment`
-assigns samples or groups to them.
-"""
+"""Iterative stratification: folds that preserve the frequency of every label, also of rare ones."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
@@ -16,11 +11,140 @@ from scipy import sparse
 from sklearn.model_selection import BaseCrossValidator, train_test_split
 from sklearn.utils import check_consistent_length, indexable
 
+from fuselearn import _core
 from fuselearn._compat import take_rows
 from fuselearn._parameters import check_flag, check_whole_number
 from fuselearn._random import make_generator
-from fuselearn.multilabel.data.assignment import Folds, assign_groups, assign_samples, read_groups
-from fuselearn.multilabel.data.labels import read_sparse_labels
+from fuselearn.multilabel.labels import read_sparse_labels
+
+Folds = npt.NDArray[np.int32]
+Indices = npt.NDArray[np.intp]
+
+
+def assign_samples(
+    labels: sparse.csr_array,
+    sizes: npt.ArrayLike,
+    rng: np.random.Generator | None,
+    fractions: npt.ArrayLike | None = None,
+) -> Folds:
+    """Assign samples to folds of given sizes.
+
+    The time is proportional to the stored labels, plus samples times folds, plus the square of the number of labels.
+
+    Parameters
+    ----------
+    labels : sparse array of shape (n_samples, n_labels)
+        As returned by `fuselearn.multilabel.labels.read_sparse_labels`.
+    sizes : array of shape (n_folds,)
+        Number of samples in each fold; they sum to n_samples.
+    rng : Generator or None
+        Decides the order of the samples and all ties; None keeps the order, and ties go to the first.
+    fractions : array of shape (n_folds,), optional
+        Fractions of every label that the folds should get, as integers of any sum; the sizes by default.
+
+    Returns
+    -------
+    int32 array of shape (n_samples,)
+        The fold of each sample.
+
+    Examples
+    --------
+    >>> Y = sparse.csr_array(np.array([[1, 0], [1, 0], [0, 1], [0, 1], [0, 0], [0, 0]]))
+    >>> assign_samples(Y, [3, 3], rng=None)
+    array([0, 1, 0, 1, 0, 1], dtype=int32)
+    """
+    n_samples, n_labels = labels.shape
+    order, label_order, draws = np.arange(n_samples), np.arange(n_labels), np.zeros(n_samples)
+    if rng is not None:
+        order, label_order, draws = rng.permutation(n_samples), rng.permutation(n_labels), rng.random(n_samples)
+        labels = labels[order]
+    sizes, fractions = (np.array(part, dtype=np.int64) for part in (sizes, sizes if fractions is None else fractions))
+    folds = np.empty(n_samples, dtype=np.int32)
+    by_label = labels.tocsc()
+    lists = (labels.indptr, labels.indices, by_label.indptr, by_label.indices)
+    starts, own_labels, label_starts, samples = (part.astype(np.int64, copy=False) for part in lists)
+    folds[order] = _core.deal_samples(starts, own_labels, label_starts, samples, label_order, sizes, fractions, draws)
+    return folds
+
+
+def assign_groups(
+    labels: sparse.csr_array, groups: Indices, fractions: npt.ArrayLike, rng: np.random.Generator | None
+) -> Folds:
+    """Assign groups of samples to folds.
+
+    With p(f, l) the fraction of the positive samples of label l that fold f has, and s(f) its fraction of the samples,
+    each group is assigned to the fold for which ::
+
+        sum over folds f and labels l of  s(f) · (p(f, l) / s(f) - 1)²
+
+    increases least; all samples count as one more label, so that folds have the right size. The groups with the largest
+    fraction of any label come first, while there is still a choice.
+
+    Parameters
+    ----------
+    labels : sparse array of shape (n_samples, n_labels)
+        As returned by `fuselearn.multilabel.labels.read_sparse_labels`.
+    groups : int array of shape (n_samples,)
+        As returned by `read_groups`.
+    fractions : array of shape (n_folds,)
+        Fraction of the samples of each fold; they sum to 1.
+    rng : Generator or None
+        Decides the order of groups of the same size, and ties; None keeps their order, and ties go to the first fold.
+
+    Returns
+    -------
+    int32 array of shape (n_samples,)
+        The fold of each sample.
+
+    Examples
+    --------
+    >>> Y = sparse.csr_array(np.array([[1, 0], [1, 0], [0, 1], [0, 1], [1, 0], [0, 1]]))
+    >>> assign_groups(Y, np.array([0, 0, 1, 1, 2, 3]), [0.5, 0.5], rng=None)
+    array([0, 0, 1, 1, 1, 0], dtype=int32)
+    """
+    fractions = np.asarray(fractions, dtype=np.float64)
+    n_samples, n_groups = len(groups), int(groups.max()) + 1
+    members = sparse.csr_array((np.ones(n_samples), (groups, np.arange(n_samples))), shape=(n_groups, n_samples))
+    with_size = sparse.hstack([labels.astype(np.float64), sparse.csr_array(np.ones((n_samples, 1)))], format="csr")
+    counts = sparse.csr_array(members @ with_size)
+    parts = counts.data / np.asarray(counts.sum(axis=0)).ravel()[counts.indices]
+    order = np.arange(n_groups) if rng is None else rng.permutation(n_groups)
+    largest = np.maximum.reduceat(parts, counts.indptr[:-1])  # every group has samples
+    held = np.zeros((len(fractions), counts.shape[1]))
+    chosen = np.empty(n_groups, dtype=np.int32)
+    for group in order[np.argsort(-largest[order], kind="stable")]:
+        span = slice(counts.indptr[group], counts.indptr[group + 1])
+        columns, part = counts.indices[span], parts[span]
+        increase = (2 * (held[:, columns] / fractions[:, None] - 1)) @ part + (part**2).sum() / fractions
+        best = np.flatnonzero(increase <= increase.min() + 1e-12)
+        chosen[group] = best[0] if rng is None else rng.choice(best)
+        held[chosen[group], columns] += part
+    return chosen[groups]
+
+
+def read_groups(groups: Any, n_samples: int) -> Indices:
+    """Validate groups and return the index of the group of each sample.
+
+    Parameters
+    ----------
+    groups : array-like of shape (n_samples,)
+        Numbers or names, none of them missing.
+    n_samples : int
+
+    Examples
+    --------
+    >>> read_groups(["b", "a", "b"], 3)
+    array([1, 0, 1])
+    """
+    values = np.asarray(groups)
+    if values.shape not in ((n_samples,), (n_samples, 1)):
+        raise ValueError(f"groups must have one value for each of {n_samples} samples; its shape is {values.shape}.")
+    values = values.ravel()
+    missing = np.array([value is None or value != value for value in values.tolist()])
+    if missing.any():
+        raise ValueError(f"groups has {missing.sum()} missing value(s), the first at sample {missing.argmax()}.")
+    return np.unique(values.astype(str) if values.dtype == object else values, return_inverse=True)[1]
+
 
 Split = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
 
@@ -37,10 +161,16 @@ class IterativeStratifiedKFold(BaseCrossValidator):
     the fold with the largest demand for the label; ties go to the fold with the most capacity left. The demands for all
     labels of the sample decrease by one. Samples without labels fill the remaining capacity.
 
+    With ``groups``, such as patients or albums, all samples of a group are in the same fold. The groups with the
+    largest fraction of any label are assigned first, each to the fold for which the squared deviations of the folds
+    from equal fractions increase least.
+
     Parameters
     ----------
     n_splits : int, default=5
-        Number of folds, at least 2.
+        Number of folds, at least 2 and at most the number of samples, or of groups.
+    n_repeats : int, default=1
+        Number of repetitions, each with other folds.
     shuffle : bool, default=True
         Whether samples are visited in random order and ties are broken at random. Otherwise samples are visited in
         order and ties go to the first label and the first fold.
@@ -55,11 +185,7 @@ class IterativeStratifiedKFold(BaseCrossValidator):
     most; in the paper the number of samples only breaks ties, and on small data folds differ by several percent.
 
     A label with fewer positive samples than folds is missing from some folds; there is no warning, as such labels are
-    common.
-
-    See Also
-    --------
-    IterativeStratifiedGroupKFold : Folds that keep groups of samples together.
+    common. A group with more samples than a fold should have makes its fold larger than the others.
 
     References
     ----------
@@ -80,15 +206,27 @@ class IterativeStratifiedKFold(BaseCrossValidator):
     200 [100  10   1]
     200 [100  10   1]
     200 [100  10   0]
+    >>> patients = np.arange(1000) // 10
+    >>> for train, test in folds.split(Y, Y, groups=patients):
+    ...     print(len(test), Y[test, :2].sum(axis=0), set(patients[train]) & set(patients[test]))
+    200 [100  10] set()
+    200 [100  10] set()
+    200 [100  10] set()
+    200 [100  10] set()
+    200 [100  10] set()
     """
 
-    n_repeats = 1
+    # Under scikit-learn's metadata routing, as for its own group splitters.
+    __metadata_request__split: ClassVar[dict[str, bool]] = {"groups": True}
 
-    def __init__(self, n_splits: int = 5, *, shuffle: bool = True, random_state: Any = None) -> None:
+    def __init__(
+        self, n_splits: int = 5, *, n_repeats: int = 1, shuffle: bool = True, random_state: Any = None
+    ) -> None:
         self.n_splits = check_whole_number("n_splits", n_splits, 2)
+        self.n_repeats = check_whole_number("n_repeats", n_repeats, 1)
         self.shuffle = check_flag("shuffle", shuffle)
-        if not shuffle and random_state is not None:
-            raise ValueError("random_state has no effect with shuffle=False; leave it at None or set shuffle=True.")
+        if not shuffle and (random_state is not None or n_repeats > 1):
+            raise ValueError("random_state and n_repeats have no effect with shuffle=False; leave them out.")
         self.random_state = random_state
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Split]:
@@ -100,9 +238,8 @@ class IterativeStratifiedKFold(BaseCrossValidator):
             Only its number of samples is used.
         y : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_labels)
             Zeros and ones.
-        groups : object
-            Ignored, with a warning, as by scikit-learn's ``StratifiedKFold``: samples of one group may be in both the
-            training and the test set.
+        groups : array-like of shape (n_samples,), optional
+            The group of each sample: all samples of a group are in the same fold.
 
         Yields
         ------
@@ -111,9 +248,9 @@ class IterativeStratifiedKFold(BaseCrossValidator):
         """
         labels = read_sparse_labels(y)
         check_consistent_length(X, labels)
-        assign = self._prepare(labels, groups)
+        assign = self._assign_samples(labels) if groups is None else self._assign_groups(labels, groups)
         rng = make_generator(self.random_state) if self.shuffle else None
-        # All errors and warnings are raised by the call, not by the first fold.
+        # All errors are raised by the call, not by the first fold.
         return (
             (np.flatnonzero(folds != fold), np.flatnonzero(folds == fold))
             for folds in map(assign, [rng] * self.n_repeats)
@@ -124,120 +261,15 @@ class IterativeStratifiedKFold(BaseCrossValidator):
         """Return the total number of folds; the arguments are ignored."""
         return self.n_splits * self.n_repeats
 
-    def _prepare(self, labels: sparse.csr_array, groups: Any) -> Callable[[np.random.Generator | None], Folds]:
-        """Return a function that assigns the samples to folds."""
-        n_samples, name = labels.shape[0], type(self).__name__
-        if groups is not None:
-            warnings.warn(
-                f"groups is ignored by {name}: a group may be in both the training and the test set. "
-                f"{name.replace('KFold', 'GroupKFold')} keeps groups together.",
-                UserWarning,
-                stacklevel=3,
-            )
+    def _assign_samples(self, labels: sparse.csr_array) -> Callable[[np.random.Generator | None], Folds]:
+        n_samples = labels.shape[0]
         if self.n_splits > n_samples:
             raise ValueError(f"n_splits must be at most the number of samples, {n_samples}, not {self.n_splits}.")
         sizes = n_samples // self.n_splits + (np.arange(self.n_splits) < n_samples % self.n_splits)
         # Folds that are larger by one sample must not demand more of each label: they would get all the rare ones.
         return lambda rng: assign_samples(labels, sizes, rng, fractions=np.ones(self.n_splits))
 
-
-class RepeatedIterativeStratifiedKFold(IterativeStratifiedKFold):
-    """Repeated `IterativeStratifiedKFold` cross-validator, with a different randomization in each repetition.
-
-    Parameters
-    ----------
-    n_splits : int, default=5
-        Number of folds, at least 2.
-    n_repeats : int, default=10
-        Number of repetitions.
-    random_state : int, Generator, RandomState or None, default=None
-        Controls the randomization of all repetitions. Pass an int for the same folds at every call of ``split``.
-
-    Examples
-    --------
-    >>> from fuselearn.datasets import make_digit_pairs
-    >>> from fuselearn.multilabel import RepeatedIterativeStratifiedKFold
-    >>> from sklearn.model_selection import cross_val_score
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> X, Y = make_digit_pairs(200, random_state=0)
-    >>> folds = RepeatedIterativeStratifiedKFold(n_splits=5, n_repeats=2, random_state=0)
-    >>> scores = cross_val_score(DecisionTreeClassifier(), X, Y, cv=folds, scoring="f1_macro")
-    >>> len(scores)
-    10
-    """
-
-    def __init__(self, n_splits: int = 5, n_repeats: int = 10, *, random_state: Any = None) -> None:
-        super().__init__(n_splits, random_state=random_state)
-        self.n_repeats = check_whole_number("n_repeats", n_repeats, 1)
-
-
-class IterativeStratifiedGroupKFold(IterativeStratifiedKFold):
-    """K-fold cross-validator for multi-label data that keeps groups of samples together.
-
-    All samples of a group, such as a patient or an album, are in the same fold. Folds have nearly the same number of
-    samples and of positive samples of every label: the groups with the largest fraction of any label are assigned
-    first, each to the fold for which the squared deviations of the folds from equal fractions increase least.
-
-    .. versionadded:: 0.2
-
-    Parameters
-    ----------
-    n_splits : int, default=5
-        Number of folds, at least 2 and at most the number of groups.
-    shuffle : bool, default=True
-        Whether groups of the same size are visited in random order and ties are broken at random.
-    random_state : int, Generator, RandomState or None, default=None
-        Controls the order and the ties. Pass an int for the same folds at every call of ``split``.
-
-    Notes
-    -----
-    A label whose positive samples are all in one group is in one fold only, and a group with more samples than a fold
-    should have makes its fold larger than the others.
-
-    See Also
-    --------
-    RepeatedIterativeStratifiedGroupKFold : Several repetitions.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fuselearn.multilabel import IterativeStratifiedGroupKFold
-    >>> Y = np.zeros((1000, 2), dtype=int)
-    >>> Y[:500, 0] = Y[::20, 1] = 1
-    >>> patients = np.arange(1000) // 10
-    >>> folds = IterativeStratifiedGroupKFold(n_splits=5, random_state=0)
-    >>> for train, test in folds.split(Y, Y, groups=patients):
-    ...     print(len(test), Y[test].sum(axis=0), set(patients[train]) & set(patients[test]))
-    200 [100  10] set()
-    200 [100  10] set()
-    200 [100  10] set()
-    200 [100  10] set()
-    200 [100  10] set()
-    """
-
-    # Under scikit-learn's metadata routing, as for its own group splitters.
-    __metadata_request__split: ClassVar[dict[str, bool]] = {"groups": True}
-
-    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Split]:
-        """Yield the indices of the training and test samples of each fold, repetition by repetition.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Only its number of samples is used.
-        y : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_labels)
-            Zeros and ones.
-        groups : array-like of shape (n_samples,)
-            The group of each sample.
-
-        Yields
-        ------
-        train, test : ndarray of int
-            In ascending order.
-        """
-        return super().split(X, y, groups)
-
-    def _prepare(self, labels: sparse.csr_array, groups: Any) -> Callable[[np.random.Generator | None], Folds]:
+    def _assign_groups(self, labels: sparse.csr_array, groups: Any) -> Callable[[np.random.Generator | None], Folds]:
         groups = read_groups(groups, labels.shape[0])
         n_groups = int(groups.max()) + 1
         if n_groups < self.n_splits:
@@ -246,31 +278,6 @@ class IterativeStratifiedGroupKFold(IterativeStratifiedKFold):
                 "n_splits must be at most the number of groups."
             )
         return lambda rng: assign_groups(labels, groups, np.full(self.n_splits, 1 / self.n_splits), rng)
-
-
-class RepeatedIterativeStratifiedGroupKFold(RepeatedIterativeStratifiedKFold, IterativeStratifiedGroupKFold):
-    """Repeated `IterativeStratifiedGroupKFold` cross-validator, with a different randomization in each repetition.
-
-    .. versionadded:: 0.2
-
-    Parameters
-    ----------
-    n_splits : int, default=5
-        Number of folds, at least 2 and at most the number of groups.
-    n_repeats : int, default=10
-        Number of repetitions.
-    random_state : int, Generator, RandomState or None, default=None
-        Controls the randomization of all repetitions. Pass an int for the same folds at every call of ``split``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fuselearn.multilabel import RepeatedIterativeStratifiedGroupKFold
-    >>> Y, albums = np.eye(4, dtype=int)[np.arange(40) % 4], np.arange(40) // 2
-    >>> folds = RepeatedIterativeStratifiedGroupKFold(n_splits=2, n_repeats=3, random_state=0)
-    >>> len(list(folds.split(Y, Y, groups=albums)))
-    6
-    """
 
 
 def iterative_train_test_split(
@@ -293,7 +300,7 @@ def iterative_train_test_split(
     stratify : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_labels), optional
         The labels, zeros and ones. The last of ``arrays`` by default.
     groups : array-like of shape (n_samples,), optional
-        Groups of samples, such as patients, each of which is in one of the sets, as in `IterativeStratifiedGroupKFold`.
+        Groups of samples, such as patients, each of which is in one of the sets, as in `IterativeStratifiedKFold`.
         The sizes of the sets are then those that groups allow.
     test_size, train_size : float, int or None, default=None
         Size of each set, as a fraction or as a number of samples. By default, ``test_size`` is the complement of

@@ -1,1 +1,0 @@
-"""Multi-label data: validation of labels, and stratified folds."""
