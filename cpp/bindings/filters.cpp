@@ -94,8 +94,8 @@ auto measure_checked(In<double, 1> weights, In<Loss, 1> loss, In<double, 1> firs
 }
 
 template <class Loss>
-void update_checked(InOut<double, 1> weights, In<Loss, 1> loss, In<double, 1> first_weights, double gain,
-                    int weighting, bool is_exact) {
+void update_checked(InOut<double, 1> weights, In<Loss, 1> loss, In<double, 1> first_weights, double gain, int weighting,
+                    bool is_exact) {
     const auto entries = weights.read("weights");
     const auto read_loss = loss.read("loss");
     const auto read_first = first_weights.read("first_weights");

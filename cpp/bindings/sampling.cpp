@@ -136,8 +136,7 @@ void bind_sampling(nb::module_& module) {
         "draw_covering_poisson_counts", &bound_draw_covering_poisson_counts, "seed"_a, "rates"_a, "classes"_a,
         "n_classes"_a, "max_tries"_a,
         "Draw Poisson counts until every class is among the samples drawn, or `max_tries` draws have been made.");
-    module.def("sum_units", &sum_units, "values"_a,
-               "Sum up finite numbers without rounding, in units of 2**-1074.");
+    module.def("sum_units", &sum_units, "values"_a, "Sum up finite numbers without rounding, in units of 2**-1074.");
     module.def("exact_sum", &exact_sum, "values"_a, "Sum up finite numbers and round once.");
 }
 
