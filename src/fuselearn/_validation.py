@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,11 @@ def require_two_classes(classes: npt.NDArray[Any]) -> None:
 
 
 def number_labels(y: Any, n_rows: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32]]:
-    """Validate labels of which there may be a single one; return them sorted, and the index of each sample's."""
+    """Validate labels of which there may be a single one; return them sorted, and the index of each sample's.
+
+    The sorted labels have the type of y, or NumPy's type of it: int64 for Int64 of pandas, bool for boolean, and the type
+    of the categories. Objects that are all bools, or all integers, become such.
+    """
     shape: tuple[int, ...] = np.shape(y) if isinstance(y, list | tuple) else getattr(y, "shape", ())
     if len(shape) == 2 and shape[1] > 1:
         raise ValueError(
@@ -70,7 +75,10 @@ def number_labels(y: Any, n_rows: int) -> tuple[npt.NDArray[Any], npt.NDArray[np
             "for sklearn.multioutput.MultiOutputClassifier over this classifier."
         )
     if not (isinstance(y, np.ndarray) and y.ndim == 1):
-        y = column_or_1d(y, warn=True)
+        # scikit-learn alone would turn nullable types of pandas into floats
+        y = column_or_1d(y if sparse.issparse(y) else np.asarray(y), warn=True)
+    if y.dtype == object and all(isinstance(label, bool | np.bool_ | numbers.Integral) for label in y):
+        y = np.array(y.tolist())
     if len(y) != n_rows:
         raise ValueError(f"X and y have inconsistent numbers of samples: {n_rows} and {len(y)}.")
     if _any_missing(y):
@@ -92,12 +100,12 @@ def read_numbers(y: Any, n_rows: int, asker: str) -> npt.NDArray[np.float64]:
     if len(y) != n_rows:
         raise ValueError(f"X and y have inconsistent numbers of samples: {n_rows} and {len(y)}.")
     try:
-        numbers = y.astype(np.float64)
+        values = y.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError("y must hold numbers for a regressor.") from error
-    if not np.isfinite(numbers).all():
+    if not np.isfinite(values).all():
         raise ValueError("Input y contains NaN or infinity; every sample needs a finite number.")
-    return numbers
+    return values
 
 
 def _any_missing(y: npt.NDArray[Any]) -> bool:
