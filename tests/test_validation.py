@@ -4,10 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fuselearn._parameters import check_choice, check_number, check_whole_number
-from fuselearn._random import make_generator
-from fuselearn._validation import read_weights
-from fuselearn.base import reset_on_failure
+from fuselearn._parameters import check_choice, check_number, check_whole_number, make_generator
+from fuselearn.base import read_weights, reset_on_failure
 from fuselearn.ensembles.ensemble import guessing_error
 from fuselearn.learners import are_counts
 

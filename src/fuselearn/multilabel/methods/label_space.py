@@ -20,8 +20,8 @@ from fuselearn._parameters import check_flag, check_number, check_whole_number
 from fuselearn.fusion import Problem, Trained
 from fuselearn.learners import CloneLearner, LabelModel, Learner, count_all_samples
 from fuselearn.learners.clones import fit_clone
-from fuselearn.learners.numbers import NumberEncoder
-from fuselearn.learners.target import Indices
+from fuselearn.learners.learner import Indices
+from fuselearn.learners.table import NumberEncoder
 from fuselearn.multilabel.base import MultilabelBase, Scores, Weights, single
 
 

@@ -15,7 +15,7 @@ from fuselearn._messages import show
 from fuselearn._parameters import check_choice, check_number
 from fuselearn.fusion import Problem, Trained
 from fuselearn.learners import LabelModel, Learner, bind, count_all_samples
-from fuselearn.learners.target import Indices
+from fuselearn.learners.learner import Indices
 from fuselearn.multilabel.base import MultilabelBase, Scores, Weights, single, train_labels
 from fuselearn.multilabel.methods.nearest import SCALINGS, NumberTable, measure_scale, scale
 
