@@ -27,7 +27,7 @@ from fuselearn._parameters import count_threads, make_generator
 from fuselearn.fusion import Problem, Trained, WeightedSum
 from fuselearn.learners import bind, class_target, value_target
 from fuselearn.learners.learner import Scores, Weights
-from fuselearn.learners.table import as_frame, refuse_odd_cells
+from fuselearn.learners.table import as_frame, naming_text, refuse_odd_cells
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
@@ -68,6 +68,7 @@ def without_derived(estimator: Any, state: Any) -> dict[str, Any]:
     return {n: v for n, v in state.items() if not isinstance(getattr(kind, n, None), functools.cached_property)}
 
 
+@naming_text()
 def validate_numbers(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Check a table of numbers with or without missing values, or the shape and the names of a DataFrame."""
     if as_frame(X) is None:

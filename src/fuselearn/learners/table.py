@@ -14,8 +14,10 @@ depends on its values, not on whether it was passed as a sparse matrix.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from types import NoneType
 from typing import Any, Self
 
@@ -151,6 +153,21 @@ def refuse_odd_cells(X: Any) -> None:
             )
 
 
+@contextmanager
+def naming_text() -> Iterator[None]:
+    """Say what to do with an array of text, of which NumPy says that it could not convert string to float."""
+    try:
+        yield
+    except ValueError as error:
+        found = re.match("could not convert string to float: .*?('.*')", str(error))
+        if found is None:
+            raise
+        raise ValueError(
+            f"X is an array that holds the text {found[1]}. Pass a DataFrame: its columns of numbers are numbers, and "
+            "those of text are categories."
+        ) from error
+
+
 def _is_scalar(kind: type) -> bool:
     """Return whether cells of a type are single values: missing, or of an order, and not made up of others."""
     if issubclass(kind, NoneType | str | bytes):
@@ -279,6 +296,7 @@ class NumberEncoder:
         return sparse.hstack([sparse.csr_array(part, dtype=np.float64) for part in parts], format="csr")
 
 
+@naming_text()
 def _check_numbers(X: Any) -> Any:
     """Check an array of numbers; frames are for the coder to check."""
     if as_frame(X) is not None:
