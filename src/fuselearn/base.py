@@ -31,7 +31,7 @@ from fuselearn._validation import (
 )
 from fuselearn.fusion import Problem, Trained, WeightedSum
 from fuselearn.learners import bind, check_base, class_target, predict_in_batches, value_target
-from fuselearn.learners.table import as_frame
+from fuselearn.learners.table import as_frame, naming_text
 from fuselearn.learners.target import Scores, Weights
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
@@ -73,6 +73,7 @@ def without_derived(estimator: Any, state: Any) -> dict[str, Any]:
     return {n: v for n, v in state.items() if not isinstance(getattr(kind, n, None), functools.cached_property)}
 
 
+@naming_text()
 def validate_numbers(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Check a table of numbers with or without missing values, or the shape and the names of a DataFrame."""
     if as_frame(X) is None:

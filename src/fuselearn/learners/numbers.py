@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils import check_array
 
-from fuselearn.learners.table import TableCoder, as_frame
+from fuselearn.learners.table import TableCoder, as_frame, naming_text
 
 # A table with more columns for categories than this is kept sparse.
 DENSE_CATEGORIES = 1_000
@@ -75,6 +75,7 @@ class NumberEncoder:
         return sparse.hstack([sparse.csr_array(part, dtype=np.float64) for part in parts], format="csr")
 
 
+@naming_text()
 def _check_numbers(X: Any) -> Any:
     """Check an array of numbers; frames are for the coder to check."""
     if as_frame(X) is not None:

@@ -13,8 +13,10 @@ depends on its values, not on whether it was passed as a sparse matrix.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from types import NoneType
 from typing import Any, Self
 
@@ -145,6 +147,21 @@ def refuse_odd_cells(X: Any) -> None:
                 f"Column {name!r} of X has a cell of type {odd[0]}; "
                 "the argument must be a table of strings and numbers."
             )
+
+
+@contextmanager
+def naming_text() -> Iterator[None]:
+    """Say what to do with an array of text, of which NumPy says that it could not convert string to float."""
+    try:
+        yield
+    except ValueError as error:
+        found = re.match("could not convert string to float: .*?('.*')", str(error))
+        if found is None:
+            raise
+        raise ValueError(
+            f"X is an array that holds the text {found[1]}. Pass a DataFrame: its columns of numbers are numbers, and "
+            "those of text are categories."
+        ) from error
 
 
 def _is_scalar(kind: type) -> bool:
